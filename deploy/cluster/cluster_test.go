@@ -160,10 +160,10 @@ func checkAccount(t *testing.T, e *regexp.Regexp) {
 }
 
 // input is the environment of a container.
-func input(c corev1.Container) config.Input {
+func input(container corev1.Container) config.Input {
 	return config.Input{LookupEnv: func(name string) (string, bool) {
-		if name == c.Env[0].Name {
-			return c.Env[0].Value, true
+		if name == container.Env[0].Name {
+			return container.Env[0].Value, true
 		}
 		return "worker-1", name == "NODE_NAME"
 	}}

@@ -40,13 +40,13 @@ func TestSettingsAreAccepted(t *testing.T) {
 }
 
 // input is what the kubelet would start the container with.
-func input(c corev1.Container) config.Input {
+func input(container corev1.Container) config.Input {
 	var args []string
-	for _, arg := range c.Command[1:] {
+	for _, arg := range container.Command[1:] {
 		args = append(args, strings.Replace(arg, "/etc/numalet/", "", 1))
 	}
 	env := map[string]string{}
-	for _, e := range c.Env {
+	for _, e := range container.Env {
 		env[e.Name] = e.Value
 		if e.ValueFrom != nil {
 			env[e.Name] = "worker-1"
@@ -64,14 +64,14 @@ func TestLeastPrivilege(t *testing.T) {
 	no, yes := false, true
 	// The default profile of AppArmor denies D-Bus, over which only the agent calls systemd.
 	profiles := map[string]*corev1.AppArmorProfile{"agent": {Type: corev1.AppArmorProfileTypeUnconfined}}
-	for _, c := range pod.Containers {
+	for _, container := range pod.Containers {
 		want := &corev1.SecurityContext{
 			Privileged: &no, AllowPrivilegeEscalation: &no, ReadOnlyRootFilesystem: &yes,
 			Capabilities:    &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
-			AppArmorProfile: profiles[c.Name],
+			AppArmorProfile: profiles[container.Name],
 		}
-		if diff := cmp.Diff(want, c.SecurityContext); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", c.Name, diff)
+		if diff := cmp.Diff(want, container.SecurityContext); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", container.Name, diff)
 		}
 	}
 }
@@ -82,13 +82,13 @@ func TestWritableMounts(t *testing.T) {
 		"deviceplugin": {"/var/lib/kubelet/device-plugins"},
 	}
 	got := map[string][]string{}
-	for _, c := range manifest(t).Spec.Template.Spec.Containers {
-		for _, m := range c.VolumeMounts {
+	for _, container := range manifest(t).Spec.Template.Spec.Containers {
+		for _, m := range container.VolumeMounts {
 			if !m.ReadOnly {
-				got[c.Name] = append(got[c.Name], m.MountPath)
+				got[container.Name] = append(got[container.Name], m.MountPath)
 			}
 		}
-		slices.Sort(got[c.Name])
+		slices.Sort(got[container.Name])
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("writable mounts (-want +got):\n%s", diff)

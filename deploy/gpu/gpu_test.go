@@ -71,9 +71,9 @@ func TestLeastPrivilege(t *testing.T) {
 		t.Error("it shares processes or has an account; want neither")
 	}
 	var writable, mounted []string
-	for _, v := range pod.Volumes {
-		if v.HostPath != nil {
-			mounted = append(mounted, v.HostPath.Path)
+	for _, volume := range pod.Volumes {
+		if volume.HostPath != nil {
+			mounted = append(mounted, volume.HostPath.Path)
 		}
 	}
 	for _, m := range c.VolumeMounts {
@@ -117,13 +117,13 @@ func container(t *testing.T, d appsv1.DaemonSet, name string) corev1.Container {
 
 // input is what the kubelet would start the container with, but without the
 // shared file of settings.
-func input(c corev1.Container) config.Input {
+func input(container corev1.Container) config.Input {
 	var args []string
-	if len(c.Command) > 2 {
-		args = c.Command[2:]
+	if len(container.Command) > 2 {
+		args = container.Command[2:]
 	}
 	return config.Input{Args: args, LookupEnv: func(name string) (string, bool) {
-		for _, e := range c.Env {
+		for _, e := range container.Env {
 			if e.Name == name {
 				return e.Value, true
 			}

@@ -28,16 +28,16 @@ func Link(path, target string) File { return File{Path: path, Target: target} }
 func layer(files []File) ([]byte, error) {
 	entries := map[string]tar.Header{"tmp/": dir("tmp/", 0o1777)}
 	data := map[string][]byte{}
-	for _, f := range files {
-		if !path.IsAbs(f.Path) || path.Clean(f.Path) != f.Path {
-			return nil, fmt.Errorf("add %q: want a clean absolute path", f.Path)
+	for _, file := range files {
+		if !path.IsAbs(file.Path) || path.Clean(file.Path) != file.Path {
+			return nil, fmt.Errorf("add %q: want a clean absolute path", file.Path)
 		}
-		name := strings.TrimPrefix(f.Path, "/")
+		name := strings.TrimPrefix(file.Path, "/")
 		if _, dup := entries[name]; dup {
-			return nil, fmt.Errorf("add %q: already in the image", f.Path)
+			return nil, fmt.Errorf("add %q: already in the image", file.Path)
 		}
-		entries[name] = f.header(name)
-		data[name] = f.Data
+		entries[name] = file.header(name)
+		data[name] = file.Data
 		for up := path.Dir(name); up != "."; up = path.Dir(up) {
 			entries[up+"/"] = dir(up+"/", 0o755)
 		}

@@ -101,11 +101,11 @@ func TestSeriesExist(t *testing.T) {
 	var recorded []string
 	exprs := map[string]string{}
 	for _, group := range f.Groups {
-		for _, r := range group.Rules {
-			if r.Record != "" {
-				recorded = append(recorded, r.Record)
+		for _, rule := range group.Rules {
+			if rule.Record != "" {
+				recorded = append(recorded, rule.Record)
 			}
-			exprs["rule "+r.Record+r.Alert] = r.Expr
+			exprs["rule "+rule.Record+rule.Alert] = rule.Expr
 		}
 	}
 	for name, d := range dashboards() {

@@ -53,12 +53,12 @@ func read(t *testing.T, dir string) map[string]string {
 		t.Fatal(err)
 	}
 	all := map[string]string{}
-	for _, f := range files {
-		data, err := os.ReadFile(filepath.Join(dir, f.Name()))
+	for _, file := range files {
+		data, err := os.ReadFile(filepath.Join(dir, file.Name()))
 		if err != nil {
 			t.Fatal(err)
 		}
-		all[f.Name()] = fmt.Sprintf("%x", sha256.Sum256(data))
+		all[file.Name()] = fmt.Sprintf("%x", sha256.Sum256(data))
 	}
 	return all
 }

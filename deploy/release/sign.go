@@ -23,15 +23,15 @@ func sums(dir string) error {
 		return err
 	}
 	var text strings.Builder
-	for _, f := range files {
-		if strings.HasPrefix(f.Name(), sumsFile) {
+	for _, file := range files {
+		if strings.HasPrefix(file.Name(), sumsFile) {
 			continue
 		}
-		data, err := os.ReadFile(filepath.Join(dir, f.Name()))
+		data, err := os.ReadFile(filepath.Join(dir, file.Name()))
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(&text, "%x  %s\n", sha256.Sum256(data), f.Name())
+		fmt.Fprintf(&text, "%x  %s\n", sha256.Sum256(data), file.Name())
 	}
 	return os.WriteFile(filepath.Join(dir, sumsFile), []byte(text.String()), 0o644)
 }

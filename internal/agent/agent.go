@@ -157,10 +157,10 @@ func readMachine(cfg config.Agent, log logr.Logger) (*topology.Machine, reservat
 }
 
 // kernelReserved returns the bytes of each NUMA node that the kernel keeps, for the log.
-func kernelReserved(m *topology.Machine) map[topology.NodeID]uint64 {
+func kernelReserved(machine *topology.Machine) map[topology.NodeID]uint64 {
 	bytes := map[topology.NodeID]uint64{}
-	for _, n := range m.Nodes {
-		bytes[n.ID] = n.KernelReserved
+	for _, numaNode := range machine.Nodes {
+		bytes[numaNode.ID] = numaNode.KernelReserved
 	}
 	return bytes
 }

@@ -108,22 +108,22 @@ func (a *agent) status() v1alpha1.NodeTopologyStatus {
 
 // ready returns the condition Ready, which agrees with the node's label.
 func (a *agent) ready() metav1.Condition {
-	c := metav1.Condition{
+	condition := metav1.Condition{
 		Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, LastTransitionTime: metav1.NewTime(time.Now()),
 	}
 	marked := a.marked.Load()
 	switch {
 	case marked == nil:
-		c.Status, c.Reason, c.Message = metav1.ConditionUnknown, "Starting", "the agent has not connected to the container runtime yet"
+		condition.Status, condition.Reason, condition.Message = metav1.ConditionUnknown, "Starting", "the agent has not connected to the container runtime yet"
 	case *marked:
-		c.Status, c.Reason, c.Message = metav1.ConditionTrue, "Serving", "the node serves pods that request exclusive CPUs"
+		condition.Status, condition.Reason, condition.Message = metav1.ConditionTrue, "Serving", "the node serves pods that request exclusive CPUs"
 	case !a.cfg.ExclusiveCPUs:
-		c.Reason, c.Message = "SwitchedOff", "exclusive CPUs are disabled on this node (--exclusive-cpus=false)"
+		condition.Reason, condition.Message = "SwitchedOff", "exclusive CPUs are disabled on this node (--exclusive-cpus=false)"
 	default:
-		c.Reason, c.Message = "RuntimeNotServed", "the agent is about to label the node"
+		condition.Reason, condition.Message = "RuntimeNotServed", "the agent is about to label the node"
 		if missing, err := a.unserved(); missing != nil {
-			c.Reason, c.Message = missing.reason, err.Error()
+			condition.Reason, condition.Message = missing.reason, err.Error()
 		}
 	}
-	return c
+	return condition
 }

@@ -59,18 +59,18 @@ func (a *agent) foreignTimes() (all []metrics.ForeignTime) {
 
 // undisturbed returns the condition CPUsUndisturbed.
 func undisturbed(noisy []string, percent float64, window time.Duration) metav1.Condition {
-	c := metav1.Condition{
+	condition := metav1.Condition{
 		Type: v1alpha1.ConditionCPUsUndisturbed, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(time.Now()),
 		Reason: "BelowThreshold", Message: fmt.Sprintf("others used less than %g%% of the time of each container's exclusive CPUs within %s", percent, window),
 	}
 	switch {
 	case percent == 0:
-		c.Reason, c.Message = "NotChecked", "--foreign-time-threshold is 0, so that no container is reported"
+		condition.Reason, condition.Message = "NotChecked", "--foreign-time-threshold is 0, so that no container is reported"
 	case len(noisy) > 0:
-		c.Status, c.Reason = metav1.ConditionFalse, "ForeignTime"
-		c.Message = fmt.Sprintf("others used %g%% or more of the time of exclusive CPUs within %s: %s; see the events of the pods", percent, window, strings.Join(atMost(noisy, maxListed), ", "))
+		condition.Status, condition.Reason = metav1.ConditionFalse, "ForeignTime"
+		condition.Message = fmt.Sprintf("others used %g%% or more of the time of exclusive CPUs within %s: %s; see the events of the pods", percent, window, strings.Join(atMost(noisy, maxListed), ", "))
 	}
-	return c
+	return condition
 }
 
 // atMost returns the first names, and how many more there are.

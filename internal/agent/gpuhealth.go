@@ -22,13 +22,13 @@ const maxListed = 8
 // receiver of the inventories calls it.
 func (g *gpus) report(now *gpu.Inventory, warn func(message string)) {
 	unhealthy := map[string]bool{}
-	for _, u := range now.Units() {
-		if u.Health.State != gpu.Unhealthy {
+	for _, unit := range now.Units() {
+		if unit.Health.State != gpu.Unhealthy {
 			continue
 		}
-		unhealthy[u.ID] = true
-		if !g.unhealthy[u.ID] {
-			warn(fmt.Sprintf("GPU %s (%s) is unhealthy: %s", u.ID, u.Type, u.Health.Reason))
+		unhealthy[unit.ID] = true
+		if !g.unhealthy[unit.ID] {
+			warn(fmt.Sprintf("GPU %s (%s) is unhealthy: %s", unit.ID, unit.Type, unit.Health.Reason))
 		}
 	}
 	g.unhealthy = unhealthy
@@ -43,28 +43,28 @@ func (a *agent) gpusChanged() {
 }
 
 // gpusHealthy returns the condition GPUsHealthy, or none on a node without GPUs.
-func gpusHealthy(v *gpu.Inventory) []metav1.Condition {
-	units := v.Units()
+func gpusHealthy(inventory *gpu.Inventory) []metav1.Condition {
+	units := inventory.Units()
 	if len(units) == 0 {
 		return nil
 	}
-	c := metav1.Condition{
+	condition := metav1.Condition{
 		Type: v1alpha1.ConditionGPUsHealthy, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(time.Now()),
 		Reason: "Healthy", Message: "all GPUs of the node are healthy",
 	}
 	if unknown := inState(units, gpu.UnknownState); len(unknown) > 0 {
-		c.Status, c.Reason, c.Message = metav1.ConditionUnknown, "NotMonitored", listed(unknown)
+		condition.Status, condition.Reason, condition.Message = metav1.ConditionUnknown, "NotMonitored", listed(unknown)
 	}
 	if unhealthy := inState(units, gpu.Unhealthy); len(unhealthy) > 0 {
-		c.Status, c.Reason, c.Message = metav1.ConditionFalse, "Unhealthy", listed(unhealthy)
+		condition.Status, condition.Reason, condition.Message = metav1.ConditionFalse, "Unhealthy", listed(unhealthy)
 	}
-	return []metav1.Condition{c}
+	return []metav1.Condition{condition}
 }
 
 func inState(units []gpu.Unit, s gpu.State) (all []gpu.Unit) {
-	for _, u := range units {
-		if u.Health.State == s {
-			all = append(all, u)
+	for _, unit := range units {
+		if unit.Health.State == s {
+			all = append(all, unit)
 		}
 	}
 	return all
@@ -73,12 +73,12 @@ func inState(units []gpu.Unit, s gpu.State) (all []gpu.Unit) {
 // listed names the first GPUs and what is wrong with them.
 func listed(units []gpu.Unit) string {
 	var texts []string
-	for i, u := range units {
+	for i, unit := range units {
 		if i == maxListed {
 			texts = append(texts, fmt.Sprintf("and %d more", len(units)-maxListed))
 			break
 		}
-		texts = append(texts, strings.TrimSuffix(u.ID+": "+u.Health.Reason, ": "))
+		texts = append(texts, strings.TrimSuffix(unit.ID+": "+unit.Health.Reason, ": "))
 	}
 	return strings.Join(texts, ". ")
 }

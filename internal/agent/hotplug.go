@@ -27,31 +27,31 @@ const cpusStableFor = 10 * time.Second
 // fixes the cpuset of its root cgroup when it starts, so that a CPU that came online later
 // is in no container's reach; the same holds for a kubelet in a narrower cgroup. Such a
 // CPU counts as offline: a container that got it could never start.
-func (a *agent) restrict(m *topology.Machine) (*topology.Machine, error) {
+func (a *agent) restrict(machine *topology.Machine) (*topology.Machine, error) {
 	limit, group, err := a.cgroups.KubeletCPUs()
 	if errors.Is(err, fs.ErrNotExist) {
-		return m, nil
+		return machine, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read which CPUs containers can use: %w", err)
 	}
-	if lacking := m.Online().Minus(limit); !lacking.Empty() {
+	if lacking := machine.Online().Minus(limit); !lacking.Empty() {
 		a.lacking = fmt.Sprintf("CPUs %s are online, and the kubelet's cgroup %s has only CPUs %s; restart the kubelet, which sets its cgroup at its start", lacking, group, limit)
 		a.log.Info("no container can use some online CPUs", "reason", a.lacking)
 	}
-	return m.Restrict(limit), nil
+	return machine.Restrict(limit), nil
 }
 
 // allUsable returns the condition that containers can use all online CPUs.
 func (a *agent) allUsable() metav1.Condition {
-	c := metav1.Condition{
+	condition := metav1.Condition{
 		Type: v1alpha1.ConditionAllCPUsUsable, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(time.Now()),
 		Reason: "AllUsable", Message: "containers can use all online CPUs",
 	}
 	if a.lacking != "" {
-		c.Status, c.Reason, c.Message = metav1.ConditionFalse, "KubeletCPUSet", a.lacking
+		condition.Status, condition.Reason, condition.Message = metav1.ConditionFalse, "KubeletCPUSet", a.lacking
 	}
-	return c
+	return condition
 }
 
 // watchCPUs ends the agent when the CPUs that containers can use differ from those at its

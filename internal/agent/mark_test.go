@@ -90,17 +90,17 @@ func TestMarkFollowsTheRuntime(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				runtime := &flaky{}
-				a := labelled(t, runtime, tc.before)
-				a.cfg.ExclusiveCPUs = !tc.off
+				agent := labelled(t, runtime, tc.before)
+				agent.cfg.ExclusiveCPUs = !tc.off
 				runtime.there.Store(tc.there[0])
 				ctx, cancel := context.WithCancel(t.Context())
 				ended := make(chan error, 1)
-				go func() { ended <- a.mark(ctx) }()
+				go func() { ended <- agent.mark(ctx) }()
 				for i, there := range tc.there {
 					runtime.there.Store(there)
 					time.Sleep(90 * time.Second)
 					synctest.Wait()
-					if got := a.labelNow(t); got != tc.want[i] {
+					if got := agent.labelNow(t); got != tc.want[i] {
 						t.Errorf("after %d s: label %q, want %q", 90*(i+1), got, tc.want[i])
 					}
 				}
@@ -118,13 +118,13 @@ func TestMarkFollowsTheRuntime(t *testing.T) {
 func TestUntaint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		runtime := &flaky{}
-		a := labelled(t, runtime, false)
+		agent := labelled(t, runtime, false)
 		policies := &flaky{}
-		a.readiness = []telemetry.Check{{Name: "admission policies", Ready: policies.Ready}}
-		a.taint(t)
+		agent.readiness = []telemetry.Check{{Name: "admission policies", Ready: policies.Ready}}
+		agent.taint(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 2)
-		for _, part := range []func(context.Context) error{a.mark, a.untaint} {
+		for _, part := range []func(context.Context) error{agent.mark, agent.untaint} {
 			go func() { ended <- part(ctx) }()
 		}
 		for i, step := range []struct{ runtime, policies, register, want bool }{
@@ -138,16 +138,16 @@ func TestUntaint(t *testing.T) {
 			runtime.there.Store(step.runtime)
 			policies.there.Store(step.policies)
 			if step.register {
-				a.taint(t)
+				agent.taint(t)
 			}
 			time.Sleep(3 * time.Minute)
 			synctest.Wait()
-			node, err := a.client.CoreV1().Nodes().Get(ctx, "n", metav1.GetOptions{})
+			node, err := agent.client.CoreV1().Nodes().Get(ctx, "n", metav1.GetOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
 			if got := len(node.Spec.Taints) > 0; got != step.want {
-				t.Errorf("step %d: tainted: %v, want %v (%v)", i, got, step.want, a.startedUp())
+				t.Errorf("step %d: tainted: %v, want %v (%v)", i, got, step.want, agent.startedUp())
 			}
 		}
 		cancel()
@@ -176,20 +176,20 @@ func TestMarkRestoresTheLabel(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				runtime := &flaky{}
 				runtime.there.Store(true)
-				a := labelled(t, runtime, false)
-				a.cfg.ExclusiveCPUs = !off
+				agent := labelled(t, runtime, false)
+				agent.cfg.ExclusiveCPUs = !off
 				ctx, cancel := context.WithCancel(t.Context())
 				ended := make(chan error, 1)
-				go func() { ended <- a.mark(ctx) }()
+				go func() { ended <- agent.mark(ctx) }()
 				synctest.Wait()
-				want := a.labelNow(t)
+				want := agent.labelNow(t)
 				other := map[bool]func(context.Context, kubernetes.Interface, string) error{true: nodeapi.MarkNode, false: nodeapi.UnmarkNode}[off]
-				if err := other(ctx, a.client, "n"); err != nil {
+				if err := other(ctx, agent.client, "n"); err != nil {
 					t.Fatal(err)
 				}
 				time.Sleep(2 * time.Minute)
 				synctest.Wait()
-				if got := a.labelNow(t); got != want {
+				if got := agent.labelNow(t); got != want {
 					t.Errorf("label %q after two minutes, want %q again", got, want)
 				}
 				cancel()
@@ -207,19 +207,19 @@ func TestMarkNeedsSystemd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		runtime, systemd := &flaky{}, &flaky{}
 		runtime.there.Store(true)
-		a := labelled(t, runtime, false)
-		a.needs = append(a.needs, need{"SystemdUnreachable", systemd.Ready})
+		agent := labelled(t, runtime, false)
+		agent.needs = append(agent.needs, need{"SystemdUnreachable", systemd.Ready})
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
-		go func() { ended <- a.mark(ctx) }()
+		go func() { ended <- agent.mark(ctx) }()
 		for _, answers := range []bool{false, true, false} {
 			systemd.there.Store(answers)
 			time.Sleep(unservedAfter + time.Minute)
 			synctest.Wait()
-			if got, want := a.labelNow(t), map[bool]string{true: "true"}[answers]; got != want {
+			if got, want := agent.labelNow(t), map[bool]string{true: "true"}[answers]; got != want {
 				t.Errorf("systemd answers: %v; label %q, want %q", answers, got, want)
 			}
-			if got, want := a.ready().Reason, map[bool]string{true: "Serving", false: "SystemdUnreachable"}[answers]; got != want {
+			if got, want := agent.ready().Reason, map[bool]string{true: "Serving", false: "SystemdUnreachable"}[answers]; got != want {
 				t.Errorf("systemd answers: %v; reason %s of the condition, want %s", answers, got, want)
 			}
 		}
@@ -233,18 +233,18 @@ func TestMarkNeedsSystemd(t *testing.T) {
 // TestUnsupportedRuntime: the agent continues to run, and removes the label, so that no
 // further pod with exclusive CPUs is scheduled to the node.
 func TestUnsupportedRuntime(t *testing.T) {
-	a := labelled(t, unsupported{}, true)
-	pods, err := nodeapi.NewPods(a.client, "n", nodeapi.Handlers{})
+	agent := labelled(t, unsupported{}, true)
+	pods, err := nodeapi.NewPods(agent.client, "n", nodeapi.Handlers{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	a.pods = pods
+	agent.pods = pods
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 3)
-	for _, part := range []func(context.Context) error{a.pods.Run, a.serveRuntime, a.mark} {
+	for _, part := range []func(context.Context) error{agent.pods.Run, agent.serveRuntime, agent.mark} {
 		go func() { ended <- part(ctx) }()
 	}
-	for deadline := time.Now().Add(5 * time.Second); a.labelNow(t) != ""; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Second); agent.labelNow(t) != ""; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("the label is still there")
 		}

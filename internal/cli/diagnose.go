@@ -90,8 +90,8 @@ func standing(pod *corev1.Pod) *queueapi.Advice {
 }
 
 func rejected(pod *corev1.Pod) bool {
-	for _, c := range pod.Status.Conditions {
-		if c.Reason == v1alpha1.ReasonPlacementRejected {
+	for _, condition := range pod.Status.Conditions {
+		if condition.Reason == v1alpha1.ReasonPlacementRejected {
 			return true
 		}
 	}
@@ -110,9 +110,9 @@ func starting(pod *corev1.Pod) string {
 
 // unscheduled returns the message of the pod's condition PodScheduled if it is false.
 func unscheduled(pod *corev1.Pod) string {
-	for _, c := range pod.Status.Conditions {
-		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
-			return c.Message
+	for _, condition := range pod.Status.Conditions {
+		if condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse {
+			return condition.Message
 		}
 	}
 	return ""

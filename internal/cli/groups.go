@@ -54,8 +54,8 @@ exit status is 1. The nodes are a CSV file in the format of Alibaba's openb GPU 
 				return err
 			}
 			e := group.Estimate{Form: gpu.Physical, Type: kind}
-			for _, d := range demands {
-				e.Demands = append(e.Demands, group.Demand{GPUs: d})
+			for _, demand := range demands {
+				e.Demands = append(e.Demands, group.Demand{GPUs: demand})
 			}
 			proposal, err := group.Propose(inventories(nodes), e, nil)
 			if err != nil {
@@ -76,12 +76,12 @@ exit status is 1. The nodes are a CSV file in the format of Alibaba's openb GPU 
 // inventories returns the GPUs of the nodes by node.
 func inventories(nodes []*sched.Node) group.Nodes {
 	all := group.Nodes{}
-	for _, n := range nodes {
-		v := &gpu.Inventory{}
-		for i, device := range n.GPUs {
-			v.GPUs = append(v.GPUs, gpu.GPU{UUID: device.ID, Index: i, Model: device.Type})
+	for _, node := range nodes {
+		inventory := &gpu.Inventory{}
+		for i, device := range node.GPUs {
+			inventory.GPUs = append(inventory.GPUs, gpu.GPU{UUID: device.ID, Index: i, Model: device.Type})
 		}
-		all[n.Name] = v
+		all[node.Name] = inventory
 	}
 	return all
 }

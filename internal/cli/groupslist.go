@@ -48,34 +48,34 @@ func writeGroups(to io.Writer, groups []v1alpha1.GPUGroup, wide bool) error {
 }
 
 // why returns the message about a group's acceptance.
-func why(g *v1alpha1.GPUGroup) string {
-	if c := meta.FindStatusCondition(g.Status.Conditions, v1alpha1.ConditionAccepted); c != nil {
-		return c.Message
+func why(group *v1alpha1.GPUGroup) string {
+	if condition := meta.FindStatusCondition(group.Status.Conditions, v1alpha1.ConditionAccepted); condition != nil {
+		return condition.Message
 	}
 	return "-"
 }
 
-func row(g *v1alpha1.GPUGroup) []string {
-	kind, used, by := g.Spec.Type, "0", "-"
+func row(group *v1alpha1.GPUGroup) []string {
+	kind, used, by := group.Spec.Type, "0", "-"
 	if kind == "" {
 		kind = "any"
 	}
-	if g.Status.Used != nil {
-		used = g.Status.Used.String()
+	if group.Status.Used != nil {
+		used = group.Status.Used.String()
 	}
 	var holders []string
-	for _, u := range g.Status.Usage {
+	for _, u := range group.Status.Usage {
 		holders = append(holders, u.Tenant+" "+u.GPUs.String())
 	}
 	if len(holders) > 0 {
 		by = strings.Join(holders, ", ")
 	}
 	accepted := "not yet"
-	if c := meta.FindStatusCondition(g.Status.Conditions, v1alpha1.ConditionAccepted); c != nil {
-		accepted = string(c.Status)
-		if c.Status != "True" {
-			accepted = c.Reason
+	if condition := meta.FindStatusCondition(group.Status.Conditions, v1alpha1.ConditionAccepted); condition != nil {
+		accepted = string(condition.Status)
+		if condition.Status != "True" {
+			accepted = condition.Reason
 		}
 	}
-	return []string{g.Name, strings.Join(g.Spec.Tenants, ","), g.Spec.Form, kind, fmt.Sprint(g.Status.GPUs), used, by, accepted}
+	return []string{group.Name, strings.Join(group.Spec.Tenants, ","), group.Spec.Form, kind, fmt.Sprint(group.Status.GPUs), used, by, accepted}
 }

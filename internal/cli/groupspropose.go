@@ -35,8 +35,8 @@ is not changed: review the output, edit it, and apply it.`,
 				return command.WrongUsage("give the tenant with --tenant NAME, the number of GPUs of each container with --demands 2,1,…, and with --containers either the names of all containers or none")
 			}
 			e := group.Estimate{Form: gpu.Physical, Type: kind}
-			for i, d := range demands {
-				e.Demands = append(e.Demands, group.Demand{GPUs: d})
+			for i, demand := range demands {
+				e.Demands = append(e.Demands, group.Demand{GPUs: demand})
 				if len(containers) > 0 {
 					e.Demands[i].Container = containers[i]
 				}

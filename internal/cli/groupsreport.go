@@ -33,7 +33,7 @@ type plannedGroup struct {
 func plan(p group.Proposal, nodes []*sched.Node) planned {
 	sum := planned{Groups: []plannedGroup{}, Unplaced: []int{}}
 	for i, g := range p.Groups {
-		n := nodes[slices.IndexFunc(nodes, func(n *sched.Node) bool { return n.Name == g.Node })]
+		n := nodes[slices.IndexFunc(nodes, func(node *sched.Node) bool { return node.Name == g.Node })]
 		row := plannedGroup{Name: fmt.Sprintf("group-%d", i+1), Node: g.Node, Demand: g.Demand.GPUs, Shared: g.Share}
 		for _, id := range g.GPUs {
 			row.GPUs = append(row.GPUs, slices.IndexFunc(n.GPUs, func(gpu sched.GPU) bool { return gpu.ID == id }))
@@ -52,8 +52,8 @@ func (p planned) write(out io.Writer, f command.Format) error {
 	}
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "group\tnode\tGPUs\tdemand")
-	for _, g := range p.Groups {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", g.Name, g.Node, strings.Trim(fmt.Sprint(g.GPUs), "[]"), g.demand())
+	for _, group := range p.Groups {
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", group.Name, group.Node, strings.Trim(fmt.Sprint(group.GPUs), "[]"), group.demand())
 	}
 	if err := table.Flush(); err != nil {
 		return err

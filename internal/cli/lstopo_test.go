@@ -109,15 +109,15 @@ func agree(t *testing.T, lstopo, root string) {
 // of a CPU, lstopo shows several nodes, and the CPU must be in one of them.
 func lines(machine machineJSON, lstopo map[int]place) map[int]place {
 	got := map[int]place{}
-	for _, c := range machine.CPUs {
-		if !c.Online {
+	for _, cpu := range machine.CPUs {
+		if !cpu.Online {
 			continue
 		}
-		p := place{Package: c.Package, Core: int(c.Core), LLC: int(c.LLC), NUMA: fmt.Sprint(c.NUMA)}
-		if near := strings.Fields(lstopo[int(c.ID)].NUMA); slices.Contains(near, p.NUMA) {
-			p.NUMA = lstopo[int(c.ID)].NUMA
+		p := place{Package: cpu.Package, Core: int(cpu.Core), LLC: int(cpu.LLC), NUMA: fmt.Sprint(cpu.NUMA)}
+		if near := strings.Fields(lstopo[int(cpu.ID)].NUMA); slices.Contains(near, p.NUMA) {
+			p.NUMA = lstopo[int(cpu.ID)].NUMA
 		}
-		got[int(c.ID)] = p
+		got[int(cpu.ID)] = p
 	}
 	return got
 }

@@ -103,10 +103,10 @@ func locate(o object, places map[int]place) error {
 // zero.
 func members(o object) (cpuset.Set, error) {
 	groups := strings.Split(strings.ReplaceAll(o.CPUs, "0x", ""), ",")
-	for i, g := range groups {
-		if g == "" {
+	for i, group := range groups {
+		if group == "" {
 			groups[i] = "0"
-		} else if _, err := strconv.ParseUint(g, 16, 32); err != nil {
+		} else if _, err := strconv.ParseUint(group, 16, 32); err != nil {
 			return cpuset.Set{}, fmt.Errorf("lstopo's cpuset %q: %w", o.CPUs, err)
 		}
 	}

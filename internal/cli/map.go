@@ -136,10 +136,10 @@ func getTopology(ctx context.Context, from dynamic.ResourceInterface, node strin
 	return t, nil
 }
 
-func (look nodeMap) draw(out io.Writer, t *v1alpha1.NodeTopology) error {
-	node, err := nodemap.Read(t)
+func (look nodeMap) draw(out io.Writer, topology *v1alpha1.NodeTopology) error {
+	node, err := nodemap.Read(topology)
 	if err != nil {
-		return fmt.Errorf("NodeTopology %q: %w", t.Name, err)
+		return fmt.Errorf("NodeTopology %q: %w", topology.Name, err)
 	}
 	if look.svg {
 		return picture.SVG(out, node.Machine, node.GPUs, node.Use)

@@ -63,11 +63,11 @@ No CPU is allocated. At least one CPU stays shared.`,
 }
 
 // perNUMA counts CPUs by NUMA node.
-func perNUMA(m *topology.Machine, cpus cpuset.Set) map[topology.NodeID]int {
+func perNUMA(machine *topology.Machine, cpus cpuset.Set) map[topology.NodeID]int {
 	counts := map[topology.NodeID]int{}
-	for _, c := range m.CPUs {
-		if cpus.Has(c.ID) {
-			counts[c.NUMA]++
+	for _, cpu := range machine.CPUs {
+		if cpus.Has(cpu.ID) {
+			counts[cpu.NUMA]++
 		}
 	}
 	return counts

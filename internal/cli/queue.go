@@ -67,11 +67,11 @@ func showQueue(out io.Writer, pods []queueapi.PendingPod, wide bool) error {
 		header = append(header, "PRIORITY", "OF", "UID")
 	}
 	rows := [][]string{header}
-	for _, p := range pods {
-		s := p.Status
-		row := []string{s.Type, fmt.Sprint(s.Position), p.Namespace + "/" + p.Name, s.Tenant, fmt.Sprintf("%.4g", s.Score), s.Waited, s.State, s.WaitsFor}
+	for _, pod := range pods {
+		status := pod.Status
+		row := []string{status.Type, fmt.Sprint(status.Position), pod.Namespace + "/" + pod.Name, status.Tenant, fmt.Sprintf("%.4g", status.Score), status.Waited, status.State, status.WaitsFor}
 		if wide {
-			row = append(row, fmt.Sprint(s.Priority), fmt.Sprint(s.Of), string(p.UID))
+			row = append(row, fmt.Sprint(status.Priority), fmt.Sprint(status.Of), string(pod.UID))
 		}
 		rows = append(rows, row)
 	}

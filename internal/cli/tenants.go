@@ -78,16 +78,16 @@ func showTenants(out io.Writer, found []v1alpha1.Tenant, wide bool) error {
 }
 
 // tenantRows returns a row for each type that a tenant uses or has a quota of.
-func tenantRows(t *v1alpha1.Tenant, wide bool) (rows [][]string) {
+func tenantRows(tenant *v1alpha1.Tenant, wide bool) (rows [][]string) {
 	weight := "1"
-	if t.Spec.Weight != nil {
-		weight = t.Spec.Weight.String()
+	if tenant.Spec.Weight != nil {
+		weight = tenant.Spec.Weight.String()
 	}
 	accounts := map[string]v1alpha1.Account{}
-	for name := range t.Spec.Quotas {
+	for name := range tenant.Spec.Quotas {
 		accounts[name] = v1alpha1.Account{Type: name, Score: "0"}
 	}
-	for _, a := range t.Status.Accounts {
+	for _, a := range tenant.Status.Accounts {
 		accounts[a.Type] = a
 	}
 	if len(accounts) == 0 {
@@ -95,10 +95,10 @@ func tenantRows(t *v1alpha1.Tenant, wide bool) (rows [][]string) {
 	}
 	for _, a := range slices.SortedFunc(maps.Values(accounts), func(a, b v1alpha1.Account) int { return cmp.Compare(a.Type, b.Type) }) {
 		quota := "-"
-		if limit, ok := t.Spec.Quotas[a.Type]; ok {
+		if limit, ok := tenant.Spec.Quotas[a.Type]; ok {
 			quota = limit.String()
 		}
-		row := []string{t.Name, weight, a.Type, a.Usage.String(), quota, shortScore(a.Score)}
+		row := []string{tenant.Name, weight, a.Type, a.Usage.String(), quota, shortScore(a.Score)}
 		if wide {
 			row = append(row, a.LastUpdateTime.UTC().Format("2006-01-02T15:04:05Z"))
 		}

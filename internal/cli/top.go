@@ -63,36 +63,36 @@ func showTop(out io.Writer, found []v1alpha1.NodeTopology, wide bool) error {
 	return command.Table(out, rows)
 }
 
-func nodeRow(t *v1alpha1.NodeTopology) []string {
+func nodeRow(topology *v1alpha1.NodeTopology) []string {
 	ready := "no"
-	if meta.IsStatusConditionTrue(t.Status.Conditions, v1alpha1.ConditionReady) {
+	if meta.IsStatusConditionTrue(topology.Status.Conditions, v1alpha1.ConditionReady) {
 		ready = "yes"
 	}
-	gpus, free := countGPUs(t)
-	c := t.Status.CPUs
-	return []string{t.Name, ready, fmt.Sprint(c.Allocatable), fmt.Sprint(c.Available), fmt.Sprint(gpus), fmt.Sprint(free), fmt.Sprint(len(t.Status.Pods))}
+	gpus, free := countGPUs(topology)
+	c := topology.Status.CPUs
+	return []string{topology.Name, ready, fmt.Sprint(c.Allocatable), fmt.Sprint(c.Available), fmt.Sprint(gpus), fmt.Sprint(free), fmt.Sprint(len(topology.Status.Pods))}
 }
 
-func numaRows(t *v1alpha1.NodeTopology) (rows [][]string) {
-	for _, n := range t.Status.NUMA {
+func numaRows(topology *v1alpha1.NodeTopology) (rows [][]string) {
+	for _, numaNode := range topology.Status.NUMA {
 		memory := "-"
-		if n.AvailableMemory != nil {
-			memory = n.AvailableMemory.String()
+		if numaNode.AvailableMemory != nil {
+			memory = numaNode.AvailableMemory.String()
 		}
-		rows = append(rows, []string{t.Name, fmt.Sprint(n.ID), fmt.Sprint(n.Allocatable), fmt.Sprint(n.Available), memory})
+		rows = append(rows, []string{topology.Name, fmt.Sprint(numaNode.ID), fmt.Sprint(numaNode.Allocatable), fmt.Sprint(numaNode.Available), memory})
 	}
 	return rows
 }
 
 // countGPUs returns the number of physical GPUs, and the number of those that are entirely free.
-func countGPUs(t *v1alpha1.NodeTopology) (all, free int) {
-	held := nodemap.HeldGPUs(&t.Status)
-	for _, g := range t.Status.GPUs {
-		if g.Parent != "" {
+func countGPUs(topology *v1alpha1.NodeTopology) (all, free int) {
+	held := nodemap.HeldGPUs(&topology.Status)
+	for _, gpu := range topology.Status.GPUs {
+		if gpu.Parent != "" {
 			continue
 		}
 		all++
-		if !slices.Contains(held, g.ID) {
+		if !slices.Contains(held, gpu.ID) {
 			free++
 		}
 	}

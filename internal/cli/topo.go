@@ -119,12 +119,12 @@ func (f *topoFormat) Set(s string) error {
 
 // differences returns how ghw's view of the running machine differs. GPUs are compared
 // only if there are any: ghw needs the file pci.ids for them.
-func differences(m *topology.Machine, v *gpu.Inventory) []string {
-	warnings := ghwcheck.Differences(m, live)
-	if len(v.GPUs) == 0 {
+func differences(machine *topology.Machine, inventory *gpu.Inventory) []string {
+	warnings := ghwcheck.Differences(machine, live)
+	if len(inventory.GPUs) == 0 {
 		return warnings
 	}
-	return slices.Concat(warnings, ghwcheck.GPUDifferences(v, live))
+	return slices.Concat(warnings, ghwcheck.GPUDifferences(inventory, live))
 }
 
 // rootFlag adds --root to a command that reads a machine.

@@ -79,11 +79,11 @@ func TestCaptureOfThisMachine(t *testing.T) {
 func withoutMemory(picture string) string {
 	words := strings.Fields(picture)
 	kept := words[:0]
-	for i, w := range words {
-		if strings.HasSuffix(w, "iB") || i+1 < len(words) && strings.HasSuffix(words[i+1], "iB") {
+	for i, word := range words {
+		if strings.HasSuffix(word, "iB") || i+1 < len(words) && strings.HasSuffix(words[i+1], "iB") {
 			continue
 		}
-		kept = append(kept, w)
+		kept = append(kept, word)
 	}
 	return strings.Join(kept, " ")
 }

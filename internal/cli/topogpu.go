@@ -20,7 +20,7 @@ const gpuTimeout = 2 * time.Second
 // gpus returns the GPUs of the machine under root. Those of the running machine are from
 // numalet-nvml if it runs; all others are from sysfs. It warns if numalet-nvml runs and
 // does not answer.
-func gpus(ctx context.Context, root, socket string) (v *gpu.Inventory, warnings []string, err error) {
+func gpus(ctx context.Context, root, socket string) (inventory *gpu.Inventory, warnings []string, err error) {
 	if root == live && socket != "" {
 		ctx, cancel := context.WithTimeout(ctx, gpuTimeout)
 		defer cancel()
@@ -37,8 +37,8 @@ func gpus(ctx context.Context, root, socket string) (v *gpu.Inventory, warnings 
 		return nil, nil, fmt.Errorf("open root: %w", err)
 	}
 	defer tree.Close()
-	v, err = pci.Discover(tree)
-	return v, warnings, err
+	inventory, err = pci.Discover(tree)
+	return inventory, warnings, err
 }
 
 type gpuJSON struct {
@@ -67,8 +67,8 @@ func describeGPU(c gpu.GPU) gpuJSON {
 		ID: c.UUID, Index: c.Index, Model: c.Model, PCI: c.PCI, NUMA: c.NUMA,
 		MemoryBytes: c.MemoryBytes, MIG: c.MIG, Health: c.Health.State.String(), Message: c.Health.Reason,
 	}
-	for _, s := range c.Slices {
-		doc.Slices = append(doc.Slices, sliceJSON{s.UUID, s.Profile, s.MemoryBytes, s.Health.State.String(), s.Health.Reason})
+	for _, slice := range c.Slices {
+		doc.Slices = append(doc.Slices, sliceJSON{slice.UUID, slice.Profile, slice.MemoryBytes, slice.Health.State.String(), slice.Health.Reason})
 	}
 	return doc
 }

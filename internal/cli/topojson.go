@@ -40,30 +40,30 @@ type hugePagesJSON struct {
 	Total     uint64 `json:"total"`
 }
 
-func toJSON(m *topology.Machine, v *gpu.Inventory) machineJSON {
+func toJSON(machine *topology.Machine, inventory *gpu.Inventory) machineJSON {
 	doc := machineJSON{CPUs: []cpuJSON{}, NUMA: []numaJSON{}, GPUs: []gpuJSON{}}
-	for _, c := range m.CPUs {
+	for _, cpu := range machine.CPUs {
 		doc.CPUs = append(doc.CPUs, cpuJSON{
-			ID: c.ID, Online: c.Online, Isolated: c.Isolated,
-			Package: c.Package, Die: c.Die, NUMA: c.NUMA, Core: c.Core, LLC: c.LLC,
-			Kind: kindJSON(c.Kind),
+			ID: cpu.ID, Online: cpu.Online, Isolated: cpu.Isolated,
+			Package: cpu.Package, Die: cpu.Die, NUMA: cpu.NUMA, Core: cpu.Core, LLC: cpu.LLC,
+			Kind: kindJSON(cpu.Kind),
 		})
 	}
-	for _, n := range m.Nodes {
-		doc.NUMA = append(doc.NUMA, nodeJSON(n))
+	for _, numaNode := range machine.Nodes {
+		doc.NUMA = append(doc.NUMA, nodeJSON(numaNode))
 	}
-	for _, c := range v.GPUs {
+	for _, c := range inventory.GPUs {
 		doc.GPUs = append(doc.GPUs, describeGPU(c))
 	}
 	return doc
 }
 
-func nodeJSON(n topology.Node) numaJSON {
-	doc := numaJSON{ID: n.ID, CPUs: n.CPUs, MemoryBytes: n.MemoryBytes, Distances: n.Distances, GPU: n.GPU}
+func nodeJSON(numaNode topology.Node) numaJSON {
+	doc := numaJSON{ID: numaNode.ID, CPUs: numaNode.CPUs, MemoryBytes: numaNode.MemoryBytes, Distances: numaNode.Distances, GPU: numaNode.GPU}
 	if doc.Distances == nil {
 		doc.Distances = map[topology.NodeID]int{}
 	}
-	for _, pool := range n.HugePages {
+	for _, pool := range numaNode.HugePages {
 		doc.HugePages = append(doc.HugePages, hugePagesJSON(pool))
 	}
 	return doc

@@ -125,14 +125,14 @@ func (c *controller) newState(context.Context) (err error) {
 
 // learn tells the profile's ranker about the pods that already have a node. The ranker sees pending
 // pods by itself.
-func (c *controller) learn(e nodestate.Event) {
+func (c *controller) learn(event nodestate.Event) {
 	ranker := c.state.Profile("").Ranker
 	switch {
 	case ranker == nil:
-	case e.Kind == nodestate.Bound:
-		ranker.SeeHeld(e.UID, e.Now.Holding, e.Now.WholeGPUs, e.Now.Since)
-	case e.Gone:
-		ranker.Forget(e.UID)
+	case event.Kind == nodestate.Bound:
+		ranker.SeeHeld(event.UID, event.Now.Holding, event.Now.WholeGPUs, event.Now.Since)
+	case event.Gone:
+		ranker.Forget(event.UID)
 	}
 }
 
@@ -246,7 +246,10 @@ func (c *controller) newPipeline(context.Context) error {
 			c.panicked("pod "+pod.String(), cause)
 			c.reporter.Panicked(pod, cause)
 		},
-		Undone: func(d sched.Decision) { c.retryOn(d.At.Node); c.queue.ReactivateTenant(d.Pod.Tenant) },
+		Undone: func(decision sched.Decision) {
+			c.retryOn(decision.At.Node)
+			c.queue.ReactivateTenant(decision.Pod.Tenant)
+		},
 	})
 	return nil
 }

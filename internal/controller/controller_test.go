@@ -19,9 +19,9 @@ import (
 // bound returns "node placement" of each bound pod, by name.
 func (w *world) bound() map[string]string {
 	where := map[string]string{}
-	for _, p := range w.pods() {
-		if p.Spec.NodeName != "" {
-			where[p.Name] = p.Spec.NodeName + " " + p.Annotations[v1alpha1.AnnotationPlacement]
+	for _, pod := range w.pods() {
+		if pod.Spec.NodeName != "" {
+			where[pod.Name] = pod.Spec.NodeName + " " + pod.Annotations[v1alpha1.AnnotationPlacement]
 		}
 	}
 	return where
@@ -29,10 +29,10 @@ func (w *world) bound() map[string]string {
 
 // unscheduled returns the message of the condition PodScheduled.
 func (w *world) unscheduled(name string) string {
-	for _, p := range w.pods() {
-		for _, c := range p.Status.Conditions {
-			if p.Name == name && c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
-				return c.Message
+	for _, pod := range w.pods() {
+		for _, condition := range pod.Status.Conditions {
+			if pod.Name == name && condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse {
+				return condition.Message
 			}
 		}
 	}
@@ -70,16 +70,16 @@ func TestSchedules(t *testing.T) {
 func (w *world) promised() map[string]int {
 	w.Helper()
 	sum := map[string]int{}
-	for _, p := range w.pods() {
-		if p.Spec.NodeName == "" {
+	for _, pod := range w.pods() {
+		if pod.Spec.NodeName == "" {
 			continue
 		}
-		placement, err := v1alpha1.ParsePlacement(p.Annotations[v1alpha1.AnnotationPlacement])
+		placement, err := v1alpha1.ParsePlacement(pod.Annotations[v1alpha1.AnnotationPlacement])
 		if err != nil {
-			w.Fatalf("pod %s: %v", p.Name, err)
+			w.Fatalf("pod %s: %v", pod.Name, err)
 		}
 		for id, cpus := range placement.Containers["main"].CPUs {
-			sum[fmt.Sprintf("%s/%d", p.Spec.NodeName, id)] += cpus
+			sum[fmt.Sprintf("%s/%d", pod.Spec.NodeName, id)] += cpus
 		}
 	}
 	return sum
@@ -167,8 +167,8 @@ func TestAvoidsNodeThatRejected(t *testing.T) {
 // that the pod's condition is updated long before the pod's next attempt.
 func TestExplanationFollowsNodes(t *testing.T) {
 	w := newWorld(t)
-	cordoned := func(n *corev1.Node, _ *v1alpha1.NodeTopology) {
-		n.Labels, n.Spec.Unschedulable = map[string]string{corev1.LabelHostname: n.Name}, true
+	cordoned := func(node *corev1.Node, _ *v1alpha1.NodeTopology) {
+		node.Labels, node.Spec.Unschedulable = map[string]string{corev1.LabelHostname: node.Name}, true
 	}
 	w.node("a", 4, cordoned)
 	w.node("b", 4, cordoned)

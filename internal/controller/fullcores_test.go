@@ -13,9 +13,9 @@ import (
 // exclusive. The node's native CPUs, which the kubelet counts, would suffice for more pods.
 func TestFullCores(t *testing.T) {
 	w := newWorld(t)
-	w.node("n1", 8, func(_ *corev1.Node, t *v1alpha1.NodeTopology) {
-		t.Status.Machine.FullCores, t.Status.Machine.ThreadsPerCore, t.Status.Machine.ReservedCPUs = true, 2, "0,8"
-		t.Status.NUMA[0].Allocatable = 6
+	w.node("n1", 8, func(_ *corev1.Node, topology *v1alpha1.NodeTopology) {
+		topology.Status.Machine.FullCores, topology.Status.Machine.ThreadsPerCore, topology.Status.Machine.ReservedCPUs = true, 2, "0,8"
+		topology.Status.NUMA[0].Allocatable = 6
 	})
 	w.start()
 	for i := range 8 {

@@ -41,24 +41,27 @@ func (c *controller) newGroups(context.Context) error {
 // watchGroups connects the informers to the groups. It also connects the groups to the pods that a
 // change of a group concerns.
 func (c *controller) watchGroups(context.Context) error {
-	g := &c.groups
-	g.registry.OnChange(g.quotas.SetGroups)
-	g.registry.OnChange(func([]group.Group) { c.mirror.RequeueGPUs() })
+	groups := &c.groups
+	groups.registry.OnChange(groups.quotas.SetGroups)
+	groups.registry.OnChange(func([]group.Group) { c.mirror.RequeueGPUs() })
 	for _, w := range []struct {
 		informer cache.SharedIndexInformer
 		handler  cache.ResourceEventHandler
 	}{
-		{c.clients.topologies, mirror.Handle(g.registry.SetNode, g.registry.RemoveNode)},
-		{c.clients.groups, mirror.Handle(g.setGroup, g.removeGroup)},
+		{c.clients.topologies, mirror.Handle(groups.registry.SetNode, groups.registry.RemoveNode)},
+		{c.clients.groups, mirror.Handle(groups.setGroup, groups.removeGroup)},
 		{c.clients.quotas, mirror.Handle(
-			func(t *v1alpha1.Tenant) { c.setKnown(t.Name, true); c.setQuotas(t.Name, t.Spec.Quotas) },
-			func(t *v1alpha1.Tenant) { c.setKnown(t.Name, false); c.setQuotas(t.Name, nil) })},
+			func(tenant *v1alpha1.Tenant) {
+				c.setKnown(tenant.Name, true)
+				c.setQuotas(tenant.Name, tenant.Spec.Quotas)
+			},
+			func(tenant *v1alpha1.Tenant) { c.setKnown(tenant.Name, false); c.setQuotas(tenant.Name, nil) })},
 	} {
 		handled, err := w.informer.AddEventHandler(mirror.Contain(w.handler, c.panicked))
 		if err != nil {
 			return fmt.Errorf("watch GPU groups: %w", err)
 		}
-		g.synced = append(g.synced, handled.HasSynced)
+		groups.synced = append(groups.synced, handled.HasSynced)
 	}
 	return nil
 }

@@ -64,20 +64,20 @@ func (s collector) Collect(to chan<- prometheus.Metric) {
 		leads = 1
 	}
 	to <- gauge("leader", "1 if this process holds the lease, otherwise 0.", leads)
-	s.ledger.Each(func(tenant string, a fairshare.Account) { collectAccount(to, tenant, a) })
+	s.ledger.Each(func(tenant string, account fairshare.Account) { collectAccount(to, tenant, account) })
 }
 
 // collectAccount collects the usage and the score of a tenant's account.
-func collectAccount(to chan<- prometheus.Metric, tenant string, a fairshare.Account) {
+func collectAccount(to chan<- prometheus.Metric, tenant string, account fairshare.Account) {
 	for _, m := range []struct {
 		name, help string
 		value      float64
 	}{
-		{"numalet_tenant_usage", "Number of cores or GPUs that a tenant holds.", float64(a.Usage) / 1000},
-		{"numalet_tenant_score", "Decayed average of a tenant's usage, in cores or GPUs. Tenants with a lower score per weight come first in the queue.", a.Score},
+		{"numalet_tenant_usage", "Number of cores or GPUs that a tenant holds.", float64(account.Usage) / 1000},
+		{"numalet_tenant_score", "Decayed average of a tenant's usage, in cores or GPUs. Tenants with a lower score per weight come first in the queue.", account.Score},
 	} {
 		desc := prometheus.NewDesc(m.name, m.help, []string{"tenant", "type"}, nil)
-		to <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, m.value, tenant, string(a.Type))
+		to <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, m.value, tenant, string(account.Type))
 	}
 }
 
@@ -89,15 +89,15 @@ type countedMetric struct {
 
 func counted() []countedMetric {
 	return []countedMetric{
-		{"commits_total", "Pods that were assigned to a node.", func(c pipeline.Counters) uint64 { return c.Commits }},
-		{"version_hits_total", "Candidate nodes that had not changed when their list was committed.", func(c pipeline.Counters) uint64 { return c.Hits }},
-		{"rechecks_passed_total", "Changed candidate nodes that still fit the pod.", func(c pipeline.Counters) uint64 { return c.Passed }},
-		{"rechecks_failed_total", "Changed candidate nodes that no longer fit the pod, or were removed.", func(c pipeline.Counters) uint64 { return c.Failed }},
-		{"requeues_total", "Scheduling attempts in which no candidate node fit the pod any more, so that the pod was queued again.", func(c pipeline.Counters) uint64 { return c.Requeues }},
-		{"unschedulable_total", "Scheduling attempts in which no node fit the pod.", func(c pipeline.Counters) uint64 { return c.Unschedulable }},
-		{"already_placed_total", "Candidate lists of pods that were already assigned to a node.", func(c pipeline.Counters) uint64 { return c.AlreadyPlaced }},
-		{"undone_total", "Assignments that were undone because the Binding failed.", func(c pipeline.Counters) uint64 { return c.Undone }},
-		{"retracted_total", "Assignments of gang pods that were undone because too few pods of the gang fit. commits_total includes them.", func(c pipeline.Counters) uint64 { return c.Retracted }},
+		{"commits_total", "Pods that were assigned to a node.", func(counters pipeline.Counters) uint64 { return counters.Commits }},
+		{"version_hits_total", "Candidate nodes that had not changed when their list was committed.", func(counters pipeline.Counters) uint64 { return counters.Hits }},
+		{"rechecks_passed_total", "Changed candidate nodes that still fit the pod.", func(counters pipeline.Counters) uint64 { return counters.Passed }},
+		{"rechecks_failed_total", "Changed candidate nodes that no longer fit the pod, or were removed.", func(counters pipeline.Counters) uint64 { return counters.Failed }},
+		{"requeues_total", "Scheduling attempts in which no candidate node fit the pod any more, so that the pod was queued again.", func(counters pipeline.Counters) uint64 { return counters.Requeues }},
+		{"unschedulable_total", "Scheduling attempts in which no node fit the pod.", func(counters pipeline.Counters) uint64 { return counters.Unschedulable }},
+		{"already_placed_total", "Candidate lists of pods that were already assigned to a node.", func(counters pipeline.Counters) uint64 { return counters.AlreadyPlaced }},
+		{"undone_total", "Assignments that were undone because the Binding failed.", func(counters pipeline.Counters) uint64 { return counters.Undone }},
+		{"retracted_total", "Assignments of gang pods that were undone because too few pods of the gang fit. commits_total includes them.", func(counters pipeline.Counters) uint64 { return counters.Retracted }},
 	}
 }
 

@@ -40,9 +40,9 @@ func TestReserves(t *testing.T) {
 
 // usage returns what a tenant is charged for, of all types.
 func (w *world) usage(tenant string) (sum fairshare.Milli) {
-	w.controller.ledger.Each(func(name string, a fairshare.Account) {
+	w.controller.ledger.Each(func(name string, account fairshare.Account) {
 		if name == tenant {
-			sum += a.Usage
+			sum += account.Usage
 		}
 	})
 	return sum

@@ -49,25 +49,25 @@ type run struct {
 	took  time.Duration
 }
 
-func newStarts(s *nodestate.State, q *queue.GangQueue) *starts {
+func newStarts(state *nodestate.State, q *queue.GangQueue) *starts {
 	return &starts{
-		state: s, queue: q, limit: flowcontrol.NewTokenBucketRateLimiter(forecastRate, forecastBurst), now: time.Now,
+		state: state, queue: q, limit: flowcontrol.NewTokenBucketRateLimiter(forecastRate, forecastBurst), now: time.Now,
 		runs: forecast.NewRuns(),
 	}
 }
 
 // observe notes how long a released pod ran.
-func (s *starts) observe(e nodestate.Event) {
-	if e.Was == nil || !e.Was.Bound || e.Was.Since.IsZero() {
+func (s *starts) observe(event nodestate.Event) {
+	if event.Was == nil || !event.Was.Bound || event.Was.Since.IsZero() {
 		return
 	}
 	s.ended.Lock()
 	defer s.ended.Unlock()
-	s.ended.runs = append(s.ended.runs, run{classOf(e.Was), s.now().Sub(e.Was.Since)})
+	s.ended.runs = append(s.ended.runs, run{classOf(event.Was), s.now().Sub(event.Was.Since)})
 }
 
-func classOf(a *nodestate.Assignment) forecast.Class {
-	return forecast.Class{Tenant: a.Tenant, GPUs: a.WholeGPUs + a.Parts}
+func classOf(assignment *nodestate.Assignment) forecast.Class {
+	return forecast.Class{Tenant: assignment.Tenant, GPUs: assignment.WholeGPUs + assignment.Parts}
 }
 
 // learn learns what observe noted. It needs s.asking.
@@ -91,15 +91,15 @@ func (s *starts) run(ctx context.Context) error {
 }
 
 // forecast estimates when a pending pod will start.
-func (s *starts) forecast(e queue.Explanation) queueapi.Forecast {
+func (s *starts) forecast(explanation queue.Explanation) queueapi.Forecast {
 	if !s.limit.TryAccept() {
 		return queueapi.Forecast{Unknown: "too many questions at a time: ask again in a few seconds"}
 	}
 	s.asking.Lock()
 	defer s.asking.Unlock()
 	s.learn()
-	present := s.present(e.Pod)
-	answer := forecast.Predict(present, s.runs, seed(e.UID))
+	present := s.present(explanation.Pod)
+	answer := forecast.Predict(present, s.runs, seed(explanation.UID))
 	if answer.Unknown != "" {
 		return queueapi.Forecast{Unknown: string(answer.Unknown)}
 	}
@@ -120,8 +120,8 @@ func seed(uid string) uint64 {
 // present returns the cluster as it is, with what is before a pod in the queue.
 func (s *starts) present(pod *sched.Pod) forecast.Present {
 	p := forecast.Present{Now: s.now(), Nodes: slices.Collect(s.state.View().Nodes()), Pod: waiting(pod)}
-	for _, n := range p.Nodes {
-		for _, a := range s.state.Assignments(n.Name) {
+	for _, node := range p.Nodes {
+		for _, a := range s.state.Assignments(node.Name) {
 			p.Running = append(p.Running, running(a, p.Now))
 		}
 	}
@@ -142,12 +142,12 @@ func (s *starts) reserving(nodes []*sched.Node, ahead []*sched.Pod, pod *sched.P
 	for _, p := range ahead {
 		known[p.Claim()] = true
 	}
-	for _, n := range nodes {
-		if n.Reserved == nil || known[n.Reserved.UID] {
+	for _, node := range nodes {
+		if node.Reserved == nil || known[node.Reserved.UID] {
 			continue
 		}
-		known[n.Reserved.UID] = true
-		if e, ok := s.queue.Explain(n.Reserved.UID); ok {
+		known[node.Reserved.UID] = true
+		if e, ok := s.queue.Explain(node.Reserved.UID); ok {
 			others = append(others, e.Pod)
 		}
 	}
@@ -158,8 +158,8 @@ func waiting(pod *sched.Pod) forecast.Waiting {
 	return forecast.Waiting{Class: forecast.ClassOf(pod, pod.Tenant), Pod: pod}
 }
 
-func running(a *nodestate.Assignment, now time.Time) forecast.Running {
-	r := forecast.Running{Class: classOf(a), UID: a.UID, Node: a.Node, Holds: a.Holding, Since: a.Since, Ends: a.Ends}
+func running(assignment *nodestate.Assignment, now time.Time) forecast.Running {
+	r := forecast.Running{Class: classOf(assignment), UID: assignment.UID, Node: assignment.Node, Holds: assignment.Holding, Since: assignment.Since, Ends: assignment.Ends}
 	if r.Since.IsZero() {
 		r.Since = now
 	}

@@ -19,12 +19,12 @@ import (
 // used creates a Tenant with a stored score as of now.
 func (w *world) used(name, score string) {
 	w.Helper()
-	t := &v1alpha1.Tenant{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	t.Status.Accounts = []v1alpha1.Account{{Type: "cpu", Usage: resource.MustParse("0"), Score: score, LastUpdateTime: metav1.NewMicroTime(time.Now())}}
-	if err := w.tenants.Create(w.Context(), t); err != nil {
+	tenant := &v1alpha1.Tenant{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	tenant.Status.Accounts = []v1alpha1.Account{{Type: "cpu", Usage: resource.MustParse("0"), Score: score, LastUpdateTime: metav1.NewMicroTime(time.Now())}}
+	if err := w.tenants.Create(w.Context(), tenant); err != nil {
 		w.Fatal(err)
 	}
-	if err := w.tenants.Status().Update(w.Context(), t); err != nil {
+	if err := w.tenants.Status().Update(w.Context(), tenant); err != nil {
 		w.Fatal(err)
 	}
 }

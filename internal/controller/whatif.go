@@ -88,12 +88,12 @@ func fewerCPUs(pod *sched.Pod) (all []variant) {
 		changed := *pod
 		changed.Requests.CPU /= sched.MilliCPU(part)
 		changed.Exclusive = make([]podspec.Container, len(pod.Exclusive))
-		for i, c := range pod.Exclusive {
-			if c.PerNode != nil || c.CPUs < part {
+		for i, container := range pod.Exclusive {
+			if container.PerNode != nil || container.CPUs < part {
 				return all
 			}
-			c.CPUs /= part
-			changed.Exclusive[i] = c
+			container.CPUs /= part
+			changed.Exclusive[i] = container
 		}
 		cpus := strconv.FormatFloat(float64(changed.Requests.CPU)/1000, 'g', 4, 64)
 		all = append(all, variant{fmt.Sprintf("with 1/%d of its CPUs (%s)", part, cpus), &changed})

@@ -20,7 +20,7 @@ func TestWhatIf(t *testing.T) {
 	pod := pendingPod("a", "12", "single")
 	pod.Spec.NodeSelector = map[string]string{"disk": "ssd"}
 	w.create(pod)
-	w.node("n2", 8, func(n *corev1.Node, _ *v1alpha1.NodeTopology) { n.Labels = map[string]string{"disk": "ssd"} })
+	w.node("n2", 8, func(node *corev1.Node, _ *v1alpha1.NodeTopology) { node.Labels = map[string]string{"disk": "ssd"} })
 	w.await("it fits no NUMA node", func() bool { return w.controller.queue.Depth()[queue.Unschedulable] == 1 && w.unscheduled("a") != "" })
 	client := w.queueClient()
 	got, err := client.WhatIf(t.Context(), "default", "a")

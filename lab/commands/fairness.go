@@ -53,8 +53,8 @@ func (w trial) read() ([]*sched.Node, []fairness.Sample, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	for i, s := range samples {
-		samples[i].Took = min(s.Took, w.longest)
+	for i, sample := range samples {
+		samples[i].Took = min(sample.Took, w.longest)
 	}
 	return nodes, slices.DeleteFunc(samples, func(s fairness.Sample) bool { return s.GPUs.Count > w.gpus }), nil
 }

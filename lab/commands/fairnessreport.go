@@ -42,9 +42,9 @@ func sharedOf(o fairness.Outcome) shared {
 		MedianSeconds: o.All.Quantile(.5).Seconds(), P99Seconds: o.All.Quantile(.99).Seconds(),
 		Waiting: o.Waiting.All, WaitingLarge: o.Waiting.Large,
 	}
-	for _, u := range o.Users {
+	for _, user := range o.Users {
 		s.Users = append(s.Users, sharedUser{
-			u.Name, float64(u.Weight), u.Demand, u.GPUs, len(u.Waits), u.Waits.Quantile(.5).Seconds(), u.Waits.Quantile(.99).Seconds(),
+			user.Name, float64(user.Weight), user.Demand, user.GPUs, len(user.Waits), user.Waits.Quantile(.5).Seconds(), user.Waits.Quantile(.99).Seconds(),
 		})
 	}
 	return s
@@ -60,8 +60,8 @@ func showFairness(out io.Writer, f fairnessRun, nodes []*sched.Node, outcomes []
 		return command.WriteJSON(out, orders)
 	}
 	gpus := 0
-	for _, n := range nodes {
-		gpus += len(n.GPUs)
+	for _, node := range nodes {
+		gpus += len(node.GPUs)
 	}
 	fmt.Fprintf(out, "%d users, %d nodes with %d GPUs, %v days, seed %d; measured in the second half\n\n", f.users, len(nodes), gpus, f.days, f.seed)
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)

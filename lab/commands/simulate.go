@@ -87,8 +87,8 @@ func (s simulation) run(out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	for _, n := range nodes {
-		c.SetNode(n)
+	for _, node := range nodes {
+		c.SetNode(node)
 	}
 	var r *rand.Rand
 	if profile.Policy == distbucket.Random {

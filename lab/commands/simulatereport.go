@@ -27,14 +27,14 @@ type simulated struct {
 }
 
 // report summarizes a simulation that placed a number of pods.
-func report(s simulation, c *nodestate.State, pods []*sched.Pod, placed int, took time.Duration) simulated {
+func report(s simulation, state *nodestate.State, pods []*sched.Pod, placed int, took time.Duration) simulated {
 	sum := simulated{
-		Policy: canonical(s.policy), Seed: s.seed, Nodes: c.View().Len(), Pods: len(pods), Placed: placed,
+		Policy: canonical(s.policy), Seed: s.seed, Nodes: state.View().Len(), Pods: len(pods), Placed: placed,
 		DecideSeconds: took.Seconds(), DecisionsPerSecond: float64(len(pods)) / took.Seconds(),
 	}
 	workload := fragmentation.Of(pods)
 	var gpus, freeGPUs, fragments, cpu, freeCPU float64
-	for n := range c.View().Nodes() {
+	for n := range state.View().Nodes() {
 		sum.GPUs += len(n.GPUs)
 		for _, gpu := range n.GPUs {
 			freeGPUs += float64(gpu.Free)

@@ -30,9 +30,9 @@ type Pods struct {
 	Large int // pods with several GPUs
 }
 
-func (n *Pods) add(p *sched.Pod) {
+func (n *Pods) add(pod *sched.Pod) {
 	n.All++
-	if p.GPUs.Count > 1 {
+	if pod.GPUs.Count > 1 {
 		n.Large++
 	}
 }

@@ -45,11 +45,11 @@ func (s *scene) commands() scenario.Commands {
 
 func (s *scene) add(c *scenario.Command) {
 	for range c.Int(0) {
-		n := &sched.Node{Name: fmt.Sprint("node", len(s.nodes)), Allocatable: sched.Amounts{Pods: 110}}
+		node := &sched.Node{Name: fmt.Sprint("node", len(s.nodes)), Allocatable: sched.Amounts{Pods: 110}}
 		for i := range c.Int(1) {
-			n.GPUs = append(n.GPUs, sched.GPU{ID: strconv.Itoa(i), Type: "T4", Free: sched.WholeGPU})
+			node.GPUs = append(node.GPUs, sched.GPU{ID: strconv.Itoa(i), Type: "T4", Free: sched.WholeGPU})
 		}
-		s.nodes = append(s.nodes, n)
+		s.nodes = append(s.nodes, node)
 	}
 }
 
@@ -81,9 +81,9 @@ func (s *scene) share(c *scenario.Command) {
 		o.Jain, 100*o.Allocated, minutes(o.All.Quantile(.5)), minutes(o.All.Quantile(.99)))
 	c.Line("%d pods have begun, of which %d ask for several GPUs; %d wait at the end, of which %d do",
 		o.Started.All, o.Started.Large, o.Waiting.All, o.Waiting.Large)
-	for _, u := range o.Users {
+	for _, user := range o.Users {
 		c.Line("%s, weight %g, appetite %2d: %4.1f GPUs, median %s, p99 %s",
-			u.Name, u.Weight, u.Demand, u.GPUs, minutes(u.Waits.Quantile(.5)), minutes(u.Waits.Quantile(.99)))
+			user.Name, user.Weight, user.Demand, user.GPUs, minutes(user.Waits.Quantile(.5)), minutes(user.Waits.Quantile(.99)))
 	}
 }
 

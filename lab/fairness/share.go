@@ -42,19 +42,19 @@ type UserOutcome struct {
 }
 
 // Share runs a trial in which users share nodes, for at least two hours.
-func Share(nodes []*sched.Node, samples []Sample, s Settings) (Outcome, error) {
-	if s.For < 2*sampling {
-		return Outcome{}, fmt.Errorf("share %d nodes for %s: want %s at least", len(nodes), s.For, 2*sampling)
+func Share(nodes []*sched.Node, samples []Sample, settings Settings) (Outcome, error) {
+	if settings.For < 2*sampling {
+		return Outcome{}, fmt.Errorf("share %d nodes for %s: want %s at least", len(nodes), settings.For, 2*sampling)
 	}
-	t, err := newTrial(nodes, samples, s)
+	t, err := newTrial(nodes, samples, settings)
 	if err != nil {
 		return Outcome{}, err
 	}
 	t.start()
-	t.cluster.Run(s.For / 2)
+	t.cluster.Run(settings.For / 2)
 	t.measuring = t.cluster.Now()
 	t.cluster.Every(sampling, t.sample)
-	t.cluster.Run(s.For - s.For/2)
+	t.cluster.Run(settings.For - settings.For/2)
 	return t.outcome(), nil
 }
 
@@ -82,27 +82,27 @@ func (t *trial) start() {
 	}
 }
 
-func newTrial(nodes []*sched.Node, samples []Sample, s Settings) (*trial, error) {
-	decay, err := fairshare.NewDecay(s.Constant)
+func newTrial(nodes []*sched.Node, samples []Sample, settings Settings) (*trial, error) {
+	decay, err := fairshare.NewDecay(settings.Constant)
 	if err != nil {
 		return nil, err
 	}
-	c, err := nodestate.New(s.Profile)
+	c, err := nodestate.New(settings.Profile)
 	if err != nil {
 		return nil, err
 	}
-	t := &trial{Settings: s, senders: map[string]*sender{}, held: map[string]float64{}, waits: map[string]Waits{}}
-	for _, n := range nodes {
-		c.SetNode(n)
-		t.all += float64(len(n.GPUs))
+	t := &trial{Settings: settings, senders: map[string]*sender{}, held: map[string]float64{}, waits: map[string]Waits{}}
+	for _, node := range nodes {
+		c.SetNode(node)
+		t.all += float64(len(node.GPUs))
 	}
 	samples = Fitting(nodes, samples)
 	if !slices.ContainsFunc(samples, func(s Sample) bool { return s.GPUs.Count > 0 }) {
 		return nil, fmt.Errorf("share %d nodes: no pod of the trace requests a GPU and fits one of them", len(nodes))
 	}
-	t.cluster = virtual.NewCluster(c, virtual.Rules{Turns: s.Turns, Decay: decay, EndsKnown: s.EndsKnown, Started: t.begin, Ended: t.end})
-	for i, u := range s.Users {
-		t.senders[u.Name] = newSender(u, samples, s.Seed, i)
+	t.cluster = virtual.NewCluster(c, virtual.Rules{Turns: settings.Turns, Decay: decay, EndsKnown: settings.EndsKnown, Started: t.begin, Ended: t.end})
+	for i, u := range settings.Users {
+		t.senders[u.Name] = newSender(u, samples, settings.Seed, i)
 		if err := t.cluster.Book().Weigh(u.Name, u.Weight); err != nil {
 			return nil, err
 		}
@@ -112,32 +112,32 @@ func newTrial(nodes []*sched.Node, samples []Sample, s Settings) (*trial, error)
 
 // begin records the waiting time of a pod that arrived since the start of the measurement.
 // Its user then sends another one.
-func (t *trial) begin(r virtual.Ran) {
+func (t *trial) begin(ran virtual.Ran) {
 	if !t.measuring.IsZero() {
-		t.began.add(r.Pod)
-		t.wait(r, r.Waited())
+		t.began.add(ran.Pod)
+		t.wait(ran, ran.Waited())
 	}
-	if s, ok := t.senders[r.Tenant]; ok && r.Type != fairshare.CPU {
-		t.meter.add(gpus(r.Pod), t.cluster.Now())
+	if s, ok := t.senders[ran.Tenant]; ok && ran.Type != fairshare.CPU {
+		t.meter.add(gpus(ran.Pod), t.cluster.Now())
 		s.waiting--
 		t.cluster.After(s.pause(), func() { s.send(t.cluster) })
 	}
 }
 
-func (t *trial) end(r virtual.Ran) {
-	if _, ok := t.senders[r.Tenant]; ok {
-		t.meter.add(-gpus(r.Pod), t.cluster.Now())
+func (t *trial) end(ran virtual.Ran) {
+	if _, ok := t.senders[ran.Tenant]; ok {
+		t.meter.add(-gpus(ran.Pod), t.cluster.Now())
 	}
 }
 
 // gpus returns the number of GPUs that a pod requests; parts of GPUs are fractions.
-func gpus(p *sched.Pod) float64 {
-	return float64(p.GPUs.Milli) * float64(p.GPUs.Count) / float64(sched.WholeGPU)
+func gpus(pod *sched.Pod) float64 {
+	return float64(pod.GPUs.Milli) * float64(pod.GPUs.Count) / float64(sched.WholeGPU)
 }
 
-func (t *trial) wait(r virtual.Ran, d time.Duration) {
-	if r.Type != fairshare.CPU && !r.Created.Before(t.measuring) {
-		t.waits[r.Tenant] = append(t.waits[r.Tenant], d)
+func (t *trial) wait(ran virtual.Ran, d time.Duration) {
+	if ran.Type != fairshare.CPU && !ran.Created.Before(t.measuring) {
+		t.waits[ran.Tenant] = append(t.waits[ran.Tenant], d)
 	}
 }
 

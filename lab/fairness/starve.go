@@ -34,19 +34,19 @@ func (s Starved) Ratio() float64 {
 // Starve runs a trial in which the users submit samples with at most one GPU. In the middle
 // of Settings.For the largest sample arrives: the one with the most GPUs, and of several
 // the one with the most cores. A second trial without it is the base of comparison.
-func Starve(nodes []*sched.Node, samples []Sample, s Settings) (Starved, error) {
+func Starve(nodes []*sched.Node, samples []Sample, settings Settings) (Starved, error) {
 	large, small := split(Fitting(nodes, samples))
-	with, err := newTrial(nodes, small, s)
+	with, err := newTrial(nodes, small, settings)
 	if err != nil {
 		return Starved{}, err
 	}
-	without, err := newTrial(nodes, small, s)
+	without, err := newTrial(nodes, small, settings)
 	if err != nil {
 		return Starved{}, err
 	}
 	for _, t := range []*trial{with, without} {
 		t.start()
-		t.cluster.Run(s.For / 2)
+		t.cluster.Run(settings.For / 2)
 		t.meter.reset(t.cluster.Now())
 	}
 	f := largeTrial{trial: with, Starved: Starved{Large: large}}
@@ -101,12 +101,12 @@ const large = "large"
 
 // split returns the largest sample, and the samples with at most one GPU.
 func split(samples []Sample) (large Sample, small []Sample) {
-	for _, s := range samples {
-		if large.Pod == nil || s.GPUs.Count > large.GPUs.Count || s.GPUs.Count == large.GPUs.Count && s.Requests.CPU > large.Requests.CPU {
-			large = s
+	for _, sample := range samples {
+		if large.Pod == nil || sample.GPUs.Count > large.GPUs.Count || sample.GPUs.Count == large.GPUs.Count && sample.Requests.CPU > large.Requests.CPU {
+			large = sample
 		}
-		if s.GPUs.Count <= 1 {
-			small = append(small, s)
+		if sample.GPUs.Count <= 1 {
+			small = append(small, sample)
 		}
 	}
 	return large, small

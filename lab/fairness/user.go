@@ -78,7 +78,7 @@ func (s *sender) send(v *virtual.Cluster) {
 // Fitting returns the samples that fit some node when it is empty.
 func Fitting(nodes []*sched.Node, samples []Sample) []Sample {
 	return slices.DeleteFunc(slices.Clone(samples), func(s Sample) bool {
-		return !slices.ContainsFunc(nodes, func(n *sched.Node) bool { return fits(s.Pod, n) })
+		return !slices.ContainsFunc(nodes, func(node *sched.Node) bool { return fits(s.Pod, node) })
 	})
 }
 

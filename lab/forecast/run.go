@@ -26,20 +26,20 @@ type Settings struct {
 }
 
 // Run runs a trial until all arrivals have started and ended, or cannot.
-func Run(nodes []*sched.Node, arrivals []Arrival, s Settings) (Outcome, error) {
+func Run(nodes []*sched.Node, arrivals []Arrival, settings Settings) (Outcome, error) {
 	decay, err := fairshare.NewDecay(fairshare.DefaultTimeConstant)
 	if err != nil {
 		return Outcome{}, err
 	}
-	state, err := nodestate.New(s.Profile)
+	state, err := nodestate.New(settings.Profile)
 	if err != nil {
 		return Outcome{}, err
 	}
-	for _, n := range nodes {
-		state.SetNode(n)
+	for _, node := range nodes {
+		state.SetNode(node)
 	}
-	t := &trial{seed: s.Seed, runs: forecast.NewRuns(), asked: map[string]*forecastOf{}}
-	t.cluster = virtual.NewCluster(state, virtual.Rules{Turns: s.Turns, Decay: decay, Started: t.started, Ended: t.ended})
+	t := &trial{seed: settings.Seed, runs: forecast.NewRuns(), asked: map[string]*forecastOf{}}
+	t.cluster = virtual.NewCluster(state, virtual.Rules{Turns: settings.Turns, Decay: decay, Started: t.started, Ended: t.ended})
 	until := time.Duration(0)
 	for _, a := range arrivals {
 		t.cluster.After(a.At, func() { t.arrive(a.Work) })
@@ -120,13 +120,13 @@ func waiting(w virtual.Work) forecast.Waiting {
 	return forecast.Waiting{Class: forecast.ClassOf(w.Pod, w.Tenant), Pod: w.Pod}
 }
 
-func (t *trial) started(r virtual.Ran) {
-	f := t.asked[r.Pod.UID]
-	f.waited, f.started = r.Waited(), true
+func (t *trial) started(ran virtual.Ran) {
+	f := t.asked[ran.Pod.UID]
+	f.waited, f.started = ran.Waited(), true
 	t.waits += f.waited
 	t.begun++
 }
 
-func (t *trial) ended(r virtual.Ran) {
-	t.runs.Ended(forecast.ClassOf(r.Pod, r.Tenant), t.cluster.Now().Sub(r.Started))
+func (t *trial) ended(ran virtual.Ran) {
+	t.runs.Ended(forecast.ClassOf(ran.Pod, ran.Tenant), t.cluster.Now().Sub(ran.Started))
 }

@@ -58,9 +58,9 @@ func Week(nodes int, load float64, seed uint64) []Arrival {
 	users := newUsers(12, random)
 	var arrivals []Arrival
 	budget := load * float64(nodes*gpusPerNode) * week.Seconds() / float64(len(users)) // GPU-seconds of a user
-	for _, u := range users {
+	for _, user := range users {
 		for sent := 0.; sent < budget; {
-			a := u.arrival(len(arrivals), random)
+			a := user.arrival(len(arrivals), random)
 			sent += a.Takes.Seconds() * float64(a.Pod.GPUs.Count)
 			arrivals = append(arrivals, a)
 		}

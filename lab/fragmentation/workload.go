@@ -32,11 +32,11 @@ type Kind struct {
 // their CPU, memory and GPU requests are equal.
 func Of(pods []*sched.Pod) Workload {
 	counts, first := map[kindKey]int{}, map[kindKey]*sched.Pod{}
-	for _, p := range pods {
-		k := key(p)
+	for _, pod := range pods {
+		k := key(pod)
 		counts[k]++
 		if first[k] == nil {
-			first[k] = p
+			first[k] = pod
 		}
 	}
 	var w Workload
@@ -58,38 +58,38 @@ type kindKey struct {
 	types  string
 }
 
-func key(p *sched.Pod) kindKey {
-	return kindKey{p.Requests.CPU, p.Requests.Memory, p.GPUs.Count, p.GPUs.Milli, strings.Join(p.GPUs.Types, "|")}
+func key(pod *sched.Pod) kindKey {
+	return kindKey{pod.Requests.CPU, pod.Requests.Memory, pod.GPUs.Count, pod.GPUs.Milli, strings.Join(pod.GPUs.Types, "|")}
 }
 
-// Fragmented returns F(n), in thousandths of a GPU. O(kinds · GPUs).
-func (w Workload) Fragmented(n *sched.Node) float64 {
-	free := freeOf(n)
+// Fragmented returns F(n) of the package comment, in thousandths of a GPU. O(kinds · GPUs).
+func (w Workload) Fragmented(node *sched.Node) float64 {
+	free := freeOf(node)
 	if free == 0 {
 		return 0
 	}
 	sum := 0.0
 	for _, kind := range w {
-		sum += kind.Share * float64(useless(n, kind.Pod, free))
+		sum += kind.Share * float64(useless(node, kind.Pod, free))
 	}
 	return sum
 }
 
 // freeOf returns the free capacity of a node's GPUs.
-func freeOf(n *sched.Node) (sum sched.MilliGPU) {
-	for _, gpu := range n.GPUs {
+func freeOf(node *sched.Node) (sum sched.MilliGPU) {
+	for _, gpu := range node.GPUs {
 		sum += max(0, gpu.Free)
 	}
 	return sum
 }
 
-// useless returns f(n, m).
-func useless(n *sched.Node, pod *sched.Pod, free sched.MilliGPU) sched.MilliGPU {
-	if pod.GPUs.Count == 0 || filter.Check(pod, n).Refuses() {
+// useless returns f(n, m) of the package comment, for a node and a request.
+func useless(node *sched.Node, pod *sched.Pod, free sched.MilliGPU) sched.MilliGPU {
+	if pod.GPUs.Count == 0 || filter.Check(pod, node).Refuses() {
 		return free
 	}
 	small := sched.MilliGPU(0)
-	for _, gpu := range n.GPUs {
+	for _, gpu := range node.GPUs {
 		if !usable(pod.GPUs, gpu) {
 			small += max(0, gpu.Free)
 		}

@@ -24,11 +24,11 @@ func TestFragmented(t *testing.T) {
 		"a bit and half": {8000, []sched.MilliGPU{300, 500}, 300*0.25 + 800*0.75},
 	} {
 		t.Run(name, func(t *testing.T) {
-			n := &sched.Node{Free: sched.Amounts{CPU: tc.cpu, Pods: 9}}
+			node := &sched.Node{Free: sched.Amounts{CPU: tc.cpu, Pods: 9}}
 			for _, free := range tc.free {
-				n.GPUs = append(n.GPUs, sched.GPU{Free: free})
+				node.GPUs = append(node.GPUs, sched.GPU{Free: free})
 			}
-			if got := workload.Fragmented(n); got != tc.want {
+			if got := workload.Fragmented(node); got != tc.want {
 				t.Errorf("fragmented %v, want %v", got, tc.want)
 			}
 		})

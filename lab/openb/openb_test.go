@@ -97,11 +97,11 @@ func TestTrace(t *testing.T) {
 		t.Fatal(err)
 	}
 	gpus, demand := 0, sched.MilliGPU(0)
-	for _, n := range nodes {
-		gpus += len(n.GPUs)
+	for _, node := range nodes {
+		gpus += len(node.GPUs)
 	}
-	for _, p := range pods {
-		demand += p.GPUs.Milli * sched.MilliGPU(p.GPUs.Count)
+	for _, pod := range pods {
+		demand += pod.GPUs.Milli * sched.MilliGPU(pod.GPUs.Count)
 	}
 	if len(nodes) != 1523 || gpus != 6212 || len(pods) != 8152 || demand/1000 != 6086 {
 		t.Errorf("%d nodes, %d GPUs, %d pods, %d thousandths asked for; want 1523, 6212, 8152, 6086xxx", len(nodes), gpus, len(pods), demand)

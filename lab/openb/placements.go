@@ -14,8 +14,8 @@ import (
 func WritePlacements(w io.Writer, decisions []sched.Decision) error {
 	rows := csv.NewWriter(w)
 	rows.Write([]string{"pod", "node", "gpus"}) // errors stay until Error
-	for _, d := range decisions {
-		rows.Write([]string{d.Pod.Name, d.At.Node, gpus(d.At.GPUs)})
+	for _, decision := range decisions {
+		rows.Write([]string{decision.Pod.Name, decision.At.Node, gpus(decision.At.GPUs)})
 	}
 	rows.Flush()
 	if err := rows.Error(); err != nil {

@@ -13,7 +13,7 @@ import (
 // types, separated by "|". The order is that of the file.
 func ReadPods(r io.Reader) ([]*sched.Pod, error) {
 	var pods []*sched.Pod
-	err := eachPod(r, func(_ *row, p *sched.Pod) { pods = append(pods, p) })
+	err := eachPod(r, func(_ *row, pod *sched.Pod) { pods = append(pods, pod) })
 	return pods, err
 }
 

@@ -17,9 +17,9 @@ const maxSeconds = int64(math.MaxInt64 / time.Second)
 // are at least one second.
 func ReadSamples(r io.Reader) ([]fairness.Sample, error) {
 	var samples []fairness.Sample
-	err := eachPod(r, func(row *row, p *sched.Pod) {
+	err := eachPod(r, func(row *row, pod *sched.Pod) {
 		if took, ok := ran(row); ok {
-			samples = append(samples, fairness.Sample{Pod: p, Took: took})
+			samples = append(samples, fairness.Sample{Pod: pod, Took: took})
 		}
 	}, "scheduled_time", "deletion_time")
 	return samples, err
@@ -34,10 +34,10 @@ type Arrival struct {
 // ReadArrivals reads samples as ReadSamples does, with the column creation_time, in seconds.
 func ReadArrivals(r io.Reader) ([]Arrival, error) {
 	var arrivals []Arrival
-	err := eachPod(r, func(row *row, p *sched.Pod) {
+	err := eachPod(r, func(row *row, pod *sched.Pod) {
 		if took, ok := ran(row); ok {
 			at := time.Duration(row.upTo(maxSeconds, "creation_time")) * time.Second
-			arrivals = append(arrivals, Arrival{fairness.Sample{Pod: p, Took: took}, at})
+			arrivals = append(arrivals, Arrival{fairness.Sample{Pod: pod, Took: took}, at})
 		}
 	}, "creation_time", "scheduled_time", "deletion_time")
 	return arrivals, err

@@ -13,10 +13,10 @@ import (
 // Run schedules pods in their order and returns the decisions in that order. A pod that
 // fits no node is left out and not retried. The policy random draws from r, and other
 // policies break ties with it; nil breaks ties by name.
-func Run(c *nodestate.State, pods []*sched.Pod, r *rand.Rand) (placed []sched.Decision) {
-	proposer := pipeline.NewProposer(c.View, pipeline.ProposerOptions{Rand: r})
-	committer := pipeline.NewCommitter(c, nil, pipeline.Effects{
-		Bind:              func(d sched.Decision) { placed = append(placed, d) },
+func Run(state *nodestate.State, pods []*sched.Pod, r *rand.Rand) (placed []sched.Decision) {
+	proposer := pipeline.NewProposer(state.View, pipeline.ProposerOptions{Rand: r})
+	committer := pipeline.NewCommitter(state, nil, pipeline.Effects{
+		Bind:              func(decision sched.Decision) { placed = append(placed, decision) },
 		Requeue:           func(*sched.Pod) {},
 		MarkUnschedulable: func(*sched.Pod, uint64) {},
 	})

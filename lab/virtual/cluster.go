@@ -58,12 +58,12 @@ type Cluster struct {
 }
 
 // NewCluster returns an idle cluster of the state's nodes.
-func NewCluster(c *nodestate.State, r Rules) *Cluster {
-	v := &Cluster{state: c, rules: r, book: fairshare.New(r.Decay), pending: map[string]Ran{}, running: map[string]Ran{}}
+func NewCluster(state *nodestate.State, r Rules) *Cluster {
+	v := &Cluster{state: state, rules: r, book: fairshare.New(r.Decay), pending: map[string]Ran{}, running: map[string]Ran{}}
 	v.queue = v.newQueue()
-	v.proposer = pipeline.NewProposer(c.View, pipeline.ProposerOptions{})
-	v.committer = pipeline.NewCommitter(c, nil, pipeline.Effects{
-		Bind: v.begin, Requeue: func(p *sched.Pod) { v.queue.MarkUnschedulable(p, 0) }, MarkUnschedulable: v.queue.MarkUnschedulable,
+	v.proposer = pipeline.NewProposer(state.View, pipeline.ProposerOptions{})
+	v.committer = pipeline.NewCommitter(state, nil, pipeline.Effects{
+		Bind: v.begin, Requeue: func(pod *sched.Pod) { v.queue.MarkUnschedulable(pod, 0) }, MarkUnschedulable: v.queue.MarkUnschedulable,
 	})
 	v.Every(time.Minute, v.queue.RescoreAll)
 	return v
@@ -156,14 +156,14 @@ func (v *Cluster) tend() {
 }
 
 // begin starts work that was placed.
-func (v *Cluster) begin(d sched.Decision) {
-	ran := v.pending[d.Pod.UID]
-	ran.Started, ran.At = v.Now(), d.At
-	delete(v.pending, d.Pod.UID)
-	v.running[d.Pod.UID] = ran
-	v.queue.Remove(d.Pod.UID)
-	charges := fairshare.Charges(sched.Hold(d.Pod, d.At), v.state.Record(d.At.Node))
-	v.book.Start(fairshare.Task{UID: d.Pod.UID, Tenant: ran.Tenant, Since: ran.Started, Holds: charges}, ran.Started)
+func (v *Cluster) begin(decision sched.Decision) {
+	ran := v.pending[decision.Pod.UID]
+	ran.Started, ran.At = v.Now(), decision.At
+	delete(v.pending, decision.Pod.UID)
+	v.running[decision.Pod.UID] = ran
+	v.queue.Remove(decision.Pod.UID)
+	charges := fairshare.Charges(sched.Hold(decision.Pod, decision.At), v.state.Record(decision.At.Node))
+	v.book.Start(fairshare.Task{UID: decision.Pod.UID, Tenant: ran.Tenant, Since: ran.Started, Holds: charges}, ran.Started)
 	v.queue.Rescore(ran.Tenant)
 	v.clock.after(ran.Takes, func() { v.end(ran) })
 	if v.rules.Started != nil {

@@ -60,11 +60,11 @@ func TestFull(t *testing.T) {
 // cluster returns the state of a cluster of equal nodes.
 func cluster(t *testing.T, nodes int, cpu sched.MilliCPU) *nodestate.State {
 	t.Helper()
-	c := nodestatetest.New(t, "cpu,memory", filter.Profile{})
+	state := nodestatetest.New(t, "cpu,memory", filter.Profile{})
 	for i := range nodes {
-		c.SetNode(&sched.Node{Name: fmt.Sprintf("node-%03d", i), Allocatable: sched.Amounts{CPU: cpu, Memory: 1 << 30, Pods: 110}})
+		state.SetNode(&sched.Node{Name: fmt.Sprintf("node-%03d", i), Allocatable: sched.Amounts{CPU: cpu, Memory: 1 << 30, Pods: 110}})
 	}
-	return c
+	return state
 }
 
 func pods(n int, cpu sched.MilliCPU) []*sched.Pod {

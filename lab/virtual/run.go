@@ -39,13 +39,15 @@ func (r Result) End() time.Duration {
 // no node. A proposer reads the state when it starts with a pod, and appends its list to the
 // FIFO at the end of its step. It waits while the FIFO has 2·Proposers lists. A commit
 // takes effect at the end of its step.
-func Run(c *nodestate.State, pods []*sched.Pod, m Model) Result {
+func Run(state *nodestate.State, pods []*sched.Pod, m Model) Result {
 	w := &world{model: m, pending: pods, idle: m.Proposers}
-	w.proposer = pipeline.NewProposer(c.View, pipeline.ProposerOptions{})
-	w.committer = pipeline.NewCommitter(c, nil, pipeline.Effects{
-		Bind:              func(d sched.Decision) { w.result.Placed = append(w.result.Placed, Placed{d, w.clock.now}) },
-		Requeue:           func(p *sched.Pod) { w.pending = append(w.pending, p) },
-		MarkUnschedulable: func(p *sched.Pod, _ uint64) { w.result.Unplaced = append(w.result.Unplaced, p) },
+	w.proposer = pipeline.NewProposer(state.View, pipeline.ProposerOptions{})
+	w.committer = pipeline.NewCommitter(state, nil, pipeline.Effects{
+		Bind: func(decision sched.Decision) {
+			w.result.Placed = append(w.result.Placed, Placed{decision, w.clock.now})
+		},
+		Requeue:           func(pod *sched.Pod) { w.pending = append(w.pending, pod) },
+		MarkUnschedulable: func(pod *sched.Pod, _ uint64) { w.result.Unplaced = append(w.result.Unplaced, pod) },
 	})
 	w.work()
 	for w.clock.step() {

@@ -40,7 +40,9 @@ func (v *Cluster) newQueue() podQueue {
 	}
 	env := queue.Env{Now: v.Now, FreedSeq: v.state.FreedSeq, After: func(d time.Duration, f func()) { v.clock.after(d, f) }}
 	if v.rules.Turns == ByScore {
-		env.Rank = func(tenant string, t fairshare.Type) float64 { return v.book.Rank(tenant, t, v.Now()) }
+		env.Rank = func(tenant string, resourceType fairshare.Type) float64 {
+			return v.book.Rank(tenant, resourceType, v.Now())
+		}
 	}
 	q := queue.New(env, queue.Options{Strict: true})
 	var o reservation.Options

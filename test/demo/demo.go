@@ -105,8 +105,8 @@ func (d demo) showTopology(ctx context.Context, _ []actor) error {
 		return err
 	}
 	fmt.Println()
-	for _, n := range topology.Status.NUMA {
-		fmt.Printf("  numa%d: %d of %d allocatable CPUs are available\n", n.ID, n.Available, n.Allocatable)
+	for _, numaNode := range topology.Status.NUMA {
+		fmt.Printf("  numa%d: %d of %d allocatable CPUs are available\n", numaNode.ID, numaNode.Available, numaNode.Allocatable)
 	}
 	return nil
 }
@@ -218,10 +218,10 @@ func (d demo) showReturned(ctx context.Context, actors []actor) error {
 }
 
 // awaitAll waits until a pod with shared CPUs may use the whole machine again.
-func (d demo) awaitAll(ctx context.Context, a actor, m *topology.Machine) (cpuset.Set, error) {
+func (d demo) awaitAll(ctx context.Context, a actor, machine *topology.Machine) (cpuset.Set, error) {
 	for {
 		cpus, err := d.allowed(ctx, a)
-		if err != nil || cpus.Equal(m.Online()) {
+		if err != nil || cpus.Equal(machine.Online()) {
 			return cpus, err
 		}
 		select {

@@ -90,7 +90,7 @@ func (d demo) align(ctx context.Context, actors []actor) error {
 		return err
 	}
 	fmt.Printf("\n  $ kubectl exec %s -- /probe see\n%s", learn.Name, indent(saw))
-	peek, err := d.Await(ctx, actors[1].pod.Name, func(p *corev1.Pod) bool { return e2eutil.WaitsFor(p) != "" })
+	peek, err := d.Await(ctx, actors[1].pod.Name, func(pod *corev1.Pod) bool { return e2eutil.WaitsFor(pod) != "" })
 	if err != nil {
 		return err
 	}

@@ -22,8 +22,8 @@ import (
 func configure(ctx context.Context, t *testing.T, settings ...string) {
 	t.Helper()
 	t.Cleanup(func() {
-		for i, s := range settings {
-			name, _, _ := strings.Cut(s, "=")
+		for i, setting := range settings {
+			name, _, _ := strings.Cut(setting, "=")
 			settings[i] = name + "-"
 		}
 		setEnv(context.Background(), t, settings...)
@@ -85,11 +85,11 @@ func awaitNode(ctx context.Context, t *testing.T, wrong func(*corev1.Node) strin
 
 // nothingPublished checks that the node has neither the label nor exclusive CPUs. Resources
 // that the kubelet has checkpointed have the amount 0.
-func nothingPublished(n *corev1.Node) string {
-	if label, ok := n.Labels[v1alpha1.LabelExclusiveCPUs]; ok {
+func nothingPublished(node *corev1.Node) string {
+	if label, ok := node.Labels[v1alpha1.LabelExclusiveCPUs]; ok {
 		return "labelled " + v1alpha1.LabelExclusiveCPUs + "=" + label
 	}
-	return cmp.Diff(map[int]int64{0: 0, 1: 0, 2: 0, 3: 0}, perNUMA(n.Status.Allocatable))
+	return cmp.Diff(map[int]int64{0: 0, 1: 0, 2: 0, 3: 0}, perNUMA(node.Status.Allocatable))
 }
 
 // awaitCount waits until a container has the given number of CPUs, and returns them.

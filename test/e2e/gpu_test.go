@@ -43,8 +43,8 @@ func withGPUs(ctx context.Context, t *testing.T, layout string, want map[string]
 		rollOut(context.Background(), t)
 	})
 	must(t, cluster.Script(ctx, "./gpu/install", layout))
-	awaitNode(ctx, t, func(n *corev1.Node) string {
-		return cmp.Diff(want, devices(n.Status.Allocatable, slices.Collect(maps.Keys(want))...))
+	awaitNode(ctx, t, func(node *corev1.Node) string {
+		return cmp.Diff(want, devices(node.Status.Allocatable, slices.Collect(maps.Keys(want))...))
 	})
 }
 

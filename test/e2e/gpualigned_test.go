@@ -48,9 +48,9 @@ func checkAligned(ctx context.Context, t *testing.T, pod *corev1.Pod, gpus []str
 	t.Logf("the container sees %v", got)
 	topology, err := cluster.Topology(ctx, cluster.Node())
 	must(t, err)
-	for _, g := range topology.Status.GPUs {
-		if slices.Contains(gpus, g.ID) && (g.NUMA == nil || *g.NUMA != 1) {
-			t.Errorf("%s is on NUMA node %v, want 1", g.ID, g.NUMA)
+	for _, gpu := range topology.Status.GPUs {
+		if slices.Contains(gpus, gpu.ID) && (gpu.NUMA == nil || *gpu.NUMA != 1) {
+			t.Errorf("%s is on NUMA node %v, want 1", gpu.ID, gpu.NUMA)
 		}
 	}
 }

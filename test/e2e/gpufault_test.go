@@ -27,13 +27,13 @@ func gpuFault(ctx context.Context, t *testing.T) {
 	_, err := cluster.Shell(ctx, "echo "+sickens+" >>/etc/fakenvml/layout.events")
 	must(t, err)
 	allocatable := func(want int64) func(*corev1.Node) string {
-		return func(n *corev1.Node) string {
-			return cmp.Diff(map[string]int64{whole: 6, small: 2, medium: want}, devices(n.Status.Allocatable, whole, small, medium))
+		return func(node *corev1.Node) string {
+			return cmp.Diff(map[string]int64{whole: 6, small: 2, medium: want}, devices(node.Status.Allocatable, whole, small, medium))
 		}
 	}
-	awaitTopology(ctx, t, func(s v1alpha1.NodeTopologyStatus) string { return cmp.Diff([]string{faulty}, unhealthy(s)) })
+	awaitTopology(ctx, t, func(status v1alpha1.NodeTopologyStatus) string { return cmp.Diff([]string{faulty}, unhealthy(status)) })
 	awaitNode(ctx, t, allocatable(0))
-	awaitTopology(ctx, t, func(s v1alpha1.NodeTopologyStatus) string { return cmp.Diff([]string(nil), unhealthy(s)) })
+	awaitTopology(ctx, t, func(status v1alpha1.NodeTopologyStatus) string { return cmp.Diff([]string(nil), unhealthy(status)) })
 	awaitNode(ctx, t, allocatable(1))
 	pod, err := cluster.Await(ctx, "beside", e2eutil.Running)
 	must(t, err)
@@ -42,10 +42,10 @@ func gpuFault(ctx context.Context, t *testing.T) {
 	}
 }
 
-func unhealthy(s v1alpha1.NodeTopologyStatus) (ids []string) {
-	for _, g := range s.GPUs {
-		if g.Health != "Healthy" {
-			ids = append(ids, g.ID)
+func unhealthy(status v1alpha1.NodeTopologyStatus) (ids []string) {
+	for _, gpu := range status.GPUs {
+		if gpu.Health != "Healthy" {
+			ids = append(ids, gpu.ID)
 		}
 	}
 	return ids

@@ -54,13 +54,13 @@ func gpuPod(name string, life time.Duration, requests ...map[string]int) *corev1
 
 // request adds GPUs to the requests of a container, and makes the container report the GPUs
 // that it sees.
-func request(c *corev1.Container, life time.Duration, gpus map[string]int) {
-	c.Command = []string{"/probe", "see", "-for", life.String()}
-	limits := maps.Clone(c.Resources.Limits)
+func request(container *corev1.Container, life time.Duration, gpus map[string]int) {
+	container.Command = []string{"/probe", "see", "-for", life.String()}
+	limits := maps.Clone(container.Resources.Limits)
 	for name, count := range gpus {
 		limits[corev1.ResourceName(name)] = *resource.NewQuantity(int64(count), resource.DecimalSI)
 	}
-	c.Resources.Limits = limits
+	container.Resources.Limits = limits
 }
 
 // ofTenant makes the controller schedule a pod of a tenant, or of no tenant for "".
@@ -80,9 +80,9 @@ func gpusOf(t *testing.T, pod *corev1.Pod) map[string][]string {
 		t.Errorf("pod %s: %v", pod.Name, err)
 	}
 	gpus := map[string][]string{}
-	for name, c := range decided.Containers {
-		if len(c.GPUs) > 0 {
-			gpus[name] = slices.Sorted(slices.Values(c.GPUs))
+	for name, container := range decided.Containers {
+		if len(container.GPUs) > 0 {
+			gpus[name] = slices.Sorted(slices.Values(container.GPUs))
 		}
 	}
 	return gpus

@@ -45,18 +45,18 @@ func TestCrashLoop(t *testing.T) {
 	if got := born(ctx, t, "witness", "c"); got.Overlaps(before) {
 		t.Errorf("a shared container was born on %v, of which %v belong to the pod that backs off", got, got.Intersect(before))
 	}
-	_, err = cluster.Await(ctx, "crash", func(p *corev1.Pod) bool {
-		return len(p.Status.ContainerStatuses) == 1 && p.Status.ContainerStatuses[0].RestartCount >= 3
+	_, err = cluster.Await(ctx, "crash", func(pod *corev1.Pod) bool {
+		return len(pod.Status.ContainerStatuses) == 1 && pod.Status.ContainerStatuses[0].RestartCount >= 3
 	})
 	must(t, err)
 	checkLives(ctx, t)
 }
 
-func backingOff(p *corev1.Pod) bool {
-	if len(p.Status.ContainerStatuses) != 1 {
+func backingOff(pod *corev1.Pod) bool {
+	if len(pod.Status.ContainerStatuses) != 1 {
 		return false
 	}
-	w := p.Status.ContainerStatuses[0].State.Waiting
+	w := pod.Status.ContainerStatuses[0].State.Waiting
 	return w != nil && w.Reason == "CrashLoopBackOff"
 }
 

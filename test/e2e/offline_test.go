@@ -87,8 +87,8 @@ func publishes(online cpuset.Set) func(*corev1.Node) string {
 		capacity[int(c)/4]++
 	}
 	allocatable := map[int]int64{0: capacity[0] - 2, 1: capacity[1], 2: capacity[2], 3: capacity[3]}
-	return func(n *corev1.Node) string {
-		return cmp.Diff(capacity, perNUMA(n.Status.Capacity)) + cmp.Diff(allocatable, perNUMA(n.Status.Allocatable))
+	return func(node *corev1.Node) string {
+		return cmp.Diff(capacity, perNUMA(node.Status.Capacity)) + cmp.Diff(allocatable, perNUMA(node.Status.Allocatable))
 	}
 }
 

@@ -88,8 +88,8 @@ func TestReboot(t *testing.T) {
 		t.Errorf("held was born on %v, and after the reboot on %v", before, after)
 	}
 	awaitCPUs(ctx, t, "shared", "c", cpuset.Range(0, 15).Minus(before))
-	awaitNode(ctx, t, func(n *corev1.Node) string {
-		return cmp.Diff(map[int]int64{0: 2, 1: 4, 2: 4, 3: 4}, perNUMA(n.Status.Allocatable))
+	awaitNode(ctx, t, func(node *corev1.Node) string {
+		return cmp.Diff(map[int]int64{0: 2, 1: 4, 2: 4, 3: 4}, perNUMA(node.Status.Allocatable))
 	})
 	checkLives(ctx, t)
 }

@@ -40,11 +40,11 @@ func TestPlaced(t *testing.T) {
 			if got := counts(cpus); tc.counts != nil && !cmp.Equal(tc.counts, got) {
 				t.Errorf("born on %v: %v per NUMA node, want %v", cpus, got, tc.counts)
 			}
-			awaitTopology(ctx, t, func(s v1alpha1.NodeTopologyStatus) string {
-				return cmp.Diff(map[string]string{"c": cpus.String()}, published(s, pod)) + cmp.Diff(less(before, cpus), availableOf(s))
+			awaitTopology(ctx, t, func(status v1alpha1.NodeTopologyStatus) string {
+				return cmp.Diff(map[string]string{"c": cpus.String()}, published(status, pod)) + cmp.Diff(less(before, cpus), availableOf(status))
 			})
 			must(t, cluster.Delete(ctx, name))
-			awaitTopology(ctx, t, func(s v1alpha1.NodeTopologyStatus) string { return cmp.Diff(before, availableOf(s)) })
+			awaitTopology(ctx, t, func(status v1alpha1.NodeTopologyStatus) string { return cmp.Diff(before, availableOf(status)) })
 		})
 	}
 }
@@ -96,10 +96,10 @@ func TestPending(t *testing.T) {
 	}
 }
 
-func unschedulable(p *corev1.Pod) bool {
-	for _, c := range p.Status.Conditions {
-		if c.Type == corev1.PodScheduled {
-			return c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable
+func unschedulable(pod *corev1.Pod) bool {
+	for _, condition := range pod.Status.Conditions {
+		if condition.Type == corev1.PodScheduled {
+			return condition.Status == corev1.ConditionFalse && condition.Reason == corev1.PodReasonUnschedulable
 		}
 	}
 	return false

@@ -35,16 +35,16 @@ func TestRejected(t *testing.T) {
 	first := podOf(ctx, t, job, nothingElse)
 	bindAsController(ctx, t, first, perNode(held))
 
-	failed, err := cluster.Await(ctx, first.Name, func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodFailed })
+	failed, err := cluster.Await(ctx, first.Name, func(pod *corev1.Pod) bool { return pod.Status.Phase == corev1.PodFailed })
 	must(t, err)
 	if why, rejected := v1alpha1.Rejection(failed); !rejected || !strings.Contains(why.Message, "Job anew makes a new one") {
 		t.Errorf("failed: %+v", failed.Status)
 	}
 	must(t, cluster.AwaitEvent(ctx, first.Name, rejected, "this node cannot honour the pod's placement"))
-	another := func(p *corev1.Pod) bool { return p.UID != first.UID }
+	another := func(pod *corev1.Pod) bool { return pod.UID != first.UID }
 	podOf(ctx, t, job, another)
 	scaleControllers(ctx, t, 2)
-	done := podOf(ctx, t, job, func(p *corev1.Pod) bool { return another(p) && e2eutil.Succeeded(p) })
+	done := podOf(ctx, t, job, func(pod *corev1.Pod) bool { return another(pod) && e2eutil.Succeeded(pod) })
 	cpus := born(ctx, t, "anew", "c")
 	checkPromised(t, done, "c", cpus)
 	if cpus.Overlaps(held) {

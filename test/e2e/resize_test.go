@@ -93,9 +93,9 @@ func resized(ctx context.Context, t *testing.T, cpu string) cpuset.Set {
 // CFS quota, which exclusive containers do not have.
 func awaitSize(ctx context.Context, t *testing.T, cpu string) cpuset.Set {
 	t.Helper()
-	_, err := cluster.Await(ctx, "resize", func(p *corev1.Pod) bool {
-		s := p.Status.ContainerStatuses
-		return len(s) == 1 && s[0].Resources != nil && s[0].Resources.Requests.Cpu().String() == cpu && !resizing(p)
+	_, err := cluster.Await(ctx, "resize", func(pod *corev1.Pod) bool {
+		s := pod.Status.ContainerStatuses
+		return len(s) == 1 && s[0].Resources != nil && s[0].Resources.Requests.Cpu().String() == cpu && !resizing(pod)
 	})
 	must(t, err)
 	var n int
@@ -105,17 +105,17 @@ func awaitSize(ctx context.Context, t *testing.T, cpu string) cpuset.Set {
 }
 
 // resizing reports whether the kubelet has a resize to do.
-func resizing(p *corev1.Pod) bool {
-	return inError(p) || condition(p, corev1.PodResizePending, "") || condition(p, corev1.PodResizeInProgress, "")
+func resizing(pod *corev1.Pod) bool {
+	return inError(pod) || condition(pod, corev1.PodResizePending, "") || condition(pod, corev1.PodResizeInProgress, "")
 }
 
 // inError reports whether the runtime refuses a resize.
-func inError(p *corev1.Pod) bool {
-	return condition(p, corev1.PodResizeInProgress, corev1.PodReasonError)
+func inError(pod *corev1.Pod) bool {
+	return condition(pod, corev1.PodResizeInProgress, corev1.PodReasonError)
 }
 
-func condition(p *corev1.Pod, kind corev1.PodConditionType, reason string) bool {
-	for _, c := range p.Status.Conditions {
+func condition(pod *corev1.Pod, kind corev1.PodConditionType, reason string) bool {
+	for _, c := range pod.Status.Conditions {
 		if c.Type == kind && c.Status == corev1.ConditionTrue && (reason == "" || c.Reason == reason) {
 			return true
 		}

@@ -29,9 +29,9 @@ func TestNodeTopology(t *testing.T) {
 	if diff := cmp.Diff(machine, got.Status.Machine); diff != "" {
 		t.Errorf("machine (-want +got):\n%s", diff)
 	}
-	for i, n := range got.Status.NUMA {
-		if want := int32(min(4, 2+2*i)); n.ID != int32(i) || n.Capacity != 4 || n.Allocatable != want || n.Memory.Value() < 1<<30 {
-			t.Errorf("NUMA node %d: %+v", i, n)
+	for i, numaNode := range got.Status.NUMA {
+		if want := int32(min(4, 2+2*i)); numaNode.ID != int32(i) || numaNode.Capacity != 4 || numaNode.Allocatable != want || numaNode.Memory.Value() < 1<<30 {
+			t.Errorf("NUMA node %d: %+v", i, numaNode)
 		}
 	}
 }
@@ -62,23 +62,23 @@ func available(ctx context.Context, t *testing.T) map[topology.NodeID]int {
 	return availableOf(got.Status)
 }
 
-func availableOf(s v1alpha1.NodeTopologyStatus) map[topology.NodeID]int {
+func availableOf(status v1alpha1.NodeTopologyStatus) map[topology.NodeID]int {
 	n := map[topology.NodeID]int{}
-	for _, node := range s.NUMA {
+	for _, node := range status.NUMA {
 		n[topology.NodeID(node.ID)] = int(node.Available)
 	}
 	return n
 }
 
 // published returns the CPUs of a pod's containers according to the NodeTopology.
-func published(s v1alpha1.NodeTopologyStatus, pod *corev1.Pod) map[string]string {
+func published(status v1alpha1.NodeTopologyStatus, pod *corev1.Pod) map[string]string {
 	cpus := map[string]string{}
-	for _, p := range s.Pods {
+	for _, p := range status.Pods {
 		if p.UID != string(pod.UID) {
 			continue
 		}
-		for _, c := range p.Containers {
-			cpus[c.Name] = c.CPUs
+		for _, container := range p.Containers {
+			cpus[container.Name] = container.CPUs
 		}
 	}
 	return cpus

@@ -126,8 +126,8 @@ func holds(pod *corev1.Pod, placement string) (Amounts, error) {
 	for id, n := range peak(pod, decided) {
 		a[corev1.ResourceName(v1alpha1.NUMAResource(id))] = int64(n) * 1000
 	}
-	for _, c := range decided.Containers {
-		for _, id := range c.GPUs {
+	for _, container := range decided.Containers {
+		for _, id := range container.GPUs {
 			a[corev1.ResourceName(gpu+id)] = 1000
 		}
 	}
@@ -138,18 +138,18 @@ func holds(pod *corev1.Pod, placement string) (Amounts, error) {
 // containers run one after another, then the others; sidecars keep running.
 func peak(pod *corev1.Pod, decided v1alpha1.Placement) map[topology.NodeID]int {
 	most, lasting := map[topology.NodeID]int{}, map[topology.NodeID]int{}
-	for _, c := range pod.Spec.InitContainers {
-		sidecar := c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
-		for id, n := range decided.Containers[c.Name].CPUs {
-			most[id] = max(most[id], lasting[id]+n)
+	for _, container := range pod.Spec.InitContainers {
+		sidecar := container.RestartPolicy != nil && *container.RestartPolicy == corev1.ContainerRestartPolicyAlways
+		for id, cpu := range decided.Containers[container.Name].CPUs {
+			most[id] = max(most[id], lasting[id]+cpu)
 			if sidecar {
-				lasting[id] += n
+				lasting[id] += cpu
 			}
 		}
 	}
-	for _, c := range pod.Spec.Containers {
-		for id, n := range decided.Containers[c.Name].CPUs {
-			lasting[id] += n
+	for _, container := range pod.Spec.Containers {
+		for id, cpu := range decided.Containers[container.Name].CPUs {
+			lasting[id] += cpu
 		}
 	}
 	for id, n := range lasting {

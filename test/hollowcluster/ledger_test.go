@@ -58,11 +58,11 @@ func TestLedger(t *testing.T) {
 			room := AmountsOf(shape.resources(0))
 			l := &Ledger{Room: map[string]Amounts{"a": room, "b": room}}
 			var err error
-			for _, e := range tc.events {
+			for _, event := range tc.events {
 				if err != nil {
 					t.Fatal(err)
 				}
-				_, err = l.See(e)
+				_, err = l.See(event)
 			}
 			if said := ""; err != nil && (tc.want == "" || !strings.Contains(err.Error(), tc.want)) || err == nil && tc.want != said {
 				t.Errorf("error %v, want %q", err, tc.want)

@@ -69,15 +69,15 @@ func MakeNode(ctx context.Context, client kubernetes.Interface, resources dynami
 	return publish(ctx, resources, s.topology(made))
 }
 
-func publish(ctx context.Context, client dynamic.Interface, t *v1alpha1.NodeTopology) error {
-	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(t)
+func publish(ctx context.Context, client dynamic.Interface, topology *v1alpha1.NodeTopology) error {
+	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(topology)
 	if err != nil {
-		return fmt.Errorf("write topology of %s: %w", t.Name, err)
+		return fmt.Errorf("write topology of %s: %w", topology.Name, err)
 	}
 	to := client.Resource(v1alpha1.NodeTopologyResource())
 	made, err := to.Create(ctx, &unstructured.Unstructured{Object: object}, metav1.CreateOptions{})
 	if err != nil {
-		return fmt.Errorf("make topology of %s: %w", t.Name, err)
+		return fmt.Errorf("make topology of %s: %w", topology.Name, err)
 	}
 	made.Object["status"] = object["status"]
 	_, err = to.UpdateStatus(ctx, made, metav1.UpdateOptions{})

@@ -38,16 +38,16 @@ func (s Shape) Node(i int) *corev1.Node {
 // Named returns a ready node with all resources that a kubelet, device plugins and an agent
 // would publish.
 func (s Shape) Named(name string) *corev1.Node {
-	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{
 		corev1.LabelHostname: name, corev1.LabelOSStable: "linux", corev1.LabelArchStable: "amd64", v1alpha1.LabelExclusiveCPUs: "true",
 	}}}
-	n.Status.Capacity = s.resources(0)
-	n.Status.Allocatable = s.resources(1)
+	node.Status.Capacity = s.resources(0)
+	node.Status.Allocatable = s.resources(1)
 	now := metav1.Now()
-	n.Status.Conditions = []corev1.NodeCondition{{
+	node.Status.Conditions = []corev1.NodeCondition{{
 		Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "KubeletReady", LastHeartbeatTime: now, LastTransitionTime: now,
 	}}
-	return n
+	return node
 }
 
 // resources returns the node's resources without some reserved CPUs.

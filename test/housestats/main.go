@@ -141,8 +141,8 @@ func (s *stats) declaration(fset *token.FileSet, d ast.Decl) {
 
 func (s *stats) print() {
 	small := 0
-	for _, n := range s.files {
-		if n < smallFile {
+	for _, file := range s.files {
+		if file < smallFile {
 			small++
 		}
 	}

@@ -19,15 +19,15 @@ import (
 
 // kubeletPick gets k CPUs from the kubelet's static CPU manager, on a machine where the CPUs
 // used are in use. It returns false if the manager refuses.
-func kubeletPick(t *testing.T, m *topology.Machine, reserved, used cpuset.Set, k int, option string) (cpuset.Set, bool) {
+func kubeletPick(t *testing.T, machine *topology.Machine, reserved, used cpuset.Set, k int, option string) (cpuset.Set, bool) {
 	t.Helper()
-	policy, err := cpumanager.NewStaticPolicy(logr.Discard(), kubeletTopology(m), reserved.Len(), foreign(reserved),
+	policy, err := cpumanager.NewStaticPolicy(logr.Discard(), kubeletTopology(machine), reserved.Len(), foreign(reserved),
 		silent{}, map[string]string{option: "true"})
 	if err != nil {
 		t.Fatalf("new static policy: %v", err)
 	}
 	s := state.NewMemoryState(logr.Discard())
-	s.SetDefaultCPUSet(foreign(m.Online().Minus(used)))
+	s.SetDefaultCPUSet(foreign(machine.Online().Minus(used)))
 	pod := guaranteed(k)
 	if err := policy.Allocate(logr.Discard(), s, pod, &pod.Spec.Containers[0]); err != nil {
 		return cpuset.Set{}, false
@@ -58,14 +58,14 @@ func guaranteed(cpus int) *v1.Pod {
 	}
 }
 
-func kubeletTopology(m *topology.Machine) *kubetopology.CPUTopology {
+func kubeletTopology(machine *topology.Machine) *kubetopology.CPUTopology {
 	topo := &kubetopology.CPUTopology{CPUDetails: kubetopology.CPUDetails{}}
-	for _, c := range m.CPUs {
-		topo.CPUDetails[int(c.ID)] = kubetopology.CPUInfo{
-			NUMANodeID: int(c.NUMA), SocketID: c.Package, CoreID: int(c.Core), UncoreCacheID: int(c.LLC),
+	for _, cpu := range machine.CPUs {
+		topo.CPUDetails[int(cpu.ID)] = kubetopology.CPUInfo{
+			NUMANodeID: int(cpu.NUMA), SocketID: cpu.Package, CoreID: int(cpu.Core), UncoreCacheID: int(cpu.LLC),
 		}
 	}
-	topo.NumCPUs = len(m.CPUs)
+	topo.NumCPUs = len(machine.CPUs)
 	topo.NumCores = topo.CPUDetails.Cores().Size()
 	topo.NumSockets = topo.CPUDetails.Sockets().Size()
 	topo.NumNUMANodes = topo.CPUDetails.NUMANodes().Size()
@@ -73,9 +73,9 @@ func kubeletTopology(m *topology.Machine) *kubetopology.CPUTopology {
 	return topo
 }
 
-func foreign(s cpuset.Set) kubecpuset.CPUSet {
+func foreign(cpus cpuset.Set) kubecpuset.CPUSet {
 	var ids []int
-	for c := range s.All() {
+	for c := range cpus.All() {
 		ids = append(ids, int(c))
 	}
 	return kubecpuset.New(ids...)

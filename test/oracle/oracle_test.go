@@ -27,10 +27,10 @@ const (
 func TestSingle(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for range rounds {
-		m := machinetest.Machine(1, 2*(1+r.IntN(12))).SMT(1 << r.IntN(3)).Build()
-		s := newScene(r, m)
-		theirs, ok := kubeletPick(t, m, s.reserved, s.used, s.cpus, packed)
-		ours, err := pool.Pick(m, pool.PickOptions{Policy: podspec.Single, CPUs: s.cpus, Used: s.used, Reserved: s.reserved})
+		machine := machinetest.Machine(1, 2*(1+r.IntN(12))).SMT(1 << r.IntN(3)).Build()
+		s := newScene(r, machine)
+		theirs, ok := kubeletPick(t, machine, s.reserved, s.used, s.cpus, packed)
+		ours, err := pool.Pick(machine, pool.PickOptions{Policy: podspec.Single, CPUs: s.cpus, Used: s.used, Reserved: s.reserved})
 		if (err == nil) != ok {
 			t.Fatalf("%v: pool says %v, the kubelet picks %t", s, err, ok)
 		}
@@ -45,10 +45,10 @@ func TestCaches(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 2))
 	for range rounds {
 		caches := 1 + r.IntN(4)
-		m := machinetest.Machine(1, caches*(1+r.IntN(6))).SMT(1 << r.IntN(2)).CachesPerNode(caches).Build()
-		s := newScene(r, m)
-		theirs, ok := kubeletPick(t, m, s.reserved, s.used, s.cpus, byCache)
-		ours, err := pool.Pick(m, pool.PickOptions{Policy: podspec.Single, CPUs: s.cpus, Used: s.used, Reserved: s.reserved})
+		machine := machinetest.Machine(1, caches*(1+r.IntN(6))).SMT(1 << r.IntN(2)).CachesPerNode(caches).Build()
+		s := newScene(r, machine)
+		theirs, ok := kubeletPick(t, machine, s.reserved, s.used, s.cpus, byCache)
+		ours, err := pool.Pick(machine, pool.PickOptions{Policy: podspec.Single, CPUs: s.cpus, Used: s.used, Reserved: s.reserved})
 		if (err == nil) != ok {
 			t.Fatalf("%v: pool says %v, the kubelet picks %t", s, err, ok)
 		}
@@ -64,20 +64,20 @@ func TestCaches(t *testing.T) {
 func TestSpread(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	for range rounds {
-		m := machinetest.Machine(1+r.IntN(2), 2*(1+r.IntN(6))).SMT(1 << r.IntN(2)).NodesPerPackage(1 + r.IntN(2)).Build()
-		s := newScene(r, m)
-		theirs, _ := kubeletPick(t, m, s.reserved, s.used, s.cpus, distributed)
-		ours, err := pool.Pick(m, pool.PickOptions{Policy: podspec.Spread, CPUs: s.cpus, Used: s.used, Reserved: s.reserved})
-		if even(m, theirs) && err != nil {
+		machine := machinetest.Machine(1+r.IntN(2), 2*(1+r.IntN(6))).SMT(1 << r.IntN(2)).NodesPerPackage(1 + r.IntN(2)).Build()
+		s := newScene(r, machine)
+		theirs, _ := kubeletPick(t, machine, s.reserved, s.used, s.cpus, distributed)
+		ours, err := pool.Pick(machine, pool.PickOptions{Policy: podspec.Spread, CPUs: s.cpus, Used: s.used, Reserved: s.reserved})
+		if even(machine, theirs) && err != nil {
 			t.Fatalf("%v: the kubelet spreads evenly on %s, but: %v", s, theirs, err)
 		}
 		if err != nil {
 			continue
 		}
-		if ours.Len() != s.cpus || !even(m, ours) {
+		if ours.Len() != s.cpus || !even(machine, ours) {
 			t.Fatalf("%v: %s is not an even spread", s, ours)
 		}
-		if s.cpus%len(m.Nodes) == 0 && even(m, theirs) {
+		if s.cpus%len(machine.Nodes) == 0 && even(machine, theirs) {
 			s.compare(t, ours, theirs)
 		}
 	}

@@ -16,15 +16,15 @@ type scene struct {
 	cpus           int
 }
 
-func newScene(r *rand.Rand, m *topology.Machine) scene {
-	s := scene{machine: m, reserved: cpuset.Of(0)}
+func newScene(r *rand.Rand, machine *topology.Machine) scene {
+	s := scene{machine: machine, reserved: cpuset.Of(0)}
 	fill := r.Float64()
-	for c := range m.Online().All() {
+	for c := range machine.Online().All() {
 		if c != 0 && r.Float64() < fill {
 			s.used = s.used.Union(cpuset.Of(c))
 		}
 	}
-	s.cpus = 1 + r.IntN(max(1, len(m.CPUs)-s.used.Len()))
+	s.cpus = 1 + r.IntN(max(1, len(machine.CPUs)-s.used.Len()))
 	return s
 }
 
@@ -60,10 +60,10 @@ type merits struct {
 func (s scene) measure(cpus cpuset.Set) (m merits) {
 	free := s.machine.Online().Minus(s.used).Minus(s.reserved)
 	cores, caches := map[cpuset.CPU]cpuset.Set{}, map[cpuset.CPU]bool{}
-	for _, c := range s.machine.CPUs {
-		cores[c.Core] = cores[c.Core].Union(cpuset.Of(c.ID))
-		if cpus.Has(c.ID) {
-			caches[c.LLC] = true
+	for _, cpu := range s.machine.CPUs {
+		cores[cpu.Core] = cores[cpu.Core].Union(cpuset.Of(cpu.ID))
+		if cpus.Has(cpu.ID) {
+			caches[cpu.LLC] = true
 		}
 	}
 	for _, core := range cores {
@@ -79,10 +79,10 @@ func (s scene) measure(cpus cpuset.Set) (m merits) {
 }
 
 // even reports whether the CPUs lie on every NUMA node, within one of each other.
-func even(m *topology.Machine, cpus cpuset.Set) bool {
+func even(machine *topology.Machine, cpus cpuset.Set) bool {
 	low, high := cpus.Len(), 0
-	for _, n := range m.Nodes {
-		k := n.CPUs.Intersect(cpus).Len()
+	for _, numaNode := range machine.Nodes {
+		k := numaNode.CPUs.Intersect(cpus).Len()
 		low, high = min(low, k), max(high, k)
 	}
 	return cpus.Len() > 0 && high-low <= 1

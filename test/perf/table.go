@@ -27,12 +27,12 @@ func (rs results) emptyRows() [][]string {
 		{"pods", "who", "bound pods/s", "× kube-scheduler", "told pods/s", "× kube-scheduler", "× floor", "ms CPU a pod", "peak MiB", "one by one p50 / p99 ms"},
 		{"---", "---", "---:", "---:", "---:", "---:", "---:", "---:", "---:", "---:"},
 	}
-	for _, r := range rs {
-		kube, _ := rs.of(kubeName, r.load.name)
-		floor, _ := rs.of(floorName, r.load.name)
+	for _, result := range rs {
+		kube, _ := rs.of(kubeName, result.load.name)
+		floor, _ := rs.of(floorName, result.load.name)
 		rows = append(rows, []string{
-			r.load.name, r.contender, rateOf(r), times(r.rate, kube.rate), number(r.told()), times(r.told(), kube.told()), times(r.told(), floor.told()),
-			fmt.Sprintf("%.2f", ms(r.cpu)), fmt.Sprint(r.peak >> 20), oneByOne(r),
+			result.load.name, result.contender, rateOf(result), times(result.rate, kube.rate), number(result.told()), times(result.told(), kube.told()), times(result.told(), floor.told()),
+			fmt.Sprintf("%.2f", ms(result.cpu)), fmt.Sprint(result.peak >> 20), oneByOne(result),
 		})
 	}
 	return rows

@@ -50,16 +50,16 @@ func TestConnectionOutlivesTheHook(t *testing.T) {
 // deadline is closed.
 func TestConnectingTakesNoLongerThanTheHook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		u := newUnits(nil)
-		u.dial = func(ctx context.Context) (UnitSetter, error) {
+		units := newUnits(nil)
+		units.dial = func(ctx context.Context) (UnitSetter, error) {
 			<-ctx.Done()
 			return &bound{life: ctx}, nil
 		}
-		u.require(scope, noQuota())
+		units.require(scope, noQuota())
 		hook, end := context.WithTimeout(t.Context(), time.Second)
 		defer end()
-		if err := u.persist(hook); !errors.Is(err, context.DeadlineExceeded) || u.conn != nil {
-			t.Errorf("persist = %v with connection %v, want the deadline and none", err, u.conn)
+		if err := units.persist(hook); !errors.Is(err, context.DeadlineExceeded) || units.conn != nil {
+			t.Errorf("persist = %v with connection %v, want the deadline and none", err, units.conn)
 		}
 	})
 }

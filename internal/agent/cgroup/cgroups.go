@@ -93,30 +93,30 @@ func (c *Cgroups) Close() { c.units.close() }
 // Under the systemd driver the container's unit must have the same CPUs, or the
 // next daemon-reload reverts the write (systemd#40438). Confine only records
 // that; Persist sends it.
-func (c *Cgroups) Confine(ctx context.Context, target string, d workload.Decision) error {
+func (c *Cgroups) Confine(ctx context.Context, target string, decision workload.Decision) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("confine %s: %w", target, err)
 	}
-	if d.CPUs.Empty() {
+	if decision.CPUs.Empty() {
 		return fmt.Errorf("confine %s: the set of CPUs is empty, which the kernel reads as all CPUs of the parent", target)
 	}
 	at, err := locate(target)
 	if err != nil {
 		return fmt.Errorf("confine %s: %w", target, err)
 	}
-	nodes := nodeSet(d.Mems)
+	nodes := nodeSet(decision.Mems)
 	before, _, _ := c.tree.effective(at.path)
-	at, err = confineOrParent(c.tree, at, d.CPUs, nodes)
+	at, err = confineOrParent(c.tree, at, decision.CPUs, nodes)
 	if err != nil {
-		return fmt.Errorf("confine %s to CPUs %s: %w", target, d.CPUs, asNotExist(err))
+		return fmt.Errorf("confine %s to CPUs %s: %w", target, decision.CPUs, asNotExist(err))
 	}
 	if _, ok := c.tree.(unified); ok && at.unit != "" {
-		if !before.Equal(d.CPUs) {
+		if !before.Equal(decision.CPUs) {
 			c.units.invalidate(at.unit)
 		}
-		c.units.require(at.unit, allowed(d.CPUs, nodes))
+		c.units.require(at.unit, allowed(decision.CPUs, nodes))
 	}
-	return c.check(target, at, d)
+	return c.check(target, at, decision)
 }
 
 // confineOrParent writes a container's cgroup, or its pod's where the kernel denies
@@ -136,16 +136,16 @@ func confineOrParent(t tree, at location, cpus, mems cpuset.Set) (location, erro
 
 // check compares what is in force with what was written: cgroup v2 accepts any
 // list and then intersects it with the parent's, or inherits that if nothing is left.
-func (c *Cgroups) check(target string, at location, d workload.Decision) error {
+func (c *Cgroups) check(target string, at location, decision workload.Decision) error {
 	cpus, mems, err := c.tree.effective(at.path)
 	if err != nil {
 		return fmt.Errorf("read back cpuset of %s: %w", target, asNotExist(err))
 	}
-	if !cpus.Equal(d.CPUs) && (d.Exclusive || cpus.Empty() || !cpus.SubsetOf(d.CPUs)) {
+	if !cpus.Equal(decision.CPUs) && (decision.Exclusive || cpus.Empty() || !cpus.SubsetOf(decision.CPUs)) {
 		return fmt.Errorf("confine %s to CPUs %s: the kernel has CPUs %s in force; a parent cgroup lacks the others, or they are offline; restart the kubelet, which sets its cgroup at its start",
-			target, d.CPUs, cpus)
+			target, decision.CPUs, cpus)
 	}
-	if want := nodeSet(d.Mems); !want.Empty() && !mems.Equal(want) {
+	if want := nodeSet(decision.Mems); !want.Empty() && !mems.Equal(want) {
 		return fmt.Errorf("confine %s to the memory of NUMA nodes %s: the kernel has %s in force; a parent cgroup lacks the others", target, want, mems)
 	}
 	return nil

@@ -11,15 +11,15 @@ import (
 //
 //	go test -run '^$' -bench Confine -count 10 ./internal/agent/cgroup | benchstat -
 func BenchmarkConfine(b *testing.B) {
-	c, group := private(b)
-	all, _, err := c.Effective(group)
+	cgroup, group := private(b)
+	all, _, err := cgroup.Effective(group)
 	if err != nil {
 		b.Fatal(err)
 	}
 	first, _ := all.First()
 	sets := []cpuset.Set{cpuset.Of(first), all}
 	for i := 0; b.Loop(); i++ {
-		if err := c.Confine(b.Context(), group, exactly(sets[i%2])); err != nil {
+		if err := cgroup.Confine(b.Context(), group, exactly(sets[i%2])); err != nil {
 			b.Fatal(err)
 		}
 	}

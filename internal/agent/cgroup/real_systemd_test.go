@@ -23,8 +23,8 @@ func transientScope(t *testing.T, all cpuset.Set) string {
 	}
 	t.Cleanup(func() { _ = process.Process.Kill(); _ = process.Wait() })
 	target := "numalettest.slice::" + name
-	for c := open(t, Options{}); ; time.Sleep(time.Millisecond) {
-		if _, _, err := c.Effective(target); err == nil {
+	for cgroups := open(t, Options{}); ; time.Sleep(time.Millisecond) {
+		if _, _, err := cgroups.Effective(target); err == nil {
 			return target
 		}
 	}
@@ -36,15 +36,15 @@ func host(t *testing.T) (*Cgroups, cpuset.Set) {
 	if _, err := os.Stat("/run/systemd/system"); err != nil || os.Getuid() != 0 {
 		t.Skip("needs systemd as init, and root")
 	}
-	c := open(t, Options{})
-	if _, ok := c.tree.(unified); !ok {
+	cgroups := open(t, Options{})
+	if _, ok := cgroups.tree.(unified); !ok {
 		t.Skip("needs cgroup v2: systemd leaves the cpusets of v1 alone")
 	}
-	all, _, err := c.Effective("/")
+	all, _, err := cgroups.Effective("/")
 	if err != nil || all.Len() < 2 {
 		t.Skipf("needs two CPUs, has %v (%v)", all, err)
 	}
-	return c, all
+	return cgroups, all
 }
 
 func daemonReload(t *testing.T) {

@@ -78,8 +78,8 @@ func child(t *testing.T, c *Cgroups, group, name string) string {
 // its cgroup a moment later.
 func removeAll(t testing.TB, dir string) {
 	children, _ := subdirs(dir)
-	for _, d := range children {
-		removeAll(t, d)
+	for _, child := range children {
+		removeAll(t, child)
 	}
 	for range 100 {
 		if err := os.Remove(dir); err == nil || os.IsNotExist(err) {
@@ -93,57 +93,57 @@ func removeAll(t testing.TB, dir string) {
 // TestRealConfine confines a cgroup with a child, and reverts that. It uses the host's kernel,
 // with either version of cgroups.
 func TestRealConfine(t *testing.T) {
-	c, group := private(t)
-	all, _, err := c.Effective(group)
+	cgroup, group := private(t)
+	all, _, err := cgroup.Effective(group)
 	if err != nil || all.Len() < 2 {
 		t.Skipf("needs two CPUs, has %v (%v)", all, err)
 	}
-	inner := child(t, c, group, "inner")
+	inner := child(t, cgroup, group, "inner")
 	first, _ := all.First()
 	for _, want := range []cpuset.Set{cpuset.Of(first), all.Minus(cpuset.Of(first)), all} {
-		if err := c.Confine(t.Context(), group, exactly(want)); err != nil {
+		if err := cgroup.Confine(t.Context(), group, exactly(want)); err != nil {
 			t.Fatal(err)
 		}
 		for _, path := range []string{group, inner} {
-			if got, _, err := c.Effective(path); err != nil || !got.Equal(want) {
+			if got, _, err := cgroup.Effective(path); err != nil || !got.Equal(want) {
 				t.Errorf("CPUs of %s = %v, %v; want %v", path, got, err, want)
 			}
 		}
 	}
-	if err := c.Confine(t.Context(), group, exactly(cpuset.Of(cpuset.MaxCPU))); err == nil {
+	if err := cgroup.Confine(t.Context(), group, exactly(cpuset.Of(cpuset.MaxCPU))); err == nil {
 		t.Error("Confine to a CPU that does not exist succeeded")
 	}
 }
 
 func TestRealNarrowChildStaysNarrow(t *testing.T) {
-	c, group := private(t)
-	all, _, err := c.Effective(group)
+	cgroup, group := private(t)
+	all, _, err := cgroup.Effective(group)
 	if err != nil || all.Len() < 2 {
 		t.Skipf("needs two CPUs, has %v (%v)", all, err)
 	}
 	first, _ := all.First()
 	one := cpuset.Of(first)
-	inner := child(t, c, group, "inner")
-	if err := c.Confine(t.Context(), inner, exactly(one)); err != nil {
+	inner := child(t, cgroup, group, "inner")
+	if err := cgroup.Confine(t.Context(), inner, exactly(one)); err != nil {
 		t.Fatal(err)
 	}
 	for _, step := range []struct{ outer, inner cpuset.Set }{
 		{all, one},
 		{one, one},
 	} {
-		if err := c.Confine(t.Context(), group, exactly(step.outer)); err != nil {
+		if err := cgroup.Confine(t.Context(), group, exactly(step.outer)); err != nil {
 			t.Fatal(err)
 		}
-		if got, _, err := c.Effective(inner); err != nil || !got.Equal(step.inner) {
+		if got, _, err := cgroup.Effective(inner); err != nil || !got.Equal(step.inner) {
 			t.Errorf("with %v around it the child has %v, %v; want %v", step.outer, got, err, step.inner)
 		}
 	}
 }
 
 func TestRealPodEmpty(t *testing.T) {
-	c, group := private(t)
-	inner := child(t, c, group, "inner")
-	if empty, err := c.PodEmpty(group); err != nil || !empty {
+	cgroup, group := private(t)
+	inner := child(t, cgroup, group, "inner")
+	if empty, err := cgroup.PodEmpty(group); err != nil || !empty {
 		t.Fatalf("PodEmpty of a new cgroup = %v, %v", empty, err)
 	}
 	sleep := exec.CommandContext(t.Context(), "sleep", "60")
@@ -151,21 +151,21 @@ func TestRealPodEmpty(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = sleep.Process.Kill(); _ = sleep.Wait() }()
-	if err := write(filepath.Join(c.tree.dir(inner), "cgroup.procs"), fmt.Sprint(sleep.Process.Pid)); err != nil {
+	if err := write(filepath.Join(cgroup.tree.dir(inner), "cgroup.procs"), fmt.Sprint(sleep.Process.Pid)); err != nil {
 		t.Fatal(err)
 	}
-	if empty, err := c.PodEmpty(group); err != nil || empty {
+	if empty, err := cgroup.PodEmpty(group); err != nil || empty {
 		t.Errorf("PodEmpty with a process below = %v, %v", empty, err)
 	}
 }
 
 func TestRealLiftQuota(t *testing.T) {
-	c, group := private(t)
-	file, limited, lifted := quotaFile(c, group)
+	cgroup, group := private(t)
+	file, limited, lifted := quotaFile(cgroup, group)
 	if err := write(file, limited); err != nil {
 		t.Skipf("no CFS quota here: %v", err)
 	}
-	if err := c.LiftQuota(t.Context(), group); err != nil {
+	if err := cgroup.LiftQuota(t.Context(), group); err != nil {
 		t.Fatal(err)
 	}
 	if got := read(t, file); got != lifted {
@@ -181,11 +181,11 @@ func quotaFile(c *Cgroups, group string) (file, limited, lifted string) {
 }
 
 func TestRealGone(t *testing.T) {
-	c, group := private(t)
-	if err := c.Confine(t.Context(), group+"/none", exactly(cpuset.Of(0))); !errors.Is(err, ErrNotExist) {
+	cgroup, group := private(t)
+	if err := cgroup.Confine(t.Context(), group+"/none", exactly(cpuset.Of(0))); !errors.Is(err, ErrNotExist) {
 		t.Errorf("Confine without a cgroup = %v, want ErrNotExist", err)
 	}
-	if _, err := os.Stat(c.tree.dir(group + "/none")); err == nil {
+	if _, err := os.Stat(cgroup.tree.dir(group + "/none")); err == nil {
 		t.Error("Confine made a cgroup")
 	}
 }

@@ -41,8 +41,8 @@ func (c *Cgroups) Dirs() ([]string, error) {
 		dirs = append(dirs, c.tree.dir(group))
 	}
 	pods, err := c.Pods()
-	for _, p := range pods {
-		dirs = append(dirs, c.tree.dir(p.Target))
+	for _, pod := range pods {
+		dirs = append(dirs, c.tree.dir(pod.Target))
 	}
 	return dirs, err
 }

@@ -33,17 +33,19 @@ func BenchmarkShrink(b *testing.B) {
 
 func benchShrink(b *testing.B, driver string, n int) {
 	containers := launch(b, driver, n)
-	c := open(b, Options{})
-	all, _, err := c.Effective("/")
+	cgroups := open(b, Options{})
+	all, _, err := cgroups.Effective("/")
 	if err != nil {
 		b.Fatal(err)
 	}
 	first, _ := all.First()
 	sets := []cpuset.Set{all.Minus(cpuset.Of(first)), all}
 	ways := map[string]func(cpuset.Set) error{
-		"direct":    func(to cpuset.Set) error { return containers.confine(b, c, to) },
-		"persisted": func(to cpuset.Set) error { return firstError(containers.confine(b, c, to), c.Persist(b.Context())) },
-		"runc":      containers.update,
+		"direct": func(to cpuset.Set) error { return containers.confine(b, cgroups, to) },
+		"persisted": func(to cpuset.Set) error {
+			return firstError(containers.confine(b, cgroups, to), cgroups.Persist(b.Context()))
+		},
+		"runc": containers.update,
 	}
 	for _, way := range []string{"direct", "persisted", "runc"} {
 		b.Run("way="+way, func(b *testing.B) {
@@ -53,7 +55,7 @@ func benchShrink(b *testing.B, driver string, n int) {
 				}
 			}
 		})
-		if err := c.Persist(b.Context()); err != nil {
+		if err := cgroups.Persist(b.Context()); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -163,22 +163,22 @@ func TestPodEmptyUnified(t *testing.T) {
 		"kubepods/pod1/cgroup.events": "populated 1\nfrozen 0\n",
 		"kubepods/pod2/cgroup.events": "populated 0\nfrozen 0\n",
 	})
-	c := open(t, Options{Root: root})
+	cgroups := open(t, Options{Root: root})
 	for pod, want := range map[string]bool{"/kubepods/pod1": false, "/kubepods/pod2": true, "/kubepods/pod3": true} {
-		if got, err := c.PodEmpty(pod); err != nil || got != want {
+		if got, err := cgroups.PodEmpty(pod); err != nil || got != want {
 			t.Errorf("PodEmpty(%s) = %v, %v; want %v", pod, got, err, want)
 		}
 	}
 }
 
 func TestPodExists(t *testing.T) {
-	c := open(t, Options{Root: fake(t, map[string]string{"kubepods/pod1/cgroup.procs": ""})})
+	cgroups := open(t, Options{Root: fake(t, map[string]string{"kubepods/pod1/cgroup.procs": ""})})
 	for pod, want := range map[string]bool{"/kubepods/pod1": true, "/kubepods/pod2": false} {
-		if got, err := c.PodExists(pod); err != nil || got != want {
+		if got, err := cgroups.PodExists(pod); err != nil || got != want {
 			t.Errorf("PodExists(%s) = %v, %v; want %v", pod, got, err, want)
 		}
 	}
-	if _, err := c.PodExists(""); err == nil {
+	if _, err := cgroups.PodExists(""); err == nil {
 		t.Error("PodExists of no target succeeded")
 	}
 }

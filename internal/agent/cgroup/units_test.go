@@ -69,17 +69,17 @@ func TestPersistSendsTheLatest(t *testing.T) {
 		"kubepods.slice/kubepods-pod1.slice/cpu.max": "100000 100000\n",
 	})
 	units := &recorder{}
-	c := open(t, Options{Root: root, Units: units})
+	cgroups := open(t, Options{Root: root, Units: units})
 	const target = "kubepods-pod1.slice:cri-containerd:c1"
-	_ = c.Confine(t.Context(), target, exactly(cpuset.MustParse("0-9")))
-	if err := c.Confine(t.Context(), target, exactly(cpuset.MustParse("8-9"))); err != nil {
+	_ = cgroups.Confine(t.Context(), target, exactly(cpuset.MustParse("0-9")))
+	if err := cgroups.Confine(t.Context(), target, exactly(cpuset.MustParse("8-9"))); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.LiftQuota(t.Context(), "kubepods-pod1.slice"); err != nil {
+	if err := cgroups.LiftQuota(t.Context(), "kubepods-pod1.slice"); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if err := c.Persist(t.Context()); err != nil {
+		if err := cgroups.Persist(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -97,15 +97,15 @@ func TestPersistSendsTheLatest(t *testing.T) {
 
 func TestPersistRetriesWhatFailed(t *testing.T) {
 	r := &recorder{fail: errors.New("no bus")}
-	u := newUnits(r)
-	u.require("a.scope", allowed(cpuset.Of(1), cpuset.Set{}))
-	u.require("b.scope", allowed(cpuset.Of(1), cpuset.Set{}))
-	if err := u.persist(t.Context()); err == nil {
+	units := newUnits(r)
+	units.require("a.scope", allowed(cpuset.Of(1), cpuset.Set{}))
+	units.require("b.scope", allowed(cpuset.Of(1), cpuset.Set{}))
+	if err := units.persist(t.Context()); err == nil {
 		t.Fatal("persist hid a failure")
 	}
-	u.require("b.scope", allowed(cpuset.Of(2), cpuset.Set{}))
+	units.require("b.scope", allowed(cpuset.Of(2), cpuset.Set{}))
 	r.fail = nil
-	if err := u.persist(t.Context()); err != nil {
+	if err := units.persist(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	want := map[string]string{"a.scope AllowedCPUs": "@ay [0x2]", "b.scope AllowedCPUs": "@ay [0x4]"}
@@ -120,11 +120,11 @@ func TestPersistSendsOnlyChanges(t *testing.T) {
 	effective := scopeDir + "/cpuset.cpus.effective"
 	root := fake(t, map[string]string{effective: "8-9\n", scopeDir + "/cpuset.mems.effective": "1\n"})
 	r := &recorder{}
-	c := open(t, Options{Root: root, Units: r})
+	cgroups := open(t, Options{Root: root, Units: r})
 	assert := func() {
 		t.Helper()
-		_ = c.Confine(t.Context(), "/"+scopeDir, exactly(cpuset.MustParse("8-9")))
-		if err := c.Persist(t.Context()); err != nil {
+		_ = cgroups.Confine(t.Context(), "/"+scopeDir, exactly(cpuset.MustParse("8-9")))
+		if err := cgroups.Persist(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -150,7 +150,7 @@ func TestPersistSendsAQuotaThatCameBack(t *testing.T) {
 	const quota, slice = "kubepods.slice/kubepods-pod1.slice/cpu.max", "kubepods-pod1.slice"
 	root := fake(t, map[string]string{quota: "100000 100000\n"})
 	r := &recorder{}
-	c := open(t, Options{Root: root, Units: r})
+	cgroups := open(t, Options{Root: root, Units: r})
 	for _, tc := range []struct {
 		quota  string
 		rounds int
@@ -158,7 +158,7 @@ func TestPersistSendsAQuotaThatCameBack(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(root, quota), []byte(tc.quota), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if err := errors.Join(c.LiftQuota(t.Context(), slice), c.Persist(t.Context())); err != nil {
+		if err := errors.Join(cgroups.LiftQuota(t.Context(), slice), cgroups.Persist(t.Context())); err != nil {
 			t.Fatal(err)
 		}
 		if r.barriers != tc.rounds {
@@ -168,22 +168,22 @@ func TestPersistSendsAQuotaThatCameBack(t *testing.T) {
 }
 
 func TestAcknowledgedIsBounded(t *testing.T) {
-	u := newUnits(&recorder{})
+	units := newUnits(&recorder{})
 	for i := range maxAcknowledged + 10 {
-		u.acknowledge(fmt.Sprint(i), &request{noQuota()})
+		units.acknowledge(fmt.Sprint(i), &request{noQuota()})
 	}
-	if n := len(u.mu.acknowledged); n > maxAcknowledged {
+	if n := len(units.mu.acknowledged); n > maxAcknowledged {
 		t.Errorf("%d units are remembered, want at most %d", n, maxAcknowledged)
 	}
 }
 
 func TestPersistDropsUnitsThatAreGone(t *testing.T) {
-	u := newUnits(&recorder{fail: godbus.Error{Name: "org.freedesktop.systemd1.NoSuchUnit"}})
-	u.require("a.scope", noQuota())
-	if err := u.persist(t.Context()); err != nil {
+	units := newUnits(&recorder{fail: godbus.Error{Name: "org.freedesktop.systemd1.NoSuchUnit"}})
+	units.require("a.scope", noQuota())
+	if err := units.persist(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if left := slices.Collect(maps.Keys(u.pending())); len(left) > 0 {
+	if left := slices.Collect(maps.Keys(units.pending())); len(left) > 0 {
 		t.Errorf("still pending: %v", left)
 	}
 }
@@ -193,17 +193,17 @@ func TestPersistDropsUnitsThatAreGone(t *testing.T) {
 func TestPersistWaitsAtMostUntilTheDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &recorder{hang: make(chan struct{})}
-		u := newUnits(r)
+		units := newUnits(r)
 		for i := range 100 {
-			u.require(fmt.Sprintf("%d.scope", i), noQuota())
+			units.require(fmt.Sprintf("%d.scope", i), noQuota())
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 1)
 		defer cancel()
-		if err := u.persist(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		if err := units.persist(ctx); !errors.Is(err, context.DeadlineExceeded) {
 			t.Fatalf("persist = %v, want the deadline", err)
 		}
 		close(r.hang)
-		if err := u.persist(t.Context()); err != nil {
+		if err := units.persist(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if len(r.mu.sent) != 100 {
@@ -225,21 +225,21 @@ func TestReadyOnceSystemdAnswers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := &recorder{}
-			c := open(t, Options{Root: fake(t, map[string]string{tc.dir + "/cpu.max": "max 100000"}), Units: r})
+			cgroups := open(t, Options{Root: fake(t, map[string]string{tc.dir + "/cpu.max": "max 100000"}), Units: r})
 			step := func(what string, err error, ready bool) {
 				t.Helper()
-				if (c.Ready() == nil) != (ready || !tc.systemd) {
-					t.Errorf("%s = %v, then Ready = %v", what, err, c.Ready())
+				if (cgroups.Ready() == nil) != (ready || !tc.systemd) {
+					t.Errorf("%s = %v, then Ready = %v", what, err, cgroups.Ready())
 				}
 			}
 			step("start", nil, false)
-			step("Retry", c.Retry(t.Context()), true)
+			step("Retry", cgroups.Retry(t.Context()), true)
 			r.fail = errors.New("no bus")
-			step("Persist", errors.Join(c.LiftQuota(t.Context(), tc.dir), c.Persist(t.Context())), false)
+			step("Persist", errors.Join(cgroups.LiftQuota(t.Context(), tc.dir), cgroups.Persist(t.Context())), false)
 			r.fail = nil
-			step("Retry", c.Retry(t.Context()), true)
+			step("Retry", cgroups.Retry(t.Context()), true)
 			before := r.barriers
-			if err := c.Retry(t.Context()); err != nil || r.barriers != before {
+			if err := cgroups.Retry(t.Context()); err != nil || r.barriers != before {
 				t.Errorf("Retry = %v after %d calls, want none", err, r.barriers-before)
 			}
 		})

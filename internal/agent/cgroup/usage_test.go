@@ -24,11 +24,11 @@ func TestUsage(t *testing.T) {
 		t.Fatal(err)
 	}
 	for root, want := range map[string]time.Duration{v2: 2500 * time.Millisecond, v1: 3 * time.Second} {
-		c := open(t, Options{Root: root})
-		if got, err := c.Usage("/kubepods/pod1/c1", cpuset.MustParse("1-2")); got != want || err != nil {
+		cgroups := open(t, Options{Root: root})
+		if got, err := cgroups.Usage("/kubepods/pod1/c1", cpuset.MustParse("1-2")); got != want || err != nil {
 			t.Errorf("Usage() = %s, %v, want %s", got, err, want)
 		}
-		if _, err := c.Usage("/kubepods/pod1/gone", cpuset.MustParse("1-2")); !errors.Is(err, ErrNotExist) {
+		if _, err := cgroups.Usage("/kubepods/pod1/gone", cpuset.MustParse("1-2")); !errors.Is(err, ErrNotExist) {
 			t.Errorf("Usage() of a missing cgroup: %v, want ErrNotExist", err)
 		}
 	}

@@ -43,13 +43,13 @@ func BenchmarkLargeMachine(b *testing.B) {
 	for pid := range 4096 {
 		write(strconv.Itoa(pid+2)+"/stat", taskOf("kworker", 0x200000, 5, pid/8))
 	}
-	m := newMachine()
-	o := m.monitor().o
+	machine := newMachine()
+	o := machine.monitor().o
 	o.Proc = os.DirFS(proc)
 	o.Now = time.Now
 	o.Containers = func() (all []Container) {
 		for i := range 64 {
-			c := m.c
+			c := machine.c
 			c.Pod.UID, c.CPUs = strconv.Itoa(i), cpuset.Range(cpuset.CPU(8*i), cpuset.CPU(8*i+7))
 			all = append(all, c)
 		}

@@ -123,8 +123,8 @@ func (m *Monitor) Sample() error {
 	}
 	var errs []error
 	now, before := m.o.Now(), m.Noisy()
-	for _, c := range containers {
-		used, err := m.o.Usage(c.Cgroup, c.CPUs)
+	for _, container := range containers {
+		used, err := m.o.Usage(container.Cgroup, container.CPUs)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // it has exited, or has not started
 		}
@@ -132,7 +132,7 @@ func (m *Monitor) Sample() error {
 			errs = append(errs, err)
 			continue
 		}
-		m.add(c, cputime.Take(now, c.ID, c.CPUs, used, online, &m.proc.threads))
+		m.add(container, cputime.Take(now, container.ID, container.CPUs, used, online, &m.proc.threads))
 	}
 	if !slices.Equal(before, m.Noisy()) {
 		m.o.Changed()

@@ -83,58 +83,58 @@ func (m *machine) sample(t *testing.T, monitor *Monitor) string {
 }
 
 func TestMonitor(t *testing.T) {
-	m := newMachine()
-	monitor := m.monitor()
+	machine := newMachine()
+	monitor := machine.monitor()
 	for _, step := range []struct {
 		name   string
 		change func()
 		want   string
 	}{
 		{"first", func() {}, "ns/p/main: irq 0s kernel 0s other 0s of 0s noisy false"},
-		{"each source", func() { m.set(700, 100, 200); m.used = time.Second }, "ns/p/main: irq 1s kernel 2s other 3s of 1m0s noisy false"},
-		{"a whole window", func() { m.used += time.Second; m.set(800, 100, 200) }, "ns/p/main: irq 1s kernel 2s other 3s of 2m0s noisy true"},
+		{"each source", func() { machine.set(700, 100, 200); machine.used = time.Second }, "ns/p/main: irq 1s kernel 2s other 3s of 1m0s noisy false"},
+		{"a whole window", func() { machine.used += time.Second; machine.set(800, 100, 200) }, "ns/p/main: irq 1s kernel 2s other 3s of 2m0s noisy true"},
 		{"quiet for a window", func() {}, "ns/p/main: irq 1s kernel 2s other 3s of 3m0s noisy false"},
-		{"exited", func() { m.exited = true }, "ns/p/main: irq 1s kernel 2s other 3s of 3m0s noisy false"},
-		{"restarted", func() { m.exited, m.c.ID, m.used = false, "c2", 0; m.set(5000, 100, 200) }, "ns/p/main: irq 1s kernel 2s other 3s of 3m0s noisy false"},
-		{"continues after the restart", func() { m.set(5100, 100, 300) }, "ns/p/main: irq 1s kernel 3s other 3s of 4m0s noisy false"},
-		{"released", func() { m.held, m.exited = false, true }, ""},
+		{"exited", func() { machine.exited = true }, "ns/p/main: irq 1s kernel 2s other 3s of 3m0s noisy false"},
+		{"restarted", func() { machine.exited, machine.c.ID, machine.used = false, "c2", 0; machine.set(5000, 100, 200) }, "ns/p/main: irq 1s kernel 2s other 3s of 3m0s noisy false"},
+		{"continues after the restart", func() { machine.set(5100, 100, 300) }, "ns/p/main: irq 1s kernel 3s other 3s of 4m0s noisy false"},
+		{"released", func() { machine.held, machine.exited = false, true }, ""},
 	} {
 		step.change()
-		if got := m.sample(t, monitor); got != step.want {
+		if got := machine.sample(t, monitor); got != step.want {
 			t.Errorf("%s:\n got %s\nwant %s", step.name, got, step.want)
 		}
 	}
 	want := []string{`others used 5.0% of the time of the exclusive CPUs 2-3 of container "main" in the last 1m0s, most of it other processes: find them with ps -eLo psr,pid,comm, and confine system.slice with AllowedCPUs`}
-	if diff := cmp.Diff(want, m.warnings); diff != "" || m.changes != 2 {
-		t.Errorf("%d changes, want 2; warnings (-want +got):\n%s", m.changes, diff)
+	if diff := cmp.Diff(want, machine.warnings); diff != "" || machine.changes != 2 {
+		t.Errorf("%d changes, want 2; warnings (-want +got):\n%s", machine.changes, diff)
 	}
 }
 
 // TestProcessIsReadOnce checks that a process that is not a kernel thread is read only once. It
 // also checks that it is no error if a process ends after it was listed and before it is read.
 func TestProcessIsReadOnce(t *testing.T) {
-	m := newMachine()
-	monitor := m.monitor()
-	m.sample(t, monitor)
-	m.proc["1/stat"] = &fstest.MapFile{Data: []byte("unreadable")}
-	m.proc["77/cmdline"] = &fstest.MapFile{}
-	m.sample(t, monitor)
-	delete(m.proc, "1/stat")
-	m.sample(t, monitor)
-	m.proc["1/stat"] = &fstest.MapFile{Data: []byte("unreadable")}
+	machine := newMachine()
+	monitor := machine.monitor()
+	machine.sample(t, monitor)
+	machine.proc["1/stat"] = &fstest.MapFile{Data: []byte("unreadable")}
+	machine.proc["77/cmdline"] = &fstest.MapFile{}
+	machine.sample(t, monitor)
+	delete(machine.proc, "1/stat")
+	machine.sample(t, monitor)
+	machine.proc["1/stat"] = &fstest.MapFile{Data: []byte("unreadable")}
 	if err := monitor.Sample(); err == nil || !strings.Contains(err.Error(), "no name in parentheses") {
 		t.Errorf("a new process with the PID of one that ended: error %v, want that it cannot be parsed", err)
 	}
 }
 
 func TestSampleFails(t *testing.T) {
-	m := newMachine()
-	monitor := m.monitor()
-	m.broken = errors.New("cpu.stat is broken")
-	if err := monitor.Sample(); !errors.Is(err, m.broken) {
-		t.Errorf("Sample() = %v, want %v", err, m.broken)
+	machine := newMachine()
+	monitor := machine.monitor()
+	machine.broken = errors.New("cpu.stat is broken")
+	if err := monitor.Sample(); !errors.Is(err, machine.broken) {
+		t.Errorf("Sample() = %v, want %v", err, machine.broken)
 	}
-	delete(m.proc, "stat")
+	delete(machine.proc, "stat")
 	if err := monitor.Sample(); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("Sample() without /proc/stat = %v", err)
 	}

@@ -102,38 +102,38 @@ const (
 )
 
 func TestIsolate(t *testing.T) {
-	k := newKernel(t)
-	i := k.start()
-	k.isolate(i, "")
-	if k.saved != nil {
-		t.Errorf("saved %v although nothing is isolated", k.saved)
+	kernel := newKernel(t)
+	i := kernel.start()
+	kernel.isolate(i, "")
+	if kernel.saved != nil {
+		t.Errorf("saved %v although nothing is isolated", kernel.saved)
 	}
-	k.isolate(i, "2-3")
-	if diff := cmp.Diff(without, k.show()); diff != "" {
+	kernel.isolate(i, "2-3")
+	if diff := cmp.Diff(without, kernel.show()); diff != "" {
 		t.Errorf("isolated (-want +got):\n%s", diff)
 	}
-	k.write("proc/irq/24/smp_affinity_list", "2") // irqbalance was started
-	if err := i.again(t.Context()); err != nil || !strings.HasPrefix(k.show(), "0-1,4-7 ") {
-		t.Errorf("after another program moved an interrupt: %s, %v", k.show(), err)
+	kernel.write("proc/irq/24/smp_affinity_list", "2") // irqbalance was started
+	if err := i.again(t.Context()); err != nil || !strings.HasPrefix(kernel.show(), "0-1,4-7 ") {
+		t.Errorf("after another program moved an interrupt: %s, %v", kernel.show(), err)
 	}
-	k.write("proc/irq/24/smp_affinity_list", "0-7")
-	k.isolate(i, "")
-	if diff := cmp.Diff(original, k.show()); diff != "" || len(k.saved.Files) != 0 {
-		t.Errorf("given back; remembered %v (-want +got):\n%s", k.saved.Files, diff)
+	kernel.write("proc/irq/24/smp_affinity_list", "0-7")
+	kernel.isolate(i, "")
+	if diff := cmp.Diff(original, kernel.show()); diff != "" || len(kernel.saved.Files) != 0 {
+		t.Errorf("given back; remembered %v (-want +got):\n%s", kernel.saved.Files, diff)
 	}
 }
 
 // TestAgentEnds kills the agent while CPUs are isolated. The next agent restores nothing before it
 // knows the containers, and then restores what they do not need.
 func TestAgentEnds(t *testing.T) {
-	k := newKernel(t)
-	k.isolate(k.start(), "2-3")
-	next := k.start()
-	if err := next.again(t.Context()); err != nil || k.show() != without {
-		t.Errorf("before the containers are known: %s, %v", k.show(), err)
+	kernel := newKernel(t)
+	kernel.isolate(kernel.start(), "2-3")
+	next := kernel.start()
+	if err := next.again(t.Context()); err != nil || kernel.show() != without {
+		t.Errorf("before the containers are known: %s, %v", kernel.show(), err)
 	}
-	k.isolate(next, "")
-	if diff := cmp.Diff(original, k.show()); diff != "" {
+	kernel.isolate(next, "")
+	if diff := cmp.Diff(original, kernel.show()); diff != "" {
 		t.Errorf("after the pod has ended (-want +got):\n%s", diff)
 	}
 }
@@ -141,24 +141,24 @@ func TestAgentEnds(t *testing.T) {
 // TestReboot checks that the state of the last boot is not written after a reboot: the kernel
 // starts with its default settings.
 func TestReboot(t *testing.T) {
-	k := newKernel(t)
-	k.isolate(k.start(), "2-3")
-	k.boot = "b2"
-	k.write("proc/irq/24/smp_affinity_list", "0-1,4-7") // as was written before the reboot, by chance
-	next := k.start()
-	k.isolate(next, "2-3")
-	k.isolate(next, "")
-	if got := k.show(); !strings.HasPrefix(got, "0-1,4-7 ") {
+	kernel := newKernel(t)
+	kernel.isolate(kernel.start(), "2-3")
+	kernel.boot = "b2"
+	kernel.write("proc/irq/24/smp_affinity_list", "0-1,4-7") // as was written before the reboot, by chance
+	next := kernel.start()
+	kernel.isolate(next, "2-3")
+	kernel.isolate(next, "")
+	if got := kernel.show(); !strings.HasPrefix(got, "0-1,4-7 ") {
 		t.Errorf("after the reboot: %s", got)
 	}
 }
 
 // TestNothingIsMovedUnsaved checks that no file is changed if its old content cannot be saved.
 func TestNothingIsMovedUnsaved(t *testing.T) {
-	k := newKernel(t)
-	k.full = true
-	if err := k.start().Isolate(t.Context(), cpuset.MustParse("2-3")); err == nil || k.show() != original {
-		t.Errorf("Isolate() = %v, files %s", err, k.show())
+	kernel := newKernel(t)
+	kernel.full = true
+	if err := kernel.start().Isolate(t.Context(), cpuset.MustParse("2-3")); err == nil || kernel.show() != original {
+		t.Errorf("Isolate() = %v, files %s", err, kernel.show())
 	}
 }
 

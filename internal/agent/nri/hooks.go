@@ -22,8 +22,8 @@ func (p *plugin) Synchronize(ctx context.Context, pods []*api.PodSandbox, contai
 		sandboxes = append(sandboxes, asSandbox(pod))
 	}
 	var all []workload.Container
-	for _, c := range containers {
-		all = append(all, asContainer(byID[c.GetPodSandboxId()], c))
+	for _, container := range containers {
+		all = append(all, asContainer(byID[container.GetPodSandboxId()], container))
 	}
 	p.node.Synchronize(ctx, sandboxes, all)
 	p.synced()
@@ -57,10 +57,10 @@ func (p *plugin) RemovePodSandbox(ctx context.Context, pod *api.PodSandbox) (err
 // part of the OCI spec, so the first instruction already runs on these CPUs. Updates
 // are returned only for containers that do not run yet, for which the runtime only
 // changes the stored spec. The cgroups of running ones were written directly.
-func (p *plugin) CreateContainer(ctx context.Context, pod *api.PodSandbox, c *api.Container) (_ *api.ContainerAdjustment, _ []*api.ContainerUpdate, err error) {
-	ctx, end := p.hook(ctx, "CreateContainer", containerOf(pod, c)...)
+func (p *plugin) CreateContainer(ctx context.Context, pod *api.PodSandbox, container *api.Container) (_ *api.ContainerAdjustment, _ []*api.ContainerUpdate, err error) {
+	ctx, end := p.hook(ctx, "CreateContainer", containerOf(pod, container)...)
 	defer end(&err)
-	answer, err := p.node.Create(ctx, asContainer(pod, c))
+	answer, err := p.node.Create(ctx, asContainer(pod, container))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -85,40 +85,40 @@ func asUpdates(specs []workload.Spec) []*api.ContainerUpdate {
 
 // StartContainer is called when the cgroup exists and the container's program does
 // not run yet. An error prevents the start.
-func (p *plugin) StartContainer(ctx context.Context, pod *api.PodSandbox, c *api.Container) (err error) {
-	ctx, end := p.hook(ctx, "StartContainer", containerOf(pod, c)...)
+func (p *plugin) StartContainer(ctx context.Context, pod *api.PodSandbox, container *api.Container) (err error) {
+	ctx, end := p.hook(ctx, "StartContainer", containerOf(pod, container)...)
 	defer end(&err)
-	return p.node.Start(ctx, asContainer(pod, c))
+	return p.node.Start(ctx, asContainer(pod, container))
 }
 
 // UpdateContainer is called before the runtime writes new resources. The answer is
 // merged into them, and an error refuses them. The runtime first applies the updates of
 // other containers, which do not run yet.
-func (p *plugin) UpdateContainer(ctx context.Context, pod *api.PodSandbox, c *api.Container, want *api.LinuxResources) (_ []*api.ContainerUpdate, err error) {
-	ctx, end := p.hook(ctx, "UpdateContainer", containerOf(pod, c)...)
+func (p *plugin) UpdateContainer(ctx context.Context, pod *api.PodSandbox, container *api.Container, want *api.LinuxResources) (_ []*api.ContainerUpdate, err error) {
+	ctx, end := p.hook(ctx, "UpdateContainer", containerOf(pod, container)...)
 	defer end(&err)
-	answer, err := p.node.Update(ctx, asContainer(pod, c), asResources(want))
+	answer, err := p.node.Update(ctx, asContainer(pod, container), asResources(want))
 	if err != nil {
 		return nil, err
 	}
-	u := &api.ContainerUpdate{ContainerId: c.GetId()}
+	u := &api.ContainerUpdate{ContainerId: container.GetId()}
 	set(u, answer.Decision)
 	return append(asUpdates(answer.Specs), u), nil
 }
 
 // PostUpdateContainer is called after the runtime has written them.
-func (p *plugin) PostUpdateContainer(ctx context.Context, pod *api.PodSandbox, c *api.Container) (err error) {
-	ctx, end := p.hook(ctx, "PostUpdateContainer", containerOf(pod, c)...)
+func (p *plugin) PostUpdateContainer(ctx context.Context, pod *api.PodSandbox, container *api.Container) (err error) {
+	ctx, end := p.hook(ctx, "PostUpdateContainer", containerOf(pod, container)...)
 	defer end(&err)
-	return p.node.Updated(ctx, asContainer(pod, c))
+	return p.node.Updated(ctx, asContainer(pod, container))
 }
 
 // RemoveContainer is called when an exited container is removed, and when a creation
 // has failed. The plugin does not subscribe to StopContainer, because on some
 // runtimes processes outlive it.
-func (p *plugin) RemoveContainer(ctx context.Context, pod *api.PodSandbox, c *api.Container) (err error) {
-	_, end := p.hook(ctx, "RemoveContainer", containerOf(pod, c)...)
+func (p *plugin) RemoveContainer(ctx context.Context, pod *api.PodSandbox, container *api.Container) (err error) {
+	_, end := p.hook(ctx, "RemoveContainer", containerOf(pod, container)...)
 	defer end(&err)
-	p.node.Remove(asContainer(pod, c))
+	p.node.Remove(asContainer(pod, container))
 	return nil
 }

@@ -54,38 +54,38 @@ func (r *recorder) Synchronize(_ context.Context, s []workload.Sandbox, c []work
 	}
 }
 
-func (r *recorder) RunSandbox(ctx context.Context, s workload.Sandbox) error {
-	r.note("run sandbox %s of %s in %s", s.ID, s.Pod, s.Cgroup)
+func (r *recorder) RunSandbox(ctx context.Context, sandbox workload.Sandbox) error {
+	r.note("run sandbox %s of %s in %s", sandbox.ID, sandbox.Pod, sandbox.Cgroup)
 	return r.answer(ctx)
 }
 
-func (r *recorder) Create(ctx context.Context, c workload.Container) (workload.Answer, error) {
-	r.last = c
-	r.note("create %s", c)
+func (r *recorder) Create(ctx context.Context, container workload.Container) (workload.Answer, error) {
+	r.last = container
+	r.note("create %s", container)
 	return workload.Answer{Decision: r.decision, Specs: r.specs, GPUs: r.gpus}, r.answer(ctx)
 }
 
-func (r *recorder) Start(ctx context.Context, c workload.Container) error {
-	r.note("start %s", c)
+func (r *recorder) Start(ctx context.Context, container workload.Container) error {
+	r.note("start %s", container)
 	return r.answer(ctx)
 }
 
-func (r *recorder) Update(ctx context.Context, c workload.Container, want workload.Resources) (workload.Answer, error) {
-	r.note("update %s to %d shares, quota %d/%d", c, want.Shares, want.QuotaMicros, want.PeriodMicros)
+func (r *recorder) Update(ctx context.Context, container workload.Container, want workload.Resources) (workload.Answer, error) {
+	r.note("update %s to %d shares, quota %d/%d", container, want.Shares, want.QuotaMicros, want.PeriodMicros)
 	return workload.Answer{Decision: r.decision, Specs: r.specs}, r.answer(ctx)
 }
 
-func (r *recorder) Updated(ctx context.Context, c workload.Container) error {
-	r.note("updated %s", c)
+func (r *recorder) Updated(ctx context.Context, container workload.Container) error {
+	r.note("updated %s", container)
 	return r.answer(ctx)
 }
 
-func (r *recorder) Remove(c workload.Container) { r.note("remove %s", c) }
+func (r *recorder) Remove(container workload.Container) { r.note("remove %s", container) }
 
-func (r *recorder) StopSandbox(_ context.Context, s workload.Sandbox) {
-	r.note("stop sandbox %s of %s", s.ID, s.Pod)
+func (r *recorder) StopSandbox(_ context.Context, sandbox workload.Sandbox) {
+	r.note("stop sandbox %s of %s", sandbox.ID, sandbox.Pod)
 }
 
-func (r *recorder) RemoveSandbox(_ context.Context, s workload.Sandbox) {
-	r.note("remove sandbox %s of %s", s.ID, s.Pod)
+func (r *recorder) RemoveSandbox(_ context.Context, sandbox workload.Sandbox) {
+	r.note("remove sandbox %s of %s", sandbox.ID, sandbox.Pod)
 }

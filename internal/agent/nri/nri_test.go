@@ -48,35 +48,35 @@ func someContainer() *api.Container {
 
 func TestProtocol(t *testing.T) {
 	socket, n, ctx := socketIn(t), &recorder{}, context.Background()
-	r := newRuntime(t, socket)
-	r.pods = []*adaptation.PodSandbox{somePod()}
-	r.containers = []*adaptation.Container{someContainer(), {Id: "stray", PodSandboxId: "forgotten", Name: "main", Labels: map[string]string{
+	runtime := newRuntime(t, socket)
+	runtime.pods = []*adaptation.PodSandbox{somePod()}
+	runtime.containers = []*adaptation.Container{someContainer(), {Id: "stray", PodSandboxId: "forgotten", Name: "main", Labels: map[string]string{
 		labelPodUID: "u2", labelPodName: "lost", labelPodNamespace: "ns",
 	}}}
-	p := connect(t, socket, n)
-	r.synchronized(t, p)
+	plugin := connect(t, socket, n)
+	runtime.synchronized(t, plugin)
 	steps := []struct {
 		name string
 		call func() error
 		want string
 	}{
 		{"run", func() error {
-			return r.RunPodSandbox(ctx, &adaptation.RunPodSandboxRequest{Pod: somePod()})
+			return runtime.RunPodSandbox(ctx, &adaptation.RunPodSandboxRequest{Pod: somePod()})
 		}, "run sandbox s1 of ns/pod in /kubepods/podu1/s1"},
 		{"start", func() error {
-			return r.StartContainer(ctx, &adaptation.StartContainerRequest{Pod: somePod(), Container: someContainer()})
+			return runtime.StartContainer(ctx, &adaptation.StartContainerRequest{Pod: somePod(), Container: someContainer()})
 		}, "start ns/pod/main"},
 		{"post-update", func() error {
-			return r.PostUpdateContainer(ctx, &adaptation.PostUpdateContainerRequest{Pod: somePod(), Container: someContainer()})
+			return runtime.PostUpdateContainer(ctx, &adaptation.PostUpdateContainerRequest{Pod: somePod(), Container: someContainer()})
 		}, "updated ns/pod/main"},
 		{"remove", func() error {
-			return r.RemoveContainer(ctx, &adaptation.RemoveContainerRequest{Pod: somePod(), Container: someContainer()})
+			return runtime.RemoveContainer(ctx, &adaptation.RemoveContainerRequest{Pod: somePod(), Container: someContainer()})
 		}, "remove ns/pod/main"},
 		{"stop sandbox", func() error {
-			return r.StopPodSandbox(ctx, &adaptation.StopPodSandboxRequest{Pod: somePod()})
+			return runtime.StopPodSandbox(ctx, &adaptation.StopPodSandboxRequest{Pod: somePod()})
 		}, "stop sandbox s1 of ns/pod"},
 		{"remove sandbox", func() error {
-			return r.RemovePodSandbox(ctx, &adaptation.RemovePodSandboxRequest{Pod: somePod()})
+			return runtime.RemovePodSandbox(ctx, &adaptation.RemovePodSandboxRequest{Pod: somePod()})
 		}, "remove sandbox s1 of ns/pod"},
 	}
 	if diff := cmp.Diff([]string{"synchronize 1 sandboxes", "has ns/pod/main on 0-3", "has ns/lost/main on "}, n.taken()); diff != "" {
@@ -94,8 +94,8 @@ func TestProtocol(t *testing.T) {
 
 func TestCreateContainer(t *testing.T) {
 	socket, n := socketIn(t), &recorder{specs: []workload.Spec{{ContainerID: "c9", CPUs: cpuset.Of(5)}}}
-	r := newRuntime(t, socket)
-	r.synchronized(t, connect(t, socket, n))
+	runtime := newRuntime(t, socket)
+	runtime.synchronized(t, connect(t, socket, n))
 	for name, tc := range map[string]struct {
 		decision workload.Decision
 		want     *api.LinuxCPU
@@ -106,7 +106,7 @@ func TestCreateContainer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			n.decision = tc.decision
-			reply, err := r.CreateContainer(context.Background(), &adaptation.CreateContainerRequest{Pod: somePod(), Container: someContainer()})
+			reply, err := runtime.CreateContainer(context.Background(), &adaptation.CreateContainerRequest{Pod: somePod(), Container: someContainer()})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -144,14 +144,14 @@ func TestCreateContainer(t *testing.T) {
 // node says so.
 func TestCreateContainerGPUs(t *testing.T) {
 	socket, n := socketIn(t), &recorder{decision: workload.Decision{CPUs: cpuset.Of(1)}}
-	r := newRuntime(t, socket)
-	r.synchronized(t, connect(t, socket, n))
+	runtime := newRuntime(t, socket)
+	runtime.synchronized(t, connect(t, socket, n))
 	for gpus, want := range map[string]string{"": "NVIDIA_VISIBLE_DEVICES=all", "GPU-a,MIG-b": "NVIDIA_VISIBLE_DEVICES=GPU-a,MIG-b"} {
 		n.gpus = gpus
 		env := []string{"NVIDIA_VISIBLE_DEVICES=all"}
 		c := someContainer()
 		c.Env = slices.Clone(env)
-		if _, err := r.CreateContainer(context.Background(), &adaptation.CreateContainerRequest{Pod: somePod(), Container: c}); err != nil {
+		if _, err := runtime.CreateContainer(context.Background(), &adaptation.CreateContainerRequest{Pod: somePod(), Container: c}); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff([]string{want}, c.Env); diff != "" {
@@ -165,10 +165,10 @@ func TestCreateContainerGPUs(t *testing.T) {
 
 func TestUpdateContainer(t *testing.T) {
 	socket, n := socketIn(t), &recorder{decision: workload.Decision{CPUs: cpuset.Of(1, 2), Exclusive: true}}
-	r := newRuntime(t, socket)
-	r.synchronized(t, connect(t, socket, n))
+	runtime := newRuntime(t, socket)
+	runtime.synchronized(t, connect(t, socket, n))
 	n.taken()
-	reply, err := r.UpdateContainer(context.Background(), &adaptation.UpdateContainerRequest{
+	reply, err := runtime.UpdateContainer(context.Background(), &adaptation.UpdateContainerRequest{
 		Pod: somePod(), Container: someContainer(),
 		LinuxResources: &api.LinuxResources{Cpu: &api.LinuxCPU{Shares: api.UInt64(2048), Quota: api.Int64(200_000), Period: api.UInt64(100_000)}},
 	})
@@ -186,21 +186,21 @@ func TestUpdateContainer(t *testing.T) {
 
 func TestErrorFailsTheRequest(t *testing.T) {
 	socket, n, ctx := socketIn(t), &recorder{err: errors.New("numalet: no CPU is free")}, context.Background()
-	r := newRuntime(t, socket)
-	p := connect(t, socket, n)
-	r.synchronized(t, p)
+	runtime := newRuntime(t, socket)
+	plugin := connect(t, socket, n)
+	runtime.synchronized(t, plugin)
 	pod, c := somePod(), someContainer()
 	for name, call := range map[string]func() error{
-		"run": func() error { return r.RunPodSandbox(ctx, &adaptation.RunPodSandboxRequest{Pod: pod}) },
+		"run": func() error { return runtime.RunPodSandbox(ctx, &adaptation.RunPodSandboxRequest{Pod: pod}) },
 		"create": func() error {
-			_, err := r.CreateContainer(ctx, &adaptation.CreateContainerRequest{Pod: pod, Container: c})
+			_, err := runtime.CreateContainer(ctx, &adaptation.CreateContainerRequest{Pod: pod, Container: c})
 			return err
 		},
 		"start": func() error {
-			return r.StartContainer(ctx, &adaptation.StartContainerRequest{Pod: pod, Container: c})
+			return runtime.StartContainer(ctx, &adaptation.StartContainerRequest{Pod: pod, Container: c})
 		},
 		"update": func() error {
-			_, err := r.UpdateContainer(ctx, &adaptation.UpdateContainerRequest{Pod: pod, Container: c, LinuxResources: &api.LinuxResources{}})
+			_, err := runtime.UpdateContainer(ctx, &adaptation.UpdateContainerRequest{Pod: pod, Container: c, LinuxResources: &api.LinuxResources{}})
 			return err
 		},
 	} {
@@ -208,7 +208,7 @@ func TestErrorFailsTheRequest(t *testing.T) {
 			t.Errorf("%s: error %v, want the node's", name, err)
 		}
 	}
-	if err := p.Ready(); err != nil {
+	if err := plugin.Ready(); err != nil {
 		t.Errorf("an error cost the connection: %v", err)
 	}
 }
@@ -216,23 +216,23 @@ func TestErrorFailsTheRequest(t *testing.T) {
 // TestPanicFailsOneHook checks that a hook that panics fails, and that the agent goes on.
 func TestPanicFailsOneHook(t *testing.T) {
 	socket, n, ctx := socketIn(t), &recorder{}, context.Background()
-	r := newRuntime(t, socket)
-	p := connect(t, socket, n)
-	r.synchronized(t, p)
+	runtime := newRuntime(t, socket)
+	plugin := connect(t, socket, n)
+	runtime.synchronized(t, plugin)
 	create := func() error {
-		_, err := r.CreateContainer(ctx, &adaptation.CreateContainerRequest{Pod: somePod(), Container: someContainer()})
+		_, err := runtime.CreateContainer(ctx, &adaptation.CreateContainerRequest{Pod: somePod(), Container: someContainer()})
 		return err
 	}
 	n.panics = true
 	if err := create(); err == nil || !strings.Contains(err.Error(), "the hook CreateContainer panicked: no such pod") {
 		t.Errorf("the creation failed with %v, want the panic", err)
 	}
-	if err := r.RunPodSandbox(ctx, &adaptation.RunPodSandboxRequest{Pod: somePod()}); err == nil {
+	if err := runtime.RunPodSandbox(ctx, &adaptation.RunPodSandboxRequest{Pod: somePod()}); err == nil {
 		t.Error("the sandbox was created, want the panic")
 	}
 	n.panics = false
-	if err := create(); err != nil || p.Ready() != nil {
-		t.Errorf("the next creation failed with %v, and the plugin is ready: %v", err, p.Ready())
+	if err := create(); err != nil || plugin.Ready() != nil {
+		t.Errorf("the next creation failed with %v, and the plugin is ready: %v", err, plugin.Ready())
 	}
 }
 
@@ -240,43 +240,43 @@ func TestPanicFailsOneHook(t *testing.T) {
 // which the runtime would continue without the plugin.
 func TestHookEndsInTime(t *testing.T) {
 	socket, n := socketIn(t), &recorder{hang: true}
-	r := newRuntime(t, socket)
-	p := connect(t, socket, n)
-	r.synchronized(t, p)
+	runtime := newRuntime(t, socket)
+	plugin := connect(t, socket, n)
+	runtime.synchronized(t, plugin)
 	start := time.Now()
-	_, err := r.CreateContainer(context.Background(), &adaptation.CreateContainerRequest{Pod: somePod(), Container: someContainer()})
+	_, err := runtime.CreateContainer(context.Background(), &adaptation.CreateContainerRequest{Pod: somePod(), Container: someContainer()})
 	if took := time.Since(start); err == nil || took >= api.DefaultPluginRequestTimeout {
 		t.Errorf("CreateContainer took %v and returned %v, want an error within %v", took, err, api.DefaultPluginRequestTimeout)
 	}
 	n.hang = false
 	n.decision.CPUs = cpuset.Of(1)
-	if _, err := r.CreateContainer(context.Background(), &adaptation.CreateContainerRequest{Pod: somePod(), Container: someContainer()}); err != nil {
+	if _, err := runtime.CreateContainer(context.Background(), &adaptation.CreateContainerRequest{Pod: somePod(), Container: someContainer()}); err != nil {
 		t.Errorf("the next creation: %v", err)
 	}
 }
 
 func TestReconnects(t *testing.T) {
 	socket, n := socketIn(t), &recorder{decision: workload.Decision{CPUs: cpuset.Of(1)}}
-	p := connect(t, socket, n)
+	plugin := connect(t, socket, n)
 	await(t, "told about the socket", func() bool {
-		err := p.Ready()
+		err := plugin.Ready()
 		return err != nil && strings.Contains(err.Error(), "containerd ≥ 2.0")
 	})
 	for range 3 {
 		own := socketIn(t)
-		r := newRuntime(t, own)
+		runtime := newRuntime(t, own)
 		create := func() error {
-			_, err := r.CreateContainer(context.Background(), &adaptation.CreateContainerRequest{Pod: somePod(), Container: someContainer()})
+			_, err := runtime.CreateContainer(context.Background(), &adaptation.CreateContainerRequest{Pod: somePod(), Container: someContainer()})
 			return err
 		}
 		if err := create(); err == nil {
 			t.Error("a container was created without the plugin")
 		}
 		between := newProxy(t, socket, own)
-		r.synchronized(t, p)
+		runtime.synchronized(t, plugin)
 		await(t, "creates again", func() bool { return create() == nil })
 		between.cut()
-		await(t, "noticed", func() bool { return p.Ready() != nil })
+		await(t, "noticed", func() bool { return plugin.Ready() != nil })
 		await(t, "refused without the plugin", func() bool { return create() != nil })
 	}
 }
@@ -289,7 +289,7 @@ func TestSilentRuntime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := connect(t, socket, n)
+	plugin := connect(t, socket, n)
 	for range 2 {
 		conn, err := l.Accept()
 		if err != nil {
@@ -298,5 +298,5 @@ func TestSilentRuntime(t *testing.T) {
 		conn.Close()
 	}
 	l.Close()
-	newRuntime(t, socket).synchronized(t, p)
+	newRuntime(t, socket).synchronized(t, plugin)
 }

@@ -76,8 +76,8 @@ func (p *plugin) Configure(_ context.Context, _, runtime, version string) (api.E
 
 func podOf(p *api.PodSandbox) []any { return []any{"pod", p.GetNamespace() + "/" + p.GetName()} }
 
-func containerOf(p *api.PodSandbox, c *api.Container) []any {
-	return append(podOf(p), "container", c.GetName(), "id", c.GetId())
+func containerOf(p *api.PodSandbox, container *api.Container) []any {
+	return append(podOf(p), "container", container.GetName(), "id", container.GetId())
 }
 
 // logger passes the stub's messages to logr; informational ones are V(4).

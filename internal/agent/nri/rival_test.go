@@ -27,8 +27,8 @@ func (rival) CreateContainer(context.Context, *api.PodSandbox, *api.Container) (
 // plugins; docs/tasks/request-cpus.md quotes it.
 func TestRival(t *testing.T) {
 	socket, n := socketIn(t), &recorder{decision: workload.Decision{CPUs: cpuset.Of(1)}}
-	r := newRuntime(t, socket)
-	r.synchronized(t, connect(t, socket, n))
+	runtime := newRuntime(t, socket)
+	runtime.synchronized(t, connect(t, socket, n))
 	other, err := stub.New(rival{}, stub.WithPluginName("rival"), stub.WithPluginIdx("10"),
 		stub.WithSocketPath(socket), stub.WithLogger(logger{testr.New(t)}), stub.WithOnClose(func() {}))
 	if err != nil {
@@ -39,7 +39,7 @@ func TestRival(t *testing.T) {
 	}
 	t.Cleanup(other.Stop)
 	await(t, "an error that names both plugins", func() bool {
-		_, err := r.CreateContainer(context.Background(), &adaptation.CreateContainerRequest{Pod: somePod(), Container: someContainer()})
+		_, err := runtime.CreateContainer(context.Background(), &adaptation.CreateContainerRequest{Pod: somePod(), Container: someContainer()})
 		return err != nil && strings.Contains(err.Error(), `plugins "90-numalet" and "10-rival" both tried to set CPUSetCPUs`)
 	})
 }

@@ -62,9 +62,9 @@ func newRuntimeNamed(t *testing.T, socket, name, version string) *runtime {
 }
 
 // connect runs a plugin for the node until the test ends.
-func connect(t *testing.T, socket string, n Node) *Plugin {
+func connect(t *testing.T, socket string, node Node) *Plugin {
 	t.Helper()
-	p := New(Options{Socket: socket, Node: n, Log: testr.New(t), Observe: func(string, time.Duration, error) {},
+	p := New(Options{Socket: socket, Node: node, Log: testr.New(t), Observe: func(string, time.Duration, error) {},
 		Panicked: func(object string, cause any) { t.Logf("panic: %s: %v", object, cause) }})
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup

@@ -31,22 +31,22 @@ func asSandbox(p *api.PodSandbox) workload.Sandbox {
 // asContainer translates a container of a pod. The pod may be nil or incomplete if
 // the runtime no longer has the sandbox. Then the pod is read from the container's
 // labels, and the pod's cgroup is the parent of the container's.
-func asContainer(pod *api.PodSandbox, c *api.Container) workload.Container {
+func asContainer(pod *api.PodSandbox, container *api.Container) workload.Container {
 	s := asSandbox(pod)
 	if s.Pod.UID == "" {
-		l := c.GetLabels()
-		s.ID = c.GetPodSandboxId()
+		l := container.GetLabels()
+		s.ID = container.GetPodSandboxId()
 		s.Pod = workload.Pod{UID: l[labelPodUID], Namespace: l[labelPodNamespace], Name: l[labelPodName]}
-		s.PodCgroup = cgroupAbove(c.GetLinux().GetCgroupsPath())
+		s.PodCgroup = cgroupAbove(container.GetLinux().GetCgroupsPath())
 	}
 	return workload.Container{
-		ID:          c.GetId(),
-		Name:        c.GetName(),
+		ID:          container.GetId(),
+		Name:        container.GetName(),
 		Sandbox:     s,
-		Annotations: c.GetAnnotations(),
-		Env:         c.GetEnv(),
-		Cgroup:      c.GetLinux().GetCgroupsPath(),
-		Resources:   asResources(c.GetLinux().GetResources()),
+		Annotations: container.GetAnnotations(),
+		Env:         container.GetEnv(),
+		Cgroup:      container.GetLinux().GetCgroupsPath(),
+		Resources:   asResources(container.GetLinux().GetResources()),
 	}
 }
 
@@ -87,8 +87,8 @@ func asSet(list string) cpuset.Set {
 // asList returns memory nodes in the kernel's list format.
 func asList(nodes []topology.NodeID) string {
 	var ids []cpuset.CPU
-	for _, n := range nodes {
-		ids = append(ids, cpuset.CPU(n))
+	for _, node := range nodes {
+		ids = append(ids, cpuset.CPU(node))
 	}
 	return cpuset.Of(ids...).String()
 }
@@ -106,12 +106,12 @@ type cpuSetter interface {
 
 // set writes a decision. CPUs are always set: an empty string means "no change", so
 // the container could run on all CPUs.
-func set(to cpuSetter, d workload.Decision) {
-	to.SetLinuxCPUSetCPUs(d.CPUs.String())
-	if len(d.Mems) > 0 {
-		to.SetLinuxCPUSetMems(asList(d.Mems))
+func set(to cpuSetter, decision workload.Decision) {
+	to.SetLinuxCPUSetCPUs(decision.CPUs.String())
+	if len(decision.Mems) > 0 {
+		to.SetLinuxCPUSetMems(asList(decision.Mems))
 	}
-	if d.Exclusive {
+	if decision.Exclusive {
 		to.SetLinuxCPUQuota(noQuota)
 	}
 }

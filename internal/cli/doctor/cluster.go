@@ -46,16 +46,16 @@ func clusterChecks() []clusterCheck {
 }
 
 // Cluster checks a cluster.
-func Cluster(ctx context.Context, c Clients) Report {
+func Cluster(ctx context.Context, clients Clients) Report {
 	var report Report
 	for _, check := range clusterChecks() {
-		findings, err := check.run(ctx, c)
+		findings, err := check.run(ctx, clients)
 		if err != nil {
 			findings = Report{{Status: Unknown, Found: err.Error(), Why: "the check could not be made", Remedy: "use a kubeconfig that may read this, or try again"}}
 		}
-		for _, f := range findings {
-			f.Check = check.name
-			report = append(report, f)
+		for _, finding := range findings {
+			finding.Check = check.name
+			report = append(report, finding)
 		}
 	}
 	return report
@@ -64,8 +64,8 @@ func Cluster(ctx context.Context, c Clients) Report {
 // install is the remedy of what is missing as a whole.
 const install = "kubectl apply -k deploy/admission, and then kubectl apply -k deploy/cluster"
 
-func checkVersion(_ context.Context, c Clients) (Report, error) {
-	info, err := c.Kube.Discovery().ServerVersion()
+func checkVersion(_ context.Context, clients Clients) (Report, error) {
+	info, err := clients.Kube.Discovery().ServerVersion()
 	if err != nil {
 		return nil, err
 	}
@@ -82,9 +82,9 @@ func checkVersion(_ context.Context, c Clients) (Report, error) {
 	return Report{{Status: OK, Found: info.GitVersion}}, nil
 }
 
-func checkResources(_ context.Context, c Clients) (Report, error) {
+func checkResources(_ context.Context, clients Clients) (Report, error) {
 	group := v1alpha1.NodeTopologyResource().GroupVersion().String()
-	list, err := c.Kube.Discovery().ServerResourcesForGroupVersion(group)
+	list, err := clients.Kube.Discovery().ServerResourcesForGroupVersion(group)
 	var missing []string
 	for _, want := range []string{"gpugroups", "jobs", "nodetopologies", "tenants"} {
 		if err != nil || !slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == want }) {
@@ -102,8 +102,8 @@ func policies() []string {
 	return []string{"numalet-bindings", "numalet-changes", "numalet-cpu-requests", "numalet-own-node", "numalet-own-pods", "numalet-own-topology", "numalet-tenants", "numalet-tolerance"}
 }
 
-func checkPolicies(ctx context.Context, c Clients) (Report, error) {
-	list, err := c.Kube.AdmissionregistrationV1().ValidatingAdmissionPolicies().List(ctx, metav1.ListOptions{})
+func checkPolicies(ctx context.Context, clients Clients) (Report, error) {
+	list, err := clients.Kube.AdmissionregistrationV1().ValidatingAdmissionPolicies().List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, err
 	}
@@ -119,13 +119,13 @@ func checkPolicies(ctx context.Context, c Clients) (Report, error) {
 	return Report{{Status: Error, Found: "missing: " + strings.Join(missing, ", "), Why: "pods may forge placements, and invalid requests are refused only on the node", Remedy: "kubectl apply -k deploy/admission"}}, nil
 }
 
-func checkAgent(ctx context.Context, c Clients) (Report, error) {
-	sets, err := c.Kube.AppsV1().DaemonSets(c.Namespace).List(ctx, metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=numalet"})
+func checkAgent(ctx context.Context, clients Clients) (Report, error) {
+	sets, err := clients.Kube.AppsV1().DaemonSets(clients.Namespace).List(ctx, metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=numalet"})
 	if err != nil {
 		return nil, err
 	}
 	if len(sets.Items) == 0 {
-		return Report{{Status: Error, Found: "no DaemonSet of Numalet in namespace " + c.Namespace, Why: "no node pins containers", Remedy: install}}, nil
+		return Report{{Status: Error, Found: "no DaemonSet of Numalet in namespace " + clients.Namespace, Why: "no node pins containers", Remedy: install}}, nil
 	}
 	var report Report
 	for _, set := range sets.Items {
@@ -143,8 +143,8 @@ func agentFinding(set appsv1.DaemonSet) Finding {
 	return f
 }
 
-func checkController(ctx context.Context, c Clients) (Report, error) {
-	lease, err := c.Kube.CoordinationV1().Leases(c.Namespace).List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=numalet-controller"})
+func checkController(ctx context.Context, clients Clients) (Report, error) {
+	lease, err := clients.Kube.CoordinationV1().Leases(clients.Namespace).List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=numalet-controller"})
 	if err != nil {
 		return nil, err
 	}
@@ -153,17 +153,17 @@ func checkController(ctx context.Context, c Clients) (Report, error) {
 	}
 	spec := lease.Items[0].Spec
 	if spec.HolderIdentity == nil || spec.RenewTime == nil || spec.LeaseDurationSeconds == nil {
-		return Report{{Status: Error, Found: "the lease has no holder", Why: "no controller schedules pods", Remedy: "kubectl -n " + c.Namespace + " logs deployment/numalet-controller"}}, nil
+		return Report{{Status: Error, Found: "the lease has no holder", Why: "no controller schedules pods", Remedy: "kubectl -n " + clients.Namespace + " logs deployment/numalet-controller"}}, nil
 	}
-	age := c.Now().Sub(spec.RenewTime.Time).Round(time.Second)
+	age := clients.Now().Sub(spec.RenewTime.Time).Round(time.Second)
 	if age > 2*time.Duration(*spec.LeaseDurationSeconds)*time.Second {
-		return Report{{Status: Error, Found: fmt.Sprintf("%s renewed the lease %s ago", *spec.HolderIdentity, age), Why: "no controller schedules pods", Remedy: "kubectl -n " + c.Namespace + " logs deployment/numalet-controller"}}, nil
+		return Report{{Status: Error, Found: fmt.Sprintf("%s renewed the lease %s ago", *spec.HolderIdentity, age), Why: "no controller schedules pods", Remedy: "kubectl -n " + clients.Namespace + " logs deployment/numalet-controller"}}, nil
 	}
 	return Report{{Status: OK, Found: *spec.HolderIdentity + " leads"}}, nil
 }
 
-func checkNodes(ctx context.Context, c Clients) (Report, error) {
-	list, err := c.Dynamic.Resource(v1alpha1.NodeTopologyResource()).List(ctx, metav1.ListOptions{})
+func checkNodes(ctx context.Context, clients Clients) (Report, error) {
+	list, err := clients.Dynamic.Resource(v1alpha1.NodeTopologyResource()).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, err
 	}
@@ -182,7 +182,7 @@ func checkNodes(ctx context.Context, c Clients) (Report, error) {
 	}
 	summary := Finding{Status: OK, Found: fmt.Sprintf("%d of %d nodes with an agent serve exclusive CPUs", ready, len(list.Items))}
 	if len(list.Items) == 0 {
-		summary.Status, summary.Why, summary.Remedy = Warning, "no agent has reported its node yet", "kubectl -n "+c.Namespace+" logs daemonset/numalet"
+		summary.Status, summary.Why, summary.Remedy = Warning, "no agent has reported its node yet", "kubectl -n "+clients.Namespace+" logs daemonset/numalet"
 	}
 	return append(Report{summary}, report...), nil
 }
@@ -203,8 +203,8 @@ func nodeFindings(t v1alpha1.NodeTopology) (report Report) {
 	return report
 }
 
-func checkPlugin(ctx context.Context, c Clients) (Report, error) {
-	sets, err := c.Kube.AppsV1().DaemonSets(metav1.NamespaceAll).List(ctx, metav1.ListOptions{})
+func checkPlugin(ctx context.Context, clients Clients) (Report, error) {
+	sets, err := clients.Kube.AppsV1().DaemonSets(metav1.NamespaceAll).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, err
 	}

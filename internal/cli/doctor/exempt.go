@@ -15,12 +15,12 @@ import (
 )
 
 // checkExempt lists the Namespaces whose pods the rules for GPUs do not bind.
-func checkExempt(ctx context.Context, c Clients) (Report, error) {
-	list, err := c.Kube.CoreV1().Namespaces().List(ctx, metav1.ListOptions{LabelSelector: v1alpha1.LabelEnforcement + "=" + v1alpha1.EnforcementAdvisory})
+func checkExempt(ctx context.Context, clients Clients) (Report, error) {
+	list, err := clients.Kube.CoreV1().Namespaces().List(ctx, metav1.ListOptions{LabelSelector: v1alpha1.LabelEnforcement + "=" + v1alpha1.EnforcementAdvisory})
 	if err != nil {
 		return nil, err
 	}
-	seeing, err := seeGPUs(ctx, c)
+	seeing, err := seeGPUs(ctx, clients)
 	if err != nil {
 		return nil, err
 	}
@@ -43,8 +43,8 @@ func checkExempt(ctx context.Context, c Clients) (Report, error) {
 
 // seeGPUs returns the namespaces of the setting gpu-exempt-namespaces in the settings files of the
 // agents. A flag or a variable of an agent may override it, which only the node knows.
-func seeGPUs(ctx context.Context, c Clients) (all config.Names, err error) {
-	sets, err := c.Kube.AppsV1().DaemonSets(c.Namespace).List(ctx, metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=numalet"})
+func seeGPUs(ctx context.Context, clients Clients) (all config.Names, err error) {
+	sets, err := clients.Kube.AppsV1().DaemonSets(clients.Namespace).List(ctx, metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=numalet"})
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +54,7 @@ func seeGPUs(ctx context.Context, c Clients) (all config.Names, err error) {
 			if volume.ConfigMap == nil {
 				continue
 			}
-			settings, err := c.Kube.CoreV1().ConfigMaps(c.Namespace).Get(ctx, volume.ConfigMap.Name, metav1.GetOptions{})
+			settings, err := clients.Kube.CoreV1().ConfigMaps(clients.Namespace).Get(ctx, volume.ConfigMap.Name, metav1.GetOptions{})
 			if err != nil {
 				return nil, err
 			}

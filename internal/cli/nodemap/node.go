@@ -21,39 +21,39 @@ type Node struct {
 }
 
 // Read reads a NodeTopology. Its errors name the field.
-func Read(t *v1alpha1.NodeTopology) (Node, error) {
-	machine, err := machineOf(&t.Status)
+func Read(topology *v1alpha1.NodeTopology) (Node, error) {
+	machine, err := machineOf(&topology.Status)
 	if err != nil {
 		return Node{}, err
 	}
-	use, err := useOf(&t.Status)
+	use, err := useOf(&topology.Status)
 	if err != nil {
 		return Node{}, err
 	}
-	return Node{machine, gpusOf(t.Status.GPUs), use}, nil
+	return Node{machine, gpusOf(topology.Status.GPUs), use}, nil
 }
 
 // machineOf returns the online parts of the machine. An older agent does not list caches. The
 // packages, caches and cores of the CPUs are then unknown.
-func machineOf(s *v1alpha1.NodeTopologyStatus) (*topology.Machine, error) {
-	m := &topology.Machine{}
-	for _, n := range s.NUMA {
-		node, err := numaOf(n)
+func machineOf(status *v1alpha1.NodeTopologyStatus) (*topology.Machine, error) {
+	machine := &topology.Machine{}
+	for _, numaNode := range status.NUMA {
+		node, err := numaOf(numaNode)
 		if err != nil {
 			return nil, err
 		}
-		m.Nodes = append(m.Nodes, node)
+		machine.Nodes = append(machine.Nodes, node)
 	}
-	if len(s.Caches) == 0 {
-		m.CPUs = topology.CPUsOf(withoutCaches(m.Nodes))
-		return m, nil
+	if len(status.Caches) == 0 {
+		machine.CPUs = topology.CPUsOf(withoutCaches(machine.Nodes))
+		return machine, nil
 	}
-	caches, err := cachesOf(s.Caches)
+	caches, err := cachesOf(status.Caches)
 	if err != nil {
 		return nil, err
 	}
-	m.CPUs = topology.CPUsOf(caches)
-	return m, nil
+	machine.CPUs = topology.CPUsOf(caches)
+	return machine, nil
 }
 
 func numaOf(n v1alpha1.NUMANode) (topology.Node, error) {
@@ -76,9 +76,9 @@ func numaOf(n v1alpha1.NUMANode) (topology.Node, error) {
 
 // withoutCaches returns one group of CPUs for each NUMA node, each CPU as a core.
 func withoutCaches(nodes []topology.Node) (caches []topology.Cache) {
-	for _, n := range nodes {
-		c := topology.Cache{ID: topology.Unknown, Package: topology.Unknown, NUMA: n.ID}
-		for cpu := range n.CPUs.All() {
+	for _, node := range nodes {
+		c := topology.Cache{ID: topology.Unknown, Package: topology.Unknown, NUMA: node.ID}
+		for cpu := range node.CPUs.All() {
 			c.Cores = append(c.Cores, cpuset.Of(cpu))
 		}
 		caches = append(caches, c)
@@ -111,30 +111,30 @@ func known(id *int32) int {
 
 // useOf returns who holds CPUs and GPUs. A pod's GPUs are listed with its first container
 // with exclusive CPUs: a NodeTopology does not say which container has them.
-func useOf(s *v1alpha1.NodeTopologyStatus) (*picture.Use, error) {
-	reserved, err := cpuset.Parse(s.Machine.ReservedCPUs)
+func useOf(status *v1alpha1.NodeTopologyStatus) (*picture.Use, error) {
+	reserved, err := cpuset.Parse(status.Machine.ReservedCPUs)
 	if err != nil {
 		return nil, fmt.Errorf("read reserved CPUs: %w", err)
 	}
 	use := &picture.Use{Reserved: reserved}
 	first := map[string]int{} // of a pod's UID, the index of its first holder
-	for _, pod := range s.Pods {
+	for _, pod := range status.Pods {
 		first[pod.UID] = len(use.Held)
-		for _, c := range pod.Containers {
-			cpus, err := cpuset.Parse(c.CPUs)
+		for _, container := range pod.Containers {
+			cpus, err := cpuset.Parse(container.CPUs)
 			if err != nil {
-				return nil, fmt.Errorf("read CPUs of container %s of pod %s/%s: %w", c.Name, pod.Namespace, pod.Name, err)
+				return nil, fmt.Errorf("read CPUs of container %s of pod %s/%s: %w", container.Name, pod.Namespace, pod.Name, err)
 			}
-			use.Held = append(use.Held, picture.Holder{Name: pod.Namespace + "/" + pod.Name + " " + c.Name, CPUs: cpus})
+			use.Held = append(use.Held, picture.Holder{Name: pod.Namespace + "/" + pod.Name + " " + container.Name, CPUs: cpus})
 		}
 	}
-	for _, pod := range s.GPUHolders {
+	for _, pod := range status.GPUHolders {
 		i, seen := first[pod.UID]
 		if !seen {
 			i = len(use.Held)
 			use.Held = append(use.Held, picture.Holder{Name: pod.Namespace + "/" + pod.Name})
 		}
-		use.Held[i].GPUs = physical(pod.Devices, s.GPUs)
+		use.Held[i].GPUs = physical(pod.Devices, status.GPUs)
 	}
 	return use, nil
 }

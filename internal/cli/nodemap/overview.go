@@ -17,8 +17,8 @@ func Overview(w io.Writer, nodes []Summary) error {
 	fmt.Fprintln(table, "NODE\tREADY\tNUMA\tCPUS\tFREE\tGPUS FREE")
 	for _, node := range nodes {
 		name, ready := node.Name, node.Ready
-		for _, n := range node.NUMA {
-			fmt.Fprintf(table, "%s\t%s\t%d\t%s\t%d/%d\t%s\n", name, ready, n.ID, bar(n), n.Available, n.Allocatable, freeGPUs(n))
+		for _, numaNode := range node.NUMA {
+			fmt.Fprintf(table, "%s\t%s\t%d\t%s\t%d/%d\t%s\n", name, ready, numaNode.ID, bar(numaNode), numaNode.Available, numaNode.Allocatable, freeGPUs(numaNode))
 			name, ready = "", ""
 		}
 	}

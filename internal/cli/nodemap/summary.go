@@ -26,18 +26,18 @@ type NUMA struct {
 }
 
 // Summarize summarizes a node. O(GPUs · devices that pods hold).
-func Summarize(t *v1alpha1.NodeTopology) Summary {
-	s := Summary{Name: t.Name, Ready: "Unknown", NUMA: []NUMA{}}
-	if c := meta.FindStatusCondition(t.Status.Conditions, v1alpha1.ConditionReady); c != nil {
-		s.Ready = string(c.Status)
+func Summarize(topology *v1alpha1.NodeTopology) Summary {
+	s := Summary{Name: topology.Name, Ready: "Unknown", NUMA: []NUMA{}}
+	if condition := meta.FindStatusCondition(topology.Status.Conditions, v1alpha1.ConditionReady); condition != nil {
+		s.Ready = string(condition.Status)
 	}
-	held := HeldGPUs(&t.Status)
-	for _, n := range t.Status.NUMA {
-		if n.Capacity == 0 {
+	held := HeldGPUs(&topology.Status)
+	for _, numaNode := range topology.Status.NUMA {
+		if numaNode.Capacity == 0 {
 			continue
 		}
-		numa := NUMA{ID: n.ID, Capacity: n.Capacity, Allocatable: n.Allocatable, Available: n.Available}
-		numa.countGPUs(t.Status.GPUs, held)
+		numa := NUMA{ID: numaNode.ID, Capacity: numaNode.Capacity, Allocatable: numaNode.Allocatable, Available: numaNode.Available}
+		numa.countGPUs(topology.Status.GPUs, held)
 		s.NUMA = append(s.NUMA, numa)
 	}
 	return s
@@ -45,12 +45,12 @@ func Summarize(t *v1alpha1.NodeTopology) Summary {
 
 // countGPUs counts the physical GPUs of the NUMA node, and those of them that no pod holds.
 func (n *NUMA) countGPUs(gpus []v1alpha1.GPU, held []string) {
-	for _, g := range gpus {
-		if g.Parent != "" || g.NUMA == nil || *g.NUMA != n.ID {
+	for _, gpu := range gpus {
+		if gpu.Parent != "" || gpu.NUMA == nil || *gpu.NUMA != n.ID {
 			continue
 		}
 		n.GPUs++
-		if !slices.Contains(held, g.ID) {
+		if !slices.Contains(held, gpu.ID) {
 			n.FreeGPUs++
 		}
 	}
@@ -58,9 +58,9 @@ func (n *NUMA) countGPUs(gpus []v1alpha1.GPU, held []string) {
 
 // HeldGPUs returns the UUIDs of the physical GPUs of which pods hold all, a share or a slice. A
 // GPU that several pods hold is listed for each of them.
-func HeldGPUs(s *v1alpha1.NodeTopologyStatus) (held []string) {
-	for _, pod := range s.GPUHolders {
-		held = append(held, physical(pod.Devices, s.GPUs)...)
+func HeldGPUs(status *v1alpha1.NodeTopologyStatus) (held []string) {
+	for _, pod := range status.GPUHolders {
+		held = append(held, physical(pod.Devices, status.GPUs)...)
 	}
 	return held
 }

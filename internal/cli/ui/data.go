@@ -63,9 +63,9 @@ func (s Source) tenants(ctx context.Context) (any, error) {
 		return nil, err
 	}
 	rows := []Tenant{}
-	for _, t := range tenants {
-		for _, a := range t.Status.Accounts {
-			row, err := rowOf(&t, a)
+	for _, tenant := range tenants {
+		for _, a := range tenant.Status.Accounts {
+			row, err := rowOf(&tenant, a)
 			if err != nil {
 				return nil, err
 			}
@@ -76,16 +76,16 @@ func (s Source) tenants(ctx context.Context) (any, error) {
 	return rows, nil
 }
 
-func rowOf(t *v1alpha1.Tenant, a v1alpha1.Account) (Tenant, error) {
+func rowOf(tenant *v1alpha1.Tenant, a v1alpha1.Account) (Tenant, error) {
 	score, err := strconv.ParseFloat(a.Score, 64)
 	if err != nil {
-		return Tenant{}, fmt.Errorf("tenant %q: read score of %s: %w", t.Name, a.Type, err)
+		return Tenant{}, fmt.Errorf("tenant %q: read score of %s: %w", tenant.Name, a.Type, err)
 	}
-	row := Tenant{Name: t.Name, Weight: 1, Type: a.Type, Usage: a.Usage.AsApproximateFloat64(), Score: score}
-	if t.Spec.Weight != nil {
-		row.Weight = t.Spec.Weight.AsApproximateFloat64()
+	row := Tenant{Name: tenant.Name, Weight: 1, Type: a.Type, Usage: a.Usage.AsApproximateFloat64(), Score: score}
+	if tenant.Spec.Weight != nil {
+		row.Weight = tenant.Spec.Weight.AsApproximateFloat64()
 	}
-	if quota, limited := t.Spec.Quotas[a.Type]; limited {
+	if quota, limited := tenant.Spec.Quotas[a.Type]; limited {
 		row.Quota = quota.String()
 	}
 	return row, nil
@@ -107,13 +107,13 @@ func (s Source) groups(ctx context.Context) (any, error) {
 		return nil, err
 	}
 	rows := make([]Group, len(groups))
-	for i, g := range groups {
-		rows[i] = Group{Name: g.Name, Tenants: g.Spec.Tenants, Type: g.Spec.Type, GPUs: int32(g.Status.GPUs), Accepted: "Unknown"}
-		if g.Status.Used != nil {
-			rows[i].Used = g.Status.Used.AsApproximateFloat64()
+	for i, group := range groups {
+		rows[i] = Group{Name: group.Name, Tenants: group.Spec.Tenants, Type: group.Spec.Type, GPUs: int32(group.Status.GPUs), Accepted: "Unknown"}
+		if group.Status.Used != nil {
+			rows[i].Used = group.Status.Used.AsApproximateFloat64()
 		}
-		if c := meta.FindStatusCondition(g.Status.Conditions, v1alpha1.ConditionAccepted); c != nil {
-			rows[i].Accepted, rows[i].Message = string(c.Status), c.Message
+		if condition := meta.FindStatusCondition(group.Status.Conditions, v1alpha1.ConditionAccepted); condition != nil {
+			rows[i].Accepted, rows[i].Message = string(condition.Status), condition.Message
 		}
 	}
 	return rows, nil

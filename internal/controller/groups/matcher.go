@@ -25,34 +25,34 @@ type Matcher struct {
 // its tenant is used up. The annotations are the pod's. The pod gets the groups in force now,
 // so it must be completed again when they change. The error is a sentence for the pod's
 // author.
-func (m Matcher) Complete(p *sched.Pod, annotations map[string]string) error {
-	if unknown := m.unknown(p.Tenant); unknown.Refuses() {
-		p.Wait = func(*sched.Pod) sched.Reason { return unknown }
+func (m Matcher) Complete(pod *sched.Pod, annotations map[string]string) error {
+	if unknown := m.unknown(pod.Tenant); unknown.Refuses() {
+		pod.Wait = func(*sched.Pod) sched.Reason { return unknown }
 		return nil
 	}
 	named := annotations[v1alpha1.AnnotationGPUGroup]
 	switch {
-	case named == "" && m.Groups.Empty() && !m.Quotas.Limited(p.Tenant):
+	case named == "" && m.Groups.Empty() && !m.Quotas.Limited(pod.Tenant):
 		return nil
-	case p.GPUs.Count == 0 && named != "":
+	case pod.GPUs.Count == 0 && named != "":
 		return fmt.Errorf("the annotation %s names %q, but no container asks for whole GPUs: give one a limit of them, or remove the annotation",
 			v1alpha1.AnnotationGPUGroup, named)
-	case p.GPUs.Count == 0:
-		m.limit(p)
+	case pod.GPUs.Count == 0:
+		m.limit(pod)
 		return nil
 	}
 	match, err := m.Groups.Match(group.Request{
-		Tenant: p.Tenant, Group: named, Container: speaker(p.GPUs.PerContainer), Form: gpu.Physical, GPURequest: p.GPUs,
+		Tenant: pod.Tenant, Group: named, Container: speaker(pod.GPUs.PerContainer), Form: gpu.Physical, GPURequest: pod.GPUs,
 	})
 	if err != nil {
 		return err
 	}
 	if groups := match.Groups(); len(groups) == 1 {
-		p.GPUs.Group = groups[0]
+		pod.GPUs.Group = groups[0]
 	}
-	p.Candidates = both(p.Candidates, match.Nodes())
-	c := claim{pod: p, match: match, quotas: m.Quotas, asked: sched.MilliGPU(p.GPUs.Count) * p.GPUs.Milli}
-	p.GPUs.Offer, p.Wait = c.offer, c.wait
+	pod.Candidates = both(pod.Candidates, match.Nodes())
+	c := claim{pod: pod, match: match, quotas: m.Quotas, asked: sched.MilliGPU(pod.GPUs.Count) * pod.GPUs.Milli}
+	pod.GPUs.Offer, pod.Wait = c.offer, c.wait
 	return nil
 }
 
@@ -65,22 +65,22 @@ func (m Matcher) unknown(tenant string) sched.Reason {
 }
 
 // limit makes a pod without whole GPUs wait for its tenant's quotas.
-func (m Matcher) limit(p *sched.Pod) {
-	if !m.Quotas.Limited(p.Tenant) {
+func (m Matcher) limit(pod *sched.Pod) {
+	if !m.Quotas.Limited(pod.Tenant) {
 		return
 	}
-	p.Wait = m.Quotas.Wait
-	if p.GPUs.Part.Count > 0 {
-		p.GPUs.Offer = func(node *sched.Node) sched.Offer { return m.offerParts(p, node) }
+	pod.Wait = m.Quotas.Wait
+	if pod.GPUs.Part.Count > 0 {
+		pod.GPUs.Offer = func(node *sched.Node) sched.Offer { return m.offerParts(pod, node) }
 	}
 }
 
 // offerParts returns whether a pod's parts of GPUs on a node are within two quotas: that
 // of all GPUs, and that of the parts' type.
-func (m Matcher) offerParts(p *sched.Pod, node *sched.Node) sched.Offer {
-	part := node.Parts[p.GPUs.Part.Resource]
+func (m Matcher) offerParts(pod *sched.Pod, node *sched.Node) sched.Offer {
+	part := node.Parts[pod.GPUs.Part.Resource]
 	for _, kind := range []string{sched.TypeAnyGPU, part.Type} {
-		if err := m.Quotas.Over(group.Scope{Tenant: p.Tenant, Type: kind}, sched.MilliGPU(p.GPUs.Part.Count)*part.Milli); err != nil {
+		if err := m.Quotas.Over(group.Scope{Tenant: pod.Tenant, Type: kind}, sched.MilliGPU(pod.GPUs.Part.Count)*part.Milli); err != nil {
 			return sched.Offer{Why: sched.Reason{Code: sched.Other, Detail: err.Error()}}
 		}
 	}
@@ -121,8 +121,8 @@ type claim struct {
 
 // wait returns why no node would suit, as far as this is known without reading nodes: the quota of
 // all GPUs, of the only suitable type, or of every suitable group is used up.
-func (c claim) wait(p *sched.Pod) sched.Reason {
-	if why := c.quotas.Wait(p); why.Refuses() {
+func (c claim) wait(pod *sched.Pod) sched.Reason {
+	if why := c.quotas.Wait(pod); why.Refuses() {
 		return why
 	}
 	_, full := c.open()
@@ -166,8 +166,8 @@ func (c claim) affordable(gpus []sched.GPUShare, node *sched.Node) (left []sched
 		return gpus, nil
 	}
 	kinds := map[string]string{}
-	for _, g := range node.GPUs {
-		kinds[g.ID] = g.Type
+	for _, gpu := range node.GPUs {
+		kinds[gpu.ID] = gpu.Type
 	}
 	for _, g := range gpus {
 		err := c.quotas.Over(group.Scope{Tenant: c.pod.Tenant, Type: kinds[g.ID]}, c.asked)

@@ -158,55 +158,55 @@ func (q *Quotas) Wait(p *sched.Pod) sched.Reason {
 }
 
 // due returns the charge of a pod that is the same on every node.
-func due(p *sched.Pod) group.QuotaCharge {
+func due(pod *sched.Pod) group.QuotaCharge {
 	switch {
-	case p.GPUs.Count > 0 && len(p.GPUs.Types) == 1:
-		return group.QuotaCharge{Type: p.GPUs.Types[0], Group: p.GPUs.Group, Milli: sched.MilliGPU(p.GPUs.Count) * p.GPUs.Milli}
-	case p.GPUs.Count > 0:
-		return group.QuotaCharge{Type: sched.TypeAnyGPU, Group: p.GPUs.Group, Milli: sched.MilliGPU(p.GPUs.Count) * p.GPUs.Milli}
-	case p.GPUs.Part.Count > 0:
+	case pod.GPUs.Count > 0 && len(pod.GPUs.Types) == 1:
+		return group.QuotaCharge{Type: pod.GPUs.Types[0], Group: pod.GPUs.Group, Milli: sched.MilliGPU(pod.GPUs.Count) * pod.GPUs.Milli}
+	case pod.GPUs.Count > 0:
+		return group.QuotaCharge{Type: sched.TypeAnyGPU, Group: pod.GPUs.Group, Milli: sched.MilliGPU(pod.GPUs.Count) * pod.GPUs.Milli}
+	case pod.GPUs.Part.Count > 0:
 		return group.QuotaCharge{Type: sched.TypeAnyGPU, Milli: 1} // the minimum
 	}
-	return group.QuotaCharge{Type: sched.TypeCPU, Milli: sched.MilliGPU(p.Requests.CPU)}
+	return group.QuotaCharge{Type: sched.TypeCPU, Milli: sched.MilliGPU(pod.Requests.CPU)}
 }
 
 // Check returns an error if a decision exceeds a quota. The node's record has the types of
 // its GPUs. Only the committer decides, so no other decision comes between the check and
 // the assignment.
-func (q *Quotas) Check(d sched.Decision, node *sched.Node) error {
-	if !q.Limited(d.Pod.Tenant) {
+func (q *Quotas) Check(decision sched.Decision, node *sched.Node) error {
+	if !q.Limited(decision.Pod.Tenant) {
 		return nil
 	}
-	charges := chargesOf(nodestate.Decided(d), node)
+	charges := chargesOf(nodestate.Decided(decision), node)
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.mu.quotas.Check(d.Pod.Tenant, charges)
+	return q.mu.quotas.Check(decision.Pod.Tenant, charges)
 }
 
-func chargesOf(a *nodestate.Assignment, node *sched.Node) []group.QuotaCharge {
-	return group.QuotaCharges(a.Charges(node), a.Group)
+func chargesOf(assignment *nodestate.Assignment, node *sched.Node) []group.QuotaCharge {
+	return group.QuotaCharges(assignment.Charges(node), assignment.Group)
 }
 
 // Observe charges tenants for what their pods hold, decided or bound. It is a subscriber
 // of the state of the nodes.
-func (q *Quotas) Observe(e nodestate.Event) {
-	switch e.Kind {
+func (q *Quotas) Observe(event nodestate.Event) {
+	switch event.Kind {
 	case nodestate.Placed, nodestate.Bound:
-		q.charge(e.Now, e.Node)
+		q.charge(event.Now, event.Node)
 	case nodestate.NodeChanged:
-		for a := range e.Entry.Assignments() {
-			if e.Node != nil && a.HasGPUs() {
-				q.charge(a, e.Node)
+		for a := range event.Entry.Assignments() {
+			if event.Node != nil && a.HasGPUs() {
+				q.charge(a, event.Node)
 			}
 		}
 	case nodestate.Undone:
 		// freed is not called: a gang that was tried without success would otherwise reactivate
 		// itself.
-		if _, counted := q.release(e.UID); counted {
+		if _, counted := q.release(event.UID); counted {
 			q.moved()
 		}
 	case nodestate.Released:
-		if tenant, counted := q.release(e.UID); counted {
+		if tenant, counted := q.release(event.UID); counted {
 			q.moved()
 			q.freed(tenant)
 		}
@@ -214,21 +214,21 @@ func (q *Quotas) Observe(e nodestate.Event) {
 }
 
 // charge replaces the charges of a pod, if they are added up.
-func (q *Quotas) charge(a *nodestate.Assignment, node *sched.Node) {
+func (q *Quotas) charge(assignment *nodestate.Assignment, node *sched.Node) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.counts(holder{a.Tenant, a.Group != ""}) {
-		q.count(a, node)
+	if q.counts(holder{assignment.Tenant, assignment.Group != ""}) {
+		q.count(assignment, node)
 		q.moved()
-	} else if _, counted := q.mu.pods[a.UID]; counted {
-		q.drop(a.UID)
+	} else if _, counted := q.mu.pods[assignment.UID]; counted {
+		q.drop(assignment.UID)
 	}
 }
 
 // count adds up the charges of a pod. It needs q.mu.
-func (q *Quotas) count(a *nodestate.Assignment, node *sched.Node) {
-	q.mu.pods[a.UID] = holder{a.Tenant, a.Group != ""}
-	q.mu.quotas.Charge(a.UID, a.Tenant, chargesOf(a, node))
+func (q *Quotas) count(assignment *nodestate.Assignment, node *sched.Node) {
+	q.mu.pods[assignment.UID] = holder{assignment.Tenant, assignment.Group != ""}
+	q.mu.quotas.Charge(assignment.UID, assignment.Tenant, chargesOf(assignment, node))
 }
 
 // drop removes the charges of a pod. It needs q.mu.

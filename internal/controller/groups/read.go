@@ -22,8 +22,8 @@ func Read(object *v1alpha1.GPUGroup) group.Group {
 	if q := object.Spec.Quota; q != nil {
 		g.Quota = sched.MilliGPU(v1alpha1.MilliAmount(*q))
 	}
-	for _, n := range object.Spec.Nodes {
-		g.Bindings = append(g.Bindings, group.Binding{Node: n.Name, GPUs: n.GPUs})
+	for _, node := range object.Spec.Nodes {
+		g.Bindings = append(g.Bindings, group.Binding{Node: node.Name, GPUs: node.GPUs})
 	}
 	return g
 }
@@ -44,11 +44,11 @@ func Object(g group.Group) *v1alpha1.GPUGroup {
 
 // Inventory returns the GPUs that a node's agent reports: whole GPUs, and slices of GPUs in MIG
 // mode, whose GPU itself is not reported. Contradictory links are ignored.
-func Inventory(t *v1alpha1.NodeTopology) *gpu.Inventory {
+func Inventory(topology *v1alpha1.NodeTopology) *gpu.Inventory {
 	v, cut := &gpu.Inventory{}, map[string]int{}
 	var links [][]string // by GPU
-	for i := range t.Status.GPUs {
-		g := &t.Status.GPUs[i]
+	for i := range topology.Status.GPUs {
+		g := &topology.Status.GPUs[i]
 		if g.Form != gpu.Virtual.String() {
 			v.GPUs = append(v.GPUs, gpu.GPU{UUID: g.ID, Index: int(g.Index), Model: g.Model, NUMA: near(g)})
 			links = append(links, g.Links)

@@ -109,27 +109,27 @@ func (r *Registry) Empty() bool { return r.current.Load().empty }
 func (r *Registry) HasSynced() bool { return r.ready.Load() }
 
 // SetGroup adds or replaces a group.
-func (r *Registry) SetGroup(g *v1alpha1.GPUGroup) {
+func (r *Registry) SetGroup(group *v1alpha1.GPUGroup) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.mu.groups[g.Name] = g
+	r.mu.groups[group.Name] = group
 	r.notify()
 }
 
 // RemoveGroup removes a group.
-func (r *Registry) RemoveGroup(g *v1alpha1.GPUGroup) {
+func (r *Registry) RemoveGroup(group *v1alpha1.GPUGroup) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.mu.groups, g.Name)
+	delete(r.mu.groups, group.Name)
 	r.notify()
 }
 
 // SetNode adds or replaces the GPUs of a node.
-func (r *Registry) SetNode(t *v1alpha1.NodeTopology) {
+func (r *Registry) SetNode(topology *v1alpha1.NodeTopology) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if v := Inventory(t); !reflect.DeepEqual(v, r.node(t.Name)) {
-		r.mu.nodes[t.Name], r.mu.moved = v, true
+	if v := Inventory(topology); !reflect.DeepEqual(v, r.node(topology.Name)) {
+		r.mu.nodes[topology.Name], r.mu.moved = v, true
 		r.notify()
 	}
 }
@@ -143,10 +143,10 @@ func (r *Registry) node(name string) *gpu.Inventory {
 }
 
 // RemoveNode removes a node.
-func (r *Registry) RemoveNode(t *v1alpha1.NodeTopology) {
+func (r *Registry) RemoveNode(topology *v1alpha1.NodeTopology) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.mu.nodes, t.Name)
+	delete(r.mu.nodes, topology.Name)
 	r.mu.moved = true
 	r.notify()
 }
@@ -237,19 +237,19 @@ func (r *Registry) input() (objects []*v1alpha1.GPUGroup, nodes group.Nodes, mov
 // contained returns the verdict of a check, or a verdict that the check panicked. A group whose
 // check panics is closed if it was accepted once. The other groups and all pods must not wait until
 // somebody finds the cause.
-func (r *Registry) contained(object *v1alpha1.GPUGroup, check func() Verdict) (v Verdict) {
+func (r *Registry) contained(object *v1alpha1.GPUGroup, check func() Verdict) (verdict Verdict) {
 	defer func() {
 		cause := recover()
 		if cause == nil {
 			return
 		}
 		r.deps.Panicked("GPUGroup "+object.Name, cause)
-		v = Verdict{
+		verdict = Verdict{
 			Name: object.Name, UID: object.UID, Generation: object.Generation, InForce: r.lastInForce(object),
 			Reason: checkFailed, Message: "the controller failed to check the group: report this with the controller's log, which has the cause",
 		}
-		if v.InForce != nil {
-			v = v.closed("")
+		if verdict.InForce != nil {
+			verdict = verdict.closed("")
 		}
 	}()
 	return check()

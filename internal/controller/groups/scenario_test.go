@@ -117,16 +117,16 @@ func (s *scene) commands() scenario.Commands {
 
 func (s *scene) node(c *scenario.Command) {
 	name, model := c.Arg(0), c.Arg(1)
-	t := &v1alpha1.NodeTopology{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	topology := &v1alpha1.NodeTopology{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	for i := range c.Int(2) {
 		g := v1alpha1.GPU{ID: fmt.Sprintf("%s-%d", name, i), Index: int32(i), Model: model, Form: "physical"}
 		if c.Has("sliced") {
 			g.Form, g.Parent, g.Type = "virtual", fmt.Sprintf("%s-gpu-%d", name, i), model+"-MIG-1g.10gb"
 		}
-		t.Status.GPUs = append(t.Status.GPUs, g)
+		topology.Status.GPUs = append(topology.Status.GPUs, g)
 	}
-	s.nodes[name] = t
-	s.registry.SetNode(t)
+	s.nodes[name] = topology
+	s.registry.SetNode(topology)
 }
 
 func (s *scene) gone(c *scenario.Command) {
@@ -161,8 +161,8 @@ func (s *scene) group(c *scenario.Command) {
 		case "type":
 			g.Spec.Type = value
 		case "quota":
-			q := resource.MustParse(value)
-			g.Spec.Quota = &q
+			quantity := resource.MustParse(value)
+			g.Spec.Quota = &quantity
 		default:
 			g.Spec.Nodes = append(g.Spec.Nodes, v1alpha1.GPUGroupNode{Name: key, GPUs: strings.Split(value, ",")})
 		}
@@ -179,11 +179,11 @@ func (s *scene) remake(c *scenario.Command) {
 
 func (s *scene) again(*scenario.Command) {
 	s.fresh()
-	for _, t := range s.nodes {
-		s.registry.SetNode(t)
+	for _, node := range s.nodes {
+		s.registry.SetNode(node)
 	}
-	for _, g := range s.objects {
-		s.registry.SetGroup(g)
+	for _, object := range s.objects {
+		s.registry.SetGroup(object)
 	}
 }
 

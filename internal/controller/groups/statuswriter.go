@@ -47,26 +47,26 @@ func NewStatusWriter(client dynamic.Interface, now func() time.Time) *StatusWrit
 }
 
 // SetGroup adds or replaces a group.
-func (w *StatusWriter) SetGroup(g *v1alpha1.GPUGroup) {
+func (w *StatusWriter) SetGroup(group *v1alpha1.GPUGroup) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.mu.objects[g.Name] = g
+	w.mu.objects[group.Name] = group
 	w.Notify()
 }
 
 // RemoveGroup removes a group.
-func (w *StatusWriter) RemoveGroup(g *v1alpha1.GPUGroup) {
+func (w *StatusWriter) RemoveGroup(group *v1alpha1.GPUGroup) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	delete(w.mu.objects, g.Name)
-	delete(w.mu.verdicts, g.Name)
+	delete(w.mu.objects, group.Name)
+	delete(w.mu.verdicts, group.Name)
 }
 
 // Report sets the verdict on a group.
-func (w *StatusWriter) Report(v Verdict) {
+func (w *StatusWriter) Report(verdict Verdict) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.mu.verdicts[v.Name] = v
+	w.mu.verdicts[verdict.Name] = verdict
 	w.Notify()
 }
 
@@ -133,13 +133,13 @@ func (w *StatusWriter) outdated(of Holders) map[*v1alpha1.GPUGroup]v1alpha1.GPUG
 
 // status returns a group's status for a verdict and the tenants' usage. Conditions that do
 // not change keep their transition times.
-func status(before v1alpha1.GPUGroupStatus, v Verdict, holders map[string]sched.MilliGPU, now metav1.Time) v1alpha1.GPUGroupStatus {
-	s := v1alpha1.GPUGroupStatus{ObservedGeneration: v.Generation, Conditions: slices.Clone(before.Conditions), InForce: v.InForce, GPUs: int32(v.GPUs)}
+func status(before v1alpha1.GPUGroupStatus, verdict Verdict, holders map[string]sched.MilliGPU, now metav1.Time) v1alpha1.GPUGroupStatus {
+	s := v1alpha1.GPUGroupStatus{ObservedGeneration: verdict.Generation, Conditions: slices.Clone(before.Conditions), InForce: verdict.InForce, GPUs: int32(verdict.GPUs)}
 	for _, c := range []metav1.Condition{
-		{Type: v1alpha1.ConditionAccepted, Status: conditionStatus(v.Accepted), Reason: v.Reason, Message: v.Message},
-		{Type: v1alpha1.ConditionShared, Status: conditionStatus(len(v.Shared) > 0), Reason: sharedReason(v), Message: v.sharing()},
+		{Type: v1alpha1.ConditionAccepted, Status: conditionStatus(verdict.Accepted), Reason: verdict.Reason, Message: verdict.Message},
+		{Type: v1alpha1.ConditionShared, Status: conditionStatus(len(verdict.Shared) > 0), Reason: sharedReason(verdict), Message: verdict.sharing()},
 	} {
-		c.ObservedGeneration, c.LastTransitionTime = v.Generation, now
+		c.ObservedGeneration, c.LastTransitionTime = verdict.Generation, now
 		meta.SetStatusCondition(&s.Conditions, c)
 	}
 	used := sched.MilliGPU(0)
@@ -159,8 +159,8 @@ func conditionStatus(is bool) metav1.ConditionStatus {
 	return metav1.ConditionFalse
 }
 
-func sharedReason(v Verdict) string {
-	if len(v.Shared) > 0 {
+func sharedReason(verdict Verdict) string {
+	if len(verdict.Shared) > 0 {
 		return "SharedGPUs"
 	}
 	return "Disjoint"

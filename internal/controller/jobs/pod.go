@@ -117,13 +117,13 @@ func connect(pod *corev1.Pod, job *v1alpha1.Job, index int) {
 }
 
 // addRendezvous adds variables and the ConfigMap's mount to a container.
-func addRendezvous(c *corev1.Container, variables []corev1.EnvVar) {
+func addRendezvous(container *corev1.Container, variables []corev1.EnvVar) {
 	for _, v := range variables {
-		if !slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool { return e.Name == v.Name }) {
-			c.Env = append(c.Env, v)
+		if !slices.ContainsFunc(container.Env, func(e corev1.EnvVar) bool { return e.Name == v.Name }) {
+			container.Env = append(container.Env, v)
 		}
 	}
-	if !slices.ContainsFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool { return m.MountPath == folder }) {
-		c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: volume, MountPath: folder, ReadOnly: true})
+	if !slices.ContainsFunc(container.VolumeMounts, func(m corev1.VolumeMount) bool { return m.MountPath == folder }) {
+		container.VolumeMounts = append(container.VolumeMounts, corev1.VolumeMount{Name: volume, MountPath: folder, ReadOnly: true})
 	}
 }

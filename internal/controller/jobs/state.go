@@ -21,8 +21,8 @@ import (
 // A pod that exceeded its own activeDeadlineSeconds has failed.
 // Source: https://kubernetes.io/docs/concepts/workloads/pods/disruptions/#pod-disruption-conditions
 func disrupted(pod *corev1.Pod) bool {
-	for _, c := range pod.Status.Conditions {
-		if c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue {
+	for _, condition := range pod.Status.Conditions {
+		if condition.Type == corev1.DisruptionTarget && condition.Status == corev1.ConditionTrue {
 			return true
 		}
 	}
@@ -51,9 +51,9 @@ func endOf(pod *corev1.Pod) time.Time {
 		return end
 	}
 	end = pod.CreationTimestamp.Time
-	for _, c := range pod.Status.Conditions {
-		if c.LastTransitionTime.After(end) {
-			end = c.LastTransitionTime.Time
+	for _, condition := range pod.Status.Conditions {
+		if condition.LastTransitionTime.After(end) {
+			end = condition.LastTransitionTime.Time
 		}
 	}
 	return end
@@ -101,8 +101,8 @@ func podName(job *v1alpha1.Job, index int) string { return fmt.Sprintf("%s-%d", 
 func podOf(index int, pod *corev1.Pod) jobplan.Pod {
 	attempt, _ := strconv.Atoi(pod.Labels[v1alpha1.LabelJobAttempt]) // without the label, the first
 	p := jobplan.Pod{Index: index, Attempt: attempt, State: stateOf(pod), Deleting: pod.DeletionTimestamp != nil}
-	for _, c := range pod.Status.Conditions {
-		p.Ready = p.Ready || c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	for _, condition := range pod.Status.Conditions {
+		p.Ready = p.Ready || condition.Type == corev1.PodReady && condition.Status == corev1.ConditionTrue
 	}
 	for _, c := range containers(pod) {
 		p.Restarts += int(c.RestartCount)

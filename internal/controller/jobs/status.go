@@ -84,25 +84,25 @@ func (t *task) record(e jobplan.Event) {
 }
 
 // setStatus sets a status from the plan.
-func (t *task) setStatus(s *v1alpha1.JobStatus) {
+func (t *task) setStatus(status *v1alpha1.JobStatus) {
 	p := t.plan.Progress
-	s.ObservedGeneration = t.job.Generation
-	s.Phase, s.Message = v1alpha1.JobPhase(p.Phase), p.Message
-	s.PodCounts = v1alpha1.PodCounts{
+	status.ObservedGeneration = t.job.Generation
+	status.Phase, status.Message = v1alpha1.JobPhase(p.Phase), p.Message
+	status.PodCounts = v1alpha1.PodCounts{
 		Active: int32(p.Active), Ready: int32(p.Ready), Succeeded: int32(len(p.Done)), Failed: int32(p.Failed()),
 	}
-	s.CompletedIndexes, s.Failures = p.Done.String(), failuresOf(p)
-	s.StartTime, s.CompletionTime = nil, nil
+	status.CompletedIndexes, status.Failures = p.Done.String(), failuresOf(p)
+	status.StartTime, status.CompletionTime = nil, nil
 	if !p.Started.IsZero() {
-		s.StartTime = &metav1.Time{Time: p.Started}
+		status.StartTime = &metav1.Time{Time: p.Started}
 	}
 	if p.Phase == jobplan.Complete {
-		s.CompletionTime = &metav1.Time{Time: p.Ended}
+		status.CompletionTime = &metav1.Time{Time: p.Ended}
 	}
-	s.Objects = slices.SortedFunc(slices.Values(t.objects), func(a, b v1alpha1.JobObject) int {
+	status.Objects = slices.SortedFunc(slices.Values(t.objects), func(a, b v1alpha1.JobObject) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
 	})
-	t.setConditions(s)
+	t.setConditions(status)
 }
 
 // setConditions sets the conditions. The condition Suspended becomes false only on a job that

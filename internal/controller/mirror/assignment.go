@@ -64,7 +64,7 @@ func assignment(pod *corev1.Pod, gpus string) (a nodestate.Assignment, all bool)
 // for a pod whose spec has changed since, because it may have been resized: also when it has
 // its old size again, its CPUs may be on other NUMA nodes. If the placement cannot be read,
 // placedHolding returns the pod's requests and false.
-func placedHolding(pod *corev1.Pod, p *sched.Pod, request v1alpha1.CPURequest) (h sched.Holding, ok bool) {
+func placedHolding(pod *corev1.Pod, p *sched.Pod, request v1alpha1.CPURequest) (holding sched.Holding, ok bool) {
 	changed := pod.Generation > 1
 	if old, err := v1alpha1.ParsePlacement(pod.Annotations[v1alpha1.AnnotationPlacement]); changed && err == nil {
 		request = request.Sized(old)
@@ -87,9 +87,9 @@ func (m *Mirror) tenant(pod *corev1.Pod) string {
 // time with the binding. Zero means that it is not recorded, so the pod was bound just now.
 // Source: https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/registry/core/pod/storage/storage.go, setPodNodeAndMetadata.
 func boundSince(pod *corev1.Pod) time.Time {
-	for _, c := range pod.Status.Conditions {
-		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionTrue {
-			return c.LastTransitionTime.Time
+	for _, condition := range pod.Status.Conditions {
+		if condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionTrue {
+			return condition.LastTransitionTime.Time
 		}
 	}
 	if pod.Status.StartTime != nil {

@@ -16,8 +16,8 @@ import (
 func FuzzMirror(f *testing.F) {
 	seed := func(objects ...any) {
 		var texts [3][]byte
-		for i, o := range objects {
-			text, err := json.Marshal(o)
+		for i, object := range objects {
+			text, err := json.Marshal(object)
 			if err != nil {
 				f.Fatal(err)
 			}

@@ -31,9 +31,9 @@ func named(t *v1alpha1.NodeTopology) (gpus []sched.GPU) {
 
 // links returns the links between the whole GPUs that a node's agent lists, or nil if
 // its rows contradict each other.
-func links(t *v1alpha1.NodeTopology) gpu.Links {
+func links(topology *v1alpha1.NodeTopology) gpu.Links {
 	var rows [][]string
-	for _, g := range whole(t) {
+	for _, g := range whole(topology) {
 		rows = append(rows, g.Links)
 	}
 	table, err := gpu.ReadLinks(rows)
@@ -44,11 +44,11 @@ func links(t *v1alpha1.NodeTopology) gpu.Links {
 }
 
 // whole returns the whole GPUs that a node's agent lists, without parts of GPUs.
-func whole(t *v1alpha1.NodeTopology) (gpus []v1alpha1.GPU) {
-	if t == nil {
+func whole(topology *v1alpha1.NodeTopology) (gpus []v1alpha1.GPU) {
+	if topology == nil {
 		return nil
 	}
-	for _, g := range t.Status.GPUs {
+	for _, g := range topology.Status.GPUs {
 		if g.Form == gpu.Physical.String() {
 			gpus = append(gpus, g)
 		}
@@ -74,9 +74,9 @@ const MaxGPUs = 1024
 
 // checkGPUs returns an error if a node reports more GPUs than MaxGPUs. None of them is then used:
 // choosing 1,024 of them would trust a report that is wrong.
-func checkGPUs(node *corev1.Node, t *v1alpha1.NodeTopology, gpus string) error {
+func checkGPUs(node *corev1.Node, topology *v1alpha1.NodeTopology, gpus string) error {
 	n := v1alpha1.Amount(node.Status.Allocatable[corev1.ResourceName(gpus)])
-	if n = max(n, int64(len(whole(t)))); n > MaxGPUs {
+	if n = max(n, int64(len(whole(topology)))); n > MaxGPUs {
 		return fmt.Errorf("node %s reports %d of %s, and a node may have at most %d: none of them is given to pods; repair its device plugin", node.Name, n, gpus, MaxGPUs)
 	}
 	return nil

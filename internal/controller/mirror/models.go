@@ -22,9 +22,9 @@ const labelProduct = "nvidia.com/gpu.product"
 // model returns the model of a node's whole GPUs as its agent reports it, or else as its
 // label says. It is empty if it is unknown or if the node has several models, between
 // which a pod could not choose.
-func model(node *corev1.Node, t *v1alpha1.NodeTopology) string {
+func model(node *corev1.Node, topology *v1alpha1.NodeTopology) string {
 	models := map[string]bool{}
-	for _, device := range whole(t) {
+	for _, device := range whole(topology) {
 		models[cmp.Or(device.Type, gpu.TypeName(device.Model))] = true
 	}
 	switch len(models) {
@@ -37,11 +37,11 @@ func model(node *corev1.Node, t *v1alpha1.NodeTopology) string {
 }
 
 // modelOf returns the model of a record's first GPU, or "".
-func modelOf(n *sched.Node) string {
-	if n == nil || len(n.GPUs) == 0 {
+func modelOf(node *sched.Node) string {
+	if node == nil || len(node.GPUs) == 0 {
 		return ""
 	}
-	return n.GPUs[0].Type
+	return node.GPUs[0].Type
 }
 
 // gpuRequest returns which GPUs, or parts of GPUs, a pod requests. The number comes from its

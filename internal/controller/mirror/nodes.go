@@ -13,9 +13,9 @@ import (
 func (m *Mirror) SetNode(object *corev1.Node) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	n := m.node(object.Name)
-	another := n.object == nil || !m.env.Filters.SameNode(n.object, object)
-	n.object = object
+	node := m.node(object.Name)
+	another := node.object == nil || !m.env.Filters.SameNode(node.object, object)
+	node.object = object
 	m.refresh(object.Name, another)
 }
 
@@ -23,18 +23,18 @@ func (m *Mirror) SetNode(object *corev1.Node) {
 func (m *Mirror) RemoveNode(name string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	n := m.node(name)
-	m.recount(n.base, nil)
-	n.object, n.base = nil, nil
+	node := m.node(name)
+	m.recount(node.base, nil)
+	node.object, node.base = nil, nil
 	m.env.State.RemoveNode(name)
 	m.tidy(name)
 }
 
 // SetTopology adds or updates a node's topology.
-func (m *Mirror) SetTopology(t *v1alpha1.NodeTopology) {
+func (m *Mirror) SetTopology(topology *v1alpha1.NodeTopology) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.setTopology(t.Name, t)
+	m.setTopology(topology.Name, topology)
 }
 
 // RemoveTopology removes a node's topology. The node then has no exclusive CPUs.
@@ -56,16 +56,16 @@ func (m *Mirror) SetAlive(name string, alive bool) {
 }
 
 // The caller of the methods below holds m.mu.
-func (m *Mirror) setTopology(name string, t *v1alpha1.NodeTopology) {
-	n := m.node(name)
+func (m *Mirror) setTopology(name string, topology *v1alpha1.NodeTopology) {
+	node := m.node(name)
 	before := map[string]sched.Holding{}
-	for uid, pod := range n.reported {
-		before[uid] = n.holding(pod)
+	for uid, pod := range node.reported {
+		before[uid] = node.holding(pod)
 	}
-	n.topology, n.reports = t, reports(t)
-	for uid, pod := range n.reported {
-		if !before[uid].Equal(n.holding(pod)) {
-			m.adopt(uid, n)
+	node.topology, node.reports = topology, reports(topology)
+	for uid, pod := range node.reported {
+		if !before[uid].Equal(node.holding(pod)) {
+			m.adopt(uid, node)
 		}
 	}
 	m.refresh(name, false)
@@ -81,20 +81,20 @@ func (m *Mirror) adopt(uid string, n *node) {
 // refresh passes a node to the state if its resources changed or if the filters need the
 // new object (another). Kubelets update nodes every few seconds, mostly without a change.
 func (m *Mirror) refresh(name string, another bool) {
-	n := m.node(name)
-	if n.object == nil {
+	node := m.node(name)
+	if node.object == nil {
 		return
 	}
-	base := record(n, m.env.GPUs)
-	n.deduct(base, m.env.GPUs)
-	m.warn(n)
-	if !another && n.base != nil && reflect.DeepEqual(base, n.base) {
+	base := record(node, m.env.GPUs)
+	node.deduct(base, m.env.GPUs)
+	m.warn(node)
+	if !another && node.base != nil && reflect.DeepEqual(base, node.base) {
 		return
 	}
-	m.recount(n.base, base)
-	n.base = base
+	m.recount(node.base, base)
+	node.base = base
 	all := *base
-	all.Foreign = n.object
+	all.Foreign = node.object
 	m.env.State.SetNode(&all)
 }
 

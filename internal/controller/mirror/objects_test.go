@@ -18,55 +18,55 @@ import (
 )
 
 func nodeOf(name string, w scenario.Words) *corev1.Node {
-	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	n.Status.Allocatable = corev1.ResourceList{"cpu": quantity(w.Value("cpu")), "memory": quantity("64Gi"), "pods": quantity("110")}
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	node.Status.Allocatable = corev1.ResourceList{"cpu": quantity(w.Value("cpu")), "memory": quantity("64Gi"), "pods": quantity("110")}
 	if gpus := w.Value("gpus"); w.Has("gpus") {
-		n.Status.Allocatable["nvidia.com/gpu"] = quantity(gpus)
+		node.Status.Allocatable["nvidia.com/gpu"] = quantity(gpus)
 	}
 	for resource, amount := range w.Pairs("parts") {
-		n.Status.Allocatable[corev1.ResourceName("nvidia.com/"+resource)] = quantity(amount)
+		node.Status.Allocatable[corev1.ResourceName("nvidia.com/"+resource)] = quantity(amount)
 	}
-	n.Status.Capacity = n.Status.Allocatable
+	node.Status.Capacity = node.Status.Allocatable
 	if model := w.Value("model"); w.Has("model") {
-		n.Labels = map[string]string{labelProduct: model}
+		node.Labels = map[string]string{labelProduct: model}
 	}
-	return n
+	return node
 }
 
 // topologyOf reads numa=0:0-3,1:4-7, one CPU range for each NUMA node.
 func topologyOf(name string, w scenario.Words) *v1alpha1.NodeTopology {
-	t := &v1alpha1.NodeTopology{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	topology := &v1alpha1.NodeTopology{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	ready := metav1.ConditionTrue
 	if w.Value("ready") == "false" {
 		ready = metav1.ConditionFalse
 	}
-	t.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: ready}}
+	topology.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: ready}}
 	reserved := w.CPUs("reserved")
-	t.Status.Machine.ReservedCPUs = w.Value("reserved")
+	topology.Status.Machine.ReservedCPUs = w.Value("reserved")
 	if threads := w.Value("full-cores"); w.Has("full-cores") {
-		t.Status.Machine.FullCores, t.Status.Machine.ThreadsPerCore = true, int32(scenario.Int(threads))
+		topology.Status.Machine.FullCores, topology.Status.Machine.ThreadsPerCore = true, int32(scenario.Int(threads))
 	}
 	for id, list := range w.Pairs("numa") {
 		cpus := cpuset.MustParse(list)
 		n := v1alpha1.NUMANode{ID: int32(scenario.Int(id)), CPUs: list}
 		n.Capacity, n.Allocatable = int32(cpus.Len()), int32(cpus.Minus(reserved).Len())
-		t.Status.NUMA = append(t.Status.NUMA, n)
+		topology.Status.NUMA = append(topology.Status.NUMA, n)
 	}
 	for id, model := range w.List("gpus") {
-		t.Status.GPUs = append(t.Status.GPUs, v1alpha1.GPU{ID: fmt.Sprint(id), Model: model, Form: "physical"})
+		topology.Status.GPUs = append(topology.Status.GPUs, v1alpha1.GPU{ID: fmt.Sprint(id), Model: model, Form: "physical"})
 	}
 	for model, profile := range w.Pairs("slices") {
-		t.Status.GPUs = append(t.Status.GPUs, v1alpha1.GPU{ID: model + profile, Model: model, Form: "virtual", Type: gpu.SliceTypeName(model, profile)})
+		topology.Status.GPUs = append(topology.Status.GPUs, v1alpha1.GPU{ID: model + profile, Model: model, Form: "virtual", Type: gpu.SliceTypeName(model, profile)})
 	}
 	for uid, ids := range w.Pairs("gpu-holders") {
 		uid, name := namesOf(uid)
-		t.Status.GPUHolders = append(t.Status.GPUHolders, v1alpha1.GPUHolder{UID: uid, Namespace: "default", Name: name, Devices: strings.Split(ids, "+")})
+		topology.Status.GPUHolders = append(topology.Status.GPUHolders, v1alpha1.GPUHolder{UID: uid, Namespace: "default", Name: name, Devices: strings.Split(ids, "+")})
 	}
 	for uid, list := range w.Pairs("holds") {
 		uid, name := namesOf(uid)
-		t.Status.Pods = append(t.Status.Pods, v1alpha1.PodCPUs{UID: uid, Namespace: "default", Name: name, Containers: []v1alpha1.ContainerCPUs{{Name: "main", CPUs: list}}})
+		topology.Status.Pods = append(topology.Status.Pods, v1alpha1.PodCPUs{UID: uid, Namespace: "default", Name: name, Containers: []v1alpha1.ContainerCPUs{{Name: "main", CPUs: list}}})
 	}
-	return t
+	return topology
 }
 
 // namesOf reads UID@NAME, or uid-NAME.
@@ -80,10 +80,10 @@ func namesOf(text string) (uid, name string) {
 
 // resized gives a pod the status of a resize in place: what the kubelet has allocated, what
 // the container has, and why the resize is pending or in progress.
-func resized(p *corev1.Pod, allocated, actual, reason string) {
+func resized(pod *corev1.Pod, allocated, actual, reason string) {
 	has := corev1.ResourceList{"cpu": quantity(actual), "memory": quantity("1Gi")}
-	p.Generation = 2
-	p.Status.ContainerStatuses = []corev1.ContainerStatus{{
+	pod.Generation = 2
+	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{
 		Name: "main", AllocatedResources: corev1.ResourceList{"cpu": quantity(allocated), "memory": quantity("1Gi")},
 		Resources: &corev1.ResourceRequirements{Limits: has, Requests: has},
 	}}
@@ -92,12 +92,12 @@ func resized(p *corev1.Pod, allocated, actual, reason string) {
 		condition = corev1.PodResizeInProgress
 	}
 	if reason != "" {
-		p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: condition, Status: corev1.ConditionTrue, Reason: reason})
+		pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{Type: condition, Status: corev1.ConditionTrue, Reason: reason})
 	}
 }
 
 func podOf(name string, w scenario.Words) *corev1.Pod {
-	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "default", Name: name, UID: types.UID("uid-" + name), Labels: map[string]string{}, Annotations: map[string]string{},
 		CreationTimestamp: metav1.NewTime(time.Unix(1000, 0)),
 	}}
@@ -108,61 +108,61 @@ func podOf(name string, w scenario.Words) *corev1.Pod {
 	for resource, amount := range w.Pairs("parts") {
 		list[corev1.ResourceName("nvidia.com/"+resource)] = quantity(amount)
 	}
-	p.Spec = corev1.PodSpec{NodeName: w.Value("node"), SchedulerName: "ours", Containers: []corev1.Container{
+	pod.Spec = corev1.PodSpec{NodeName: w.Value("node"), SchedulerName: "ours", Containers: []corev1.Container{
 		{Name: "main", Resources: corev1.ResourceRequirements{Limits: list, Requests: list}},
 	}}
 	if scheduler := w.Value("scheduler"); w.Has("scheduler") {
-		p.Spec.SchedulerName = scheduler
+		pod.Spec.SchedulerName = scheduler
 	}
 	if init := w.Value("init"); w.Has("init") {
 		first := corev1.ResourceList{"cpu": quantity(init), "memory": quantity("1Gi")}
-		p.Spec.InitContainers = []corev1.Container{{Name: "first", Resources: corev1.ResourceRequirements{Limits: first, Requests: first}}}
+		pod.Spec.InitContainers = []corev1.Container{{Name: "first", Resources: corev1.ResourceRequirements{Limits: first, Requests: first}}}
 	}
-	p.Status.Phase = corev1.PodPhase(w.Value("phase"))
+	pod.Status.Phase = corev1.PodPhase(w.Value("phase"))
 	if w.Has("allocated") {
-		resized(p, w.Value("allocated"), w.Value("actual"), w.Value("resize"))
+		resized(pod, w.Value("allocated"), w.Value("actual"), w.Value("resize"))
 	}
 	if second := w.Value("since"); w.Has("since") {
 		at := metav1.NewTime(time.Unix(int64(scenario.Int(second)), 0))
-		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: at}}
+		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: at}}
 	}
 	if name := w.Value("tenant"); w.Has("tenant") {
-		p.Labels[v1alpha1.LabelTenant] = name
+		pod.Labels[v1alpha1.LabelTenant] = name
 	}
 	if name := w.Value("group"); w.Has("group") {
-		p.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: &name}
+		pod.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: &name}
 	}
 	if name := w.Value("gang"); w.Has("gang") {
-		p.Labels[v1alpha1.LabelGang] = name
+		pod.Labels[v1alpha1.LabelGang] = name
 	}
-	annotate(p, w)
-	return p
+	annotate(pod, w)
+	return pod
 }
 
-func annotate(p *corev1.Pod, w scenario.Words) {
+func annotate(pod *corev1.Pod, w scenario.Words) {
 	if ids := w.Value("gpu-placement"); w.Has("gpu-placement") {
-		p.Annotations[v1alpha1.AnnotationPlacement] = gpuPlacementOf(strings.Split(ids, "+"))
+		pod.Annotations[v1alpha1.AnnotationPlacement] = gpuPlacementOf(strings.Split(ids, "+"))
 	}
 	for option, name := range map[string]string{
 		"policy": v1alpha1.AnnotationCPUPolicy, "static": v1alpha1.AnnotationConfigHash,
 		"gpu-type": v1alpha1.AnnotationGPUType, "gpu-form": v1alpha1.AnnotationGPUForm, "least": v1alpha1.AnnotationGangMinAvailable,
 	} {
 		if value := w.Value(option); w.Has(option) {
-			p.Annotations[name] = value
+			pod.Annotations[name] = value
 		}
 	}
 	if hash := w.Value("static"); w.Has("static") {
-		p.Annotations[v1alpha1.AnnotationConfigMirror] = hash
+		pod.Annotations[v1alpha1.AnnotationConfigMirror] = hash
 	}
 	if w.Has("gated") {
-		p.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "wait"}}
+		pod.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "wait"}}
 	}
 	if w.Has("deleting") {
 		now := metav1.NewTime(time.Unix(2000, 0))
-		p.DeletionTimestamp = &now
+		pod.DeletionTimestamp = &now
 	}
 	if text := w.Value("placement"); w.Has("placement") {
-		p.Annotations[v1alpha1.AnnotationPlacement] = placementOf(text)
+		pod.Annotations[v1alpha1.AnnotationPlacement] = placementOf(text)
 	}
 }
 

@@ -47,7 +47,7 @@ func partRequest(amounts sched.Amounts, gpus string) sched.GPUPartRequest {
 // parts returns the type and size of the parts that each resource of a node counts. The
 // size of a share is the number of GPUs divided by the number of shares. A slice counts
 // as a whole GPU because it has a type of its own.
-func parts(node *corev1.Node, t *v1alpha1.NodeTopology, model, gpus string) map[string]sched.GPUPart {
+func parts(node *corev1.Node, topology *v1alpha1.NodeTopology, model, gpus string) map[string]sched.GPUPart {
 	capacity := amounts(node.Status.Capacity).Extended
 	all := map[string]sched.GPUPart{}
 	for resource, n := range capacity.All() {
@@ -58,7 +58,7 @@ func parts(node *corev1.Node, t *v1alpha1.NodeTopology, model, gpus string) map[
 			size := max(1, sched.WholeGPU/sched.MilliGPU(perGPU)) // no share is free of charge
 			all[resource] = sched.GPUPart{Type: typeOf(model, kind), Milli: size}
 		default:
-			all[resource] = sched.GPUPart{Type: typeOf(sliced(t, kind), kind), Milli: sched.WholeGPU}
+			all[resource] = sched.GPUPart{Type: typeOf(sliced(topology, kind), kind), Milli: sched.WholeGPU}
 		}
 	}
 	if len(all) == 0 {
@@ -71,15 +71,15 @@ func parts(node *corev1.Node, t *v1alpha1.NodeTopology, model, gpus string) map[
 func typeOf(model, kind string) string { return strings.TrimPrefix(model+"-"+kind, "-") }
 
 // sliced returns the model of the GPUs that have slices of a kind, or "" if it is unknown.
-func sliced(t *v1alpha1.NodeTopology, kind string) string {
-	if t == nil {
+func sliced(topology *v1alpha1.NodeTopology, kind string) string {
+	if topology == nil {
 		return ""
 	}
-	i := slices.IndexFunc(t.Status.GPUs, func(g v1alpha1.GPU) bool {
+	i := slices.IndexFunc(topology.Status.GPUs, func(g v1alpha1.GPU) bool {
 		return g.Form == gpu.Virtual.String() && g.Type == typeOf(gpu.TypeName(g.Model), kind)
 	})
 	if i < 0 {
 		return ""
 	}
-	return gpu.TypeName(t.Status.GPUs[i].Model)
+	return gpu.TypeName(topology.Status.GPUs[i].Model)
 }

@@ -87,9 +87,9 @@ func (m *Mirror) bound(pod boundPod) {
 	if pod.all && !a.HasGPUs() {
 		m.env.State.Adopt(a)
 	} else {
-		n := m.node(a.Node)
-		n.reported[a.UID] = reported{pod.Namespace, pod.Name, v1alpha1.NodeUID(pod.Pod), !pod.all, a}
-		m.adopt(a.UID, n)
+		node := m.node(a.Node)
+		node.reported[a.UID] = reported{pod.Namespace, pod.Name, v1alpha1.NodeUID(pod.Pod), !pod.all, a}
+		m.adopt(a.UID, node)
 		m.refresh(a.Node, false)
 	}
 }

@@ -19,21 +19,21 @@ type report struct {
 
 // reports returns what pods hold according to the agent's report, by their UID on the node. A list
 // of CPUs that cannot be parsed counts as empty.
-func reports(t *v1alpha1.NodeTopology) map[string]report {
+func reports(topology *v1alpha1.NodeTopology) map[string]report {
 	all := map[string]report{}
-	if t == nil {
+	if topology == nil {
 		return all
 	}
-	for _, pod := range t.Status.Pods {
+	for _, pod := range topology.Status.Pods {
 		held := cpuset.Set{}
-		for _, c := range pod.Containers {
-			if cpus, err := cpuset.Parse(c.CPUs); err == nil {
+		for _, container := range pod.Containers {
+			if cpus, err := cpuset.Parse(container.CPUs); err == nil {
 				held = held.Union(cpus)
 			}
 		}
-		all[pod.UID] = report{namespace: pod.Namespace, name: pod.Name, shares: share(held, t.Status.NUMA)}
+		all[pod.UID] = report{namespace: pod.Namespace, name: pod.Name, shares: share(held, topology.Status.NUMA)}
 	}
-	for _, holder := range t.Status.GPUHolders {
+	for _, holder := range topology.Status.GPUHolders {
 		r := all[holder.UID]
 		r.namespace, r.name, r.devices = holder.Namespace, holder.Name, holder.Devices
 		all[holder.UID] = r
@@ -43,13 +43,13 @@ func reports(t *v1alpha1.NodeTopology) map[string]report {
 
 func share(held cpuset.Set, nodes []v1alpha1.NUMANode) []sched.NUMAShare {
 	var on []sched.NUMAShare
-	for _, n := range nodes {
-		cpus, err := cpuset.Parse(n.CPUs)
+	for _, node := range nodes {
+		cpus, err := cpuset.Parse(node.CPUs)
 		if err != nil {
 			continue
 		}
 		if here := held.Intersect(cpus).Len(); here > 0 {
-			on = append(on, sched.NUMAShare{ID: topology.NodeID(n.ID), CPUs: here})
+			on = append(on, sched.NUMAShare{ID: topology.NodeID(node.ID), CPUs: here})
 		}
 	}
 	return on

@@ -68,9 +68,9 @@ func sameSize(a, b *corev1.Pod) bool {
 
 // resizing returns the conditions of an in-place resize.
 func resizing(pod *corev1.Pod) (conditions []string) {
-	for _, c := range pod.Status.Conditions {
-		if c.Type == corev1.PodResizePending || c.Type == corev1.PodResizeInProgress {
-			conditions = append(conditions, string(c.Type)+" "+c.Reason)
+	for _, condition := range pod.Status.Conditions {
+		if condition.Type == corev1.PodResizePending || condition.Type == corev1.PodResizeInProgress {
+			conditions = append(conditions, string(condition.Type)+" "+condition.Reason)
 		}
 	}
 	return conditions

@@ -17,26 +17,26 @@ func TestSamePod(t *testing.T) {
 		want   bool
 	}{
 		"nothing":        {func(*corev1.Pod) {}, true},
-		"a condition":    {func(p *corev1.Pod) { p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady}} }, true},
-		"an address":     {func(p *corev1.Pod) { p.Status.PodIP = "10.0.0.1" }, true},
-		"running":        {func(p *corev1.Pod) { p.Status.Phase = corev1.PodRunning }, true},
-		"ended":          {func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }, false},
-		"bound":          {func(p *corev1.Pod) { p.Spec.NodeName = "n2" }, false},
-		"other spec":     {func(p *corev1.Pod) { p.Generation, p.Spec.Containers[0].Image = 2, "other" }, false},
-		"spec, no count": {func(p *corev1.Pod) { p.Generation, p.Spec.Containers[0].Image = 0, "other" }, false},
-		"a label":        {func(p *corev1.Pod) { p.Labels = map[string]string{"a": "b"} }, false},
-		"an annotation":  {func(p *corev1.Pod) { p.Annotations = map[string]string{"numalet.dev/gpu-type": "T4"} }, false},
-		"a foreign one":  {func(p *corev1.Pod) { p.Annotations = map[string]string{"example.com/checked": "12:00"} }, true},
-		"being deleted":  {func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{} }, false},
-		"another one":    {func(p *corev1.Pod) { p.UID = "anew" }, false},
-		"a claim is made": {func(p *corev1.Pod) {
-			p.Status.ResourceClaimStatuses = []corev1.PodResourceClaimStatus{{Name: "gpu", ResourceClaimName: &claim}}
+		"a condition":    {func(pod *corev1.Pod) { pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady}} }, true},
+		"an address":     {func(pod *corev1.Pod) { pod.Status.PodIP = "10.0.0.1" }, true},
+		"running":        {func(pod *corev1.Pod) { pod.Status.Phase = corev1.PodRunning }, true},
+		"ended":          {func(pod *corev1.Pod) { pod.Status.Phase = corev1.PodFailed }, false},
+		"bound":          {func(pod *corev1.Pod) { pod.Spec.NodeName = "n2" }, false},
+		"other spec":     {func(pod *corev1.Pod) { pod.Generation, pod.Spec.Containers[0].Image = 2, "other" }, false},
+		"spec, no count": {func(pod *corev1.Pod) { pod.Generation, pod.Spec.Containers[0].Image = 0, "other" }, false},
+		"a label":        {func(pod *corev1.Pod) { pod.Labels = map[string]string{"a": "b"} }, false},
+		"an annotation":  {func(pod *corev1.Pod) { pod.Annotations = map[string]string{"numalet.dev/gpu-type": "T4"} }, false},
+		"a foreign one":  {func(pod *corev1.Pod) { pod.Annotations = map[string]string{"example.com/checked": "12:00"} }, true},
+		"being deleted":  {func(pod *corev1.Pod) { pod.DeletionTimestamp = &metav1.Time{} }, false},
+		"another one":    {func(pod *corev1.Pod) { pod.UID = "anew" }, false},
+		"a claim is made": {func(pod *corev1.Pod) {
+			pod.Status.ResourceClaimStatuses = []corev1.PodResourceClaimStatus{{Name: "gpu", ResourceClaimName: &claim}}
 		}, false},
-		"resized": {func(p *corev1.Pod) {
-			p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main", AllocatedResources: corev1.ResourceList{"cpu": quantity("2")}}}
+		"resized": {func(pod *corev1.Pod) {
+			pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main", AllocatedResources: corev1.ResourceList{"cpu": quantity("2")}}}
 		}, false},
-		"resize is infeasible": {func(p *corev1.Pod) {
-			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodResizePending, Reason: corev1.PodReasonInfeasible}}
+		"resize is infeasible": {func(pod *corev1.Pod) {
+			pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodResizePending, Reason: corev1.PodReasonInfeasible}}
 		}, false},
 	} {
 		t.Run(name, func(t *testing.T) {

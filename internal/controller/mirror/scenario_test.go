@@ -45,35 +45,35 @@ type scene struct {
 }
 
 // observe prints charges, and bound pods of gangs.
-func (s *scene) observe(e nodestate.Event) {
-	switch e.Kind {
+func (s *scene) observe(event nodestate.Event) {
+	switch event.Kind {
 	case nodestate.Bound:
-		if e.Now.Gang != "" {
-			s.say("bound: %s of gang %s", e.UID, e.Now.Gang)
+		if event.Now.Gang != "" {
+			s.say("bound: %s of gang %s", event.UID, event.Now.Gang)
 		}
-		if !e.Now.SameCharges(e.Was) {
-			s.charge(e.Now, e.Node)
+		if !event.Now.SameCharges(event.Was) {
+			s.charge(event.Now, event.Node)
 		}
 	case nodestate.NodeChanged:
-		for a := range e.Entry.Assignments() {
-			if e.Node != nil && a.HasGPUs() {
-				s.charge(a, e.Node)
+		for a := range event.Entry.Assignments() {
+			if event.Node != nil && a.HasGPUs() {
+				s.charge(a, event.Node)
 			}
 		}
 	case nodestate.Released:
-		s.say("charged no more: %s %s", e.UID, map[bool]string{false: "has ended", true: "is gone"}[e.Gone])
+		s.say("charged no more: %s %s", event.UID, map[bool]string{false: "has ended", true: "is gone"}[event.Gone])
 	}
 }
 
-func (s *scene) charge(a *nodestate.Assignment, node *sched.Node) {
-	since, charges := "now", a.Charges(node)
-	if !a.Since.IsZero() {
-		since = fmt.Sprint("second ", a.Since.Unix())
+func (s *scene) charge(assignment *nodestate.Assignment, node *sched.Node) {
+	since, charges := "now", assignment.Charges(node)
+	if !assignment.Since.IsZero() {
+		since = fmt.Sprint("second ", assignment.Since.Unix())
 	}
-	s.say("charged: %s for %s since %s: %v", a.Tenant, a.UID, since, charges)
-	for _, c := range group.QuotaCharges(charges, a.Group) {
+	s.say("charged: %s for %s since %s: %v", assignment.Tenant, assignment.UID, since, charges)
+	for _, c := range group.QuotaCharges(charges, assignment.Group) {
 		if c.Group != "" {
-			s.say("held: %s of group %s: %d of %s by %s", a.UID, c.Group, c.Milli, c.Type, a.Tenant)
+			s.say("held: %s of group %s: %d of %s by %s", assignment.UID, c.Group, c.Milli, c.Type, assignment.Tenant)
 		}
 	}
 }
@@ -99,7 +99,7 @@ func newSceneSaying(t *testing.T, out *scenario.Answer) *scene {
 			}
 		},
 		Withdraw: func(string) {},
-		Refused:  func(p *sched.Pod, err error) { say("refused: %s: %v", p, err) },
+		Refused:  func(pod *sched.Pod, err error) { say("refused: %s: %v", pod, err) },
 		Odd:      func(err error) { say("odd: %v", err) },
 		Panicked: func(object string, cause any) { panic(fmt.Sprint(object, ": ", cause)) },
 	})
@@ -138,21 +138,21 @@ func (s *scene) show() string {
 	return cmp.Or(b.String(), "no node\n")
 }
 
-func picture(n *sched.Node) string {
-	text := fmt.Sprintf("%s: free %dm of %dm CPU, %d of %d pods", n.Name, n.Free.CPU, n.Allocatable.CPU, n.Free.Pods, n.Allocatable.Pods)
-	for _, on := range n.NUMA {
+func picture(node *sched.Node) string {
+	text := fmt.Sprintf("%s: free %dm of %dm CPU, %d of %d pods", node.Name, node.Free.CPU, node.Allocatable.CPU, node.Free.Pods, node.Allocatable.Pods)
+	for _, on := range node.NUMA {
 		text += fmt.Sprintf("; NUMA %d %d of %d", on.ID, on.FreeCPUs, on.CPUs)
 	}
-	for name, free := range n.Free.Extended.All() {
-		text += fmt.Sprintf("; %s %d of %d", name, free, n.Allocatable.Extended.Of(name))
+	for name, free := range node.Free.Extended.All() {
+		text += fmt.Sprintf("; %s %d of %d", name, free, node.Allocatable.Extended.Of(name))
 	}
-	for _, gpu := range n.GPUs {
+	for _, gpu := range node.GPUs {
 		if gpu.ID != "" {
 			text += fmt.Sprintf("; GPU %s %d free", gpu.ID, gpu.Free)
 		}
 	}
-	if n.CoreWidth > 1 || n.Spare > 0 {
-		text += fmt.Sprintf("; core width %d, spare %d", n.CoreWidth, n.Spare)
+	if node.CoreWidth > 1 || node.Spare > 0 {
+		text += fmt.Sprintf("; core width %d, spare %d", node.CoreWidth, node.Spare)
 	}
 	return text
 }

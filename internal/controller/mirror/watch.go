@@ -21,8 +21,8 @@ func Watch(factory informers.SharedInformerFactory, topologies cache.SharedIndex
 		informer cache.SharedIndexInformer
 		handler  cache.ResourceEventHandler
 	}{
-		{"nodes", core.Nodes().Informer(), handle(m.SetNode, func(n *corev1.Node) { m.RemoveNode(n.Name) }, sameVersion)},
-		{"node topologies", topologies, handle(m.SetTopology, func(t *v1alpha1.NodeTopology) { m.RemoveTopology(t.Name) }, sameVersion)},
+		{"nodes", core.Nodes().Informer(), handle(m.SetNode, func(node *corev1.Node) { m.RemoveNode(node.Name) }, sameVersion)},
+		{"node topologies", topologies, handle(m.SetTopology, func(topology *v1alpha1.NodeTopology) { m.RemoveTopology(topology.Name) }, sameVersion)},
 		{"pods", core.Pods().Informer(), handle(m.SetPod, m.RemovePod, samePod)},
 	} {
 		handler := Contain(w.handler, m.env.Panicked)

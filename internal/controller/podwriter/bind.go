@@ -64,19 +64,19 @@ const (
 //
 // While the fence is closed, the pod keeps its resources: a process that was frozen may lead again
 // afterwards.
-func (b *Binder) Bind(ctx context.Context, d sched.Decision, detach func()) error {
-	binding, err := newBinding(d)
+func (b *Binder) Bind(ctx context.Context, decision sched.Decision, detach func()) error {
+	binding, err := newBinding(decision)
 	if err != nil {
 		return err
 	}
 	if err := b.options.Limit.Wait(ctx); err != nil {
-		return fmt.Errorf("bind pod %s to node %q: wait for the rate limit: %w", d.Pod, d.At.Node, err)
+		return fmt.Errorf("bind pod %s to node %q: wait for the rate limit: %w", decision.Pod, decision.At.Node, err)
 	}
 	delay, unanswered := minDelay, false
 	for try := 1; ; try++ {
 		closed := b.options.Fence()
 		if closed == nil {
-			err = b.try(ctx, d, binding)
+			err = b.try(ctx, decision, binding)
 		}
 		switch {
 		case closed == nil && err == nil:
@@ -84,17 +84,17 @@ func (b *Binder) Bind(ctx context.Context, d sched.Decision, detach func()) erro
 		case closed == nil && isAnswer(err) && (unanswered || isServerError(err)) && !apierrors.IsNotFound(err):
 			// It answers this request. An earlier one may still take effect, and this one after a server error.
 			detach()
-			if b.Resolve(ctx, d) == nil {
+			if b.Resolve(ctx, decision) == nil {
 				return nil
 			}
-			return fmt.Errorf("bind pod %s to node %q: %w", d.Pod, d.At.Node, err)
+			return fmt.Errorf("bind pod %s to node %q: %w", decision.Pod, decision.At.Node, err)
 		case closed != nil && err == nil, closed == nil && isAnswer(err): // nothing was sent, or it was answered
-			return fmt.Errorf("bind pod %s to node %q: %w", d.Pod, d.At.Node, errors.Join(closed, err))
+			return fmt.Errorf("bind pod %s to node %q: %w", decision.Pod, decision.At.Node, errors.Join(closed, err))
 		case ctx.Err() != nil && (closed != nil || try >= maxTries):
 			b.options.Sleep(b.options.Timeout)
-			return fmt.Errorf("bind pod %s to node %q: %w", d.Pod, d.At.Node, errors.Join(closed, err))
+			return fmt.Errorf("bind pod %s to node %q: %w", decision.Pod, decision.At.Node, errors.Join(closed, err))
 		case try == maxTries:
-			logr.FromContextOrDiscard(ctx).Error(err, "a Binding has no certain outcome yet; it is sent again until it has", "pod", d.Pod.String(), "node", d.At.Node)
+			logr.FromContextOrDiscard(ctx).Error(err, "a Binding has no certain outcome yet; it is sent again until it has", "pod", decision.Pod.String(), "node", decision.At.Node)
 			detach()
 		}
 		unanswered = true
@@ -106,18 +106,18 @@ func (b *Binder) Bind(ctx context.Context, d sched.Decision, detach func()) erro
 // Resolve returns nil if a pod is bound as decided, and an error if it is not. It waits until no
 // request that was sent before can take effect, and then reads the pod until the API server
 // answers. Once ctx has ended, it gives up after maxTries.
-func (b *Binder) Resolve(ctx context.Context, d sched.Decision) error {
+func (b *Binder) Resolve(ctx context.Context, decision sched.Decision) error {
 	b.options.Sleep(b.options.Timeout)
 	delay := minDelay
 	for try := 1; ; try++ {
-		bound, err := b.isBound(ctx, d)
+		bound, err := b.isBound(ctx, decision)
 		switch {
 		case bound:
 			return nil
 		case err == nil:
-			return fmt.Errorf("pod %s is not bound to node %q", d.Pod, d.At.Node)
+			return fmt.Errorf("pod %s is not bound to node %q", decision.Pod, decision.At.Node)
 		case apierrors.IsNotFound(err), ctx.Err() != nil && try >= maxTries:
-			return fmt.Errorf("read whether pod %s is bound to node %q: %w", d.Pod, d.At.Node, err)
+			return fmt.Errorf("read whether pod %s is bound to node %q: %w", decision.Pod, decision.At.Node, err)
 		}
 		b.options.Sleep(delay)
 		delay = min(2*delay, maxDelay)
@@ -127,12 +127,12 @@ func (b *Binder) Resolve(ctx context.Context, d sched.Decision) error {
 // try sends a Binding once. An error other than "not found" does not tell whether the pod is bound:
 // the API server can answer 409 or 500 after it has written the Binding. So try then reads the pod.
 // The outcome is unknown until a read returns the pod.
-func (b *Binder) try(ctx context.Context, d sched.Decision, binding *corev1.Binding) error {
+func (b *Binder) try(ctx context.Context, decision sched.Decision, binding *corev1.Binding) error {
 	err := b.create(ctx, binding)
 	if err == nil || apierrors.IsNotFound(err) || !isAnswer(err) {
 		return err
 	}
-	bound, readErr := b.isBound(ctx, d)
+	bound, readErr := b.isBound(ctx, decision)
 	switch {
 	case bound || apierrors.IsNotFound(readErr):
 		return readErr
@@ -192,42 +192,42 @@ func (b *Binder) observe(took time.Duration, err error) {
 }
 
 // isBound reads a pod and reports whether it is bound as decided.
-func (b *Binder) isBound(ctx context.Context, d sched.Decision) (bool, error) {
+func (b *Binder) isBound(ctx context.Context, decision sched.Decision) (bool, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), b.options.Timeout)
 	defer cancel()
-	pod, err := b.options.Client.CoreV1().Pods(d.Pod.Namespace).Get(ctx, d.Pod.Name, metav1.GetOptions{})
-	return err == nil && string(pod.UID) == d.Pod.UID && pod.Spec.NodeName == d.At.Node, err
+	pod, err := b.options.Client.CoreV1().Pods(decision.Pod.Namespace).Get(ctx, decision.Pod.Name, metav1.GetOptions{})
+	return err == nil && string(pod.UID) == decision.Pod.UID && pod.Spec.NodeName == decision.At.Node, err
 }
 
 // newBinding returns the Binding of a decision. The API server checks the UID, and merges
 // the annotations into the pod.
-func newBinding(d sched.Decision) (*corev1.Binding, error) {
+func newBinding(decision sched.Decision) (*corev1.Binding, error) {
 	b := &corev1.Binding{
-		ObjectMeta: metav1.ObjectMeta{Namespace: d.Pod.Namespace, Name: d.Pod.Name, UID: types.UID(d.Pod.UID)},
-		Target:     corev1.ObjectReference{Kind: "Node", Name: d.At.Node},
+		ObjectMeta: metav1.ObjectMeta{Namespace: decision.Pod.Namespace, Name: decision.Pod.Name, UID: types.UID(decision.Pod.UID)},
+		Target:     corev1.ObjectReference{Kind: "Node", Name: decision.At.Node},
 	}
-	all := placements(d)
+	all := placements(decision)
 	if len(all) == 0 {
 		return b, nil
 	}
 	text, err := v1alpha1.FormatPlacement(all)
 	if err != nil {
-		return nil, fmt.Errorf("bind pod %s to node %q: %w", d.Pod, d.At.Node, err)
+		return nil, fmt.Errorf("bind pod %s to node %q: %w", decision.Pod, decision.At.Node, err)
 	}
 	b.Annotations = map[string]string{v1alpha1.AnnotationPlacement: text}
-	if d.At.GPUGroup != "" {
-		b.Annotations[v1alpha1.AnnotationGPUGroup] = d.At.GPUGroup
+	if decision.At.GPUGroup != "" {
+		b.Annotations[v1alpha1.AnnotationGPUGroup] = decision.At.GPUGroup
 	}
 	return b, nil
 }
 
 // placements returns the CPUs per NUMA node and the GPUs of each container that has any.
-func placements(d sched.Decision) map[string]v1alpha1.ContainerPlacement {
-	all := make(map[string]v1alpha1.ContainerPlacement, len(d.At.Containers))
-	for _, c := range d.At.Containers {
-		all[c.Name] = v1alpha1.ContainerPlacement{CPUs: c.PerNode}
+func placements(decision sched.Decision) map[string]v1alpha1.ContainerPlacement {
+	all := make(map[string]v1alpha1.ContainerPlacement, len(decision.At.Containers))
+	for _, container := range decision.At.Containers {
+		all[container.Name] = v1alpha1.ContainerPlacement{CPUs: container.PerNode}
 	}
-	for name, ids := range d.Pod.GPUs.Split(d.At.GPUs) {
+	for name, ids := range decision.Pod.GPUs.Split(decision.At.GPUs) {
 		if len(ids) > 0 {
 			all[name] = v1alpha1.ContainerPlacement{CPUs: all[name].CPUs, GPUs: ids}
 		}

@@ -84,8 +84,8 @@ func NewReporter(ctx context.Context, d Dependencies) (*Reporter, error) {
 }
 
 // scheduled reports that a pod is bound.
-func (r *Reporter) scheduled(d sched.Decision) {
-	r.bound.add(boundPod{d.Pod, d.At.Node, time.Now()})
+func (r *Reporter) scheduled(decision sched.Decision) {
+	r.bound.add(boundPod{decision.Pod, decision.At.Node, time.Now()})
 }
 
 // Unschedulable reports that no node suits a pod, or that too few nodes suit its gang, and the
@@ -132,9 +132,9 @@ func (r *Reporter) suppress(uid string) { r.failures.suppress(uid) }
 
 // Observe removes the data of a pod that is bound, has ended or is gone. It is a subscriber of the
 // state of the nodes.
-func (r *Reporter) Observe(e nodestate.Event) {
-	if e.Kind == nodestate.Bound || e.Kind == nodestate.Released {
-		r.Forget(e.UID)
+func (r *Reporter) Observe(event nodestate.Event) {
+	if event.Kind == nodestate.Bound || event.Kind == nodestate.Released {
+		r.Forget(event.UID)
 	}
 }
 

@@ -49,10 +49,10 @@ func run(t *testing.T, f func(*testing.T, *world)) {
 			}
 		}
 		ctx, cancel := context.WithCancel(t.Context())
-		explain := func(p *sched.Pod) string {
+		explain := func(pod *sched.Pod) string {
 			w.explained.Add(1)
 			time.Sleep(time.Second)
-			return fmt.Sprintf("0/3 nodes are available: 3 Insufficient cpu. (%s)", p.Name)
+			return fmt.Sprintf("0/3 nodes are available: 3 Insufficient cpu. (%s)", pod.Name)
 		}
 		r, err := NewReporter(ctx, Dependencies{Client: w.client, CreateEvent: w.createEvent, Explain: explain})
 		if err != nil {

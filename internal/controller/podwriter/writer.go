@@ -25,32 +25,32 @@ type Writer struct {
 // Bind binds a pod as decided, and reports the outcome. It first suppresses reports that have not
 // been written, so that none of them says that the pod is pending after it was bound. If Bind
 // returns an error, the pod is not bound to that node.
-func (w *Writer) Bind(ctx context.Context, d sched.Decision, detach func()) error {
-	w.suppress(d.Pod.UID)
+func (w *Writer) Bind(ctx context.Context, decision sched.Decision, detach func()) error {
+	w.suppress(decision.Pod.UID)
 	posted := false
 	post := func() error {
 		posted = true
-		return w.Binder.Bind(ctx, d, detach)
+		return w.Binder.Bind(ctx, decision, detach)
 	}
-	if err := w.prepare(ctx, d, detach, post); err != nil {
+	if err := w.prepare(ctx, decision, detach, post); err != nil {
 		logr.FromContextOrDiscard(ctx).Error(err, "its node gets everything back, and the pod is pending again")
 		if !posted || isRefusal(err) {
-			w.failed(d.Pod, err)
+			w.failed(decision.Pod, err)
 		}
 		return err
 	}
-	logr.FromContextOrDiscard(ctx).V(2).Info("bound", "pod", d.Pod.String(), "node", d.At.Node)
-	if waited, ok := w.Waited(d.Pod.UID); ok {
+	logr.FromContextOrDiscard(ctx).V(2).Info("bound", "pod", decision.Pod.String(), "node", decision.At.Node)
+	if waited, ok := w.Waited(decision.Pod.UID); ok {
 		w.Waits.Observe(waited.Seconds())
 	}
-	w.scheduled(d)
+	w.scheduled(decision)
 	return nil
 }
 
 // prepare calls post, and Prepare before that if the pod may have claims.
-func (w *Writer) prepare(ctx context.Context, d sched.Decision, detach func(), post func() error) error {
-	if !d.Pod.Across {
+func (w *Writer) prepare(ctx context.Context, decision sched.Decision, detach func(), post func() error) error {
+	if !decision.Pod.Across {
 		return post()
 	}
-	return w.Prepare(ctx, d, detach, post)
+	return w.Prepare(ctx, decision, detach, post)
 }

@@ -79,9 +79,9 @@ func (s Source) list(r *http.Request) (any, error) {
 	}
 	found := PendingPodList{TypeMeta: metav1.TypeMeta{APIVersion: Group + "/" + Version, Kind: Kind + "List"}, Items: []PendingPod{}}
 	within := r.PathValue("namespace")
-	for _, e := range s.List() {
-		if within == "" || e.Pod.Namespace == within {
-			found.Items = append(found.Items, podOf(e))
+	for _, explanation := range s.List() {
+		if within == "" || explanation.Pod.Namespace == within {
+			found.Items = append(found.Items, podOf(explanation))
 		}
 	}
 	return found, nil
@@ -102,11 +102,11 @@ func (s Source) get(r *http.Request) (any, error) {
 
 // find explains a pending pod by name.
 func (s Source) find(namespace, name string) (queue.Explanation, error) {
-	for _, e := range s.List() {
-		if e.Pod.Namespace != namespace || e.Pod.Name != name {
+	for _, explanation := range s.List() {
+		if explanation.Pod.Namespace != namespace || explanation.Pod.Name != name {
 			continue
 		}
-		if full, ok := s.Explain(e.UID); ok {
+		if full, ok := s.Explain(explanation.UID); ok {
 			return full, nil
 		}
 	}

@@ -46,7 +46,7 @@ func serve(t *testing.T) *served {
 	s := &served{leads: true, allows: true}
 	s.Server = httptest.NewServer(New(Source{
 		List: q.List, Explain: q.Explain, Message: func(uid string) string { return "said of " + uid },
-		Forecast: func(e queue.Explanation) Forecast { return Forecast{P50: "5m0s", Unknown: e.UID} },
+		Forecast: func(explanation queue.Explanation) Forecast { return Forecast{P50: "5m0s", Unknown: explanation.UID} },
 		Try:      func(p *sched.Pod) ([]Variant, bool) { return []Variant{{"as it is", p.Name == "a1", "n1"}}, s.leisure },
 		TooLarge: func(*sched.Pod) string { return "" }, Leads: func() bool { return s.leads }, Allow: s.allow,
 	}))
@@ -80,8 +80,8 @@ func TestList(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got [][]any
-		for _, p := range pods {
-			got = append(got, []any{p.Namespace + "/" + p.Name, p.Status.Score, p.Status.Position, p.Status.Of, p.Status.Waited, p.Status.State, p.Status.WaitsFor})
+		for _, pod := range pods {
+			got = append(got, []any{pod.Namespace + "/" + pod.Name, pod.Status.Score, pod.Status.Position, pod.Status.Of, pod.Status.Waited, pod.Status.State, pod.Status.WaitsFor})
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("pods of %q (-want +got):\n%s", namespace, diff)

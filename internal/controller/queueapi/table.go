@@ -37,11 +37,11 @@ func table(pods []PendingPod) metav1.Table {
 		},
 		Rows: []metav1.TableRow{},
 	}
-	for _, p := range pods {
-		s := p.Status
-		object := &metav1.PartialObjectMetadata{TypeMeta: p.TypeMeta, ObjectMeta: p.ObjectMeta}
+	for _, pod := range pods {
+		status := pod.Status
+		object := &metav1.PartialObjectMetadata{TypeMeta: pod.TypeMeta, ObjectMeta: pod.ObjectMeta}
 		t.Rows = append(t.Rows, metav1.TableRow{
-			Cells:  []any{p.Name, s.Type, fmt.Sprintf("%d/%d", s.Position, s.Of), s.Tenant, s.Waited, s.State, s.WaitsFor},
+			Cells:  []any{pod.Name, status.Type, fmt.Sprintf("%d/%d", status.Position, status.Of), status.Tenant, status.Waited, status.State, status.WaitsFor},
 			Object: runtime.RawExtension{Object: object},
 		})
 	}

@@ -76,43 +76,43 @@ type Ahead struct {
 }
 
 // podOf returns an explanation as the API has it.
-func podOf(e queue.Explanation) PendingPod {
+func podOf(explanation queue.Explanation) PendingPod {
 	s := Status{
-		Type: string(e.Type), Tenant: e.Tenant, Score: e.Score, Priority: e.Priority, Position: e.Position, Of: e.Of,
-		State: e.State.String(), Waited: e.Waited.Round(time.Second).String(), WaitsFor: e.Reason(),
+		Type: string(explanation.Type), Tenant: explanation.Tenant, Score: explanation.Score, Priority: explanation.Priority, Position: explanation.Position, Of: explanation.Of,
+		State: explanation.State.String(), Waited: explanation.Waited.Round(time.Second).String(), WaitsFor: explanation.Reason(),
 	}
-	for _, a := range e.Ahead {
+	for _, a := range explanation.Ahead {
 		s.Ahead = append(s.Ahead, Ahead(a))
 	}
 	return PendingPod{
 		TypeMeta: metav1.TypeMeta{APIVersion: Group + "/" + Version, Kind: Kind},
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: e.Pod.Namespace, Name: e.Pod.Name, UID: types.UID(e.UID), CreationTimestamp: metav1.NewTime(e.Created),
+			Namespace: explanation.Pod.Namespace, Name: explanation.Pod.Name, UID: types.UID(explanation.UID), CreationTimestamp: metav1.NewTime(explanation.Created),
 		},
 		Status: s,
 	}
 }
 
 // needs says what would let a pod run, to be read after "needs:".
-func needs(e queue.Explanation) string {
-	switch e.WaitsFor {
+func needs(explanation queue.Explanation) string {
+	switch explanation.WaitsFor {
 	case queue.ForNothing:
 		return "nothing"
 	case queue.ForBinding:
-		return e.Blocker + " is bound, which takes moments"
+		return explanation.Blocker + " is bound, which takes moments"
 	case queue.ForBlocker:
-		return e.Blocker + " is scheduled, gets a reservation, or is deleted"
+		return explanation.Blocker + " is scheduled, gets a reservation, or is deleted"
 	case queue.ForBackoff:
-		return "its next attempt, at " + e.Until.UTC().Format(time.TimeOnly)
+		return "its next attempt, at " + explanation.Until.UTC().Format(time.TimeOnly)
 	case queue.ForGate:
 		return "pods of its tenant end, or the quota is raised"
 	case queue.ForNode:
-		if e.GangSize > 1 {
-			return fmt.Sprintf("room for %d pods of its gang at the same time: other pods end, nodes are added, or the pods request less", e.GangSize)
+		if explanation.GangSize > 1 {
+			return fmt.Sprintf("room for %d pods of its gang at the same time: other pods end, nodes are added, or the pods request less", explanation.GangSize)
 		}
 		return "a pod ends, a node is added, or it requests less"
 	case queue.ForGangPods:
-		return fmt.Sprintf("at least %d more pod(s) of its gang are created, or the gang's minimum is lowered", e.GangMissing)
+		return fmt.Sprintf("at least %d more pod(s) of its gang are created, or the gang's minimum is lowered", explanation.GangMissing)
 	}
 	return "the pods ahead of it are scheduled: their tenants used less, or they have a higher priority, or are older"
 }

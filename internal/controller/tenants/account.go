@@ -45,10 +45,10 @@ func Read(a v1alpha1.Account) (fairshare.Account, error) {
 }
 
 // milli returns a quantity in thousandths; a finer quantity is an error.
-func milli(q resource.Quantity) (fairshare.Milli, error) {
-	m := q.MilliValue()
-	if m < 0 || resource.NewMilliQuantity(m, resource.DecimalSI).Cmp(q) != 0 {
-		return 0, fmt.Errorf("usage %s: want thousandths, 0 or more", q.String())
+func milli(quantity resource.Quantity) (fairshare.Milli, error) {
+	m := quantity.MilliValue()
+	if m < 0 || resource.NewMilliQuantity(m, resource.DecimalSI).Cmp(quantity) != 0 {
+		return 0, fmt.Errorf("usage %s: want thousandths, 0 or more", quantity.String())
 	}
 	return fairshare.Milli(m), nil
 }

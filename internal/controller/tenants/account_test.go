@@ -90,8 +90,8 @@ func TestWeight(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			spec := v1alpha1.TenantSpec{}
 			if tc.weight != "" {
-				q := resource.MustParse(tc.weight)
-				spec.Weight = &q
+				quantity := resource.MustParse(tc.weight)
+				spec.Weight = &quantity
 			}
 			if got, err := Weight(spec); got != tc.want || (err != nil) != tc.bad {
 				t.Errorf("Weight = %v, %v; want %v, bad %v", got, err, tc.want, tc.bad)

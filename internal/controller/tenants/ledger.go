@@ -80,29 +80,29 @@ func restore(book *fairshare.Book, name string, written v1alpha1.Account, now ti
 
 // Observe charges tenants for what their bound pods hold. It is a subscriber of the state
 // of the nodes.
-func (l *Ledger) Observe(e nodestate.Event) {
-	switch e.Kind {
+func (l *Ledger) Observe(event nodestate.Event) {
+	switch event.Kind {
 	case nodestate.Bound:
-		if !e.Now.SameCharges(e.Was) {
-			l.charge(e.Now, e.Node)
+		if !event.Now.SameCharges(event.Was) {
+			l.charge(event.Now, event.Node)
 		}
 	case nodestate.NodeChanged:
-		for a := range e.Entry.Assignments() {
-			if a.Bound && a.HasGPUs() && e.Node != nil {
-				l.charge(a, e.Node)
+		for a := range event.Entry.Assignments() {
+			if a.Bound && a.HasGPUs() && event.Node != nil {
+				l.charge(a, event.Node)
 			}
 		}
 	case nodestate.Released:
-		if e.Gone {
-			l.Forget(e.UID)
+		if event.Gone {
+			l.Forget(event.UID)
 		} else {
-			l.End(e.UID)
+			l.End(event.UID)
 		}
 	}
 }
 
-func (l *Ledger) charge(a *nodestate.Assignment, node *sched.Node) {
-	l.Start(fairshare.Task{UID: a.UID, Tenant: a.Tenant, Since: a.Since, Holds: a.Charges(node)})
+func (l *Ledger) charge(assignment *nodestate.Assignment, node *sched.Node) {
+	l.Start(fairshare.Task{UID: assignment.UID, Tenant: assignment.Tenant, Since: assignment.Since, Holds: assignment.Charges(node)})
 }
 
 // Start adds a task, or changes what it uses.
@@ -144,9 +144,9 @@ func (l *Ledger) note(change func(map[string]fairshare.Task)) bool {
 }
 
 // Rank returns a tenant's score divided by its weight, for queue.Env; 0 until Open.
-func (l *Ledger) Rank(tenant string, t fairshare.Type) float64 {
+func (l *Ledger) Rank(tenant string, resourceType fairshare.Type) float64 {
 	if book := l.book.Load(); book != nil {
-		return book.Rank(tenant, t, l.now())
+		return book.Rank(tenant, resourceType, l.now())
 	}
 	return 0
 }
@@ -168,7 +168,7 @@ func (l *Ledger) Prune() {
 }
 
 // Each calls f with the current state of each account.
-func (l *Ledger) Each(f func(tenant string, a fairshare.Account)) {
+func (l *Ledger) Each(f func(tenant string, account fairshare.Account)) {
 	book := l.book.Load()
 	if book == nil {
 		return

@@ -23,20 +23,20 @@ type Reconciler struct {
 
 // Reconcile does this for one tenant, and again after Every.
 func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
-	t := &v1alpha1.Tenant{}
-	if err := r.Client.Get(ctx, request.NamespacedName, t); err != nil {
+	tenant := &v1alpha1.Tenant{}
+	if err := r.Client.Get(ctx, request.NamespacedName, tenant); err != nil {
 		if apierrors.IsNotFound(err) {
 			err = r.Ledger.weigh(request.Name, v1alpha1.TenantSpec{}) // its pods, if any, count with the default weight
 		}
 		return reconcile.Result{}, err
 	}
-	if t.DeletionTimestamp != nil {
+	if tenant.DeletionTimestamp != nil {
 		return reconcile.Result{}, nil
 	}
-	before := t.DeepCopy()
-	invalid := r.Ledger.weigh(t.Name, t.Spec)
-	if r.Ledger.updateStatus(t, invalid) {
-		if err := r.write(ctx, before, t); err != nil {
+	before := tenant.DeepCopy()
+	invalid := r.Ledger.weigh(tenant.Name, tenant.Spec)
+	if r.Ledger.updateStatus(tenant, invalid) {
+		if err := r.write(ctx, before, tenant); err != nil {
 			return reconcile.Result{}, err
 		}
 	}

@@ -23,8 +23,8 @@ import (
 func (w *world) reconciler(weight string, quotas map[string]string) *Reconciler {
 	known := runtime.NewScheme()
 	w.must(v1alpha1.AddToScheme(known))
-	q := resource.MustParse(weight)
-	ann := &v1alpha1.Tenant{ObjectMeta: metav1.ObjectMeta{Name: "ann", Generation: 3}, Spec: v1alpha1.TenantSpec{Weight: &q}}
+	quantity := resource.MustParse(weight)
+	ann := &v1alpha1.Tenant{ObjectMeta: metav1.ObjectMeta{Name: "ann", Generation: 3}, Spec: v1alpha1.TenantSpec{Weight: &quantity}}
 	for name, quota := range quotas {
 		if ann.Spec.Quotas == nil {
 			ann.Spec.Quotas = map[string]resource.Quantity{}
@@ -56,8 +56,8 @@ func (w *world) reconcile(r *Reconciler, second float64) string {
 	for _, a := range t.Status.Accounts {
 		fmt.Fprintf(&b, "%s %s %.6s, ", a.Type, a.Usage.String(), a.Score)
 	}
-	for _, c := range t.Status.Conditions {
-		fmt.Fprintf(&b, "%s %s of %d, %s: %s, ", c.Type, c.Status, c.ObservedGeneration, c.Reason, c.Message)
+	for _, condition := range t.Status.Conditions {
+		fmt.Fprintf(&b, "%s %s of %d, %s: %s, ", condition.Type, condition.Status, condition.ObservedGeneration, condition.Reason, condition.Message)
 	}
 	return strings.TrimSuffix(b.String(), ", ")
 }

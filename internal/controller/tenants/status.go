@@ -19,19 +19,19 @@ import (
 
 // updateStatus sets a tenant's status from the ledger, and reports whether it must be
 // written. invalid is the error of the spec, if any.
-func (l *Ledger) updateStatus(t *v1alpha1.Tenant, invalid error) bool {
-	before := t.Status.DeepCopy()
+func (l *Ledger) updateStatus(tenant *v1alpha1.Tenant, invalid error) bool {
+	before := tenant.Status.DeepCopy()
 	now := l.now()
-	accounts := l.book.Load().Stored(t.Name, now)
-	t.Status.ObservedGeneration = t.Generation
-	for _, c := range []metav1.Condition{ready(invalid), withinQuota(t.Spec.Quotas, accounts)} {
-		c.ObservedGeneration = t.Generation
-		meta.SetStatusCondition(&t.Status.Conditions, c)
+	accounts := l.book.Load().Stored(tenant.Name, now)
+	tenant.Status.ObservedGeneration = tenant.Generation
+	for _, c := range []metav1.Condition{ready(invalid), withinQuota(tenant.Spec.Quotas, accounts)} {
+		c.ObservedGeneration = tenant.Generation
+		meta.SetStatusCondition(&tenant.Status.Conditions, c)
 	}
 	if l.stale(before.Accounts, accounts) {
-		t.Status.Accounts = Write(accounts)
+		tenant.Status.Accounts = Write(accounts)
 	}
-	return !equality.Semantic.DeepEqual(before, &t.Status)
+	return !equality.Semantic.DeepEqual(before, &tenant.Status)
 }
 
 // visibleChange is the smallest relative change by decay alone after which a score is written, so
@@ -68,17 +68,17 @@ func ready(invalid error) metav1.Condition {
 // withinQuota returns the condition WithinQuota, whose message says how much of each quota
 // is used.
 func withinQuota(quotas map[string]resource.Quantity, accounts []fairshare.Account) metav1.Condition {
-	c := metav1.Condition{Type: v1alpha1.ConditionWithinQuota, Status: metav1.ConditionTrue, Reason: "WithinQuota", Message: "the tenant has no quota"}
+	condition := metav1.Condition{Type: v1alpha1.ConditionWithinQuota, Status: metav1.ConditionTrue, Reason: "WithinQuota", Message: "the tenant has no quota"}
 	var uses []string
 	for _, name := range slices.Sorted(maps.Keys(quotas)) {
 		quota, holds := quotas[name], used(fairshare.Type(name), accounts)
 		if holds.Cmp(quota) > 0 {
-			c.Status, c.Reason = metav1.ConditionFalse, "OverQuota"
+			condition.Status, condition.Reason = metav1.ConditionFalse, "OverQuota"
 		}
 		uses = append(uses, fmt.Sprintf("%s of %s %s", holds.String(), quota.String(), name))
 	}
-	c.Message = cmp.Or(strings.Join(uses, ", "), c.Message)
-	return c
+	condition.Message = cmp.Or(strings.Join(uses, ", "), condition.Message)
+	return condition
 }
 
 // used returns the usage that counts towards the quota of a type. AnyGPU counts the GPUs

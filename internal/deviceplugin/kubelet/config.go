@@ -40,13 +40,13 @@ func ReadConfig(file, dropIns string) (Config, error) {
 	if err != nil {
 		return Config{}, err
 	}
-	var k v1beta1.KubeletConfiguration
+	var kubeletConfig v1beta1.KubeletConfiguration
 	for _, path := range files {
-		if err := merge(&k, path); err != nil {
+		if err := merge(&kubeletConfig, path); err != nil {
 			return Config{}, err
 		}
 	}
-	return newConfig(k, files)
+	return newConfig(kubeletConfig, files)
 }
 
 // configFiles lists the files that exist.
@@ -85,23 +85,23 @@ func merge(k *v1beta1.KubeletConfiguration, path string) error {
 	return nil
 }
 
-func newConfig(k v1beta1.KubeletConfiguration, files []string) (Config, error) {
+func newConfig(kubeletConfig v1beta1.KubeletConfiguration, files []string) (Config, error) {
 	c := Config{
-		CPUManagerPolicy: k.CPUManagerPolicy, MemoryManagerPolicy: k.MemoryManagerPolicy,
-		TopologyManagerPolicy: k.TopologyManagerPolicy, Files: files,
+		CPUManagerPolicy: kubeletConfig.CPUManagerPolicy, MemoryManagerPolicy: kubeletConfig.MemoryManagerPolicy,
+		TopologyManagerPolicy: kubeletConfig.TopologyManagerPolicy, Files: files,
 	}
 	var err error
-	if c.ReservedSystemCPUs, err = cpuset.Parse(k.ReservedSystemCPUs); err != nil {
+	if c.ReservedSystemCPUs, err = cpuset.Parse(kubeletConfig.ReservedSystemCPUs); err != nil {
 		return Config{}, fmt.Errorf("reservedSystemCPUs in %s: %w; correct it, or set --reserved-cpus", files, err)
 	}
-	for key, reserved := range map[string]map[string]string{"systemReserved": k.SystemReserved, "kubeReserved": k.KubeReserved} {
+	for key, reserved := range map[string]map[string]string{"systemReserved": kubeletConfig.SystemReserved, "kubeReserved": kubeletConfig.KubeReserved} {
 		milli, err := milliCPU(reserved["cpu"])
 		if err != nil {
 			return Config{}, fmt.Errorf("%s.cpu in %s: %w; correct it, or set --reserved-cpus", key, files, err)
 		}
 		c.ReservedMilliCPU += milli
 	}
-	if c.Memory, err = newMemory(k); err != nil {
+	if c.Memory, err = newMemory(kubeletConfig); err != nil {
 		return Config{}, fmt.Errorf("%w, in %s; correct it", err, files)
 	}
 	return c, nil
@@ -113,15 +113,15 @@ func milliCPU(text string) (int64, error) {
 }
 
 // amount parses a quantity, which must not be negative. An empty text is 0.
-func amount(text string) (q resource.Quantity, err error) {
+func amount(text string) (quantity resource.Quantity, err error) {
 	if text == "" {
-		return q, nil
+		return quantity, nil
 	}
-	if q, err = resource.ParseQuantity(text); err != nil {
-		return q, fmt.Errorf("parse quantity %q: %w", text, err)
+	if quantity, err = resource.ParseQuantity(text); err != nil {
+		return quantity, fmt.Errorf("parse quantity %q: %w", text, err)
 	}
-	if q.Sign() < 0 {
+	if quantity.Sign() < 0 {
 		return resource.Quantity{}, fmt.Errorf("quantity %q is negative", text)
 	}
-	return q, nil
+	return quantity, nil
 }

@@ -28,21 +28,21 @@ const (
 
 // Conflicts returns the settings that conflict with Numalet, the worst first. An error
 // means that the CPU manager's state cannot be read.
-func Conflicts(c Config, root string) (all []Conflict, err error) {
-	static := CheckCPUManager(c, root)
+func Conflicts(config Config, root string) (all []Conflict, err error) {
+	static := CheckCPUManager(config, root)
 	if static != nil && !errors.Is(static, ErrStaticCPUManager) {
 		return nil, static
 	}
 	if static != nil {
 		all = append(all, Conflict{CPUManagerStatic, static.Error()})
 	}
-	if c.MemoryManagerPolicy == "Static" {
+	if config.MemoryManagerPolicy == "Static" {
 		all = append(all, Conflict{MemoryManagerStatic, fmt.Sprintf(
-			"memoryManagerPolicy in %s is Static: the kubelet binds the memory of Guaranteed pods to other NUMA nodes than Numalet, and refuses pods for memory that is free; drain the node, stop the kubelet, set memoryManagerPolicy: None, delete memory_manager_state in the kubelet's root directory and start the kubelet", c.Files)})
+			"memoryManagerPolicy in %s is Static: the kubelet binds the memory of Guaranteed pods to other NUMA nodes than Numalet, and refuses pods for memory that is free; drain the node, stop the kubelet, set memoryManagerPolicy: None, delete memory_manager_state in the kubelet's root directory and start the kubelet", config.Files)})
 	}
-	if p := c.TopologyManagerPolicy; p != "" && p != "none" {
+	if p := config.TopologyManagerPolicy; p != "" && p != "none" {
 		all = append(all, Conflict{TopologyManager, fmt.Sprintf(
-			"topologyManagerPolicy in %s is %s: the kubelet chooses other GPUs than those decided on, or refuses pods with TopologyAffinityError; set topologyManagerPolicy: none and restart the kubelet", c.Files, p)})
+			"topologyManagerPolicy in %s is %s: the kubelet chooses other GPUs than those decided on, or refuses pods with TopologyAffinityError; set topologyManagerPolicy: none and restart the kubelet", config.Files, p)})
 	}
 	return all, nil
 }

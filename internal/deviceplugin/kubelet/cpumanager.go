@@ -20,9 +20,9 @@ const stateFile = "cpu_manager_state"
 // state under the kubelet's root directory. The state also covers a policy that
 // was set by flag, because a kubelet does not start with the state of another
 // policy.
-func CheckCPUManager(c Config, root string) error {
-	if c.CPUManagerPolicy == "static" {
-		return staticError(fmt.Sprintf("cpuManagerPolicy in %s", c.Files), root)
+func CheckCPUManager(config Config, root string) error {
+	if config.CPUManagerPolicy == "static" {
+		return staticError(fmt.Sprintf("cpuManagerPolicy in %s", config.Files), root)
 	}
 	path := filepath.Join(root, stateFile)
 	policy, err := statePolicy(path)

@@ -120,8 +120,8 @@ func (k *fakeKubelet) receive(resource string, stream grpc.ServerStreamingClient
 			return
 		}
 		devices := map[string]string{}
-		for _, d := range resp.Devices {
-			devices[d.ID] = d.Health
+		for _, device := range resp.Devices {
+			devices[device.ID] = device.Health
 		}
 		k.mu.Lock()
 		k.mu.devices[resource] = devices

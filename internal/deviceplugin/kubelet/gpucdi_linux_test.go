@@ -31,13 +31,13 @@ func TestGPUCheckSpecification(t *testing.T) {
 	dir := t.TempDir()
 	v := specify(t, *library, cdi.Options{Paths: cdi.Paths{Root: "/", HostRoot: "/"}, Kind: kind, Dir: dir})
 	cache := read(t, dir)
-	for _, u := range v.Units() {
-		if u.Health.State != gpu.Healthy {
-			t.Errorf("%s: %s", u.ID, u.Health.Reason)
+	for _, unit := range v.Units() {
+		if unit.Health.State != gpu.Healthy {
+			t.Errorf("%s: %s", unit.ID, unit.Health.Reason)
 			continue
 		}
-		container := inject(t, cache, kind+"="+u.ID)
-		t.Logf("%s: device nodes %v, %d mounts", u.ID, nodes(container), len(container.Mounts))
+		container := inject(t, cache, kind+"="+unit.ID)
+		t.Logf("%s: device nodes %v, %d mounts", unit.ID, nodes(container), len(container.Mounts))
 	}
 }
 
@@ -71,13 +71,13 @@ func TestCDIDevicesResolve(t *testing.T) {
 		}
 	}
 	want := map[string][]string{}
-	for i, u := range v.Units() {
-		want[u.ID] = []string{"nvidia" + string(rune('0'+u.GPU))}
-		if u.Form == gpu.Physical {
-			want[u.ID+"::0"] = want[u.ID]
+	for i, unit := range v.Units() {
+		want[unit.ID] = []string{"nvidia" + string(rune('0'+unit.GPU))}
+		if unit.Form == gpu.Physical {
+			want[unit.ID+"::0"] = want[unit.ID]
 			continue
 		}
-		want[u.ID] = append(want[u.ID], [][]string{
+		want[unit.ID] = append(want[unit.ID], [][]string{
 			{"nvidia-caps/nvidia-cap2", "nvidia-caps/nvidia-cap3"}, {"nvidia-caps/nvidia-cap4", "nvidia-caps/nvidia-cap5"},
 			{"nvidia-caps/nvidia-cap6", "nvidia-caps/nvidia-cap7"}, {"nvidia-caps/nvidia-cap18", "nvidia-caps/nvidia-cap19"},
 			{"nvidia-caps/nvidia-cap20", "nvidia-caps/nvidia-cap21"},
@@ -104,9 +104,9 @@ func specify(t *testing.T, library string, o cdi.Options) *gpu.Inventory {
 	return cdi.NewSpecWriter(o).Prepare(healthy, driver)
 }
 
-func byCDI(v *gpu.Inventory) *GPUs {
+func byCDI(inventory *gpu.Inventory) *GPUs {
 	return NewGPUs(GPUOptions{
-		Latest: func() *gpu.Inventory { return v }, Resource: whole, Shares: 1, HandOver: HandOver{CDIKind: kind},
+		Latest: func() *gpu.Inventory { return inventory }, Resource: whole, Shares: 1, HandOver: HandOver{CDIKind: kind},
 		Changed: func() {}, Now: time.Now,
 	})
 }
@@ -115,17 +115,17 @@ func byCDI(v *gpu.Inventory) *GPUs {
 func nothingHeld() previous { return previous{held: func(string) map[string]bool { return nil }} }
 
 // offered returns the ids of all healthy devices by resource.
-func offered(t *testing.T, v *gpu.Inventory) map[string][]string {
+func offered(t *testing.T, inventory *gpu.Inventory) map[string][]string {
 	t.Helper()
-	listed, err := byCDI(v).list(nothingHeld())
+	listed, err := byCDI(inventory).list(nothingHeld())
 	if err != nil {
 		t.Fatal(err)
 	}
 	ids := map[string][]string{}
 	for resource, devices := range listed {
-		for _, d := range devices {
-			if d.Health == "Healthy" {
-				ids[resource] = append(ids[resource], d.ID)
+		for _, device := range devices {
+			if device.Health == "Healthy" {
+				ids[resource] = append(ids[resource], device.ID)
 			}
 		}
 	}
@@ -155,8 +155,8 @@ func inject(t *testing.T, cache *cncf.Cache, name string) *oci.Spec {
 // nodes returns a container's device nodes of GPUs, below /dev.
 func nodes(container *oci.Spec) []string {
 	var names []string
-	for _, d := range container.Linux.Devices {
-		if name := strings.TrimPrefix(d.Path, "/dev/"); name != "nvidiactl" && !strings.HasPrefix(name, "nvidia-uvm") {
+	for _, device := range container.Linux.Devices {
+		if name := strings.TrimPrefix(device.Path, "/dev/"); name != "nvidiactl" && !strings.HasPrefix(name, "nvidia-uvm") {
 			names = append(names, name)
 		}
 	}

@@ -34,22 +34,22 @@ func TestGPUCheck(t *testing.T) {
 		t.Log("these GPUs are FAKE, of test/fakenvml: no GPU is behind them")
 	}
 	root := kubeletRoot(t)
-	k := startKubelet(t, root)
+	kubelet := startKubelet(t, root)
 	var latest atomic.Pointer[gpu.Inventory]
 	latest.Store(&gpu.Inventory{})
 	p := startGPUs(t, root, latest.Load)
-	monitor(t, path, func(v *gpu.Inventory) { latest.Store(v); p.Notify() })
+	monitor(t, path, func(inventory *gpu.Inventory) { latest.Store(inventory); p.Notify() })
 	eventually(t, "GPUs of "+path, true, func() bool { return len(latest.Load().Units()) > 0 })
 
 	logInventory(t, latest.Load())
 	eventually(t, "all resources", true, func() bool {
-		published := len(k.status())
-		return published > 0 && published == len(k.registrations()) && p.Ready() == nil
+		published := len(kubelet.status())
+		return published > 0 && published == len(kubelet.registrations()) && p.Ready() == nil
 	})
-	t.Logf("the kubelet counts, allocatable/capacity: %v", k.status())
-	for _, resource := range slices.Sorted(maps.Keys(k.status())) {
-		ids := k.prefer(t, resource, 1, k.listed(resource)...)
-		annotations, err := k.allocate(t, resource, ids...)
+	t.Logf("the kubelet counts, allocatable/capacity: %v", kubelet.status())
+	for _, resource := range slices.Sorted(maps.Keys(kubelet.status())) {
+		ids := kubelet.prefer(t, resource, 1, kubelet.listed(resource)...)
+		annotations, err := kubelet.allocate(t, resource, ids...)
 		t.Logf("one of %s: %s, %v, %v", resource, ids, annotations, err)
 	}
 	if fake == nil {
@@ -57,9 +57,9 @@ func TestGPUCheck(t *testing.T) {
 	}
 	fake.Inject("xid GPU-fa4e0007-0000-0000-0000-000000000000 94 3 0")
 	eventually(t, "a slice with a fault", "Unhealthy", func() string {
-		return k.health("nvidia.com/mig-2g.20gb", "MIG-fa4e0703-0000-0000-0000-000000000000")
+		return kubelet.health("nvidia.com/mig-2g.20gb", "MIG-fa4e0703-0000-0000-0000-000000000000")
 	})
-	if got := k.status()["nvidia.com/mig-1g.10gb"]; got != "2/2" {
+	if got := kubelet.status()["nvidia.com/mig-1g.10gb"]; got != "2/2" {
 		t.Errorf("other slices of the GPU: %s healthy, want 2/2", got)
 	}
 }
@@ -82,16 +82,16 @@ func monitor(t *testing.T, library string, publish func(*gpu.Inventory)) {
 	})
 }
 
-func logInventory(t *testing.T, v *gpu.Inventory) {
+func logInventory(t *testing.T, inventory *gpu.Inventory) {
 	t.Helper()
-	t.Logf("driver %s, CUDA %s", v.Driver, v.CUDA)
-	for i, c := range v.GPUs {
-		t.Logf("%d %s %s, %d MiB, %s, NUMA node %d, links %v", c.Index, c.UUID, c.Model, c.MemoryBytes>>20, c.PCI, c.NUMA, v.Links[i])
-		for _, s := range c.Slices {
-			t.Logf("  %s %s, %d MiB, instances %d/%d", s.UUID, s.Profile, s.MemoryBytes>>20, s.GPUInstance, s.ComputeInstance)
+	t.Logf("driver %s, CUDA %s", inventory.Driver, inventory.CUDA)
+	for i, c := range inventory.GPUs {
+		t.Logf("%d %s %s, %d MiB, %s, NUMA node %d, links %v", c.Index, c.UUID, c.Model, c.MemoryBytes>>20, c.PCI, c.NUMA, inventory.Links[i])
+		for _, slice := range c.Slices {
+			t.Logf("  %s %s, %d MiB, instances %d/%d", slice.UUID, slice.Profile, slice.MemoryBytes>>20, slice.GPUInstance, slice.ComputeInstance)
 		}
 	}
-	for _, difference := range ghwcheck.GPUDifferences(v, "/") {
+	for _, difference := range ghwcheck.GPUDifferences(inventory, "/") {
 		t.Log(difference)
 	}
 }

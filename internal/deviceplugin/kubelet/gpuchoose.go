@@ -65,29 +65,29 @@ func (g *GPUs) conflicts(id string) bool {
 }
 
 // connected returns the best-connected GPUs, near the required ones.
-func connected(v *gpu.Inventory, free, must []string, count int) []string {
+func connected(inventory *gpu.Inventory, free, must []string, count int) []string {
 	near := func(device int) int {
 		far := 0
-		for _, m := range positions(v, must) {
-			if v.GPUs[device].NUMA != v.GPUs[m].NUMA {
+		for _, m := range positions(inventory, must) {
+			if inventory.GPUs[device].NUMA != inventory.GPUs[m].NUMA {
 				far++
 			}
 		}
 		return far
 	}
-	gpus, _ := v.Choose(positions(v, free), gpu.Wish{Count: count, Near: near})
+	gpus, _ := inventory.Choose(positions(inventory, free), gpu.Wish{Count: count, Near: near})
 	var ids []string
 	for _, c := range gpus {
-		ids = append(ids, v.GPUs[c].UUID)
+		ids = append(ids, inventory.GPUs[c].UUID)
 	}
 	return ids
 }
 
 // positions returns the indices of the devices' GPUs, in the order of the devices.
-func positions(v *gpu.Inventory, ids []string) []int {
+func positions(inventory *gpu.Inventory, ids []string) []int {
 	var all []int
 	for _, id := range ids {
-		if position, found := v.Find(v1alpha1.GPUOf(id)); found {
+		if position, found := inventory.Find(v1alpha1.GPUOf(id)); found {
 			all = append(all, position)
 		}
 	}
@@ -96,10 +96,10 @@ func positions(v *gpu.Inventory, ids []string) []int {
 
 // packed returns devices from as few GPUs as possible (best fit): from the GPU
 // with the fewest that are enough, else from the one with the most.
-func packed(v *gpu.Inventory, free []string, count int) []string {
+func packed(inventory *gpu.Inventory, free []string, count int) []string {
 	onGPU := map[int][]string{}
 	for _, id := range slices.SortedFunc(slices.Values(free), compareIDs) {
-		if position, found := v.Find(v1alpha1.GPUOf(id)); found {
+		if position, found := inventory.Find(v1alpha1.GPUOf(id)); found {
 			onGPU[position] = append(onGPU[position], id)
 		}
 	}

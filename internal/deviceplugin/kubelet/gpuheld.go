@@ -62,9 +62,9 @@ func (g *GPUs) over(a *allocation, listed bool) bool {
 func initOwners(pods []*corev1.Pod, resource string) map[types.UID]bool {
 	owners := map[types.UID]bool{}
 	for _, pod := range pods {
-		for _, c := range pod.Spec.InitContainers {
-			sidecar := c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
-			if limit := c.Resources.Limits[corev1.ResourceName(resource)]; !limit.IsZero() && !sidecar && !v1alpha1.Ended(pod) {
+		for _, container := range pod.Spec.InitContainers {
+			sidecar := container.RestartPolicy != nil && *container.RestartPolicy == corev1.ContainerRestartPolicyAlways
+			if limit := container.Resources.Limits[corev1.ResourceName(resource)]; !limit.IsZero() && !sidecar && !v1alpha1.Ended(pod) {
 				owners[pod.UID] = true
 			}
 		}

@@ -64,9 +64,9 @@ func (g *GPUs) list(before previous) (map[string][]*pluginapi.Device, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	v := g.Latest()
-	for _, u := range v.Units() {
-		g.mu.listed[g.resource(v, u)] = true
-		if g.sharesOf(u) > 0 {
+	for _, unit := range v.Units() {
+		g.mu.listed[g.resource(v, unit)] = true
+		if g.sharesOf(unit) > 0 {
 			g.mu.listed[g.sharedResource()] = true
 		}
 	}
@@ -75,11 +75,11 @@ func (g *GPUs) list(before previous) (map[string][]*pluginapi.Device, error) {
 	for resource := range g.mu.listed {
 		devices[resource] = nil
 	}
-	for _, u := range v.Units() {
-		resource := g.resource(v, u)
-		devices[resource] = append(devices[resource], g.device(v, u, u.ID, g.sharesInUse(u.ID)))
-		for i := range g.sharesOf(u) {
-			devices[g.sharedResource()] = append(devices[g.sharedResource()], g.device(v, u, share(u.ID, i), g.inUse(u.ID) || g.reserved(u.ID)))
+	for _, unit := range v.Units() {
+		resource := g.resource(v, unit)
+		devices[resource] = append(devices[resource], g.device(v, unit, unit.ID, g.sharesInUse(unit.ID)))
+		for i := range g.sharesOf(unit) {
+			devices[g.sharedResource()] = append(devices[g.sharedResource()], g.device(v, unit, share(unit.ID, i), g.inUse(unit.ID) || g.reserved(unit.ID)))
 		}
 	}
 	return devices, nil
@@ -125,9 +125,9 @@ func (g *GPUs) reserved(uuid string) bool { return g.Reserved != nil && g.Reserv
 // other form or reserved. If its health becomes unknown while a container has it, it stays healthy,
 // because the kubelet does not admit a container again whose device is unhealthy. A device with a
 // known fault is unhealthy.
-func (g *GPUs) device(v *gpu.Inventory, u gpu.Unit, id string, otherForm bool) *pluginapi.Device {
-	healthy := u.Health.State == gpu.Healthy && !otherForm || u.Health.State != gpu.Unhealthy && g.inUse(id)
-	node := v.GPUs[u.GPU].NUMA
+func (g *GPUs) device(inventory *gpu.Inventory, unit gpu.Unit, id string, otherForm bool) *pluginapi.Device {
+	healthy := unit.Health.State == gpu.Healthy && !otherForm || unit.Health.State != gpu.Unhealthy && g.inUse(id)
+	node := inventory.GPUs[unit.GPU].NUMA
 	return newDevice(id, healthy, node, node >= 0 && node <= maxHintNode)
 }
 
@@ -147,22 +147,22 @@ func isShare(id string) bool { return strings.Contains(id, v1alpha1.GPUShareSepa
 func (g *GPUs) sharedResource() string { return g.Resource + ".shared" }
 
 // sharesOf returns the number of shares of a GPU. A MIG slice has none.
-func (g *GPUs) sharesOf(u gpu.Unit) int {
-	if u.Form != gpu.Physical {
+func (g *GPUs) sharesOf(unit gpu.Unit) int {
+	if unit.Form != gpu.Physical {
 		return 0
 	}
 	return g.Shares
 }
 
 // resource returns the resource of a GPU or slice.
-func (g *GPUs) resource(v *gpu.Inventory, u gpu.Unit) string {
-	if u.Form == gpu.Physical {
+func (g *GPUs) resource(inventory *gpu.Inventory, unit gpu.Unit) string {
+	if unit.Form == gpu.Physical {
 		return g.Resource
 	}
 	domain, _, _ := strings.Cut(g.Resource, "/")
-	for _, s := range v.GPUs[u.GPU].Slices {
-		if s.UUID == u.ID {
-			return domain + "/mig-" + gpu.ProfileName(s.Profile)
+	for _, slice := range inventory.GPUs[unit.GPU].Slices {
+		if slice.UUID == unit.ID {
+			return domain + "/mig-" + gpu.ProfileName(slice.Profile)
 		}
 	}
 	return g.Resource

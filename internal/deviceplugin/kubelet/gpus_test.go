@@ -25,19 +25,19 @@ const (
 // gpus are a and b, bridged, c and d on another NUMA node, and m in MIG mode.
 func gpus() *gpu.Inventory {
 	well := gpu.Health{State: gpu.Healthy}
-	v := &gpu.Inventory{GPUs: []gpu.GPU{
+	inventory := &gpu.Inventory{GPUs: []gpu.GPU{
 		{UUID: "a", Health: well, MemoryBytes: 80 << 30}, {UUID: "b", Index: 1, Health: well, MemoryBytes: 80 << 30},
 		{UUID: "c", Index: 2, NUMA: 1, Health: well}, {UUID: "d", Index: 3, NUMA: -1, Health: well},
 		{UUID: "m", Index: 4, NUMA: 1, Health: well, MIG: true, Slices: []gpu.Slice{
 			{UUID: "m1", Profile: "1g.10gb+me", Health: well}, {UUID: "m2", Profile: "1g.10gb+me", Health: well},
 		}},
 	}}
-	v.Links = make(gpu.Links, len(v.GPUs))
-	for i := range v.Links {
-		v.Links[i] = make([]gpu.Link, len(v.GPUs))
+	inventory.Links = make(gpu.Links, len(inventory.GPUs))
+	for i := range inventory.Links {
+		inventory.Links[i] = make([]gpu.Link, len(inventory.GPUs))
 	}
-	v.Links[0][1], v.Links[1][0] = gpu.Link{NVLinks: 12}, gpu.Link{NVLinks: 12}
-	return v
+	inventory.Links[0][1], inventory.Links[1][0] = gpu.Link{NVLinks: 12}, gpu.Link{NVLinks: 12}
+	return inventory
 }
 
 func newGPUs(h HandOver) *GPUs {
@@ -232,21 +232,21 @@ func TestHandOver(t *testing.T) {
 // TestGPUsAtTheKubelet starts without GPUs, as before the first message of numalet-nvml.
 func TestGPUsAtTheKubelet(t *testing.T) {
 	root := kubeletRoot(t)
-	k := startKubelet(t, root)
+	kubelet := startKubelet(t, root)
 	var latest atomic.Pointer[gpu.Inventory]
 	latest.Store(&gpu.Inventory{})
 	p := startGPUs(t, root, latest.Load)
 	eventually(t, "readiness", nil, p.Ready)
 	latest.Store(gpus())
 	p.Notify()
-	eventually(t, "status", map[string]string{whole: "4/4", shares: "8/8", mig: "2/2"}, k.status)
+	eventually(t, "status", map[string]string{whole: "4/4", shares: "8/8", mig: "2/2"}, kubelet.status)
 	eventually(t, "readiness", nil, p.Ready)
 
-	if _, err := k.allocate(t, whole, k.prefer(t, whole, 2, "a", "b", "c", "d")...); err != nil {
+	if _, err := kubelet.allocate(t, whole, kubelet.prefer(t, whole, 2, "a", "b", "c", "d")...); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "status with two GPUs given", map[string]string{whole: "4/4", shares: "4/8", mig: "2/2"}, k.status)
-	_, err := k.allocate(t, shares, "a::0")
+	eventually(t, "status with two GPUs given", map[string]string{whole: "4/4", shares: "4/8", mig: "2/2"}, kubelet.status)
+	_, err := kubelet.allocate(t, shares, "a::0")
 	if err == nil || !strings.Contains(err.Error(), "allocate a::0 of nvidia.com/gpu.shared: the GPU is allocated to another container as nvidia.com/gpu") {
 		t.Errorf("share of a GPU that is given: %v", err)
 	}

@@ -148,7 +148,7 @@ func (p *plugin) Allocate(_ context.Context, r *pluginapi.AllocateRequest) (*plu
 func (p *plugin) check(ids []string) error {
 	devices, _ := p.devices()
 	for _, id := range ids {
-		if !slices.ContainsFunc(devices, func(d *pluginapi.Device) bool { return d.ID == id }) {
+		if !slices.ContainsFunc(devices, func(device *pluginapi.Device) bool { return device.ID == id }) {
 			return status.Errorf(codes.InvalidArgument, "allocate %s: device %q is not one of this node's; check whether another device plugin serves the same resource", p.resource, id)
 		}
 	}

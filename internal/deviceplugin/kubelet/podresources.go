@@ -21,12 +21,12 @@ const maxPodResources = 16 << 20
 type idsByResource map[string]map[string]bool
 
 func (m idsByResource) add(devices []*podresources.ContainerDevices) {
-	for _, d := range devices {
-		if m[d.ResourceName] == nil {
-			m[d.ResourceName] = map[string]bool{}
+	for _, device := range devices {
+		if m[device.ResourceName] == nil {
+			m[device.ResourceName] = map[string]bool{}
 		}
-		for _, id := range d.DeviceIds {
-			m[d.ResourceName][id] = true
+		for _, id := range device.DeviceIds {
+			m[device.ResourceName][id] = true
 		}
 	}
 }
@@ -106,8 +106,8 @@ func readAllocations(ctx context.Context, socket string) (allocations, error) {
 	v := allocations{idsByResource{}, idsByResource{}}
 	v.healthy.add(healthy)
 	for _, pod := range pods {
-		for _, c := range pod.Containers {
-			v.held.add(c.Devices)
+		for _, container := range pod.Containers {
+			v.held.add(container.Devices)
 		}
 	}
 	return v, nil
@@ -131,9 +131,9 @@ func ListDevices(ctx context.Context, root string) ([]PodDevices, error) {
 	var all []PodDevices
 	for _, pod := range pods {
 		held := PodDevices{Namespace: pod.Namespace, Name: pod.Name}
-		for _, c := range pod.Containers {
-			for _, d := range c.Devices {
-				held.Devices = append(held.Devices, d.DeviceIds...)
+		for _, container := range pod.Containers {
+			for _, device := range container.Devices {
+				held.Devices = append(held.Devices, device.DeviceIds...)
 			}
 		}
 		if len(held.Devices) > 0 {

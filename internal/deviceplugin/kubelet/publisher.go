@@ -185,8 +185,8 @@ func (p *Publisher) publish(one *plugin, devices []*pluginapi.Device) {
 		return
 	}
 	healthy := 0
-	for _, d := range devices {
-		if d.Health == pluginapi.Healthy {
+	for _, device := range devices {
+		if device.Health == pluginapi.Healthy {
 			healthy++
 		}
 	}

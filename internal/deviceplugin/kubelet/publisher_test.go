@@ -102,9 +102,9 @@ func eventually[T any](t *testing.T, what string, want T, got func() T) {
 
 func TestPublishesAndFollowsTheMachine(t *testing.T) {
 	root := kubeletRoot(t)
-	k := startKubelet(t, root)
+	kubelet := startKubelet(t, root)
 	r := start(t, root, "0,2,6")
-	eventually(t, "status", map[string]string{numa0: "3/4", numa1: "1/3"}, k.status)
+	eventually(t, "status", map[string]string{numa0: "3/4", numa1: "1/3"}, kubelet.status)
 	eventually(t, "readiness", nil, r.Ready)
 
 	m := machine()
@@ -114,23 +114,23 @@ func TestPublishesAndFollowsTheMachine(t *testing.T) {
 	r.machine.Store(m)
 	r.look(t)
 	want := map[string]string{numa0: "2/3", numa1: "0/0", numa4: "4/4"}
-	eventually(t, "status after a CPU and a node went and a node came", want, k.status)
+	eventually(t, "status after a CPU and a node went and a node came", want, kubelet.status)
 
 	r.machine.Store(nil)
 	eventually(t, "readiness", nil, r.Ready)
 	r.look(t)
 	eventually(t, "readiness without sysfs", "discover the machine: no sysfs", func() string { return message(r.Ready()) })
-	if diff := cmp.Diff(want, k.status()); diff != "" {
+	if diff := cmp.Diff(want, kubelet.status()); diff != "" {
 		t.Errorf("status without sysfs (-want +got):\n%s", diff)
 	}
 }
 
 func TestAllocateNamesTheTokens(t *testing.T) {
 	root := kubeletRoot(t)
-	k := startKubelet(t, root)
+	kubelet := startKubelet(t, root)
 	r := start(t, root, "0")
 	eventually(t, "readiness", nil, r.Ready)
-	got, err := k.allocate(t, numa1, "numa1-cpu-2", "numa1-cpu-0")
+	got, err := kubelet.allocate(t, numa1, "numa1-cpu-2", "numa1-cpu-0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,23 +138,23 @@ func TestAllocateNamesTheTokens(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("annotations (-want +got):\n%s", diff)
 	}
-	if _, err := k.allocate(t, numa1, "gpu-7"); err == nil || !strings.Contains(err.Error(), `device "gpu-7" is not one of this node's`) {
+	if _, err := kubelet.allocate(t, numa1, "gpu-7"); err == nil || !strings.Contains(err.Error(), `device "gpu-7" is not one of this node's`) {
 		t.Errorf("allocate a foreign device: %v", err)
 	}
 }
 
 func TestRegistersAgainAfterAKubeletRestart(t *testing.T) {
 	root := kubeletRoot(t)
-	k := startKubelet(t, root)
+	kubelet := startKubelet(t, root)
 	r := start(t, root, "0")
 	want := map[string]string{numa0: "3/4", numa1: "3/3"}
 	for range 3 {
-		eventually(t, "status", want, k.status)
-		k.kill()
+		eventually(t, "status", want, kubelet.status)
+		kubelet.kill()
 		eventually(t, "not ready", false, func() bool { return r.Ready() == nil })
-		k = startKubelet(t, root)
+		kubelet = startKubelet(t, root)
 	}
-	eventually(t, "status", want, k.status)
+	eventually(t, "status", want, kubelet.status)
 	eventually(t, "readiness", nil, r.Ready)
 }
 
@@ -162,9 +162,9 @@ func TestRegistersAgainWithoutFileEvents(t *testing.T) {
 	root := kubeletRoot(t)
 	r := start(t, root, "0") // there is no directory to watch yet
 	eventually(t, "not ready", true, func() bool { return strings.Contains(message(r.Ready()), "check that the kubelet is running") })
-	k := startKubelet(t, root)
+	kubelet := startKubelet(t, root)
 	eventually(t, "readiness", nil, r.Ready)
-	eventually(t, "registrations", map[string]int{numa0: 1, numa1: 1}, k.registrations)
+	eventually(t, "registrations", map[string]int{numa0: 1, numa1: 1}, kubelet.registrations)
 	startKubelet(t, root) // another process replaces the socket
 	r.look(t)
 	eventually(t, "readiness", nil, r.Ready)
@@ -172,7 +172,7 @@ func TestRegistersAgainWithoutFileEvents(t *testing.T) {
 
 func TestSocketThatIsRemovedComesBack(t *testing.T) {
 	root := kubeletRoot(t)
-	k := startKubelet(t, root)
+	kubelet := startKubelet(t, root)
 	r := start(t, root, "0")
 	eventually(t, "readiness", nil, r.Ready)
 	socket := filepath.Join(root, "device-plugins", "numalet-numa1-cpu.sock")
@@ -180,7 +180,7 @@ func TestSocketThatIsRemovedComesBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.look(t)
-	eventually(t, "registrations", map[string]int{numa0: 2, numa1: 2}, k.registrations)
+	eventually(t, "registrations", map[string]int{numa0: 2, numa1: 2}, kubelet.registrations)
 	if _, err := os.Stat(socket); err != nil {
 		t.Error(err)
 	}
@@ -188,11 +188,11 @@ func TestSocketThatIsRemovedComesBack(t *testing.T) {
 
 func TestStreamThatALivingKubeletEnds(t *testing.T) {
 	root := kubeletRoot(t)
-	k := startKubelet(t, root)
+	kubelet := startKubelet(t, root)
 	r := start(t, root, "0")
-	eventually(t, "status", map[string]string{numa0: "3/4", numa1: "3/3"}, k.status)
-	k.dropStream(numa1)
-	eventually(t, "registrations", map[string]int{numa0: 2, numa1: 2}, k.registrations)
+	eventually(t, "status", map[string]string{numa0: "3/4", numa1: "3/3"}, kubelet.status)
+	kubelet.dropStream(numa1)
+	eventually(t, "registrations", map[string]int{numa0: 2, numa1: 2}, kubelet.registrations)
 	if n := value(t, r.metrics.drops.WithLabelValues(numa1)); n != 1 {
 		t.Errorf("dropped streams %v, want 1", n)
 	}
@@ -200,20 +200,20 @@ func TestStreamThatALivingKubeletEnds(t *testing.T) {
 
 func TestAnotherPluginOfTheSameResourceIsReported(t *testing.T) {
 	root := kubeletRoot(t)
-	k := startKubelet(t, root)
+	kubelet := startKubelet(t, root)
 	r := start(t, root, "0")
-	eventually(t, "status", map[string]string{numa0: "3/4", numa1: "3/3"}, k.status)
+	eventually(t, "status", map[string]string{numa0: "3/4", numa1: "3/3"}, kubelet.status)
 	eventually(t, "readiness", nil, r.Ready)
-	k.otherPlugin(numa1, "core-b", "core-a")
+	kubelet.otherPlugin(numa1, "core-b", "core-a")
 	r.look(t)
 	want := `another device plugin serves numalet.dev/numa1-cpu, for example its device "core-a"; remove that plugin`
 	eventually(t, "readiness", want, func() string { return message(r.Ready()) })
 	if n := value(t, r.metrics.conflict.WithLabelValues(numa1)); n != 1 {
 		t.Errorf("conflict metric %v, want 1", n)
 	}
-	k.otherPlugin(numa1)
+	kubelet.otherPlugin(numa1)
 	r.look(t)
-	eventually(t, "registrations once it is gone", map[string]int{numa0: 2, numa1: 2}, k.registrations)
+	eventually(t, "registrations once it is gone", map[string]int{numa0: 2, numa1: 2}, kubelet.registrations)
 	eventually(t, "readiness", nil, r.Ready)
 }
 
@@ -229,7 +229,7 @@ func TestKubeletThatNeverListens(t *testing.T) {
 
 func TestSecondInstanceWaitsForTheFirst(t *testing.T) {
 	root := kubeletRoot(t)
-	k := startKubelet(t, root)
+	kubelet := startKubelet(t, root)
 	first := start(t, root, "0")
 	eventually(t, "readiness of the first", nil, first.Ready)
 	second := start(t, root, "0-1")
@@ -237,22 +237,22 @@ func TestSecondInstanceWaitsForTheFirst(t *testing.T) {
 		return strings.Contains(message(second.Ready()), "another numalet-deviceplugin serves this node")
 	})
 	first.stop()
-	eventually(t, "status by the second", map[string]string{numa0: "2/4", numa1: "3/3"}, k.status)
+	eventually(t, "status by the second", map[string]string{numa0: "2/4", numa1: "3/3"}, kubelet.status)
 }
 
 func TestAllocatedTokensStayHealthyAcrossANewReservation(t *testing.T) {
 	root := kubeletRoot(t)
-	k := startKubelet(t, root)
+	kubelet := startKubelet(t, root)
 	first := start(t, root, "")
-	eventually(t, "status", map[string]string{numa0: "4/4", numa1: "3/3"}, k.status)
-	if _, err := k.allocate(t, numa0, "numa0-cpu-3", "numa0-cpu-2"); err != nil {
+	eventually(t, "status", map[string]string{numa0: "4/4", numa1: "3/3"}, kubelet.status)
+	if _, err := kubelet.allocate(t, numa0, "numa0-cpu-3", "numa0-cpu-2"); err != nil {
 		t.Fatal(err)
 	}
 	first.stop()
 	start(t, root, "0-1,4")
-	eventually(t, "status", map[string]string{numa0: "2/4", numa1: "3/3"}, k.status)
+	eventually(t, "status", map[string]string{numa0: "2/4", numa1: "3/3"}, kubelet.status)
 	for _, id := range []string{"numa0-cpu-3", "numa0-cpu-2"} {
-		if health := k.health(numa0, id); health != "Healthy" {
+		if health := kubelet.health(numa0, id); health != "Healthy" {
 			t.Errorf("allocated token %s is %q", id, health)
 		}
 	}

@@ -14,19 +14,19 @@ import (
 // The source is --reserved-cpus, else the kubelet's reservedSystemCPUs, else the
 // number of CPUs that the kubelet reserves, rounded up. Offline CPUs are left out,
 // so that a restart succeeds after a CPU went offline.
-func Reserved(own config.Reserved, c Config, m *topology.Machine) (cpuset.Set, string, error) {
-	online := m.Online()
+func Reserved(own config.Reserved, c Config, machine *topology.Machine) (cpuset.Set, string, error) {
+	online := machine.Online()
 	switch {
 	case own.Given:
-		if missing := own.CPUs.Minus(all(m)); !missing.Empty() {
-			return cpuset.Set{}, "", fmt.Errorf("reserve CPUs %q: this machine has no CPUs %q, only %q; correct --reserved-cpus", own.CPUs, missing, all(m))
+		if missing := own.CPUs.Minus(all(machine)); !missing.Empty() {
+			return cpuset.Set{}, "", fmt.Errorf("reserve CPUs %q: this machine has no CPUs %q, only %q; correct --reserved-cpus", own.CPUs, missing, all(machine))
 		}
 		return own.CPUs.Intersect(online), "--reserved-cpus", nil
 	case !c.ReservedSystemCPUs.Empty():
 		return c.ReservedSystemCPUs.Intersect(online), "reservedSystemCPUs of the kubelet", nil
 	case c.ReservedMilliCPU > 0:
 		n := int((c.ReservedMilliCPU + 999) / 1000)
-		return lowest(m, n), fmt.Sprintf("systemReserved and kubeReserved of the kubelet, %d millicpu", c.ReservedMilliCPU), nil
+		return lowest(machine, n), fmt.Sprintf("systemReserved and kubeReserved of the kubelet, %d millicpu", c.ReservedMilliCPU), nil
 	}
 	return cpuset.Set{}, "nothing is reserved", nil
 }
@@ -35,8 +35,8 @@ func Reserved(own config.Reserved, c Config, m *topology.Machine) (cpuset.Set, s
 // online CPUs if there are fewer. The kubelet's static CPU manager chooses the same
 // CPUs: with 2 reserved and the siblings 0 and 4, it reserves 0 and 4.
 // Source: NewStaticPolicy in k8s.io/kubernetes/pkg/kubelet/cm/cpumanager.
-func lowest(m *topology.Machine, n int) cpuset.Set {
-	cpus := slices.DeleteFunc(slices.Clone(m.CPUs), func(c topology.CPU) bool { return !c.Online })
+func lowest(machine *topology.Machine, n int) cpuset.Set {
+	cpus := slices.DeleteFunc(slices.Clone(machine.CPUs), func(cpu topology.CPU) bool { return !cpu.Online })
 	slices.SortFunc(cpus, func(a, b topology.CPU) int {
 		return cmp.Or(cmp.Compare(a.Package, b.Package), cmp.Compare(a.Core, b.Core), cmp.Compare(a.ID, b.ID))
 	})
@@ -48,10 +48,10 @@ func lowest(m *topology.Machine, n int) cpuset.Set {
 }
 
 // all returns the machine's CPUs, including offline ones.
-func all(m *topology.Machine) cpuset.Set {
+func all(machine *topology.Machine) cpuset.Set {
 	var ids []cpuset.CPU
-	for _, c := range m.CPUs {
-		ids = append(ids, c.ID)
+	for _, cpu := range machine.CPUs {
+		ids = append(ids, cpu.ID)
 	}
 	return cpuset.Of(ids...)
 }

@@ -29,22 +29,22 @@ type Memory struct {
 }
 
 // newMemory reads the kubelet's reservations of memory.
-func newMemory(k v1beta1.KubeletConfiguration) (m Memory, err error) {
-	for key, reserved := range map[string]map[string]string{"systemReserved": k.SystemReserved, "kubeReserved": k.KubeReserved} {
+func newMemory(kubeletConfig v1beta1.KubeletConfiguration) (m Memory, err error) {
+	for key, reserved := range map[string]map[string]string{"systemReserved": kubeletConfig.SystemReserved, "kubeReserved": kubeletConfig.KubeReserved} {
 		bytes, err := memoryBytes(reserved["memory"])
 		if err != nil {
 			return m, fmt.Errorf("%s.memory: %w", key, err)
 		}
 		m.Bytes += bytes
 	}
-	m.Eviction = k.EvictionHard[evictionSignal]
-	if k.EvictionHard == nil {
+	m.Eviction = kubeletConfig.EvictionHard[evictionSignal]
+	if kubeletConfig.EvictionHard == nil {
 		m.Eviction = defaultEviction
 	}
 	if _, err := m.eviction(0); err != nil {
 		return m, fmt.Errorf("evictionHard %s: %w", evictionSignal, err)
 	}
-	for _, r := range k.ReservedMemory {
+	for _, r := range kubeletConfig.ReservedMemory {
 		if q, ok := r.Limits[corev1.ResourceMemory]; ok && q.Sign() > 0 {
 			if m.PerNode == nil {
 				m.PerNode = map[topology.NodeID]uint64{}
@@ -58,20 +58,20 @@ func newMemory(k v1beta1.KubeletConfiguration) (m Memory, err error) {
 // ReservedMemory returns how many bytes of each NUMA node no container may bind:
 // reservedMemory of the kubelet, as its Memory Manager uses it, else equal parts of
 // systemReserved, kubeReserved and evictionHard on each node with CPUs and memory.
-func ReservedMemory(c Config, m *topology.Machine) map[topology.NodeID]uint64 {
-	if len(c.Memory.PerNode) > 0 {
-		return c.Memory.PerNode
+func ReservedMemory(config Config, machine *topology.Machine) map[topology.NodeID]uint64 {
+	if len(config.Memory.PerNode) > 0 {
+		return config.Memory.PerNode
 	}
 	var total uint64
-	for _, n := range m.Nodes {
-		total += n.MemoryBytes
+	for _, numaNode := range machine.Nodes {
+		total += numaNode.MemoryBytes
 	}
-	nodes := slices.DeleteFunc(slices.Clone(m.Nodes), func(n topology.Node) bool { return n.MemoryBytes == 0 || n.CPUs.Empty() })
-	eviction, _ := c.Memory.eviction(total) // was parsed before
+	nodes := slices.DeleteFunc(slices.Clone(machine.Nodes), func(numaNode topology.Node) bool { return numaNode.MemoryBytes == 0 || numaNode.CPUs.Empty() })
+	eviction, _ := config.Memory.eviction(total) // was parsed before
 	reserved := map[topology.NodeID]uint64{}
-	for _, n := range nodes {
+	for _, node := range nodes {
 		count := uint64(len(nodes))
-		reserved[n.ID] = (c.Memory.Bytes + eviction + count - 1) / count
+		reserved[node.ID] = (config.Memory.Bytes + eviction + count - 1) / count
 	}
 	return reserved
 }

@@ -30,15 +30,15 @@ type count struct {
 
 // counts returns the counts of all NUMA nodes with online CPUs. Nodes with memory
 // only are left out.
-func counts(m *topology.Machine, reserved cpuset.Set) map[topology.NodeID]count {
-	hint := len(m.Nodes) <= maxHintNodes
-	for _, n := range m.Nodes {
-		hint = hint && n.ID <= maxHintNode
+func counts(machine *topology.Machine, reserved cpuset.Set) map[topology.NodeID]count {
+	hint := len(machine.Nodes) <= maxHintNodes
+	for _, numaNode := range machine.Nodes {
+		hint = hint && numaNode.ID <= maxHintNode
 	}
 	all := map[topology.NodeID]count{}
-	for _, n := range m.Nodes {
-		if !n.CPUs.Empty() {
-			all[n.ID] = count{n.CPUs.Len(), n.CPUs.Intersect(reserved).Len(), hint}
+	for _, numaNode := range machine.Nodes {
+		if !numaNode.CPUs.Empty() {
+			all[numaNode.ID] = count{numaNode.CPUs.Len(), numaNode.CPUs.Intersect(reserved).Len(), hint}
 		}
 	}
 	return all

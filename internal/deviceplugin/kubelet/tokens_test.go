@@ -15,11 +15,11 @@ import (
 
 func TestCounts(t *testing.T) {
 	nodes := func(cpus map[topology.NodeID]string) *topology.Machine {
-		m := &topology.Machine{}
+		machine := &topology.Machine{}
 		for id, list := range cpus {
-			m.Nodes = append(m.Nodes, topology.Node{ID: id, CPUs: cpuset.MustParse(list)})
+			machine.Nodes = append(machine.Nodes, topology.Node{ID: id, CPUs: cpuset.MustParse(list)})
 		}
-		return m
+		return machine
 	}
 	for name, tc := range map[string]struct {
 		cpus     map[topology.NodeID]string
@@ -119,14 +119,14 @@ func TestTokensKeepTheirPromises(t *testing.T) {
 
 func broken(devices []*pluginapi.Device, n count, allocated map[string]bool) string {
 	unhealthy, listed := 0, map[string]bool{}
-	for _, d := range devices {
-		if d.Health == pluginapi.Unhealthy {
+	for _, device := range devices {
+		if device.Health == pluginapi.Unhealthy {
 			unhealthy++
-			if allocated[d.ID] {
+			if allocated[device.ID] {
 				return "an allocated token is Unhealthy"
 			}
 		}
-		listed[d.ID] = true
+		listed[device.ID] = true
 	}
 	for id := range allocated {
 		if !listed[id] {
@@ -163,12 +163,12 @@ func parseTokens(text string) []*pluginapi.Device {
 
 func printTokens(devices []*pluginapi.Device) string {
 	var words []string
-	for _, d := range devices {
+	for _, device := range devices {
 		sign := ""
-		if d.Health == pluginapi.Unhealthy {
+		if device.Health == pluginapi.Unhealthy {
 			sign = "-"
 		}
-		words = append(words, fmt.Sprint(sign, strings.TrimPrefix(d.ID, "numa1-cpu-")))
+		words = append(words, fmt.Sprint(sign, strings.TrimPrefix(device.ID, "numa1-cpu-")))
 	}
 	return strings.Join(words, " ")
 }

@@ -125,9 +125,9 @@ func (c *Client) update(line string) error {
 	return nil
 }
 
-func (c *Client) set(line string, v *gpu.Inventory) {
+func (c *Client) set(line string, inventory *gpu.Inventory) {
 	c.mu.Lock()
-	c.mu.line, c.mu.latest = line, v
+	c.mu.line, c.mu.latest = line, inventory
 	c.mu.Unlock()
 	c.Changed()
 }
@@ -148,9 +148,9 @@ func (c *Client) checkTimeout() {
 }
 
 // unmonitored returns the inventory with unknown health.
-func unmonitored(v *gpu.Inventory) *gpu.Inventory {
+func unmonitored(inventory *gpu.Inventory) *gpu.Inventory {
 	health := gpu.Health{Reason: "numalet-nvml, which monitors the GPUs of this node, sends no updates"}
-	return v.WithHealth(func(string, gpu.Health) gpu.Health { return health })
+	return inventory.WithHealth(func(string, gpu.Health) gpu.Health { return health })
 }
 
 // Fetch returns the current inventory of the server at a socket. It does not retry.
@@ -171,14 +171,14 @@ func Fetch(ctx context.Context, socket string) (*gpu.Inventory, error) {
 // parse reads an inventory. It checks it, because whoever uses an inventory relies on a
 // table of links that has all GPUs.
 func parse(line string) (*gpu.Inventory, error) {
-	v := &gpu.Inventory{}
-	if err := json.Unmarshal([]byte(line), v); err != nil {
+	inventory := &gpu.Inventory{}
+	if err := json.Unmarshal([]byte(line), inventory); err != nil {
 		return nil, fmt.Errorf("decode the inventory of GPUs: %w", err)
 	}
-	if err := v.Check(); err != nil {
+	if err := inventory.Check(); err != nil {
 		return nil, fmt.Errorf("decode the inventory of GPUs: %w", err)
 	}
-	return v, nil
+	return inventory, nil
 }
 
 // maxLine bounds a line: a node with 1,024 GPUs, the most that are scheduled, and the

@@ -36,8 +36,8 @@ func NewServer(socket string) *Server {
 
 // Publish sends the inventory to all clients and does not block. It panics if JSON
 // cannot represent the inventory, which is never the case.
-func (s *Server) Publish(v *gpu.Inventory) {
-	line, err := json.Marshal(v)
+func (s *Server) Publish(inventory *gpu.Inventory) {
+	line, err := json.Marshal(inventory)
 	if err != nil {
 		panic(err)
 	}

@@ -13,14 +13,14 @@ import (
 )
 
 func (d *driver) Inventory() (*gpu.Inventory, error) {
-	v := &gpu.Inventory{}
+	inventory := &gpu.Inventory{}
 	var err error
-	if v.Driver, v.CUDA, err = d.versions(); err != nil {
-		return v, err
+	if inventory.Driver, inventory.CUDA, err = d.versions(); err != nil {
+		return inventory, err
 	}
 	count, ret := d.lib.DeviceGetCount()
 	if ret != nvml.SUCCESS {
-		return v, fmt.Errorf("count GPUs: %w", ret)
+		return inventory, fmt.Errorf("count GPUs: %w", ret)
 	}
 	var errs []error
 	var handles []nvml.Device
@@ -30,11 +30,11 @@ func (d *driver) Inventory() (*gpu.Inventory, error) {
 			errs = append(errs, fmt.Errorf("read GPU %d: %w", index, err))
 			continue
 		}
-		handles, v.GPUs = append(handles, handle), append(v.GPUs, device)
+		handles, inventory.GPUs = append(handles, handle), append(inventory.GPUs, device)
 		errs = append(errs, d.register(device.UUID, handle))
 	}
-	v.Links = d.links(handles, v.GPUs)
-	return v, errors.Join(errs...)
+	inventory.Links = d.links(handles, inventory.GPUs)
+	return inventory, errors.Join(errs...)
 }
 
 func (d *driver) versions() (driver, cuda string, err error) {

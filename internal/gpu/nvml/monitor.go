@@ -182,11 +182,11 @@ func (m *Monitor) logChanges(now *gpu.Inventory) {
 	for _, u := range m.published.Units() {
 		before[u.ID] = u
 	}
-	for _, u := range now.Units() {
-		if was, known := before[u.ID]; !known || was.Health != u.Health {
-			m.Log.Info("GPU changed", "id", u.ID, "type", u.Type, "health", u.Health.State.String(), "reason", u.Health.Reason)
+	for _, unit := range now.Units() {
+		if was, known := before[unit.ID]; !known || was.Health != unit.Health {
+			m.Log.Info("GPU changed", "id", unit.ID, "type", unit.Type, "health", unit.Health.State.String(), "reason", unit.Health.Reason)
 		}
-		delete(before, u.ID)
+		delete(before, unit.ID)
 	}
 	for id := range before {
 		m.Log.Info("GPU removed", "id", id)

@@ -22,10 +22,10 @@ func TestAbsentIsSaidOnce(t *testing.T) {
 	tick, published := make(chan time.Time), 0
 	monitor := NewMonitor(MonitorOptions{
 		Open: func() (Driver, error) { return nil, ErrAbsent }, Tick: tick, Now: time.Now, Log: log,
-		Publish: func(v *gpu.Inventory) {
+		Publish: func(inventory *gpu.Inventory) {
 			published++
-			if len(v.GPUs) > 0 {
-				t.Errorf("%d GPUs without a driver", len(v.GPUs))
+			if len(inventory.GPUs) > 0 {
+				t.Errorf("%d GPUs without a driver", len(inventory.GPUs))
 			}
 		},
 	})
@@ -57,8 +57,8 @@ func TestLibraryThatDoesNotStart(t *testing.T) {
 // GPU returns a GPU of a fake inventory, in MIG mode if it has slices.
 func device(uuid string, index int, slices ...string) gpu.GPU {
 	c := gpu.GPU{UUID: uuid, Index: index, MIG: len(slices) > 0}
-	for _, s := range slices {
-		c.Slices = append(c.Slices, gpu.Slice{UUID: s})
+	for _, slice := range slices {
+		c.Slices = append(c.Slices, gpu.Slice{UUID: slice})
 	}
 	return c
 }
@@ -85,10 +85,10 @@ func (l *listed) Probe(uuid string) health.Probe {
 // destroyed, and the inventory follows.
 func TestLostGPUFreezesNoOther(t *testing.T) {
 	var units []string
-	monitor := NewMonitor(MonitorOptions{Now: time.Now, Log: funcr.New(func(_, _ string) {}, funcr.Options{}), Publish: func(v *gpu.Inventory) {
+	monitor := NewMonitor(MonitorOptions{Now: time.Now, Log: funcr.New(func(_, _ string) {}, funcr.Options{}), Publish: func(inventory *gpu.Inventory) {
 		units = nil
-		for _, u := range v.Units() {
-			units = append(units, u.ID+" "+u.Health.State.String())
+		for _, unit := range inventory.Units() {
+			units = append(units, unit.ID+" "+unit.Health.State.String())
 		}
 	}})
 	driver := &listed{}

@@ -85,9 +85,9 @@ func (s *scene) start(c *scenario.Command) {
 	ctx, cancel := context.WithCancel(context.Background())
 	monitor := NewMonitor(MonitorOptions{
 		Open: func() (Driver, error) { return Open(Options{Library: s.fake.Library, Machine: s.machine}) },
-		Publish: func(v *gpu.Inventory) {
+		Publish: func(inventory *gpu.Inventory) {
 			select {
-			case s.published <- v:
+			case s.published <- inventory:
 			case <-ctx.Done():
 			}
 		},
@@ -133,32 +133,32 @@ func (s *scene) changes() string {
 }
 
 // units lists the allocatable GPUs and slices.
-func units(v *gpu.Inventory) string {
+func units(inventory *gpu.Inventory) string {
 	var b strings.Builder
-	for _, u := range v.Units() {
-		fmt.Fprintln(&b, strings.TrimSpace(fmt.Sprintf("%.12s %s %s", u.ID, u.Health.State, u.Health.Reason)))
+	for _, unit := range inventory.Units() {
+		fmt.Fprintln(&b, strings.TrimSpace(fmt.Sprintf("%.12s %s %s", unit.ID, unit.Health.State, unit.Health.Reason)))
 	}
 	return b.String()
 }
 
-func describe(v *gpu.Inventory) string {
+func describe(inventory *gpu.Inventory) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "driver %s, CUDA %s\n", v.Driver, v.CUDA)
-	for _, c := range v.GPUs {
+	fmt.Fprintf(&b, "driver %s, CUDA %s\n", inventory.Driver, inventory.CUDA)
+	for _, c := range inventory.GPUs {
 		fmt.Fprintf(&b, "%d %s %q %d MiB %s numa %d\n", c.Index, c.UUID, c.Model, c.MemoryBytes>>20, c.PCI, c.NUMA)
 		if c.MIG {
 			fmt.Fprintf(&b, "  %d MIG devices\n", len(c.Slices))
 		}
-		for _, m := range c.Slices {
-			fmt.Fprintf(&b, "  %s %s %d/%d %d MiB\n", m.UUID, m.Profile, m.GPUInstance, m.ComputeInstance, m.MemoryBytes>>20)
+		for _, slice := range c.Slices {
+			fmt.Fprintf(&b, "  %s %s %d/%d %d MiB\n", slice.UUID, slice.Profile, slice.GPUInstance, slice.ComputeInstance, slice.MemoryBytes>>20)
 		}
 	}
 	return b.String()
 }
 
-func links(v *gpu.Inventory) string {
+func links(inventory *gpu.Inventory) string {
 	var b strings.Builder
-	for i, row := range v.Links {
+	for i, row := range inventory.Links {
 		var names []string
 		for j, link := range row {
 			name := link.String()

@@ -85,10 +85,10 @@ func listen(t *testing.T, cfg config.NVML) (*gpufeed.Client, <-chan struct{}) {
 	return reader, changed
 }
 
-func states(v *gpu.Inventory) map[gpu.State]int {
+func states(inventory *gpu.Inventory) map[gpu.State]int {
 	all := map[gpu.State]int{}
-	for _, u := range v.Units() {
-		all[u.Health.State]++
+	for _, unit := range inventory.Units() {
+		all[unit.Health.State]++
 	}
 	return all
 }

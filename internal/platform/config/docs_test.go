@@ -46,9 +46,9 @@ func reference() string {
 	return b.String()
 }
 
-func section(b *strings.Builder, title string, t *pflag.FlagSet, wanted func(string) bool) {
+func section(b *strings.Builder, title string, settings *pflag.FlagSet, wanted func(string) bool) {
 	fmt.Fprintf(b, "\n## %s\n\n| flag and key | environment | default | meaning |\n|---|---|---|---|\n", title)
-	t.VisitAll(func(f *pflag.Flag) {
+	settings.VisitAll(func(f *pflag.Flag) {
 		if wanted(f.Name) {
 			_, usage := pflag.UnquoteUsage(f)
 			fmt.Fprintf(b, "| `--%s` | `%s` | %s | %s |\n", f.Name, envName(f), code(f.DefValue), usage)

@@ -24,34 +24,34 @@ func TestSourcesOverrideEachOther(t *testing.T) {
 		want func(*Agent)
 	}{
 		"defaults": {want: func(*Agent) {}},
-		"file": {file: file, want: func(a *Agent) {
-			a.Verbosity, a.RequestForm, a.ReservedCPUs = 2, ExplicitForm, Reserved{true, cpuset.Of(0)}
+		"file": {file: file, want: func(agent *Agent) {
+			agent.Verbosity, agent.RequestForm, agent.ReservedCPUs = 2, ExplicitForm, Reserved{true, cpuset.Of(0)}
 		}},
 		"environment over file": {
 			env: map[string]string{"NUMALET_VERBOSITY": "4"}, file: file,
-			want: func(a *Agent) {
-				a.Verbosity, a.RequestForm, a.ReservedCPUs = 4, ExplicitForm, Reserved{true, cpuset.Of(0)}
+			want: func(agent *Agent) {
+				agent.Verbosity, agent.RequestForm, agent.ReservedCPUs = 4, ExplicitForm, Reserved{true, cpuset.Of(0)}
 			},
 		},
 		"flag over environment and file": {
 			args: []string{"-v=6", "--reserved-cpus=none", "--cpu-request-form=policy"},
 			env:  map[string]string{"NUMALET_VERBOSITY": "4"}, file: file,
-			want: func(a *Agent) { a.Verbosity, a.ReservedCPUs = 6, Reserved{Given: true} },
+			want: func(agent *Agent) { agent.Verbosity, agent.ReservedCPUs = 6, Reserved{Given: true} },
 		},
 		"a list of names": {
 			env:  map[string]string{"NUMALET_GPU_EXEMPT_NAMESPACES": "monitoring, kube-system,"},
-			want: func(a *Agent) { a.GPUExemptNamespaces = Names{"monitoring", "kube-system"} },
+			want: func(agent *Agent) { agent.GPUExemptNamespaces = Names{"monitoring", "kube-system"} },
 		},
 		"an empty list of names": {
 			args: []string{"--gpu-exempt-namespaces="},
-			want: func(a *Agent) { a.GPUExemptNamespaces = nil },
+			want: func(agent *Agent) { agent.GPUExemptNamespaces = nil },
 		},
 		"a flag that repeats the default still wins": {
 			args: []string{"-v=0", "--cpu-request-form=policy", "--reserved-cpus=kubelet"}, file: file,
 			want: func(*Agent) {},
 		},
-		"booleans": {args: []string{"--full-cores", "--exclusive-cpus=false"}, want: func(a *Agent) {
-			a.FullCores, a.ExclusiveCPUs = true, false
+		"booleans": {args: []string{"--full-cores", "--exclusive-cpus=false"}, want: func(agent *Agent) {
+			agent.FullCores, agent.ExclusiveCPUs = true, false
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

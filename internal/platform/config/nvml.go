@@ -52,18 +52,18 @@ func (n NVML) OwnCDIKind() string {
 	return n.CDIKind
 }
 
-func (n *NVML) bind(t *pflag.FlagSet) {
-	t.StringVar(&n.GPUSocket, "gpu-socket", n.GPUSocket, "Unix `socket` that serves this node's GPUs.")
-	t.StringVar(&n.DriverRoot, "driver-root", n.DriverRoot, "`Directory` with the driver's libraries: the mount of the host's root, or / where NVIDIA's container toolkit mounts them.")
-	t.StringVar(&n.HostRoot, "host-driver-root", n.HostRoot, "`Directory` of the host that is mounted at --driver-root.")
-	t.StringVar(&n.Library, "nvml-library", n.Library, "Path of libnvidia-ml.so.1 (a `file`). Empty searches under --driver-root.")
-	t.StringVar(&n.SysfsRoot, "sysfs-root", n.SysfsRoot, "`Directory` that holds the machine's sys and proc.")
-	t.StringVar(&n.CDIKind, "gpu-cdi-kind", n.CDIKind, "Write a CDI specification with all GPUs as devices of this `kind`, named by UUID, such as numalet.dev/gpu. Kinds of nvidia.com belong to NVIDIA's tools and are refused. Empty writes none.")
-	t.StringVar(&n.CDIDir, "gpu-cdi-dir", n.CDIDir, "`Directory` for the CDI specification: the mount of a directory that the host's container runtime reads.")
-	t.StringVar(&n.CDIHook, "gpu-cdi-hook", n.CDIHook, "Path of nvidia-cdi-hook on the host (a `file`), from NVIDIA's container toolkit. It updates the library cache of containers. Empty leaves that to the images.")
-	t.DurationVar(&n.Refresh, "gpu-refresh", n.Refresh, "How often all GPUs are checked, as a `duration`. Faults are reported at once.")
-	t.DurationVar(&n.RecoveryDelay, "gpu-recovery-delay", n.RecoveryDelay, "How long a GPU stays unhealthy after the last report of a fault, as a `duration`.")
-	n.Process.bind(t)
+func (n *NVML) bind(settings *pflag.FlagSet) {
+	settings.StringVar(&n.GPUSocket, "gpu-socket", n.GPUSocket, "Unix `socket` that serves this node's GPUs.")
+	settings.StringVar(&n.DriverRoot, "driver-root", n.DriverRoot, "`Directory` with the driver's libraries: the mount of the host's root, or / where NVIDIA's container toolkit mounts them.")
+	settings.StringVar(&n.HostRoot, "host-driver-root", n.HostRoot, "`Directory` of the host that is mounted at --driver-root.")
+	settings.StringVar(&n.Library, "nvml-library", n.Library, "Path of libnvidia-ml.so.1 (a `file`). Empty searches under --driver-root.")
+	settings.StringVar(&n.SysfsRoot, "sysfs-root", n.SysfsRoot, "`Directory` that holds the machine's sys and proc.")
+	settings.StringVar(&n.CDIKind, "gpu-cdi-kind", n.CDIKind, "Write a CDI specification with all GPUs as devices of this `kind`, named by UUID, such as numalet.dev/gpu. Kinds of nvidia.com belong to NVIDIA's tools and are refused. Empty writes none.")
+	settings.StringVar(&n.CDIDir, "gpu-cdi-dir", n.CDIDir, "`Directory` for the CDI specification: the mount of a directory that the host's container runtime reads.")
+	settings.StringVar(&n.CDIHook, "gpu-cdi-hook", n.CDIHook, "Path of nvidia-cdi-hook on the host (a `file`), from NVIDIA's container toolkit. It updates the library cache of containers. Empty leaves that to the images.")
+	settings.DurationVar(&n.Refresh, "gpu-refresh", n.Refresh, "How often all GPUs are checked, as a `duration`. Faults are reported at once.")
+	settings.DurationVar(&n.RecoveryDelay, "gpu-recovery-delay", n.RecoveryDelay, "How long a GPU stays unhealthy after the last report of a fault, as a `duration`.")
+	n.Process.bind(settings)
 }
 
 func (n NVML) validate() error {

@@ -109,49 +109,49 @@ func defaultDevicePlugin() DevicePlugin {
 }
 
 // bind adds the settings of s to the table; the values in s are the defaults.
-func (s *Shared) bind(t *pflag.FlagSet) {
-	t.TextVar(&s.ReservedCPUs, "reserved-cpus", s.ReservedCPUs, "CPUs that are never exclusive: a `list` such as 0-1,8; none; or kubelet for those that the kubelet's configuration reserves.")
-	t.BoolVar(&s.ExclusiveCPUs, "exclusive-cpus", s.ExclusiveCPUs, "Serve exclusive CPUs on this node. false publishes none and refuses pods that request them.")
-	t.StringVar(&s.KubeletDir, "kubelet-dir", s.KubeletDir, "The kubelet's root `directory` (its --root-dir).")
-	t.StringVar(&s.KubeletConfig, "kubelet-config", s.KubeletConfig, "The kubelet's configuration `file`. It may be absent.")
-	t.StringVar(&s.KubeletConfigDir, "kubelet-config-dir", s.KubeletConfigDir, "The kubelet's drop-in `directory` of *.conf files (its --config-dir).")
-	t.StringVar(&s.SysfsRoot, "sysfs-root", s.SysfsRoot, "`Directory` that holds the machine's sys and proc.")
-	t.StringVar(&s.GPUSocket, "gpu-socket", s.GPUSocket, "Unix `socket` of numalet-nvml on this node. Empty means that the node has no GPUs.")
-	t.StringVar(&s.NodeName, "node-name", s.NodeName, "The `name` of this node in the cluster.")
-	t.StringVar(&s.Kubeconfig, "kubeconfig", s.Kubeconfig, "Kubeconfig `file`. Empty uses the pod's service account.")
-	t.BoolVar(&s.Controller, "controller", s.Controller, "Work with the cluster controller: apply its placements of CPUs and GPUs, serve both request forms, and publish NodeTopology. false refuses every placement.")
-	renameEnv(t, "node-name", "NODE_NAME")
-	s.Process.bind(t)
+func (s *Shared) bind(settings *pflag.FlagSet) {
+	settings.TextVar(&s.ReservedCPUs, "reserved-cpus", s.ReservedCPUs, "CPUs that are never exclusive: a `list` such as 0-1,8; none; or kubelet for those that the kubelet's configuration reserves.")
+	settings.BoolVar(&s.ExclusiveCPUs, "exclusive-cpus", s.ExclusiveCPUs, "Serve exclusive CPUs on this node. false publishes none and refuses pods that request them.")
+	settings.StringVar(&s.KubeletDir, "kubelet-dir", s.KubeletDir, "The kubelet's root `directory` (its --root-dir).")
+	settings.StringVar(&s.KubeletConfig, "kubelet-config", s.KubeletConfig, "The kubelet's configuration `file`. It may be absent.")
+	settings.StringVar(&s.KubeletConfigDir, "kubelet-config-dir", s.KubeletConfigDir, "The kubelet's drop-in `directory` of *.conf files (its --config-dir).")
+	settings.StringVar(&s.SysfsRoot, "sysfs-root", s.SysfsRoot, "`Directory` that holds the machine's sys and proc.")
+	settings.StringVar(&s.GPUSocket, "gpu-socket", s.GPUSocket, "Unix `socket` of numalet-nvml on this node. Empty means that the node has no GPUs.")
+	settings.StringVar(&s.NodeName, "node-name", s.NodeName, "The `name` of this node in the cluster.")
+	settings.StringVar(&s.Kubeconfig, "kubeconfig", s.Kubeconfig, "Kubeconfig `file`. Empty uses the pod's service account.")
+	settings.BoolVar(&s.Controller, "controller", s.Controller, "Work with the cluster controller: apply its placements of CPUs and GPUs, serve both request forms, and publish NodeTopology. false refuses every placement.")
+	renameEnv(settings, "node-name", "NODE_NAME")
+	s.Process.bind(settings)
 }
 
-func (p *Process) bind(t *pflag.FlagSet) {
-	t.StringVar(&p.HealthAddr, "health-addr", p.HealthAddr, "Listen address (`host:port`) of /healthz, /readyz and /metrics.")
-	t.TextVar(&p.LogFormat, "log-format", p.LogFormat, "Log `format`: text or json.")
-	t.IntVarP(&p.Verbosity, "verbosity", "v", p.Verbosity, "Log `level`: 0 facts, 2 decisions, 4 internals, 6 debug.")
+func (p *Process) bind(settings *pflag.FlagSet) {
+	settings.StringVar(&p.HealthAddr, "health-addr", p.HealthAddr, "Listen address (`host:port`) of /healthz, /readyz and /metrics.")
+	settings.TextVar(&p.LogFormat, "log-format", p.LogFormat, "Log `format`: text or json.")
+	settings.IntVarP(&p.Verbosity, "verbosity", "v", p.Verbosity, "Log `level`: 0 facts, 2 decisions, 4 internals, 6 debug.")
 }
 
-func (a *Agent) bind(t *pflag.FlagSet) {
-	a.Shared.bind(t)
-	t.TextVar(&a.RequestForm, "cpu-request-form", a.RequestForm, "The `form` of CPU requests that this node serves: policy or explicit.")
-	t.BoolVar(&a.FullCores, "full-cores", a.FullCores, "Never let two pods share a physical core.")
-	t.TextVar(&a.Enforce, "enforce", a.Enforce, "`Method` of pinning: nri, or cgroup for a runtime without NRI.")
-	t.StringVar(&a.NRISocket, "nri-socket", a.NRISocket, "NRI `socket` of the container runtime.")
-	t.StringVar(&a.Checkpoint, "checkpoint", a.Checkpoint, "Checkpoint `file` with the CPUs of every pod.")
-	t.StringVar(&a.CgroupRoot, "cgroup-root", a.CgroupRoot, "Mount point (`directory`) of the cgroup file system.")
-	t.TextVar(&a.GPUExemptNamespaces, "gpu-exempt-namespaces", a.GPUExemptNamespaces, "Namespaces, as a `list` with commas, whose containers see the GPUs that they name in NVIDIA_VISIBLE_DEVICES although none were allocated to them, as monitoring needs. On nodes with GPUs, other containers without GPUs see none.")
-	t.StringVar(&a.HostProc, "host-proc", a.HostProc, "`Directory` with the host's /proc, which has the kernel's threads. In a container it is a mount of the host's.")
-	t.BoolVar(&a.Isolation, "isolation", a.Isolation, "Serve pods with the annotation numalet.dev/isolation: keep interrupts and unbound workqueues off their CPUs. Needs deploy/isolation.")
-	t.StringVar(&a.LeaseNS, "lease-namespace", a.LeaseNS, "The `namespace` of the Lease that the agent renews while it runs, with --controller.")
-	renameEnv(t, "lease-namespace", "POD_NAMESPACE")
-	t.Float64Var(&a.ForeignTimeThreshold, "foreign-time-threshold", a.ForeignTimeThreshold, "The `percentage` of the time of a container's exclusive CPUs, within --foreign-time-window, at which the use by interrupts, kernel threads and other processes is reported as an event and a condition. 0 reports nothing.")
-	t.DurationVar(&a.ForeignTimeWindow, "foreign-time-window", a.ForeignTimeWindow, "The `duration` over which --foreign-time-threshold applies.")
+func (a *Agent) bind(settings *pflag.FlagSet) {
+	a.Shared.bind(settings)
+	settings.TextVar(&a.RequestForm, "cpu-request-form", a.RequestForm, "The `form` of CPU requests that this node serves: policy or explicit.")
+	settings.BoolVar(&a.FullCores, "full-cores", a.FullCores, "Never let two pods share a physical core.")
+	settings.TextVar(&a.Enforce, "enforce", a.Enforce, "`Method` of pinning: nri, or cgroup for a runtime without NRI.")
+	settings.StringVar(&a.NRISocket, "nri-socket", a.NRISocket, "NRI `socket` of the container runtime.")
+	settings.StringVar(&a.Checkpoint, "checkpoint", a.Checkpoint, "Checkpoint `file` with the CPUs of every pod.")
+	settings.StringVar(&a.CgroupRoot, "cgroup-root", a.CgroupRoot, "Mount point (`directory`) of the cgroup file system.")
+	settings.TextVar(&a.GPUExemptNamespaces, "gpu-exempt-namespaces", a.GPUExemptNamespaces, "Namespaces, as a `list` with commas, whose containers see the GPUs that they name in NVIDIA_VISIBLE_DEVICES although none were allocated to them, as monitoring needs. On nodes with GPUs, other containers without GPUs see none.")
+	settings.StringVar(&a.HostProc, "host-proc", a.HostProc, "`Directory` with the host's /proc, which has the kernel's threads. In a container it is a mount of the host's.")
+	settings.BoolVar(&a.Isolation, "isolation", a.Isolation, "Serve pods with the annotation numalet.dev/isolation: keep interrupts and unbound workqueues off their CPUs. Needs deploy/isolation.")
+	settings.StringVar(&a.LeaseNS, "lease-namespace", a.LeaseNS, "The `namespace` of the Lease that the agent renews while it runs, with --controller.")
+	renameEnv(settings, "lease-namespace", "POD_NAMESPACE")
+	settings.Float64Var(&a.ForeignTimeThreshold, "foreign-time-threshold", a.ForeignTimeThreshold, "The `percentage` of the time of a container's exclusive CPUs, within --foreign-time-window, at which the use by interrupts, kernel threads and other processes is reported as an event and a condition. 0 reports nothing.")
+	settings.DurationVar(&a.ForeignTimeWindow, "foreign-time-window", a.ForeignTimeWindow, "The `duration` over which --foreign-time-threshold applies.")
 }
 
-func (d *DevicePlugin) bind(t *pflag.FlagSet) {
-	d.Shared.bind(t)
-	t.DurationVar(&d.Refresh, "refresh", d.Refresh, "How often the machine and the kubelet's socket are checked for changes, as a `duration`.")
-	t.StringVar(&d.GPUResource, "gpu-resource", d.GPUResource, "The `name` of the resource of whole GPUs. Shares are that name and .shared; MIG slices are its domain and /mig-1g.10gb.")
-	t.IntVar(&d.GPUShares, "gpu-shares", d.GPUShares, "Number of shares into which each GPU is also offered. A GPU is never allocated whole and in shares at once.")
-	t.StringVar(&d.GPUMPSDir, "gpu-mps-dir", d.GPUMPSDir, "`Directory` on the host with pipe and shm of an MPS control daemon, which then limits each share's memory and threads. Empty means time slicing.")
-	t.StringVar(&d.CDIKind, "gpu-cdi-kind", d.CDIKind, "Hand GPUs over as CDI devices of this `kind`, by UUID: numalet.dev/gpu, which numalet-nvml specifies, or nvidia.com/gpu from the specification that nvidia-ctk writes. Empty uses the environment variable NVIDIA_VISIBLE_DEVICES.")
+func (d *DevicePlugin) bind(settings *pflag.FlagSet) {
+	d.Shared.bind(settings)
+	settings.DurationVar(&d.Refresh, "refresh", d.Refresh, "How often the machine and the kubelet's socket are checked for changes, as a `duration`.")
+	settings.StringVar(&d.GPUResource, "gpu-resource", d.GPUResource, "The `name` of the resource of whole GPUs. Shares are that name and .shared; MIG slices are its domain and /mig-1g.10gb.")
+	settings.IntVar(&d.GPUShares, "gpu-shares", d.GPUShares, "Number of shares into which each GPU is also offered. A GPU is never allocated whole and in shares at once.")
+	settings.StringVar(&d.GPUMPSDir, "gpu-mps-dir", d.GPUMPSDir, "`Directory` on the host with pipe and shm of an MPS control daemon, which then limits each share's memory and threads. Empty means time slicing.")
+	settings.StringVar(&d.CDIKind, "gpu-cdi-kind", d.CDIKind, "Hand GPUs over as CDI devices of this `kind`, by UUID: numalet.dev/gpu, which numalet-nvml specifies, or nvidia.com/gpu from the specification that nvidia-ctk writes. Empty uses the environment variable NVIDIA_VISIBLE_DEVICES.")
 }

@@ -28,8 +28,8 @@ func envName(f *pflag.Flag) string {
 	return "NUMALET_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
 }
 
-func renameEnv(t *pflag.FlagSet, flag, env string) {
-	f := t.Lookup(flag)
+func renameEnv(settings *pflag.FlagSet, flag, env string) {
+	f := settings.Lookup(flag)
 	f.Annotations = map[string][]string{envAnnotation: {env}}
 }
 

@@ -23,13 +23,13 @@ type ghwMachine struct {
 }
 
 // Differences returns the differences between ghw's report of the machine under root and
-// m, one sentence each. They are only warnings, because m comes from the kernel.
-func Differences(m *topology.Machine, root string) []string {
+// the machine, one sentence each. They are only warnings, because the machine comes from the kernel.
+func Differences(machine *topology.Machine, root string) []string {
 	v, err := readGHW(root)
 	if err != nil {
 		return []string{fmt.Sprintf("ghw cannot read this machine (%v): the topology is unchecked", err)}
 	}
-	return compare(m, v)
+	return compare(machine, v)
 }
 
 func readGHW(root string) (ghwMachine, error) {
@@ -61,21 +61,21 @@ func asSet(ids []int) cpuset.Set {
 	return set
 }
 
-func compare(m *topology.Machine, v ghwMachine) []string {
+func compare(machine *topology.Machine, v ghwMachine) []string {
 	var differences []string
 	differ := func(format string, args ...any) {
 		differences = append(differences, fmt.Sprintf(format, args...)+" (sysfs is believed)")
 	}
-	if len(v.nodes) != len(m.Nodes) {
-		differ("ghw sees %d NUMA nodes, sysfs %d", len(v.nodes), len(m.Nodes))
+	if len(v.nodes) != len(machine.Nodes) {
+		differ("ghw sees %d NUMA nodes, sysfs %d", len(v.nodes), len(machine.Nodes))
 	}
-	for _, n := range m.Nodes {
-		if cpus, seen := v.nodes[n.ID]; seen && !cpus.Equal(n.CPUs) {
-			differ("ghw sees CPUs %q on NUMA node %d, sysfs %q", cpus, n.ID, n.CPUs)
+	for _, numaNode := range machine.Nodes {
+		if cpus, seen := v.nodes[numaNode.ID]; seen && !cpus.Equal(numaNode.CPUs) {
+			differ("ghw sees CPUs %q on NUMA node %d, sysfs %q", cpus, numaNode.ID, numaNode.CPUs)
 		}
 	}
 	for _, threads := range v.cores {
-		if merged := mixes(m, threads); merged {
+		if merged := mixes(machine, threads); merged {
 			differ("ghw takes CPUs %s for one core, sysfs does not", threads)
 		}
 	}
@@ -83,11 +83,11 @@ func compare(m *topology.Machine, v ghwMachine) []string {
 }
 
 // mixes reports whether the CPUs belong to more than one core.
-func mixes(m *topology.Machine, cpus cpuset.Set) bool {
+func mixes(machine *topology.Machine, cpus cpuset.Set) bool {
 	var cores []cpuset.CPU
-	for _, c := range m.CPUs {
-		if cpus.Has(c.ID) {
-			cores = append(cores, c.Core)
+	for _, cpu := range machine.CPUs {
+		if cpus.Has(cpu.ID) {
+			cores = append(cores, cpu.Core)
 		}
 	}
 	return len(slices.Compact(slices.Sorted(slices.Values(cores)))) > 1

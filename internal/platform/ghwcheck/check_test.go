@@ -13,7 +13,7 @@ import (
 )
 
 func TestCompare(t *testing.T) {
-	m := machinetest.Machine(2, 1).SMT(2).Build()
+	machine := machinetest.Machine(2, 1).SMT(2).Build()
 	agreed := ghwMachine{
 		nodes: map[topology.NodeID]cpuset.Set{0: cpuset.Of(0, 2), 1: cpuset.Of(1, 3)},
 		cores: []cpuset.Set{cpuset.Of(0, 2), cpuset.Of(1, 3)},
@@ -30,7 +30,7 @@ func TestCompare(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			v := agreed
 			tc.change(&v)
-			if diff := cmp.Diff(tc.want, compare(m, v)); diff != "" {
+			if diff := cmp.Diff(tc.want, compare(machine, v)); diff != "" {
 				t.Errorf("compare (-want +got):\n%s", diff)
 			}
 		})
@@ -62,12 +62,12 @@ func TestDifferencesOnAMachineWithoutHugetlb(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	m := &topology.Machine{
+	machine := &topology.Machine{
 		CPUs:  []topology.CPU{{Online: true}},
 		Nodes: []topology.Node{{CPUs: cpuset.Of(0), MemoryBytes: 4096 << 10}},
 	}
 	want := []string{"ghw sees 0 NUMA nodes, sysfs 1 (sysfs is believed)"}
-	if diff := cmp.Diff(want, Differences(m, root)); diff != "" {
+	if diff := cmp.Diff(want, Differences(machine, root)); diff != "" {
 		t.Errorf("Differences (-want +got):\n%s", diff)
 	}
 }

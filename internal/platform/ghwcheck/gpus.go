@@ -22,7 +22,7 @@ type graphics struct {
 // GPUDifferences returns the differences between ghw's report of NVIDIA's GPUs under
 // root and that of the driver, one sentence each. ghw reports only GPUs with a graphics
 // driver, so a GPU that it lacks is not a difference.
-func GPUDifferences(v *gpu.Inventory, root string) []string {
+func GPUDifferences(inventory *gpu.Inventory, root string) []string {
 	info, err := ghw.GPU(ghw.WithChroot(root), ghw.WithDisableTools(), ghw.WithDisableWarnings())
 	if err != nil {
 		return []string{fmt.Sprintf("ghw cannot list this machine's GPUs (%v): the GPUs are unchecked", err)}
@@ -38,12 +38,12 @@ func GPUDifferences(v *gpu.Inventory, root string) []string {
 		}
 		gpus = append(gpus, device)
 	}
-	return compareGPUs(v, gpus)
+	return compareGPUs(inventory, gpus)
 }
 
-func compareGPUs(v *gpu.Inventory, gpus []graphics) []string {
+func compareGPUs(inventory *gpu.Inventory, gpus []graphics) []string {
 	byAddress := map[gpu.Address]gpu.GPU{}
-	for _, c := range v.GPUs {
+	for _, c := range inventory.GPUs {
 		byAddress[c.PCI] = c
 	}
 	var differences []string

@@ -9,8 +9,8 @@ import (
 )
 
 func TestCompareGPUs(t *testing.T) {
-	v := &gpu.Inventory{GPUs: []gpu.GPU{{PCI: "0000:1a:00.0", NUMA: 1}, {PCI: "0000:1b:00.0", NUMA: -1}}}
-	got := compareGPUs(v, []graphics{
+	inventory := &gpu.Inventory{GPUs: []gpu.GPU{{PCI: "0000:1a:00.0", NUMA: 1}, {PCI: "0000:1b:00.0", NUMA: -1}}}
+	got := compareGPUs(inventory, []graphics{
 		{"0000:1a:00.0", nvidia, 1}, {"0000:1b:00.0", nvidia, 0}, {"0000:1c:00.0", nvidia, -1}, {"0000:02:00.0", "1a03", 0}, {"card0", nvidia, 0},
 	})
 	want := []string{

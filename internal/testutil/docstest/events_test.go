@@ -69,12 +69,12 @@ func TestReferenceOfEvents(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("# Events and conditions\n\nThis page is generated from the constants of the code; `make generate` writes it.\n" +
 		"`kubectl describe` shows both.\n\n## Events\n\n| reason | type | on | when | what to do |\n|---|---|---|---|---|\n")
-	for _, n := range events() {
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", n.name, n.kind, n.on, n.when, n.do)
+	for _, event := range events() {
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", event.name, event.kind, event.on, event.when, event.do)
 	}
 	b.WriteString("\n## Conditions\n\n| type | on | values and reasons | what to do |\n|---|---|---|---|\n")
-	for _, n := range conditions() {
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", n.name, n.on, n.when, n.do)
+	for _, condition := range conditions() {
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", condition.name, condition.on, condition.when, condition.do)
 	}
 	const counted = "The label `reason` of the metric `numalet_refusals_total` has these values, and those of the next two sections."
 	reasons(t, &b, "Refusals of the agent", counted, "/internal/agent/node/refuse.go", word)

@@ -17,21 +17,21 @@ const (
 
 // Build returns the machine.
 func (b Builder) Build() *topology.Machine {
-	m := &topology.Machine{}
+	machine := &topology.Machine{}
 	for core := range b.packages * b.cores {
 		for thread := range b.smt {
-			m.CPUs = append(m.CPUs, b.cpu(core, thread))
+			machine.CPUs = append(machine.CPUs, b.cpu(core, thread))
 		}
 	}
-	slices.SortFunc(m.CPUs, func(x, y topology.CPU) int { return cmp.Compare(x.ID, y.ID) })
+	slices.SortFunc(machine.CPUs, func(x, y topology.CPU) int { return cmp.Compare(x.ID, y.ID) })
 	for i := range max(1, b.packages*b.nodes) {
 		id := b.nodeID(i)
-		m.Nodes = append(m.Nodes, topology.Node{ID: id, CPUs: onlineOf(m.CPUs, id), MemoryBytes: b.memory})
+		machine.Nodes = append(machine.Nodes, topology.Node{ID: id, CPUs: onlineOf(machine.CPUs, id), MemoryBytes: b.memory})
 	}
-	m.Nodes = append(m.Nodes, b.extra...)
-	slices.SortFunc(m.Nodes, func(x, y topology.Node) int { return cmp.Compare(x.ID, y.ID) })
-	b.measure(m)
-	return m
+	machine.Nodes = append(machine.Nodes, b.extra...)
+	slices.SortFunc(machine.Nodes, func(x, y topology.Node) int { return cmp.Compare(x.ID, y.ID) })
+	b.measure(machine)
+	return machine
 }
 
 // cpu returns one thread of a core, both counted over the whole machine.
@@ -74,15 +74,15 @@ func (b Builder) nodeID(i int) topology.NodeID {
 }
 
 // measure sets the distances: 10 to itself, 12 within a package, 21 elsewhere.
-func (b Builder) measure(m *topology.Machine) {
+func (b Builder) measure(machine *topology.Machine) {
 	pkg := map[topology.NodeID]int{}
-	for _, c := range m.CPUs {
-		pkg[c.NUMA] = c.Package
+	for _, cpu := range machine.CPUs {
+		pkg[cpu.NUMA] = cpu.Package
 	}
-	for i := range m.Nodes {
-		from := &m.Nodes[i]
+	for i := range machine.Nodes {
+		from := &machine.Nodes[i]
 		from.Distances = map[topology.NodeID]int{}
-		for _, to := range m.Nodes {
+		for _, to := range machine.Nodes {
 			from.Distances[to.ID] = distance(pkg, from.ID, to.ID)
 		}
 	}
@@ -102,9 +102,9 @@ func distance(pkg map[topology.NodeID]int, from, to topology.NodeID) int {
 
 func onlineOf(cpus []topology.CPU, node topology.NodeID) cpuset.Set {
 	var ids []cpuset.CPU
-	for _, c := range cpus {
-		if c.Online && c.NUMA == node {
-			ids = append(ids, c.ID)
+	for _, cpu := range cpus {
+		if cpu.Online && cpu.NUMA == node {
+			ids = append(ids, cpu.ID)
 		}
 	}
 	return cpuset.Of(ids...)

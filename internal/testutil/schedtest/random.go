@@ -14,76 +14,76 @@ import (
 // GPUs of two types. Some nodes allocate whole cores, keep a CPU shared, or are reserved for
 // the pod "someone".
 func Node(r *rand.Rand, name string) *sched.Node {
-	n := &sched.Node{Name: name, Version: 1, CoreWidth: 1 + r.IntN(2), Spare: r.IntN(2)}
-	n.Allocatable = sched.Amounts{CPU: 16000, Memory: 64, Pods: 8, Extended: sched.ExtendedOf(map[string]int64{"example.com/nic": 2})}
-	n.Free = sched.Amounts{
+	node := &sched.Node{Name: name, Version: 1, CoreWidth: 1 + r.IntN(2), Spare: r.IntN(2)}
+	node.Allocatable = sched.Amounts{CPU: 16000, Memory: 64, Pods: 8, Extended: sched.ExtendedOf(map[string]int64{"example.com/nic": 2})}
+	node.Free = sched.Amounts{
 		CPU: sched.MilliCPU(r.IntN(17) * 1000), Memory: sched.Bytes(r.IntN(65)), Pods: r.IntN(9),
 		Extended: sched.ExtendedOf(map[string]int64{"example.com/nic": int64(r.IntN(3))}),
 	}
 	for id := range r.IntN(4) {
-		free := r.IntN(7) / n.CoreWidth * n.CoreWidth
-		n.NUMA = append(n.NUMA, sched.NUMANode{ID: topology.NodeID(id * 8), CPUs: 6, FreeCPUs: free, Memory: 32, FreeMemory: sched.Bytes(r.IntN(33))})
+		free := r.IntN(7) / node.CoreWidth * node.CoreWidth
+		node.NUMA = append(node.NUMA, sched.NUMANode{ID: topology.NodeID(id * 8), CPUs: 6, FreeCPUs: free, Memory: 32, FreeMemory: sched.Bytes(r.IntN(33))})
 	}
 	for i := range r.IntN(5) {
 		gpu := sched.GPU{ID: fmt.Sprint(i), Type: [...]string{"T4", "H200"}[i/2], Free: sched.WholeGPU}
 		if r.IntN(2) == 0 {
 			gpu.Free = sched.MilliGPU(r.IntN(11) * 100)
 		}
-		n.GPUs = append(n.GPUs, gpu)
+		node.GPUs = append(node.GPUs, gpu)
 	}
 	if r.IntN(4) == 0 {
 		h := sched.Holding{Amounts: sched.Amounts{CPU: 2000, Pods: 1}}
-		if len(n.NUMA) > 0 {
+		if len(node.NUMA) > 0 {
 			h.NUMA = []sched.NUMAShare{{ID: 0, CPUs: 2}}
 		}
-		n = n.Reserve(&sched.Reservation{UID: "someone", Holding: h})
+		node = node.Reserve(&sched.Reservation{UID: "someone", Holding: h})
 	}
-	return n
+	return node
 }
 
 // Ample returns a node on which dozens of pods fit.
 func Ample(_ *rand.Rand, name string) *sched.Node {
-	n := &sched.Node{Name: name, Version: 1}
-	n.Allocatable = sched.Amounts{CPU: 1e6, Memory: 1e6, Pods: 500, Extended: sched.ExtendedOf(map[string]int64{"example.com/nic": 100})}
-	n.Free = n.Allocatable
+	node := &sched.Node{Name: name, Version: 1}
+	node.Allocatable = sched.Amounts{CPU: 1e6, Memory: 1e6, Pods: 500, Extended: sched.ExtendedOf(map[string]int64{"example.com/nic": 100})}
+	node.Free = node.Allocatable
 	for id := range 3 {
-		n.NUMA = append(n.NUMA, sched.NUMANode{ID: topology.NodeID(id * 8), CPUs: 500, FreeCPUs: 500, Memory: 1e6, FreeMemory: 1e6})
+		node.NUMA = append(node.NUMA, sched.NUMANode{ID: topology.NodeID(id * 8), CPUs: 500, FreeCPUs: 500, Memory: 1e6, FreeMemory: 1e6})
 	}
 	for i := range 80 {
-		n.GPUs = append(n.GPUs, sched.GPU{ID: fmt.Sprint(i), Type: "H200", Free: sched.WholeGPU})
+		node.GPUs = append(node.GPUs, sched.GPU{ID: fmt.Sprint(i), Type: "H200", Free: sched.WholeGPU})
 	}
-	return n
+	return node
 }
 
 // Pod returns a random pod with up to 3 exclusive containers of all kinds. CPUs are requested
 // by policy or by NUMA node, and GPUs as whole GPUs, as shares, or not at all.
 func Pod(r *rand.Rand, name string) *sched.Pod {
-	p := &sched.Pod{UID: name, Name: name, Seed: r.Uint64()}
-	p.Requests = sched.Amounts{CPU: sched.MilliCPU(r.IntN(6) * 500), Memory: sched.Bytes(r.IntN(9)), Pods: 1}
+	pod := &sched.Pod{UID: name, Name: name, Seed: r.Uint64()}
+	pod.Requests = sched.Amounts{CPU: sched.MilliCPU(r.IntN(6) * 500), Memory: sched.Bytes(r.IntN(9)), Pods: 1}
 	if r.IntN(8) == 0 {
-		p.Requests.Extended = sched.ExtendedOf(map[string]int64{"example.com/nic": 1})
+		pod.Requests.Extended = sched.ExtendedOf(map[string]int64{"example.com/nic": 1})
 	}
-	p.CPUPolicy = []podspec.Policy{podspec.Random, podspec.Spread, podspec.Single}[r.IntN(3)]
+	pod.CPUPolicy = []podspec.Policy{podspec.Random, podspec.Spread, podspec.Single}[r.IntN(3)]
 	explicit := r.IntN(5) == 0
 	if explicit {
-		p.CPUPolicy = podspec.Random
+		pod.CPUPolicy = podspec.Random
 	}
 	for i := range r.IntN(4) {
-		p.Exclusive = append(p.Exclusive, want(r, i, explicit))
+		pod.Exclusive = append(pod.Exclusive, want(r, i, explicit))
 	}
 	switch r.IntN(4) {
 	case 0:
-		p.GPUs = sched.GPURequest{Count: 1 + r.IntN(2), Milli: sched.WholeGPU}
+		pod.GPUs = sched.GPURequest{Count: 1 + r.IntN(2), Milli: sched.WholeGPU}
 	case 1:
-		p.GPUs = sched.GPURequest{Count: 1, Milli: sched.MilliGPU(1+r.IntN(9)) * 100}
+		pod.GPUs = sched.GPURequest{Count: 1, Milli: sched.MilliGPU(1+r.IntN(9)) * 100}
 	}
-	if p.GPUs.Count > 0 && r.IntN(2) == 0 {
-		p.GPUs.Types = []string{"H200"}
+	if pod.GPUs.Count > 0 && r.IntN(2) == 0 {
+		pod.GPUs.Types = []string{"H200"}
 	}
 	if r.IntN(10) == 0 {
-		p.UID = "someone"
+		pod.UID = "someone"
 	}
-	return p
+	return pod
 }
 
 func want(r *rand.Rand, i int, explicit bool) podspec.Container {

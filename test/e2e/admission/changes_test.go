@@ -168,13 +168,13 @@ func asAgent(config *rest.Config, node string) *kubernetes.Clientset {
 }
 
 // create creates a pod that exists until the test ends.
-func create(t *testing.T, client *kubernetes.Clientset, p *corev1.Pod) {
+func create(t *testing.T, client *kubernetes.Clientset, pod *corev1.Pod) {
 	t.Helper()
-	if _, err := client.CoreV1().Pods(p.Namespace).Create(context.Background(), p, metav1.CreateOptions{}); err != nil {
+	if _, err := client.CoreV1().Pods(pod.Namespace).Create(context.Background(), pod, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		client.CoreV1().Pods(p.Namespace).Delete(context.Background(), p.Name, *metav1.NewDeleteOptions(0))
+		client.CoreV1().Pods(pod.Namespace).Delete(context.Background(), pod.Name, *metav1.NewDeleteOptions(0))
 	})
 }
 
@@ -195,7 +195,7 @@ func annotate(key, json string) string {
 }
 
 func resize(container, cpu string) string {
-	q := resource.MustParse(cpu)
+	quantity := resource.MustParse(cpu)
 	return fmt.Sprintf(`{"spec":{"containers":[{"name":%q,"resources":{"limits":{"cpu":%q},"requests":{"cpu":%q}}}]}}`,
-		container, q.String(), q.String())
+		container, quantity.String(), quantity.String())
 }

@@ -34,12 +34,12 @@ func TestPolicyAgreesWithReadCPURequest(t *testing.T) {
 	}
 }
 
-func agree(t *testing.T, client *kubernetes.Clientset, p *corev1.Pod) {
-	request, refusal := v1alpha1.ReadCPURequest(p)
+func agree(t *testing.T, client *kubernetes.Clientset, pod *corev1.Pod) {
+	request, refusal := v1alpha1.ReadCPURequest(pod)
 	if refusal == nil && request.Placed {
 		refusal = v1alpha1.RefusePlacement()
 	}
-	got, err := client.CoreV1().Pods("default").Create(context.Background(), p, dry)
+	got, err := client.CoreV1().Pods("default").Create(context.Background(), pod, dry)
 	switch {
 	case refusal != nil && err == nil:
 		t.Errorf("admitted; the node would refuse it: %v", refusal)

@@ -111,7 +111,7 @@ func selected(client *kubernetes.Clientset) bool {
 
 var dry = metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}
 
-func dryRun(client *kubernetes.Clientset, p *corev1.Pod) error {
-	_, err := client.CoreV1().Pods("default").Create(context.Background(), p, dry)
+func dryRun(client *kubernetes.Clientset, pod *corev1.Pod) error {
+	_, err := client.CoreV1().Pods("default").Create(context.Background(), pod, dry)
 	return err
 }

@@ -22,15 +22,15 @@ func pod(name, key, value string) *corev1.Pod {
 }
 
 // complete adds the fields that the API server requires and that the cases leave out.
-func complete(p *corev1.Pod) *corev1.Pod {
-	p.Namespace = "default"
-	p.Spec.SchedulerName = "nobody"
-	for _, list := range [][]corev1.Container{p.Spec.InitContainers, p.Spec.Containers} {
+func complete(pod *corev1.Pod) *corev1.Pod {
+	pod.Namespace = "default"
+	pod.Spec.SchedulerName = "nobody"
+	for _, list := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
 		for i := range list {
 			list[i].Image = "localhost/none"
 		}
 	}
-	return p
+	return pod
 }
 
 func limits(cpu string) corev1.ResourceList {

@@ -101,9 +101,9 @@ func Succeeded(pod *corev1.Pod) bool { return pod.Status.Phase == corev1.PodSucc
 
 // WaitsFor returns why a pod is not scheduled, or "".
 func WaitsFor(pod *corev1.Pod) string {
-	for _, c := range pod.Status.Conditions {
-		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
-			return c.Message
+	for _, condition := range pod.Status.Conditions {
+		if condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse {
+			return condition.Message
 		}
 	}
 	return ""

@@ -37,12 +37,12 @@ func parseMachine(text []byte) (*topology.Machine, error) {
 	if err := json.Unmarshal(text, &topo); err != nil {
 		return nil, fmt.Errorf("read the machine: %w", err)
 	}
-	m := &topology.Machine{}
-	for _, c := range topo.CPUs {
-		m.CPUs = append(m.CPUs, topology.CPU{ID: c.ID, Core: c.Core, Online: c.Online, NUMA: c.NUMA})
+	machine := &topology.Machine{}
+	for _, cpu := range topo.CPUs {
+		machine.CPUs = append(machine.CPUs, topology.CPU{ID: cpu.ID, Core: cpu.Core, Online: cpu.Online, NUMA: cpu.NUMA})
 	}
-	for _, n := range topo.NUMA {
-		m.Nodes = append(m.Nodes, topology.Node{ID: n.ID, CPUs: n.CPUs})
+	for _, numaNode := range topo.NUMA {
+		machine.Nodes = append(machine.Nodes, topology.Node{ID: numaNode.ID, CPUs: numaNode.CPUs})
 	}
-	return m, nil
+	return machine, nil
 }

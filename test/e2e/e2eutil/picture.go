@@ -16,11 +16,11 @@ type Mark struct {
 
 // Picture draws a machine with one NUMA node per line and a pair of brackets per core. A held
 // CPU has its holder's mark, a shared one a dot.
-func Picture(m *topology.Machine, marks []Mark) string {
+func Picture(machine *topology.Machine, marks []Mark) string {
 	var b strings.Builder
-	for _, node := range m.Nodes {
+	for _, node := range machine.Nodes {
 		fmt.Fprintf(&b, "  numa%-2d", node.ID)
-		for _, core := range cores(m, node.CPUs) {
+		for _, core := range cores(machine, node.CPUs) {
 			fmt.Fprintf(&b, " [")
 			for c := range core.All() {
 				fmt.Fprintf(&b, "%c", letter(marks, c))
@@ -33,27 +33,27 @@ func Picture(m *topology.Machine, marks []Mark) string {
 }
 
 // cores splits CPUs into cores, in the order of their smallest CPU.
-func cores(m *topology.Machine, cpus cpuset.Set) []cpuset.Set {
+func cores(machine *topology.Machine, cpus cpuset.Set) []cpuset.Set {
 	var list []cpuset.Set
 	index := map[cpuset.CPU]int{}
-	for _, c := range m.CPUs {
-		if !cpus.Has(c.ID) {
+	for _, cpu := range machine.CPUs {
+		if !cpus.Has(cpu.ID) {
 			continue
 		}
-		i, ok := index[c.Core]
+		i, ok := index[cpu.Core]
 		if !ok {
 			i = len(list)
-			index[c.Core] = i
+			index[cpu.Core] = i
 			list = append(list, cpuset.Set{})
 		}
-		list[i] = list[i].Union(cpuset.Of(c.ID))
+		list[i] = list[i].Union(cpuset.Of(cpu.ID))
 	}
 	return list
 }
 
-func letter(marks []Mark, c cpuset.CPU) byte {
+func letter(marks []Mark, cpu cpuset.CPU) byte {
 	for _, m := range marks {
-		if m.CPUs.Has(c) {
+		if m.CPUs.Has(cpu) {
 			return m.Letter
 		}
 	}

@@ -23,8 +23,8 @@ func Placement(pod *corev1.Pod) (map[string]map[topology.NodeID]int, error) {
 		return nil, fmt.Errorf("pod %s: %w", pod.Name, err)
 	}
 	counts := map[string]map[topology.NodeID]int{}
-	for name, c := range decided.Containers {
-		counts[name] = c.CPUs
+	for name, container := range decided.Containers {
+		counts[name] = container.CPUs
 	}
 	return counts, nil
 }
@@ -35,8 +35,8 @@ func (c *Cluster) Topology(ctx context.Context, node string) (*v1alpha1.NodeTopo
 	if err != nil {
 		return nil, fmt.Errorf("read NodeTopology %s: %w", node, err)
 	}
-	t := &v1alpha1.NodeTopology{}
-	return t, json.Unmarshal(body, t)
+	topology := &v1alpha1.NodeTopology{}
+	return topology, json.Unmarshal(body, topology)
 }
 
 const topologies = "/apis/" + v1alpha1.Group + "/v1alpha1/nodetopologies"

@@ -57,9 +57,9 @@ func Pod(name, policy string, containers ...Container) *corev1.Pod {
 	if policy != "" {
 		pod.Annotations[v1alpha1.AnnotationCPUPolicy] = policy
 	}
-	for _, c := range containers {
-		built := build(name, policy, c)
-		if c.Init || c.Sidecar {
+	for _, container := range containers {
+		built := build(name, policy, container)
+		if container.Init || container.Sidecar {
 			pod.Spec.InitContainers = append(pod.Spec.InitContainers, built)
 		} else {
 			pod.Spec.Containers = append(pod.Spec.Containers, built)

@@ -37,9 +37,9 @@ func list() error {
 		return fmt.Errorf("list pod resources: %w", err)
 	}
 	for _, pod := range all.PodResources {
-		for _, c := range pod.Containers {
-			for _, d := range c.Devices {
-				fmt.Println(pod.Namespace+"/"+pod.Name, c.Name, d.ResourceName, strings.Join(d.DeviceIds, ","))
+		for _, container := range pod.Containers {
+			for _, device := range container.Devices {
+				fmt.Println(pod.Namespace+"/"+pod.Name, container.Name, device.ResourceName, strings.Join(device.DeviceIds, ","))
 			}
 		}
 	}

@@ -45,16 +45,16 @@ func (p *plugin) Synchronize(_ context.Context, pods []*api.PodSandbox, containe
 	for _, pod := range pods {
 		ours[pod.GetId()] = pod.GetName() == p.pod
 	}
-	for _, c := range containers {
-		if ours[c.GetPodSandboxId()] {
-			p.mu.members = append(p.mu.members, c.GetId())
+	for _, container := range containers {
+		if ours[container.GetPodSandboxId()] {
+			p.mu.members = append(p.mu.members, container.GetId())
 		}
 	}
 	_, err := fmt.Fprintln(p.mu.out, "synchronized", len(p.mu.members))
 	return nil, err
 }
 
-func (p *plugin) CreateContainer(_ context.Context, pod *api.PodSandbox, c *api.Container) (*api.ContainerAdjustment, []*api.ContainerUpdate, error) {
+func (p *plugin) CreateContainer(_ context.Context, pod *api.PodSandbox, container *api.Container) (*api.ContainerAdjustment, []*api.ContainerUpdate, error) {
 	if pod.GetName() == p.pod {
 		return nil, nil, nil
 	}
@@ -66,7 +66,7 @@ func (p *plugin) CreateContainer(_ context.Context, pod *api.PodSandbox, c *api.
 		cpus, p.mu.cpus = p.mu.cpus[0], p.mu.cpus[1:]
 		updates = move(p.mu.members, cpus)
 	}
-	p.mu.answered[c.GetId()] = answer{time.Now(), len(updates), cpus}
+	p.mu.answered[container.GetId()] = answer{time.Now(), len(updates), cpus}
 	return nil, updates, nil
 }
 
@@ -82,14 +82,14 @@ func move(containers []string, cpus string) []*api.ContainerUpdate {
 
 // PostCreateContainer is called after the runtime has carried out the updates and then created
 // the container.
-func (p *plugin) PostCreateContainer(_ context.Context, _ *api.PodSandbox, c *api.Container) error {
+func (p *plugin) PostCreateContainer(_ context.Context, _ *api.PodSandbox, container *api.Container) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	a, ok := p.mu.answered[c.GetId()]
+	a, ok := p.mu.answered[container.GetId()]
 	if !ok {
 		return nil
 	}
-	delete(p.mu.answered, c.GetId())
+	delete(p.mu.answered, container.GetId())
 	_, err := fmt.Fprintln(p.mu.out, "created", time.Since(a.at).Nanoseconds(), a.moved, a.cpus)
 	return err
 }

@@ -33,15 +33,15 @@ func translate(group cgroup.PodCgroup, pod *corev1.Pod) ([]workload.Sandbox, []w
 	sandboxes := []workload.Sandbox{whole}
 	var containers []workload.Container
 	names := namesByID(pod)
-	for _, c := range group.Containers {
-		if name, ok := names[c.ID]; ok {
+	for _, container := range group.Containers {
+		if name, ok := names[container.ID]; ok {
 			containers = append(containers, workload.Container{
-				ID: c.ID, Name: name, Sandbox: whole, Cgroup: c.Target, Annotations: allocated(pod, name),
+				ID: container.ID, Name: name, Sandbox: whole, Cgroup: container.Target, Annotations: allocated(pod, name),
 			})
 			continue
 		}
 		unnamed := whole
-		unnamed.ID, unnamed.Cgroup = c.ID, c.Target
+		unnamed.ID, unnamed.Cgroup = container.ID, container.Target
 		sandboxes = append(sandboxes, unnamed)
 	}
 	return sandboxes, containers

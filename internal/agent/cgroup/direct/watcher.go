@@ -156,8 +156,8 @@ func (w *Watcher) pod(group cgroup.PodCgroup) *corev1.Pod {
 	}
 	for _, pod := range w.o.Pods.Mirrors(group.UID) {
 		names := namesByID(pod)
-		for _, c := range group.Containers {
-			if _, is := names[c.ID]; is {
+		for _, container := range group.Containers {
+			if _, is := names[container.ID]; is {
 				return pod
 			}
 		}

@@ -59,13 +59,13 @@ func (w *SpecWriter) checkHook() error {
 // others.
 func (w *SpecWriter) devices(units []gpu.Unit, describer Describer) []specs.Device {
 	var all []specs.Device
-	for _, u := range units {
-		described, err := describer.GetDeviceSpecsByID(u.ID)
+	for _, unit := range units {
+		described, err := describer.GetDeviceSpecsByID(unit.ID)
 		if err == nil {
-			err = w.check(u, described)
+			err = w.check(unit, described)
 		}
 		if err != nil {
-			w.missing[u.ID] = err.Error()
+			w.missing[unit.ID] = err.Error()
 			continue
 		}
 		all = append(all, described...)
@@ -76,12 +76,12 @@ func (w *SpecWriter) devices(units []gpu.Unit, describer Describer) []specs.Devi
 // check returns an error if a GPU's description is incomplete. nvcdi leaves out what
 // it does not find: the device node of the GPU, or of a slice also one of its two
 // capabilities.
-func (w *SpecWriter) check(u gpu.Unit, described []specs.Device) error {
-	if len(described) != 1 || described[0].Name != u.ID {
-		return fmt.Errorf("nvcdi describes it as %d devices; want one with the name %s", len(described), u.ID)
+func (w *SpecWriter) check(unit gpu.Unit, described []specs.Device) error {
+	if len(described) != 1 || described[0].Name != unit.ID {
+		return fmt.Errorf("nvcdi describes it as %d devices; want one with the name %s", len(described), unit.ID)
 	}
 	want := 1
-	if u.Form == gpu.Virtual {
+	if unit.Form == gpu.Virtual {
 		want = 3
 	}
 	if got := len(described[0].ContainerEdits.DeviceNodes); got < want {

@@ -53,13 +53,13 @@ func NewSpecWriter(o Options) *SpecWriter { return &SpecWriter{Options: o} }
 // Prepare updates the specification if necessary. It returns the inventory, in which
 // healthy GPUs that the specification lacks have unknown health. Without GPUs there
 // is no file. Without a driver (nil) the file stays unchanged.
-func (w *SpecWriter) Prepare(v *gpu.Inventory, driver Source) *gpu.Inventory {
-	units := v.Units()
-	if now := summary(v, units); !w.upToDate(now) && (driver != nil || len(units) == 0) {
+func (w *SpecWriter) Prepare(inventory *gpu.Inventory, driver Source) *gpu.Inventory {
+	units := inventory.Units()
+	if now := summary(inventory, units); !w.upToDate(now) && (driver != nil || len(units) == 0) {
 		w.written = now
 		w.write(units, driver)
 	}
-	return v.WithHealth(func(id string, was gpu.Health) gpu.Health {
+	return inventory.WithHealth(func(id string, was gpu.Health) gpu.Health {
 		if why, missing := w.missing[id]; missing && was.State == gpu.Healthy {
 			return gpu.Health{Reason: "the CDI specification does not have this GPU: " + why}
 		}
@@ -69,10 +69,10 @@ func (w *SpecWriter) Prepare(v *gpu.Inventory, driver Source) *gpu.Inventory {
 
 // summary returns what a specification depends on, as far as that is known before
 // it is written. A GPU that fails or is lost may not be describable.
-func summary(v *gpu.Inventory, units []gpu.Unit) string {
-	lines := []string{v.Driver}
-	for _, u := range units {
-		lines = append(lines, fmt.Sprint(u.ID, u.Health.State == gpu.Unhealthy))
+func summary(inventory *gpu.Inventory, units []gpu.Unit) string {
+	lines := []string{inventory.Driver}
+	for _, unit := range units {
+		lines = append(lines, fmt.Sprint(unit.ID, unit.Health.State == gpu.Unhealthy))
 	}
 	return strings.Join(lines, "\n")
 }
@@ -91,9 +91,9 @@ func (w *SpecWriter) upToDate(now string) bool {
 func (w *SpecWriter) write(units []gpu.Unit, driver Source) {
 	w.missing = map[string]string{}
 	if err := w.writeSpec(units, driver); err != nil {
-		for _, u := range units {
-			w.missing[u.ID] = err.Error()
+		for _, unit := range units {
+			w.missing[unit.ID] = err.Error()
 		}
 	}
-	w.retry = slices.ContainsFunc(units, func(u gpu.Unit) bool { return w.missing[u.ID] != "" && u.Health.State != gpu.Unhealthy })
+	w.retry = slices.ContainsFunc(units, func(unit gpu.Unit) bool { return w.missing[unit.ID] != "" && unit.Health.State != gpu.Unhealthy })
 }

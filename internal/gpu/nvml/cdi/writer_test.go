@@ -95,9 +95,9 @@ func TestPrepare(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "cdi")
 			v := newSpecWriter(dir).Prepare(two(gpu.Healthy), &tc.driver)
 			var reasons map[string]string
-			for _, u := range v.Units() {
-				if u.Health.State != gpu.Healthy {
-					reasons = mapWith(reasons, u.ID, u.Health.Reason)
+			for _, unit := range v.Units() {
+				if unit.Health.State != gpu.Healthy {
+					reasons = mapWith(reasons, unit.ID, unit.Health.Reason)
 				}
 			}
 			if diff := cmp.Diff(tc.reasons, reasons); diff != "" {

@@ -61,11 +61,11 @@ func (c *Client) Node(ctx context.Context, name string) (Node, error) {
 	if err := json.Unmarshal(body, &object); err != nil {
 		return Node{}, fmt.Errorf("parse node %s: %w", name, err)
 	}
-	n := Node{BootID: object.Status.NodeInfo.BootID}
-	for _, c := range object.Status.Conditions {
-		n.Ready = n.Ready || c.Type == "Ready" && c.Status == "True"
+	node := Node{BootID: object.Status.NodeInfo.BootID}
+	for _, condition := range object.Status.Conditions {
+		node.Ready = node.Ready || condition.Type == "Ready" && condition.Status == "True"
 	}
-	return n, nil
+	return node, nil
 }
 
 func (c *Client) do(ctx context.Context, method, path string) ([]byte, error) {

@@ -122,8 +122,8 @@ func (p Plane) credentials() error {
 
 func (p Plane) writeHosts() error {
 	hosts := "127.0.0.1 localhost\n"
-	for _, n := range p.Nodes {
-		hosts += "127.0.0.1 " + n + "\n"
+	for _, node := range p.Nodes {
+		hosts += "127.0.0.1 " + node + "\n"
 	}
 	if err := os.WriteFile(p.hostsFile(), []byte(hosts), 0o644); err != nil {
 		return fmt.Errorf("write hosts: %w", err)

@@ -9,8 +9,8 @@ func Line(words []string) string {
 		return words[0]
 	}
 	quoted := make([]string, len(words))
-	for i, w := range words {
-		quoted[i] = Quote(w)
+	for i, word := range words {
+		quoted[i] = Quote(word)
 	}
 	return strings.Join(quoted, " ")
 }

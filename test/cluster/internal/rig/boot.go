@@ -21,42 +21,42 @@ const (
 )
 
 // bootMachine starts a machine and connects to it.
-func (r *Rig) bootMachine(ctx context.Context, p control.Plane, b build.Result, f machine.Flavour) (*guest.Client, error) {
+func (r *Rig) bootMachine(ctx context.Context, p control.Plane, b build.Result, flavour machine.Flavour) (*guest.Client, error) {
 	for try := 1; ; try++ {
 		start := time.Now()
-		if err := r.startMachine(p, b, f); err != nil {
+		if err := r.startMachine(p, b, flavour); err != nil {
 			return nil, err
 		}
-		g, err := r.awaitBoot(ctx, f)
+		g, err := r.awaitBoot(ctx, flavour)
 		if err == nil {
-			fmt.Fprintf(r.Out, "%s: booted after %.1f s\n", f.Node, time.Since(start).Seconds())
+			fmt.Fprintf(r.Out, "%s: booted after %.1f s\n", flavour.Node, time.Since(start).Seconds())
 			return g, nil
 		}
-		fmt.Fprintf(r.Out, "%s: boot %d of %d: %v; its console ends so:\n%s\n", f.Node, try, bootTries, err, tail(r.Console(f), 4096))
+		fmt.Fprintf(r.Out, "%s: boot %d of %d: %v; its console ends so:\n%s\n", flavour.Node, try, bootTries, err, tail(r.Console(flavour), 4096))
 		if ctx.Err() != nil || try == bootTries {
 			return nil, err
 		}
-		if err := r.stopMachine(f); err != nil {
+		if err := r.stopMachine(flavour); err != nil {
 			return nil, err
 		}
 	}
 }
 
-func (r *Rig) awaitBoot(ctx context.Context, f machine.Flavour) (*guest.Client, error) {
+func (r *Rig) awaitBoot(ctx context.Context, flavour machine.Flavour) (*guest.Client, error) {
 	ctx, cancel := context.WithTimeout(ctx, bootTimeout)
 	defer cancel()
-	return r.awaitMachine(ctx, f)
+	return r.awaitMachine(ctx, flavour)
 }
 
 // awaitMachine connects to a running machine once it answers.
-func (r *Rig) awaitMachine(ctx context.Context, f machine.Flavour) (*guest.Client, error) {
-	d, err := r.Door(f)
+func (r *Rig) awaitMachine(ctx context.Context, flavour machine.Flavour) (*guest.Client, error) {
+	d, err := r.Door(flavour)
 	if err != nil {
 		return nil, err
 	}
 	g, err := d.Await(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("%w: see %s", err, r.Console(f))
+		return nil, fmt.Errorf("%w: see %s", err, r.Console(flavour))
 	}
 	return g, nil
 }

@@ -36,13 +36,13 @@ func (r *Rig) Down(context.Context) error {
 }
 
 // DownMachine stops one machine and deletes its Node. The rest keeps running.
-func (r *Rig) DownMachine(ctx context.Context, f machine.Flavour) error {
+func (r *Rig) DownMachine(ctx context.Context, flavour machine.Flavour) error {
 	unlock, err := r.lock()
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	if err := r.stopMachine(f); err != nil {
+	if err := r.stopMachine(flavour); err != nil {
 		return err
 	}
 	p, err := r.plane()
@@ -53,15 +53,15 @@ func (r *Rig) DownMachine(ctx context.Context, f machine.Flavour) error {
 	if err != nil {
 		return err
 	}
-	return c.DeleteNode(ctx, f.Node)
+	return c.DeleteNode(ctx, flavour.Node)
 }
 
 // stopMachine ends a machine without a shutdown, because its disk is deleted.
-func (r *Rig) stopMachine(f machine.Flavour) error {
-	if err := r.process(f).Stop(3 * time.Second); err != nil {
+func (r *Rig) stopMachine(flavour machine.Flavour) error {
+	if err := r.process(flavour).Stop(3 * time.Second); err != nil {
 		return err
 	}
-	b := r.boot(f)
+	b := r.boot(flavour)
 	for _, file := range []string{b.Disk, b.Mailbox, b.Initrd, b.Kernel, b.Monitor, b.Console} {
 		if err := os.Remove(file); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return fmt.Errorf("remove %s: %w", file, err)

@@ -9,26 +9,26 @@ import (
 )
 
 // Console returns the path of the output of the machine's serial console.
-func (r *Rig) Console(f machine.Flavour) string { return r.boot(f).Console }
+func (r *Rig) Console(flavour machine.Flavour) string { return r.boot(flavour).Console }
 
 // Copy copies a local file with its permissions to path in the machine. It replaces the
 // file atomically, so it can replace a running program.
-func (r *Rig) Copy(g *guest.Client, f machine.Flavour, file, path string) error {
+func (r *Rig) Copy(g *guest.Client, flavour machine.Flavour, file, path string) error {
 	info, err := os.Stat(file)
 	if err != nil {
-		return fmt.Errorf("copy into %s: %w", f.Node, err)
+		return fmt.Errorf("copy into %s: %w", flavour.Node, err)
 	}
 	q := guest.Quote(path)
-	return r.boot(f).Post(file, func(read string) error {
+	return r.boot(flavour).Post(file, func(read string) error {
 		return run(g, fmt.Sprintf("%s > %s.new && chmod %o %s.new && mv -f %s.new %s", read, q, info.Mode().Perm(), q, q, q))
 	})
 }
 
 // Load imports an image archive into the machine's containerd. It waits while containerd
 // starts.
-func (r *Rig) Load(g *guest.Client, f machine.Flavour, archive string) error {
+func (r *Rig) Load(g *guest.Client, flavour machine.Flavour, archive string) error {
 	const ready = "until ctr version >/dev/null 2>&1; do sleep 0.2; done"
-	return r.boot(f).Post(archive, func(read string) error {
+	return r.boot(flavour).Post(archive, func(read string) error {
 		return run(g, ready+"; "+read+" | ctr -n k8s.io images import --local -")
 	})
 }

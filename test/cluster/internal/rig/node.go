@@ -24,26 +24,26 @@ import (
 const hostFromGuest = "10.0.2.2"
 
 // process returns the process of a flavour's machine.
-func (r *Rig) process(f machine.Flavour) proc.Process {
-	return proc.Process{Run: r.Run(), Name: f.Node}
+func (r *Rig) process(flavour machine.Flavour) proc.Process {
+	return proc.Process{Run: r.Run(), Name: flavour.Node}
 }
 
-func (r *Rig) boot(f machine.Flavour) machine.Boot {
-	file := func(ext string) string { return filepath.Join(r.Run(), f.Node+ext) }
+func (r *Rig) boot(flavour machine.Flavour) machine.Boot {
+	file := func(ext string) string { return filepath.Join(r.Run(), flavour.Node+ext) }
 	return machine.Boot{
-		Flavour: f,
+		Flavour: flavour,
 		Kernel:  file(".vmlinuz"), Initrd: file(".initrd"), Disk: file(".img"), Mailbox: file(".mailbox"),
 		Console: file(".console"), Monitor: file(".qmp"),
 	}
 }
 
 // startMachine prepares the files of a machine and starts QEMU.
-func (r *Rig) startMachine(p control.Plane, b build.Result, f machine.Flavour) error {
-	boot := r.boot(f)
+func (r *Rig) startMachine(p control.Plane, b build.Result, flavour machine.Flavour) error {
+	boot := r.boot(flavour)
 	boot.QEMU = filepath.Join(b.Emulator, "qemu")
 	sources := map[string]string{
 		boot.Kernel: filepath.Join(b.Kernel, "vmlinuz"),
-		boot.Disk:   filepath.Join(b.Roots[f.Name], "root.img"),
+		boot.Disk:   filepath.Join(b.Roots[flavour.Name], "root.img"),
 	}
 	for to, from := range sources {
 		if out, err := exec.Command("cp", "--sparse=always", "--reflink=auto", from, to).CombinedOutput(); err != nil {
@@ -56,7 +56,7 @@ func (r *Rig) startMachine(p control.Plane, b build.Result, f machine.Flavour) e
 	if err := r.writeInitrd(p, filepath.Join(b.Kernel, "initrd"), boot); err != nil {
 		return err
 	}
-	return r.process(f).Start(boot.Args()...)
+	return r.process(flavour).Start(boot.Args()...)
 }
 
 // writeInitrd appends the machine's seed to the cached initrd.
@@ -87,12 +87,12 @@ func (r *Rig) writeInitrd(p control.Plane, base string, boot machine.Boot) error
 	return os.WriteFile(boot.Initrd, body.Bytes(), 0o600)
 }
 
-func (r *Rig) credentials(ca *pki.Authority, f machine.Flavour) (map[string][]byte, error) {
-	server, err := ca.Issue(pki.Leaf{Name: f.Node, DNS: []string{f.Node}, IPs: []net.IP{net.IPv4(127, 0, 0, 1)}})
+func (r *Rig) credentials(ca *pki.Authority, flavour machine.Flavour) (map[string][]byte, error) {
+	server, err := ca.Issue(pki.Leaf{Name: flavour.Node, DNS: []string{flavour.Node}, IPs: []net.IP{net.IPv4(127, 0, 0, 1)}})
 	if err != nil {
 		return nil, err
 	}
-	client, err := ca.Issue(pki.Leaf{Name: "node-" + f.Name, Common: "system:node:" + f.Node, Group: "system:nodes"})
+	client, err := ca.Issue(pki.Leaf{Name: "node-" + flavour.Name, Common: "system:node:" + flavour.Node, Group: "system:nodes"})
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +130,7 @@ func (r *Rig) guestd() ([]byte, error) {
 }
 
 // Door returns the address and the credentials of a machine.
-func (r *Rig) Door(f machine.Flavour) (guest.Door, error) {
+func (r *Rig) Door(flavour machine.Flavour) (guest.Door, error) {
 	p, err := r.plane()
 	if err != nil {
 		return guest.Door{}, err
@@ -143,15 +143,15 @@ func (r *Rig) Door(f machine.Flavour) (guest.Door, error) {
 	if err != nil {
 		return guest.Door{}, err
 	}
-	return guest.Door{Address: fmt.Sprintf("127.0.0.1:%d", f.SSHPort), ClientKey: client.Key, HostKey: host.Cert}, nil
+	return guest.Door{Address: fmt.Sprintf("127.0.0.1:%d", flavour.SSHPort), ClientKey: client.Key, HostKey: host.Cert}, nil
 }
 
 // Enter connects to a running machine.
-func (r *Rig) Enter(f machine.Flavour) (*guest.Client, error) {
-	if r.process(f).PID() == 0 {
-		return nil, fmt.Errorf("machine %s is not up: run: rig up --flavour %s", f.Node, f.Name)
+func (r *Rig) Enter(flavour machine.Flavour) (*guest.Client, error) {
+	if r.process(flavour).PID() == 0 {
+		return nil, fmt.Errorf("machine %s is not up: run: rig up --flavour %s", flavour.Node, flavour.Name)
 	}
-	d, err := r.Door(f)
+	d, err := r.Door(flavour)
 	if err != nil {
 		return nil, err
 	}

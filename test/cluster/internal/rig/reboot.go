@@ -11,7 +11,7 @@ import (
 
 // Reboot reboots the machine, with or without a shutdown, and waits until the node is
 // Ready again.
-func (r *Rig) Reboot(ctx context.Context, f machine.Flavour, hard bool) error {
+func (r *Rig) Reboot(ctx context.Context, flavour machine.Flavour, hard bool) error {
 	ctx, cancel := context.WithTimeout(ctx, startupTimeout)
 	defer cancel()
 	p, err := r.plane()
@@ -22,26 +22,26 @@ func (r *Rig) Reboot(ctx context.Context, f machine.Flavour, hard bool) error {
 	if err != nil {
 		return err
 	}
-	before, err := c.Node(ctx, f.Node)
+	before, err := c.Node(ctx, flavour.Node)
 	if err != nil {
 		return err
 	}
 	start := time.Now()
-	if err := r.restart(f, hard); err != nil {
+	if err := r.restart(flavour, hard); err != nil {
 		return err
 	}
-	if err := awaitNode(ctx, c, f.Node, before.BootID); err != nil {
+	if err := awaitNode(ctx, c, flavour.Node, before.BootID); err != nil {
 		return err
 	}
-	fmt.Fprintf(r.Out, "%s: Ready again after %.1f s\n", f.Node, time.Since(start).Seconds())
+	fmt.Fprintf(r.Out, "%s: Ready again after %.1f s\n", flavour.Node, time.Since(start).Seconds())
 	return nil
 }
 
-func (r *Rig) restart(f machine.Flavour, hard bool) error {
+func (r *Rig) restart(flavour machine.Flavour, hard bool) error {
 	if hard {
-		return r.boot(f).Reset()
+		return r.boot(flavour).Reset()
 	}
-	g, err := r.Enter(f)
+	g, err := r.Enter(flavour)
 	if err != nil {
 		return err
 	}

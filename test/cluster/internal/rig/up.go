@@ -19,13 +19,13 @@ const startupTimeout = 15 * time.Minute
 
 // Up builds missing artefacts, starts the components that do not run, and waits until
 // the flavour's node is Ready.
-func (r *Rig) Up(ctx context.Context, f machine.Flavour) error {
+func (r *Rig) Up(ctx context.Context, flavour machine.Flavour) error {
 	unlock, err := r.lock()
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	b, err := r.Build([]machine.Flavour{f})
+	b, err := r.Build([]machine.Flavour{flavour})
 	if err != nil {
 		return err
 	}
@@ -35,7 +35,7 @@ func (r *Rig) Up(ctx context.Context, f machine.Flavour) error {
 	if err != nil {
 		return err
 	}
-	return r.startNode(ctx, p, b, f)
+	return r.startNode(ctx, p, b, flavour)
 }
 
 func (r *Rig) startPlane(ctx context.Context) (control.Plane, error) {
@@ -51,9 +51,9 @@ func (r *Rig) startPlane(ctx context.Context) (control.Plane, error) {
 	return p, nil
 }
 
-func (r *Rig) startNode(ctx context.Context, p control.Plane, b build.Result, f machine.Flavour) error {
+func (r *Rig) startNode(ctx context.Context, p control.Plane, b build.Result, flavour machine.Flavour) error {
 	start := time.Now()
-	g, err := r.enterNode(ctx, p, b, f)
+	g, err := r.enterNode(ctx, p, b, flavour)
 	if err != nil {
 		return err
 	}
@@ -62,36 +62,36 @@ func (r *Rig) startNode(ctx context.Context, p control.Plane, b build.Result, f 
 	if err != nil {
 		return err
 	}
-	if err := awaitNode(ctx, c, f.Node, ""); err != nil {
+	if err := awaitNode(ctx, c, flavour.Node, ""); err != nil {
 		return err
 	}
-	fmt.Fprintf(r.Out, "%s: Ready after %.1f s\n", f.Node, time.Since(start).Seconds())
+	fmt.Fprintf(r.Out, "%s: Ready after %.1f s\n", flavour.Node, time.Since(start).Seconds())
 	return nil
 }
 
 // enterNode connects to the flavour's machine, and boots it if it does not run.
-func (r *Rig) enterNode(ctx context.Context, p control.Plane, b build.Result, f machine.Flavour) (*guest.Client, error) {
-	if r.process(f).PID() != 0 {
-		return r.awaitMachine(ctx, f)
+func (r *Rig) enterNode(ctx context.Context, p control.Plane, b build.Result, flavour machine.Flavour) (*guest.Client, error) {
+	if r.process(flavour).PID() != 0 {
+		return r.awaitMachine(ctx, flavour)
 	}
-	g, err := r.bootMachine(ctx, p, b, f)
+	g, err := r.bootMachine(ctx, p, b, flavour)
 	if err != nil {
 		return nil, err
 	}
-	if err := r.loadImages(g, f, b.Images); err != nil {
+	if err := r.loadImages(g, flavour, b.Images); err != nil {
 		g.Close()
 		return nil, err
 	}
 	return g, nil
 }
 
-func (r *Rig) loadImages(g *guest.Client, f machine.Flavour, dir string) error {
+func (r *Rig) loadImages(g *guest.Client, flavour machine.Flavour, dir string) error {
 	archives, err := filepath.Glob(filepath.Join(dir, "*.tar"))
 	if err != nil {
 		return err
 	}
 	for _, a := range archives {
-		if err := r.Load(g, f, a); err != nil {
+		if err := r.Load(g, flavour, a); err != nil {
 			return err
 		}
 	}
