@@ -70,7 +70,7 @@ func inState(units []gpu.Unit, s gpu.State) (all []gpu.Unit) {
 	return all
 }
 
-// listed names the first GPUs and what is wrong with them.
+// listed names the first GPUs and their faults.
 func listed(units []gpu.Unit) string {
 	var texts []string
 	for i, unit := range units {

@@ -123,7 +123,7 @@ func (c *controller) newState(context.Context) (err error) {
 	return err
 }
 
-// learn tells the profile's ranker about the pods that already have a node. The ranker sees pending
+// learn passes the pods that already have a node to the profile's ranker. The ranker sees pending
 // pods by itself.
 func (c *controller) learn(event nodestate.Event) {
 	ranker := c.state.Profile("").Ranker

@@ -86,7 +86,7 @@ func showFairness(out io.Writer, f fairnessRun, nodes []*sched.Node, outcomes []
 	return table.Flush()
 }
 
-// inUnit writes a time in the largest unit of which it is at least 2.
+// inUnit writes a time in the largest unit in which it is at least 2.
 func inUnit(seconds float64) string {
 	d := time.Duration(seconds * float64(time.Second))
 	switch {

@@ -72,8 +72,8 @@ type trial struct {
 // idle reports whether no work waits.
 func (t *trial) idle() bool { return len(t.cluster.Order()) == 0 }
 
-// forecastOf is what was predicted for a pod when it was created, and what happened. Times
-// are from its creation.
+// forecastOf has the prediction for a pod, made when the pod was created, and the actual times.
+// Times are from its creation.
 type forecastOf struct {
 	unknown  forecast.Unknown
 	p50, p90 time.Duration // p90 is negative if unknown

@@ -53,8 +53,8 @@ func TestTables(t *testing.T) {
 	}
 }
 
-// TestBounds checks that a quotient beyond its bound is an error, and that what was not
-// measured is left out.
+// TestBounds checks that a quotient beyond its bound is an error, and that values that were not
+// measured are left out.
 func TestBounds(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "bounds.yaml")
 	const text = `

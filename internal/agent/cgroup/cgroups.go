@@ -134,8 +134,8 @@ func confineOrParent(t tree, at location, cpus, mems cpuset.Set) (location, erro
 	return at, err
 }
 
-// check compares what is in force with what was written: cgroup v2 accepts any
-// list and then intersects it with the parent's, or inherits that if nothing is left.
+// check compares the cpuset in force with the one that was written: cgroup v2 accepts any list and
+// then intersects it with the parent's, or inherits that if nothing is left.
 func (c *Cgroups) check(target string, at location, decision workload.Decision) error {
 	cpus, mems, err := c.tree.effective(at.path)
 	if err != nil {

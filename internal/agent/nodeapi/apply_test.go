@@ -61,8 +61,8 @@ func schemaOf(t *testing.T, kind schema.GroupVersionKind) *spec.Schema {
 	return s
 }
 
-// applyBy merges what is applied. As with the status subresource, an apply to
-// an object that is not there fails unless it is of the object itself.
+// applyBy merges the applied fields into the object. As with the status subresource, an apply to an
+// object that is not there fails unless it is of the object itself.
 func applyBy(fields map[string]*managedfields.FieldManager, tracker clienttesting.ObjectTracker) clienttesting.ReactionFunc {
 	return func(action clienttesting.Action) (bool, runtime.Object, error) {
 		patch := action.(clienttesting.PatchActionImpl)

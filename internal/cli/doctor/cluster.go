@@ -61,7 +61,7 @@ func Cluster(ctx context.Context, clients Clients) Report {
 	return report
 }
 
-// install is the remedy of what is missing as a whole.
+// install is the remedy if a whole part of Numalet is missing.
 const install = "kubectl apply -k deploy/admission, and then kubectl apply -k deploy/cluster"
 
 func checkVersion(_ context.Context, clients Clients) (Report, error) {

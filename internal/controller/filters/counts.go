@@ -13,7 +13,7 @@ type count interface {
 	comparable
 	// match reports whether a placed pod counts.
 	match(pod *v1.Pod) bool
-	// topics returns topics of which each pod that matches has one.
+	// topics returns topics such that each pod that matches has one of them.
 	topics() []sched.Topic
 	// add adds (1) or removes (-1) a pod that matches.
 	add(pod *v1.Pod, node string, sign int)

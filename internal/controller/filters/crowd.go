@@ -88,7 +88,7 @@ func (c *crowd) match(pod *v1.Pod) bool {
 	})
 }
 
-// topics returns topics of which each pod that matches has one.
+// topics returns topics such that each pod that matches has one of them.
 func (c *crowd) topics() (all []sched.Topic) {
 	for _, s := range c.selected {
 		for namespace := range s.namespaces {

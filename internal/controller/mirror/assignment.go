@@ -34,11 +34,10 @@ func (m *Mirror) readBound(pod *corev1.Pod) boundPod {
 	return boundPod{pod, a, all}
 }
 
-// assignment returns what a bound pod holds, without its tenant, and whether the pod itself tells
-// all of it. A pod with exclusive CPUs and no placement does not. It holds what its node reports
-// for it (shares), or its requests until the node reports. The same is true for mirror pods,
-// because the admission policies cannot prevent their authors from adding a placement that the
-// controller did not decide. gpus is the resource of whole GPUs.
+// assignment returns what a bound pod holds, without its tenant, and whether the pod's own fields say all of it. A pod with
+// exclusive CPUs and no placement does not. It holds what its node reports for it (shares), or its requests until the node
+// reports. The same is true for mirror pods, because the admission policies cannot prevent their authors from adding a placement
+// that the controller did not decide. gpus is the resource of whole GPUs.
 func assignment(pod *corev1.Pod, gpus string) (a nodestate.Assignment, all bool) {
 	a = nodestate.Assignment{UID: string(pod.UID), Node: pod.Spec.NodeName, Gang: gangID(pod), Since: boundSince(pod)}
 	a.Ends = ends(pod, a.Since)

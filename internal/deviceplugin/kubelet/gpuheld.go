@@ -18,8 +18,8 @@ import (
 //     container, or the pod was not admitted. The device plugin API does not name the
 //     pod, so the device is held until all pods have ended that may have it.
 //
-// A memory of the last allocations only was rejected: the kubelet gives a GPU to nobody
-// else before its pod has ended, but shares of it are other devices to the kubelet.
+// To keep only the last allocations was rejected: the kubelet gives a GPU to no other container
+// before its pod has ended, but for the kubelet the shares of that GPU are other devices.
 type allocation struct {
 	resource string
 	at       time.Time

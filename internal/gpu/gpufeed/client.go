@@ -168,8 +168,8 @@ func Fetch(ctx context.Context, socket string) (*gpu.Inventory, error) {
 	return parse(line)
 }
 
-// parse reads an inventory. It checks it, because whoever uses an inventory relies on a
-// table of links that has all GPUs.
+// parse reads an inventory. It checks the inventory, because its users rely on a table of links
+// that has all GPUs.
 func parse(line string) (*gpu.Inventory, error) {
 	inventory := &gpu.Inventory{}
 	if err := json.Unmarshal([]byte(line), inventory); err != nil {

@@ -12,8 +12,8 @@ import (
 
 const docs = "../../../docs/reference/flags.md"
 
-// TestReference keeps the reference equal to the tables. To write it anew:
-// go test ./internal/platform/config -run Reference -rewrite
+// TestReference keeps the reference equal to the tables. To write it again: go test
+// ./internal/platform/config -run Reference -rewrite
 func TestReference(t *testing.T) {
 	scenario.Golden(t, docs, reference())
 }

@@ -94,8 +94,8 @@ func word(_ int, c constant) string {
 	return c.value
 }
 
-// reasons writes a section with the constants of a file: what reason returns for each,
-// but for "", and its comment.
+// reasons writes a section with the constants of a file: the result of reason for each constant,
+// unless it is "", and the constant's comment.
 func reasons(t *testing.T, b *strings.Builder, title, preface, file string, reason func(int, constant) string) {
 	t.Helper()
 	fmt.Fprintf(b, "\n## %s\n\n%s\n\n| reason | meaning |\n|---|---|\n", title, preface)

@@ -26,7 +26,7 @@ func Check(g Group, nodes Nodes, permitted Permission) []*GPURefusal {
 	return c.refusals
 }
 
-// checker collects what is wrong with one group.
+// checker collects the errors of one group.
 type checker struct {
 	group     Group
 	nodes     Nodes

@@ -83,7 +83,7 @@ func (s *scene) place(c *scenario.Command) {
 
 func (s *scene) end(c *scenario.Command) { s.node = s.node.Return(s.placed[c.Arg(0)]) }
 
-// offerOf offers what is free of some GPUs.
+// offerOf offers the free amounts of some GPUs.
 func offerOf(ids []string) func(*sched.Node) sched.Offer {
 	return func(node *sched.Node) (o sched.Offer) {
 		for _, device := range node.GPUs {

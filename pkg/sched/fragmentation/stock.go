@@ -15,7 +15,7 @@ type stock struct {
 	lots   []lot // ascending by free; GPUs with nothing free are left out
 }
 
-// lot is a number of GPUs of which each has the same free amount.
+// lot is a number of GPUs with the same type and the same free amount.
 type lot struct {
 	free  sched.MilliGPU
 	model string

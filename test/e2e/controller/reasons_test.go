@@ -16,8 +16,8 @@ import (
 	"github.com/numalet/numalet/test/hollowcluster"
 )
 
-// stuck is a pod that cannot run, and what numalet why tells a user without rights in
-// numalet-system about it.
+// stuck is a pod that cannot run, and the answer of numalet why to a user without rights in
+// numalet-system.
 type stuck struct {
 	namespace string // "" for team
 	meta      string // fields of metadata, besides the name

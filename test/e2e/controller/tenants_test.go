@@ -79,7 +79,7 @@ func (o *office) open(name string, of fairshare.Type, score float64) {
 	}
 }
 
-// stored returns what is stored of a tenant's use of a type.
+// stored returns the stored account of a tenant for a type.
 func (o *office) stored(name string, of fairshare.Type) fairshare.Account {
 	o.Helper()
 	t := &v1alpha1.Tenant{}

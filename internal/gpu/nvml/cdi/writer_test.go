@@ -185,7 +185,8 @@ func TestSpecificationFollows(t *testing.T) {
 	}
 }
 
-// TestDriverAway keeps what is written, for containers that start again.
+// TestDriverAway checks that the specification is kept while the driver is away, for containers
+// that start again.
 func TestDriverAway(t *testing.T) {
 	dir := t.TempDir()
 	k := newSpecWriter(dir)
