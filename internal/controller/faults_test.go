@@ -255,8 +255,8 @@ func (e *epoch) checkFitting() {
 			continue
 		}
 		h, _ := holding(pod)
-		for name, n := range e.audit.nodes {
-			if left := n.free(); left.cpu >= h.cpu && left.gpus >= h.count {
+		for name, node := range e.audit.nodes {
+			if left := node.free(); left.cpu >= h.cpu && left.gpus >= h.count {
 				explained, _ := e.leader().queue.Explain(string(pod.UID))
 				e.audit.violation(string(pod.UID), "pod %s waits and fits %s, where %dm CPU and %d GPUs are free: %v", pod.Name, name, left.cpu, left.gpus, explained)
 			}
@@ -274,9 +274,9 @@ type books struct {
 // checkBooks checks that a controller's state of each node equals the API server's, whether it leads or not.
 func (e *epoch) checkBooks(c *controller) {
 	synctest.Wait()
-	for name, n := range e.audit.nodes {
-		left := n.free()
-		want := books{n.holders(), left.cpu, left.gpus, left.numa}
+	for name, node := range e.audit.nodes {
+		left := node.free()
+		want := books{node.holders(), left.cpu, left.gpus, left.numa}
 		record := c.state.Record(name)
 		got := books{CPU: int64(record.Free.CPU), GPUs: record.Free.Extended.Of("nvidia.com/gpu"), NUMA: map[topology.NodeID]int{}}
 		for _, on := range record.NUMA {

@@ -59,9 +59,9 @@ func (a *audit) addNode(node *corev1.Node, t *v1alpha1.NodeTopology) {
 
 // holding returns what a pod holds by its requests and its placement.
 func holding(pod *corev1.Pod) (h held, err error) {
-	for _, c := range pod.Spec.Containers {
-		h.cpu += c.Resources.Requests.Cpu().MilliValue()
-		h.count += c.Resources.Requests.Name("nvidia.com/gpu", "").Value()
+	for _, container := range pod.Spec.Containers {
+		h.cpu += container.Resources.Requests.Cpu().MilliValue()
+		h.count += container.Resources.Requests.Name("nvidia.com/gpu", "").Value()
 	}
 	text, ok := pod.Annotations[v1alpha1.AnnotationPlacement]
 	if !ok {
@@ -69,9 +69,9 @@ func holding(pod *corev1.Pod) (h held, err error) {
 	}
 	placement, err := v1alpha1.ParsePlacement(text)
 	h.numa = map[topology.NodeID]int{}
-	for _, c := range placement.Containers {
-		h.gpus = append(h.gpus, c.GPUs...)
-		for id, cpus := range c.CPUs {
+	for _, container := range placement.Containers {
+		h.gpus = append(h.gpus, container.GPUs...)
+		for id, cpus := range container.CPUs {
 			h.numa[id] += cpus
 		}
 	}
@@ -163,10 +163,10 @@ func (a *audit) observe(c apisim.Change) {
 // free returns what no pod of the node holds.
 func (n *heldNode) free() heldNode {
 	left := heldNode{cpu: n.cpu, gpus: n.gpus, numa: maps.Clone(n.numa)}
-	for _, h := range n.pods {
-		left.cpu -= h.cpu
-		left.gpus -= h.count
-		for id, cpus := range h.numa {
+	for _, pod := range n.pods {
+		left.cpu -= pod.cpu
+		left.gpus -= pod.count
+		for id, cpus := range pod.numa {
 			left.numa[id] -= cpus
 		}
 	}
@@ -176,8 +176,8 @@ func (n *heldNode) free() heldNode {
 // excess returns what the node's pods hold too much of, or "".
 func (n *heldNode) excess() string {
 	left, names := n.free(), map[string]int{}
-	for _, h := range n.pods {
-		for _, id := range h.gpus {
+	for _, pod := range n.pods {
+		for _, id := range pod.gpus {
 			names[id]++
 		}
 	}

@@ -39,9 +39,9 @@ func (e *epoch) populate() {
 }
 
 // nearGPUs puts half of a node's GPUs near each NUMA node.
-func nearGPUs(_ *corev1.Node, t *v1alpha1.NodeTopology) {
-	for i := range t.Status.GPUs {
-		t.Status.GPUs[i].NUMA = ptr.To(int32(2 * i / simGPUs))
+func nearGPUs(_ *corev1.Node, topology *v1alpha1.NodeTopology) {
+	for i := range topology.Status.GPUs {
+		topology.Status.GPUs[i].NUMA = ptr.To(int32(2 * i / simGPUs))
 	}
 }
 
@@ -174,8 +174,8 @@ func (e *epoch) publish(node string, ready bool) {
 	if ready {
 		status = metav1.ConditionTrue
 	}
-	apisim.Update(e.server, "", node, func(t *v1alpha1.NodeTopology) bool {
-		return meta.SetStatusCondition(&t.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionReady, Status: status})
+	apisim.Update(e.server, "", node, func(topology *v1alpha1.NodeTopology) bool {
+		return meta.SetStatusCondition(&topology.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionReady, Status: status})
 	})
 }
 

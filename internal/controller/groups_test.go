@@ -42,19 +42,19 @@ func (w *world) permit(nodes ...string) {
 // gpuNode creates a node with the GPUs NAME-0, NAME-1, ..., and their links, if given.
 func (w *world) gpuNode(name string, gpus int, links ...string) {
 	w.Helper()
-	w.node(name, 4, withGPUs(gpus), func(_ *corev1.Node, t *v1alpha1.NodeTopology) {
+	w.node(name, 4, withGPUs(gpus), func(_ *corev1.Node, topology *v1alpha1.NodeTopology) {
 		for i, row := range links {
-			t.Status.GPUs[i].Links = strings.Fields(row)
+			topology.Status.GPUs[i].Links = strings.Fields(row)
 		}
 	})
 }
 
 // withGPUs gives a node the GPUs NAME-0, NAME-1, ...
 func withGPUs(gpus int) func(*corev1.Node, *v1alpha1.NodeTopology) {
-	return func(node *corev1.Node, t *v1alpha1.NodeTopology) {
+	return func(node *corev1.Node, topology *v1alpha1.NodeTopology) {
 		node.Status.Allocatable["nvidia.com/gpu"] = *resource.NewQuantity(int64(gpus), "")
 		for i := range gpus {
-			t.Status.GPUs = append(t.Status.GPUs, v1alpha1.GPU{ID: fmt.Sprintf("%s-%d", node.Name, i), Index: int32(i), Model: "T4", Form: "physical", Health: "Healthy"})
+			topology.Status.GPUs = append(topology.Status.GPUs, v1alpha1.GPU{ID: fmt.Sprintf("%s-%d", node.Name, i), Index: int32(i), Model: "T4", Form: "physical", Health: "Healthy"})
 		}
 	}
 }
@@ -98,15 +98,15 @@ func (w *world) gpuPod(name, tenant, group string, gpus int64) {
 // given returns each bound pod's node, group and GPUs.
 func (w *world) given() map[string]string {
 	all := map[string]string{}
-	for _, p := range w.pods() {
-		if p.Spec.NodeName == "" {
+	for _, pod := range w.pods() {
+		if pod.Spec.NodeName == "" {
 			continue
 		}
-		placement, err := v1alpha1.ParsePlacement(p.Annotations[v1alpha1.AnnotationPlacement])
+		placement, err := v1alpha1.ParsePlacement(pod.Annotations[v1alpha1.AnnotationPlacement])
 		if err != nil {
 			w.Fatal(err)
 		}
-		all[p.Name] = strings.TrimSpace(fmt.Sprint(p.Annotations[v1alpha1.AnnotationGPUGroup], " ", strings.Join(placement.Containers["main"].GPUs, ",")))
+		all[pod.Name] = strings.TrimSpace(fmt.Sprint(pod.Annotations[v1alpha1.AnnotationGPUGroup], " ", strings.Join(placement.Containers["main"].GPUs, ",")))
 	}
 	return all
 }
@@ -209,9 +209,9 @@ func TestQuotas(t *testing.T) {
 }
 
 func (w *world) isBound(name string) bool {
-	for _, p := range w.pods() {
-		if p.Name == name {
-			return p.Spec.NodeName != ""
+	for _, pod := range w.pods() {
+		if pod.Name == name {
+			return pod.Spec.NodeName != ""
 		}
 	}
 	return false

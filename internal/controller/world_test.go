@@ -191,19 +191,19 @@ func (w *world) node(name string, cpus int, more ...func(*corev1.Node, *v1alpha1
 func newNode(name string, cpus int, more ...func(*corev1.Node, *v1alpha1.NodeTopology)) (*corev1.Node, *v1alpha1.NodeTopology) {
 	list := corev1.ResourceList{"cpu": *resource.NewQuantity(int64(2*cpus+1), ""), "memory": resource.MustParse("64Gi"), "pods": resource.MustParse("110")}
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: corev1.NodeStatus{Allocatable: list, Capacity: list}}
-	t := &v1alpha1.NodeTopology{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	t.Status.Machine.ReservedCPUs = "0"
-	meta.SetStatusCondition(&t.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue})
+	topology := &v1alpha1.NodeTopology{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	topology.Status.Machine.ReservedCPUs = "0"
+	meta.SetStatusCondition(&topology.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue})
 	for id := range 2 {
 		n := v1alpha1.NUMANode{ID: int32(id), CPUs: fmt.Sprintf("%d-%d", id*cpus+1, (id+1)*cpus)}
 		n.Capacity, n.Allocatable = int32(cpus), int32(cpus)
 		n.Memory = resource.NewQuantity(32<<30, resource.BinarySI)
-		t.Status.NUMA = append(t.Status.NUMA, n)
+		topology.Status.NUMA = append(topology.Status.NUMA, n)
 	}
 	for _, add := range more {
-		add(node, t)
+		add(node, topology)
 	}
-	return node, t
+	return node, topology
 }
 
 // pod creates a pending pod, with exclusive CPUs if it has a policy.

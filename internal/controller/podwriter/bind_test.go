@@ -93,9 +93,9 @@ func open() error { return nil }
 func attached() {} // for binds that need not be detached
 
 func TestOneWrite(t *testing.T) {
-	s := newServer(true, nil)
+	server := newServer(true, nil)
 	d := decision(podspec.Container{Name: "main", PerNode: map[topology.NodeID]int{0: 2, 8: 1}})
-	if err := s.binder(open).Bind(t.Context(), d, attached); err != nil {
+	if err := server.binder(open).Bind(t.Context(), d, attached); err != nil {
 		t.Fatal(err)
 	}
 	want := []*corev1.Binding{{
@@ -105,18 +105,18 @@ func TestOneWrite(t *testing.T) {
 		},
 		Target: corev1.ObjectReference{Kind: "Node", Name: "n1"},
 	}}
-	if diff := cmp.Diff(want, s.got); diff != "" {
+	if diff := cmp.Diff(want, server.got); diff != "" {
 		t.Errorf("bindings (-want +got):\n%s", diff)
 	}
-	if n := len(s.Actions()); n != 1 {
+	if n := len(server.Actions()); n != 1 {
 		t.Errorf("%d requests, want one", n)
 	}
 }
 
 func TestPlainPodCarriesNoPlacement(t *testing.T) {
-	s := newServer(true, nil)
-	if err := s.binder(open).Bind(t.Context(), decision(), attached); err != nil || s.got[0].Annotations != nil {
-		t.Errorf("Bind = %v with annotations %v, want none", err, s.got[0].Annotations)
+	server := newServer(true, nil)
+	if err := server.binder(open).Bind(t.Context(), decision(), attached); err != nil || server.got[0].Annotations != nil {
+		t.Errorf("Bind = %v with annotations %v, want none", err, server.got[0].Annotations)
 	}
 }
 
@@ -146,16 +146,16 @@ func TestBindAnswers(t *testing.T) {
 		"took too long, and then it": {true, []error{late, assigned}, nil, false, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newServer(tc.binds, tc.answers...)
-			err := s.binder(open).Bind(t.Context(), decision(), attached)
+			server := newServer(tc.binds, tc.answers...)
+			err := server.binder(open).Bind(t.Context(), decision(), attached)
 			if !errors.Is(err, tc.fails) || (err != nil) != (tc.fails != nil) {
 				t.Errorf("Bind = %v, want %v", err, tc.fails)
 			}
 			if got := isRefusal(err); got != tc.refused {
 				t.Errorf("isRefusal(%v) = %v, want %v", err, got, tc.refused)
 			}
-			if len(s.got) != tc.sent {
-				t.Errorf("sent %d times, want %d", len(s.got), tc.sent)
+			if len(server.got) != tc.sent {
+				t.Errorf("sent %d times, want %d", len(server.got), tc.sent)
 			}
 		})
 	}
@@ -178,11 +178,11 @@ func TestUnknown(t *testing.T) {
 		"500 to all, and then not bound":           {false, []error{broken}, []error{broken, broken}, broken, 3},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newServer(tc.binds, tc.answers...)
-			s.reads = tc.reads
-			err := s.binder(open).Bind(t.Context(), decision(), attached)
-			if !errors.Is(err, tc.fails) || (err != nil) != (tc.fails != nil) || len(s.got) != tc.sent {
-				t.Errorf("Bind = %v after %d tries, want %v after %d", err, len(s.got), tc.fails, tc.sent)
+			server := newServer(tc.binds, tc.answers...)
+			server.reads = tc.reads
+			err := server.binder(open).Bind(t.Context(), decision(), attached)
+			if !errors.Is(err, tc.fails) || (err != nil) != (tc.fails != nil) || len(server.got) != tc.sent {
+				t.Errorf("Bind = %v after %d tries, want %v after %d", err, len(server.got), tc.fails, tc.sent)
 			}
 		})
 	}
@@ -192,16 +192,16 @@ func TestUnknown(t *testing.T) {
 // and longer intervals.
 func TestDetach(t *testing.T) {
 	late := apierrors.NewTimeoutError("too long", 0)
-	s := newServer(false, late, late, late, late, late, late, late, late, late, nil)
+	server := newServer(false, late, late, late, late, late, late, late, late, late, nil)
 	var detached []int
-	if err := s.binder(open).Bind(t.Context(), decision(), func() { detached = append(detached, len(s.got)) }); err != nil {
+	if err := server.binder(open).Bind(t.Context(), decision(), func() { detached = append(detached, len(server.got)) }); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]int{maxTries}, detached); diff != "" {
 		t.Errorf("tries before detach (-want +got):\n%s", diff)
 	}
 	ms := time.Millisecond
-	if diff := cmp.Diff([]time.Duration{50 * ms, 100 * ms, 200 * ms, 400 * ms, 800 * ms, 1600 * ms, 3200 * ms, 5000 * ms, 5000 * ms}, s.waits); diff != "" {
+	if diff := cmp.Diff([]time.Duration{50 * ms, 100 * ms, 200 * ms, 400 * ms, 800 * ms, 1600 * ms, 3200 * ms, 5000 * ms, 5000 * ms}, server.waits); diff != "" {
 		t.Errorf("delays (-want +got):\n%s", diff)
 	}
 }
@@ -224,15 +224,15 @@ func TestBindSilence(t *testing.T) {
 		"it is closed from start": {[]error{nil}, func(int, func()) error { return closed }, closed, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newServer(false, tc.answers...)
+			server := newServer(false, tc.answers...)
 			ctx, stop := context.WithCancel(t.Context())
 			defer stop()
 			asked := 0
-			err := s.binder(func() error { asked++; return tc.fence(asked, stop) }).Bind(ctx, decision(), attached)
-			if !errors.Is(err, tc.fails) || (err != nil) != (tc.fails != nil) || len(s.got) != tc.sent {
-				t.Errorf("Bind = %v after %d tries, want %v after %d", err, len(s.got), tc.fails, tc.sent)
+			err := server.binder(func() error { asked++; return tc.fence(asked, stop) }).Bind(ctx, decision(), attached)
+			if !errors.Is(err, tc.fails) || (err != nil) != (tc.fails != nil) || len(server.got) != tc.sent {
+				t.Errorf("Bind = %v after %d tries, want %v after %d", err, len(server.got), tc.fails, tc.sent)
 			}
-			if last := append([]time.Duration{0}, s.waits...)[len(s.waits)]; last != tc.lasts {
+			if last := append([]time.Duration{0}, server.waits...)[len(server.waits)]; last != tc.lasts {
 				t.Errorf("the last wait takes %v, want %v", last, tc.lasts)
 			}
 		})
@@ -270,17 +270,17 @@ func TestLateBinding(t *testing.T) {
 	} {
 		for _, binds := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, bound %v", name, binds), func(t *testing.T) {
-				s := newServer(false, answers...)
-				s.late = func() {
+				server := newServer(false, answers...)
+				server.late = func() {
 					pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a", UID: "uid-a"}}
 					if binds {
 						pod.Spec.NodeName = "n1"
 					}
-					if err := s.Tracker().Update(schema.GroupVersionResource{Version: "v1", Resource: "pods"}, pod, "default"); err != nil {
+					if err := server.Tracker().Update(schema.GroupVersionResource{Version: "v1", Resource: "pods"}, pod, "default"); err != nil {
 						t.Error(err)
 					}
 				}
-				if err := s.binder(open).Bind(t.Context(), decision(), attached); (err == nil) != binds || s.late != nil {
+				if err := server.binder(open).Bind(t.Context(), decision(), attached); (err == nil) != binds || server.late != nil {
 					t.Errorf("Bind = %v, and the pod is bound: %v", err, binds)
 				}
 			})
@@ -309,24 +309,24 @@ func TestSettle(t *testing.T) {
 		"gone":                 {},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newServer(false, nil)
-			s.reads = tc.reads
+			server := newServer(false, nil)
+			server.reads = tc.reads
 			pods := schema.GroupVersionResource{Version: "v1", Resource: "pods"}
-			s.late = func() {
-				if err := s.Tracker().Delete(pods, "default", "a"); err != nil {
+			server.late = func() {
+				if err := server.Tracker().Delete(pods, "default", "a"); err != nil {
 					t.Error(err)
 				}
 				if tc.pod != nil {
-					if err := s.Tracker().Create(pods, tc.pod, "default"); err != nil {
+					if err := server.Tracker().Create(pods, tc.pod, "default"); err != nil {
 						t.Error(err)
 					}
 				}
 			}
-			if err := s.binder(open).Resolve(t.Context(), decision()); (err == nil) != tc.bound || len(s.got) != 0 {
-				t.Errorf("Resolve = %v, want bound: %v; Bindings: %v", err, tc.bound, s.got)
+			if err := server.binder(open).Resolve(t.Context(), decision()); (err == nil) != tc.bound || len(server.got) != 0 {
+				t.Errorf("Resolve = %v, want bound: %v; Bindings: %v", err, tc.bound, server.got)
 			}
-			if len(s.reads) != 0 {
-				t.Errorf("%d answers were not waited for", len(s.reads))
+			if len(server.reads) != 0 {
+				t.Errorf("%d answers were not waited for", len(server.reads))
 			}
 		})
 	}
@@ -335,21 +335,21 @@ func TestSettle(t *testing.T) {
 // TestFence checks that the fence is checked after the rate limit, and that nothing is sent
 // once it is closed.
 func TestFence(t *testing.T) {
-	s := newServer(true, nil)
+	server := newServer(true, nil)
 	closed := errors.New("lease lost")
-	if err := s.binder(func() error { return closed }).Bind(t.Context(), decision(), attached); !errors.Is(err, closed) {
+	if err := server.binder(func() error { return closed }).Bind(t.Context(), decision(), attached); !errors.Is(err, closed) {
 		t.Errorf("Bind = %v, want the fence's error", err)
 	}
-	if len(s.Actions()) != 0 {
-		t.Errorf("sent past the fence: %v", s.Actions())
+	if len(server.Actions()) != 0 {
+		t.Errorf("sent past the fence: %v", server.Actions())
 	}
 }
 
 // TestBegunIsFinished checks that a Binding in flight is finished after its context ends.
 func TestBegunIsFinished(t *testing.T) {
-	s := newServer(true, nil)
+	server := newServer(true, nil)
 	ctx, cancel := context.WithCancel(t.Context())
-	b := s.binder(func() error { cancel(); return nil })
+	b := server.binder(func() error { cancel(); return nil })
 	if err := b.Bind(ctx, decision(), attached); err != nil {
 		t.Errorf("Bind = %v", err)
 	}

@@ -37,20 +37,20 @@ func defaultContainerd() Containerd {
 	}
 }
 
-func (c *Containerd) bind(t *pflag.FlagSet) {
-	t.BoolVar(&c.Undo, "undo", c.Undo, "Remove what an earlier start has added to containerd's configuration, instead of adding it.")
-	t.StringVar(&c.HostRoot, "host-root", c.HostRoot, "`Directory` at which the node's root directory is mounted.")
-	t.StringVar(&c.Unit, "containerd-unit", c.Unit, "The `name` of containerd's unit in systemd.")
-	t.StringVar(&c.CRISocket, "cri-socket", c.CRISocket, "The `socket` at which containerd serves the kubelet, as a path of the node.")
-	t.StringVar(&c.Agent, "agent", c.Agent, "Address (`URL`) of the agent of this node (its --health-addr).")
-	t.StringVar(&c.StartFirst, "start-first", c.StartFirst, "Label `selector` of pods of this node that must start before the agent. Like static pods, they need the annotation with which they start without it.")
-	t.DurationVar(&c.Timeout, "restart-timeout", c.Timeout, "How long containerd and the agent may take to work again after containerd's restart, as a `duration`. After that, the old configuration is restored.")
-	t.StringVar(&c.NodeName, "node-name", c.NodeName, "The `name` of this node in the cluster.")
-	t.StringVar(&c.PodUID, "pod-uid", c.PodUID, "The `UID` of this pod. What failed is tried again by another pod only.")
-	t.StringVar(&c.Kubeconfig, "kubeconfig", c.Kubeconfig, "Kubeconfig `file`. Empty uses the pod's service account.")
-	renameEnv(t, "node-name", "NODE_NAME")
-	renameEnv(t, "pod-uid", "POD_UID")
-	c.Process.bind(t)
+func (c *Containerd) bind(settings *pflag.FlagSet) {
+	settings.BoolVar(&c.Undo, "undo", c.Undo, "Remove what an earlier start has added to containerd's configuration, instead of adding it.")
+	settings.StringVar(&c.HostRoot, "host-root", c.HostRoot, "`Directory` at which the node's root directory is mounted.")
+	settings.StringVar(&c.Unit, "containerd-unit", c.Unit, "The `name` of containerd's unit in systemd.")
+	settings.StringVar(&c.CRISocket, "cri-socket", c.CRISocket, "The `socket` at which containerd serves the kubelet, as a path of the node.")
+	settings.StringVar(&c.Agent, "agent", c.Agent, "Address (`URL`) of the agent of this node (its --health-addr).")
+	settings.StringVar(&c.StartFirst, "start-first", c.StartFirst, "Label `selector` of pods of this node that must start before the agent. Like static pods, they need the annotation with which they start without it.")
+	settings.DurationVar(&c.Timeout, "restart-timeout", c.Timeout, "How long containerd and the agent may take to work again after containerd's restart, as a `duration`. After that, the old configuration is restored.")
+	settings.StringVar(&c.NodeName, "node-name", c.NodeName, "The `name` of this node in the cluster.")
+	settings.StringVar(&c.PodUID, "pod-uid", c.PodUID, "The `UID` of this pod. What failed is tried again by another pod only.")
+	settings.StringVar(&c.Kubeconfig, "kubeconfig", c.Kubeconfig, "Kubeconfig `file`. Empty uses the pod's service account.")
+	renameEnv(settings, "node-name", "NODE_NAME")
+	renameEnv(settings, "pod-uid", "POD_UID")
+	c.Process.bind(settings)
 }
 
 // minRestartTimeout is enough for a restart on an idle machine.
