@@ -144,7 +144,8 @@ func (v *visit) closeMap(ctx context.Context) error {
 	return err
 }
 
-// measure waits until the page has read its data twice more, and then reads the longest task.
+// measure waits until the page has read its data twice more. Then it reads the longest time for which a task blocked the
+// page's main thread.
 func (v *visit) measure(ctx context.Context) error {
 	if err := chromedp.Do(ctx, chromedp.Sleep(12*time.Second)); err != nil {
 		return err

@@ -26,7 +26,7 @@ type Clients struct {
 	Now       func() time.Time // for the age of the lease
 }
 
-// clusterCheck is a check of a cluster. An error becomes a finding with the status Unknown.
+// clusterCheck is one check of numalet doctor that reads objects from the API server. An error becomes a finding with the status Unknown.
 type clusterCheck struct {
 	name string
 	run  func(context.Context, Clients) (Report, error)

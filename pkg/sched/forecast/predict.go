@@ -17,9 +17,9 @@ const (
 // Predict returns when Present.Pod will probably start. Equal seeds give equal answers. Pods of
 // one queue with equal requests get answers in the order of their turns.
 //
-// With W pods ahead, N nodes and R running pods, it makes O(W·N) checks whether a pod fits
-// a node, and in each of the futures O((R+W)·W), and O(N+R) for each reservation. It gives
-// up after maxChecks.
+// W pods are ahead, N nodes exist, and R pods run. First, Predict checks O(W·N) times whether
+// a pod fits a node. Then it simulates some futures. Each of them takes O((R+W)·W) such checks,
+// and O(N+R) more for each reservation in it. Predict gives up after maxChecks checks.
 //
 // Rejected: one future with the median of each run time. The first of many pods to end
 // ends long before the median, so that the forecast is far too late.

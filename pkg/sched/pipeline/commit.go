@@ -24,11 +24,12 @@ type Effects struct {
 // Reserver is an optional interface of a Filter. It reserves resources that nodestate
 // does not track, such as volumes.
 type Reserver interface {
-	// Reserve is called before a decision is recorded, for a pod that may have to wait
-	// (sched.Pod.Wait) or whose fit depends on other nodes too (sched.Pod.Across), and for
-	// any pod if State.NarrowSeq has grown since its list was made. The node's record is
-	// the one that the decision was computed from; Check of this or another instance
-	// accepted it. Reserve may still refuse.
+	// Reserve is called before a decision is recorded, if what Check accepted may no longer
+	// hold: for a pod that may have to wait (sched.Pod.Wait), for a pod whose fit depends on
+	// other nodes too (sched.Pod.Across), and for any pod if nodes may have stopped fitting
+	// although their records are unchanged (State.NarrowSeq) since a proposer listed them. The
+	// node's record is the one that the decision was computed from; Check of this or another
+	// instance accepted it. Reserve may still refuse.
 	Reserve(sched.Decision, *sched.Node) sched.Reason
 	// Unreserve undoes Reserve because the decision was not recorded or not bound. Any
 	// goroutine may call it.
