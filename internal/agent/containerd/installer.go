@@ -81,11 +81,7 @@ func New(o Options) *Installer {
 // the next call restores it; what the error names may be mended meanwhile. The end of ctx leaves
 // everything as it is, for the next call.
 func (i *Installer) Install(ctx context.Context) error {
-	j, err := i.files.load()
-	if err != nil {
-		return err
-	}
-	at, err := i.find(ctx, j)
+	j, at, err := i.load(ctx)
 	if err != nil {
 		return err
 	}
@@ -110,11 +106,7 @@ func (i *Installer) Install(ctx context.Context) error {
 // Undo removes what Install added, and restarts containerd if there was something. It returns nil
 // when containerd serves the kubelet again.
 func (i *Installer) Undo(ctx context.Context) error {
-	j, err := i.files.load()
-	if err != nil {
-		return err
-	}
-	at, err := i.find(ctx, j)
+	j, at, err := i.load(ctx)
 	if err != nil {
 		return err
 	}
@@ -139,6 +131,16 @@ func (i *Installer) Undo(ctx context.Context) error {
 		err = fmt.Errorf("containerd still requires the agent, by a file that is not of this program; remove %q from required_plugins, and restart containerd", containerdconf.Plugin)
 	}
 	return err
+}
+
+// load returns what earlier calls have written down, and where the node's containerd is.
+func (i *Installer) load(ctx context.Context) (journal, place, error) {
+	j, err := i.files.load()
+	if err != nil {
+		return j, place{}, err
+	}
+	at, err := i.find(ctx, j)
+	return j, at, err
 }
 
 // find finds the node's containerd, also one that does not run because of an earlier attempt. It

@@ -47,7 +47,7 @@ func (c *Containerd) bind(settings *pflag.FlagSet) {
 	settings.DurationVar(&c.Timeout, "restart-timeout", c.Timeout, "How long containerd and the agent may take to work again after containerd's restart, as a `duration`. After that, the old configuration is restored.")
 	settings.StringVar(&c.NodeName, "node-name", c.NodeName, "The `name` of this node in the cluster.")
 	settings.StringVar(&c.PodUID, "pod-uid", c.PodUID, "The `UID` of this pod. What failed is tried again by another pod only.")
-	settings.StringVar(&c.Kubeconfig, "kubeconfig", c.Kubeconfig, "Kubeconfig `file`. Empty uses the pod's service account.")
+	bindKubeconfig(settings, &c.Kubeconfig)
 	renameEnv(settings, "node-name", "NODE_NAME")
 	renameEnv(settings, "pod-uid", "POD_UID")
 	c.Process.bind(settings)

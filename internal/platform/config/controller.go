@@ -76,7 +76,7 @@ func defaultController() Controller {
 
 func (c *Controller) bind(settings *pflag.FlagSet) {
 	c.Process.bind(settings)
-	settings.StringVar(&c.Kubeconfig, "kubeconfig", c.Kubeconfig, "Kubeconfig `file`. Empty uses the pod's service account.")
+	bindKubeconfig(settings, &c.Kubeconfig)
 	settings.StringVar(&c.MetricsAddr, "metrics-addr", c.MetricsAddr, "Listen address (`host:port`) of /metrics, which names tenants and what they use.")
 	settings.BoolVar(&c.MetricsSecure, "metrics-secure", c.MetricsSecure, "Serve /metrics over HTTPS, with a self-signed certificate, to users whom the API server authenticates and whose role allows get on the nonResourceURL /metrics. Use false only with a loopback address.")
 	settings.StringVar(&c.SchedulerName, "scheduler-name", c.SchedulerName, "The `name` in spec.schedulerName of the pods to schedule. The profiles of a KubeSchedulerConfiguration add theirs.")

@@ -118,10 +118,14 @@ func (s *Shared) bind(settings *pflag.FlagSet) {
 	settings.StringVar(&s.SysfsRoot, "sysfs-root", s.SysfsRoot, "`Directory` that holds the machine's sys and proc.")
 	settings.StringVar(&s.GPUSocket, "gpu-socket", s.GPUSocket, "Unix `socket` of numalet-nvml on this node. Empty means that the node has no GPUs.")
 	settings.StringVar(&s.NodeName, "node-name", s.NodeName, "The `name` of this node in the cluster.")
-	settings.StringVar(&s.Kubeconfig, "kubeconfig", s.Kubeconfig, "Kubeconfig `file`. Empty uses the pod's service account.")
+	bindKubeconfig(settings, &s.Kubeconfig)
 	settings.BoolVar(&s.Controller, "controller", s.Controller, "Work with the cluster controller: apply its placements of CPUs and GPUs, serve both request forms, and publish NodeTopology. false refuses every placement.")
 	renameEnv(settings, "node-name", "NODE_NAME")
 	s.Process.bind(settings)
+}
+
+func bindKubeconfig(settings *pflag.FlagSet, file *string) {
+	settings.StringVar(file, "kubeconfig", *file, "Kubeconfig `file`. Empty uses the pod's service account.")
 }
 
 func (p *Process) bind(settings *pflag.FlagSet) {
