@@ -11,11 +11,11 @@ import (
 const (
 	// conditionWriters is the number of conditions that are written concurrently: after a burst of
 	// pods, autoscalers wait for the conditions of all of them. While pods are bound, it is 1, and
-	// agedWriters for a condition that has waited for patience: the API server treats conditions and
+	// agedWriters for a condition that has waited for agedAfter: the API server treats conditions and
 	// Bindings equally, so conditions of pods that wait delay Bindings of pods that can run.
 	conditionWriters = 8
 	agedWriters      = 2
-	patience         = 4 * time.Second
+	agedAfter        = 4 * time.Second
 )
 
 // turns limits how many conditions are written concurrently. Only one goroutine may take turns.
@@ -48,7 +48,7 @@ func (t *turns) limit(since time.Time) int {
 	switch {
 	case !t.binding():
 		return conditionWriters
-	case time.Since(since) < patience:
+	case time.Since(since) < agedAfter:
 		return 1
 	}
 	return agedWriters

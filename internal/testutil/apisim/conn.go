@@ -22,8 +22,8 @@ import (
 const (
 	// latency is the longest time that a request or an answer travels without a fault.
 	latency = 5 * time.Millisecond
-	// patience is how long a request without a deadline waits for an answer that does not come.
-	patience = 30 * time.Second
+	// answerTimeout is how long a request without a deadline waits for an answer that does not come.
+	answerTimeout = 30 * time.Second
 	// overdue is how late a request without a deadline may take effect.
 	overdue = 10 * time.Second
 )
@@ -134,7 +134,7 @@ func (c *Conn) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !q.hurried() {
 		if d := c.parted(q); d > 0 {
 			c.server.faults.lost(q, "parted")
-			return nil, c.wait(q, min(d, patience))
+			return nil, c.wait(q, min(d, answerTimeout))
 		}
 		time.Sleep(c.server.faults.upTo(latency))
 	}
@@ -158,7 +158,7 @@ func (c *Conn) RoundTrip(r *http.Request) (*http.Response, error) {
 	case reset:
 		return nil, errReset
 	case silence:
-		return nil, c.wait(q, patience)
+		return nil, c.wait(q, answerTimeout)
 	}
 	return c.fail(q, f), nil
 }

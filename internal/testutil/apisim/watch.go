@@ -52,7 +52,7 @@ func (c *Conn) open(q *request) *http.Response {
 	}
 	s.store(q.resource).watchers[w] = true
 	w.notify()
-	ends := patience
+	ends := answerTimeout
 	if seconds, err := strconv.Atoi(query.Get("timeoutSeconds")); err == nil {
 		ends = time.Duration(seconds) * time.Second
 	}

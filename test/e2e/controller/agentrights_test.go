@@ -24,17 +24,7 @@ func TestEveryPermissionOfTheAgentIsNeeded(t *testing.T) {
 	w.must(err)
 	_, err = w.Kubectl(w.ctx, "delete", "nodetopology", "node-00000")
 	w.must(err)
-	own := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "numalet-system", Name: "agent"},
-		Spec: corev1.PodSpec{NodeName: "node-00000", ServiceAccountName: "numalet-agent", Containers: []corev1.Container{{Name: "agent", Image: "none"}}}}
-	own, err = w.api.CoreV1().Pods(own.Namespace).Create(w.ctx, own, metav1.CreateOptions{})
-	w.must(err)
-	lacking := w.withdraw(rolesOf(t.Name()), manifests...)
-	lacking.elsewhere(permission{"", "events", "patch"}, "TestEventsCountEquals of internal/agent/nodeapi")
-	account, err := w.AccountOf(w.ctx, own)
-	w.must(err)
-	proxy, kubeconfig, err := w.Refusals(account, lacking.refused)
-	w.must(err)
-	t.Cleanup(proxy.Close)
+	lacking, kubeconfig := w.withdrawOnNode("numalet-agent")
 	w.rejected("rejected")
 
 	dir := t.TempDir()

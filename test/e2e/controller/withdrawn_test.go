@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
@@ -70,6 +71,25 @@ func (w *world) withdraw(names []string, manifests ...string) *withdrawn {
 	}
 	w.Cleanup(r.given.Wait)
 	return r
+}
+
+// withdrawOnNode withdraws the permissions of the test's roles from a program that runs on node-00000
+// with a service account of numalet-system, and returns the program's kubeconfig. An account of a
+// node's pod names the pod, so there is one.
+func (w *world) withdrawOnNode(account string) (*withdrawn, string) {
+	w.Helper()
+	own := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "numalet-system", Name: account},
+		Spec: corev1.PodSpec{NodeName: "node-00000", ServiceAccountName: account, Containers: []corev1.Container{{Name: "program", Image: "none"}}}}
+	own, err := w.api.CoreV1().Pods(own.Namespace).Create(w.ctx, own, metav1.CreateOptions{})
+	w.must(err)
+	l := w.withdraw(rolesOf(w.T.Name()), manifests...)
+	l.elsewhere(permission{"", "events", "patch"}, "TestEventsCountEquals of internal/agent/nodeapi")
+	token, err := w.AccountOf(w.ctx, own)
+	w.must(err)
+	proxy, kubeconfig, err := w.Refusals(token, l.refused)
+	w.must(err)
+	w.Cleanup(proxy.Close)
+	return l, kubeconfig
 }
 
 // permissions lists what rules grant.
