@@ -53,8 +53,9 @@ func ReadDump(text string) (Dump, error) {
 
 // list returns the strings of an array, such as ['a', 'b'].
 func (d Dump) list(key string) ([]string, error) {
-	text, ok := strings.CutPrefix(d[key], "[")
-	if text, ok = strings.CutSuffix(text, "]"); !ok {
+	text, opens := strings.CutPrefix(d[key], "[")
+	text, closes := strings.CutSuffix(text, "]")
+	if !opens || !closes {
 		return nil, fmt.Errorf("%s is %.80s, not a list", key, d[key])
 	}
 	var items []string

@@ -38,7 +38,7 @@ func MainFile(command []string) string {
 func Managed(main, release string) error {
 	for line := range strings.SplitSeq(release, "\n") {
 		if id, ok := strings.CutPrefix(line, "ID="); ok && unquoted(id) == "bottlerocket" {
-			return fmt.Errorf("Bottlerocket writes containerd's configuration itself at each start, and has no setting for required plugins; on these nodes containers can start without the agent")
+			return fmt.Errorf("the node runs Bottlerocket, which writes containerd's configuration at each start and has no setting for required plugins; on these nodes containers can start without the agent")
 		}
 	}
 	for _, kind := range []string{"k3s", "rke2"} {

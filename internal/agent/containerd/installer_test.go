@@ -385,14 +385,14 @@ func TestRefusals(t *testing.T) {
 		"others required": {func(n *node) {
 			n.dumps = strings.ReplaceAll(n.dumps, "required_plugins = []\n      tol", "required_plugins = ['x']\n      tol")
 		}, "add \"numalet\" to it"},
-		"Bottlerocket": {func(n *node) { n.put("/etc/os-release", "ID=bottlerocket\n") }, "Bottlerocket writes"},
+		"Bottlerocket": {func(n *node) { n.put("/etc/os-release", "ID=bottlerocket\n") }, "the node runs Bottlerocket"},
 		"an absolute link": {func(n *node) {
 			link := filepath.Join(n.dir, "etc/os-release")
 			if err := errors.Join(os.Remove(link), os.Symlink("/usr/lib/os-release", link)); err != nil {
 				n.t.Fatal(err)
 			}
 			n.put("/usr/lib/os-release", "ID=bottlerocket\n")
-		}, "Bottlerocket writes"},
+		}, "the node runs Bottlerocket"},
 		"k3s":               {func(n *node) { n.put("/var/lib/rancher/k3s/agent/etc/containerd/config.toml", "") }, "config-v3.toml.tmpl"},
 		"another directory": {func(n *node) { n.put("/proc/7/cmdline", "containerd\x00--config\x00/opt/c.toml\x00") }, "changes only files in /etc/containerd"},
 		"a file in the way": {func(n *node) { n.put("/etc/containerd/conf.d/numalet.toml", "version = 3\n") }, "is not of this program; remove it"},
