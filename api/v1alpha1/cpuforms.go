@@ -23,7 +23,7 @@ type PodContainer struct {
 // InRunOrder returns the containers of a pod in the order in which they start. They are
 // pointers into the pod's spec.
 func InRunOrder(pod *corev1.Pod) []PodContainer {
-	var all []PodContainer
+	all := make([]PodContainer, 0, len(pod.Spec.InitContainers)+len(pod.Spec.Containers))
 	for i := range pod.Spec.InitContainers {
 		c := &pod.Spec.InitContainers[i]
 		kind := podspec.Init

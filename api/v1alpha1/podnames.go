@@ -1,7 +1,6 @@
 package v1alpha1
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -33,17 +32,24 @@ func MayRequest(annotations map[string]string) bool {
 // request must not run unpinned.
 func checkNames(pod *corev1.Pod) error {
 	known := knownAnnotations()
-	for _, name := range slices.Sorted(maps.Keys(pod.Annotations)) {
-		if strings.HasPrefix(name, Group+"/") && !slices.Contains(known, name) {
-			return refuse(UnknownAnnotation, "", "the annotation %s is unknown; did you mean %s?", name, nearest(name, known))
-		}
+	unknown := func(name string) bool { return strings.HasPrefix(name, Group+"/") && !slices.Contains(known, name) }
+	if name := first(pod.Annotations, unknown); name != "" {
+		return refuse(UnknownAnnotation, "", "the annotation %s is unknown; did you mean %s?", name, nearest(name, known))
 	}
-	for _, name := range slices.Sorted(maps.Keys(pod.Labels)) {
-		if slices.Contains(known, name) {
-			return refuse(UnknownAnnotation, "", "%s is a label of the pod; make it an annotation", name)
-		}
+	if name := first(pod.Labels, func(name string) bool { return slices.Contains(known, name) }); name != "" {
+		return refuse(UnknownAnnotation, "", "%s is a label of the pod; make it an annotation", name)
 	}
 	return nil
+}
+
+// first returns the first key in alphabetical order for which match is true, or "".
+func first(values map[string]string, match func(key string) bool) (found string) {
+	for key := range values {
+		if match(key) && (found == "" || key < found) {
+			found = key
+		}
+	}
+	return found
 }
 
 // nearest returns the first candidate with the smallest edit distance.

@@ -33,12 +33,17 @@ func scaled(quantity resource.Quantity, scale resource.Scale) int64 {
 
 // CheckAmount returns an error if a pod requests more of a resource than is counted.
 func CheckAmount(name corev1.ResourceName, quantity resource.Quantity) error {
-	most := resource.NewQuantity(MaxAmount, resource.DecimalSI)
+	scale := resource.Scale(0)
 	if name == corev1.ResourceCPU {
-		most = resource.NewMilliQuantity(MaxAmount, resource.DecimalSI)
+		scale = resource.Milli
 	}
-	if quantity.Cmp(*most) > 0 {
-		return fmt.Errorf("the pod requests %s of %s, which is more than any node can have (at most %s is counted); request less", &quantity, name, most)
+	if most := resource.NewScaledQuantity(MaxAmount, scale); quantity.Cmp(*most) > 0 {
+		return tooLarge(name, quantity, *most)
 	}
 	return nil
+}
+
+// tooLarge is a function of its own because its arguments are allocated on the heap.
+func tooLarge(name corev1.ResourceName, quantity, most resource.Quantity) error {
+	return fmt.Errorf("the pod requests %s of %s, which is more than any node can have (at most %s is counted); request less", &quantity, name, &most)
 }

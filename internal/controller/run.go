@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"time"
 
@@ -84,6 +85,11 @@ func (c *controller) watch(ctx context.Context) error {
 	wg.Go(func() { c.rejected.RunWithContext(ctx) })
 	wg.Go(func() { c.succeeded.RunWithContext(ctx) })
 	wg.Go(func() { c.leases.RunWithContext(ctx) })
+	if cache.WaitForCacheSync(ctx.Done(), c.synced...) {
+		// Most of the heap is garbage of the lists. Without this collection, the controller would allocate from new
+		// pages until the heap has grown by GOGC, and each first access to a page is a page fault.
+		runtime.GC()
+	}
 	wg.Wait()
 	c.factory.Shutdown()
 	return nil

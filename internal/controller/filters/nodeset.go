@@ -2,10 +2,9 @@ package filters
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
+	"strconv"
 	"sync/atomic"
 
 	v1 "k8s.io/api/core/v1"
@@ -113,23 +112,33 @@ func (s *nodeSet) publish() {
 // on the labels and taints of the node. It is "" for a pod that names its nodes, because PreFilter
 // restricts such a pod to these nodes.
 func rulesOf(pod *v1.Pod) string {
-	var text strings.Builder
+	var text []byte
 	if a := pod.Spec.Affinity; a != nil && a.NodeAffinity != nil && a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution != nil {
 		required := a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution
 		if slices.ContainsFunc(required.NodeSelectorTerms, func(t v1.NodeSelectorTerm) bool { return len(t.MatchFields) > 0 }) {
 			return ""
 		}
-		encoded, err := json.Marshal(required)
-		if err != nil {
+		var err error
+		if text, err = json.Marshal(required); err != nil {
 			return ""
 		}
-		text.Write(encoded)
 	}
-	fmt.Fprintf(&text, "%q %q", pod.Spec.NodeName, pod.Spec.NodeSelector)
+	text = strconv.AppendQuote(text, pod.Spec.NodeName)
+	for _, key := range slices.Sorted(maps.Keys(pod.Spec.NodeSelector)) {
+		text = appendQuoted(append(text, ' '), key, pod.Spec.NodeSelector[key])
+	}
+	text = append(text, ';')
 	for _, t := range pod.Spec.Tolerations {
-		fmt.Fprintf(&text, " %q %q %q %q", t.Key, t.Operator, t.Value, t.Effect)
+		text = appendQuoted(append(text, ' '), t.Key, string(t.Operator), t.Value, string(t.Effect))
 	}
-	return text.String()
+	return string(text)
+}
+
+func appendQuoted(text []byte, values ...string) []byte {
+	for _, value := range values {
+		text = strconv.AppendQuote(text, value)
+	}
+	return text
 }
 
 // sameForRules reports whether two versions of a node are the same for the rules of all

@@ -2,8 +2,8 @@ package mirror
 
 import (
 	"errors"
-	"maps"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/component-helpers/resource"
@@ -14,17 +14,24 @@ import (
 
 // requests returns what a pod counts for on its node, by kube-scheduler's rules:
 // init containers, sidecars, overhead and pod-level resources are included. During an
-// in-place resize the larger of the old and the new amount counts. The error names the amounts that
-// are too large to count.
+// in-place resize the larger of the old and the new amount counts. The error is that of excess.
 func requests(pod *corev1.Pod) (sched.Amounts, error) {
 	list := resource.PodRequests(pod, resource.PodResourcesOptions{UseStatusResources: true})
 	a := amounts(list)
 	a.Pods = 1
+	return a, excess(list)
+}
+
+// excess returns an error that names the amounts that are too large to count, sorted by its text.
+func excess(list corev1.ResourceList) error {
 	var errs []error
-	for _, name := range slices.Sorted(maps.Keys(list)) {
-		errs = append(errs, v1alpha1.CheckAmount(name, list[name]))
+	for name, quantity := range list {
+		if err := v1alpha1.CheckAmount(name, quantity); err != nil {
+			errs = append(errs, err)
+		}
 	}
-	return a, errors.Join(errs...)
+	slices.SortFunc(errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+	return errors.Join(errs...)
 }
 
 // amounts reads a resource list and skips zero quantities.

@@ -19,7 +19,10 @@ import (
 const eventTimeout = 70 * time.Second
 
 // Bindings creates Bindings. It may be used concurrently.
-type Bindings struct{ client *rest.RESTClient }
+type Bindings struct {
+	client  *rest.RESTClient
+	timeout time.Duration // 0 for none
+}
 
 // NewBindings returns a client of the cluster that config names, with the limit of
 // config.QPS (negative for none). The API server, too, is asked to give up after
@@ -28,7 +31,7 @@ func NewBindings(config *rest.Config) (*Bindings, error) {
 	config = rest.CopyConfig(config)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return once{next} })
 	client, err := newClient(config, "/api", corev1.SchemeGroupVersion)
-	return &Bindings{client}, err
+	return &Bindings{client, config.Timeout}, err
 }
 
 // once keeps client-go from repeating a Binding after a server error, as Retry-After allows. The request may
@@ -47,7 +50,7 @@ func (o once) RoundTrip(r *http.Request) (*http.Response, error) {
 // a server error (5xx), the pod may be bound or not, or be bound later.
 func (b *Bindings) Create(ctx context.Context, binding *corev1.Binding) error {
 	return b.client.Post().Namespace(binding.Namespace).Resource("pods").Name(binding.Name).SubResource("binding").
-		Body(binding).Do(ctx).Error()
+		Timeout(b.timeout).Body(binding).Do(ctx).Error()
 }
 
 // Events creates Events. It may be used concurrently.
@@ -76,6 +79,7 @@ func newClient(config *rest.Config, path string, gv schema.GroupVersion) (*rest.
 	config.ContentType = runtime.ContentTypeProtobuf
 	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
 	config.NextProtos = []string{"http/1.1"}
+	config.Timeout = 0 // net/http would start two goroutines for each request, because client-go wraps the transport; see rest.Request.Timeout
 	client, err := rest.RESTClientFor(config)
 	if err != nil {
 		return nil, fmt.Errorf("make client of %s at %s: %w", gv, config.Host, err)

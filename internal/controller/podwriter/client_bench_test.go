@@ -64,7 +64,7 @@ func serveTLS(t testing.TB, answer http.HandlerFunc) *rest.Config {
 	server.EnableHTTP2 = true
 	server.StartTLS()
 	t.Cleanup(server.Close)
-	config := &rest.Config{Host: server.URL, BearerToken: "secret", QPS: -1}
+	config := &rest.Config{Host: server.URL, BearerToken: "secret", QPS: -1, Timeout: 5 * time.Second} // as the controller
 	config.CAData = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
 	return config
 }

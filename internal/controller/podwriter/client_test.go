@@ -95,7 +95,7 @@ func TestSent(t *testing.T) {
 		},
 		"event": {
 			func(c *rest.Config) error { return newEvents(t, c).Create(t.Context(), event) },
-			request{"POST /apis/events.k8s.io/v1/namespaces/default/events?timeout=5s", "test", "Bearer secret", reported},
+			request{"POST /apis/events.k8s.io/v1/namespaces/default/events", "test", "Bearer secret", reported},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
