@@ -11,8 +11,8 @@ import (
 	"github.com/numalet/numalet/internal/testutil/scenario"
 )
 
-// TestReferenceDropIn keeps the file that administrators install by hand equal to the one that the
-// program writes for containerd's defaults.
+// TestReferenceDropIn checks that the file for installation by hand,
+// deploy/containerd/numalet.toml, equals the file that DropIn makes for containerd's defaults.
 func TestReferenceDropIn(t *testing.T) {
 	text, err := DropIn(defaults(t))
 	if err != nil {
@@ -24,7 +24,8 @@ func TestReferenceDropIn(t *testing.T) {
 	scenario.Golden(t, "../../deploy/containerd/numalet.toml", text)
 }
 
-// defaults returns the configuration that containerd 2.4.2 prints without a main file.
+// defaults returns the configuration that containerd 2.4.2 prints without a main file. replace has
+// pairs of texts; each first one is replaced by the second.
 func defaults(t *testing.T, replace ...string) Dump {
 	t.Helper()
 	text, err := os.ReadFile("testdata/default-2.4.txt")
@@ -73,7 +74,7 @@ func TestDropInIsRefused(t *testing.T) {
 	}
 }
 
-// TestTimeoutsAreOnlyRaised: a longer timeout of the node stays.
+// TestTimeoutsAreOnlyRaised checks that DropIn does not lower a timeout that is already longer.
 func TestTimeoutsAreOnlyRaised(t *testing.T) {
 	for now, want := range map[string][]string{
 		"'2s'":  {`plugin_registration_timeout = "30s"`, `plugin_request_timeout = "20s"`},
@@ -134,7 +135,8 @@ func TestReadDump(t *testing.T) {
 	}
 }
 
-// TestImport compares what is added to main files, and checks that it can be taken back.
+// TestImport checks what AddImport adds to main files, that a second call adds nothing, and that
+// RemoveImport restores the earlier text.
 func TestImport(t *testing.T) {
 	files, err := filepath.Glob("testdata/main/*.toml")
 	if err != nil || len(files) == 0 {
@@ -175,7 +177,7 @@ func TestImport(t *testing.T) {
 	}
 }
 
-// added returns the first line of after that before has not.
+// added returns the first line of after that is not in before, or "".
 func added(before, after string) string {
 	for line := range strings.SplitSeq(after, "\n") {
 		if !strings.Contains("\n"+before, "\n"+line+"\n") {

@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// Dump is the settings that `containerd config dump` prints: the value of each key, both as
-// printed. The name of a key is that of its table, a dot and its own, such as
+// Dump is the settings that `containerd config dump` prints: a map from keys to values, both as
+// printed. A key is the name of its table, a dot, and its own name, such as
 // plugins.'io.containerd.nri.v1.nri'.disable.
 type Dump map[string]string
 
-// ReadDump reads the output of `containerd config dump`. Values of several lines are kept as they
-// are. It fails if a line is outside of any value, or if a key is there twice.
+// ReadDump reads the output of `containerd config dump`. A value may have several lines. ReadDump
+// fails if a line belongs to no value, or if a key occurs twice.
 func ReadDump(text string) (Dump, error) {
 	d, table, key := Dump{}, "", ""
 	tables := map[string]int{}

@@ -10,15 +10,16 @@ import (
 // Names of files, relative to the directory of containerd's main file.
 const (
 	DropInName = "conf.d/numalet.toml"
-	// importName matches DropInName only. A pattern that matches nothing is no error for containerd,
-	// so that it starts while the file is missing.
+	// importName is a pattern that matches DropInName. A pattern is imported instead of the file,
+	// because containerd does not start if an imported file is missing, but accepts a pattern that
+	// matches no file.
 	importName = "conf.d/numalet*.toml"
 )
 
-// DefaultMain is containerd's main file if its command line names none.
+// DefaultMain is containerd's main configuration file if its command line does not name one.
 const DefaultMain = "/etc/containerd/config.toml"
 
-// MainFile returns the main file in the command line of a containerd.
+// MainFile returns the main configuration file of a containerd that runs with this command line.
 func MainFile(command []string) string {
 	for i, arg := range command {
 		for _, flag := range []string{"--config", "-config", "-c", "--c"} {
@@ -33,8 +34,8 @@ func MainFile(command []string) string {
 	return DefaultMain
 }
 
-// Managed returns why the main file of a node is not one to change, or nil. release is the text of
-// its /etc/os-release.
+// Managed returns an error if the node's main configuration file must not be changed, for example
+// because other software writes it. release is the text of the node's /etc/os-release.
 func Managed(main, release string) error {
 	for line := range strings.SplitSeq(release, "\n") {
 		if id, ok := strings.CutPrefix(line, "ID="); ok && unquoted(id) == "bottlerocket" {
@@ -55,8 +56,9 @@ func Managed(main, release string) error {
 // imports matches the start of the list of imported files.
 var imports = regexp.MustCompile(`(?m)^[ \t]*imports[ \t]*=[ \t]*\[`)
 
-// AddImport returns the text of a main file that also imports the drop-in file. The change is undone
-// by RemoveImport. main is the path of the file; text is "" if there is none.
+// AddImport returns the text of a main file that also imports the drop-in file. RemoveImport undoes
+// the change. main is the path of the main file. text is its content, or "" if the file does not
+// exist.
 func AddImport(main, text string) string {
 	if has(main, text) {
 		return text
@@ -66,7 +68,7 @@ func AddImport(main, text string) string {
 	}
 	end := len(text)
 	if i := strings.Index("\n"+text, "\n["); i >= 0 {
-		end = i // of the keys that are in no table
+		end = i // end of the keys that are in no table
 	}
 	if at := imports.FindStringIndex(text[:end]); at != nil {
 		return text[:at[1]] + entry(main) + text[at[1]:]
@@ -74,7 +76,8 @@ func AddImport(main, text string) string {
 	return line(main) + text
 }
 
-// RemoveImport returns what AddImport was given, or text if it has not the change of AddImport.
+// RemoveImport undoes the change of AddImport. It returns text unchanged if AddImport has not
+// changed it.
 func RemoveImport(main, text string) string {
 	switch {
 	case text == alone(main):
@@ -87,16 +90,16 @@ func RemoveImport(main, text string) string {
 
 func has(main, text string) bool { return RemoveImport(main, text) != text }
 
-// entry, line and alone are the three forms of the import: in a list, with a list of its own, and in
-// a file of its own.
+// entry, line and alone are the texts that AddImport adds. entry is added to an existing list of
+// imports. line is a new list, for a file without one. alone is a whole new main file.
 func entry(main string) string { return fmt.Sprintf("%q, ", path.Join(path.Dir(main), importName)) }
 func line(main string) string {
 	return fmt.Sprintf("imports = [%q] # by numalet-containerd\n", path.Join(path.Dir(main), importName))
 }
 func alone(main string) string { return "version = 3\n" + line(main) }
 
-// Trial returns the text of a main file that imports the given files, in this order. containerd
-// prints for it the configuration that these files will make.
+// Trial returns the text of a main file that imports the given files, in this order. With it,
+// `containerd config dump` prints the configuration that results from these files.
 func Trial(files ...string) string {
 	var b strings.Builder
 	b.WriteString("version = 3\nimports = [")

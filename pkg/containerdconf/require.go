@@ -8,13 +8,13 @@ import (
 )
 
 const (
-	// Plugin is the NRI plugin that containerd shall require: the agent.
+	// Plugin is the name of the NRI plugin that containerd must require: the agent.
 	Plugin = "numalet"
-	// Annotation of pods that start without the plugin.
+	// Annotation is the annotation of pods that may start while a required plugin is missing.
 	Annotation = "tolerate-missing-nri-plugins.noderesource.dev"
 )
 
-// Tables and keys of containerd's NRI.
+// Tables and keys of containerd's NRI configuration.
 const (
 	nri       = "plugins.'io.containerd.nri.v1.nri'"
 	validator = nri + ".default_validator"
@@ -28,22 +28,24 @@ const (
 	reject              = validator + ".reject_"
 )
 
-// What the timeouts of NRI are raised to. A plugin that answers later is dropped. The agent answers
-// within milliseconds; containerd's defaults, 5 s and 2 s, are for a node that is not short of CPU.
+// The drop-in file raises shorter timeouts of NRI to these values. containerd disconnects a plugin
+// that answers later. The agent normally answers within milliseconds, but on a node with too little
+// CPU containerd's defaults of 5 s and 2 s may be too short.
 const (
 	minRegistration = 30 * time.Second
 	minRequest      = 20 * time.Second
 )
 
-// Requires reports whether the configuration requires the plugin of every container.
+// Requires reports whether containerd with this configuration creates containers only if the plugin
+// runs.
 func (d Dump) Requires() bool {
 	names, err := d.list(required)
 	return err == nil && d[enable] == "true" && slices.Contains(names, Plugin)
 }
 
-// DropIn returns the text of the file that makes a containerd with the configuration d require the
-// plugin. It fails if that containerd cannot require plugins, or if the file would put something
-// else in force, too; the error says what to do.
+// DropIn returns the text of the drop-in file that makes a containerd with the configuration d
+// require the plugin. It fails if that containerd cannot require plugins, or if the file would also
+// change other behaviour. The error says what to do.
 func DropIn(d Dump) (string, error) {
 	if err := d.servesNRI(); err != nil {
 		return "", err
@@ -63,7 +65,7 @@ func DropIn(d Dump) (string, error) {
 	return dropIn(d), nil
 }
 
-// servesNRI returns why plugins of NRI cannot be required, or nil.
+// servesNRI returns an error if containerd cannot require NRI plugins.
 func (d Dump) servesNRI() error {
 	off, err := d.list("disabled_plugins")
 	if err != nil {
@@ -87,7 +89,8 @@ func (d Dump) servesNRI() error {
 	return nil
 }
 
-// sleepingRule returns a rule of the validator that is set while the validator is off, or "".
+// sleepingRule returns a rule of the validator that is set but has no effect, because the validator
+// is off, or "".
 func (d Dump) sleepingRule() string {
 	if d[enable] == "true" {
 		return ""
@@ -128,14 +131,14 @@ func dropIn(d Dump) string {
 	return b.String()
 }
 
-// IsDropIn reports whether a file was written by this package.
+// IsDropIn reports whether a text begins as DropIn's texts do.
 func IsDropIn(text string) bool {
 	first, _, _ := strings.Cut(header, "\n")
 	return strings.HasPrefix(text, first+"\n")
 }
 
-// Check returns nil if the configuration after requires the plugin, and differs from before only in
-// what DropIn sets and in the list of imported files.
+// Check returns nil if the configuration after requires the plugin, and differs from the
+// configuration before only in the settings that DropIn makes and in the list of imported files.
 func Check(before, after Dump) error {
 	allowed := []string{"imports", registrationTimeout, requestTimeout, enable, required, tolerate}
 	var others []string

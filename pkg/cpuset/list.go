@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// MaxCPU is the largest CPU id that Parse accepts: Linux' own limit is 8192
-// CPUs (CONFIG_NR_CPUS on x86), and a bound keeps a hostile "0-999999999" from
-// allocating gigabytes.
+// MaxCPU is the largest CPU id that Parse and ParseMask accept. Without a limit, a malicious list
+// such as "0-999999999" would allocate much memory. Linux on x86 has a limit of 8192 CPUs
+// (CONFIG_NR_CPUS).
 const MaxCPU CPU = 1<<16 - 1
 
-// Parse reads the kernel's list format: "0-3,8,10-11". The empty string is the
-// empty set; blanks around the whole text (a trailing newline of a sysfs file)
-// are ignored. Groups of the form "0-10:2/4" are not written by the kernel and
-// are refused, as is any other text, with the text in the error.
-// Source: https://docs.kernel.org/admin-guide/kernel-parameters.html (cpu lists).
+// Parse reads the kernel's list format: "0-3,8,10-11". The empty string is the empty set. White
+// space around the whole text is ignored, such as the trailing newline of a sysfs file. Any other
+// text is an error, which contains the text. This includes groups of the form "0-10:2/4", which the
+// kernel reads but does not write. Source:
+// https://docs.kernel.org/admin-guide/kernel-parameters.html (cpu lists).
 func Parse(list string) (Set, error) {
 	list = strings.TrimSpace(list)
 	if list == "" {
@@ -32,7 +32,7 @@ func Parse(list string) (Set, error) {
 	return set, nil
 }
 
-// MustParse is Parse for constants in code; it panics on bad text.
+// MustParse is like Parse, but panics if the text is invalid. It is meant for constants in code.
 func MustParse(list string) Set {
 	s, err := Parse(list)
 	if err != nil {
@@ -66,7 +66,7 @@ func parseCPU(text string) (CPU, error) {
 	return CPU(n), nil
 }
 
-// String returns the list format, "" for the empty set.
+// String returns the set in the list format, and "" for the empty set.
 func (s Set) String() string {
 	var b strings.Builder
 	first, last := CPU(-1), CPU(-2)
@@ -95,7 +95,7 @@ func (s Set) String() string {
 	return b.String()
 }
 
-// MarshalText writes the list format, so that JSON shows a set as "0-3,8".
+// MarshalText returns the set in the list format, so that JSON has a set as the string "0-3,8".
 func (s Set) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // UnmarshalText reads the list format.

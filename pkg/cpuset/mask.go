@@ -11,11 +11,10 @@ import (
 // maskGroupBits is the number of CPUs in one comma-separated group of a mask.
 const maskGroupBits = 32
 
-// ParseMask reads the kernel's mask format: hexadecimal groups of 32 bits, the
-// highest CPUs first: "00000001,ffff0000" is 16-32. Leading zeros may be left
-// out. The empty string is the empty set; blanks around the whole text are
-// ignored; any other text is an error that holds the text.
-// Source: bitmap_print_to_pagebuf in
+// ParseMask reads the kernel's mask format: hexadecimal groups of 32 bits, the highest CPUs first.
+// "00000001,ffff0000" is the list 16-32. Leading zeros of a group may be left out. The empty string
+// is the empty set. White space around the whole text is ignored. Any other text is an error, which
+// contains the text. Source: bitmap_print_to_pagebuf in
 // https://github.com/torvalds/linux/blob/master/lib/bitmap-str.c
 func ParseMask(mask string) (Set, error) {
 	mask = strings.TrimSpace(mask)
@@ -39,7 +38,7 @@ func ParseMask(mask string) (Set, error) {
 }
 
 // Mask writes a set in the kernel's mask format, which ParseMask reads. It leaves out leading
-// groups of zeros, because the kernel refuses more groups than the machine's CPUs need.
+// groups of zeros, because the kernel refuses a mask with more groups than the machine's CPUs need.
 func (s Set) Mask() string {
 	var groups []string
 	for _, word := range s.words {

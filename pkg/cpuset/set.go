@@ -1,7 +1,8 @@
-// Package cpuset is a set of logical CPUs and its list format.
+// Package cpuset has sets of logical CPUs.
 //
-// It has the set operations and the kernel's text formats ("0-3,8"). Package topology
-// has the CPUs of a machine, and package cpuset/pool has the allocations.
+// It has the set operations, and reads and writes the kernel's text formats: lists ("0-3,8") and
+// masks ("0000010f"). Package topology describes the CPUs of a machine, and package cpuset/pool
+// assigns CPUs to containers.
 //
 //	free := cpuset.MustParse("0-7").Minus(cpuset.Of(0, 4))
 //	fmt.Println(free, free.Len()) // 1-3,5-7 6
@@ -19,15 +20,15 @@ type CPU int
 
 // Set is an immutable set of CPUs; the zero value is the empty set.
 //
-// It is a bitmap with one bit per CPU id and no zero word at its end, so equal
-// sets have equal words. Operations allocate a new Set and cost
-// O(largest id / 64). A map-backed set (k8s.io/utils/cpuset) was rejected: the
-// pool does several dozen set operations per pick, and on 512 CPUs a union of
-// maps costs tens of microseconds where eight words cost nanoseconds. A fixed
-// array was rejected because Linux allows 8192 CPUs and most machines have 64.
+// It is a bitmap with one bit per CPU id and no zero word at its end, so equal sets have equal
+// words. Operations allocate a new Set. They visit each word once, and a word has 64 CPUs. A set
+// that is a map (k8s.io/utils/cpuset) was rejected. To choose CPUs for a container, package pool
+// needs several dozen set operations. With 512 CPUs, a union of maps takes tens of microseconds,
+// and a union of eight words takes nanoseconds. An array of fixed length was rejected because it
+// would need 8192 bits, the most CPUs that Linux allows, and most machines have about 64.
 type Set struct{ words []uint64 }
 
-// Of returns the set of the given CPUs. It panics on a negative id, which no kernel uses.
+// Of returns the set of the given CPUs. It panics if an id is negative.
 func Of(cpus ...CPU) Set {
 	if len(cpus) == 0 {
 		return Set{}
@@ -39,8 +40,8 @@ func Of(cpus ...CPU) Set {
 	return Set{w}
 }
 
-// Range returns the set {first, …, last}; it is empty when last < first. It
-// panics on a negative id.
+// Range returns the set {first, …, last}. It is empty if last < first. Range panics if an id is
+// negative.
 func Range(first, last CPU) Set {
 	if last < first {
 		return Set{}
@@ -52,8 +53,8 @@ func Range(first, last CPU) Set {
 	return Set{w}
 }
 
-// wordOf returns the index of c's word; it is negative for a negative id, so
-// that using it panics (CPU(-1)/64 would be 0).
+// wordOf returns the index of c's word. It shifts and does not divide, because CPU(-1)/64 is 0: the
+// index of a negative id must be negative, so that an access with it panics.
 func wordOf(c CPU) int { return int(c) >> 6 }
 
 // Len returns how many CPUs the set has.
@@ -68,13 +69,13 @@ func (s Set) Len() int {
 // Empty reports whether the set has no CPU.
 func (s Set) Empty() bool { return len(s.words) == 0 }
 
-// Has reports whether c is in the set. O(1).
+// Has reports whether c is in the set.
 func (s Set) Has(c CPU) bool {
 	i := int(c) / 64
 	return c >= 0 && i < len(s.words) && s.words[i]&(1<<(uint(c)%64)) != 0
 }
 
-// First returns the smallest CPU, and false when the set is empty.
+// First returns the smallest CPU, or false if the set is empty.
 func (s Set) First() (CPU, bool) {
 	for i, word := range s.words {
 		if word != 0 {
@@ -147,7 +148,7 @@ func (s Set) Minus(t Set) Set {
 	return trim(w)
 }
 
-// trim drops zero words at the end: the invariant that makes Equal exact.
+// trim removes zero words at the end, so that equal sets have equal words.
 func trim(w []uint64) Set {
 	for len(w) > 0 && w[len(w)-1] == 0 {
 		w = w[:len(w)-1]

@@ -9,12 +9,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// naive is a naive implementation of Set: a map.
+// naive is a simple implementation of Set with a map, for comparison.
 type naive map[CPU]bool
 
 func (n naive) slice() []CPU { return slices.Sorted(maps.Keys(n)) }
 
-// filter returns the CPUs of both that the predicate keeps.
+// filter returns the CPUs of a and b for which keep returns true.
 func filter(a, b naive, keep func(inA, inB bool) bool) naive {
 	out := naive{}
 	for _, from := range []naive{a, b} {
@@ -27,7 +27,8 @@ func filter(a, b naive, keep func(inA, inB bool) bool) naive {
 	return out
 }
 
-// random returns a set and its naive twin, sometimes dense, sometimes with a CPU of a high id.
+// random returns a random Set and a naive set with the same CPUs. Some sets are dense, and some
+// have CPUs with high ids.
 func random(r *rand.Rand) (Set, naive) {
 	n := naive{}
 	bound := []int{1, 64, 65, 130, 1024}[r.IntN(5)]
@@ -83,7 +84,8 @@ func TestRange(t *testing.T) {
 	}
 }
 
-// TestNegativeCPU checks that a negative CPU id panics, and does not mean another CPU.
+// TestNegativeCPU checks that Of and Range panic for a negative CPU id, and that Has returns false
+// for it.
 func TestNegativeCPU(t *testing.T) {
 	if Of(0, 63).Has(-1) {
 		t.Error("a set has CPU -1")
@@ -103,7 +105,7 @@ func TestNegativeCPU(t *testing.T) {
 	}
 }
 
-// TestImmutable checks that no operation writes into its operands.
+// TestImmutable checks that no operation changes its operands.
 func TestImmutable(t *testing.T) {
 	a, b := Of(1, 70), Of(1, 2)
 	a.Union(b)
@@ -115,7 +117,8 @@ func TestImmutable(t *testing.T) {
 	}
 }
 
-// BenchmarkSet measures one operation on sets of 512 CPUs, and the same operation on maps.
+// BenchmarkSet measures operations on sets of up to 512 CPUs, and one of them on maps for
+// comparison.
 func BenchmarkSet(b *testing.B) {
 	s, u := Range(0, 511), Range(100, 300)
 	n, m := naive{}, naive{}

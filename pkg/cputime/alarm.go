@@ -5,22 +5,24 @@ import (
 	"time"
 )
 
-// Alarm says whether a container had too much foreign time over a window. The zero value is ready.
+// Alarm says whether the share of foreign time on a container's CPUs was too large over a window of
+// time. The zero value is ready to use.
 type Alarm struct {
-	past []reading // readings of the window, and one before it
+	past []reading // readings in the window, and the last one before it
 	on   bool
 }
 
-// reading is the sum of all foreign time until one moment.
+// reading is the sum of all foreign time of the container until a time.
 type reading struct {
 	at  time.Time
 	sum Foreign
 }
 
-// Update records the sum of all foreign time until now. The alarm goes on when the share over a
-// whole window is at least the threshold. It goes off when the share is below half of the
-// threshold, so that a share near the threshold does not switch it repeatedly. Update returns the
-// foreign time in the window, or in a shorter time if the samples do not span the window yet.
+// Update records the sum of all foreign time until now. The alarm is switched on when the share of
+// foreign time over a whole window is at least the threshold. It is switched off when the share is
+// below half of the threshold, so that a share near the threshold does not switch it repeatedly.
+// Update returns the foreign time in the window, or since the first reading if that is more recent,
+// and whether the alarm is on.
 func (a *Alarm) Update(at time.Time, sum Foreign, threshold float64, window time.Duration) (recent Foreign, on bool) {
 	a.past = append(a.past, reading{at, sum})
 	start := at.Add(-window)

@@ -7,18 +7,18 @@ import (
 )
 
 // Sample has the counters of a container and of its CPUs at one moment. Each counter is a sum over
-// the CPUs. It may begin at any value, because only differences between samples are used.
+// the CPUs. A counter may start at any value, because only differences between samples are used.
 type Sample struct {
 	At        time.Time
-	Container string     // the runtime's ID: a restarted container has another one
+	Container string     // the ID in the container runtime, which changes when the container restarts
 	CPUs      cpuset.Set // the container's online CPUs
-	Times                // of the CPUs
+	Times                // of the CPUs: busy time and time of interrupts
 	Kernel    time.Duration
 	Owner     time.Duration // CPU time that the container used
 }
 
-// Take returns the sample of a container from the times and the kernel threads of the
-// machine.
+// Take returns a sample of a container. owner is the CPU time that the container used. online has
+// the times of the machine's online CPUs, and kernel those of its kernel threads.
 func Take(at time.Time, container string, cpus cpuset.Set, owner time.Duration, online map[cpuset.CPU]Times, kernel *Threads) Sample {
 	s := Sample{At: at, Container: container, Owner: owner}
 	var present []cpuset.CPU
@@ -34,12 +34,13 @@ func Take(at time.Time, container string, cpus cpuset.Set, owner time.Duration, 
 	return s
 }
 
-// Foreign is foreign time by its source, and the total time of the CPUs, of which it is a part.
+// Foreign is foreign time, by source: time that a container's exclusive CPUs spent on anything but
+// the container. Exclusive is the total time of the CPUs, of which foreign time is a part.
 type Foreign struct {
-	Interrupts time.Duration // hard and soft
-	Kernel     time.Duration // threads of the kernel
+	Interrupts time.Duration // hard and soft interrupts
+	Kernel     time.Duration // kernel threads
 	Other      time.Duration // other processes
-	Exclusive  time.Duration // of the CPUs, idle or busy, while they were measured
+	Exclusive  time.Duration // measured time × number of CPUs, whether busy or idle
 }
 
 // Total returns the sum of all sources.
@@ -58,28 +59,30 @@ func (f Foreign) Plus(g Foreign) Foreign {
 	return Foreign{f.Interrupts + g.Interrupts, f.Kernel + g.Kernel, f.Other + g.Other, f.Exclusive + g.Exclusive}
 }
 
-// Minus subtracts an earlier measurement that this one includes.
+// Minus returns f without g, an earlier measurement that f includes.
 func (f Foreign) Minus(g Foreign) Foreign {
 	return Foreign{f.Interrupts - g.Interrupts, f.Kernel - g.Kernel, f.Other - g.Other, f.Exclusive - g.Exclusive}
 }
 
-// Meter measures the foreign time of one container. The zero value is ready.
+// Meter measures the foreign time on the CPUs of one container. The zero value is ready to use.
 //
-// The counters are not read at one instant, and /proc/stat counts in steps of 10 ms. So the
-// container may seem to have used more time than its CPUs were busy. This difference is a debt,
-// which is subtracted from the next measurement. Without the debt, the sum of foreign time would
-// include all errors in one direction and none in the other.
+// The counters are not all read at the same time, and /proc/stat counts in steps of 10 ms. So the
+// container may seem to have used more time than its CPUs were busy. The foreign time would then be
+// negative. It counts as 0, and the difference is stored as a debt, which is subtracted from the
+// next measurement. Without the debt, errors that make foreign time too large would add up, and
+// errors in the other direction would not compensate them.
 type Meter struct {
 	last Sample
 	debt time.Duration
 }
 
-// maxDebt bounds the debt of one CPU to twice the step of /proc/stat, so that it never hides
-// more foreign time than the error that it stands for.
+// maxDebt is the largest debt for each CPU: twice the step of /proc/stat, because errors of the
+// counters are not larger. A larger debt would hide foreign time.
 const maxDebt = 2 * tick
 
-// Add returns the foreign time since the last sample. It returns zero if the samples cannot be
-// compared: the container has restarted, a CPU went offline or came back, or a counter was reset.
+// Add returns the foreign time since the last sample. It returns zero if the two samples cannot be
+// compared, because the container has restarted, a CPU went offline or online, or a counter was
+// reset.
 func (m *Meter) Add(now Sample) Foreign {
 	before := m.last
 	m.last = now
@@ -100,10 +103,10 @@ func (s Sample) follows(before Sample) bool {
 		s.Busy-before.Busy >= 0 && s.Interrupts-before.Interrupts >= 0 && s.Kernel-before.Kernel >= 0 && s.Owner-before.Owner >= 0
 }
 
-// split divides foreign time among its sources. The measured times of interrupts and kernel threads
-// count first. The rest is the time of other processes. A kernel without CONFIG_IRQ_TIME_ACCOUNTING
-// charges an interrupt to the process that it interrupts: that part is the container's own time,
-// and not foreign.
+// split divides foreign time among its sources. It first assigns the measured times of interrupts
+// and kernel threads. The rest is the time of other processes. The time of interrupts can be more
+// than the foreign time: a kernel without CONFIG_IRQ_TIME_ACCOUNTING also charges an interrupt to
+// the process that it interrupts, so it is part of the container's own time.
 func split(foreign, interrupts, kernel time.Duration) (f Foreign) {
 	f.Interrupts = min(interrupts, foreign)
 	f.Kernel = min(kernel, foreign-f.Interrupts)

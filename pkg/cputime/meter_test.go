@@ -77,7 +77,7 @@ func TestMeter(t *testing.T) {
 }
 
 // TestMeterAgainstTwin checks that the foreign times of many short intervals add up to that of one
-// long interval, although each reading is off by up to one step of /proc/stat.
+// long interval, even if each counter is wrong by up to one step of /proc/stat.
 func TestMeterAgainstTwin(t *testing.T) {
 	for seed := range uint64(50) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -110,8 +110,8 @@ func TestThreads(t *testing.T) {
 	all.Update(map[PID]Task{
 		1: thread("kworker/2:0", 2, 6*second, 1),  // 1 s
 		2: thread("kworker/u8:0", 7, 3*second, 1), // 2 s, on another CPU
-		3: thread("ksoftirqd/2", 2, 9*second, 1),  // counted as an interrupt
-		4: thread("kworker/2:1", 2, 4*second, 9),  // another thread with the PID of one that ended
+		3: thread("ksoftirqd/2", 2, 9*second, 1),  // not counted here: its time counts as interrupts
+		4: thread("kworker/2:1", 2, 4*second, 9),  // a new thread with the PID of one that has ended
 		5: thread("kworker/3:1", 3, second/2, 8),  // new
 	})
 	got := fmt.Sprint(all.On(cpuset.MustParse("2")), all.On(cpuset.MustParse("3")), all.On(cpuset.MustParse("0-7")))
@@ -139,12 +139,12 @@ func TestAlarm(t *testing.T) {
 		want    string
 	}{
 		{0, 0, "0% false"},
-		{30, 50, "50% false"}, // not a whole window yet
+		{30, 50, "50% false"}, // the readings do not span a whole window yet
 		{30, 0, "25% true"},
 		{30, 0, "0% false"},
 		{30, 10, "5% true"}, // at the threshold
 		{30, 0, "5% true"},
-		{30, 6, "3% true"}, // between the threshold and half of it
+		{30, 6, "3% true"}, // between half of the threshold and the threshold
 		{600, 2, "2% false"},
 		{600, 7, "7% true"}, // a suspended agent: one interval longer than the window
 	} {
@@ -157,8 +157,8 @@ func TestAlarm(t *testing.T) {
 	}
 }
 
-// BenchmarkMachine is one measurement of the agent on a machine with 512 CPUs and 64 containers of
-// 8 CPUs. It reads no files.
+// BenchmarkMachine measures the computation for one measurement on a machine with 512 CPUs and 64
+// containers with 8 CPUs each. It reads no files.
 func BenchmarkMachine(b *testing.B) {
 	text := "cpu  1 2 3 4 5 6 7 8 9 0\n"
 	for cpu := range 512 {

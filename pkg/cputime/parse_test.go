@@ -10,7 +10,7 @@ import (
 	"github.com/numalet/numalet/pkg/cpuset"
 )
 
-// stat is captured from Linux 6.18.
+// stat is a copy of lines of /proc/stat of Linux 6.18.
 const stat = `cpu  9944 72080 18158 55724 443 0 133 67 0 0
 cpu0 5045 35436 8872 28839 61 2 14 33 0 0
 cpu3 4899 36643 9285 26885 381 0 119 34 7 0
@@ -31,7 +31,8 @@ func TestParseStat(t *testing.T) {
 	}
 }
 
-// tasks are captured from Linux 6.18.
+// tasks are copies of /proc/PID/stat of Linux 6.18, and an invented one with parentheses in the
+// name.
 var tasks = map[string]string{
 	"kworker":   "12 (kworker/u8:0-ext4-rsv-conversion) I 2 0 0 0 -1 69238880 0 0 0 0 0 116 0 0 20 0 1 0 21 0 0 18446744073709551615 0 0 0 0 0 0 0 2147483647 0 1 0 0 17 1 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n",
 	"ksoftirqd": "14 (ksoftirqd/0) S 2 0 0 0 -1 69238848 0 0 0 0 6 7 0 0 20 0 1 0 21 0 0 18446744073709551615 0 0 0 0 0 0 0 2147483647 0 1 0 0 17 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n",
@@ -54,7 +55,7 @@ func TestParseTask(t *testing.T) {
 	}
 }
 
-// cpuStat is captured from Linux 6.12.
+// cpuStat is a copy of a cgroup's cpu.stat of Linux 6.12.
 const cpuStat = "usage_usec 2518301\nuser_usec 1000000\nsystem_usec 1518301\nnice_usec 0\nnr_periods 0\n"
 
 func TestParseUsage(t *testing.T) {
@@ -66,8 +67,8 @@ func TestParseUsage(t *testing.T) {
 	}
 }
 
-// TestParseErrors checks that text that cannot be parsed is an error that names the text, and never
-// counts as zero.
+// TestParseErrors checks that text that cannot be parsed causes an error, and does not count as
+// zero. The error must say what is wrong.
 func TestParseErrors(t *testing.T) {
 	parseStat := func(text string) error { _, err := ParseStat(text); return err }
 	parseTask := func(text string) error { _, err := ParseTask(text); return err }
@@ -100,7 +101,8 @@ func TestParseErrors(t *testing.T) {
 	}
 }
 
-// FuzzParse checks that no text causes a panic, and that parsed values are not negative.
+// FuzzParse checks that no text causes a panic, and that parsed values are plausible, for example
+// not negative.
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{stat, cpuStat, "100 200 0 400 \n", tasks["kworker"], tasks["odd"], "7 () S", "cpu0 1"} {
 		f.Add(text)

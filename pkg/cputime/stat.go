@@ -1,8 +1,9 @@
-// Package cputime computes what the time of exclusive CPUs was used for. Foreign time is the time
-// that the CPUs of a container were busy, less the time that the container used: the time of
-// interrupts, of kernel threads and of other processes.
+// Package cputime computes how much time of exclusive CPUs was used by anything but the container
+// that holds them. This foreign time is the time that the container's CPUs were busy minus the time
+// that the container used. It consists of the times of interrupts, kernel threads and other
+// processes.
 //
-// Its input is the text of kernel files, which the agent reads. Its output is numbers.
+// It parses the text of kernel files, but does not read the files; the agent does that.
 package cputime
 
 import (
@@ -22,11 +23,11 @@ const tick = 10 * time.Millisecond
 
 // Times has the times that the kernel accounted for one CPU since boot.
 type Times struct {
-	Busy       time.Duration // not idle, including interrupts
-	Interrupts time.Duration // hard and soft
+	Busy       time.Duration // neither idle nor waiting for I/O; including interrupts
+	Interrupts time.Duration // hard and soft interrupts
 }
 
-// Columns of a line "cpuN" after its name.
+// Columns of a line of /proc/stat such as "cpu0", after this name.
 const (
 	user = iota
 	nice
@@ -45,10 +46,10 @@ func ParseStat(text string) (map[cpuset.CPU]Times, error) {
 		name, counters, _ := strings.Cut(strings.TrimSpace(line), " ")
 		number, isCPU := strings.CutPrefix(name, "cpu")
 		if !isCPU {
-			break // the lines of CPUs are the first ones, and "intr" is long
+			break // the lines of CPUs come first, and the next line, "intr", is long
 		}
 		if number == "" {
-			continue // the sum of all
+			continue // the line with the sum of all CPUs
 		}
 		cpu, err := strconv.ParseUint(number, 10, 16)
 		if err != nil {

@@ -12,14 +12,14 @@ import (
 // Task has the fields of /proc/PID/stat for one thread.
 type Task struct {
 	Name   string
-	Kernel bool          // a thread of the kernel
-	CPU    cpuset.CPU    // on which it ran last
-	Used   time.Duration // since it exists, in user and system mode
-	Start  uint64        // in ticks after boot; it tells apart two tasks with one PID
+	Kernel bool          // whether it is a kernel thread
+	CPU    cpuset.CPU    // the CPU on which it ran last
+	Used   time.Duration // CPU time in user and system mode since it was created
+	Start  uint64        // when it was created, in ticks after boot; differs for two tasks that have the same PID one after the other
 }
 
-// Fields of /proc/PID/stat after the name, by their number in the manual less 3.
-// Source: proc_pid_stat(5).
+// Indexes of the fields of /proc/PID/stat that come after the name. Each is the number of the field
+// in the manual minus 3. Source: proc_pid_stat(5).
 const (
 	flagsField     = 9 - 3
 	utimeField     = 14 - 3

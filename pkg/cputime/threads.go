@@ -10,17 +10,19 @@ import (
 // PID is a process ID.
 type PID int
 
-// Threads adds up the time that kernel threads used, by CPU. The zero value is ready.
+// Threads adds up the time that kernel threads used on each CPU. The zero value is ready to use.
 //
-// The time that a thread used between two updates counts on the CPU on which the thread ran last.
-// This is exact for threads that are bound to one CPU, as most are. The kernel has no count of
-// kernel threads per CPU; a trace of all context switches was rejected as far too expensive.
+// The time that a thread used between two updates is added to the CPU on which the thread ran last.
+// This is exact for threads that are bound to one CPU, as most kernel threads are. The kernel has
+// no counter of the time of kernel threads on each CPU. To trace all context switches was rejected,
+// because it would use too much CPU time.
 type Threads struct {
 	last  map[PID]Task
 	onCPU map[cpuset.CPU]time.Duration
 }
 
-// Update records the present kernel threads, each with its counters.
+// Update adds the times that kernel threads used since the last update. now has the threads that
+// exist now, with their counters.
 func (t *Threads) Update(now map[PID]Task) {
 	if t.onCPU == nil {
 		t.onCPU = map[cpuset.CPU]time.Duration{}
@@ -30,12 +32,12 @@ func (t *Threads) Update(now map[PID]Task) {
 	t.last = now
 }
 
-// add adds what the threads have used since the last update. A new thread has used all its time
-// after the last update.
+// add adds what each thread has used since the last update. A thread that is not in t.last is new,
+// so all its time is after the last update.
 func (t *Threads) add(now map[PID]Task) {
 	for pid, task := range now {
 		if strings.HasPrefix(task.Name, "ksoftirqd/") {
-			continue // its time is in the column softirq of /proc/stat: account_process_tick of kernel/sched/cputime.c
+			continue // its time is in the column softirq of /proc/stat; see account_process_tick in kernel/sched/cputime.c
 		}
 		used := task.Used
 		if before, ok := t.last[pid]; ok && before.Start == task.Start {
@@ -45,7 +47,7 @@ func (t *Threads) add(now map[PID]Task) {
 	}
 }
 
-// On returns the time that kernel threads used on some CPUs since the first update.
+// On returns the time that kernel threads have used on the given CPUs since the first update.
 func (t *Threads) On(cpus cpuset.Set) (used time.Duration) {
 	for cpu := range cpus.All() {
 		used += t.onCPU[cpu]

@@ -48,8 +48,9 @@ func ParseUsagePerCPU(text string, on cpuset.Set) (used time.Duration, err error
 	return used, nil
 }
 
-// parseCount parses a number of units. The result must fit a time.Duration, which is at most 292
-// years. A sum over many CPUs may overflow. The difference of two such sums is right nevertheless.
+// parseCount parses a number of units of time. It returns an error if the time is longer than 292
+// years, the most that a time.Duration can hold. A sum of such times over many CPUs may overflow,
+// but the difference of two sums is still correct.
 func parseCount(text string, unit time.Duration) (time.Duration, error) {
 	n, err := strconv.ParseUint(text, 10, 64)
 	if err == nil && n > math.MaxInt64/uint64(unit) {

@@ -1,12 +1,12 @@
-// Package jobplan plans the next steps of a job of several pods: which pods to create and
-// delete, how often pods may fail, and which phase the job is in.
+// Package jobplan plans the next steps of one of Numalet's own jobs (not batch/v1): which pods to
+// create and delete, whether the job has failed too often, and which phase it is in.
 //
-// It gets the job's spec, its stored progress and its pods, and returns what to do and
-// which progress to store. It does not carry out these steps, and does not know what a pod consists
-// of.
+// It gets the job's spec, its stored progress and its pods, and returns what to do and which
+// progress to store. It does not carry out these steps, and does not know the contents of pods.
 //
 //	plan := jobplan.Next(job, progress, pods, now)
 //
-// job.go is the nouns, plan.go decides, failures.go counts failures and back-off, progress.go
-// sums up, indexes.go is the text form of sets of pods.
+// job.go has the types, and plan.go decides on the next steps. failures.go counts failures and
+// computes the back-off. progress.go computes the phase and counts pods. indexes.go has sets of pod
+// indexes.
 package jobplan

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// recordPods records successes and failures. Pods that are being deleted do not count,
-// because the deletion may have ended them.
+// recordPods records successes and failures. Pods that are being deleted do not count, because the
+// deletion may have caused their failure.
 func (p *planner) recordPods() {
 	for _, pod := range p.pods {
 		if pod.Deleting || p.isExcess(pod) {
@@ -21,7 +21,8 @@ func (p *planner) recordPods() {
 	}
 }
 
-// recordFailure counts a failure and records an event, unless it was counted before.
+// recordFailure counts the failure of a pod and records an event, unless this failure was counted
+// before.
 func (p *planner) recordFailure(pod Pod) {
 	if p.Failures[pod.Index] > pod.Attempt {
 		return
@@ -36,7 +37,8 @@ func (p *planner) recordFailure(pod Pod) {
 // done returns how many of the job's current replicas have succeeded.
 func (p *planner) done() int { return p.Done.Below(p.job.Replicas) }
 
-// restarts returns how often nodes restarted failed containers.
+// restarts returns how often nodes have restarted containers of the job's pods, if such restarts
+// count as failures.
 func (p *planner) restarts() int {
 	sum := 0
 	for _, pod := range p.pods {
@@ -47,7 +49,7 @@ func (p *planner) restarts() int {
 	return sum
 }
 
-// lastFailure returns the end of a message that says why the last failed pod failed.
+// lastFailure returns text to append to a message: why the pod that failed last has failed, or "".
 func (p *planner) lastFailure() string {
 	var last Pod
 	for _, pod := range p.pods {
@@ -61,8 +63,9 @@ func (p *planner) lastFailure() string {
 	return fmt.Sprintf("; last failure: pod %d: %s", last.Index, last.Why)
 }
 
-// Delays before a failed pod is replaced, as in batch/v1: the first one doubles with each
-// further failure. A disrupted pod is replaced soon, because another node may admit it.
+// Delays before a failed pod is replaced, as in batch/v1. The delay is baseBackoff after the first
+// failure, doubles with each further failure, and is at most maxBackoff. A disrupted pod is
+// replaced sooner, because another node may admit the new pod.
 const (
 	baseBackoff     = 10 * time.Second
 	maxBackoff      = 6 * time.Minute
@@ -76,8 +79,9 @@ func backoff(failures int) time.Duration {
 	return min(baseBackoff<<(failures-1), maxBackoff)
 }
 
-// isReplaceable reports whether a failed or disrupted pod can be replaced now; if not, it requests
-// another plan for the time when it can. Until then the pod stays, so that its logs can be read.
+// isReplaceable reports whether a failed or disrupted pod can be replaced now. If it must wait,
+// isReplaceable requests another plan for the end of the delay. During the delay the pod is not
+// deleted, so that users can read its logs.
 func (p *planner) isReplaceable(pod Pod) bool {
 	var wait time.Duration
 	switch pod.State {

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// Indexes is a sorted set of pod indexes. Its text form is that of completedIndexes in
-// batch/v1: "0-2,5".
+// Indexes is a sorted set of pod indexes. Its text form, such as "0-2,5", is that of
+// status.completedIndexes of a batch/v1 Job.
 type Indexes []int
 
-// Has reports whether the set contains an index. O(log n).
+// Has reports whether the set contains an index.
 func (s Indexes) Has(index int) bool {
 	_, found := slices.BinarySearch(s, index)
 	return found
@@ -26,13 +26,13 @@ func (s Indexes) With(index int) Indexes {
 	return slices.Insert(slices.Clone(s), at, index)
 }
 
-// Below returns how many indexes are less than n. O(log n).
+// Below returns how many indexes in the set are less than n.
 func (s Indexes) Below(n int) int {
 	at, _ := slices.BinarySearch(s, n)
 	return at
 }
 
-// String returns the text form; "" for an empty set.
+// String returns the text form, or "" for an empty set.
 func (s Indexes) String() string {
 	var parts []string
 	for i := 0; i < len(s); {

@@ -5,23 +5,23 @@ import "time"
 // Job is the spec of a job.
 type Job struct {
 	Replicas     int
-	MinAvailable int // this many pods start together or not at all
+	MinAvailable int // so many pods must start together, or none does
 	Suspend      bool
-	BackoffLimit int           // the job fails after more failures than this
+	BackoffLimit int           // the job fails if there are more failures than this
 	Deadline     time.Duration // how long the job may run; 0 means no limit
 	TTL          *time.Duration
 	InPlace      bool   // the node restarts failed containers, and each restart counts as a failure
 	Invalid      string // why no pod can be created from the spec; "" if it is valid
 }
 
-// Pod is an existing pod of a job. Pods of a job have distinct indexes.
+// Pod is an existing pod of a job. Different pods of a job have different indexes.
 type Pod struct {
 	Index    int // from 0 on
-	Attempt  int // how many pods with this index failed before
+	Attempt  int // how many earlier pods with this index have failed
 	State    State
 	Ready    bool
 	Deleting bool      // it has a deletion timestamp
-	Restarts int       // of its containers
+	Restarts int       // how often its containers have been restarted
 	Ended    time.Time // when it succeeded, failed or was disrupted
 	Why      string    // why it failed or was disrupted
 }
@@ -29,7 +29,7 @@ type Pod struct {
 // State is the state of a pod.
 type State int
 
-// States. A disrupted pod failed for a reason outside its program: for example it was
+// States. A disrupted pod has failed for a reason other than its programs. For example, it was
 // evicted, or the node did not admit it.
 const (
 	Waiting State = iota
@@ -42,9 +42,9 @@ const (
 // Phase is the phase of a job.
 type Phase string
 
-// Phases. A job is pending while fewer than MinAvailable of its pods, or none, run. It may
-// change between the first three phases any number of times, and ends in one of the last
-// two.
+// Phases. A job is Pending if no pod runs, or if fewer than MinAvailable pods run or have
+// succeeded. It may change between the first three phases any number of times. The last two are
+// final.
 const (
 	Pending   Phase = "Pending"
 	Runs      Phase = "Running"
@@ -56,7 +56,7 @@ const (
 // Over reports whether the phase is final.
 func (p Phase) Over() bool { return p == Complete || p == Broken }
 
-// Reasons of events that are not the reason of a phase.
+// Reasons of events. An event for a failed job has the reason of its phase instead.
 const (
 	EventPodFailed = "PodFailed"
 	EventCompleted = "Completed"
@@ -64,7 +64,7 @@ const (
 	EventResumed   = "Resumed"
 )
 
-// Reasons of a phase, named as in batch/v1 where it has the same reason.
+// Reasons of a phase. If batch/v1 has the same reason, the name is the same.
 const (
 	ReasonUser     = "JobSuspended"
 	ReasonComplete = "CompletionsReached"
@@ -73,8 +73,8 @@ const (
 	ReasonInvalid  = "InvalidTemplate"
 )
 
-// Progress is the stored progress of a job. Done and Failures include pods that were
-// deleted. Each pod counts once, however often and however late it is seen.
+// Progress is the stored progress of a job. Done and Failures also count pods that have been
+// deleted. Each pod counts once, even if Next sees it several times.
 type Progress struct {
 	Phase    Phase
 	Reason   string // "" for the phases Pending and Running

@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// Plan is the next steps of a job. The caller must store Progress before it deletes a pod,
-// because Progress counts pods that are deleted.
+// Plan is the next steps of a job. The caller must store Progress before it deletes a pod.
+// Otherwise the result of the pod would be lost.
 type Plan struct {
 	Progress
 	Create  []Creation
 	Delete  []int // indexes, in the order of the pods
-	Remove  bool  // delete the job with all its objects
+	Remove  bool  // whether to delete the job with all its objects
 	Events  []Event
-	Requeue time.Duration // plan again after this time; 0 if time alone changes nothing
+	Requeue time.Duration // call Next again after this time; 0 if no new plan is needed until something changes
 }
 
 // Creation is a pod to create.
@@ -35,7 +35,7 @@ type planner struct {
 	now  time.Time
 }
 
-// Next returns the next steps of a job. O(pods + replicas).
+// Next returns the next steps of a job. was is the progress that the last plan returned.
 func Next(job Job, was Progress, pods []Pod, now time.Time) Plan {
 	p := &planner{job: job, pods: pods, now: now}
 	p.Done, p.Failures = was.Done, maps.Clone(was.Failures)
@@ -84,7 +84,8 @@ func (p *planner) exceedsDeadline() bool {
 	return p.job.Deadline > 0 && !p.Started.IsZero() && !p.now.Before(p.Started.Add(p.job.Deadline))
 }
 
-// cleanUp deletes the pods of a job that is over, and the job itself after its TTL.
+// cleanUp deletes the waiting and running pods of a job that is over, and the job itself after its
+// TTL.
 func (p *planner) cleanUp() {
 	p.deleteWhere(func(pod Pod) bool { return pod.State == Waiting || pod.State == Running })
 	if p.job.TTL == nil {
@@ -104,7 +105,7 @@ func (p *planner) suspend() {
 	p.deleteWhere(func(pod Pod) bool { return pod.State != Succeeded || p.isExcess(pod) })
 }
 
-// run creates missing pods, and deletes those that are to be replaced.
+// run creates missing pods, and deletes pods that are to be replaced or whose index is too high.
 func (p *planner) run() {
 	there := make(map[int]bool, len(p.pods))
 	for _, pod := range p.pods {
@@ -122,7 +123,7 @@ func (p *planner) run() {
 // isExcess reports whether the pod's index is beyond the current number of replicas.
 func (p *planner) isExcess(pod Pod) bool { return pod.Index >= p.job.Replicas }
 
-// deleteWhere deletes the unwanted pods that are not being deleted already.
+// deleteWhere plans to delete the unwanted pods that are not being deleted already.
 func (p *planner) deleteWhere(unwanted func(Pod) bool) {
 	for _, pod := range p.pods {
 		if !pod.Deleting && unwanted(pod) {
@@ -131,7 +132,7 @@ func (p *planner) deleteWhere(unwanted func(Pod) bool) {
 	}
 }
 
-// requeueAfter plans again after d at the latest, if d is positive.
+// requeueAfter requests the next plan after d at the latest, if d is positive.
 func (p *planner) requeueAfter(d time.Duration) {
 	if d > 0 && (p.Requeue == 0 || d < p.Requeue) {
 		p.Requeue = d

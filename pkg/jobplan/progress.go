@@ -42,7 +42,7 @@ func (p *planner) updatePhase() {
 	}
 }
 
-// recordPhase records an event if the phase has changed.
+// recordPhase records an event if the job has failed, succeeded, been suspended or been resumed.
 func (p *planner) recordPhase(was Progress) {
 	switch {
 	case p.Phase == was.Phase:

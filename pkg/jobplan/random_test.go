@@ -13,9 +13,9 @@ import (
 	"github.com/numalet/numalet/internal/testutil/scenario"
 )
 
-// TestRandom applies 60 random commands to each of 500 jobs. After each command it checks: a
-// plan that was carried out needs no further step, no success is lost or counted twice, the
-// number of counted failures is correct, and a finished job stays finished.
+// TestRandom applies 60 random commands to each of 500 jobs. After each command and the plans for
+// it, it checks that Next returns no further step, that no success is forgotten, that the number of
+// counted failures is correct, and that a finished job stays finished.
 func TestRandom(t *testing.T) {
 	for seed := range uint64(500) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -38,7 +38,7 @@ func TestRandom(t *testing.T) {
 	}
 }
 
-// anything returns a random command that is valid in the job's state.
+// anything returns a random command that is possible in the job's present state.
 func anything(r *rand.Rand, s *scene) []string {
 	index := strconv.Itoa(r.IntN(s.job.Replicas))
 	alive := slices.ContainsFunc(s.pods, func(pod Pod) bool {
@@ -58,7 +58,7 @@ func anything(r *rand.Rand, s *scene) []string {
 	}
 }
 
-// failsNow reports whether a command makes a pod fail that is not being deleted.
+// failsNow reports whether a command makes a pod fail, and the pod is not being deleted.
 func failsNow(s *scene, command []string) bool {
 	return command[0] == "fail" && slices.ContainsFunc(s.pods, func(pod Pod) bool {
 		return strconv.Itoa(pod.Index) == command[1] && !pod.Deleting

@@ -22,7 +22,7 @@ import (
 //	suspend, resume      changes spec.suspend
 //	replicas 3           changes spec.replicas
 //	wait 10s             advances the time
-//	forget               restarts the operator
+//	forget               restarts the caller of Next, which forgets when the last plan requested the next
 func TestScenarios(t *testing.T) {
 	scenario.Walk(t, func(_ *testing.T, out *scenario.Answer) scenario.Commands {
 		return (&scene{now: morning, answer: out}).commands()
@@ -31,7 +31,7 @@ func TestScenarios(t *testing.T) {
 
 var morning = time.Date(2026, 1, 1, 8, 0, 0, 0, time.UTC)
 
-// scene is a job in a cluster that carries out each plan.
+// scene is a job and its pods in a simulated cluster, in which each plan is carried out.
 type scene struct {
 	now      time.Time
 	job      Job
@@ -42,7 +42,7 @@ type scene struct {
 	answer   *scenario.Answer
 }
 
-// commands returns the commands that a scenario has.
+// commands returns a function for each command, by the command's name.
 func (s *scene) commands() scenario.Commands {
 	return scenario.Commands{
 		"job":      s.setJob,
@@ -110,12 +110,12 @@ func (s *scene) gone(c *scenario.Command) {
 	}
 }
 
-// forget drops a pod that is being deleted.
+// forget removes a pod that is being deleted from the scene.
 func (s *scene) forget(index int) {
 	s.pods = slices.DeleteFunc(s.pods, func(pod Pod) bool { return pod.Deleting && pod.Index == index })
 }
 
-// runPlans carries out plans until a plan has no step.
+// runPlans calls Next and carries out the plan, until a plan creates and deletes no pod.
 func (s *scene) runPlans() {
 	for range 10 {
 		plan := Next(s.job, s.progress, s.pods, s.now)
@@ -154,7 +154,7 @@ func (s *scene) carryOut(plan Plan) {
 	}
 }
 
-// wait advances the time, and plans again whenever the plan requires it.
+// wait advances the time. It calls runPlans at each time that the last plan has requested.
 func (s *scene) wait(c *scenario.Command) {
 	until := s.now.Add(c.Duration(0))
 	for !s.again.IsZero() && !s.again.After(until) {

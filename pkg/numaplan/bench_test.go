@@ -9,8 +9,9 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// BenchmarkPlan measures a typical pod, and a packing that best fit does not find. A change is
-// judged by ten runs before and after (-count 10) with golang.org/x/perf/cmd/benchstat.
+// BenchmarkPlan measures typical pods, a pod for which best fit finds no placement, and one without
+// any. To judge a change of the code, compare ten runs before and after it (-count 10) with
+// golang.org/x/perf/cmd/benchstat.
 func BenchmarkPlan(b *testing.B) {
 	for _, tc := range []struct {
 		name string
@@ -49,8 +50,9 @@ func nodes(free ...int) View {
 	return view
 }
 
-// TestSearchEnds checks that packing a dozen containers on 8 NUMA nodes, whose free CPUs suffice in
-// total but not node by node, is decided within SearchLimit.
+// TestSearchEnds checks that the search for places for 12 containers on 8 NUMA nodes rarely reaches
+// SearchLimit. The nodes together have just enough CPUs, so a placement is hard to find or
+// impossible.
 func TestSearchEnds(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	cut := 0

@@ -1,32 +1,31 @@
 // Package numaplan decides how many exclusive CPUs each container of a pod gets
-// on each NUMA node. It is the only planner: the controller's committer and the
-// node's ledger both use it, so what one places the other accepts.
+// on each NUMA node. Both the scheduler (in package filter) and the node's ledger of CPUs (package
+// pool) use it, so the ledger accepts what the scheduler has placed.
 //
-// It works with policies, the phases of a pod's life, and the numbers of free CPUs and
-// free memory on each NUMA node. CPU ids are in package pool; GPUs and cluster nodes
-// are in package filter.
+// It considers the pod's policy, which of the pod's containers run at the same time, and how many
+// CPUs and how much memory are free on each NUMA node. Package pool chooses CPU ids. Package filter
+// considers GPUs and nodes of the cluster.
 //
 //	counts, reason := numaplan.Plan(
 //		numaplan.Request{Policy: podspec.Single, Containers: containers},
 //		numaplan.View{NUMA: []numaplan.NUMANode{{ID: 0, FreeCPUs: 6}, {ID: 1, FreeCPUs: 7}}},
 //		numaplan.Hooks{})
 //
-// The answer is exact. A greedy pass refuses pods that fit: with the policy
-// single, apps of 5, 2, 2 and 4 CPUs fit on NUMA nodes with 7 and 6 free CPUs
-// only as {5, 2} and {2, 4}, which best fit does not find. Plan is a depth-first
-// search with the policy's best choice first, so that the usual pod takes one
-// pass: O(containers² · NUMA nodes). Several containers with the policy single
-// are bin packing, which is NP-hard; states that are equal but for the names of
-// NUMA nodes are searched once, and after SearchLimit steps Plan gives up with
-// the reason SearchCut.
+// Plan finds a solution if there is one, except after SearchLimit steps. A greedy algorithm would
+// refuse pods that fit. For example, app containers with 5, 2, 2 and 4 CPUs and the policy single
+// fit on NUMA nodes with 7 and 6 free CPUs only as {5, 2} and {2, 4}, which best fit does not find.
+// Therefore, Plan is a depth-first search. It tries the policy's best choice first, so for most
+// pods the first choice for each container succeeds. To place several containers with the policy
+// single is bin packing, which is NP-hard. States that differ only in the names of NUMA nodes are
+// searched once. After SearchLimit steps, Plan gives up with the reason SearchCut.
 //
-// Counts suffice: a node can always turn them into CPU ids. It gives containers
-// their CPUs in the order in which they start; lives of containers are
-// intervals, and first come, first served colours an interval graph with as
-// many colours as intervals overlap at most. So a pod holds exactly its peak on
-// each NUMA node.
+// Numbers of CPUs suffice: a node can always find CPU ids for them. It gives containers their CPUs
+// in the order in which they start, and each container first reuses CPUs of containers that have
+// ended before. So on each NUMA node the pod holds exactly as many CPUs as its containers use there
+// at one time. (The lifetimes of containers are intervals, and this is the greedy colouring of an
+// interval graph, which is optimal.)
 //
-// plan.go has the API, search.go the search, options.go the policies, resize.go the
-// policies of a container that grows or shrinks, and reason.go and refusal.go the codes
-// and messages for pods that do not fit.
+// plan.go has the API, search.go the search, and options.go the policies. resize.go has the
+// policies for containers that grow or shrink. reason.go and refusal.go have the codes and messages
+// for pods that do not fit.
 package numaplan

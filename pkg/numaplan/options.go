@@ -9,8 +9,8 @@ import (
 	"github.com/numalet/numalet/pkg/podspec"
 )
 
-// options yields the ways to distribute a container by its policy, best first and
-// without duplicates.
+// options yields the ways to distribute the CPUs of container c over NUMA nodes by its policy, best
+// first and without duplicates.
 func (s *search) options(c int) iter.Seq[Counts] {
 	want := s.Containers[c]
 	if want.PerNode != nil {
@@ -43,7 +43,8 @@ func (s *search) options(c int) iter.Seq[Counts] {
 	}
 }
 
-// within yields the ways to distribute a container by its policy in a tier.
+// within yields the ways to distribute the CPUs of container c by its policy over the rooms of a
+// tier.
 func (s *search) within(c int, t Tier) iter.Seq[Counts] {
 	switch s.Policy {
 	case podspec.Spread:
@@ -54,8 +55,8 @@ func (s *search) within(c int, t Tier) iter.Seq[Counts] {
 	return s.random(c, t)
 }
 
-// named yields the counts that the container names. A NUMA node that the view lacks has
-// no free CPUs.
+// named yields the counts that the container's PerNode has. It yields none if PerNode has CPUs of a
+// NUMA node that is not in the view, because such a node has no free CPUs.
 func (s *search) named(want podspec.Container) iter.Seq[Counts] {
 	return func(yield func(Counts) bool) {
 		n, sum := make(Counts, len(s.NUMA)), 0
@@ -69,9 +70,10 @@ func (s *search) named(want podspec.Container) iter.Seq[Counts] {
 	}
 }
 
-// anywhere returns a tier with the whole machine for container c. It prefers NUMA nodes
-// where the pod needs the fewest additional CPUs. Among these it prefers the best fit for
-// a whole container, and the most free CPUs for an odd CPU.
+// anywhere returns a tier with the whole machine for container c. Its cost prefers NUMA nodes where
+// the pod needs the fewest additional CPUs. Among these it prefers those with the fewest free CPUs
+// for a whole container (best fit). For a CPU beyond the even share (policy spread), it prefers
+// those with the most free CPUs.
 func (s *search) anywhere(c int) Tier {
 	rooms := make([]Room, len(s.NUMA))
 	for n := range rooms {
@@ -89,7 +91,8 @@ func (s *search) anywhere(c int) Tier {
 	}}
 }
 
-// single yields the ways to place k CPUs on one NUMA node, cheapest first.
+// single yields the ways to place k CPUs on one NUMA node, in the order of their cost, lowest
+// first.
 func (t Tier) single(k int) iter.Seq[Counts] {
 	return func(yield func(Counts) bool) {
 		for _, n := range t.cheapest(0, k) {
@@ -102,8 +105,8 @@ func (t Tier) single(k int) iter.Seq[Counts] {
 	}
 }
 
-// spread yields the ways to place an even share of k CPUs on every NUMA node. The cheapest
-// nodes get one CPU of the remainder each, in the first way.
+// spread yields the ways to place an even share of k CPUs on every NUMA node. The CPUs that remain
+// go to different nodes, in the first way to the nodes with the lowest cost.
 func (t Tier) spread(k int) iter.Seq[Counts] {
 	return func(yield func(Counts) bool) {
 		share, odd := k/len(t.Rooms), k%len(t.Rooms)
@@ -123,8 +126,8 @@ func (t Tier) spread(k int) iter.Seq[Counts] {
 	}
 }
 
-// cheapest returns the NUMA nodes that can provide that many CPUs, sorted by the cost of
-// the step from fewer CPUs.
+// cheapest returns the NUMA nodes that have enough CPUs for the number to. They are sorted by the
+// result of t.Cost for an increase from the number from, lowest first.
 func (t Tier) cheapest(from, to int) []int {
 	able, few := make([]int, 0, len(t.Rooms)), [8]Cost{}
 	costs := few[:]
@@ -141,8 +144,8 @@ func (t Tier) cheapest(from, to int) []int {
 	return able
 }
 
-// combinations yields all choices of k out of n, in lexicographic order. It reuses the yielded
-// slice.
+// combinations yields all choices of k of the numbers 0 to n-1, in lexicographic order. Each yield
+// has the same slice with new contents.
 func combinations(n, k int) iter.Seq[[]int] {
 	return func(yield func([]int) bool) {
 		if k > n {
@@ -168,11 +171,11 @@ func combinations(n, k int) iter.Seq[[]int] {
 	}
 }
 
-// random yields the distribution that the seed selects. It is sufficient if no container of
-// the pod names its counts: containers are placed in the order in which they start, so the
-// pod's idle CPUs on all NUMA nodes are idle at the same time. Reusing them first uses
-// exactly the pod's peak, which is the minimum. If some containers name their counts, all
-// other distributions follow.
+// random yields the distribution that the seed selects. If no container of the pod names its
+// counts, no other distribution has to be tried. The reason is that containers are placed in the
+// order in which they start, and each first reuses the pod's own idle CPUs. So the pod needs only
+// as many CPUs as its containers use at one time, and it cannot fit with fewer. If some containers
+// name their counts, random then yields all other distributions.
 func (s *search) random(c int, t Tier) iter.Seq[Counts] {
 	k := s.Containers[c].CPUs
 	return func(yield func(Counts) bool) {
@@ -184,9 +187,10 @@ func (s *search) random(c int, t Tier) iter.Seq[Counts] {
 	}
 }
 
-// drawn distributes k CPUs. It uses the pod's idle CPUs first, then free CPUs in cores that
-// the pod already uses. The others are on as few NUMA nodes as possible, if possible in whole
-// cores. The seed determines the order of the NUMA nodes.
+// drawn distributes k CPUs over NUMA nodes, or returns false if there are too few. It first uses
+// the pod's idle CPUs, then free CPUs in cores that the pod already uses. It takes the rest from as
+// few NUMA nodes as possible, in whole cores if possible. The seed decides between NUMA nodes that
+// are equally good.
 func (t Tier) drawn(k int, seed uint64) (Counts, bool) {
 	counts, left := make(Counts, len(t.Rooms)), slices.Clone(t.Rooms)
 	for n := range left {
@@ -211,7 +215,7 @@ func (t Tier) drawn(k int, seed uint64) (Counts, bool) {
 	return counts, true
 }
 
-// give moves free CPUs from a room to count and returns how many.
+// give moves free CPUs from a room to count, and returns cpus.
 func give(r *Room, count *int, cpus int) int {
 	*count += cpus
 	r.Free -= cpus
@@ -219,9 +223,9 @@ func give(r *Room, count *int, cpus int) int {
 	return cpus
 }
 
-// roomiest returns the NUMA node with the most of k CPUs and their number. Whole cores are
-// preferred if one node has k CPUs in whole cores, or if no node has k free CPUs. Ties go to
-// the first node in order.
+// roomiest returns the NUMA node that can provide the most of k CPUs, and how many. It counts only
+// CPUs in whole cores if one node has k of them, or if no node has k free CPUs. Among equal nodes,
+// the first in order is chosen.
 func roomiest(order []int, left []Room, k int) (node, cpus int) {
 	most := func(have func(Room) int) int {
 		return slices.MaxFunc(order, func(a, b int) int { return cmp.Compare(min(k, have(left[a])), min(k, have(left[b]))) })
@@ -233,8 +237,8 @@ func roomiest(order []int, left []Room, k int) (node, cpus int) {
 	return free, min(k, left[free].Free)
 }
 
-// each yields all distributions of k CPUs over the rooms after those that counts already has. It
-// returns false if yield did.
+// each yields all distributions of k CPUs over the rooms for which counts has no number yet. It
+// returns false if yield has returned false.
 func (t Tier) each(counts Counts, k int, yield func(Counts) bool) bool {
 	n := len(counts)
 	if n == len(t.Rooms) {

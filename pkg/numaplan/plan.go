@@ -10,18 +10,18 @@ import (
 // Request is one pod's request.
 type Request struct {
 	Policy     podspec.Policy
-	Seed       uint64              // seed of Random; equal seeds give equal choices
-	Containers []podspec.Container // with exclusive CPUs, in the order in which they start
+	Seed       uint64              // seed for the choices of podspec.Random; equal seeds give equal choices
+	Containers []podspec.Container // containers with exclusive CPUs, in the order in which they start
 }
 
 // View is the free resources of one machine.
 type View struct {
-	NUMA []NUMANode // those with CPUs
-	// CoreWidth is the allocation unit in CPUs: the threads of a core where pods never
-	// share a core. 0 and 1 mean single CPUs.
+	NUMA []NUMANode // the NUMA nodes with CPUs
+	// CoreWidth is the unit, in CPUs, in which CPUs are allocated. If pods never share a core, it
+	// is the number of threads of a core. 0 and 1 mean single CPUs.
 	CoreWidth int
-	// KeepShared requires that one of the free CPUs stays free for shared containers,
-	// because they have no other CPU.
+	// KeepShared requires that one of the free CPUs stays free, because containers without
+	// exclusive CPUs have no other CPU to run on.
 	KeepShared bool
 }
 
@@ -29,52 +29,56 @@ type View struct {
 type NUMANode struct {
 	ID         topology.NodeID
 	FreeCPUs   int
-	FreeMemory int64 // bytes in the memory nearest to it
-	// Spare is how many of its CPUs must stay free so that one of them is shared: 1, or
-	// the width of a core. It is 0 where none of them can be shared.
+	FreeMemory int64 // free bytes in the memory nearest to it
+	// Spare is how many of the NUMA node's free CPUs must stay free so that one of them can be
+	// shared: 1, or the width of a core. It is 0 if none of them can be shared.
 	Spare int
-	// Near lists the indexes in View.NUMA of the NUMA nodes whose bound memory
-	// may lie in this one's nearest memory; nil means this one only.
+	// Near is needed if several NUMA nodes have the same nearest memory. It has the indexes in
+	// View.NUMA of all of them. nil means that only this node uses its nearest memory.
 	Near []int
 }
 
-// Counts is a number of CPUs for each of View.NUMA, by index.
+// Counts has a number of CPUs for each NUMA node, by index in View.NUMA.
 type Counts []int
 
-// Hooks add the caller's constraints and preferences. All are optional.
+// Hooks are functions with the caller's constraints and preferences. Each may be nil.
 type Hooks struct {
-	// Allow reports whether the placement of the containers so far, by index, is allowed;
-	// nil counts are not placed yet. It must be monotonic: if it rejects a placement, it
-	// must reject every extension of it.
+	// Allow reports whether the containers that are placed so far may be placed in this way. placed
+	// has the counts of each container; those of a container that is not placed yet are nil. If
+	// Allow returns false, it must also return false when more containers are placed in addition.
 	Allow func(placed []Counts) bool
-	// Tiers yields preferred parts of the machine for a container, best first, such as
-	// performance cores. A container that fits none of them is placed anywhere.
+	// Tiers yields parts of the machine that are preferred for a container, best first. An example
+	// of a part is all performance cores. A container that fits none of these parts is placed
+	// anywhere.
 	Tiers func(container int, placed []Counts) iter.Seq[Tier]
 }
 
-// Tier is a part of a machine as one container sees it.
+// Tier is a part of a machine, such as all performance cores, with the CPUs that one container may
+// get.
 type Tier struct {
 	Rooms []Room // by index in View.NUMA
-	// Cost rates an increase of a container's CPUs on one NUMA node. Costs compare
-	// lexicographically; the smaller is better.
+	// Cost rates an increase of the container's CPUs on one NUMA node. Costs are compared
+	// lexicographically, and the smaller one is better.
 	Cost func(node, from, to int) Cost
 }
 
-// Cost rates a choice.
+// Cost rates a choice of a NUMA node; see Tier.Cost.
 type Cost [6]int
 
-// Room is what one NUMA node has for one container, given the containers placed so far.
+// Room has the numbers of CPUs that one container may get on one NUMA node, given the pod's
+// containers that are placed so far.
 type Room struct {
-	Idle  int // CPUs of the pod's own that it may reuse
+	Idle  int // CPUs of other containers of the pod that this container may reuse
 	Free  int // free CPUs that the pod does not hold yet
-	Loose int // of the free ones, those that complete cores which the pod started
-	Whole int // of the free ones, those in cores that are free as a whole
+	Loose int // those of Free that are in cores which the pod already uses in part
+	Whole int // those of Free that are in entirely free cores
 }
 
-// fresh returns how many more CPUs the pod would hold if the container got k CPUs here.
+// fresh returns how many more CPUs the pod would hold on the NUMA node if the container got k CPUs
+// there.
 func (r Room) fresh(k int) int { return max(0, k-r.Idle) }
 
-// have returns how many CPUs the container can get here.
+// have returns how many CPUs the container can get on the NUMA node.
 func (r Room) have() int { return r.Idle + r.Free }
 
 // Plan returns the counts of each of the request's containers, by index, or the reason why
@@ -93,7 +97,7 @@ func Plan(request Request, view View, h Hooks) ([]Counts, Outcome) {
 	return nil, s.reason()
 }
 
-// PerNode returns counts by the ids of the NUMA nodes, without zeros.
+// PerNode returns the counts by NUMA node id, without zeros.
 func (v View) PerNode(c Counts) map[topology.NodeID]int {
 	m := make(map[topology.NodeID]int, len(c))
 	for n, k := range c {

@@ -10,21 +10,22 @@ import (
 // Outcome says why a pod gets no exclusive CPUs. The zero value means that it fits.
 type Outcome uint8
 
-// The outcomes. Invalid is permanent; the others may pass when a pod ends.
+// The outcomes. A pod with the outcome Invalid never fits. With the others, it may fit when other
+// pods have ended.
 const (
 	Fits       Outcome = iota
 	Invalid            // the request contradicts itself or the machine
 	TooFew             // too few CPUs are free
-	Uneven             // a NUMA node has too few free CPUs for an even distribution (spread)
-	NoNode             // no NUMA node has enough free CPUs (single)
+	Uneven             // policy spread: a NUMA node has too few free CPUs for its even share
+	NoNode             // policy single: no NUMA node has enough free CPUs
 	Short              // a NUMA node has fewer free CPUs than the request names for it
-	NoMemory           // no NUMA node has both enough free CPUs and enough free memory (single)
+	NoMemory           // policy single: no NUMA node has both enough free CPUs and enough free memory
 	NoneShared         // no CPU would stay shared
-	NotAllowed         // Hooks.Allow allows none of the placements that fit (single)
+	NotAllowed         // policy single: Hooks.Allow allows none of the placements that fit
 	SearchCut          // none of the first SearchLimit placements that were tried fits
 )
 
-// String returns the reason in CamelCase, as Kubernetes events spell theirs.
+// String returns the outcome in CamelCase, as in the reasons of Kubernetes events.
 func (r Outcome) String() string {
 	names := [...]string{
 		"Fits", "Invalid", "TooFewCPUs", "UnevenCPUs", "NoNUMANodeFits", "NUMANodeShort",
@@ -36,8 +37,8 @@ func (r Outcome) String() string {
 	return fmt.Sprintf("Outcome(%d)", r)
 }
 
-// reason returns why a complete search found nothing although enough CPUs are
-// free in all.
+// reason returns why a complete search found no placement, although the sum of the free CPUs on all
+// NUMA nodes is large enough.
 func (s *search) reason() Outcome {
 	switch {
 	case s.KeepShared && s.free() < s.total()+s.leastSpare():
@@ -56,7 +57,7 @@ func (s *search) reason() Outcome {
 	return NoNode
 }
 
-// leastSpare returns the minimal number of CPUs that must stay free so that one is shared.
+// leastSpare returns the smallest number of CPUs that must stay free so that one can be shared.
 func (s *search) leastSpare() int {
 	least := s.free()
 	for _, on := range s.NUMA {

@@ -10,27 +10,28 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// Refusal is the error for a pod that gets no exclusive CPUs. It has the first container that
-// does not fit, its request, and the resources that the containers before it leave free.
-// NoneShared and SearchCut are about the whole pod.
+// Refusal is the error for a pod that gets no exclusive CPUs. It has the first container that does
+// not fit, the request of this container, and the resources that are free after the containers
+// before it have been placed. With the reasons NoneShared and SearchCut, it is about the whole pod
+// instead.
 type Refusal struct {
 	Reason      Outcome
 	Container   string
 	Policy      podspec.Policy
 	CPUs        int
-	PerNode     map[topology.NodeID]int // requested by NUMA node; otherwise nil
-	MemoryBytes uint64                  // requested, if memory is bound
+	PerNode     map[topology.NodeID]int // CPUs that the request names for each NUMA node, or nil
+	MemoryBytes uint64                  // requested bytes, if memory is bound
 	Free        map[topology.NodeID]int
-	FreeMemory  map[topology.NodeID]uint64 // bytes nearest to each NUMA node; nil unless NoMemory
-	Detail      string                     // of Invalid
-	// Results of other attempts to place the whole pod (not for Invalid):
-	Never    bool // it would not fit even if every other pod ended
-	AtRandom bool // it would fit now with the policy random
+	FreeMemory  map[topology.NodeID]uint64 // free bytes nearest to each NUMA node; nil unless Reason is NoMemory
+	Detail      string                     // why the request is invalid; only for Invalid
+	// Results of attempts to place the whole pod under other conditions; not set for Invalid:
+	Never    bool // the pod would not fit even if every other pod ended
+	AtRandom bool // the pod would fit now with the policy random
 }
 
-// Explain returns why Plan found no solution. It places the containers in the order in which
-// they start, each with the best choice of the policy, and reports the first one that does
-// not fit.
+// Explain returns why Plan found no solution. It places the containers in the order in which they
+// start, each by the policy's best choice that fits, and reports the first container for which no
+// choice fits.
 func Explain(request Request, view View, h Hooks) *Refusal {
 	_, reason := Plan(request, view, h)
 	s := newSearch(request, view, h)
@@ -53,7 +54,7 @@ func Explain(request Request, view View, h Hooks) *Refusal {
 	return &Refusal{Reason: reason, Policy: request.Policy, CPUs: s.total(), Free: s.freePerNode(func(on NUMANode, _ int) int { return max(0, on.FreeCPUs) })}
 }
 
-// refuse explains why container c does not fit in addition to those placed.
+// refuse returns why container c does not fit in addition to the containers that are placed.
 func (s *search) refuse(c int) *Refusal {
 	rooms, want := s.anywhere(c).Rooms, s.Containers[c]
 	r := &Refusal{
@@ -87,8 +88,8 @@ func (s *search) lack(c int, rooms []Room) Outcome {
 	return TooFew
 }
 
-// hasCPUs reports whether a container with the policy single would fit without its memory
-// request.
+// hasCPUs reports whether the CPUs of a container with the policy single would fit if it requested
+// no memory.
 func (s *search) hasCPUs(want podspec.Container, rooms []Room) bool {
 	enough := func(n int) bool {
 		if want.PerNode != nil {
@@ -113,8 +114,7 @@ func (s *search) freePerNode(free func(NUMANode, int) int) map[topology.NodeID]i
 	return m
 }
 
-// Error returns a sentence with the request, the free resources of each NUMA node, and what
-// to do.
+// Error returns a sentence that has the request, the free resources of each NUMA node, and advice.
 func (r *Refusal) Error() string {
 	if r.Reason == Invalid {
 		return fmt.Sprintf("%s cannot have exclusive CPUs: %s", r.subject(), r.Detail)
@@ -122,7 +122,8 @@ func (r *Refusal) Error() string {
 	return fmt.Sprintf("%s asks for %s%s, but %s; %s", r.subject(), exclusive(r.CPUs), r.wish(), r.shortage(), r.advice())
 }
 
-// subject returns the name of the container, which can be missing in a trial request.
+// subject returns what the sentence of Error is about. A container's name can be empty if the
+// command "numalet pick" makes the request.
 func (r *Refusal) subject() string {
 	switch {
 	case r.Reason == NoneShared || r.Reason == SearchCut:
@@ -211,7 +212,7 @@ func exclusive(cpus int) string {
 	return fmt.Sprintf("%d exclusive CPUs", cpus)
 }
 
-// Numbers writes counts by NUMA node: "numa0 4, numa1 6".
+// Numbers returns counts by NUMA node as text, such as "numa0 4, numa1 6".
 func Numbers(n map[topology.NodeID]int) string {
 	var parts []string
 	for _, id := range slices.Sorted(maps.Keys(n)) {
@@ -220,7 +221,7 @@ func Numbers(n map[topology.NodeID]int) string {
 	return strings.Join(parts, ", ")
 }
 
-// size writes bytes for people, rounded down to a tenth: "1.5GiB".
+// size returns an amount of memory as text with one decimal, rounded down, such as "1.5GiB".
 func size(bytes uint64) string {
 	for _, unit := range []struct {
 		name  string

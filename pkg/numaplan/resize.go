@@ -7,16 +7,16 @@ import (
 	"github.com/numalet/numalet/pkg/podspec"
 )
 
-// Grow returns how many of k more CPUs a running container gets on each NUMA node, or false
-// if there are too few. It keeps the held CPUs; room is how many more it may have on each NUMA
-// node. The policy holds for the result:
+// Grow returns how many of k more CPUs a running container gets on each NUMA node, or false if
+// there are too few. held is what the container has and keeps, and room is how many more CPUs it
+// may get on each NUMA node. All its CPUs together satisfy the policy:
 //
-//	single: all on the NUMA node that it is on
-//	spread: one after another where it holds the fewest, and of these where most are free
-//	random: where it is, most first, and then where most are free
+//	single: all on the NUMA node where the container is
+//	spread: each on the NUMA node where the container has the fewest, of these where most are free
+//	random: each on the NUMA node where the container has the most, of these where most are free
 //
-// Random does not draw here: a container that grows stays near the memory that it uses.
-// O(k · NUMA nodes).
+// With the policy random, Grow makes no random choice, so that the container stays near the memory
+// that it uses.
 func Grow(policy podspec.Policy, held, room Counts, k int) (Counts, bool) {
 	more := make(Counts, len(held))
 	for range k {
@@ -34,8 +34,8 @@ func Grow(policy podspec.Policy, held, room Counts, k int) (Counts, bool) {
 	return more, true
 }
 
-// growOrder compares two NUMA nodes by how many CPUs the container has there and how many
-// it may have in addition.
+// growOrder returns a negative number if the next CPU should be on the first of two NUMA nodes.
+// held and room are those of the first node, heldThere and roomThere those of the second.
 func growOrder(policy podspec.Policy, held, heldThere, room, roomThere int) int {
 	switch policy {
 	case podspec.Single:
@@ -47,8 +47,8 @@ func growOrder(policy podspec.Policy, held, heldThere, room, roomThere int) int 
 }
 
 // ShrinkSpread returns how many of the held CPUs on each NUMA node a container with the policy
-// spread keeps if it keeps n in all: as even as possible. It keeps all if n is larger.
-// O(CPUs given back · NUMA nodes).
+// spread keeps, if it keeps n in total. The numbers are as even as possible. If n is larger than
+// the number of held CPUs, the container keeps all.
 func ShrinkSpread(held Counts, n int) Counts {
 	kept := slices.Clone(held)
 	for range kept.total() - n {

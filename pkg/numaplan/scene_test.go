@@ -13,7 +13,7 @@ import (
 // TestScenarios walks through testdata/*.txt:
 //
 //	machine 7 6 [memory=16] [width=2] [keep=shared]    free CPUs by NUMA node
-//	plan single 5 2 init:2 sidecar:1 2@0:2 3/8         CPUs, with counts by name or memory
+//	plan single 5 2 init:2 sidecar:1 2@0:2 3/8         CPUs of each container; 2@0:2 names NUMA nodes, 3/8 has memory
 func TestScenarios(t *testing.T) {
 	scenario.Walk(t, func(*testing.T, *scenario.Answer) scenario.Commands {
 		s := new(scene)
@@ -50,7 +50,8 @@ func (s *scene) plan(c *scenario.Command) {
 	}
 }
 
-// container reads "[kind:]CPUs[@node:CPUs,…][/memory]".
+// container returns the container that a text of the form "[kind:]CPUs[@node:CPUs,…][/memory]"
+// describes.
 func container(name, text string) podspec.Container {
 	c := podspec.Container{Name: name}
 	text, memory, _ := strings.Cut(text, "/")

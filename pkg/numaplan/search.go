@@ -11,23 +11,23 @@ import (
 
 // Limits of the search.
 const (
-	// SearchLimit is the maximum number of choices that one Plan tries. 8 NUMA nodes and a
-	// dozen containers need far fewer, because equal states are searched once.
+	// SearchLimit is the maximum number of choices that one Plan tries. With 8 NUMA nodes and a
+	// dozen containers, far fewer are usually needed, because equal states are searched once.
 	SearchLimit = 20000
-	// rememberAfter is the number of choices that are tried before dead ends are stored. Most
-	// searches end before that, and storing allocates memory.
+	// rememberAfter is how many choices are tried before the search stores states without a
+	// solution. Most searches end before, so they do not need the memory for these states.
 	rememberAfter = 64
 )
 
-// search is a depth-first search for counts that satisfy the policy of every container, and
-// with which the pod's peak fits on every NUMA node.
+// search is a depth-first search for counts that satisfy the policy for every container. On every
+// NUMA node, the free CPUs and memory must suffice for all containers that run at the same time.
 type search struct {
 	Request
 	View
 	Hooks
-	order  []int    // containers, in the order in which they are placed
-	placed []Counts // by container; nil while not placed
-	few    struct { // avoids allocations if there are few containers
+	order  []int    // indexes of containers, in the order in which they are placed
+	placed []Counts // by container; nil if the container is not placed yet
+	few    struct { // storage for order and placed, to save allocations if there are few containers
 		order  [4]int
 		placed [4]Counts
 	}
@@ -50,10 +50,11 @@ func newSearch(request Request, view View, h Hooks) *search {
 	return s
 }
 
-// before orders containers for the search. Those that name their counts come first, because
-// they have no choice. The others are sorted by falling count, which packs best. With the
-// policy random they keep their starting order, because then one way to place each of them
-// suffices (see search.random).
+// before compares containers for the order in which the search places them. Those that name their
+// counts come first, because there is only one way to place them. The others are sorted by
+// descending number of CPUs, because large containers are hardest to place. With the policy random
+// they keep the order in which they start, because then one way to place each of them suffices (see
+// search.random).
 func (r Request) before(a, b podspec.Container) int {
 	switch {
 	case a.PerNode != nil && b.PerNode != nil:
@@ -68,7 +69,8 @@ func (r Request) before(a, b podspec.Container) int {
 	return cmp.Compare(b.CPUs, a.CPUs)
 }
 
-// place places the containers in order, beginning with the i-th.
+// place places the containers in order from the i-th on. It returns false if that is impossible or
+// the search was cut.
 func (s *search) place(i int) bool {
 	if i == len(s.order) {
 		return true
@@ -93,9 +95,10 @@ func (s *search) place(i int) bool {
 	return false
 }
 
-// placeSparing repeats the search for the policy random, for each NUMA node in turn, with a
-// CPU of that node set aside as shared. The policy random tries only one of the many
-// distributions, which may leave no CPU that can be shared. Other policies try all of them.
+// placeSparing searches again with the policy random, once for each NUMA node, and reserves a CPU
+// of that node as shared. It is needed because with the policy random the search may try only one
+// distribution, which may leave no CPU that can be shared. With the other policies, the search
+// tries all distributions.
 func (s *search) placeSparing() bool {
 	if !s.KeepShared || s.Policy != podspec.Random {
 		return false
@@ -116,8 +119,8 @@ func (s *search) placeSparing() bool {
 	return false
 }
 
-// fits reports whether the containers placed so far fit. Placing more containers can only
-// increase the peaks.
+// fits reports whether the containers that are placed so far fit. If they do not, they do not fit
+// with more containers either.
 func (s *search) fits() bool {
 	shares := !s.KeepShared
 	for n := range s.NUMA {
@@ -150,8 +153,9 @@ func (s *search) beside(c, n int) int {
 	return int(besides(s.Containers, c, func(other int) int64 { return int64(s.on(other, n)) }))
 }
 
-// besides returns the largest total weight of the other containers while container c runs.
-// The weight of c is larger than all others together, so the peak is at a time when c runs.
+// besides returns the largest total weight of other containers that run at the same time as
+// container c. To find it, it gives c a weight larger than that of all others together, so that the
+// largest total is at a time when c runs.
 func besides(containers []podspec.Container, c int, weight func(int) int64) int64 {
 	const heavy = 1 << 60
 	return podspec.Peak(containers, func(other int) int64 {
@@ -175,8 +179,8 @@ func (s *search) binds(c int) bool {
 	return s.Policy == podspec.Single && s.Containers[c].MemoryBytes > 0
 }
 
-// memoryFits reports whether the memory nearest to a NUMA node is sufficient for the
-// containers that are bound to it.
+// memoryFits reports whether the memory nearest to a NUMA node is sufficient for the containers
+// that bind it.
 func (s *search) memoryFits(n int) bool {
 	if s.Policy != podspec.Single {
 		return true
@@ -199,7 +203,8 @@ func (s *search) bound(c, n int) int64 {
 	return int64(s.Containers[c].MemoryBytes)
 }
 
-// boundNear returns the bytes of container c that may be in the memory nearest to NUMA node n.
+// boundNear returns how many bytes that container c binds may be in the memory nearest to NUMA node
+// n.
 func (s *search) boundNear(c, n int) int64 {
 	if s.NUMA[n].Near == nil {
 		return s.bound(c, n)
@@ -225,9 +230,10 @@ func (s *search) free() (sum int) {
 	return sum
 }
 
-// state identifies the situation before the i-th container is placed: for each NUMA node the
-// free resources, and the pod's usage in each phase of its life. Ids of interchangeable NUMA
-// nodes are left out. It is "" if states are not compared.
+// state returns a text for the state before the i-th container is placed. For each NUMA node, it
+// has the free resources, and what the pod uses in each phase of its life. If NUMA nodes are
+// interchangeable, states that differ only in the order of the nodes have the same text. The text
+// is "" if states are not stored.
 func (s *search) state(i int) string {
 	if s.tries < rememberAfter || s.Allow != nil {
 		return ""
@@ -242,8 +248,8 @@ func (s *search) state(i int) string {
 	return string(rune(i)) + strings.Join(nodes, "|")
 }
 
-// interchangeable reports whether NUMA nodes differ only in their free resources: no
-// container names a NUMA node, and each NUMA node has its own memory.
+// interchangeable reports whether NUMA nodes differ only in their free resources. This is so if no
+// container names a NUMA node, and no two NUMA nodes have the same nearest memory.
 func (s *search) interchangeable() bool {
 	return !slices.ContainsFunc(s.NUMA, func(n NUMANode) bool { return n.Near != nil }) &&
 		!slices.ContainsFunc(s.Containers, func(container podspec.Container) bool { return container.PerNode != nil })
@@ -276,8 +282,8 @@ func (s *search) isDead(state string) bool {
 	return dead && state != ""
 }
 
-// markDead records a state as a dead end, unless the search ended before it tried all choices from
-// it.
+// markDead stores that a state has no solution, unless the search was cut before it had tried all
+// choices from this state.
 func (s *search) markDead(state string) {
 	if state == "" || s.cut {
 		return

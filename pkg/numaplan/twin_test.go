@@ -10,7 +10,8 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// TestTwin compares Plan with a search of every way to distribute every container.
+// TestTwin compares results of Plan with a search that tries every way to distribute the CPUs of
+// every container.
 func TestTwin(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	const cases = 10000
@@ -86,7 +87,8 @@ func anyRequest(r *rand.Rand) Request {
 	return req
 }
 
-// possible tries every count for the containers after those given.
+// possible reports whether there is a valid plan in which the first containers have the counts
+// given. It tries all counts for the others.
 func possible(request Request, view View, h Hooks, given []Counts) bool {
 	if len(given) == len(request.Containers) {
 		return wrong(request, view, given) == "" && (h.Allow == nil || h.Allow(given))
@@ -113,7 +115,7 @@ func ways(k, n int) []Counts {
 	return all
 }
 
-// obeys reports whether counts satisfy the request of container c.
+// obeys reports whether the counts n satisfy the request and the policy of container c.
 func obeys(request Request, view View, c int, n Counts) bool {
 	want, sum := request.Containers[c], 0
 	for i, k := range n {
@@ -135,7 +137,8 @@ func obeys(request Request, view View, c int, n Counts) bool {
 	return true
 }
 
-// wrong steps through the phases of the pod's life, and returns what is wrong with a plan.
+// wrong returns what is wrong with a plan, or "". It checks each set of containers that run at the
+// same time.
 func wrong(request Request, view View, given []Counts) string {
 	shares := !view.KeepShared
 	for c := range given {
@@ -173,7 +176,7 @@ func wrong(request Request, view View, given []Counts) string {
 	return ""
 }
 
-// moments returns which containers run at the same time.
+// moments returns each set of containers that run at the same time.
 func moments(containers []podspec.Container) [][]int {
 	var all [][]int
 	var sidecars, apps []int

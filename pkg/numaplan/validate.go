@@ -7,8 +7,9 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// Validate returns a refusal if a request contradicts itself, or cannot fit a machine that has
-// these CPUs on its NUMA nodes even if none is in use. Otherwise it returns nil.
+// Validate returns a refusal if a request contradicts itself, or names more CPUs of a NUMA node
+// than the node has, otherwise nil. capacity is the number of CPUs of each NUMA node, in use or
+// not.
 func Validate(request Request, capacity map[topology.NodeID]int) *Refusal {
 	invalid := func(container podspec.Container, format string, args ...any) *Refusal {
 		return &Refusal{Reason: Invalid, Container: container.Name, Policy: request.Policy, CPUs: container.CPUs, Detail: fmt.Sprintf(format, args...)}
@@ -32,7 +33,7 @@ func Validate(request Request, capacity map[topology.NodeID]int) *Refusal {
 	return nil
 }
 
-// contradiction returns what is wrong with the counts that a container names, or "".
+// contradiction returns what is wrong with the counts in a container's PerNode, or "".
 func contradiction(policy podspec.Policy, container podspec.Container, capacity map[topology.NodeID]int) string {
 	if container.PerNode == nil {
 		return ""

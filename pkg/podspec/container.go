@@ -7,16 +7,18 @@ type Container struct {
 	Name string
 	Kind Kind
 	CPUs int // > 0
-	// PerNode has the number of CPUs on each NUMA node, for explicit requests and
-	// placements. The values add up to CPUs. nil means that the pod's policy decides.
+	// PerNode has the number of CPUs on each NUMA node. It is set if the pod names the numbers
+	// itself, and in placements. The values add up to CPUs. nil means that the pod's policy
+	// decides.
 	PerNode map[topology.NodeID]int
-	// MemoryBytes is the amount of memory that is bound to the NUMA node of the CPUs (Single
-	// only). 0 means that memory is not bound.
+	// MemoryBytes is the amount of memory that is bound to the NUMA node of the CPUs. Only memory
+	// of pods with the policy Single is bound. 0 means that memory is not bound.
 	MemoryBytes uint64
 }
 
 // Peak returns the largest total weight of the containers that run at the same time.
-// Containers are in the order in which they start:
+// Containers must be in the order in which they start. The formula is that of a pod's effective
+// request in Kubernetes:
 //
 //	max( initᵢ + Σ sidecars before i,  Σ apps + Σ sidecars )
 //

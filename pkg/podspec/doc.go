@@ -1,7 +1,7 @@
-// Package podspec has the CPU request of a pod in neutral terms. All packages use this form,
-// from the API server's objects to the node's ledger.
+// Package podspec has the types of a pod's request for exclusive CPUs. The scheduler and the node
+// agent both use them.
 //
-// It knows policies, kinds of containers, counts of CPUs per NUMA node and the
-// phases of a pod's life. It does not know Kubernetes' types (package api/v1alpha1 translates
-// them), and decides nothing.
+// It has policies, kinds of containers, numbers of CPUs per NUMA node, and the rule which
+// containers run at the same time. It has no Kubernetes types; package api/v1alpha1 reads the
+// request from those. It makes no decisions.
 package podspec

@@ -6,18 +6,18 @@ type Policy uint8
 // The policies of the annotation numalet.dev/cpu-policy. The zero value is Random, which is
 // also the policy of a pod that names none.
 const (
-	Random Policy = iota // the system chooses
-	Spread               // evenly over every NUMA node that has CPUs, ±1
+	Random Policy = iota // no rule; the controller or the agent chooses
+	Spread               // evenly over all NUMA nodes with CPUs; numbers differ by at most 1
 	Single               // all on one NUMA node
 )
 
 // Kind is the role of a container in its pod's life.
 type Kind uint8
 
-// App containers run together to the end; an Init container runs alone before them, so later
-// containers may reuse its CPUs, each CPU by only one container. A Sidecar (an init container
-// with restartPolicy Always) runs from its start to the end. It may reuse CPUs of init
-// containers, but no other container may use its CPUs.
+// App containers all run at the same time, until the pod ends. An Init container ends before the
+// next container starts, so later containers may reuse its CPUs, each CPU by only one of them. A
+// Sidecar (an init container with restartPolicy Always) runs from its start until the pod ends. It
+// may reuse CPUs of init containers that ran before it, but no other container may use its CPUs.
 const (
 	App Kind = iota
 	Init

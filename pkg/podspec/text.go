@@ -2,7 +2,7 @@ package podspec
 
 import "fmt"
 
-// These are the names that errors list as allowed.
+// The allowed names, for error messages.
 const (
 	policyNames = "random, spread, single"
 	kindNames   = "app, init, sidecar"

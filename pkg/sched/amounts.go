@@ -2,7 +2,8 @@ package sched
 
 import "math"
 
-// Amounts are the resources that a node counts as plain numbers.
+// Amounts are quantities of resources. They are counted for a whole node, not for a NUMA node or a
+// GPU.
 type Amounts struct {
 	CPU    MilliCPU
 	Memory Bytes
@@ -13,12 +14,12 @@ type Amounts struct {
 }
 
 // Plus returns the sum. If the sum overflows, it returns the nearest int64, so that a shortage of a
-// resource never looks like plenty. Overflows do not occur below 8,192 times the largest amount
-// that the controller counts. The result shares the map Extended of a if b has none.
+// resource never looks like plenty. The controller counts no amount above 2^50 for a pod or a node,
+// so the sum of 8,191 amounts cannot overflow. If b has no Extended, the result shares that of a.
 func (a Amounts) Plus(b Amounts) Amounts { return a.add(b, 1) }
 
 // Minus returns the difference. It may be negative, because other schedulers may
-// have overcommitted the node. The result shares the map Extended of a if b has none.
+// have overcommitted the node. If b has no Extended, the result shares that of a.
 func (a Amounts) Minus(b Amounts) Amounts { return a.add(b, -1) }
 
 func (a Amounts) add(b Amounts, sign int64) Amounts {

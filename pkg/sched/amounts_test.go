@@ -9,7 +9,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// TestAmountsDoNotOverflow checks that sums and differences stop at the largest numbers.
+// TestAmountsDoNotOverflow checks that a sum or difference that does not fit an int64 becomes the
+// nearest int64.
 func TestAmountsDoNotOverflow(t *testing.T) {
 	const most, least = math.MaxInt64, math.MinInt64
 	of := func(n int64) sched.Amounts {

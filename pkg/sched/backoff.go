@@ -6,7 +6,7 @@ import "time"
 // after each failure, and never exceeds Most.
 type Backoff struct{ First, Most time.Duration }
 
-// Or returns b. A field that is not positive is replaced by that of other.
+// Or returns b with each field that is not positive replaced by the field of other.
 func (b Backoff) Or(other Backoff) Backoff {
 	if b.First <= 0 {
 		b.First = other.First
@@ -17,8 +17,7 @@ func (b Backoff) Or(other Backoff) Backoff {
 	return b
 }
 
-// Delay returns the delay after the n-th failure, n ≥ 1. It takes
-// O(log(Most/First)) time.
+// Delay returns the delay after the n-th failure, n ≥ 1. It doubles at most log2(Most/First) times.
 func (b Backoff) Delay(n int) time.Duration {
 	d := b.First
 	for range n - 1 {

@@ -8,24 +8,24 @@ import (
 	"unique"
 )
 
-// Extended counts resources by their full names. It is sorted by name and has no
-// duplicates. Values share it, so it is never changed. nil counts nothing.
+// Extended counts resources by their full names. It is sorted by name and has no duplicates.
+// Several Amounts may share one Extended, so it is never changed. nil counts nothing.
 //
-// With 100,000 nodes a record is rarely in the processor's cache when it is read.
-// The counts are therefore contiguous, and all nodes and pods share one string per
-// name. A lookup then costs one cache miss, while a map costs one each for its
+// With 100,000 nodes, a node's record (Node) is rarely in the processor's cache when it is read.
+// Therefore, Extended is a slice and not a map, and all nodes and pods share one string per name. A
+// lookup in the slice costs one cache miss. A lookup in a map would cost three: for the map's
 // header, its slots and the key.
 type Extended []extra
 
-// extra is the amount of one resource. It keeps the handle instead of the string:
-// package unique may drop a name without handles, and its next handle then refers
-// to another string.
+// extra is the amount of one resource. It keeps the handle of the name and not only the string,
+// because package unique may drop a string to which no handle refers. The next handle of the same
+// name would then refer to another string.
 type extra struct {
 	name  unique.Handle[string]
 	count int64
 }
 
-// ExtendedOf returns the counts of a map, including zeros. It returns nil for an
+// ExtendedOf returns an Extended with the counts of a map, including zeros. It returns nil for an
 // empty map.
 func ExtendedOf(counts map[string]int64) Extended {
 	if len(counts) == 0 {
@@ -39,9 +39,9 @@ func ExtendedOf(counts map[string]int64) Extended {
 	return e
 }
 
-// Of returns the count of a resource, or 0 if it is not counted. The search is
-// linear because there are few resources. A name from All or from a unique.Handle
-// is compared by its address alone.
+// Of returns the count of a resource, or 0 if e does not count it. The search is linear because
+// there are few resources. If the name comes from All or from a unique.Handle, equal names have the
+// same address, and their bytes are not compared.
 func (e Extended) Of(name string) int64 {
 	for _, x := range e {
 		if x.name.Value() == name {
@@ -62,8 +62,8 @@ func (e Extended) All() iter.Seq2[string, int64] {
 	}
 }
 
-// Equal reports whether both count the same resources with the same amounts. A
-// resource with count 0 differs from one that is not counted.
+// Equal reports whether e and other count the same resources with the same amounts. A resource with
+// count 0 differs from one that is not counted.
 func (e Extended) Equal(other Extended) bool { return slices.Equal(e, other) }
 
 // String returns, for example, "ephemeral-storage 3, example.com/nic 1".
@@ -75,13 +75,13 @@ func (e Extended) String() string {
 	return strings.Join(all, ", ")
 }
 
-// plus returns e + sign × other in O(len(e) + len(other)) time, without overflow. Resources whose
-// count becomes 0 stay. The result is e itself where other is empty.
+// plus returns e + sign × other without overflow. It visits each element of both once. A resource
+// whose count becomes 0 stays in the result. If other is empty, the result is e itself.
 func (e Extended) plus(other Extended, sign int64) Extended {
 	if len(other) == 0 {
 		return e
 	}
-	total := make(Extended, 0, max(len(e), len(other))) // one usually has all names of the other
+	total := make(Extended, 0, max(len(e), len(other))) // usually e has all names of other, or other those of e
 	for _, x := range other {
 		for len(e) > 0 && e[0].compare(x) < 0 {
 			total, e = append(total, e[0]), e[1:]

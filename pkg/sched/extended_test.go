@@ -99,7 +99,8 @@ func TestExtendedEqual(t *testing.T) {
 	}
 }
 
-// TestExtendedTwin adds and subtracts random counts, and compares the results with maps.
+// TestExtendedTwin adds and subtracts random counts, and compares the results with those of a
+// simple implementation with maps.
 func TestExtendedTwin(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 6))
 	names := []string{"a", "b", "c", "example.com/nic", "example.com/nid"}
@@ -153,7 +154,7 @@ func TestExtendedTwin(t *testing.T) {
 	}
 }
 
-// bounded returns a + b, or the nearest int64.
+// bounded returns a + b, or the nearest int64 if the sum does not fit.
 func bounded(a, b int64) int64 {
 	total := new(big.Int).Add(big.NewInt(a), big.NewInt(b))
 	switch {
@@ -165,8 +166,8 @@ func bounded(a, b int64) int64 {
 	return math.MinInt64
 }
 
-// TestExtendedShares checks that values share counts that do not change, and that reading a
-// count allocates nothing.
+// TestExtendedShares checks that a sum with nothing to add shares the Extended of its operand, and
+// that reading a count allocates nothing.
 func TestExtendedShares(t *testing.T) {
 	a, none := amounts(counts{"a": 1, "b": 2}), sched.Amounts{CPU: 1}
 	for name, sum := range map[string]sched.Amounts{"plus": a.Plus(none), "minus": a.Minus(none)} {
@@ -185,8 +186,8 @@ func TestExtendedShares(t *testing.T) {
 	}
 }
 
-// TestExtendedNames checks that equal names share one string as long as some value counts the
-// resource, even if garbage is collected meanwhile.
+// TestExtendedNames checks that equal names share one string as long as some Extended counts the
+// resource, even if the garbage collector runs in between.
 func TestExtendedNames(t *testing.T) {
 	bring := func() sched.Extended { return sched.ExtendedOf(counts{strings.Clone("example.com/nic"): 1}) }
 	first := bring()
@@ -199,7 +200,7 @@ func TestExtendedNames(t *testing.T) {
 	runtime.KeepAlive(first)
 }
 
-// at returns the memory address of the first name.
+// at returns the memory address of the first name in e.
 func at(e sched.Extended) *byte {
 	for name := range e.All() {
 		return unsafe.StringData(name)

@@ -2,17 +2,17 @@ package sched
 
 // Gang is a set of pods that start together or not at all.
 type Gang struct {
-	ID string // differs from every pod's UID; the gang's reservations use it as their key
-	// Owner is the UID of the object that recreates the pod when it fails, or "". A
-	// gang with Members has no owner.
+	ID string // differs from every pod's UID; the key of the gang's reservations on nodes
+	// Owner is the UID of the object that recreates the pod when it fails, or "". It is always ""
+	// if Members is not empty.
 	Owner string
-	// Need is how many of Members must be placed at the same time. Members that are
-	// already bound or have succeeded do not count.
+	// Need is how many of Members must be placed at the same time. Pods of the gang that are
+	// already bound or have succeeded are not among Members, and Need does not count them.
 	Need    int
 	Members []*Pod // pending pods only
 }
 
-// Claim returns the key of a pod's reservations: its gang's ID, or its own UID.
+// Claim returns the key under which nodes are reserved for the pod: its gang's ID, or its own UID.
 func (p *Pod) Claim() string {
 	if p.Gang != nil {
 		return p.Gang.ID

@@ -56,7 +56,7 @@ func (h Holding) Equal(other Holding) bool {
 		slices.Equal(h.NUMA, other.NUMA) && slices.Equal(h.GPUs, other.GPUs)
 }
 
-// Plus returns the sum of what two pods hold on the same node.
+// Plus returns the sum of two holdings on the same node.
 func (h Holding) Plus(other Holding) Holding {
 	sum := Holding{Amounts: h.Amounts.Plus(other.Amounts), NUMA: slices.Clone(h.NUMA), GPUs: slices.Clone(h.GPUs)}
 	for _, share := range other.NUMA {

@@ -21,42 +21,45 @@ type Node struct {
 	// NUMA has the NUMA nodes with CPUs, sorted by ID. It is empty if the node offers no exclusive
 	// CPUs.
 	NUMA []NUMANode
-	// CoreWidth is the allocation unit in CPUs: the threads of a core where pods
-	// never share a core (--full-cores). 0 and 1 mean single CPUs.
+	// CoreWidth is the unit, in CPUs, in which exclusive CPUs are allocated. With --full-cores,
+	// pods never share a core, and CoreWidth is the number of threads of a core. 0 and 1 mean
+	// single CPUs.
 	CoreWidth int
-	// Spare is how many of the free exclusive CPUs must stay free for shared
-	// containers. It is 0 where reserved CPUs serve them, otherwise one CPU or one core.
+	// Spare is how many of the free exclusive CPUs must stay free, because containers without
+	// exclusive CPUs run on them. It is 0 if those containers run on reserved CPUs, otherwise one
+	// CPU or one core.
 	Spare int
 
 	GPUs []GPU
-	// Links is how the GPUs are linked, by their index in GPUs; nil if unknown.
+	// Links is how each pair of GPUs is connected, by their indexes in GPUs; nil if unknown.
 	Links gpu.Links
-	// Parts maps extended resources that count parts of GPUs to those parts.
+	// Parts describes the extended resources that count parts of GPUs, such as time slices or MIG
+	// instances, by resource name.
 	Parts map[string]GPUPart
 
 	// Reserved is the reservation of a waiting pod, or nil. It is not subtracted
 	// from Free.
 	Reserved *Reservation
 
-	// Foreign is an adapter's own immutable view of the node.
+	// Foreign is immutable data about the node that only the adapter that made the record reads.
 	Foreign any
 
-	// Source returns the node's newest record without a lookup by name. It is nil for
-	// a record that no store keeps.
+	// Source gives access to the node's newest record without a lookup by name. It is nil for a
+	// record that is not from package nodestate.
 	Source RecordSource
 }
 
 // NUMANode is one NUMA node's exclusive CPUs and memory.
 type NUMANode struct {
 	ID                 topology.NodeID
-	CPUs, FreeCPUs     int // online and not reserved; with --full-cores, of whole cores only
+	CPUs, FreeCPUs     int // CPUs that are online and not reserved; with --full-cores, only those of whole cores
 	Memory, FreeMemory Bytes
 }
 
 // GPU is one GPU.
 type GPU struct {
-	// ID is the UUID, or an index if there is no UUID. It is "" if the GPUs of the node cannot be
-	// distinguished. Then only Amounts count how many are free.
+	// ID is the UUID, or an index if there is no UUID. It is "" if it is not known which GPUs of
+	// the node are free. Then only the extended resources in Node.Free say how many are free.
 	ID   string
 	Type string
 	NUMA topology.NodeID // topology.Unknown where unknown
@@ -70,7 +73,8 @@ type GPUPart struct {
 	Milli MilliGPU
 }
 
-// Reservation is what is reserved on a node for one waiting pod.
+// Reservation is what is reserved on a node for one waiting pod or gang. UID is the result of
+// Pod.Claim.
 type Reservation struct {
 	UID string
 	Holding
@@ -89,7 +93,7 @@ func (n *Node) next(h Holding, sign int) *Node {
 	return next.Copy()
 }
 
-// inlineNode is a record with inline storage for the free extended resources.
+// inlineNode is a record and storage for its free extended resources, in one allocation.
 type inlineNode struct {
 	Node
 	extended [4]extra
@@ -106,7 +110,8 @@ func (n *Node) Copy() *Node {
 	return &c.Node
 }
 
-// For returns the record as a pod sees it: without what is reserved for another pod.
+// For returns the record as the holder of one reservation sees it: what is reserved for anyone else
+// is not free. uid is the result of Pod.Claim; with "", everything that is reserved is not free.
 // The version is unchanged.
 func (n *Node) For(uid string) *Node {
 	if n.Reserved == nil || n.Reserved.UID == uid {
@@ -126,8 +131,8 @@ func (n *Node) Reserve(r *Reservation) *Node {
 	return next
 }
 
-// shift adds sign × h to what is free. It copies slices before it writes, because
-// other records share them.
+// shift adds sign × h to what is free. It copies a slice before it writes to it, because other
+// records share the slice.
 func (n *Node) shift(h Holding, sign int) {
 	if sign > 0 {
 		n.Free = n.Free.Plus(h.Amounts)
@@ -153,8 +158,8 @@ func (n *Node) shift(h Holding, sign int) {
 	}
 }
 
-// Cores rounds a pod's CPUs on one NUMA node up to whole cores where the node
-// allocates only whole cores.
+// Cores rounds the number of a pod's CPUs on one NUMA node up to whole cores, if the node allocates
+// only whole cores.
 func (n *Node) Cores(cpus int) int {
 	if n.CoreWidth <= 1 {
 		return cpus

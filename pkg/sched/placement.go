@@ -5,10 +5,11 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// Placement is a pod's node and its CPUs and GPUs there. It is bound with the pod.
+// Placement is a pod's node, and the CPUs and GPUs that the pod gets there. It is written to the
+// API server in the request that binds the pod.
 type Placement struct {
 	Node       string
-	Containers []podspec.Container // Pod.Exclusive, each with its PerNode; NUMA nodes without CPUs for it are left out
+	Containers []podspec.Container // Pod.Exclusive with PerNode set: the CPUs of each container on each NUMA node, without zeros
 	GPUs       []GPUShare
 	GPUGroup   string // the GPU group that GPUs are taken from, or ""
 }
@@ -31,5 +32,5 @@ type Holding struct {
 type NUMAShare struct {
 	ID     topology.NodeID
 	CPUs   int
-	Memory Bytes // of the containers whose memory is bound there
+	Memory Bytes // of the containers whose memory is bound to the NUMA node
 }

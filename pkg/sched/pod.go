@@ -7,10 +7,10 @@ type Pod struct {
 	UID       string
 	Namespace string
 	Name      string
-	Tenant    string // the tenant that is charged
+	Tenant    string // the tenant that is charged for what the pod holds
 
-	// Requests is the pod's effective request as Kubernetes computes it: the maximum
-	// over the pod's life. Pods is 1.
+	// Requests is the pod's effective request as Kubernetes computes it: the most that its
+	// containers request at one time. Requests.Pods is 1.
 	Requests Amounts
 
 	// CPUPolicy distributes the CPUs of each container in Exclusive over NUMA nodes, unless the
@@ -18,7 +18,7 @@ type Pod struct {
 	// which the containers run.
 	CPUPolicy podspec.Policy
 	Exclusive []podspec.Container
-	Seed      uint64 // of the policy random
+	Seed      uint64 // seed for the choices of podspec.Random
 
 	GPUs GPURequest
 
@@ -29,48 +29,50 @@ type Pod struct {
 	// nil means that the pod avoids no node.
 	Avoid func(node string) bool
 
-	// Wait returns the reason why the pod must wait on every node, such as an
-	// exhausted quota. For a gang it covers as many pods as must start together. Any
-	// goroutine may call it, with any lock held; nil means that the pod need not wait,
-	// and is subject to no quota.
+	// Wait returns the reason why the pod may not be placed on any node for now, such as an
+	// exhausted quota. For a gang it considers the requests of all pods that must start together.
+	// Any goroutine may call it, with any lock held. nil means that the pod need not wait and is
+	// subject to no quota.
 	Wait func(*Pod) Reason
 
-	// Across is set if the pod's fit on a node depends on other nodes too, for example
-	// because of inter-pod affinity. An unchanged version then does not prove that the
-	// node still fits.
+	// Across is set if the pod's fit on a node depends on other nodes too, for example because of
+	// inter-pod affinity. The pod may then no longer fit a node although the version of the node's
+	// record is unchanged.
 	Across bool
 
-	// Reserves is set if the second tier's filters reserve something for the pod that plans of gangs
-	// leave out, such as volumes. Across is then set, too.
+	// Reserves is set if the filters reserve something for the pod when a node is assigned, such as
+	// volumes. A plan for a gang does not consider what its pods reserve. Across is then set, too.
 	Reserves bool
 
-	// Admits reports whether the pod's own rules about single nodes admit a node, such as
-	// its node selector and tolerations; nil means that they are not known. Filters check
-	// these rules in any case. Pods with equal NodeRules admit the same nodes. Any goroutine
-	// may call Admits, with any lock held.
+	// Admits reports whether the pod's own rules admit a node. These are rules that concern each
+	// node by itself, such as the node selector and tolerations. nil means that the rules are not
+	// known. The filters check these rules even if Admits is nil. Pods with equal NodeRules admit
+	// the same nodes. Any goroutine may call Admits, with any lock held.
 	NodeRules string
 	Admits    func(*Node) bool
 
-	// Topics name what may make the pod fit besides resources that become free on a node,
-	// such as other pods with a label. They matter only for pods with Across.
+	// Topics name what may make the pod fit even if no resources become free on a node, such as a
+	// new pod with a certain label. They are used only if Across is set.
 	Topics []Topic
 
-	// Lacks reports whether no node fits the pod however much becomes free, until something comes
-	// under one of its Topics, such as a required neighbor. Any goroutine may call it, with any lock
-	// held; nil means that this is not known. A pod of a gang may get what it lacks from the others.
+	// Lacks reports whether the pod lacks something other than free resources, such as a pod that
+	// its required affinity selects. No node then fits until an event with one of Topics occurs.
+	// Any goroutine may call Lacks, with any lock held. nil means that this is not known. If the
+	// pod is in a gang, another pod of the gang may be what it lacks.
 	Lacks func() bool
 
 	// Gang is the pod's gang, or nil. A queued pod represents all Members of its gang.
 	Gang *Gang
 
-	// Foreign is an adapter's own immutable view of the pod.
+	// Foreign is immutable data about the pod that only the adapter that made the pod reads.
 	Foreign any
 }
 
-// LacksNeighbor returns the result of Lacks. It is false where Lacks is nil, and for a pod of a gang.
+// LacksNeighbor returns the result of Lacks. It returns false if Lacks is nil, and for a pod of a
+// gang.
 func (p *Pod) LacksNeighbor() bool { return p.Gang == nil && p.Lacks != nil && p.Lacks() }
 
-// Waits returns the result of Wait, or no reason where Wait is nil.
+// Waits returns the result of Wait, or no reason if Wait is nil.
 func (p *Pod) Waits() Reason {
 	if p.Wait == nil {
 		return Reason{}
@@ -86,21 +88,21 @@ func (p *Pod) String() string {
 	return p.Namespace + "/" + p.Name
 }
 
-// GPURequest is a request for GPUs of one node: Count GPUs, Milli of each.
+// GPURequest is a request for Count GPUs of one node, and Milli thousandths of each of them.
 type GPURequest struct {
 	Count int
 	Milli MilliGPU
 	Types []string // allowed types; nil means any
-	Group string   // the only GPU group that may provide them; "" where several may, or none
+	Group string   // the only GPU group (GPUs that belong to some tenants) that may provide the GPUs; "" if several may, or none
 
-	// Part is the request for parts of GPUs, used where Count is 0. Requests counts
-	// these parts too, and they are matched against the node's free amounts.
+	// Part is the request for parts of GPUs, used if Count is 0. Pod.Requests counts these parts
+	// too, and is compared with the node's free amounts.
 	Part GPUPartRequest
 
 	// PerContainer lists the containers that use the GPUs, in the order in which they run.
 	PerContainer []ContainerGPUs
-	// Offer returns the GPUs of a node that the pod may choose from. It is called
-	// after the node fits in all other respects. Any goroutine may call it; nil means
+	// Offer returns the GPUs of a node that the pod may choose from. It is called only if the node
+	// fits in all other respects. Any goroutine may call it. nil means that the pod may choose from
 	// all GPUs that fit.
 	Offer func(*Node) Offer
 }
@@ -121,11 +123,11 @@ type ContainerGPUs struct {
 	Count     int
 }
 
-// Offer is the GPUs of one node that a pod may choose from. There are at least as
-// many as the pod requests, or Why has the reason why there are none.
+// Offer is the GPUs of one node that a pod may choose from. If there are fewer than the pod
+// requests, GPUs is empty and Why has the reason.
 type Offer struct {
 	GPUs  []GPUShare
 	Group string // the GPU group of the GPUs, or ""
-	Over  int    // GPUs beyond the request; fewer is better among otherwise equal nodes
+	Over  int    // how many GPUs the group has free beyond the request; a node with fewer is preferred
 	Why   Reason
 }

@@ -11,7 +11,7 @@ import (
 // Code is the kind of a Reason.
 type Code uint8
 
-// The reasons why a node does not fit a pod. The zero value means that it fits.
+// The reasons why a node does not fit a pod. The zero value, Fits, means that it fits.
 const (
 	Fits          Code = iota
 	NotCandidate       // the pod lists its candidate nodes, and the node is not among them
@@ -19,15 +19,15 @@ const (
 	Insufficient       // too little of the resource in Detail is free
 	NoExclusive        // the node has no exclusive CPUs
 	FewExclusive       // too few exclusive CPUs are free, on the node or on a requested NUMA node
-	Uneven             // a NUMA node cannot provide its even share (spread)
-	NoNUMANode         // no NUMA node has enough CPUs for a whole container (single)
-	NoLocalMemory      // no NUMA node has both the CPUs and the memory (single)
-	NoLocalGPU         // no NUMA node has both the CPUs and the GPUs (single)
-	NoSharedCPU        // no CPU would be left for shared containers
+	Uneven             // policy spread: a NUMA node cannot provide its even share
+	NoNUMANode         // policy single: no NUMA node has enough CPUs for a whole container
+	NoLocalMemory      // policy single: no NUMA node has both the CPUs and the memory
+	NoLocalGPU         // policy single: no NUMA node has both the CPUs and the GPUs
+	NoSharedCPU        // no CPU would be left for containers without exclusive CPUs
 	SearchCut          // the search limit was reached before a placement was found
-	NoGPU              // too few GPUs of an allowed type have enough free
+	NoGPU              // too few GPUs of an allowed type have the requested part free
 	Other              // Detail has the messages of another filter, one per line
-	Anywhere           // Detail has the reason why no node fits; it lies in the pod itself
+	Anywhere           // no node fits, because of the pod itself; Detail has the reason
 )
 
 // Reason is why a node does not fit a pod. It is comparable, so that reasons
@@ -71,8 +71,8 @@ func (r Reason) lines() string {
 type Tally map[Reason]int
 
 // String formats the counts as kube-scheduler does. A node counts under each of its
-// reasons. A reason that depends only on the pod has no count. "0/5000 nodes are available: 4000
-// Insufficient cpu, 1000 Insufficient GPUs."
+// reasons. A reason that depends only on the pod has no count. An example is "0/5000 nodes are
+// available: 4000 Insufficient cpu, 1000 Insufficient GPUs."
 func (t Tally) String() string {
 	nodes, counts := 0, map[string]int{}
 	for r, n := range t {

@@ -22,8 +22,8 @@ func ExampleTally() {
 	// Output: 0/5000 nodes are available: 4000 Insufficient cpu, 800 node(s) had no NUMA node with enough exclusive CPUs, 200 node(s) had untolerated taint {example.com/batch: }.
 }
 
-// TestTakeReturn checks that Take and Return together restore a record's amounts, that
-// versions only grow, and that neither changes an existing record.
+// TestTakeReturn checks that Return undoes Take except for the version, that each of them increases
+// the version by 1, and that neither changes an existing record.
 func TestTakeReturn(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
 	for range 2000 {

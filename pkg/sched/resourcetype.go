@@ -5,13 +5,14 @@ import (
 	"strings"
 )
 
-// Types of resources that are not models of GPUs.
+// Results of Pod.ResourceType that do not name a model of GPU.
 const (
 	TypeCPU    = "cpu"
-	TypeAnyGPU = "gpu" // requested: any model; used: a GPU whose model is unknown
+	TypeAnyGPU = "gpu" // of a request: a GPU of any model; of a GPU in use: its model is unknown
 )
 
-// ResourceType returns the type of resource that a pod waits for:
+// ResourceType returns the type of resource that a pod waits for. Pods of one type share one order
+// in the queue:
 //
 //	TypeCPU       no GPUs
 //	"T4"          GPUs of one model

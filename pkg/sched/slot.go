@@ -5,13 +5,14 @@ import "sync/atomic"
 // RecordSource provides the records of one node.
 type RecordSource interface {
 	Newest() *Node // nil if the node was removed
-	// Foreign returns an adapter's own data about the node, or nil. It is never older
-	// than a record returned by Newest at the same time.
+	// Foreign returns data about the node that an adapter has stored, or nil. It is never older
+	// than a record that Newest returned before.
 	Foreign() any
 }
 
-// Slot is a RecordSource that its owner writes. It has all data of a node that a decision reads, so
-// readers need not call the owner. Any number of goroutines may read it.
+// Slot is a RecordSource whose owner stores a node's data in it. It has all data of a node that a
+// scheduling decision reads, so readers need not call the owner. Any number of goroutines may read
+// it.
 type Slot struct {
 	newest  atomic.Pointer[Node]
 	foreign atomic.Value
@@ -23,7 +24,7 @@ func (s *Slot) Newest() *Node { return s.newest.Load() }
 // SetNewest sets the result of Newest. Only the owner of the slot may call it.
 func (s *Slot) SetNewest(n *Node) { s.newest.Store(n) }
 
-// Foreign returns the data of an adapter about the node, or nil.
+// Foreign returns data about the node that an adapter has stored, or nil.
 func (s *Slot) Foreign() any { return s.foreign.Load() }
 
 // SetForeign sets the result of Foreign. All calls must use the same type.

@@ -2,8 +2,8 @@ package sched
 
 import "github.com/numalet/numalet/pkg/podspec"
 
-// Span is the range of a pod's GPUs that a container gets: Count GPUs from index
-// First on.
+// Span is the part of a pod's list of GPUs that a container gets: Count GPUs, the first of them
+// with index First.
 type Span struct {
 	Container    string
 	First, Count int
@@ -11,7 +11,7 @@ type Span struct {
 
 // Spans returns which of a pod's GPUs each container gets. App containers and
 // sidecars get GPUs of their own. An init container reuses the GPUs of later app containers. It
-// shares no GPUs with sidecars that already run.
+// shares no GPUs with sidecars that start before it.
 func (a GPURequest) Spans() []Span {
 	spans := make([]Span, len(a.PerContainer))
 	sidecars, apps := 0, 0
@@ -29,9 +29,9 @@ func (a GPURequest) Spans() []Span {
 }
 
 // Split returns the IDs of the GPUs of each container, by container name, in the
-// ranges of Spans. If GPUs without an ID are missing from the list, the last
-// containers get fewer. The result is a suggestion: the kubelet may assign the pod's
-// GPUs to containers differently, for example if init containers come first.
+// ranges of Spans. If gpus has fewer GPUs than the pod requests, because GPUs without an ID are
+// left out, the last containers get fewer. The result is a suggestion: the kubelet may assign the
+// pod's GPUs to containers differently, for example if init containers come first.
 func (a GPURequest) Split(gpus []GPUShare) map[string][]string {
 	split := map[string][]string{}
 	for _, s := range a.Spans() {

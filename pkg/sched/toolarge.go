@@ -6,10 +6,10 @@ import (
 )
 
 // TooLarge returns a text that names a requested amount that is larger than the capacity of every
-// node, or "". Such a pod does not fit even if all other pods end. O(nodes).
+// node, or "" if there is none. A pod with such a request does not fit even if all other pods end.
 //
-// It compares each amount by itself with the largest of any node. A pod may pass although no single
-// node has enough of all amounts. Only the filters find that.
+// Each amount is compared by itself with the largest amount of any node. TooLarge may return ""
+// although no single node has enough of all amounts.
 func TooLarge(pod *Pod, nodes iter.Seq[*Node]) string {
 	var most Amounts
 	gpus, any := 0, false

@@ -1,6 +1,6 @@
 package sched
 
-// Topic names something that happens in the cluster and that may make pods fit, such as a
-// change of a pod with the label Key=Value in the namespace Scope. The adapter of the
-// filters that defines topics also announces what happens to them.
+// Topic names a kind of event in the cluster that may make pods fit, such as a change of a pod with
+// the label Key=Value in the namespace Scope. The adapter that makes a pod's Topics also announces
+// the events.
 type Topic struct{ Scope, Key, Value string }

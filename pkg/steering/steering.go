@@ -1,5 +1,5 @@
-// Package steering computes how to keep interrupts and unbound workqueues off some CPUs, and how to
-// restore their original CPUs.
+// Package steering computes what to write to the kernel's files to keep interrupts and unbound
+// workqueues off isolated CPUs, and how to restore the original contents of the files.
 package steering
 
 import (
@@ -8,34 +8,39 @@ import (
 	"github.com/numalet/numalet/pkg/cpuset"
 )
 
-// State has the original contents of files with CPUs, by file name. It is saved before each change,
-// so that another process can restore the files.
+// State has the original contents of the files, by file name. Each file has a set of CPUs, such as
+// the CPUs that may handle one interrupt. The caller saves the state before it writes the files, so
+// that another process can restore them.
 type State map[string]Line
 
-// Line is one file.
+// Line is the record of one file.
 type Line struct {
 	Original cpuset.Set `json:"original"`
-	// Written are the last two sets for the file, the later one first. If the process ended after
-	// it saved the state and before it wrote the file, the file has the earlier set.
+	// Written are the last two sets that were to be written to the file, the later one first. If
+	// the process ended after it had saved the state and before it wrote the file, the file still
+	// has the earlier set.
 	Written [2]cpuset.Set `json:"written"`
 }
 
-// wrote reports whether the file now has the content that was written to it.
+// wrote reports whether the file's present set, now, is one that was to be written, and not one
+// that another program wrote.
 func (l Line) wrote(now cpuset.Set) bool {
 	return now.Equal(l.Written[0]) || now.Equal(l.Written[1]) && !l.Written[1].Empty()
 }
 
-// Plan returns what to write so that each file has its original set without isolated CPUs. If all
-// CPUs of a file are isolated, the file gets all online CPUs that are not isolated.
+// Plan returns what to write, so that each file has its original set without the isolated CPUs. If
+// no online CPU would remain, the file gets all online CPUs that are not isolated.
 //
-//   - files are the present contents. The next state does not include files that no longer exist.
-//   - If somebody else changed a file, its new set becomes its original set.
-//   - inherits names a file, if it exists, whose set new files start with. A file that appeared
-//     while that file was changed has the same original set.
+//   - files are the present contents of the files. Files that no longer exist are not in the next
+//     state.
+//   - If another program has changed a file, its new set becomes its original set.
+//   - inherits is the name of a file whose set the kernel copies to new files, such as
+//     default_smp_affinity. If this file did not have its original set when a new file appeared,
+//     the new file gets the same original set.
 //
-// While CPUs are isolated, the state includes all files, so a file that is not in it is new. The
-// caller saves the next state, writes the files, and plans again. When no CPU is isolated and all
-// files have their original sets, the state is empty.
+// While CPUs are isolated, the state has all files, so a file that is not in the state is new. The
+// caller saves the next state, writes the files, and calls Plan again. When no CPU is isolated and
+// all files have their original sets, the state is empty.
 func (s State) Plan(files map[string]cpuset.Set, inherits string, isolated, online cpuset.Set) (next State, writes map[string]cpuset.Set) {
 	next, writes = State{}, map[string]cpuset.Set{}
 	for name, now := range files {
@@ -59,7 +64,7 @@ func (s State) Plan(files map[string]cpuset.Set, inherits string, isolated, onli
 	return next, writes
 }
 
-// line returns the Line of a file whose present set is now.
+// line returns the known or a new Line of a file. now is the file's present set.
 func (s State) line(name string, now cpuset.Set, inherits string) Line {
 	known, ok := s[name]
 	if ok && known.wrote(now) {

@@ -33,8 +33,8 @@ func TestPlan(t *testing.T) {
 		change   func()
 		isolated string
 		writes   string
-		files    string // after the writes
-		left     string // the files that are remembered after them
+		files    string // contents after the writes
+		left     string // names of the files in the state after the writes
 	}{
 		{"nothing is isolated", func() {}, "", "", "24=0-7 25=2 26=0-1 default=0-7", ""},
 		{"two CPUs", func() {}, "2-3", "24=0-1,4-7 25=0-1,4-7 default=0-1,4-7", "24=0-1,4-7 25=0-1,4-7 26=0-1 default=0-1,4-7", "24 25 26 default"},
@@ -58,8 +58,9 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// TestPlanSurvivesAnyEnd ends the process after the state is saved and before any of the writes. It
-// checks that another process can continue, and that in the end each file has its original content.
+// TestPlanSurvivesAnyEnd simulates a process that ends after it has saved the state and before it
+// has written all files. It checks that another process can continue, and that in the end each file
+// has its original content.
 func TestPlanSurvivesAnyEnd(t *testing.T) {
 	online := set("0-15")
 	for seed := range uint64(300) {
@@ -79,7 +80,7 @@ func TestPlanSurvivesAnyEnd(t *testing.T) {
 				}
 			}
 			if r.IntN(2) == 0 {
-				continue // ended
+				continue // the process has ended
 			}
 			maps.Copy(files, writes)
 			for name, now := range files {

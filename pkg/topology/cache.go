@@ -6,18 +6,18 @@ import (
 	"github.com/numalet/numalet/pkg/cpuset"
 )
 
-// Cache is the part of a last-level cache that lies in one NUMA node: the cores that share
-// it.
+// Cache has the cores that share a last-level cache. If the cores are in several NUMA nodes or
+// packages, there is one Cache for each.
 type Cache struct {
-	ID      cpuset.CPU // the smallest CPU that shares the whole cache; Unknown if none is known
+	ID      cpuset.CPU // the smallest of all CPUs that share the last-level cache; Unknown if not reported
 	Package int        // Unknown if the kernel does not report it
-	NUMA    NodeID     // Unknown if its CPUs are in no node
+	NUMA    NodeID     // Unknown if the CPUs are in no NUMA node
 	Cores   []cpuset.Set
 }
 
-// Caches returns the online cores of the machine by package, NUMA node and last-level
-// cache, ordered by their smallest CPU. A CPU whose core is unknown is a core of its own.
-// O(CPUs).
+// Caches returns the machine's cores that have online CPUs, grouped by package, NUMA node and
+// last-level cache. Both caches and cores are sorted by their smallest CPU. A CPU whose core is
+// unknown counts as a core of its own.
 func (m *Machine) Caches() []Cache {
 	type place struct {
 		pkg       int
@@ -50,8 +50,8 @@ func (m *Machine) Caches() []Cache {
 	return caches
 }
 
-// CPUsOf returns the CPUs of caches, ordered by ID. It is the inverse of Caches, except for what
-// Caches leaves out: dies, kinds of cores, and isolated CPUs. O(CPUs · log CPUs).
+// CPUsOf returns the CPUs of caches, sorted by ID. It is the inverse of Caches, except for what
+// Caches leaves out: offline CPUs, dies, kinds of cores, and which CPUs are isolated.
 func CPUsOf(caches []Cache) []CPU {
 	var cpus []CPU
 	for _, cache := range caches {

@@ -1,8 +1,8 @@
 // Package topology models a machine as Linux describes it: packages, dies, NUMA nodes,
 // last-level caches, cores, SMT siblings, and memory.
 //
-// It has types only: package topology/sysfs reads a machine, and package cpuset/pool
-// chooses CPUs.
+// It has only types and simple functions on them. Package topology/sysfs reads a machine from the
+// kernel's files, and package cpuset/pool chooses CPUs for containers.
 package topology
 
 import (
@@ -11,17 +11,17 @@ import (
 	"github.com/numalet/numalet/pkg/cpuset"
 )
 
-// NodeID is the kernel's number of a NUMA node: the N of nodeN. IDs can be sparse (POWER
-// has 0, 8, 252 … on one machine), so they are not indices.
+// NodeID is the kernel's number of a NUMA node: the N of nodeN. IDs may have gaps (a POWER machine
+// can have the nodes 0, 8 and 252), so they cannot be used as indexes.
 type NodeID int
 
-// Unknown is the ID that the kernel does not report: -1.
+// Unknown is the value of an ID that the kernel does not report.
 const Unknown = -1
 
 // CoreKind is the kind of a core of a hybrid processor.
 type CoreKind uint8
 
-// The kinds. On a processor with one kind of core it is UnknownKind for all CPUs.
+// The kinds of cores. On a processor with only one kind of core, all CPUs have UnknownKind.
 const (
 	UnknownKind CoreKind = iota
 	Performance
@@ -39,17 +39,17 @@ func (k CoreKind) String() string {
 	return "unknown"
 }
 
-// CPU is one logical CPU (hardware thread). IDs that the kernel does not report are
-// Unknown, as usual for an offline CPU.
+// CPU is one logical CPU (hardware thread). IDs that the kernel does not report are Unknown. This
+// is usual for an offline CPU.
 type CPU struct {
 	ID       cpuset.CPU
 	Online   bool
-	Isolated bool       // by isolcpus=: the kernel's load balancer does not use it
+	Isolated bool       // by the boot parameter isolcpus=: the kernel's load balancer moves no task to or from it
 	Package  int        // physical_package_id
 	Die      int        // die_id, counted within its package
 	NUMA     NodeID     // 0 on a kernel without NUMA; Unknown if it is in no node
-	Core     cpuset.CPU // the smallest CPU ID among its SMT siblings
-	LLC      cpuset.CPU // the smallest CPU ID that shares its last-level cache
+	Core     cpuset.CPU // the core: the smallest CPU ID among the CPU and its SMT siblings
+	LLC      cpuset.CPU // the last-level cache: the smallest ID of the CPUs that share it
 	Kind     CoreKind
 }
 
@@ -59,13 +59,13 @@ type HugePages struct {
 	Total     uint64
 }
 
-// Node is one NUMA node. It may have memory only (CXL, persistent memory, or the memory
-// of a GPU) or CPUs only.
+// Node is one NUMA node. It may have only memory (such as CXL or persistent memory, or the memory
+// of a GPU), or only CPUs.
 type Node struct {
 	ID          NodeID
 	CPUs        cpuset.Set // online CPUs only
 	MemoryBytes uint64     // MemTotal; 0 for a node without memory
-	// KernelReserved is the part of MemoryBytes that the kernel keeps from processes: its
+	// KernelReserved is the part of MemoryBytes that processes cannot use, because of the kernel's
 	// watermarks and lowmem reserves.
 	KernelReserved uint64
 	HugePages      []HugePages
@@ -92,7 +92,7 @@ func (m *Machine) Online() cpuset.Set {
 	return cpuset.Of(ids...)
 }
 
-// Restrict returns the machine with only these of its online CPUs online.
+// Restrict returns a copy of the machine in which those online CPUs that are not in to are offline.
 func (m *Machine) Restrict(to cpuset.Set) *Machine {
 	restricted := *m
 	restricted.CPUs, restricted.Nodes = slices.Clone(m.CPUs), slices.Clone(m.Nodes)
@@ -107,7 +107,7 @@ func (m *Machine) Restrict(to cpuset.Set) *Machine {
 	return &restricted
 }
 
-// Isolated returns the CPUs that the kernel's load balancer does not use.
+// Isolated returns the CPUs that are isolated by isolcpus=.
 func (m *Machine) Isolated() cpuset.Set {
 	var ids []cpuset.CPU
 	for _, cpu := range m.CPUs {
@@ -118,7 +118,7 @@ func (m *Machine) Isolated() cpuset.Set {
 	return cpuset.Of(ids...)
 }
 
-// Node returns the NUMA node with an ID, or nil. O(nodes).
+// Node returns the NUMA node with an ID, or nil.
 func (m *Machine) Node(id NodeID) *Node {
 	for i := range m.Nodes {
 		if m.Nodes[i].ID == id {

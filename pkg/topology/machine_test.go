@@ -10,8 +10,8 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// machine has three CPUs, one of them offline and one isolated, and two nodes
-// with sparse ids.
+// machine returns a machine with three CPUs, one of them offline and one isolated, and two NUMA
+// nodes with the IDs 0 and 8.
 func machine() *topology.Machine {
 	return &topology.Machine{
 		CPUs: []topology.CPU{

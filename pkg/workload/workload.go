@@ -1,8 +1,8 @@
-// Package workload has the types of what runs on a node: pods, sandboxes, containers,
-// and the CPUs of a container.
+// Package workload has types for pods, sandboxes and containers on a node, and for the CPUs of a
+// container.
 //
-// They are shared by the adapters of runtimes (internal/agent/nri) and the node
-// (internal/agent/node), and independent of the types of any runtime.
+// The adapter of the container runtime (internal/agent/nri) and the agent's logic
+// (internal/agent/node) both use them. They do not depend on the types of a runtime.
 package workload
 
 import (
@@ -28,8 +28,8 @@ type Sandbox struct {
 	ID          string
 	Pod         Pod
 	Annotations map[string]string
-	PodCgroup   string // of the whole pod
-	Cgroup      string // of the pause process, in the runtime's form; "" when there is none
+	PodCgroup   string // cgroup of the whole pod
+	Cgroup      string // cgroup of the pause process, as the runtime writes it; "" if there is none
 }
 
 // Container is one container, as reported by the runtime.
@@ -37,16 +37,16 @@ type Container struct {
 	ID          string
 	Name        string
 	Sandbox     Sandbox
-	Annotations map[string]string // including those of the device plugin's Allocate
-	Env         []string          // NAME=value; the last of several with the same name counts
-	Cgroup      string            // in the runtime's form
-	Resources   Resources         // of its OCI spec, or of an update
+	Annotations map[string]string // include those that the device plugin returned from Allocate
+	Env         []string          // NAME=value; if a name occurs several times, the last one counts
+	Cgroup      string            // as the runtime writes it
+	Resources   Resources         // from its OCI spec, or from an update of the container
 }
 
 // String returns "namespace/pod/container".
 func (c Container) String() string { return c.Sandbox.Pod.String() + "/" + c.Name }
 
-// Resources are CPU and memory of a container in cgroup terms; 0 means not set.
+// Resources are the CPU and memory settings of a container's cgroup. A zero value means not set.
 type Resources struct {
 	CPUs         cpuset.Set
 	Mems         []topology.NodeID
@@ -56,9 +56,9 @@ type Resources struct {
 	MemoryBytes  int64
 }
 
-// WholeCPUs returns the CPU count of a container whose limit is a whole number
-// of CPUs and equals its request, as the kubelet writes them into cgroup terms
-// (pkg/kubelet/cm/helpers_linux.go, MilliCPUToShares and MilliCPUToQuota).
+// WholeCPUs returns the number of CPUs of a container whose limit is a whole number of CPUs and
+// equals its request. It returns false for any other container. It inverts how the kubelet computes
+// shares and quota (pkg/kubelet/cm/helpers_linux.go, MilliCPUToShares and MilliCPUToQuota).
 func (r Resources) WholeCPUs() (int, bool) {
 	if r.QuotaMicros <= 0 || r.PeriodMicros == 0 || r.QuotaMicros%int64(r.PeriodMicros) != 0 {
 		return 0, false
@@ -67,14 +67,15 @@ func (r Resources) WholeCPUs() (int, bool) {
 	return int(n), r.Shares == uint64(n)*1024
 }
 
-// maxShares is the kubelet's maximum of Shares, which stands for 256 CPUs and more.
-// Source: https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/cm/helpers_linux.go, MaxShares.
+// maxShares is the largest value of Shares that the kubelet writes. It means 256 CPUs or more.
+// Source: https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/cm/helpers_linux.go,
+// MaxShares.
 const maxShares = 262144
 
-// ExclusiveCPUs returns how many CPUs an exclusive container has by its resources: the
-// quota counts, and where there is none, because the container is pinned, the shares. The result is
-// 0 if the resources have neither. An error means that it is no whole number, or that limit and
-// request differ.
+// ExclusiveCPUs returns the number of CPUs of a container with exclusive CPUs. It reads the number
+// from the quota. A container that already has its exclusive CPUs has no quota, so the number comes
+// from the shares. It returns 0 if neither tells the number. An error means that the number is not
+// whole, or that limit and request differ.
 func (r Resources) ExclusiveCPUs() (int, error) {
 	switch {
 	case r.QuotaMicros > 0 && r.PeriodMicros > 0:
@@ -94,15 +95,15 @@ func (r Resources) ExclusiveCPUs() (int, error) {
 	return int(r.Shares / 1024), nil
 }
 
-// Pinned reports whether these are the resources of an exclusive container: only
-// those have CPUs and no CPU quota.
+// Pinned reports whether these are the resources of a container that already has exclusive CPUs.
+// Only such a container has a set of CPUs and no CPU quota.
 func (r Resources) Pinned() bool { return r.QuotaMicros < 0 && !r.CPUs.Empty() }
 
-// Decision is the CPUs and memory nodes of a container.
+// Decision is the CPUs and memory nodes (cpuset.cpus and cpuset.mems) that a container gets.
 type Decision struct {
 	CPUs      cpuset.Set        // never empty
-	Mems      []topology.NodeID // nil leaves memory alone
-	Exclusive bool              // its CFS quota is removed
+	Mems      []topology.NodeID // nil means that cpuset.mems is not changed
+	Exclusive bool              // whether the CPUs are exclusive; then the CFS quota is removed
 }
 
 // String returns "exclusive 0-3 mems [0]" or "shared 4-15".
@@ -116,19 +117,19 @@ func (d Decision) String() string {
 	return fmt.Sprintf("exclusive %s mems %v", d.CPUs, d.Mems)
 }
 
-// Answer is the answer to the creation of a container.
+// Answer is the agent's answer when the runtime creates a container.
 type Answer struct {
 	Decision
-	// Specs are updates of the specs of other containers that were created but have
-	// not started. Without them such a container would start on CPUs that became
-	// exclusive meanwhile, if the agent does not run at that moment.
+	// Specs are updates of the OCI specs of other containers that are created but not started.
+	// Otherwise, if the agent is not running when such a container starts, the container would
+	// start on CPUs that have become exclusive since its creation.
 	Specs []Spec
-	// GPUs is the value of the environment variable with the container's GPUs; ""
-	// leaves it unchanged.
+	// GPUs is the value of the environment variable that lists the container's GPUs. "" means that
+	// the variable is not changed.
 	GPUs string
 }
 
-// Spec is an update of the spec of a shared container.
+// Spec is an update of the OCI spec of a container without exclusive CPUs.
 type Spec struct {
 	ContainerID string
 	CPUs        cpuset.Set

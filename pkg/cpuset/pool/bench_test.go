@@ -17,18 +17,18 @@ import (
 //
 //	go test ./pkg/cpuset/pool -run '^$' -bench . -benchtime 5000x
 //
-// and a change is judged by ten runs before and after (-count 10) with
+// To judge a change of the code, compare ten runs before and after it (-count 10) with
 // golang.org/x/perf/cmd/benchstat.
 
-// server returns a machine of two packages, two NUMA nodes each, SMT 2, a
-// cache per eight cores: the shape of a large x86 server.
+// server returns a machine like a large x86 server. It has two packages with two NUMA nodes each,
+// two threads per core, and one last-level cache for each eight cores.
 func server(cpus int) *topology.Machine {
 	cores := cpus / 4
 	return machinetest.Machine(2, cores).SMT(2).NodesPerPackage(2).CachesPerNode(max(1, cores/16)).Build()
 }
 
-// fills are the CPUs in use before the measured call: none, every second core, or a random
-// half of the CPUs, which leaves few entirely free cores.
+// fills are the CPUs that are in use before the measured call. These are none, those of every
+// second core, or a random half of all CPUs. The random half leaves few entirely free cores.
 var fills = map[string]func(m *topology.Machine) cpuset.Set{
 	"empty": func(*topology.Machine) cpuset.Set { return cpuset.Set{} },
 	"half": func(m *topology.Machine) cpuset.Set {
@@ -50,8 +50,8 @@ func some(m *topology.Machine, in func(topology.CPU) bool) cpuset.Set {
 	return cpuset.Of(ids...)
 }
 
-// BenchmarkReserve places and releases a pod of one container, which requests a sixteenth of
-// the machine plus one CPU. The odd number of CPUs is the costly case.
+// BenchmarkReserve measures how long it takes to place and release a pod with one container. The
+// container requests a sixteenth of the machine plus one CPU. An odd number of CPUs takes longest.
 func BenchmarkReserve(b *testing.B) {
 	for _, cpus := range []int{16, 64, 256, 512, 1024} {
 		m := server(cpus)
@@ -72,8 +72,7 @@ func BenchmarkReserve(b *testing.B) {
 	}
 }
 
-// BenchmarkColdPick measures Pick without a ledger. It includes the preparation of the
-// machine, which a ledger does once.
+// BenchmarkColdPick measures Pick, which makes a new ledger for each call.
 func BenchmarkColdPick(b *testing.B) {
 	for _, cpus := range []int{16, 64, 256, 512, 1024} {
 		m := server(cpus)
@@ -88,7 +87,7 @@ func BenchmarkColdPick(b *testing.B) {
 	}
 }
 
-// BenchmarkRefuse measures finding out that a pod does not fit.
+// BenchmarkRefuse measures how long it takes to refuse a pod that does not fit.
 func BenchmarkRefuse(b *testing.B) {
 	m := server(512)
 	l := filled(b, m, fills["fragmented"](m))
@@ -112,8 +111,8 @@ func filled(b *testing.B, m *topology.Machine, used cpuset.Set) *Ledger {
 	return l
 }
 
-// measure runs op b.N times and reports the median and the 99th percentile in
-// microseconds beside the mean.
+// measure runs op b.N times. In addition to the mean, it reports the median and the 99th percentile
+// in microseconds.
 func measure(b *testing.B, op func()) {
 	b.ReportAllocs()
 	took := make([]time.Duration, 0, b.N)

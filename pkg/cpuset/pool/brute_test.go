@@ -12,8 +12,8 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// merit rates a choice of CPUs on one NUMA node by the order of domain.take, from the machine's
-// topology alone. Smaller is better, in the order of the fields.
+// merit rates a choice of CPUs on one NUMA node by the preferences of domain.take. It is computed
+// from the machine's topology alone. The fields are compared in their order, and smaller is better.
 type merit struct{ packages, broken, caches, split int }
 
 func (a merit) compare(b merit) int {
@@ -21,8 +21,10 @@ func (a merit) compare(b merit) int {
 		cmp.Compare(a.caches, b.caches), cmp.Compare(a.split, b.split))
 }
 
-// judge measures a choice: packages and last-level caches touched, CPUs that are not in
-// entirely used cores, and cores that were entirely free before and are now split.
+// judge returns the merit of a choice of CPUs. packages and caches are the numbers of packages and
+// last-level caches with chosen CPUs. broken is the number of chosen CPUs in cores that are not
+// chosen as a whole. split is the number of cores that were entirely free and of which only a part
+// is chosen.
 func judge(m *topology.Machine, free, cpus cpuset.Set) merit {
 	packages, caches, cores := map[int]bool{}, map[cpuset.CPU]bool{}, map[cpuset.CPU]cpuset.Set{}
 	for _, c := range m.CPUs {
@@ -47,8 +49,8 @@ func judge(m *topology.Machine, free, cpus cpuset.Set) merit {
 	return j
 }
 
-// TestNoSubsetIsBetter tries every subset of the free CPUs of small machines. None may be better in
-// that order than the ledger's choice. (The test also passes with 5,000 rounds.)
+// TestNoSubsetIsBetter compares the choice of Pick with every subset of the free CPUs of small
+// machines. No subset may have a better merit. (The test also passes with 5,000 rounds.)
 func TestNoSubsetIsBetter(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
 	for name, m := range map[string]*topology.Machine{

@@ -1,8 +1,10 @@
 package pool
 
-// takeCores takes k CPUs of the cores of one cache. It takes whole cores first, widest
-// first. The rest comes from the best-fitting core that is already split, otherwise from
-// several such cores, otherwise from a whole core that it splits.
+// takeCores takes k CPUs of the cores of one last-level cache. It takes whole cores first, those
+// with the most CPUs first. If one split core (a core of which only some CPUs are free) has enough
+// for the rest, it takes the rest from the split core with the fewest free CPUs that suffices.
+// Otherwise it takes the rest from several split cores, or if these do not suffice from an entirely
+// free core.
 func (d *domain) takeCores(k int, s *stock) {
 	for width := d.width; width > 0; width-- {
 		for i := d.first; i < d.end && k >= width; i++ {
@@ -27,7 +29,8 @@ func (d *domain) takeCores(k int, s *stock) {
 	}
 }
 
-// narrowest returns the first core with the fewest free CPUs among those that qualify.
+// narrowest returns the core with the fewest free CPUs among those that qualify. If several have as
+// few, it returns the first.
 func (d *domain) narrowest(s *stock, qualifies func(core int) bool) (best int, ok bool) {
 	for i := d.first; i < d.end; i++ {
 		if qualifies(i) && (!ok || s.left[i] < s.left[best]) {
@@ -37,8 +40,8 @@ func (d *domain) narrowest(s *stock, qualifies func(core int) bool) (best int, o
 	return best, ok
 }
 
-// takeLoose takes k CPUs of cores that are already split, those with the most free CPUs
-// first.
+// takeLoose takes k CPUs of cores of which only some CPUs are free. It begins with those that have
+// the most free CPUs.
 func (d *domain) takeLoose(k int, s *stock) {
 	for width := d.width - 1; width > 0; width-- {
 		for i := d.first; i < d.end && k > 0; i++ {

@@ -1,15 +1,16 @@
-// Package pool is the node's ledger of exclusive CPUs. It records which container of which
-// pod holds which CPUs, which CPUs are free, and which are shared.
+// Package pool is the ledger of a node's CPUs. It records which container of which pod holds which
+// exclusive CPUs, which CPUs are free, and on which CPUs all other containers run (the shared
+// CPUs).
 //
-// It also decides which physical CPUs a container gets. It uses no cgroups, files or
-// clocks, and is deterministic.
+// It also decides which CPUs, by id, a container gets. It is deterministic, and uses no cgroups,
+// files or clocks.
 //
 //	l, _ := pool.New(machine, pool.Options{Reserved: cpuset.Of(0)})
 //	g, err := l.Reserve(pool.Pod{UID: "a", Policy: podspec.Spread,
 //		Containers: []podspec.Container{{Name: "app", CPUs: 4}}})
 //
-// Package numaplan decides how many CPUs each container gets on each NUMA node. In this
-// package, from the outside in, ledger.go keeps the grants; place.go calls the planner and
-// turns its counts into CPU ids, so that a CPU stays shared; offer.go computes what a
-// container may choose from; take.go and cores.go take CPUs within a NUMA node.
+// Package numaplan decides how many CPUs each container gets on each NUMA node. In this package,
+// ledger.go keeps what pods hold. place.go calls numaplan and turns its counts into CPU ids.
+// offer.go computes which CPUs a container may get. take.go and cores.go choose CPUs within a NUMA
+// node.
 package pool

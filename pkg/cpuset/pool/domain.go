@@ -8,21 +8,22 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// level is the rank of a domain.
+// level says what kind of part of the machine a domain is.
 type level int
 
-// The levels, from the outside in.
+// The levels, from the largest part to the smallest.
 const (
 	nodeLevel level = iota
 	packageLevel
 	cacheLevel
 )
 
-// domain is a part of the machine from which CPUs are taken:
+// domain is a part of the machine from which CPUs are taken. A domain has parts, which are domains
+// of the next level:
 //
 //	NUMA node ─ packages in it ─ last-level caches in that
 //
-// Every level exists, possibly with a single part. The cores of a domain are
+// A domain may have only one part, but no level is left out. The cores of a domain are
 // layout.cores[first:end].
 type domain struct {
 	level      level
@@ -31,12 +32,12 @@ type domain struct {
 	width      int // CPUs of its widest core
 }
 
-// core is the online CPUs (hardware threads) of one core, ascending. A core with an
-// offline sibling is narrower, but still counts as whole.
+// core is the online CPUs (hardware threads) of one core, ascending. A core with an offline CPU has
+// fewer CPUs, but can still be taken as a whole.
 type core []cpuset.CPU
 
-// addDomain appends the cores of cpus, which are sorted by byPlace, to the layout and
-// returns their domain.
+// addDomain appends the cores of cpus to l.cores, and returns the domain of these CPUs. cpus must
+// be sorted by byPlace.
 func (l *layout) addDomain(cpus []topology.CPU, at level) domain {
 	d := domain{level: at, first: len(l.cores)}
 	for run := range chunks(cpus, func(c topology.CPU) int { return groupOf(c, at) }) {
@@ -53,7 +54,8 @@ func (l *layout) addDomain(cpus []topology.CPU, at level) domain {
 	return d
 }
 
-// groupOf returns the key that CPUs in the same part of a domain at this level share.
+// groupOf returns the key of the part that has the CPU, in a domain of the given level. The parts
+// of a cache are its cores.
 func groupOf(c topology.CPU, at level) int {
 	switch at {
 	case nodeLevel:
@@ -64,7 +66,7 @@ func groupOf(c topology.CPU, at level) int {
 	return int(coreOf(c))
 }
 
-// chunks yields the longest runs of neighbours with equal keys.
+// chunks splits cpus wherever the key changes, and yields the pieces.
 func chunks(cpus []topology.CPU, key func(topology.CPU) int) iter.Seq[[]topology.CPU] {
 	return func(yield func([]topology.CPU) bool) {
 		for len(cpus) > 0 {

@@ -10,17 +10,17 @@ import (
 	"github.com/numalet/numalet/pkg/podspec"
 )
 
-// growth is the CPUs that a container may get in addition.
+// growth is the CPUs that a container may get in addition to those that it has.
 type growth struct {
 	*layout
 	policy  podspec.Policy
-	current cpuset.Set // what it holds
+	current cpuset.Set // what the container holds
 	own     cpuset.Set // CPUs that its pod holds and that the container may use
-	free    cpuset.Set // what nobody holds
+	free    cpuset.Set // CPUs that no pod holds
 }
 
-// more returns k more CPUs for claim i of a grant: of the class of its CPUs if possible, and so
-// that at least one CPU stays shared.
+// more returns k more CPUs for the container with claim i of a grant. They are of the same class
+// (layout.classes) as its CPUs if possible. At least one CPU stays shared.
 func (l *Ledger) more(g Grant, i, k int) (cpuset.Set, error) {
 	all := l.growth(g, i)
 	spares := []cpuset.Set{{}}
@@ -44,7 +44,7 @@ func (l *Ledger) more(g Grant, i, k int) (cpuset.Set, error) {
 	return cpuset.Set{}, all.refuse(k)
 }
 
-// growth returns the CPUs that claim i of a grant may get in addition.
+// growth returns the CPUs that the container with claim i of a grant may get in addition.
 func (l *Ledger) growth(g Grant, i int) growth {
 	var busy cpuset.Set
 	for j, c := range g.Claims {
@@ -53,14 +53,15 @@ func (l *Ledger) growth(g Grant, i int) growth {
 		}
 	}
 	current, pods := g.Claims[i].CPUs, g.CPUs()
-	l.Release(g.UID) // with FullCores, the idle threads of the pod's cores are free for the pod
+	l.Release(g.UID) // otherwise, with FullCores, the idle threads of the pod's own cores would not be free
 	free := l.Free().Minus(pods)
 	l.enter(g)
 	own := pods.Minus(busy).Minus(current).Intersect(l.layout.placed)
 	return growth{&l.layout, g.Policy, current, own, free}
 }
 
-// choose returns k CPUs by the policy.
+// choose returns k more CPUs, distributed over NUMA nodes by the policy, or false if there are too
+// few.
 func (o growth) choose(k int) (cpuset.Set, bool) {
 	room := o.counts(o.own.Union(o.free))
 	counts, ok := numaplan.Grow(o.policy, o.counts(o.current), room, k)
@@ -81,8 +82,9 @@ func (o growth) choose(k int) (cpuset.Set, bool) {
 	return cpuset.Of(owned.taken...).Union(cpuset.Of(fresh.taken...)), true
 }
 
-// takeNear takes k CPUs of d, or all of them if it has fewer: first those of the caches in which
-// CPUs of current are, then those of the packages. It returns how many it took.
+// takeNear takes k free CPUs of d, or all if it has fewer. It first takes those that share a
+// last-level cache with CPUs of current, then those that share a package. It returns how many it
+// took.
 func (d *domain) takeNear(k int, s *stock, current cpuset.Set) (taken int) {
 	if k == 0 || !slices.ContainsFunc(s.cores[d.first:d.end], func(c core) bool { return c.count(current) > 0 }) {
 		if d.level == nodeLevel {
@@ -96,7 +98,7 @@ func (d *domain) takeNear(k int, s *stock, current cpuset.Set) (taken int) {
 	return taken + d.takeSome(k-taken, s)
 }
 
-// counts counts CPUs by NUMA node, in the order of l.nodes.
+// counts returns how many of the CPUs each NUMA node has, in the order of l.nodes.
 func (l *layout) counts(cpus cpuset.Set) numaplan.Counts {
 	counts := make(numaplan.Counts, len(l.nodes))
 	for i := range l.nodes {
@@ -105,7 +107,7 @@ func (l *layout) counts(cpus cpuset.Set) numaplan.Counts {
 	return counts
 }
 
-// byCount returns the indexes of counts, the highest count first.
+// byCount returns the indexes of counts, that of the highest count first.
 func byCount(counts []int) []int {
 	order := make([]int, len(counts))
 	for i := range order {
@@ -115,7 +117,7 @@ func byCount(counts []int) []int {
 	return order
 }
 
-// refuse says why there are no k more CPUs.
+// refuse returns an error that says why the container cannot get k more CPUs.
 func (o growth) refuse(k int) error {
 	able := o.own.Union(o.free)
 	free := numaplan.Numbers(o.perNode(able))

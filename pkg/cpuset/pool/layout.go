@@ -8,16 +8,16 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// layout is the machine's structure in the form that choosing CPUs needs. It is immutable.
+// layout is the machine's topology in a form that makes it fast to choose CPUs. It is immutable.
 type layout struct {
 	nodes    []node     // NUMA nodes with online CPUs, sorted by id
-	cores    []core     // of the nodes, ordered by node, package and cache
+	cores    []core     // of all NUMA nodes, sorted by NUMA node, package and last-level cache
 	threads  []core     // all cores of the machine; a core's CPUs may be in several NUMA nodes or in none
 	online   cpuset.Set // all online CPUs
 	placed   cpuset.Set // CPUs in a NUMA node; others are always shared
 	isolated cpuset.Set
-	// classes are sets of similar CPUs. A container is placed within one class if
-	// possible. The last class has every CPU.
+	// classes are sets of CPUs with the same kind of core and the same isolation (isolcpus). A
+	// container gets CPUs of one class if possible. The last class has every CPU.
 	classes []cpuset.Set
 	memory  []topology.Node // NUMA nodes with memory, sorted by id
 	// reservedMemory is Options.ReservedMemory.
@@ -32,12 +32,12 @@ type node struct {
 	mems []topology.NodeID // the nearest NUMA nodes with memory: the node itself if it has any
 }
 
-// hasNear reports whether a NUMA node is among the nearest with memory.
+// hasNear reports whether a NUMA node is in n.mems.
 func (n node) hasNear(id topology.NodeID) bool { return slices.Contains(n.mems, id) }
 
 func newLayout(m *topology.Machine) layout {
 	l := layout{online: m.Online(), isolated: m.Isolated().Intersect(m.Online())}
-	if l.isolated.Equal(l.online) { // no CPU is left for load balancing, so isolation means nothing
+	if l.isolated.Equal(l.online) { // if all CPUs are isolated, treat them as not isolated
 		l.isolated = cpuset.Set{}
 	}
 	cpus := slices.DeleteFunc(slices.Clone(m.CPUs), func(c topology.CPU) bool { return !c.Online })
@@ -61,11 +61,10 @@ func newLayout(m *topology.Machine) layout {
 	return l
 }
 
-// forgetPrivate sets the last-level cache of CPUs to unknown where it serves a single
-// core. Such a cache adds no information to the core, and a level with hundreds of parts
-// would cost time.
+// forgetPrivate sets the last-level cache of CPUs to unknown if only one core uses it. Such a cache
+// groups no cores, and a level with hundreds of parts would take time.
 func forgetPrivate(cpus []topology.CPU) {
-	first := map[cpuset.CPU]cpuset.CPU{} // a core of each cache
+	first := map[cpuset.CPU]cpuset.CPU{} // one of the cores that share the cache
 	shared := map[cpuset.CPU]bool{}
 	for _, c := range cpus {
 		if core, ok := first[c.LLC]; ok && core != coreOf(c) {
@@ -93,9 +92,8 @@ func threads(cpus []topology.CPU) []core {
 	return all
 }
 
-// byPlace sorts CPUs by NUMA node, package, cache and core. The levels nest in this order
-// as seen from a NUMA node: a node may span packages and caches, and a cache or core that
-// spans nodes has a part in each.
+// byPlace compares CPUs by NUMA node, package, cache and core. A NUMA node may span several
+// packages and caches. A cache or core that spans NUMA nodes counts as a separate one in each.
 func byPlace(a, b topology.CPU) int {
 	return cmp.Or(
 		cmp.Compare(a.NUMA, b.NUMA),
@@ -114,12 +112,12 @@ func coreOf(c topology.CPU) cpuset.CPU {
 	return c.Core
 }
 
-// classes groups the CPUs by core kind and isolation. Performance cores come first, and
-// within a kind isolated CPUs, because they are meant for pinned work and are useless in
-// the shared set. (The kernel does not balance load across isolated CPUs: a program on
-// several of them must pin its threads itself, see
-// https://docs.kernel.org/admin-guide/kernel-parameters.html, isolcpus.) A machine whose
-// CPUs are all alike has one class.
+// classes groups the CPUs by core kind and isolation. Performance cores come first. Among cores of
+// one kind, isolated CPUs come first, because they are meant for pinned programs and are useless as
+// shared CPUs. (The kernel does not balance load across isolated CPUs, so a program on several of
+// them must pin its threads itself; see isolcpus in
+// https://docs.kernel.org/admin-guide/kernel-parameters.html.) A machine with one kind of core and
+// no isolated CPUs has one class.
 func classes(cpus []topology.CPU) []cpuset.Set {
 	var all []cpuset.Set
 	for _, kind := range []topology.CoreKind{topology.Performance, topology.UnknownKind, topology.Efficiency} {
@@ -146,8 +144,8 @@ func idsOf(cpus []topology.CPU) cpuset.Set {
 	return cpuset.Of(ids...)
 }
 
-// siblings returns every online CPU that shares a core with one of cpus, including the
-// online ones of cpus. O(CPUs).
+// siblings returns every online CPU that shares a core with one of cpus, including the online CPUs
+// of cpus.
 func (l *layout) siblings(cpus cpuset.Set) cpuset.Set {
 	var ids []cpuset.CPU
 	for _, c := range l.threads {

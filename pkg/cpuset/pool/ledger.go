@@ -9,35 +9,35 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// Options are the operator's choices, fixed for the life of a ledger.
+// Options are settings of the node's administrator. They do not change while a ledger is in use.
 type Options struct {
 	// Reserved CPUs are never exclusive; they are part of the shared set.
 	Reserved cpuset.Set
-	// FullCores keeps two pods, exclusive or shared, from using one core: the
-	// free SMT siblings of a pod's CPUs stay idle, and a core with a reserved
-	// CPU is never exclusive.
+	// FullCores ensures that a pod with exclusive CPUs shares no core with another pod. The free
+	// SMT siblings of the pod's CPUs stay idle. No CPU of a core with a reserved CPU is ever
+	// exclusive.
 	FullCores bool
-	// ReservedMemory is how many bytes of each NUMA node are kept for the system: no
-	// container can bind them. The kernel's own reserve comes on top.
+	// ReservedMemory is how many bytes of each NUMA node are kept for the system, so that no
+	// container can bind them. What the kernel itself reserves is kept in addition.
 	ReservedMemory map[topology.NodeID]uint64
 }
 
 // Ledger records which container of which pod holds which CPU.
 //
-// Every CPU of the machine is in at most one of these sets. Every online CPU is in exactly
-// one, except isolated CPUs that no pod holds:
+// Every CPU of the machine is in at most one of these sets. Every online CPU is in exactly one,
+// except that a free isolated CPU may be in none:
 //
 //	exclusive   held by a pod; the CPUs of different pods are disjoint
 //	withheld    idle because of FullCores: sibling of an exclusive CPU
 //	shared      all others: reserved, in no NUMA node, or free to become
 //	            exclusive
 //
-// The shared set is never empty. Reserve never leaves only isolated CPUs in it, because the
-// kernel does not balance load there. CPUs are not partitioned in advance: which CPU stays
-// shared is decided when the last ones are requested.
+// The shared set is never empty. Reserve never leaves only isolated CPUs in it, because the kernel
+// does not balance load across them. No CPU is kept shared in advance: which CPU stays shared is
+// decided only when pods request the last free CPUs.
 //
-// A Ledger is not safe for concurrent use. Reserve takes O(CPUs) time per container. The
-// union of the grants is the only derived state that is stored.
+// A Ledger is not safe for concurrent use. For each container, Reserve takes time proportional to
+// the number of the machine's CPUs.
 type Ledger struct {
 	layout    layout
 	options   Options
@@ -45,8 +45,8 @@ type Ledger struct {
 	exclusive cpuset.Set       // union of the grants
 }
 
-// New returns the ledger of a machine, without grants. A reserved CPU may be offline. It
-// is an error if the machine does not have it.
+// New returns the ledger of a machine, without grants. A reserved CPU may be offline, but it is an
+// error if the machine does not have the CPU.
 func New(m *topology.Machine, o Options) (*Ledger, error) {
 	if strange := o.Reserved.Minus(idsOf(m.CPUs)); !strange.Empty() {
 		return nil, fmt.Errorf("reserve CPUs %q: this machine has no CPU %s", o.Reserved, strange)

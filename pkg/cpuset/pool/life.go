@@ -5,16 +5,18 @@ import (
 	"github.com/numalet/numalet/pkg/podspec"
 )
 
-// beside reports whether two containers may run at the same time. App containers and
-// sidecars do. An init container runs only with the sidecars started before it, so later
-// containers may reuse its CPUs. This is the kubelet's rule:
-// https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/cm/cpumanager/policy_static.go (updateCPUsToReuse)
+// beside reports whether the containers with claims i and j may run at the same time. App
+// containers and sidecars may run at the same time as each other. An init container runs only with
+// sidecars that start before it, so later containers may reuse its CPUs. The kubelet has the same
+// rule:
+// https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/cm/cpumanager/policy_static.go
+// (updateCPUsToReuse)
 func beside(claims []Claim, i, j int) bool {
 	first, second := claims[min(i, j)].Kind, claims[max(i, j)].Kind
 	return first != podspec.Init && second != podspec.Init || first == podspec.Sidecar
 }
 
-// held returns every CPU of the claims.
+// held returns every CPU that the claims hold.
 func held(claims []Claim) cpuset.Set {
 	var all cpuset.Set
 	for _, c := range claims {
@@ -23,8 +25,9 @@ func held(claims []Claim) cpuset.Set {
 	return all
 }
 
-// peak returns the maximal total weight of a pod's claims that run at the same time. The
-// claims are in the order in which they run. As for a pod's requests in Kubernetes, it is
+// peak returns the largest total weight of claims whose containers run at the same time. The claims
+// must be in the order in which their containers run. The formula is that of a pod's effective
+// request in Kubernetes:
 //
 //	max( initᵢ + Σ sidecars before i,  Σ apps + Σ sidecars )
 //

@@ -6,8 +6,8 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// nearestMemory returns the NUMA nodes with memory that are closest to a node. This is the
-// node itself if it has memory, otherwise possibly several at the same distance.
+// nearestMemory returns the NUMA nodes with memory that are closest to a node. If the node has
+// memory, this is the node itself. Otherwise there may be several at the same distance.
 func nearestMemory(m *topology.Machine, id topology.NodeID) []topology.NodeID {
 	var nearest []topology.NodeID
 	best := 0
@@ -26,7 +26,8 @@ func nearestMemory(m *topology.Machine, id topology.NodeID) []topology.NodeID {
 	return nearest
 }
 
-// Distances of the ACPI SLIT: of a node to itself, and of nodes that the table lacks.
+// Distances as in the ACPI SLIT, the firmware's table of distances between NUMA nodes.
+// localDistance is that of a node to itself, and unreachable is used if the table has no distance.
 const (
 	localDistance = 10
 	unreachable   = 255
@@ -44,8 +45,8 @@ func distance(m *topology.Machine, from, to topology.NodeID) int {
 	return unreachable
 }
 
-// ordinary returns the node's memory without its huge pages, which a container's memory
-// limit does not cover.
+// ordinary returns how many bytes of memory the node has without its huge pages. Huge pages are
+// left out because a container's memory limit does not include them.
 func ordinary(n topology.Node) uint64 {
 	bytes := n.MemoryBytes
 	for _, p := range n.HugePages {
@@ -54,14 +55,13 @@ func ordinary(n topology.Node) uint64 {
 	return bytes
 }
 
-// bindable returns how many bytes of a NUMA node's memory containers can bind while no container
-// binds any.
+// bindable returns how many bytes of a NUMA node's memory all containers together can bind.
 func (l *layout) bindable(n topology.Node) uint64 {
 	bytes := ordinary(n)
 	return bytes - min(bytes, n.KernelReserved+l.reservedMemory[n.ID])
 }
 
-// AllocatableMemory is AvailableMemory of a ledger without grants.
+// AllocatableMemory returns what AvailableMemory would return if there were no grants.
 func (l *Ledger) AllocatableMemory() map[topology.NodeID]uint64 {
 	all := make(map[topology.NodeID]uint64, len(l.layout.nodes))
 	for _, n := range l.layout.nodes {
@@ -70,8 +70,8 @@ func (l *Ledger) AllocatableMemory() map[topology.NodeID]uint64 {
 	return all
 }
 
-// AvailableMemory returns, for each NUMA node with CPUs, how many bytes containers there
-// may still bind in the nearest memory.
+// AvailableMemory returns, for each NUMA node with CPUs, how many more bytes containers on its CPUs
+// may bind in the nearest memory.
 func (l *Ledger) AvailableMemory() map[topology.NodeID]uint64 {
 	left := make(map[topology.NodeID]uint64, len(l.layout.nodes))
 	for _, n := range l.layout.nodes {
@@ -80,7 +80,7 @@ func (l *Ledger) AvailableMemory() map[topology.NodeID]uint64 {
 	return left
 }
 
-// claims returns the claims of each pod, in no order.
+// claims returns the claims of each pod, in any order of pods.
 func (l *Ledger) claims() [][]Claim {
 	pods := make([][]Claim, 0, len(l.grants)+1)
 	for _, g := range l.grants {
@@ -89,9 +89,9 @@ func (l *Ledger) claims() [][]Claim {
 	return pods
 }
 
-// freeMemory returns how many bytes of the nodes' memory are not claimed by pods. A claim
-// on several nodes counts in full on each, because the kernel may allocate its pages on
-// any of them.
+// freeMemory returns how many bytes of the memory of NUMA nodes the pods have not bound. A claim
+// that binds memory of several nodes counts in full on each of them, because the kernel may
+// allocate the pages on any of them.
 func (l *layout) freeMemory(nodes []topology.NodeID, pods ...[]Claim) uint64 {
 	free := uint64(0)
 	for _, n := range l.memory {

@@ -10,8 +10,8 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// TestAvailableMemory: each pod reduces the available memory by the most that it uses at one
-// time, and returns all of it when it is released.
+// TestAvailableMemory checks that a pod reduces the available memory by the most that its
+// containers bind at one time, and that all of it is available again when the pod is released.
 func TestAvailableMemory(t *testing.T) {
 	l := mustNew(t, machinetest.Machine(2, 4).Memory(100).Build(), Options{})
 	pod := func(uid string, wants ...podspec.Container) Pod {
@@ -41,8 +41,9 @@ func TestAvailableMemory(t *testing.T) {
 	expect(map[topology.NodeID]uint64{0: 100, 1: 100})
 }
 
-// TestReservedMemoryIsNotGranted: a container bound to all of a node's memory would be
-// OOM-killed beside the kernel and the system's daemons.
+// TestReservedMemoryIsNotGranted checks that containers cannot bind memory that is reserved for the
+// kernel or the system. The OOM killer would kill a container that binds all memory of a NUMA node,
+// because the kernel and daemons use some of it.
 func TestReservedMemoryIsNotGranted(t *testing.T) {
 	m := machinetest.Machine(2, 4).Memory(64).Build()
 	m.Nodes[0].KernelReserved = 4

@@ -10,16 +10,16 @@ import (
 type offer struct {
 	*layout
 	policy podspec.Policy
-	own    cpuset.Set // held by containers of the same pod that never run at the same time
-	free   cpuset.Set // not held
+	own    cpuset.Set // held by containers of the same pod that never run at the same time as this one
+	free   cpuset.Set // CPUs that no pod holds
 
 	owned, fresh *stock // own and free by core
 	rooms        []numaplan.Room
-	tallies      []tally // of fresh, by NUMA node
+	tallies      []tally // counts of fresh, by NUMA node
 }
 
-// offers returns the offers to container i, one for each class, given the claims of the
-// other containers. O(CPUs) per class.
+// offers returns the offers to container i, one for each class, given the claims of the pod's other
+// containers.
 func (p *placer) offers(claims []Claim, i int, free cpuset.Set, classes []cpuset.Set) []*offer {
 	var all, busy cpuset.Set
 	for j, c := range claims {
@@ -40,7 +40,7 @@ func (p *placer) offers(claims []Claim, i int, free cpuset.Set, classes []cpuset
 	return offers
 }
 
-// count counts the offered CPUs on each NUMA node.
+// count sets rooms and tallies: how many CPUs are offered on each NUMA node.
 func (o *offer) count() {
 	o.rooms, o.tallies = make([]numaplan.Room, len(o.nodes)), make([]tally, len(o.nodes))
 	for i := range o.nodes {
@@ -53,7 +53,8 @@ func (o *offer) count() {
 	}
 }
 
-// take takes the given number of CPUs on each NUMA node, all or none.
+// take takes the given number of CPUs on each NUMA node. If one of them has too few, take takes
+// none and returns false.
 func (o *offer) take(counts numaplan.Counts) (cpuset.Set, bool) {
 	for i, k := range counts {
 		if k > o.rooms[i].Idle+o.rooms[i].Free {
@@ -66,9 +67,9 @@ func (o *offer) take(counts numaplan.Counts) (cpuset.Set, bool) {
 	return cpuset.Of(o.owned.taken...).Union(cpuset.Of(o.fresh.taken...)), true
 }
 
-// takeOn takes k CPUs of a NUMA node. It takes the pod's own CPUs first, so that the pod
-// holds no more than its peak. Then it takes siblings of these to complete cores, and then
-// any others.
+// takeOn takes k CPUs of a NUMA node. It first takes the pod's own CPUs, so that the pod never
+// holds more CPUs than its containers use at one time. Then it takes free siblings of these, to
+// complete cores, and then any others.
 func (o *offer) takeOn(i, k int) {
 	n := &o.nodes[i]
 	if own := min(k, o.rooms[i].Idle); own > 0 {
@@ -85,7 +86,7 @@ func (o *offer) takeOn(i, k int) {
 	}
 }
 
-// tier returns the offer in the planner's form.
+// tier returns the offer in the form that package numaplan needs.
 func (o *offer) tier() numaplan.Tier {
 	cost := o.costOfAll
 	if o.policy == podspec.Spread {
@@ -94,8 +95,9 @@ func (o *offer) tier() numaplan.Tier {
 	return numaplan.Tier{Rooms: o.rooms, Cost: cost}
 }
 
-// costOfAll is the cost of placing all CPUs of a container, whose number is to, on NUMA node i: by
-// CPUs new to the pod, then by the order of domain.take, then by best fit.
+// costOfAll is the cost of placing all CPUs of a container on NUMA node i; to is their number. It
+// compares first the number of CPUs that the pod does not hold yet, then what domain.take prefers,
+// and then the number of free CPUs, fewest first (best fit).
 func (o *offer) costOfAll(i, _, to int) numaplan.Cost {
 	n, t := &o.nodes[i], o.tallies[i]
 	fresh, packages, caches := max(0, to-o.rooms[i].Idle), 2, 2
@@ -108,9 +110,10 @@ func (o *offer) costOfAll(i, _, to int) numaplan.Cost {
 	return numaplan.Cost{fresh, packages, -t.wholes(fresh), caches, t.splits(fresh), t.free}
 }
 
-// costOfOdd is the cost of placing one CPU more than the even share on NUMA node i: by CPUs
-// new to the pod, 0 or 1; then by additionally split cores, -1 (it completes a core), 0 or
-// 1; then by free CPUs, most first.
+// costOfOdd is the cost of placing one CPU more than the even share on NUMA node i. It compares
+// first whether the pod does not hold the CPU yet (0 or 1). Then it compares by how much the CPU
+// changes the number of split cores: -1 if it completes a core, otherwise 0 or 1. Then it compares
+// the number of free CPUs, most first.
 func (o *offer) costOfOdd(i, from, to int) numaplan.Cost {
 	t, need := o.tallies[i], max(0, from-o.rooms[i].Idle)
 	if from < o.rooms[i].Idle {

@@ -12,15 +12,15 @@ import (
 type PickOptions struct {
 	Policy    podspec.Policy
 	CPUs      int
-	Used      cpuset.Set // already exclusive
-	Reserved  cpuset.Set // never exclusive
-	Seed      uint64     // of Random
+	Used      cpuset.Set // CPUs that are already exclusive
+	Reserved  cpuset.Set // CPUs that are never exclusive
+	Seed      uint64     // seed for the choices of podspec.Random
 	FullCores bool
 }
 
-// Pick returns the CPUs that a container would get on a machine, without a ledger. The
-// error is a *numaplan.Refusal if the policy cannot be met. Other errors are about used or
-// reserved CPUs that are invalid.
+// Pick returns the CPUs that a container would get on a machine. It needs no ledger of the machine.
+// The error is a *numaplan.Refusal if there are no CPUs that meet the policy. Any other error means
+// that o.Used or o.Reserved is invalid.
 func Pick(m *topology.Machine, o PickOptions) (cpuset.Set, error) {
 	l, err := New(m, Options{Reserved: o.Reserved, FullCores: o.FullCores})
 	if err != nil {

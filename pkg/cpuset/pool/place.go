@@ -36,16 +36,17 @@ func (p Pod) request() numaplan.Request {
 	return numaplan.Request{Policy: p.Policy, Seed: p.Seed, Containers: p.Containers}
 }
 
-// placer turns the planner's counts into the CPUs of one pod. It does not change the
-// ledger.
+// placer chooses the CPUs of one pod, from the counts that package numaplan returns. It does not
+// change the ledger.
 type placer struct {
 	ledger *Ledger
 	pod    Pod
-	free   cpuset.Set   // at the start
-	spare  []cpuset.Set // by NUMA node: CPUs that could stay free for shared containers
+	free   cpuset.Set   // free CPUs before any container of the pod is placed
+	spare  []cpuset.Set // by NUMA node: CPUs that could stay shared if all others became exclusive
 	view   numaplan.View
-	// first has the offers to container firstOf, by class, computed while no container is placed. They
-	// are cached between planning and assigning, for pods with one container.
+	// first has the offers to container firstOf, by class, from when no container of the pod was
+	// placed. plan computes them, and assign uses them again. This saves time for pods with one
+	// container.
 	first   []*offer
 	firstOf int
 }
@@ -67,7 +68,7 @@ func (l *Ledger) placer(pod Pod) *placer {
 	return p
 }
 
-// viewMemory adds the free memory near each NUMA node to the view.
+// viewMemory adds to p.view how much memory is free in the nearest memory of each NUMA node.
 func (p *placer) viewMemory() {
 	nodes, claims := p.ledger.layout.nodes, p.ledger.claims()
 	for i, n := range nodes {
@@ -90,9 +91,9 @@ func (p *placer) binds() bool {
 		slices.ContainsFunc(p.pod.Containers, func(c podspec.Container) bool { return c.MemoryBytes > 0 })
 }
 
-// spareOf returns the smallest set of a NUMA node's free CPUs that can stay shared if all
-// others become exclusive: one CPU that is not isolated, or with FullCores its whole core.
-// It is empty if every free CPU is isolated.
+// spareOf returns the smallest set of a NUMA node's free CPUs that can stay shared if all its other
+// CPUs become exclusive. This is one CPU that is not isolated, or with FullCores a whole core with
+// such a CPU. The set is empty if every free CPU is isolated.
 func (l *Ledger) spareOf(n *node, free cpuset.Set) cpuset.Set {
 	able := free.Intersect(n.cpus).Minus(l.layout.isolated)
 	first, ok := able.First()
@@ -115,7 +116,8 @@ func (p *placer) plan() ([]numaplan.Counts, numaplan.Outcome) {
 
 func (p *placer) hooks() numaplan.Hooks { return numaplan.Hooks{Tiers: p.tiers} }
 
-// refuse explains why there is no plan, and finds out what would help.
+// refuse returns why there is no plan. To say what would help, it tries to place the pod on the
+// machine without other pods, and with the policy random.
 func (p *placer) refuse() *numaplan.Refusal {
 	r := numaplan.Explain(p.pod.request(), p.view, p.hooks())
 	alone := &Ledger{layout: p.ledger.layout, options: p.ledger.options}
@@ -131,8 +133,8 @@ func (l *Ledger) fits(pod Pod) bool {
 	return reason == numaplan.Fits
 }
 
-// tiers yields the CPUs that container c may choose from on each NUMA node, class by class,
-// given the containers placed so far.
+// tiers yields, for each class, how many CPUs of the class container c may get on each NUMA node.
+// placed are the counts of the containers that are placed so far.
 func (p *placer) tiers(c int, placed []numaplan.Counts) iter.Seq[numaplan.Tier] {
 	claims, free, ok := p.claims(), p.free, true
 	for i, counts := range placed {
@@ -158,9 +160,9 @@ func (p *placer) tiers(c int, placed []numaplan.Counts) iter.Seq[numaplan.Tier] 
 
 // assign chooses the CPUs of all containers, in the order in which they start, such that a
 // CPU that is not isolated stays shared. It first tries to take each container's CPUs from
-// one class (see layout.classes). If the pod would then hold more than its peak, so that
-// not all containers fit, it ignores classes. It returns false if no CPU could stay shared,
-// which happens only with FullCores if a core spans NUMA nodes.
+// one class (see layout.classes). With classes, the pod may need more CPUs than its containers use
+// at one time. If they do not fit for this reason, assign ignores classes. It returns false if no
+// CPU could stay shared, which happens only with FullCores if a core spans NUMA nodes.
 func (p *placer) assign(counts []numaplan.Counts) (claims []Claim, ok bool) {
 	all := p.ledger.layout.classes
 	for _, classes := range [][]cpuset.Set{all, all[len(all)-1:]} {
@@ -179,7 +181,8 @@ func (p *placer) assign(counts []numaplan.Counts) (claims []Claim, ok bool) {
 	return claims, false
 }
 
-// within chooses the CPUs of all containers out of the set free.
+// within chooses the CPUs of all containers out of free. It returns false if they do not fit, or if
+// no CPU that is not isolated would stay shared.
 func (p *placer) within(counts []numaplan.Counts, free cpuset.Set, classes []cpuset.Set) ([]Claim, bool) {
 	claims := p.claims()
 	for i := range claims {
@@ -202,7 +205,8 @@ func (p *placer) claims() []Claim {
 	return claims
 }
 
-// carve chooses the CPUs of container i for its counts, from the first class that suffices.
+// carve chooses the CPUs of container i, as many on each NUMA node as counts says, from the first
+// class that has enough.
 func (p *placer) carve(claims []Claim, i int, counts numaplan.Counts, free cpuset.Set, classes []cpuset.Set) bool {
 	offers := p.first
 	if p.firstOf == i && len(p.first) == len(classes) && held(claims).Empty() && free.Equal(p.free) {

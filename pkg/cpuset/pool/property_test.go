@@ -13,7 +13,7 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// machines are the shapes that the random tests run on.
+// machines are the machines on which the random tests run.
 var machines = map[string]*topology.Machine{
 	"two CPUs":      machinetest.Machine(1, 2).Build(),
 	"laptop":        machinetest.Machine(1, 8).SMT(2).Efficiency("4-7,12-15").Build(),
@@ -26,9 +26,9 @@ var machines = map[string]*topology.Machine{
 	"private cache": machinetest.Machine(1, 16).CachesPerNode(16).Build(),
 }
 
-// TestRandomOperations reserves, releases and restarts at random and checks
-// after each operation that the ledger agrees with its naive twin and that the
-// promises of the package hold.
+// TestRandomOperations reserves, resizes, releases and restores pods at random. After each
+// operation it checks that the ledger agrees with its twin, and that what the package promises is
+// true.
 func TestRandomOperations(t *testing.T) {
 	for name, m := range machines {
 		for _, o := range []Options{{}, {Reserved: cpuset.Of(0)}, {FullCores: true}, {Reserved: cpuset.Of(0), FullCores: true}} {
@@ -110,7 +110,7 @@ func randomPod(r *rand.Rand, uid string, cpus, nodes int) Pod {
 	return p
 }
 
-// checkLedger checks what holds at every moment.
+// checkLedger checks what must always be true of a ledger.
 func checkLedger(t *testing.T, l *Ledger, tw *twin) {
 	t.Helper()
 	if diff := cmp.Diff(tw.state(), stateOf(l)); diff != "" {
@@ -132,7 +132,7 @@ func checkLedger(t *testing.T, l *Ledger, tw *twin) {
 	}
 }
 
-// checkCores checks that no core is used by two pods, nor by one and the shared set.
+// checkCores checks that no core is used by two pods, or by a pod and the shared set.
 func checkCores(t *testing.T, l *Ledger) {
 	t.Helper()
 	for _, c := range l.layout.threads {
@@ -146,7 +146,7 @@ func checkCores(t *testing.T, l *Ledger) {
 	}
 }
 
-// checkGrant checks what holds for a new grant.
+// checkGrant checks what must be true of a new grant.
 func checkGrant(t *testing.T, l *Ledger, p Pod, g Grant, before cpuset.Set) {
 	t.Helper()
 	if !g.CPUs().SubsetOf(before) {
@@ -177,9 +177,9 @@ func checkPolicy(t *testing.T, l *Ledger, policy podspec.Policy, c Claim) {
 	}
 }
 
-// checkPeak checks that the pod holds no more on any NUMA node than its containers use there
-// at one time. Only single may need more: if an init container and an app fit on different
-// NUMA nodes only, or on machines with several core kinds.
+// checkPeak checks that the pod holds no more on any NUMA node than its containers use there at one
+// time. There are two exceptions: pods with the policy single, and machines with several classes of
+// CPUs.
 func checkPeak(t *testing.T, l *Ledger, p Pod, g Grant) {
 	t.Helper()
 	held := l.layout.perNode(g.CPUs())

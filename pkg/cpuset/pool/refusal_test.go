@@ -62,8 +62,8 @@ func TestReserveIsAllOrNothing(t *testing.T) {
 	}
 }
 
-// TestRemediesAreForTheWholePod checks what a refusal advises against what the
-// pod gets when it follows the advice.
+// TestRemediesAreForTheWholePod checks that the advice in a refusal (Never, AtRandom) is about all
+// containers of the pod, not only about the one that does not fit.
 func TestRemediesAreForTheWholePod(t *testing.T) {
 	two := func(cpus int) []podspec.Container {
 		return []podspec.Container{{Name: "a", CPUs: cpus}, {Name: "b", CPUs: cpus}}

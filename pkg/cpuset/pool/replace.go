@@ -8,10 +8,11 @@ import (
 )
 
 // Homes lists CPUs by their NUMA node. The kernel does not report the NUMA node of an offline CPU,
-// so it has to be recorded when the CPU is granted.
+// so it must be recorded while the CPU is online.
 type Homes map[topology.NodeID]cpuset.Set
 
-// Homes returns the NUMA nodes of CPUs, without offline CPUs and those in no NUMA node.
+// Homes returns the given CPUs by NUMA node. It leaves out CPUs that are offline or in no NUMA
+// node.
 func (l *Ledger) Homes(cpus cpuset.Set) Homes {
 	homes := Homes{}
 	for _, n := range l.layout.nodes {
@@ -25,9 +26,9 @@ func (l *Ledger) Homes(cpus cpuset.Set) Homes {
 // Lost returns the CPUs of a claim that are offline.
 func (l *Ledger) Lost(c Claim) cpuset.Set { return c.CPUs.Minus(l.layout.online) }
 
-// Replace exchanges each offline CPU of a pod for a free one of the same NUMA node. Where
-// none is free, the pod still holds the offline CPU, so that it has it again once it is
-// online. It returns the pod's grant and whether it has changed.
+// Replace exchanges each offline CPU of a pod for a free one of the same NUMA node. If none is
+// free, the pod still holds the offline CPU, and can use it again once it is online. Replace
+// returns the pod's grant, and whether the grant has changed.
 func (l *Ledger) Replace(uid string, homes Homes) (g Grant, changed bool) {
 	g = l.grants[uid]
 	for lost := range g.used().Minus(l.layout.online).All() {
@@ -40,8 +41,9 @@ func (l *Ledger) Replace(uid string, homes Homes) (g Grant, changed bool) {
 	return g, changed
 }
 
-// substitute returns a free CPU of the NUMA node where the lost one was: preferably of a core of
-// the pod, else in the order of domain.take. It leaves a CPU to share.
+// substitute returns a free CPU of the NUMA node that had the lost CPU. It prefers a CPU of a core
+// that the pod already uses, and then the CPU that domain.take chooses. It returns false if there
+// is none, or if no CPU would stay shared.
 func (l *Ledger) substitute(g Grant, lost cpuset.CPU, homes Homes) (cpuset.CPU, bool) {
 	for i := range l.layout.nodes {
 		n := &l.layout.nodes[i]
@@ -59,8 +61,8 @@ func (l *Ledger) substitute(g Grant, lost cpuset.CPU, homes Homes) (cpuset.CPU, 
 	return 0, false
 }
 
-// used returns the CPUs on which the pod's containers may run: what the pod holds without
-// what they gave back.
+// used returns the CPUs on which the pod's containers may run. These are all CPUs that the pod
+// holds, without those that containers have given back (Claim.Leaving).
 func (g Grant) used() (all cpuset.Set) {
 	for _, c := range g.Claims {
 		all = all.Union(c.CPUs)
@@ -68,7 +70,7 @@ func (g Grant) used() (all cpuset.Set) {
 	return all
 }
 
-// exchange returns the grant with another CPU in place of lost in all claims.
+// exchange returns the grant with the CPU lost replaced by other in all claims.
 func (g Grant) exchange(lost, other cpuset.CPU) Grant {
 	g.Claims = slices.Clone(g.Claims)
 	for i, c := range g.Claims {

@@ -24,7 +24,7 @@ func TestReplace(t *testing.T) {
 		}
 		return all
 	}
-	// Two NUMA nodes: 0-3,8-11 and 4-7,12-15; a core is n and n+8.
+	// The two NUMA nodes have CPUs 0-3,8-11 and 4-7,12-15. CPUs n and n+8 are one core.
 	for name, tc := range map[string]struct {
 		offline   string
 		fullCores bool
@@ -64,8 +64,8 @@ func TestReplace(t *testing.T) {
 	}
 }
 
-// TestReplaceAtRandom checks on random machines and grants that an offline CPU is replaced by
-// a CPU that was free on its NUMA node, if there was one.
+// TestReplaceAtRandom checks on random machines and grants that an offline CPU is replaced by a
+// free CPU of the same NUMA node, if there is one.
 func TestReplaceAtRandom(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 0))
@@ -81,7 +81,7 @@ func TestReplaceAtRandom(t *testing.T) {
 		for i := range 4 {
 			g, err := whole.Reserve(Pod{UID: fmt.Sprint(i), Policy: podspec.Random, Seed: seed, Containers: []podspec.Container{{CPUs: 1 + r.IntN(3)}}})
 			if err == nil {
-				_ = l.Restore(g) // it may leave no CPU to share
+				_ = l.Restore(g) // may fail, because no CPU would stay shared
 			}
 		}
 		for _, g := range l.Grants() {

@@ -22,17 +22,18 @@ type Claim struct {
 	CPUs        cpuset.Set        `json:"cpus"`
 	Mems        []topology.NodeID `json:"mems,omitempty"` // nil: memory is not bound
 	MemoryBytes uint64            `json:"memoryBytes,omitempty"`
-	// Grown are the CPUs of each growth, oldest first. They are part of CPUs.
+	// Grown are the CPUs that each call of Grow added, oldest first. They are also in CPUs.
 	Grown []cpuset.Set `json:"grown,omitempty"`
-	// Leaving are CPUs that the container gave back and that its pod holds until Return.
+	// Leaving are CPUs that the container has given back (Ledger.Shrink). The pod holds them until
+	// Ledger.Return.
 	Leaving cpuset.Set `json:"leaving,omitzero"`
 }
 
-// held returns every CPU that the claim keeps from others.
+// held returns every CPU that the claim keeps from other pods.
 func (c Claim) held() cpuset.Set { return c.CPUs.Union(c.Leaving) }
 
-// Grant is what one pod holds: its claims in the order of Pod.Containers. The checkpoint
-// stores grants, and Restore restores them.
+// Grant is what one pod holds: its claims in the order of Pod.Containers. The agent's checkpoint
+// file stores grants, and Ledger.Restore restores them.
 type Grant struct {
 	UID    string         `json:"uid"`
 	Policy podspec.Policy `json:"policy"`

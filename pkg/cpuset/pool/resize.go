@@ -9,10 +9,10 @@ import (
 	"github.com/numalet/numalet/pkg/podspec"
 )
 
-// Grow gives a container more CPUs, so that it holds n, and keeps those that it has. The
-// pod's policy holds for the result: single stays on its NUMA node, and spread stays even.
-// It first takes CPUs that the pod already holds and the container may use: those that the
-// container is giving back, and those of init containers. An error says why it is impossible, and
+// Grow gives a container more CPUs, so that it has n of them. The container keeps the CPUs that it
+// has. All n CPUs together satisfy the pod's policy: single stays on one NUMA node, and spread
+// stays even. Grow first takes CPUs that the pod already holds and that the container may use:
+// those in Leaving, and those of init containers. An error says why the container cannot grow, and
 // then nothing has changed.
 func (l *Ledger) Grow(uid, container string, n int) (Grant, error) {
 	g, i, err := l.claimOf(uid, container)
@@ -34,8 +34,9 @@ func (l *Ledger) Grow(uid, container string, n int) (Grant, error) {
 	}), nil
 }
 
-// Shrink leaves a container only the CPUs kept, which Keep chooses. The pod holds the others
-// until Return. An error means that kept is empty or has CPUs that the container lacks.
+// Shrink takes all CPUs but kept from a container. Keep chooses which to keep. The pod still holds
+// the others until Return is called. An error means that kept is empty or has CPUs that the
+// container does not have.
 func (l *Ledger) Shrink(uid, container string, kept cpuset.Set) (Grant, error) {
 	g, i, err := l.claimOf(uid, container)
 	if err != nil {
@@ -57,8 +58,8 @@ func (l *Ledger) Shrink(uid, container string, kept cpuset.Set) (Grant, error) {
 	}), nil
 }
 
-// Return releases the CPUs that the containers of a pod gave back. It returns what the pod
-// still holds.
+// Return releases the CPUs that the pod's containers have given back (Claim.Leaving). It returns
+// what the pod still holds.
 func (l *Ledger) Return(uid string) Grant {
 	g, ok := l.grants[uid]
 	if !ok {
@@ -72,8 +73,8 @@ func (l *Ledger) Return(uid string) Grant {
 	return g
 }
 
-// Bind changes how much memory a container binds on the NUMA nodes of its CPUs. An error
-// says how much is free there, and then nothing has changed.
+// Bind changes how much memory a container binds on the NUMA nodes of its CPUs. An error says how
+// much memory is free on these NUMA nodes, and then nothing has changed.
 func (l *Ledger) Bind(uid, container string, bytes uint64) (Grant, error) {
 	g, i, err := l.claimOf(uid, container)
 	if err != nil {
@@ -87,9 +88,10 @@ func (l *Ledger) Bind(uid, container string, bytes uint64) (Grant, error) {
 	return l.change(g, i, func(c *Claim) { c.MemoryBytes = bytes }), nil
 }
 
-// Keep returns the n CPUs that a container keeps when it shrinks: the oldest. With the policy
-// spread it keeps an even number on each NUMA node. Of CPUs that came together it keeps whole
-// cores, in the order of domain.take. It returns all CPUs if n is larger.
+// Keep returns the n CPUs that a container keeps when it shrinks. It keeps those that the container
+// has had longest. With the policy spread it keeps the numbers on NUMA nodes even. Of CPUs that the
+// container got at the same time, it prefers whole cores, as domain.take does. If n is larger than
+// the number of CPUs, it returns all.
 func (l *Ledger) Keep(uid, container string, n int) cpuset.Set {
 	g, i, err := l.claimOf(uid, container)
 	if err != nil {
@@ -106,8 +108,8 @@ func (l *Ledger) Keep(uid, container string, n int) cpuset.Set {
 	return kept
 }
 
-// oldest returns n of the CPUs among: first those of the first grant, then those of each
-// growth.
+// oldest returns n of the CPUs in among. It first takes CPUs that the container got at its start,
+// then those of each growth.
 func (l *Ledger) oldest(c Claim, among cpuset.Set, n int) cpuset.Set {
 	first := among
 	for _, grown := range c.Grown {
@@ -121,8 +123,8 @@ func (l *Ledger) oldest(c Claim, among cpuset.Set, n int) cpuset.Set {
 	return kept
 }
 
-// some returns k of the CPUs in the order of domain.take, from as few NUMA nodes as possible. CPUs
-// in no NUMA node, and offline ones, come last.
+// some returns k of the CPUs, from as few NUMA nodes as possible. On each of them it prefers CPUs
+// as domain.take does. CPUs that are offline or in no NUMA node come last.
 func (l *layout) some(cpus cpuset.Set, k int) cpuset.Set {
 	s := l.stock(cpus)
 	for _, i := range byCount(l.counts(cpus)) {

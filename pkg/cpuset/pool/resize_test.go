@@ -14,15 +14,15 @@ import (
 	"github.com/numalet/numalet/pkg/podspec"
 )
 
-// resizer resizes containers at random, and remembers since which resize each container has
-// each CPU.
+// resizer resizes containers at random. It numbers the resizes, and remembers for each CPU of a
+// container the resize in which the container got it.
 type resizer struct {
 	*rand.Rand
 	now   int
-	since map[string]map[cpuset.CPU]int // by "uid/container"
+	since map[string]map[cpuset.CPU]int // number of the resize by CPU, by "uid/container"
 }
 
-// resize resizes one container of a pod and checks the result against the naive rules.
+// resize resizes one container of a pod to a random size, and checks the result.
 func (r *resizer) resize(t *testing.T, l *Ledger, tw *twin, uid string) {
 	t.Helper()
 	before, ok := l.Grant(uid)
@@ -72,7 +72,7 @@ func (r *resizer) learn(uid string, g Grant) {
 	}
 }
 
-// forget drops a pod that has ended, because another pod may get its UID.
+// forget forgets the containers of a pod that has ended, because the test uses its UID again.
 func (r *resizer) forget(uid string) {
 	maps.DeleteFunc(r.since, func(key string, _ map[cpuset.CPU]int) bool { return strings.HasPrefix(key, uid+"/") })
 }
@@ -98,8 +98,8 @@ func checkSteps(t *testing.T, before, after Grant, i int) {
 	}
 }
 
-// checkOldest checks that a container returns its newest CPUs if the policy leaves the choice.
-// With spread, this holds on each NUMA node.
+// checkOldest checks that a container that shrinks gives back the CPUs that it got last. With the
+// policy spread, this is checked for each NUMA node by itself.
 func (r *resizer) checkOldest(t *testing.T, l *Ledger, uid string, policy podspec.Policy, was, is Claim) {
 	t.Helper()
 	since := r.since[uid+"/"+was.Container]
@@ -121,8 +121,9 @@ func (r *resizer) checkOldest(t *testing.T, l *Ledger, uid string, policy podspe
 	}
 }
 
-// checkRefused checks that a refused growth has changed nothing and was impossible: by
-// counting, where CPUs are reserved, so that the shared set cannot become empty.
+// checkRefused checks that a refused growth has changed nothing and was impossible. It checks by
+// counts only that it was impossible, and only if CPUs are reserved, because the shared set then
+// cannot become empty.
 func (r *resizer) checkRefused(t *testing.T, l *Ledger, before Grant, i, k int, err error) {
 	t.Helper()
 	if after, _ := l.Grant(before.UID); !cmp.Equal(before, after) {
@@ -138,7 +139,8 @@ func (r *resizer) checkRefused(t *testing.T, l *Ledger, before Grant, i, k int, 
 	}
 }
 
-// anyWay tries every way to take k CPUs from NUMA nodes, and returns one that satisfies the policy.
+// anyWay tries every way to take k more CPUs from NUMA nodes, and returns one with which the
+// container's CPUs satisfy the policy.
 func anyWay(policy podspec.Policy, held, room []int, k int) ([]int, bool) {
 	counts := make([]int, len(held))
 	var try func(i, left int) bool
@@ -167,8 +169,8 @@ func byPolicy(policy podspec.Policy, held, more []int) bool {
 	return policy == podspec.Random || policy == podspec.Single && used == 1 || policy == podspec.Spread && high-low <= 1
 }
 
-// TestClaimOfOlderRelease: the checkpoint of a release without resizes is read as before, and
-// a claim that was never resized is written as before.
+// TestClaimOfOlderRelease checks that a claim in a checkpoint from before resizes existed can be
+// read, and that a claim that was never resized is still written in the same form.
 func TestClaimOfOlderRelease(t *testing.T) {
 	const text = `{"container":"main","kind":"app","cpus":"0-3","mems":[0],"memoryBytes":64}`
 	var c Claim
@@ -184,7 +186,8 @@ func TestClaimOfOlderRelease(t *testing.T) {
 	}
 }
 
-// TestResizedClaimSurvives: growths and CPUs given back are in the checkpoint.
+// TestResizedClaimSurvives checks that Grown and Leaving of a claim are the same after a claim was
+// written to JSON and read again, as in a checkpoint.
 func TestResizedClaimSurvives(t *testing.T) {
 	l := mustNew(t, machinetest.Machine(1, 8).Build(), Options{})
 	if _, err := l.Reserve(Pod{UID: "a", Containers: []podspec.Container{{Name: "main", CPUs: 2}}}); err != nil {

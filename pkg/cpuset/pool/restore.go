@@ -5,11 +5,11 @@ import (
 	"fmt"
 )
 
-// Restore restores a grant from before a restart. It returns an error and changes nothing
-// if the grant overlaps another pod's, if containers of the pod that run at the same time
-// overlap, or if no CPU would stay shared. CPUs that were reserved or went offline
-// meanwhile stay held (see Warnings), because a container runs on them. Restoring the same
-// pod again replaces its grant.
+// Restore restores a grant after a restart of the agent. It returns an error and changes nothing if
+// another pod holds CPUs of the grant, or if no CPU would stay shared. It also returns an error if
+// containers of the pod that run at the same time have common CPUs. The pod still holds CPUs that
+// have become reserved or offline (see Warnings), because its containers run on them. If the pod
+// already has a grant, Restore replaces it.
 func (l *Ledger) Restore(g Grant) error {
 	if err := l.restorable(g); err != nil {
 		return fmt.Errorf("restore pod %s: %w", g.UID, err)
@@ -47,8 +47,8 @@ func (l *Ledger) restorable(g Grant) error {
 	return nil
 }
 
-// Warnings returns a message for each pod that holds CPUs it would not get now: CPUs that
-// are reserved, offline, gone, or in no NUMA node. Messages are sorted by pod UID.
+// Warnings returns messages about pods that hold CPUs which they would not get now, because the
+// CPUs are reserved, offline, missing, or in no NUMA node. Messages are sorted by pod UID.
 func (l *Ledger) Warnings() []string {
 	var all []string
 	for _, g := range l.Grants() {

@@ -57,8 +57,8 @@ func TestRestoreRefuses(t *testing.T) {
 	}
 }
 
-// TestRestoreIntoFullCores checks that CPUs that were assigned before FullCores was set stay
-// assigned, even if every other CPU is a sibling of one of them.
+// TestRestoreIntoFullCores checks that pods keep CPUs that they got before FullCores was set. Even
+// if every other CPU is a sibling of such a CPU, the shared set is not empty.
 func TestRestoreIntoFullCores(t *testing.T) {
 	l := mustNew(t, machinetest.Machine(1, 2).SMT(2).Build(), Options{FullCores: true})
 	for uid, cpu := range map[string]cpuset.CPU{"a": 0, "b": 1} {

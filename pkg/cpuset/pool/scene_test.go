@@ -17,7 +17,8 @@ import (
 // TestScenarios walks through testdata/*.txt:
 //
 //	machine packages=2 cores=4 smt=2 [nodes=1 caches=1 reserved=0,8 full-cores …]
-//	pod a spread app=4 init:i=2 sidecar:s=1 [app=2@numa0:2 app=2@1GiB]
+//	pod a spread app=4 init:i=2 sidecar:s=1 [app=2@0:2]    2 CPUs of NUMA node 0
+//	pod a single app=2/1                                   2 CPUs and 1 GiB of memory
 //	resize a/app 6 | return a | release a | restart [reserved=0-3] | show
 func TestScenarios(t *testing.T) {
 	scenario.Walk(t, func(*testing.T, *scenario.Answer) scenario.Commands {
@@ -45,7 +46,7 @@ func (s *scene) build(c *scenario.Command) {
 	c.Error(s.open())
 }
 
-// open starts an empty ledger.
+// open makes an empty ledger.
 func (s *scene) open() error {
 	l, err := pool.New(s.machine, s.options)
 	if err == nil {
@@ -80,7 +81,8 @@ func mems(c pool.Claim) string {
 	return fmt.Sprintf("  mems %v, %d GiB", c.Mems, c.MemoryBytes>>30)
 }
 
-// want reads "[kind:]name=CPUs[@node:CPUs,…][/GiB]".
+// want returns the container that a text of the form "[kind:]name=CPUs[@node:CPUs,…][/GiB]"
+// describes.
 func want(text string) podspec.Container {
 	name, amount, _ := strings.Cut(text, "=")
 	var w podspec.Container
@@ -104,7 +106,7 @@ func want(text string) podspec.Container {
 	return w
 }
 
-// resize: resize POD/CONTAINER CPUS
+// resize is the command "resize POD/CONTAINER CPUS".
 func (s *scene) resize(c *scenario.Command) {
 	uid, name, _ := strings.Cut(c.Arg(0), "/")
 	n := scenario.Int(c.Arg(1))
@@ -131,7 +133,7 @@ func leaving(c pool.Claim) string {
 	return ", gives back " + c.Leaving.String()
 }
 
-// giveBack: return POD
+// giveBack is the command "return POD".
 func (s *scene) giveBack(c *scenario.Command) {
 	before, _ := s.ledger.Grant(c.Arg(0))
 	c.Line("back: %s", before.CPUs().Minus(s.ledger.Return(c.Arg(0)).CPUs()))
@@ -139,8 +141,8 @@ func (s *scene) giveBack(c *scenario.Command) {
 
 func (s *scene) release(c *scenario.Command) { c.Line("back: %s", s.ledger.Release(c.Arg(0))) }
 
-// restart restores every grant into a new ledger. The command may change the reserved and
-// offline CPUs.
+// restart makes a new ledger and restores every grant in it. The command may change the reserved
+// CPUs.
 func (s *scene) restart(c *scenario.Command) {
 	grants := s.ledger.Grants()
 	if c.Has("reserved") {
@@ -155,8 +157,8 @@ func (s *scene) restart(c *scenario.Command) {
 	}
 }
 
-// show draws the machine with the name of the pod that holds each CPU, "·" for
-// one that is free and "=" for one that stays shared.
+// show draws the machine. Each CPU has the UID of the pod that holds it, "·" if it is free, "=" if
+// it is always shared, and otherwise "-".
 func (s *scene) show(c *scenario.Command) {
 	err := picture.Draw(c, s.machine, nil, func(c cpuset.CPU) string {
 		for _, g := range s.ledger.Grants() {

@@ -9,9 +9,9 @@ import (
 func (l *Ledger) Exclusive() cpuset.Set { return l.exclusive }
 
 // Shared returns the CPUs for containers without exclusive CPUs: those that are online and
-// neither exclusive nor withheld. Isolated CPUs are left out unless they are reserved,
-// because the kernel would never move a task off one. The set is never empty: if only
-// withheld CPUs remain, because FullCores was off when pods got their siblings, these are
+// neither exclusive nor withheld. Isolated CPUs are left out unless they are reserved, because the
+// kernel never moves a task from an isolated CPU to another CPU. The set is never empty. If pods
+// got CPUs while FullCores was off, it can happen that only withheld CPUs remain; then these are
 // shared.
 func (l *Ledger) Shared() cpuset.Set {
 	if shared := l.shared(l.exclusive); !shared.SubsetOf(l.layout.isolated) {
@@ -20,34 +20,36 @@ func (l *Ledger) Shared() cpuset.Set {
 	return l.rest(l.exclusive)
 }
 
-// starves reports whether the shared set would be empty, or have only isolated CPUs, if
-// cpus were exclusive too.
+// starves reports whether the shared set would be empty, or have only isolated CPUs, if cpus became
+// exclusive.
 func (l *Ledger) starves(cpus cpuset.Set) bool {
 	return l.shared(l.exclusive.Union(cpus)).SubsetOf(l.layout.isolated)
 }
 
-// shared returns the CPUs of rest that are not withheld. Reserved CPUs are never withheld:
-// a pod can hold their sibling only if it got it before FullCores was on.
+// shared returns the CPUs of rest that are not withheld because of FullCores. Reserved CPUs are
+// never withheld. A pod can hold the sibling of a reserved CPU only if it got that sibling while
+// FullCores was off.
 func (l *Ledger) shared(exclusive cpuset.Set) cpuset.Set {
 	return l.rest(exclusive).Minus(l.siblings(exclusive).Minus(l.options.Reserved))
 }
 
-// rest returns the CPUs that could be shared beside exclusive ones.
+// rest returns the online CPUs that are not exclusive, without isolated CPUs that are not reserved.
 func (l *Ledger) rest(exclusive cpuset.Set) cpuset.Set {
 	isolated := l.layout.isolated.Minus(l.options.Reserved)
 	return l.layout.online.Minus(exclusive).Minus(isolated)
 }
 
-// Free returns the CPUs that may become exclusive: those that are online and in a NUMA
-// node, and neither held, withheld nor reserved. With FullCores only whole cores count,
-// because a pod cannot use a core that others use. One of them may have to stay shared.
+// Free returns the CPUs that may become exclusive. They are online, in a NUMA node, not reserved,
+// and no pod holds them. With FullCores, all CPUs of their core must be free too. Not all free CPUs
+// can become exclusive if one of them must stay shared.
 func (l *Ledger) Free() cpuset.Set {
 	never := l.options.Reserved.Union(l.layout.online.Minus(l.layout.placed))
 	taken := l.exclusive.Union(never)
 	return l.layout.placed.Minus(taken).Minus(l.siblings(taken))
 }
 
-// siblings returns all CPUs of the cores of cpus with FullCores, otherwise none.
+// siblings returns, with FullCores, all CPUs of the cores that have one of cpus. Without FullCores
+// it returns none.
 func (l *Ledger) siblings(cpus cpuset.Set) cpuset.Set {
 	if !l.options.FullCores {
 		return cpuset.Set{}
@@ -55,8 +57,8 @@ func (l *Ledger) siblings(cpus cpuset.Set) cpuset.Set {
 	return l.layout.siblings(cpus)
 }
 
-// Idle returns the CPUs that stay idle beside CPUs that a pod holds: with FullCores the
-// other threads of their cores.
+// Idle returns the CPUs that stay idle while a pod holds the CPUs held. With FullCores, these are
+// the other threads of the same cores.
 func (l *Ledger) Idle(held cpuset.Set) cpuset.Set {
 	return l.siblings(held).Minus(held).Minus(l.options.Reserved)
 }
@@ -65,8 +67,8 @@ func (l *Ledger) Idle(held cpuset.Set) cpuset.Set {
 // NUMA node are not counted.
 func (l *Ledger) Capacity() map[topology.NodeID]int { return l.layout.perNode(l.layout.online) }
 
-// Allocatable returns the capacity less the CPUs that are never exclusive: reserved ones,
-// and with FullCores the other threads of their cores.
+// Allocatable returns Capacity without the CPUs that are never exclusive. These are reserved CPUs
+// and, with FullCores, the other threads of their cores.
 func (l *Ledger) Allocatable() map[topology.NodeID]int {
 	never := l.options.Reserved.Union(l.siblings(l.options.Reserved))
 	return l.layout.perNode(l.layout.online.Minus(never))

@@ -13,9 +13,9 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// TestRefusedOnlyWhenNoSubsetWorks tries every subset of the free CPUs of small machines with
-// nothing reserved: a container is refused if and only if no subset satisfies its policy and
-// leaves a shared CPU that is not isolated.
+// TestRefusedOnlyWhenNoSubsetWorks checks that Reserve refuses a container only if there are no
+// suitable CPUs. It tries every subset of the free CPUs of small machines without reserved CPUs. A
+// subset is suitable if it satisfies the policy and a CPU that is not isolated stays shared.
 func TestRefusedOnlyWhenNoSubsetWorks(t *testing.T) {
 	for name, m := range map[string]*topology.Machine{
 		"plain":           machinetest.Machine(1, 4).Build(),
@@ -54,7 +54,7 @@ func checkRefusals(t *testing.T, m *topology.Machine, full bool) {
 	}
 }
 
-// possible returns every choice for a pod of one container.
+// possible returns every suitable set of CPUs for a pod of one container.
 func possible(l *Ledger, free cpuset.Set, pod Pod) []cpuset.Set {
 	var all []cpuset.Set
 	ids := free.Slice()
@@ -75,7 +75,8 @@ func meets(l *Ledger, policy podspec.Policy, cpus cpuset.Set) bool {
 	return policy == podspec.Random || policy == podspec.Spread && high-low <= 1 || policy == podspec.Single && used == 1
 }
 
-// leaves reports whether at least one CPU that is not isolated stays shared. It checks each CPU.
+// leaves reports whether at least one CPU that is not isolated stays shared. It checks each CPU by
+// itself.
 func leaves(l *Ledger, cpus cpuset.Set) bool {
 	held := l.exclusive.Union(cpus)
 	for c := range l.layout.online.Minus(held).Minus(l.layout.isolated).All() {

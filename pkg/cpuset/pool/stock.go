@@ -2,16 +2,16 @@ package pool
 
 import "github.com/numalet/numalet/pkg/cpuset"
 
-// stock counts free CPUs by core while CPUs are taken for one container. It keeps a count for each
-// core instead of the CPUs, because choosing CPUs mostly needs counts.
+// stock counts the free CPUs of each core while CPUs are taken for one container. Most steps of the
+// choice need only these counts and not CPU ids.
 type stock struct {
-	cores []core // of the layout
+	cores []core // layout.cores
 	free  cpuset.Set
-	left  []uint8 // by core: free CPUs that are not taken yet
+	left  []uint8 // by core: number of free CPUs that are not taken yet
 	taken []cpuset.CPU
 }
 
-// stock counts free CPUs by core. O(CPUs).
+// stock returns a stock of the free CPUs of which none is taken.
 func (l *layout) stock(free cpuset.Set) *stock {
 	s := &stock{cores: l.cores, free: free, left: make([]uint8, len(l.cores))}
 	if free.Empty() {
@@ -23,7 +23,7 @@ func (l *layout) stock(free cpuset.Set) *stock {
 	return s
 }
 
-// whole reports whether all of a core is free.
+// whole reports whether all CPUs of a core are free.
 func (s *stock) whole(core int) bool { return int(s.left[core]) == len(s.cores[core]) }
 
 // grab takes the first n free CPUs of a core, or all if there are fewer, and returns how
@@ -50,7 +50,7 @@ type tally struct {
 	width int // CPUs of the widest core
 }
 
-// tally counts a domain's free CPUs. O(cores of d).
+// tally counts a domain's free CPUs.
 func (d *domain) tally(s *stock) tally {
 	t := tally{width: d.width}
 	for i, left := range s.left[d.first:d.end] {
@@ -65,8 +65,9 @@ func (d *domain) tally(s *stock) tally {
 // wholes returns how many of k CPUs can be taken as whole cores.
 func (t tally) wholes(k int) int { return min(t.whole, k-k%max(1, t.width)) }
 
-// splits returns 1 if k CPUs cannot be taken without splitting an entirely free core,
-// otherwise 0. They cannot if more CPUs remain after the whole cores than split cores have free.
+// splits returns 1 if k CPUs cannot be taken without taking only a part of an entirely free core,
+// otherwise 0. It is 1 if the rest after the whole cores is more than the free CPUs of all other
+// cores.
 func (t tally) splits(k int) int {
 	if k-t.wholes(k) > t.free-t.whole {
 		return 1

@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// take takes k free CPUs of d, which must have as many, in this order of preference: in one package
-// if possible, then as whole cores, then in one last-level cache, then without splitting a core,
-// then in the fullest part (best fit).
+// take takes k free CPUs of d, which must have that many. It has these preferences, the most
+// important first: all CPUs are in one package; as many as possible are in whole cores; all are in
+// one last-level cache; no entirely free core is split; the package or cache with the fewest free
+// CPUs is used (best fit).
 //
-// The result is optimal if one part suffices, and with two threads per core (see
-// TestNoSubsetIsBetter). For several parts with wider cores it is greedy, because the
-// optimum is a knapsack problem; it may then split one core more than needed.
-// O(cores of d) at each of the three levels.
+// The result is optimal if one part of d suffices, or if cores have at most two threads (see
+// TestNoSubsetIsBetter). Otherwise the algorithm is greedy and may split one core more than needed,
+// because the optimum is a knapsack problem.
 func (d *domain) take(k int, s *stock) {
 	if d.level == cacheLevel {
 		d.takeCores(k, s)
@@ -23,9 +23,9 @@ func (d *domain) take(k int, s *stock) {
 	}
 }
 
-// best returns the best part for k CPUs, or nil if they should come from several parts. A
-// package qualifies if it has k free CPUs. A cache must also provide as many whole cores as
-// all caches together.
+// best returns the best part for k CPUs, or nil if they should come from several parts. A package
+// qualifies if it has k free CPUs. A cache must in addition be able to provide as many of the k
+// CPUs in whole cores as all caches of its package together.
 func (d *domain) best(k int, s *stock) *domain {
 	goal := 0
 	if d.level == packageLevel {
@@ -45,7 +45,7 @@ func (d *domain) best(k int, s *stock) *domain {
 	return best
 }
 
-// compare orders domains by how well they fit k CPUs, best first.
+// compare returns a negative number if the domain with tally t fits k CPUs better than that with u.
 func (t tally) compare(u tally, k int) int {
 	return cmp.Or(
 		cmp.Compare(u.wholes(k), t.wholes(k)),
@@ -54,10 +54,10 @@ func (t tally) compare(u tally, k int) int {
 	)
 }
 
-// takeAcross takes k CPUs from several parts. It takes the whole cores of the parts that
-// have the most of them, until one part fits the rest or no whole core is left. Then it
-// takes the free CPUs of split cores in the parts used so far, and then the rest from as
-// few parts as possible.
+// takeAcross takes k CPUs from several parts. It first takes whole cores, from the parts that have
+// the most of them, until one part fits the rest or no whole core is left. Then it takes the free
+// CPUs of split cores in the parts that are used so far. It takes the rest from as few parts as
+// possible.
 func (d *domain) takeAcross(k int, s *stock) {
 	var touched []*domain
 	for _, p := range d.ranked(s, tally.moreWhole) {
@@ -116,7 +116,8 @@ type rank struct {
 	tally tally
 }
 
-// ranked returns the parts sorted by their tallies; the sort is stable.
+// ranked returns the parts of d, sorted by their tallies. Parts with equal tallies keep their
+// order.
 func (d *domain) ranked(s *stock, order func(a, b tally) int) []rank {
 	all := make([]rank, len(d.parts))
 	for i := range d.parts {
@@ -126,8 +127,9 @@ func (d *domain) ranked(s *stock, order func(a, b tally) int) []rank {
 	return all
 }
 
-// moreWhole orders by whole cores, most first. Among equals the part with the fewest other
-// free CPUs comes first, because the others are better for the rest.
+// moreWhole orders by the number of CPUs in whole cores, most first. Among equals, the part with
+// the fewest other free CPUs comes first, because parts with more of them can better provide the
+// rest.
 func (t tally) moreWhole(u tally) int {
 	return cmp.Or(cmp.Compare(u.whole, t.whole), cmp.Compare(t.free, u.free))
 }

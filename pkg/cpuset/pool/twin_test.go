@@ -5,8 +5,9 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// twin is a naive implementation of Ledger: a map has the owner of each CPU, and every answer is
-// computed CPU by CPU. It does not choose CPUs; the caller names them.
+// twin is a simple implementation of Ledger, for comparison. A map has the UID of the pod that
+// holds each CPU, and every answer is computed CPU by CPU. A twin does not choose CPUs; its callers
+// pass it the ledger's grants.
 type twin struct {
 	machine *topology.Machine
 	options Options
@@ -48,7 +49,7 @@ func (t *twin) release(uid string) cpuset.Set {
 	return cpuset.Of(back...)
 }
 
-// books is the state on which ledger and twin must agree.
+// books is the state that must be equal in a ledger and its twin.
 type books struct {
 	Exclusive, Shared, Free cpuset.Set
 	Available               map[topology.NodeID]int

@@ -10,15 +10,15 @@ import (
 	"github.com/numalet/numalet/pkg/sched/reservation"
 )
 
-// turn is a pending pod of a future, and when and where it starts there.
+// turn is a pending pod in a future, with its run time and the node where it has started.
 type turn struct {
 	Waiting
-	takes time.Duration // drawn run time; negative if it is not drawn
+	takes time.Duration // run time; negative if unknown, because none was drawn
 	node  int           // index of the node where it has started; -1 if it has not
-	holds sched.Holding // what it holds there
+	holds sched.Holding // what it holds on the node
 }
 
-// ends returns when a pod ends that starts now; zero if that is not known.
+// ends returns when the pod ends if it starts now. It returns zero if the run time is unknown.
 func (t *turn) ends(now time.Time) time.Time {
 	if t.takes < 0 {
 		return time.Time{}
@@ -26,18 +26,18 @@ func (t *turn) ends(now time.Time) time.Time {
 	return now.Add(t.takes)
 }
 
-// future is a simulated state, in which pods run, end and start on nodes. Its time now advances
-// from one end of a pod to the next.
+// future is a simulated state, in which pods run, end and start on nodes. Its time, now, advances
+// from each end of a pod to the next end.
 type future struct {
 	now      time.Time
 	nodes    []*sched.Node
 	index    map[string]int // index in nodes, by name; never written
-	turns    []*turn        // all turns, in order; the last one is that of Present.Pod
+	turns    []*turn        // all turns, in the order of the queue; the last is that of Present.Pod
 	waiting  []*turn        // turns that have not started
-	reserved map[string]int // the nodes of reservations, by Pod.Claim
+	reserved map[string]int // indexes of the reserved nodes, by Pod.Claim
 	running  [][]reservation.AssignedPod
 	ends     []end // the last element is the next end
-	checks   int   // number of checks that are left
+	checks   int   // number of checks whether a pod fits a node that may still be made
 }
 
 // end is the end of a pod.
@@ -54,7 +54,8 @@ func (e end) compare(other end) int {
 	return strings.Compare(other.uid, e.uid)
 }
 
-// begin returns the present as a future. It does not know when pods end.
+// begin returns a future whose state is the present. It has no drawn run times, so no pod ends in
+// it.
 func begin(present Present) *future {
 	f := &future{
 		now: present.Now, nodes: slices.Clone(present.Nodes), index: map[string]int{}, reserved: map[string]int{},
@@ -67,7 +68,7 @@ func begin(present Present) *future {
 		}
 	}
 	for _, w := range append(slices.Clone(present.Ahead), present.Pod) {
-		if !w.Waits().Refuses() { // a pod that fits no node holds nothing
+		if !w.Waits().Refuses() { // a pod with a reason to wait, such as a quota, never starts
 			f.turns = append(f.turns, &turn{Waiting: w, takes: -1, node: -1})
 		}
 	}
@@ -78,8 +79,8 @@ func begin(present Present) *future {
 	return f
 }
 
-// future returns a future that begins with f, with drawn run times. They are drawn in the
-// order of the turns, so that a pod has the same run time whoever is behind it.
+// future returns a copy of f in which each pod has a drawn run time. The run times are drawn in the
+// order of the turns, so that those of earlier pods do not depend on the pods behind them.
 func (f *future) future(present Present, d draw, checks int) *future {
 	g := &future{
 		now: f.now, nodes: slices.Clone(f.nodes), index: f.index, reserved: maps.Clone(f.reserved),
@@ -102,8 +103,8 @@ func (f *future) future(present Present, d draw, checks int) *future {
 	return g
 }
 
-// until advances the future until the last turn's pod has started. It returns false if it never
-// does.
+// until advances the future until the pod of the last turn has started. It returns false if that
+// pod never starts, or if no checks are left.
 func (f *future) until() (started bool) {
 	for len(f.ends) > 0 && f.checks > 0 {
 		if f.serve(f.next()) {
@@ -129,7 +130,7 @@ func (f *future) next() (freed []int) {
 	return freed
 }
 
-// run adds a running pod of the present.
+// run adds a pod that runs at present.
 func (f *future) run(r Running, ends time.Time) {
 	if node, ok := f.index[r.Node]; ok {
 		f.hold(r.UID, node, r.Holds, ends)
@@ -143,7 +144,7 @@ func (f *future) hold(uid string, node int, holds sched.Holding, ends time.Time)
 	f.ends = append(f.ends, end{ends, uid, node})
 }
 
-// start adds a running pod, and inserts its end in the order of time.
+// start adds a running pod, and inserts its end into the sorted ends.
 func (f *future) start(uid string, node int, holds sched.Holding, ends time.Time) {
 	f.hold(uid, node, holds, ends)
 	last := len(f.ends) - 1

@@ -7,22 +7,22 @@ import (
 )
 
 const (
-	// futures is how many futures are simulated: enough for a P90, which is the 19th.
+	// futures is how many futures are simulated. P90 is the 19th start time in ascending order.
 	futures = 21
-	// maxChecks bounds the work of a forecast. A check whether a pod fits a node takes
+	// maxChecks limits how often one forecast may check whether a pod fits a node. A check takes
 	// about 0.1 µs.
 	maxChecks = 2_000_000
 )
 
-// Predict returns when Present.Pod will probably start. Equal seeds give equal answers. Pods of
-// one queue with equal requests get answers in the order of their turns.
+// Predict returns when Present.Pod will probably start. Equal seeds give equal answers. Of two pods
+// with equal requests in one queue, the later one never gets an earlier time.
 //
 // W pods are ahead, N nodes exist, and R pods run. First, Predict checks O(W·N) times whether
-// a pod fits a node. Then it simulates some futures. Each of them takes O((R+W)·W) such checks,
-// and O(N+R) more for each reservation in it. Predict gives up after maxChecks checks.
+// a pod fits a node. Then it simulates the futures. Each future takes O((R+W)·W) such checks, and
+// O(N+R) more for each reservation that it makes. Predict gives up after maxChecks checks.
 //
-// Rejected: one future with the median of each run time. The first of many pods to end
-// ends long before the median, so that the forecast is far too late.
+// A single future in which each pod has the median run time was rejected. The first of many running
+// pods ends long before the median, so the forecast would be far too late.
 func Predict(present Present, runs *Runs, seed uint64) Answer {
 	switch {
 	case present.Pod.Gang != nil:
@@ -54,7 +54,8 @@ func Predict(present Present, runs *Runs, seed uint64) Answer {
 	return answer(starts)
 }
 
-// answer returns the quantiles over all futures; those without a start come last.
+// answer returns the quantiles of the start times over all futures. A future in which the pod does
+// not start counts as later than all others.
 func answer(starts []time.Time) Answer {
 	slices.SortFunc(starts, time.Time.Compare)
 	at := func(q float64) time.Time {
@@ -70,7 +71,7 @@ func answer(starts []time.Time) Answer {
 	return a
 }
 
-// draw draws how long pods run.
+// draw draws at random how long pods run.
 type draw struct {
 	runs   *Runs
 	random *rand.Rand

@@ -14,7 +14,8 @@ import (
 
 var now = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// TestPredict is a table of states of one node with two GPUs. All pods ran for ten minutes.
+// TestPredict checks forecasts for states of one node with two GPUs. The only known run time is ten
+// minutes.
 func TestPredict(t *testing.T) {
 	held := func(*sched.Pod) sched.Reason { return sched.Reason{Code: sched.Other, Detail: "quota"} }
 	at := func(m int) Answer { return Answer{P50: now.Add(minutes(m)), P90: now.Add(minutes(m))} }
@@ -55,8 +56,8 @@ func TestPredict(t *testing.T) {
 	}
 }
 
-// TestQuantiles has ten pods that ran 1 to 10 minutes: a pod that waits for the only one
-// that runs starts after 5 or 6 minutes in half of the cases, and hardly ever after 10.
+// TestQuantiles checks a forecast after ten pods ran for 1 to 10 minutes. One pod has just started
+// on the only GPU, and the next pod waits for it. P50 must be about 5 minutes, and P90 about 9.
 func TestQuantiles(t *testing.T) {
 	s := newScene(1, 1)
 	for m := range 10 {
@@ -70,8 +71,8 @@ func TestQuantiles(t *testing.T) {
 	}
 }
 
-// TestTwin compares the forecast with a simple queue: all pods need one GPU and run equally long,
-// and each one gets the GPU that becomes free first.
+// TestTwin compares forecasts with a simple model of a queue. All pods need one GPU and run equally
+// long, and each pod gets the GPU that becomes free first.
 func TestTwin(t *testing.T) {
 	for seed := range uint64(200) {
 		random := rand.New(rand.NewPCG(seed, 0))
@@ -101,9 +102,9 @@ func TestTwin(t *testing.T) {
 	}
 }
 
-// TestProperties checks random states: the forecast is never before now, P90 is never before P50,
-// an equal pod behind does not start earlier, and equal calls return equal answers and do not
-// change the state.
+// TestProperties checks in random states that the forecast is never before now, that P90 is never
+// before P50, and that an equal pod behind the first does not start earlier. Equal calls must
+// return equal answers, and not change the state.
 func TestProperties(t *testing.T) {
 	for seed := range uint64(300) {
 		s := random(seed)
@@ -138,7 +139,8 @@ func check(t *testing.T, seed uint64, a Answer) {
 	}
 }
 
-// FuzzPredict computes forecasts in random states.
+// FuzzPredict checks that forecasts in random states have either a time or a reason why there is
+// none, and that P50 is not after P90.
 func FuzzPredict(f *testing.F) {
 	f.Add(uint64(1), 1)
 	f.Add(uint64(7), 9)

@@ -9,10 +9,10 @@ import (
 // Present is the state that a forecast begins with.
 type Present struct {
 	Now     time.Time
-	Nodes   []*sched.Node // as they are, with the reservations of pending pods
+	Nodes   []*sched.Node // the current records of all nodes, with reservations
 	Running []Running
-	// Ahead are the pods before Pod, in the order in which they have their turns. It has
-	// all pods with a reservation, because a reservation ends only when its pod starts.
+	// Ahead are the pods before Pod, in the order of the queue. All pods with a reservation must be
+	// in it, because in a future a reservation ends only when its pod starts.
 	Ahead []Waiting
 	Pod   Waiting
 }

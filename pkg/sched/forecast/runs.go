@@ -8,43 +8,44 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// Class has the properties that a pod shares with others that probably run for a similar time.
+// Class has the properties by which pods are grouped. Pods of one class probably run for similar
+// times.
 type Class struct {
 	Tenant string
-	GPUs   int // and parts of GPUs
+	GPUs   int // number of GPUs and parts of GPUs
 }
 
-// ClassOf returns the class of a pod. It leaves out the types of GPU that the pod requests, because
-// a running pod tells only which type it got.
+// ClassOf returns the class of a pod. The class leaves out the types of GPU that the pod requests,
+// because for a running pod only the type that it got is known.
 func ClassOf(pod *sched.Pod, tenant string) Class {
 	return Class{tenant, pod.GPUs.Count + pod.GPUs.Part.Count}
 }
 
-// key is a class or a set of classes: all of a tenant, all with the same number of GPUs, or all.
+// key is one class or a set of classes. A set has all classes of a tenant, all with the same number
+// of GPUs, or all.
 type key struct {
 	level int
 	Class
 }
 
-// keys returns the keys that a class belongs to, the most specific first.
+// keys returns the keys whose sets contain the class, the most specific first.
 func (c Class) keys() [4]key {
 	return [4]key{{0, c}, {1, Class{Tenant: c.Tenant}}, {2, Class{GPUs: c.GPUs}}, {level: 3}}
 }
 
 const (
-	// enough is how many run times a key needs. With fewer the next, less specific key
-	// decides; the last one needs only one.
+	// enough is how many run times a key must have to be used. If it has fewer, the next, less
+	// specific key is used. The last key needs only one.
 	enough = 5
-	// maxKeys bounds the memory, to 4,096 · 256 · 16 bytes. The key that learned nothing
-	// for the longest time is forgotten.
+	// maxKeys limits the memory to 4,096 keys with 256 run times of 16 bytes. A new key replaces
+	// the key that has got no run time for the longest time.
 	maxKeys = 4096
 )
 
-// Runs are the run times of ended pods by class. Ended costs O(windowSize), and Left
-// O(log windowSize). It is not safe for concurrent use.
+// Runs are the run times of ended pods by class. It is not safe for concurrent use.
 type Runs struct {
 	windows map[key]*list.Element // of *keyed
-	recent  *list.List            // the key that learned last is at the front
+	recent  *list.List            // the key that got a run time last is at the front
 }
 
 type keyed struct {
@@ -55,16 +56,16 @@ type keyed struct {
 // NewRuns returns a Runs that has seen no pod.
 func NewRuns() *Runs { return &Runs{windows: map[key]*list.Element{}, recent: list.New()} }
 
-// Ended records how long a pod ran. A negative time, which clocks that differ can cause, counts as
-// 0.
+// Ended records how long a pod ran. A negative time counts as 0. It can come from clocks that
+// differ.
 func (r *Runs) Ended(c Class, took time.Duration) {
 	for _, k := range c.keys() {
 		r.at(k).learn(max(0, took))
 	}
 }
 
-// at returns the window of a key. If there is none, it makes one, which replaces the window that
-// was not used for the longest time.
+// at returns the window of a key. If there is none, it makes one. If there are maxKeys windows
+// already, the new one replaces the one that has not been used for the longest time.
 func (r *Runs) at(k key) *window {
 	if e, ok := r.windows[k]; ok {
 		r.recent.MoveToFront(e)
@@ -82,9 +83,9 @@ func (r *Runs) at(k key) *window {
 // Empty reports whether no pod has ended yet.
 func (r *Runs) Empty() bool { return len(r.windows) == 0 }
 
-// Left returns how long a pod that has run for a time will run still: the q-quantile, for
-// a q from 0 to 1, of what longer runs took beyond that time. A pod that has run longer
-// than all others is expected to run as long again. It returns 0 if no pod has ended yet.
+// Left returns how long a pod of class c that has run for the time ran will still run. It takes the
+// run times that are longer than ran, subtracts ran, and returns the q-quantile, for a q from 0 to
+// 1. If no run time is longer, it returns ran: the pod is expected to run as long again.
 func (r *Runs) Left(c Class, ran time.Duration, q float64) time.Duration {
 	ran = max(0, ran)
 	for i, k := range c.keys() {
@@ -103,8 +104,8 @@ func (r *Runs) Left(c Class, ran time.Duration, q float64) time.Duration {
 	return ran
 }
 
-// rank returns the index of the q-quantile of n sorted values: of the smallest value that is at
-// least as large as a fraction q of them.
+// rank returns the index of the q-quantile of n sorted values. This is the smallest value such that
+// at least a fraction q of all values is not larger.
 func rank(q float64, n int) int {
 	return min(max(1, int(math.Ceil(q*float64(n)))), n) - 1
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// TestLeft is a table of how long a pod is expected to run still, after runs of 1 to 5 minutes in
-// its own class and longer runs in others.
+// TestLeft checks how long a pod is expected to still run. Pods of class ann ran 1 to 5 minutes,
+// and pods of another tenant ran 100 to 500 minutes.
 func TestLeft(t *testing.T) {
 	ann, one := Class{"ann", 1}, Class{"bob", 1}
 	runs := NewRuns()
@@ -35,7 +35,7 @@ func TestLeft(t *testing.T) {
 		"of an unknown tenant, its size":    {Class{"eve", 1}, 0, .5, minutes(3)},
 		"nothing known, of all":             {Class{"eve", 3}, 0, .5, minutes(5)},
 		"tenant before size":                {one, 0, .5, minutes(300)},
-		"ran longer than most of its class": {ann, minutes(3), .5, minutes(197)}, // 2 of its class are too few
+		"ran longer than most of its class": {ann, minutes(3), .5, minutes(197)}, // only 2 pods of its class ran longer, which is too few
 		"ran longer than all":               {ann, minutes(700), .5, minutes(700)},
 		"a clock that differs":              {ann, -minutes(1), .5, minutes(3)},
 	} {
@@ -56,8 +56,8 @@ func TestClassOf(t *testing.T) {
 	}
 }
 
-// TestKeysAreBounded records the run times of more classes than are kept. The class whose pods
-// ended all the time is still known, and the memory is bounded.
+// TestKeysAreBounded checks that not more than maxKeys keys are kept, even if more classes have run
+// times. A class whose pods end all the time must stay known.
 func TestKeysAreBounded(t *testing.T) {
 	runs, busy := NewRuns(), Class{"busy", 1}
 	for i := range 2 * maxKeys {
@@ -72,7 +72,8 @@ func TestKeysAreBounded(t *testing.T) {
 	}
 }
 
-// TestWindowTwin compares a window with a list of all recorded run times.
+// TestWindowTwin compares the results of a window with those computed from a list of all recorded
+// run times.
 func TestWindowTwin(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 0))
 	var w window
@@ -95,8 +96,8 @@ func TestWindowTwin(t *testing.T) {
 	}
 }
 
-// FuzzLeft checks that no sequence of run times makes Left negative, or smaller for a higher
-// quantile.
+// FuzzLeft checks for any recorded run times that Left is not negative, and not more for quantile q
+// than for quantile 1.
 func FuzzLeft(f *testing.F) {
 	f.Add([]byte{1, 2, 3, 200, 5, 6}, int64(3), .5)
 	f.Add([]byte{'0'}, int64(math.MaxInt64), .5)

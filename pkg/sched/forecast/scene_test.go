@@ -9,7 +9,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched/filter"
 )
 
-// scene is a state with equal nodes, in which all pods belong to tenant ann.
+// scene is the input of Predict, with equal nodes. All pods belong to tenant ann.
 type scene struct {
 	Present
 	runs *Runs
@@ -65,7 +65,7 @@ func (s *scene) gpus() (n int) {
 	return n
 }
 
-// new returns another pod.
+// new returns a new pod that requests some GPUs.
 func (s *scene) new(gpus int) Waiting {
 	s.pods++
 	uid := fmt.Sprintf("pod-%04d", s.pods)
@@ -91,7 +91,7 @@ func (s *scene) run(gpus, ran int) {
 	}
 }
 
-// ahead adds a pod that waits.
+// ahead adds a waiting pod before the pod whose start is forecast.
 func (s *scene) ahead(gpus int) { s.Ahead = append(s.Ahead, s.new(gpus)) }
 
 func (s *scene) crowd(n int) {

@@ -17,12 +17,12 @@ func (f *future) all() []int {
 	return all
 }
 
-// serve starts the waiting pods that fit the freed nodes, in order, and reports whether the
-// last turn's pod is one of them. The others fit no other node: they were tried there before,
-// and nothing was freed since. Before a pod starts, the pods that it would overtake get their
-// reservations, so that it does not take their resources. Rejected: a reservation as soon as a pod
-// does not fit. It costs more than the rest of the function, and usually no later pod can start
-// anyway.
+// serve starts the waiting pods that fit the freed nodes, in the order of the queue. It reports
+// whether the pod of the last turn has started. It tries only the freed nodes, because waiting pods
+// did not fit the other nodes before, and nothing has become free there since. Before a pod starts,
+// the pods that it would overtake get their reservations, so that it does not take their resources.
+// To reserve nodes as soon as a pod does not fit was rejected: it takes longer than the rest of the
+// function, and usually no later pod can start anyway.
 func (f *future) serve(freed []int) (started bool) {
 	for len(freed) > 0 && f.checks > 0 {
 		var unreserved []int
@@ -75,8 +75,8 @@ func freeGPUs(node *sched.Node) (sum sched.MilliGPU) {
 	return sum
 }
 
-// place starts a waiting pod. If it had a reservation, place returns that node, on which
-// others may fit now.
+// place starts a waiting pod. If the pod had a reservation, place returns the index of the reserved
+// node, because other pods may fit there now.
 func (f *future) place(t *turn, node int) (unreserved []int) {
 	at, _ := filter.Place(t.Pod, f.nodes[node])
 	t.node, t.holds = node, sched.Hold(t.Pod, at)
@@ -90,10 +90,10 @@ func (f *future) place(t *turn, node int) (unreserved []int) {
 	return nil
 }
 
-// reserve reserves nodes for the first pod of each type that has none, and reports whether
-// it did: the node on which the pod will fit soonest, as package reservation does. Package
-// reservation first waits for a while, during which the pod blocks those behind it, and may move
-// the reservation later.
+// reserve makes a reservation for the first waiting pod of each resource type, unless the pod has
+// one. It reserves the node on which the pod will fit soonest, and reports whether it reserved any
+// node. Package reservation does the same, with two differences: it first waits for a while, during
+// which the pod blocks those behind it, and it may move a reservation to another node later.
 func (f *future) reserve(waiting []*turn) (any bool) {
 	seen := map[string]bool{}
 	for _, t := range waiting {
@@ -119,7 +119,7 @@ func (f *future) reserveFor(t *turn) bool {
 	return true
 }
 
-// offer returns the best offer of a node to a pod.
+// offer returns the best of all nodes' offers to a pod, or false if there is none (reservation.On).
 func (f *future) offer(pod *sched.Pod) (best reservation.Offer, ok bool) {
 	for i, node := range f.nodes {
 		if f.checks -= 1 + len(f.running[i]); f.checks <= 0 {

@@ -6,16 +6,15 @@ import (
 	"time"
 )
 
-// windowSize is how many run times a class keeps. Older ones are forgotten, because what
-// users run changes.
+// windowSize is how many run times are kept for a key. Older ones are forgotten, because what users
+// run changes.
 const windowSize = 256
 
-// window has the latest run times of a class. learn costs O(windowSize), and left
-// O(log windowSize).
+// window has the latest run times of a key.
 //
 // Invariant: sorted has the times of latest, in ascending order.
 type window struct {
-	latest []time.Duration // a ring, whose oldest time is at next once it is full
+	latest []time.Duration // ring buffer; once it has windowSize times, the oldest is at next
 	next   int
 	sorted []time.Duration
 }

@@ -10,9 +10,9 @@ import (
 )
 
 // BenchmarkDecision measures the time that a decision takes in this package, in a cluster that is
-// half full. In each step, the ranker sees and ranks a pod of one of about 150 kinds, the first
-// node that fits gets the pod, and another pod ends. To judge a change, compare ten runs before and
-// after it (-count 10) with golang.org/x/perf/cmd/benchstat.
+// half full. In each step, a pod of one of about 150 kinds is added to the learned workload and
+// placed on the best node that fits, and a random pod ends. To judge a change of the code, compare
+// ten runs before and after it (-count 10) with golang.org/x/perf/cmd/benchstat.
 func BenchmarkDecision(b *testing.B) {
 	for _, nodes := range []int{100, 1500, 10000} {
 		b.Run(fmt.Sprintf("nodes=%d", nodes), func(b *testing.B) {
@@ -28,7 +28,7 @@ func BenchmarkDecision(b *testing.B) {
 	}
 }
 
-// crowd is a cluster in which pods come and go.
+// crowd is a cluster in which pods are placed and end.
 type crowd struct {
 	*scene
 	nodes   int
@@ -48,7 +48,8 @@ func newCrowd(nodes int) *crowd {
 	return c
 }
 
-// decide places a pod. About four such pods on each node fill half of the cluster.
+// decide places a pod, and ends a random pod if more than four pods per node run. Four pods on each
+// node fill about half of the cluster.
 func (c *crowd) decide() {
 	c.made++
 	pod := kindOfMany(c.r, fmt.Sprint("p", c.made))
@@ -70,7 +71,8 @@ func (c *crowd) decide() {
 	}
 }
 
-// kindOfMany draws a random pod as in the openb trace: most pods request one GPU or a part of one.
+// kindOfMany returns a random pod similar to those of Alibaba's openb trace, in which most pods
+// request one GPU or a part of one.
 func kindOfMany(r *rand.Rand, uid string) *sched.Pod {
 	pod := &sched.Pod{UID: uid, Requests: sched.Amounts{CPU: sched.MilliCPU(2000 * (1 + r.IntN(6))), Memory: sched.Bytes(4096 * (1 + r.IntN(3))), Pods: 1}}
 	switch pod.GPUs = (sched.GPURequest{Count: 1, Milli: 1000}); r.IntN(20) {

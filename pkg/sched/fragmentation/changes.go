@@ -2,8 +2,8 @@ package fragmentation
 
 import "iter"
 
-// changes is the log of which nodes have changed. It drops old changes. A reader that has not
-// read them has to read all nodes.
+// changes is a log of the indexes of nodes that have changed. It drops old entries. A reader that
+// has not read a dropped entry must treat all nodes as changed.
 type changes struct {
 	first uint64 // number of the first entry that is kept
 	nodes []int
@@ -26,7 +26,8 @@ func (c *changes) add(node int) {
 // next returns the number of the next entry.
 func (c *changes) next() uint64 { return c.first + uint64(len(c.nodes)) }
 
-// since yields the nodes that have changed since an entry, each once. from is not before first.
+// since yields the nodes that have an entry with the number from or later, each node once. from
+// must not be less than first.
 func (c *changes) since(from uint64) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		for at := from; at < c.next(); at++ {

@@ -2,14 +2,14 @@ package fragmentation
 
 import "github.com/numalet/numalet/pkg/sched"
 
-// Typical is a kind of pods that is measured.
+// Typical is a kind of pods in the measured workload, and its share of the pods.
 type Typical struct {
 	sched.Amounts
 	sched.GPURequest
 	Share float64
 }
 
-// Typical returns the kinds that are measured.
+// Typical returns the kinds of pods in the measured workload.
 func (r *Ranker) Typical() []Typical {
 	r.mu.Lock()
 	defer r.mu.Unlock()

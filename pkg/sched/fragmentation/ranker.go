@@ -9,42 +9,44 @@ import (
 
 // Options configure a Ranker.
 type Options struct {
-	Now func() time.Time // nil: all pods are seen at the same time
-	// TimeConstant is the time after which the weight of a pod that was seen has dropped to 37 %. 0
-	// means DefaultTimeConstant.
+	Now func() time.Time // nil means that all pods count as seen at the same time
+	// TimeConstant is the time after which the weight of a pod that was seen has dropped to 37 %.
+	// Zero means DefaultTimeConstant.
 	TimeConstant time.Duration
-	GPUResource  string // counts the free GPUs of nodes whose GPUs have no IDs
+	GPUResource  string // the extended resource that counts the free GPUs of nodes whose GPUs have no IDs
 }
 
-// DefaultTimeConstant is the default of tenants' scores. A pod that was seen a week ago counts 2 %.
+// DefaultTimeConstant is also the default time constant of tenants' scores. A pod that was seen a
+// week ago counts 2 % of one that is seen now.
 const DefaultTimeConstant = 42 * time.Hour
 
 // Ranker ranks nodes for pods. It is safe for concurrent use: one lock guards everything,
 // because a ranking takes a few microseconds.
 //
-// Scores are cached by kind of pods and node. An update of a node is only logged. A ranking reads
-// the log, and computes the scores of the nodes in it. With k kinds in use, a decision computes
-// about k scores, whatever the number of nodes is, and compares one number for each node. Two other
-// ways were slower: scoring all nodes that fit for each pod, and computing the scores of a node for
-// all kinds whenever the node changes.
+// Scores are cached by kind of pods and node. Set computes no scores; it only logs that a node has
+// changed. Best reads the log, and computes new scores for the nodes in it. If pods of k kinds are
+// placed, each decision computes about k scores, however many nodes there are, and then compares
+// the cached scores of all nodes. Two other designs were slower: to compute the scores of all nodes
+// for each pod, and to compute a node's scores for all kinds whenever the node changes.
 //
-// The measure is replaced when the learned workload differs much from the measured one. All scores
-// are then computed again, so small differences do not replace the measure.
+// Each pod that is seen changes the learned workload. Scores are computed with the measured
+// workload, an earlier copy of the learned one. It is replaced by a new copy only when the two
+// differ much (mostDistance), because all scores must then be computed again.
 type Ranker struct {
 	options Options
 	mu      struct {
 		sync.Mutex
 		workload workload
-		counted  map[string]bool // UIDs of the pods in workload that exist
-		pods     int             // that workload has seen
-		checkAt  int             // number of pods at which the workload is compared next
-		typical  []want          // the workload that is measured
+		counted  map[string]bool // UIDs of the existing pods that workload has counted
+		pods     int             // number of pods that workload has counted
+		checkAt  int             // value of pods at which learn is called next
+		typical  []want          // the measured workload
 		measure  measure
 		epoch    int // how often the measure was replaced
 
 		nodes    []machine
 		index    map[string]int // by name
-		reserved map[int]bool   // nodes with a reservation
+		reserved map[int]bool   // indexes of nodes with a reservation
 		log      changes
 		rankings map[kind]*ranking
 		uses     uint64
@@ -57,7 +59,7 @@ type Ranker struct {
 type machine struct {
 	slot   *sched.Slot
 	record *sched.Node // nil if the node was removed
-	stock  stock       // without what is reserved
+	stock  stock       // free amounts without reserved ones
 	free   sched.MilliGPU
 	lost   float64
 }
@@ -76,7 +78,8 @@ func New(o Options) *Ranker {
 	return r
 }
 
-// Set adds or updates a node. slot provides its newest record to the callers of Best.
+// Set adds or updates a node. Best returns slot, from which its callers read the node's newest
+// record.
 func (r *Ranker) Set(slot *sched.Slot, record *sched.Node) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -95,7 +98,8 @@ func (r *Ranker) Set(slot *sched.Slot, record *sched.Node) {
 	r.mu.log.add(i)
 }
 
-// Remove removes a node. Its index stays reserved, because the node may come back.
+// Remove removes a node. Its index is not used for other nodes, because the node may be added
+// again.
 func (r *Ranker) Remove(name string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -125,8 +129,8 @@ func (r *Ranker) Best(to []*sched.Slot, pod *sched.Pod, n int) []*sched.Slot {
 	return to
 }
 
-// withReservations replaces the scores of the nodes that are reserved for a pod, and returns
-// the function that restores them.
+// withReservations replaces the scores of the nodes that are reserved for the pod, because the pod
+// may use what is reserved. It returns a function that restores the scores.
 func (r *Ranker) withReservations(k *ranking, pod *sched.Pod) func() {
 	var nodes []int
 	for i := range r.mu.reserved {
@@ -143,10 +147,10 @@ func (r *Ranker) withReservations(k *ranking, pod *sched.Pod) func() {
 	}
 }
 
-// Score appends the score of a record for a pod, so that the scores of two nodes compare as Best
-// orders them: lost(n) now minus lost(n) with the pod on the node, in millionths of a GPU, and then
-// the free GPU capacity, CPU and memory, of which less is better. For a node that the pod does not
-// fit the first number is the lowest.
+// Score appends the score of a record for a pod. The scores of two nodes compare as Best orders the
+// nodes. The first number is lost(n) now minus lost(n) with the pod on the node, in millionths of a
+// GPU. It is the lowest int64 if the pod does not fit the node. The other numbers are the negated
+// free GPU capacity, CPU and memory, because among equal nodes the one with less free is better.
 func (r *Ranker) Score(to []int64, pod *sched.Pod, node *sched.Node) []int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -163,7 +167,8 @@ func (m *machine) appendScore(to []int64, score int64) []int64 {
 	return append(to, score, -int64(m.free), -int64(m.stock.cpu), -int64(m.stock.memory))
 }
 
-// machineOf returns a machine for a record with all that is free there. It needs r.mu.
+// machineOf returns a machine with everything that is free in a record, including what is reserved.
+// The caller must hold r.mu.
 func (r *Ranker) machineOf(record *sched.Node) machine {
 	m := machine{record: record, stock: stockOf(record, r.options.GPUResource, nil)}
 	m.free, m.lost = m.stock.free(), r.mu.measure.lost(&m.stock)
@@ -175,9 +180,9 @@ func (r *Ranker) See(pod *sched.Pod) {
 	r.see(pod.UID, requestOf(pod), time.Time{})
 }
 
-// SeeHeld adds a pod that was bound at a time, zero for just now, and holds a number of GPUs. So
-// the workload is known again after a restart. It is not known which GPU types such a pod
-// requested.
+// SeeHeld adds a pod that holds a number of GPUs and was bound at a time; zero means just now. Its
+// calls restore the workload after a restart. Such a pod counts as one that allows any GPU type,
+// because the types that it requested are not known.
 func (r *Ranker) SeeHeld(uid string, holding sched.Holding, gpus int, at time.Time) {
 	want := request{cpu: holding.CPU, memory: holding.Memory, count: max(gpus, len(holding.GPUs)), milli: sched.WholeGPU}
 	if len(holding.GPUs) > 0 {
@@ -207,13 +212,14 @@ func (r *Ranker) see(uid string, want request, at time.Time) {
 }
 
 const (
-	// firstCheck is the number of pods after which the workload is measured for the first time.
+	// firstCheck is the number of pods after which learn is called for the first time.
 	firstCheck = 8
-	// mostDistance is how much the learned workload may differ from the measured one.
+	// mostDistance is the result of distance up to which the measured workload is not replaced by
+	// the learned one.
 	mostDistance = 0.1
 )
 
-// learn replaces the measure if the learned workload differs much from it.
+// learn replaces the measured workload by the learned one if they differ by more than mostDistance.
 func (r *Ranker) learn() {
 	typical := r.mu.workload.typical()
 	if distance(typical, r.mu.typical) <= mostDistance {
@@ -227,8 +233,8 @@ func (r *Ranker) learn() {
 	}
 }
 
-// Forget allows a pod to be counted again. It stays in the workload. It is called when the pod
-// no longer exists, so that the memory for UIDs does not grow.
+// Forget forgets the UID of a pod that no longer exists, so that the memory for UIDs does not grow.
+// The pod still counts in the workload.
 func (r *Ranker) Forget(uid string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -9,19 +9,19 @@ import (
 // ranking has the scores of all nodes for one kind of pods.
 type ranking struct {
 	request
-	scores []int64 // by index of the node; unfit where the pod does not fit
-	upTo   uint64  // changes of nodes that are in scores
-	epoch  int     // of the measure
+	scores []int64 // by index of the node; unfit if the pod does not fit
+	upTo   uint64  // number of the first log entry that is not yet in scores
+	epoch  int     // value of epoch when scores were computed
 	used   uint64  // number of the last use, counting the uses of all rankings
 }
 
 // unfit is the score of a node that a pod does not fit.
 const unfit = math.MinInt64
 
-// mostRankings limits the memory, which is O(rankings · nodes).
+// mostRankings limits the memory: each ranking has one score for each node.
 const mostRankings = 256
 
-// ranking returns the newest scores for a request. It needs r.mu.
+// ranking returns the newest scores for a request. The caller must hold r.mu.
 func (r *Ranker) ranking(want request) *ranking {
 	r.mu.uses++
 	k := kindOf(want)
@@ -50,7 +50,9 @@ func (r *Ranker) dropOldest() {
 	delete(r.mu.rankings, oldest)
 }
 
-// update computes the scores of the nodes that have changed since the last time.
+// update computes the scores of the nodes that have changed since the last update of the ranking.
+// If the measure was replaced, or the log has dropped entries that the ranking has not read, it
+// computes all scores.
 func (r *Ranker) update(k *ranking) {
 	for len(k.scores) < len(r.mu.nodes) {
 		k.scores = append(k.scores, unfit)
@@ -67,7 +69,7 @@ func (r *Ranker) update(k *ranking) {
 	k.epoch, k.upTo = r.mu.epoch, r.mu.log.next()
 }
 
-// gain returns the score of a node.
+// gain returns the score of a node for a request, or unfit.
 func (r *Ranker) gain(m *machine, want *request) int64 {
 	if m.record == nil || !m.stock.fits(want) {
 		return unfit
@@ -77,11 +79,12 @@ func (r *Ranker) gain(m *machine, want *request) int64 {
 	return score(m.lost, r.mu.measure.lost(&after))
 }
 
-// score is in millionths of a GPU, so that rounding errors of the sums do not matter.
+// score returns before − after in millionths of a GPU. It is rounded to an integer, so that
+// rounding errors of the sums do not decide between nodes.
 func score(before, after float64) int64 { return int64(math.Round((before - after) * 1000)) }
 
 // best appends the indexes of the n best nodes that fit, best first. Among nodes with the same
-// score those with less free come first, so that others stay empty.
+// score, those with less free come first, so that empty nodes stay empty.
 func (r *Ranker) best(to []int, k *ranking, n int) []int {
 	from, worst := len(to), int64(unfit)
 	for i, score := range k.scores {

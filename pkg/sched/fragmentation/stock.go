@@ -7,8 +7,8 @@ import (
 )
 
 // stock has the free amounts on a node that the measure reads. GPUs with the same type and the same
-// free amount form one lot. A node has only a few lots, so a measurement is several times faster by
-// lot than by GPU.
+// free amount form one lot. A node has only a few lots, so measuring lots is several times faster
+// than measuring single GPUs.
 type stock struct {
 	cpu    sched.MilliCPU
 	memory sched.Bytes
@@ -22,7 +22,7 @@ type lot struct {
 	n     int
 }
 
-// request has the requests of a pod that the measure reads.
+// request has the parts of a pod's request that the measure reads.
 type request struct {
 	cpu    sched.MilliCPU
 	memory sched.Bytes
@@ -35,8 +35,8 @@ func requestOf(pod *sched.Pod) request {
 	return request{pod.Requests.CPU, pod.Requests.Memory, pod.GPUs.Count, pod.GPUs.Milli, pod.GPUs.Types}
 }
 
-// stockOf returns the stock of a record. It appends the lots to lots, which it overwrites. If the
-// node's GPUs have no IDs, the amount of the node's resource says how many of them are free.
+// stockOf returns the stock of a record. It overwrites lots, and uses its memory. If the node's
+// GPUs have no IDs, the free amount of the extended resource is the number of free GPUs.
 func stockOf(node *sched.Node, resource string, lots []lot) stock {
 	s := stock{node.Free.CPU, node.Free.Memory, lots[:0]}
 	if len(node.GPUs) > 0 && node.GPUs[0].ID == "" {
@@ -49,7 +49,7 @@ func stockOf(node *sched.Node, resource string, lots []lot) stock {
 	return s
 }
 
-// add adds GPUs.
+// add adds n GPUs of one type with the same free amount.
 func (s *stock) add(free sched.MilliGPU, model string, n int) {
 	if free <= 0 || n == 0 {
 		return
@@ -86,9 +86,10 @@ func (s *stock) fits(r *request) bool {
 	return able >= r.count
 }
 
-// less returns the stock after a pod that fits was placed. The pod gets the GPUs with the least
-// free capacity. Package filter chooses the same GPUs for pods without exclusive CPUs, unless GPUs
-// of different models alternate on the node. The lots are written to lots.
+// less returns the stock that remains after a pod that fits was placed. The pod gets the GPUs with
+// the least free capacity. Package filter chooses the same GPUs for pods without exclusive CPUs,
+// unless GPUs of different models alternate on the node. less overwrites lots with the result's
+// lots.
 func (s *stock) less(r *request, lots []lot) stock {
 	after := stock{s.cpu - r.cpu, s.memory - r.memory, append(lots[:0], s.lots...)}
 	need := r.count
@@ -105,7 +106,7 @@ func (s *stock) less(r *request, lots []lot) stock {
 	return after
 }
 
-// remove removes n GPUs of a lot.
+// remove removes n GPUs of the lot that equals from.
 func (s *stock) remove(from *lot, n int) {
 	i := slices.IndexFunc(s.lots, func(l lot) bool { return l.free == from.free && l.model == from.model })
 	if s.lots[i].n -= n; s.lots[i].n == 0 {

@@ -31,7 +31,7 @@ func randomPod(r *rand.Rand, uid string) *sched.Pod {
 
 func randomNode(r *rand.Rand, name string) *sched.Node {
 	node := &sched.Node{Name: name, Free: sched.Amounts{CPU: sched.MilliCPU(r.IntN(16000)), Memory: sched.Bytes(r.IntN(9)), Pods: 100}}
-	models := []string{"T4", "T4", "T4", "T4", "G2", "G2", "G2"}[r.IntN(4):] // not in turn; see stock.less
+	models := []string{"T4", "T4", "T4", "T4", "G2", "G2", "G2"}[r.IntN(4):] // GPUs of different models do not alternate, because stock.less would then be inexact
 	for g := range r.IntN(5) {
 		free := []sched.MilliGPU{-100, 0, 190, 500, 810, 1000, 1000}[r.IntN(7)]
 		node.GPUs = append(node.GPUs, sched.GPU{ID: fmt.Sprint(len(node.GPUs)), Type: models[g], Free: free})
@@ -39,8 +39,7 @@ func randomNode(r *rand.Rand, name string) *sched.Node {
 	return node
 }
 
-// twinLost computes lost(n) by placing pods: one of each kind, and then more until the node is
-// full.
+// twinLost computes lost(n) of type measure by placing pods of each kind until the node is full.
 func twinLost(kinds []fragmentation.Typical, node *sched.Node) float64 {
 	free, sum := sched.MilliGPU(0), 0.0
 	for _, gpu := range node.GPUs {
@@ -83,7 +82,7 @@ func newScene(seed uint64) *scene {
 	return s
 }
 
-// set gives a record to the ranker.
+// set gives a new or changed record to the ranker.
 func (s *scene) set(node *sched.Node) {
 	slot := s.slots[node.Name]
 	if slot == nil {
@@ -94,7 +93,7 @@ func (s *scene) set(node *sched.Node) {
 	s.Set(slot, node)
 }
 
-// step makes a random change.
+// step makes a random change of a node or of the workload.
 func (s *scene) step() {
 	name := fmt.Sprint("n", s.r.IntN(12))
 	s.pods++
@@ -108,7 +107,7 @@ func (s *scene) step() {
 		s.set(randomNode(s.r, name))
 	case op < 5:
 		s.now = s.now.Add(time.Duration(s.r.IntN(600)) * time.Second)
-		if pod.GPUs.Count < 2 || pod.GPUs.Milli == sched.WholeGPU { // see measure.used
+		if pod.GPUs.Count < 2 || pod.GPUs.Milli == sched.WholeGPU { // for parts of several GPUs, room.slots is inexact
 			s.See(pod)
 		}
 	case op == 5:
@@ -123,10 +122,11 @@ func (s *scene) step() {
 	}
 }
 
-// twinScore returns the score of a node by placing the pod, and Unfit if it does not fit.
+// twinScore computes the score of a node by placing the pod. It returns Unfit if the pod does not
+// fit.
 func twinScore(kinds []fragmentation.Typical, pod *sched.Pod, node *sched.Node) int64 {
 	seen := *node.For(pod.Claim())
-	seen.Reserved = nil // it is subtracted
+	seen.Reserved = nil // For has already subtracted it
 	node = &seen
 	at, why := filter.Place(pod, node)
 	if why.Refuses() {
@@ -135,12 +135,12 @@ func twinScore(kinds []fragmentation.Typical, pod *sched.Pod, node *sched.Node) 
 	return int64(math.Round((twinLost(kinds, node) - twinLost(kinds, node.Take(sched.Hold(pod, at)))) * 1000))
 }
 
-// near reports whether scores are equal except for rounding errors of sums.
+// near reports whether two scores are equal except for rounding errors.
 func near(a, b int64) bool {
 	return a == b || a != fragmentation.Unfit && b != fragmentation.Unfit && max(a-b, b-a) <= 1
 }
 
-// check compares the ranker with the twin for a pod.
+// check compares the ranker's scores and best nodes for a pod with those that twinScore computes.
 func (s *scene) check(t *testing.T, pod *sched.Pod) {
 	t.Helper()
 	kinds := s.Typical()
@@ -179,8 +179,8 @@ func (s *scene) run(t *testing.T, steps int) {
 	}
 }
 
-// TestTwin compares rankings with those of the twin, which places pods, while nodes and the
-// workload change.
+// TestTwin compares the ranker's results with those of twinScore while nodes and the workload
+// change.
 func TestTwin(t *testing.T) {
 	for seed := range uint64(20) {
 		newScene(seed).run(t, 600)

@@ -54,7 +54,8 @@ func TestTypical(t *testing.T) {
 	}
 }
 
-// TestUnnamed checks that as many GPUs without IDs count as the node's resource says are free.
+// TestUnnamed checks nodes whose GPUs have no IDs: the free amount of the extended resource is the
+// number of free GPUs.
 func TestUnnamed(t *testing.T) {
 	const resource = "nvidia.com/gpu"
 	for free, want := range map[int64]int{0: 0, 1: 1, 2: 2, 9: 2, -1: 0} {
@@ -72,7 +73,8 @@ func TestUnnamed(t *testing.T) {
 	}
 }
 
-// TestManyKinds checks that the number of kinds is limited, and that the heaviest stay.
+// TestManyKinds checks that not more than mostKinds kinds are remembered, and that the heaviest
+// kind is one of them.
 func TestManyKinds(t *testing.T) {
 	w := workload{constant: time.Hour}
 	for i := range 3 * mostKinds {

@@ -1,9 +1,9 @@
-// Package nodebackoff keeps an owner's pods away from a node that rejected one of them,
-// with an exponential back-off.
+// Package nodebackoff keeps an owner's pods away from a node whose agent rejected the placement of
+// one of them, for a time that doubles with each rejection.
 //
-// Without it, a ReplicaSet whose pods fit a node by its record but are rejected there
-// would create and lose pods as fast as it can. The package knows owners and nodes, but
-// no pods.
+// Without it, if pods of a ReplicaSet fit the scheduler's record of a node but the node rejects
+// them, the ReplicaSet would create and lose pods as fast as it can. The package knows owners and
+// nodes, but no pods.
 package nodebackoff
 
 import (
@@ -13,9 +13,9 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// Env has the functions that a List uses. After calls its argument in a goroutine of
-// its own, as time.AfterFunc does. Over is called with the name of a node whose back-off
-// for an owner has ended; it may call the list.
+// Env has the functions that a List uses. After calls a function after a time, in a goroutine of
+// its own, as time.AfterFunc does. Over is called with the name of a node whose back-off for an
+// owner has ended; it may call the list.
 type Env struct {
 	After func(time.Duration, func())
 	Over  func(node string)
@@ -39,9 +39,9 @@ type entry struct {
 	over  bool
 }
 
-// New returns an empty list. b is the back-off of an owner from a node after a
-// rejection. The number of rejections is reset if the node rejects no pod of the owner for b.Most
-// after a back-off. The default is 10 s to 5 min, like the kubelet's CrashLoopBackOff.
+// New returns an empty list. b is how long an owner's pods avoid a node after a rejection; the
+// default is 10 s to 5 min, like the kubelet's CrashLoopBackOff. The number of rejections is reset
+// to 0 if the node rejects no pod of the owner for b.Most after a back-off has ended.
 func New(env Env, b sched.Backoff) *List {
 	b = b.Or(sched.Backoff{First: 10 * time.Second, Most: 5 * time.Minute})
 	return &List{env: env, backoff: b, entries: map[pair]*entry{}}
@@ -68,7 +68,8 @@ func (l *List) Avoids(owner, node string) bool {
 	return e != nil && !e.over
 }
 
-// allow ends an entry's back-off, unless the node has rejected another pod meanwhile.
+// allow ends an entry's back-off. If the node has rejected another pod of the owner meanwhile, a
+// newer entry is in force and nothing changes.
 func (l *List) allow(p pair, e *entry) {
 	if !l.end(p, e) {
 		return

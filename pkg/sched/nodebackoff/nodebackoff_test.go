@@ -12,8 +12,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodebackoff"
 )
 
-// TestBackoff checks that the back-off doubles with each rejection, that it is reset
-// after a long enough time without one, and that other owners and nodes are unaffected.
+// TestBackoff checks that the back-off doubles with each rejection, that it starts again with First
+// after the time Most without a rejection, and that other owners and nodes are not affected.
 func TestBackoff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()

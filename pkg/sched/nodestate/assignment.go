@@ -25,8 +25,8 @@ type Assignment struct {
 	// the IDs of the GPUs, on nodes whose GPUs can be told apart.
 	WholeGPUs, Parts int
 	sched.Holding
-	Bound   bool // known to be bound; otherwise only decided
-	Foreign any  // an adapter's own immutable view of the pod
+	Bound   bool // the API server has the binding; otherwise it is only decided
+	Foreign any  // sched.Pod.Foreign
 
 	entry *Entry
 	index int // in entry.pods
@@ -35,7 +35,7 @@ type Assignment struct {
 // Entry returns the node's entry, or nil if the assignment is not in the state.
 func (a *Assignment) Entry() *Entry { return a.entry }
 
-// Decided returns the assignment that a decision makes.
+// Decided returns the assignment of a decided pod, which is not bound yet.
 func Decided(decision sched.Decision) *Assignment {
 	a := &Assignment{
 		UID: decision.Pod.UID, Node: decision.At.Node, Tenant: decision.Pod.Tenant, Group: decision.At.GPUGroup,
@@ -47,8 +47,8 @@ func Decided(decision sched.Decision) *Assignment {
 	return a
 }
 
-// Charges returns what the pod's tenant is charged for. The node's record has the types
-// of its GPUs; it is nil for an unknown node.
+// Charges returns what the pod's tenant is charged for. node is the record of the pod's node, which
+// has the types of its GPUs. It is nil if the node is unknown.
 func (a *Assignment) Charges(node *sched.Node) []fairshare.Charge {
 	switch {
 	case a.HasGPUs() && node == nil:
@@ -61,18 +61,20 @@ func (a *Assignment) Charges(node *sched.Node) []fairshare.Charge {
 	return fairshare.Charges(a.Holding, node)
 }
 
-// HasGPUs reports whether the charges depend on the node's GPUs.
+// HasGPUs reports whether the pod has GPUs or parts of GPUs. Its charges then depend on the node's
+// record.
 func (a *Assignment) HasGPUs() bool { return a.WholeGPUs > 0 || a.Parts > 0 }
 
-// SameCharges reports whether an assignment has the same charges as an earlier one.
+// SameCharges reports whether a has the same charges as was, an earlier assignment of the same pod
+// or nil.
 func (a *Assignment) SameCharges(was *Assignment) bool {
 	return was != nil && a.Bound == was.Bound && a.Node == was.Node && a.Tenant == was.Tenant && a.Group == was.Group && a.Since.Equal(was.Since) &&
 		a.CPU == was.CPU && a.Extended.Equal(was.Extended) && slices.Equal(a.GPUs, was.GPUs)
 }
 
-// Place assigns a pod to a node and releases the pod's reservations. It returns false
-// and changes nothing if read is not the node's newest record, if NarrowSeq is more than
-// seen, or if the pod is already assigned.
+// Place assigns a pod to a node and releases the pod's reservations. It returns false and changes
+// nothing if read is not the node's newest record, or if the pod is already assigned. It also does
+// so if NarrowSeq is greater than seen, its value when the node was checked.
 func (s *State) Place(pod *sched.Pod, read *sched.Node, at sched.Placement, seen uint64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -86,15 +88,16 @@ func (s *State) Place(pod *sched.Pod, read *sched.Node, at sched.Placement, seen
 	return true
 }
 
-// Adopt adds the assignment of a bound pod, which any scheduler may have bound. The
-// assignment is accepted even if it overcommits the node.
+// Adopt adds or replaces the assignment of a bound pod. Any scheduler may have bound it. The
+// assignment is accepted even if the node does not have enough resources.
 func (s *State) Adopt(a Assignment) {
 	if was := s.adopt(&a); was != nil {
 		s.freed(was.entry)
 	}
 }
 
-// adopt returns the pod's earlier assignment if resources became free there, or nil.
+// adopt adds an assignment. It returns the pod's earlier assignment if resources became free on the
+// node of that assignment, otherwise nil.
 func (s *State) adopt(now *Assignment) (freed *Assignment) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -114,12 +117,12 @@ func (s *State) adopt(now *Assignment) (freed *Assignment) {
 	return nil
 }
 
-// Release releases the assignment and the reservations of a pod that has ended or was deleted.
-// It reports whether the pod was assigned.
+// Release releases the assignment and the reservations of a deleted pod, of which no other event
+// follows (Event.Gone). It reports whether the pod was assigned.
 func (s *State) Release(uid string) bool { return s.release(uid, true) }
 
-// End releases the assignment and the reservations of a pod that has ended. It reports
-// whether the pod was assigned.
+// End releases the assignment and the reservations of a pod that has ended but still exists. It
+// reports whether the pod was assigned.
 func (s *State) End(uid string) bool { return s.release(uid, false) }
 
 func (s *State) release(uid string, gone bool) bool {
@@ -148,8 +151,8 @@ func (s *State) takeOut(uid string, gone bool) *Assignment {
 	return was
 }
 
-// Undo removes the assignment of a decision that could not be bound. If the pod is bound
-// nevertheless, Undo changes nothing and returns false.
+// Undo removes the assignment of a decision that could not be written to the API server. If the pod
+// turns out to be bound, Undo changes nothing and returns false.
 func (s *State) Undo(decision sched.Decision) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -176,8 +179,7 @@ func (s *State) Assignment(uid string) *Assignment {
 	return s.mu.assigned[uid]
 }
 
-// Assignments returns the assignments on a node, sorted by pod UID. It takes
-// O(n · log n) time for n assignments.
+// Assignments returns the assignments on a node, sorted by pod UID.
 func (s *State) Assignments(node string) []*Assignment {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -188,15 +190,16 @@ func (s *State) Assignments(node string) []*Assignment {
 	return slices.SortedFunc(entry.Assignments(), func(a, b *Assignment) int { return strings.Compare(a.UID, b.UID) })
 }
 
-// Visit calls f with all assignments, in any order. No assignment can change until Visit returns.
-// The rules for subscribers also hold for f. f may read the records of the assignments' entries.
+// Visit calls f with all assignments, in any order. No assignment can change until Visit returns. f
+// must obey the rules for subscribers (Subscriber). It may read the records of the assignments'
+// entries.
 func (s *State) Visit(f func(iter.Seq[*Assignment])) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f(maps.Values(s.mu.assigned))
 }
 
-// These methods need s.mu.
+// Callers of the methods below must hold s.mu.
 
 // add adds an assignment, and takes its resources from the node.
 func (s *State) add(entry *Entry, assignment *Assignment) {
@@ -208,8 +211,8 @@ func (s *State) add(entry *Entry, assignment *Assignment) {
 	}
 }
 
-// replace replaces an assignment by another one of the same pod on the same node. It
-// returns the old one if that held different resources, otherwise nil.
+// replace replaces an assignment by a new one of the same pod on the same node. It returns was if
+// was held different resources, otherwise nil.
 func (s *State) replace(was, now *Assignment) *Assignment {
 	e := was.entry
 	e.replace(was, now)

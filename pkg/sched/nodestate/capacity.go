@@ -9,9 +9,9 @@ import (
 	"github.com/numalet/numalet/pkg/sched/filter"
 )
 
-// capacity is an index of the nodes by what they would have free without any pod. It has the amounts
-// of the first profile's space only: NUMA nodes and single GPUs may be missing for a while, for
-// example while an agent restarts.
+// capacity is an index of the nodes by what they would have free without any pod. Its dimensions
+// are the amounts per node of the first profile. It leaves out NUMA nodes and single GPUs, because
+// a record may lack them for a while, for example while the node's agent restarts.
 type capacity struct {
 	space filter.Space
 	index *distbucket.Index // written under the state's lock
@@ -32,7 +32,7 @@ func newCapacity(space filter.Space) (*capacity, error) {
 	return c, err
 }
 
-// set adds or changes a node. It needs the state's lock.
+// set adds or changes a node. The caller must hold the state's lock.
 func (c *capacity) set(name string, allocatable sched.Amounts) {
 	if c.index == nil {
 		return
@@ -49,7 +49,7 @@ func (c *capacity) set(name string, allocatable sched.Amounts) {
 	c.publish()
 }
 
-// remove removes a node. It needs the state's lock.
+// remove removes a node. The caller must hold the state's lock.
 func (c *capacity) remove(name string) {
 	if c.index != nil {
 		must(c.index.Remove(name))
@@ -62,12 +62,12 @@ func (c *capacity) publish() {
 	c.view.Store(&view)
 }
 
-// CouldHold reports whether some node might hold a pod if no other pod were on it: its allocatable
-// amounts are as large as the pod's requests. It takes no lock, and O(log nodes) time.
+// CouldHold reports whether some node might hold a pod if no other pod were on the node: the node's
+// allocatable amounts are at least the pod's requests. It takes no lock.
 func (s *State) CouldHold(pod *sched.Pod) bool {
 	view := s.capacity.view.Load()
 	if view == nil {
-		return s.capacity.index == nil // without nodes, none could
+		return s.capacity.index == nil // if there is no index, some node might hold the pod; if the index has no nodes, none could
 	}
 	return len(view.AppendPick(nil, distbucket.Query{Request: s.capacity.space.Pod(pod), Policy: distbucket.FirstFit}, 1)) > 0
 }

@@ -13,7 +13,8 @@ import (
 )
 
 // TestCouldHold checks that a pod is compared with what nodes have without other pods, while nodes
-// come, change and go. A node without a topology might get one.
+// are added, changed and removed. A node without NUMA nodes could hold a pod with exclusive CPUs,
+// because its record may get NUMA nodes later.
 func TestCouldHold(t *testing.T) {
 	s := nodestatetest.New(t, "cpu,memory,numa-total,gpus,nvidia.com/gpu", filter.Profile{})
 	node := func(name string, cpus, memory int64) *sched.Node {

@@ -7,22 +7,22 @@ import (
 	"github.com/numalet/numalet/pkg/sched/distbucket"
 )
 
-// Entry is a node, and the sched.RecordSource of its records. It may also be a name that
-// has assignments but no node, because the node is not known yet or was removed.
+// Entry is a node, and the sched.RecordSource of its records. There is also an entry for a name
+// that has assignments but no node, because the node is not known yet or was removed.
 //
-// Only one subscriber may call SetForeign, during its call. What it sets is then never
-// older than a record that is read at the same time.
+// Only one subscriber may call SetForeign, and only while it handles an event. Then Foreign is
+// never older than a record that Newest has returned before.
 type Entry struct {
-	sched.Slot // the newest record, and what an adapter's filters know of the node
+	sched.Slot // the newest record, and the data that the filters keep about the node
 	name       string
 	known      bool                // the node exists
-	stale      bool                // the indexes lag behind the record
+	stale      bool                // the indexes do not have the newest record yet
 	indexed    *sched.Reservation  // the reservation in the indexes
 	handles    []distbucket.Handle // in the indexes; nil if the node is not in them
 	pods       []*Assignment       // in any order
 
-	// Inline storage for few handles and pods. It keeps what a decision reads of a node
-	// in one allocation, because with 100,000 nodes each allocation is a cache miss.
+	// Storage for handles and pods, if there are few. It keeps the data that a decision reads of a
+	// node in one allocation, because with 100,000 nodes each allocation costs a cache miss.
 	handleStore [1]distbucket.Handle
 	podStore    [8]*Assignment
 }
@@ -37,8 +37,8 @@ func newEntry(name string) *Entry {
 // Name returns the node's name.
 func (e *Entry) Name() string { return e.name }
 
-// Assignments yields the assignments on the node, in any order. Only subscribers may
-// call it, during their call.
+// Assignments yields the assignments on the node, in any order. Only subscribers may call it, and
+// only while they handle an event.
 func (e *Entry) Assignments() iter.Seq[*Assignment] {
 	return func(yield func(*Assignment) bool) {
 		for _, a := range e.pods {
@@ -49,7 +49,7 @@ func (e *Entry) Assignments() iter.Seq[*Assignment] {
 	}
 }
 
-// makeHandles makes unused handles for count indexes.
+// makeHandles makes one unused handle for each of count indexes.
 func (e *Entry) makeHandles(count int) {
 	e.handles = e.handleStore[:]
 	if count > len(e.handleStore) {
@@ -63,13 +63,13 @@ func (e *Entry) add(assignment *Assignment) {
 	e.pods = append(e.pods, assignment)
 }
 
-// replace replaces an assignment by another one, in O(1) time.
+// replace puts now at the index of was.
 func (e *Entry) replace(was, now *Assignment) {
 	now.entry, now.index = e, was.index
 	e.pods[was.index] = now
 }
 
-// remove removes an assignment in O(1) time: the last one takes its index.
+// remove removes an assignment, and moves the last one to its index.
 func (e *Entry) remove(assignment *Assignment) {
 	last := len(e.pods) - 1
 	e.pods[assignment.index], e.pods[last].index = e.pods[last], assignment.index
@@ -92,7 +92,7 @@ func (s *State) Entries() iter.Seq[*Entry] {
 	}
 }
 
-// These methods need s.mu.
+// Callers of the methods below must hold s.mu.
 
 // makeEntry returns the entry of a name, and creates it if there is none.
 func (s *State) makeEntry(name string) *Entry {
@@ -104,20 +104,20 @@ func (s *State) makeEntry(name string) *Entry {
 	return e
 }
 
-// deleteUnused deletes an entry that has neither a node nor assignments. The next index
-// update still removes its node.
+// deleteUnused deletes an entry that has neither a node nor assignments. If the indexes still have
+// the node, the next update removes it from them.
 func (s *State) deleteUnused(entry *Entry) {
 	if !entry.known && len(entry.pods) == 0 {
 		s.entries.Delete(entry.name)
 	}
 }
 
-// setRecord sets the newest record of an entry, nil if the node is gone, and marks the
-// entry as stale in the indexes.
+// setRecord sets the newest record of an entry, and marks the entry as stale in the indexes. record
+// is nil if the node was removed.
 //
-// The new version is the old one plus 1. Without an old record, it is the number of
-// changes of all records. A node that comes back thus gets a higher version than it ever
-// had, because each of its versions took at least one change.
+// The new version is the old one plus 1. Without an old record, it is the number of changes of all
+// records so far. A node that comes back thus gets a higher version than it ever had, because each
+// version of its record took at least one change.
 func (s *State) setRecord(entry *Entry, record *sched.Node) {
 	s.mu.changes++
 	if record != nil {

@@ -11,14 +11,16 @@ type Kind uint8
 
 // Kinds of events.
 const (
-	// Placed: a pod was placed on a node by a decision. Now is the assignment.
+	// Placed: this scheduler has decided on a node for a pod (State.Place). Now is the assignment.
 	Placed Kind = iota
-	// Bound: a pod is known to be bound, or what it holds has changed. Now is the
-	// assignment. Was is the assignment that it replaces, possibly on another node, or nil.
+	// Bound: a pod is known to be bound, or a bound pod holds different resources than before. Now
+	// is the new assignment. Was is the assignment that Now replaces, possibly on another node, or
+	// nil.
 	Bound
-	// Released: a pod has ended, or is Gone. Was is its assignment, or nil.
+	// Released: a pod has ended, or was deleted (Gone). Was is its assignment, or nil.
 	Released
-	// Undone: a decision could not be bound. Was is the assignment that it had made.
+	// Undone: a decision could not be written to the API server. Was is the assignment that its
+	// Placed event reported.
 	Undone
 	// NodeChanged: a node is new, has changed, or is gone (a nil Node). Its assignments
 	// are unchanged.
@@ -26,8 +28,8 @@ const (
 	kinds
 )
 
-// Event is one change. Subscribers must not modify what its pointers refer to, and may
-// read the assignments of Entry only during their call.
+// Event is one change of the state. Subscribers must not modify what its pointers refer to. They
+// may read the assignments of Entry only while they handle the event.
 type Event struct {
 	Kind  Kind
 	UID   string // of the pod; "" for NodeChanged
@@ -40,15 +42,16 @@ type Event struct {
 }
 
 // Subscriber is called for events, under the state's lock and before the node's record
-// changes. All subscribers see the same order. It must not call the state.
+// changes. All subscribers see the events in the same order. A subscriber must not call methods of
+// the state that take its lock.
 type Subscriber func(Event)
 
-// Subscribe adds a subscriber of some kinds of events, or of all if none is given. It is
-// called after the subscribers that were added before. It must be added before the first
-// change.
+// Subscribe adds a subscriber of some kinds of events, or of all if none is given. Subscribers are
+// called in the order in which they were added. All must be added before the first change of the
+// state.
 //
-// A decision is an event of its own kind, because most subscribers do not need it: the state's lock
-// is held while subscribers run, and the committer waits for the lock.
+// Placed is a kind of its own, because most subscribers do not need it. The fewer subscribers a
+// decision calls, the shorter the committer (pipeline.Committer) holds the state's lock.
 func (s *State) Subscribe(f Subscriber, some ...Kind) {
 	for kind := range kinds {
 		if len(some) == 0 || slices.Contains(some, kind) {
@@ -57,20 +60,20 @@ func (s *State) Subscribe(f Subscriber, some ...Kind) {
 	}
 }
 
-// OnFreed adds a function that is called with a node's newest record after resources
-// became free there: a pod ended or holds less, or the node changed, but not for Undo. It
-// is called without a lock and may call the state. It must be added before the first
-// change.
+// OnFreed adds a function that is called with a node's newest record after resources may have
+// become free on the node: a pod ended or holds different resources, or the node changed. Undo does
+// not call it. The function runs without a lock and may call the state. It must be added before the
+// first change.
 func (s *State) OnFreed(f func(*sched.Node)) { s.onFreed = append(s.onFreed, f) }
 
-// emit calls the subscribers. It needs s.mu.
+// emit calls the subscribers of an event. The caller must hold s.mu.
 func (s *State) emit(e Event) {
 	for _, observe := range s.subscribers[e.Kind] {
 		observe(e)
 	}
 }
 
-// freed calls the functions of OnFreed if the node is known. s.mu must not be held.
+// freed calls the functions of OnFreed if the node is known. The caller must not hold s.mu.
 func (s *State) freed(entry *Entry) {
 	record := entry.Newest()
 	if record == nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched/distbucket"
 )
 
-// These methods need s.indexing.
+// Callers of the methods below must hold the lock of s.indexing.
 
 // updateIndexes updates the indexes from the stale entries' records and makes a new view.
 func (s *State) updateIndexes() {
@@ -36,9 +36,9 @@ type indexUpdate struct {
 	record *sched.Node
 }
 
-// index updates an entry in the indexes. A node that came back may have a new entry.
-// Its old entry is removed from the indexes first, because stale entries are updated in
-// the order in which they changed.
+// index updates an entry in the indexes. A node that was removed and added again may have a new
+// entry. Its old entry is removed from the indexes before the new one is added, because entries are
+// updated in the order in which they became stale.
 func (s *State) index(entry *Entry, record *sched.Node) {
 	known := entry.handles != nil
 	if !known && record != nil {
@@ -70,7 +70,8 @@ func (s *State) index(entry *Entry, record *sched.Node) {
 	}
 }
 
-// enterIndex updates a node in an index, and releases its earlier reservation there.
+// enterIndex updates a node in one index. If the index has an earlier reservation of the node,
+// enterIndex removes that.
 func (e *Entry) enterIndex(index *distbucket.Reserving, handle *distbucket.Handle, node distbucket.Node, record *sched.Node) {
 	switch {
 	case e.indexed != nil && e.indexed != record.Reserved:
@@ -81,8 +82,8 @@ func (e *Entry) enterIndex(index *distbucket.Reserving, handle *distbucket.Handl
 	}
 }
 
-// held returns the reserved amounts of a node: free minus what is left for other pods. It
-// overwrites left.
+// held returns the reserved amounts of a node: free, minus left, which is what other pods may use.
+// It overwrites left.
 func held(free, left []int64) []int64 {
 	for d := range left {
 		left[d] = max(0, free[d]-left[d])
@@ -90,7 +91,7 @@ func held(free, left []int64) []int64 {
 	return left
 }
 
-// publish completes a view, and makes it the newest.
+// publish adds the current contents of the indexes to a view, and makes the view the newest.
 func (s *State) publish(v *View) {
 	v.state, v.profiles, v.indexes = s, s.profiles, v.store[:0]
 	for _, index := range s.indexing.indexes {
@@ -100,9 +101,9 @@ func (s *State) publish(v *View) {
 	s.view.Store(v)
 }
 
-// must panics on an error of an index. The state guarantees that there is none: it only
-// updates nodes that are in the index, only adds nodes that are not, and reserves a node
-// for at most one pod.
+// must panics on an error of an index. Such an error cannot occur, because the state updates only
+// nodes that are in the index, adds only nodes that are not in it, and reserves a node for at most
+// one pod.
 func must(err error) {
 	if err != nil {
 		panic(err)

@@ -2,8 +2,8 @@ package nodestate
 
 import "github.com/numalet/numalet/pkg/sched"
 
-// SetNode adds or changes a node. Free, Version and Reserved of the record are ignored:
-// the state computes what is free from the allocatable resources and the assignments.
+// SetNode adds or changes a node. Free, Version and Reserved of base are ignored: the state has the
+// reservation, and computes what is free from the allocatable resources and the assignments.
 func (s *State) SetNode(base *sched.Node) { s.freed(s.setNode(base)) }
 
 func (s *State) setNode(base *sched.Node) *Entry {
@@ -46,8 +46,8 @@ func (s *State) RemoveNode(name string) {
 	s.deleteUnused(entry)
 }
 
-// Reserve reserves resources on a node for a pod, in place of the pod's earlier
-// reservation there. It returns false if the node is unknown or reserved for another pod.
+// Reserve reserves resources on a node for a pod. It replaces an earlier reservation of the pod on
+// the node. It returns false if the node is unknown or reserved for another pod.
 func (s *State) Reserve(uid, node string, holding sched.Holding) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,7 +74,7 @@ func (s *State) Unreserve(uid string) {
 	s.unreserve(uid)
 }
 
-// unreserve releases a pod's reservations. It needs s.mu.
+// unreserve releases a pod's reservations. The caller must hold s.mu.
 func (s *State) unreserve(uid string) {
 	for name := range s.mu.reserved[uid] {
 		entry := s.Entry(name)

@@ -14,14 +14,14 @@ import (
 // from any goroutine. Methods that change it run one at a time under one lock; View and
 // Record do not wait for that lock. The package comment has the invariants.
 //
-// Two alternatives were rejected. A snapshot for each proposer costs O(nodes) per
-// decision, which at 5,000 nodes is more than the decision itself
-// (volcano-sh/volcano#5168). Updating the indexes with each change would give the single committer
-// four times the work.
+// Two alternatives were rejected. A snapshot of all nodes for each decision takes time proportional
+// to the number of nodes. With 5,000 nodes that is more than the rest of the decision
+// (volcano-sh/volcano#5168). If each change updated the indexes at once, the single committer would
+// have four times the work.
 type State struct {
 	profiles []filter.Profile
 	view     atomic.Pointer[View]
-	stale    atomic.Bool   // the indexes lag behind some record
+	stale    atomic.Bool   // the indexes lack some node's newest record
 	freedSeq atomic.Uint64 // counts releases of resources; written under mu, before the record
 	narrowed atomic.Uint64 // counts calls of Narrow; written under mu
 	entries  sync.Map      // name → *Entry; read without a lock, written under mu
@@ -80,19 +80,19 @@ func (s *State) Record(name string) *sched.Node {
 	return nil
 }
 
-// FreedSeq returns how often resources were released since the start. It is current,
-// while View.FreedSeq has the value from when the view was made. It takes no lock.
+// FreedSeq returns how often resources were released since the start. It is the current number,
+// while View.FreedSeq is the number when the view was made. It takes no lock.
 func (s *State) FreedSeq() uint64 { return s.freedSeq.Load() }
 
 // Narrow records that pods may no longer fit nodes whose records are unchanged, for example because
-// a pod was placed that keeps others away. Only subscribers may call it, and only during their
-// call. Before they call it, they must store the data from which other goroutines can tell which
-// pods are concerned.
+// a pod with anti-affinity was placed. Only subscribers may call it, and only while they handle an
+// event. Before that, they must store the data from which other goroutines can tell which pods are
+// concerned.
 func (s *State) Narrow() { s.narrowed.Add(1) }
 
 // NarrowSeq returns how often Narrow was called since the start. It takes no lock.
 func (s *State) NarrowSeq() uint64 { return s.narrowed.Load() }
 
-// Profile returns the profile of a name, or the default profile if the name is empty or
-// unknown.
+// Profile returns the profile with a name. If the name is empty or unknown, it returns the default
+// profile, which is the first argument of New.
 func (s *State) Profile(name string) *filter.Profile { return &s.profiles[profileOf(s.profiles, name)] }

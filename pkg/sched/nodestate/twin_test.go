@@ -15,9 +15,9 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// TestTwin makes random changes to a state. After each one, a naive twin computes everything
-// anew, and the test compares it with the state and with what three subscribers computed from
-// the state's events.
+// TestTwin makes random changes to a state and to a twin, a simple model of it. After each change
+// it computes all facts from the twin, and compares them with the state and with what three
+// subscribers computed from the state's events.
 func TestTwin(t *testing.T) {
 	for seed := range uint64(20) {
 		w := newTwinWorld(t, seed)
@@ -32,9 +32,9 @@ func TestTwin(t *testing.T) {
 
 // twin is the expected state, as plain lists.
 type twin struct {
-	nodes    map[string]sched.MilliCPU // known nodes, and their resources
+	nodes    map[string]sched.MilliCPU // CPU of the known nodes, by name
 	pods     map[string]twinPod
-	reserved map[string]map[string]bool // nodes, by UID
+	reserved map[string]map[string]bool // names of reserved nodes, by pod UID
 }
 
 type twinPod struct {
@@ -43,15 +43,15 @@ type twinPod struct {
 	bound        bool
 }
 
-// facts are the contents of a state and of its subscribers, as text.
+// facts are the contents of a state, and what its subscribers computed from its events.
 type facts struct {
-	Free     map[string]sched.MilliCPU  // of the records
-	Reserved map[string]string          // who reserves on a node
-	Indexed  []string                   // names in a view
-	Held     map[string]sched.MilliCPU  // by tenant, as a quota counts: decided or bound
-	Used     map[string]sched.MilliCPU  // by tenant, as usage counts: bound
-	OnNode   map[string]map[string]bool // pods with the entry of their node, as filters see it
-	Pods     map[string]map[string]bool // pods that the state lists on a node
+	Free     map[string]sched.MilliCPU  // free CPU in the nodes' records, by node
+	Reserved map[string]string          // UID of the pod with the reservation, by node
+	Indexed  []string                   // names of the nodes in a view
+	Held     map[string]sched.MilliCPU  // CPU by tenant of decided and bound pods, as quotas count it
+	Used     map[string]sched.MilliCPU  // CPU by tenant of bound pods only, as the usage of tenants counts it
+	OnNode   map[string]map[string]bool // pods that a subscriber stored in the entry of their node, as the filters do
+	Pods     map[string]map[string]bool // pods that State.Assignments returns for the node
 }
 
 func newFacts() facts {
@@ -92,7 +92,7 @@ type twinWorld struct {
 	*rand.Rand
 	state      *nodestate.State
 	twin       twin
-	held, used map[string]*nodestate.Assignment // as subscribers know, by UID
+	held, used map[string]*nodestate.Assignment // what subscribers computed, by pod UID
 	versions   map[string]sched.Version
 }
 
@@ -108,7 +108,7 @@ func newTwinWorld(t *testing.T, seed uint64) *twinWorld {
 	return w
 }
 
-// hold updates the amounts that are decided or bound.
+// hold is a subscriber that collects decided and bound assignments.
 func (w *twinWorld) hold(event nodestate.Event) {
 	switch event.Kind {
 	case nodestate.Placed, nodestate.Bound:
@@ -124,7 +124,7 @@ func (w *twinWorld) hold(event nodestate.Event) {
 	}
 }
 
-// use updates the amounts that are bound.
+// use is a subscriber that collects bound assignments.
 func (w *twinWorld) use(event nodestate.Event) {
 	switch event.Kind {
 	case nodestate.Bound:
@@ -136,7 +136,7 @@ func (w *twinWorld) use(event nodestate.Event) {
 	}
 }
 
-// see stores the UIDs of a node's pods in the node's entry.
+// see is a subscriber that stores the UIDs of a node's pods in the node's entry.
 func (w *twinWorld) see(event nodestate.Event) {
 	if event.Was != nil {
 		change(event.Was.Entry(), func(pods map[string]bool) { delete(pods, event.UID) })
@@ -265,7 +265,7 @@ func (w *twinWorld) place(uid, node string, cpu sched.MilliCPU) {
 		return
 	}
 	if w.IntN(4) == 0 {
-		record = record.Take(sched.Holding{}) // one that is not the newest
+		record = record.Take(sched.Holding{}) // a record that is not the newest
 	}
 	_, placed := w.twin.pods[uid]
 	seen, narrowed := w.state.NarrowSeq(), w.IntN(8) == 0

@@ -9,20 +9,20 @@ import (
 	"github.com/numalet/numalet/pkg/sched/filter"
 )
 
-// View is an immutable snapshot of the indexes, which refer to the newest records. Any
-// number of goroutines may read it without a lock.
+// View is an immutable snapshot of the indexes. The records that the indexes refer to are not part
+// of the snapshot: they are always the newest. Any number of goroutines may read it without a lock.
 type View struct {
 	FreedSeq  uint64 // how often resources had been released when the view was made
-	NarrowSeq uint64 // State.NarrowSeq of that moment
-	nodes     int    // how many the indexes have
+	NarrowSeq uint64 // State.NarrowSeq when the view was made
+	nodes     int    // the number of nodes in each index
 	state     *State
 	profiles  []filter.Profile
 	indexes   []distbucket.ReservingView
 	store     [1]distbucket.ReservingView // inline storage for a single index
 }
 
-// View returns the newest view. It contains all earlier changes, unless another
-// goroutine is making a view at the same time.
+// View returns the newest view. The view contains all earlier changes, unless another goroutine is
+// updating the indexes at the same time.
 func (s *State) View() *View {
 	if s.stale.Load() && s.indexing.TryLock() {
 		s.updateIndexes()
@@ -42,8 +42,8 @@ func profileOf(profiles []filter.Profile, name string) int {
 	return max(0, slices.IndexFunc(profiles, func(p filter.Profile) bool { return p.Name == name }))
 }
 
-// Holds reports whether a pod is assigned to a node now. It holds a lock for a short time. It is
-// meant for the pods of a gang, because some of them may be assigned already.
+// Holds reports whether a pod is assigned to a node now. It takes the state's lock for a short
+// time. Callers use it for pods of a gang, some of which may be assigned already.
 func (v *View) Holds(uid string) bool { return v.state.Holds(uid) }
 
 // Len returns the number of nodes.

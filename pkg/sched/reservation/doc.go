@@ -1,8 +1,8 @@
-// Package reservation reserves nodes for pods that fit no node . For the first blocked pod of each
-// type it finds the node on which the pod will fit soonest, and reserves that node. Small pods then
-// neither starve the blocked pod nor wait for it.
+// Package reservation reserves nodes for pods that fit no node now. For the first blocked pod of
+// each resource type in the queue, it reserves the node on which that pod will fit soonest. Small
+// pods behind the blocked pod then neither starve it nor wait for it.
 //
-// It uses what pods hold on a node and, if known, when they end. It reads no clock and
+// It knows what pods hold on each node and, for some pods, when they end. It reads no clock and
 // places no pods.
 //
 //	reservations := reservation.New(state, queue, reservation.Options{Ends: deadline})

@@ -8,8 +8,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched/fairshare"
 )
 
-// charge calls Options.Held if a reservation keeps more or less from other pods than at the last
-// call.
+// charge calls Options.Held if the free resources that a reservation keeps from other pods have
+// changed since the last call.
 func (rs *Reservations) charge(r *reservation) {
 	held := map[fairshare.Type]fairshare.Milli{}
 	for _, o := range r.plan {
@@ -46,7 +46,7 @@ func kept(holding sched.Holding, node *sched.Node) []fairshare.Charge {
 		}
 	}
 	whole := fairshare.Charges(holding, node)
-	return slices.DeleteFunc(fairshare.Charges(free, node), func(c fairshare.Charge) bool { // CPUs of a pod whose GPUs are in use
+	return slices.DeleteFunc(fairshare.Charges(free, node), func(c fairshare.Charge) bool { // drop CPU charges of a GPU pod: they appear only because none of its GPUs is free yet
 		return !slices.ContainsFunc(whole, func(w fairshare.Charge) bool { return w.Type == c.Type })
 	})
 }

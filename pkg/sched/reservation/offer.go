@@ -11,14 +11,15 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// AssignedPod is a pod on a node, and the time when it ends.
+// AssignedPod is what a pod holds on a node, and the time when the pod ends.
 type AssignedPod struct {
 	UID string
 	sched.Holding
 	Ends time.Time // zero if unknown
 }
 
-// AssignedPods returns the pods that are assigned to a node, with their ends.
+// AssignedPods returns the pods that are assigned to a node. ends returns when a pod ends, or zero
+// if that is unknown.
 func AssignedPods(state *nodestate.State, node string, ends func(uid string) time.Time) []AssignedPod {
 	var pods []AssignedPod
 	for _, a := range state.Assignments(node) {
@@ -27,7 +28,7 @@ func AssignedPods(state *nodestate.State, node string, ends func(uid string) tim
 	return pods
 }
 
-// Offer is when a pod will fit a node, and what to reserve there until then.
+// Offer describes when a pod will fit a node, and what to reserve for it on the node until then.
 type Offer struct {
 	Node string
 	sched.Holding
@@ -36,18 +37,19 @@ type Offer struct {
 	Unknown  int           // number of pods in the way whose end is unknown
 }
 
-// Compare returns a negative number if a is better than b. It compares first the number of pods in
-// the way whose end is unknown, then the time when the others end, and then the names of the nodes.
+// Compare returns a negative number if a is better than b. It compares first Unknown, then Ready,
+// and then the names of the nodes.
 func (a Offer) Compare(b Offer) int {
 	return cmp.Or(cmp.Compare(a.Unknown, b.Unknown), a.Ready.Compare(b.Ready), strings.Compare(a.Node, b.Node))
 }
 
-// On returns a node's offer to a pod. It returns false if the pod would not fit even
-// without the assigned pods, or if the node is reserved for another pod.
+// On returns the Offer of a node to a pod. It returns false if the pod would not fit even without
+// the assigned pods, or if the node is reserved for another pod.
 //
-// The assigned pods are removed until the pod fits: first those with a known end, in
-// that order, then the others, largest first. Pods whose removal was not needed are
-// not in the way. It takes O(assigned pods) placements.
+// On simulates that assigned pods are removed until the pod fits. It first removes those with a
+// known end, in the order of their ends. Then it removes the others, largest first. A pod whose
+// removal turns out not to be needed is not in Offer.InTheWay. On makes at most two checks with
+// package filter for each assigned pod.
 func On(pod *sched.Pod, node *sched.Node, assigned []AssignedPod) (Offer, bool) {
 	if node.Reserved != nil && node.Reserved.UID != pod.Claim() {
 		return Offer{}, false
@@ -75,8 +77,8 @@ func On(pod *sched.Pod, node *sched.Node, assigned []AssignedPod) (Offer, bool) 
 	return o, true
 }
 
-// needed returns those of the removed pods that must end for the pod to fit, and the
-// node without them. It tries to keep them in the order of their removal.
+// needed returns those of the removed pods that must end for the pod to fit, and the node without
+// only these. It puts each removed pod back, in the order of removal, if the pod then still fits.
 func needed(pod *sched.Pod, node *sched.Node, left []AssignedPod) ([]AssignedPod, *sched.Node) {
 	var needed []AssignedPod
 	for _, g := range left {
@@ -90,7 +92,7 @@ func needed(pod *sched.Pod, node *sched.Node, left []AssignedPod) ([]AssignedPod
 	return needed, node
 }
 
-// sooner is the order in which On removes assigned pods.
+// sooner compares two assigned pods for the order in which On removes them.
 func sooner(a, b AssignedPod) int {
 	switch unknown := a.Ends.IsZero(); {
 	case unknown != b.Ends.IsZero() && unknown:

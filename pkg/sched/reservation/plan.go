@@ -7,7 +7,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// plan has an offer for each node that a pod or a gang needs, sorted by node name.
+// plan has an Offer for each node that is to be reserved for a pod or a gang, sorted by node name.
 type plan []Offer
 
 // equal reports whether both plans reserve the same.
@@ -15,7 +15,7 @@ func (p plan) equal(other plan) bool {
 	return slices.EqualFunc(p, other, func(a, b Offer) bool { return a.Node == b.Node && a.Holding.Equal(b.Holding) })
 }
 
-// idle reports whether the plan has no pods in the way.
+// idle reports whether no assigned pod has to end before the pods of the plan fit.
 func (p plan) idle() bool {
 	return !slices.ContainsFunc(p, func(o Offer) bool { return !o.Ready.IsZero() || o.Unknown > 0 })
 }
@@ -33,20 +33,22 @@ func (p plan) add(o Offer) plan {
 	return p
 }
 
-// candidate is a node as it will be with the gang's pods that are already planned on it.
+// candidate is a node on which a pod may be planned. If pods of the same gang are already planned
+// on it, node and assigned are as if these pods were placed and the pods in their way had ended.
 type candidate struct {
 	node     *sched.Node
 	assigned []AssignedPod
-	offer    Offer // to the pod evaluated last; the gang's next pod is usually alike
+	offer    Offer // to the last evaluated pod; the gang's next pod usually has equal requests
 }
 
-// evaluate computes the offer to a pod, and reports whether there is one.
+// evaluate sets offer for a pod, and reports whether the node has an offer.
 func (c *candidate) evaluate(pod *sched.Pod) (ok bool) {
 	c.offer, ok = On(pod, c.node, c.assigned)
 	return ok
 }
 
-// take plans the pod on the node, in place of the pods in its way.
+// take plans the last evaluated pod on the node, and removes the pods in its way from node and
+// assigned.
 func (c *candidate) take() Offer {
 	for _, p := range c.offer.InTheWay {
 		c.node = c.node.Return(p.Holding)
@@ -57,11 +59,10 @@ func (c *candidate) take() Offer {
 	return c.offer
 }
 
-// plan returns the nodes where a pod will fit soonest. For a gang it plans one pod after
-// another, as many as must start together. It returns nil if too few fit, because two
-// gangs that each hold a part of what they need could deadlock. It takes O(assigned
-// pods) placements to evaluate all nodes, and O(nodes · log nodes) time for each pod of
-// a gang to choose among them.
+// plan returns the nodes where a pod will fit soonest. For a gang it plans as many pods as must
+// start together, one after another. If fewer would fit, it returns nil: two gangs that each hold a
+// part of what they need could block each other forever. It calls On once for each node, and then
+// sorts all nodes for each pod of the gang.
 func (rs *Reservations) plan(pod *sched.Pod) (planned plan) {
 	members, need := pod.Together()
 	candidates := rs.candidates(members[0])
@@ -85,7 +86,7 @@ func (rs *Reservations) plan(pod *sched.Pod) (planned plan) {
 	return planned
 }
 
-// candidates returns the nodes that have an offer to a pod.
+// candidates returns the nodes that have an offer for a pod.
 func (rs *Reservations) candidates(pod *sched.Pod) (all []*candidate) {
 	for node := range rs.state.View().Nodes() {
 		if c := (&candidate{node: node, assigned: AssignedPods(rs.state, node.Name, rs.options.Ends)}); c.evaluate(pod) {
@@ -95,9 +96,9 @@ func (rs *Reservations) candidates(pod *sched.Pod) (all []*candidate) {
 	return all
 }
 
-// best returns the node with the best offer to a pod, or nil; planned are the other pods
-// of its gang. Most pods of a gang are alike, so the nodes are ranked by their offers to the
-// previous pod.
+// best returns the node with the best offer to a pod, or nil. planned are the pods of the same gang
+// that are already planned. To save time, the nodes are ranked by their offers to the previous pod
+// of the gang, because most pods of a gang have equal requests.
 func (rs *Reservations) best(candidates []*candidate, pod *sched.Pod, planned []sched.Decision) *candidate {
 	suits := rs.options.Fits(pod, planned)
 	ranked := slices.SortedFunc(slices.Values(candidates), func(a, b *candidate) int { return a.offer.Compare(b.offer) })

@@ -13,30 +13,31 @@ import (
 
 // Options are the options of Reservations. Zero durations mean the defaults.
 type Options struct {
-	Wait  time.Duration // how long a pod is blocked until it gets a reservation: 30 s
-	Again time.Duration // interval at which a better node is searched: 1 minute
-	// Keep is the lifetime of a reservation: 24 hours. It is extended if the pods in the
-	// way are known to end later. A pod that was not placed by then loses its
-	// reservation, and gets the next one after another Wait.
+	Wait  time.Duration // how long a pod is blocked before it gets a reservation; default 30 s
+	Again time.Duration // how often a better node is searched for; default 1 minute
+	// Keep is how long a reservation lasts; the default is 24 hours. It lasts longer if a pod in
+	// the way is known to end later. A pod that is not placed in this time loses its reservation,
+	// and gets another one after Wait.
 	Keep time.Duration
-	// Ends returns when a bound pod will end, zero if unknown. Nil means that no end is
+	// Ends returns when a bound pod will end, or zero if that is unknown. nil means that no end is
 	// known.
 	Ends func(uid string) time.Time
-	// Fits returns a function for a pod. The function reports whether a node fits if resources are
-	// not considered: it checks constraints that remain when the pods on the node end, such as
-	// taints. planned are the other pods of the gang. Nil means that every node fits.
+	// Fits returns a function that reports whether a node fits a pod apart from resources. It
+	// checks constraints that remain when the pods on the node end, such as taints. planned are the
+	// pods of the same gang that are already planned. nil means that every node fits.
 	Fits func(pod *sched.Pod, planned []sched.Decision) func(*sched.Node) bool
 	// Held is called when the free resources that a reservation keeps from other pods change, so
-	// that the pod's tenant is charged for them; nothing when it ends. Nil means that no tenant is
-	// charged.
+	// that the pod's tenant is charged for them. holds is empty when the reservation ends. nil
+	// means that no tenant is charged.
 	Held func(pod *sched.Pod, holds []fairshare.Charge)
 }
 
-// Reservations reserves nodes for the first blocked pod of each type. Only that pod gets
-// a reservation, so no pod holds a node that another one waits for. If types overlap, such as T4
-// and T4|V100, only one of them has a reservation: the type whose pod is first in the queue. Once a
-// pod has one, other pods may bypass it in the queue, because they cannot take what is reserved. It
-// serves one goroutine.
+// Reservations reserves nodes for the first blocked pod of each resource type
+// (sched.Pod.ResourceType). No other pod of the type gets a reservation, so that pods do not
+// reserve nodes that pods before them need. If types overlap, such as T4 and T4|V100, only the type
+// whose pod is first in the queue has a reservation. The pods behind a pod with a reservation may
+// be placed before it, because they cannot take what is reserved. Reservations serves one
+// goroutine.
 type Reservations struct {
 	state   *nodestate.State
 	queue   *queue.Queue
@@ -44,16 +45,16 @@ type Reservations struct {
 	byType  map[fairshare.Type]*reservation
 }
 
-// reservation is the nodes that are reserved for a pod or a gang. Its plan is nil if
-// nothing is reserved now.
+// reservation has the nodes that are reserved for a pod or a gang. plan is nil if nothing is
+// reserved now.
 type reservation struct {
 	pod            *sched.Pod
 	plan           plan
 	made, searched time.Time
-	held           []fairshare.Charge // what Options.Held was called with last
+	held           []fairshare.Charge // the argument of the last call of Options.Held
 }
 
-// New returns a Reservations without any reservation.
+// New returns a Reservations that has reserved nothing.
 func New(state *nodestate.State, q *queue.Queue, o Options) *Reservations {
 	for d, otherwise := range map[*time.Duration]time.Duration{&o.Wait: 30 * time.Second, &o.Again: time.Minute, &o.Keep: 24 * time.Hour} {
 		if *d <= 0 {
@@ -74,18 +75,21 @@ func New(state *nodestate.State, q *queue.Queue, o Options) *Reservations {
 	return &Reservations{state: state, queue: q, options: o, byType: map[fairshare.Type]*reservation{}}
 }
 
-// Tend makes, moves and releases reservations:
+// Tend makes, moves and releases reservations. It must be called periodically:
 //
-//  1. It releases the reservation of a pod that is placed or gone, that has had it for
-//     too long, or that is behind another pod which has waited long enough.
-//  2. For each type's first pod that has waited long enough, it reserves the best node,
-//     in place of a worse one. A gang gets nodes for all pods that must start together.
-//     The reservation of a pod behind it whose type overlaps is released. If a pod before it
-//     has such a reservation, it gets none. Other pods may bypass this pod from then on.
-//  3. It calls Options.Held for reservations that keep more or less than before.
+//  1. It releases the reservation of a pod that was placed or deleted, or that has had the
+//     reservation for Options.Keep. It also does so if another pod of the type is now first in the
+//     queue and has waited for Options.Wait.
+//  2. For the first pod of each type that has waited for Options.Wait, it reserves the best node.
+//     If a worse node was reserved for the pod, it is released. A gang gets nodes for all pods that
+//     must start together. If a pod of an overlapping type has a reservation, the pod that is first
+//     in the queue gets or keeps one, and the other has none. From then on, the pods behind the
+//     first pod may be placed before it.
+//  3. It calls Options.Held for each reservation that keeps more or less from other pods than
+//     before.
 //
-// A search takes O(pods in the cluster) placements. It runs when a pod becomes first,
-// and then every Options.Again.
+// Each search for the best node checks all nodes and all their pods. It runs when a pod has waited
+// for Options.Wait as the first of its type, and then every Options.Again.
 func (rs *Reservations) Tend(now time.Time) {
 	heads := rs.queue.Heads()
 	for _, t := range slices.Sorted(maps.Keys(rs.byType)) {
@@ -103,12 +107,13 @@ func (rs *Reservations) Tend(now time.Time) {
 	}
 }
 
-// due reports whether the first pod of a type has waited long enough.
+// due reports whether the first pod of a type has waited for Options.Wait.
 func (rs *Reservations) due(head queue.Head, now time.Time) bool {
 	return now.Sub(head.Since) >= rs.options.Wait
 }
 
-// review releases the reservation of a type of resource if it must not be kept.
+// review releases the reservation of a resource type if its pod must not keep it (step 1 of Tend).
+// head is the type's first pod in the queue, or empty.
 func (rs *Reservations) review(resourceType fairshare.Type, r *reservation, head queue.Head, now time.Time) {
 	state, pending := rs.queue.State(r.pod.UID)
 	switch {
@@ -122,7 +127,7 @@ func (rs *Reservations) review(resourceType fairshare.Type, r *reservation, head
 	}
 }
 
-// drop forgets the reservation of a type of resource.
+// drop releases the reservation of a resource type and removes it from byType.
 func (rs *Reservations) drop(resourceType fairshare.Type) {
 	r := rs.byType[resourceType]
 	rs.release(r)
@@ -130,7 +135,7 @@ func (rs *Reservations) drop(resourceType fairshare.Type) {
 	delete(rs.byType, resourceType)
 }
 
-// release releases the reserved nodes, and retries the pods that fit them.
+// release releases the reserved nodes, and has the queue retry pods that fit them.
 func (rs *Reservations) release(r *reservation) {
 	rs.state.Unreserve(r.pod.Claim())
 	released := r.plan
@@ -153,13 +158,14 @@ func (r *reservation) expires(keep time.Duration) time.Time {
 	return end
 }
 
-// update reserves the best node for the first pod of a type, if a search is due; behind are the
-// first pods of other types that are behind it in the queue. A pod whose requests have changed was
-// added to the queue again. It blocks others again until AllowBypass is called.
+// update reserves the best node for the first pod of a type, if a search is due (step 2 of Tend).
+// behind are the first pods of the types that come later in the queue. If the requests of a pod
+// with a reservation change, the pod is added to the queue again, and blocks the pods behind it
+// until update calls AllowBypass.
 func (rs *Reservations) update(head queue.Head, behind []queue.Head, now time.Time) {
 	r, rivals := rs.byType[head.Type], rs.rivals(head.Type)
 	switch {
-	case r != nil && r.pod.UID != head.Pod.UID: // another is being placed
+	case r != nil && r.pod.UID != head.Pod.UID: // the pod with the reservation is being placed
 		return
 	case slices.ContainsFunc(rivals, func(resourceType fairshare.Type) bool { return !rs.isBehind(resourceType, behind) }):
 		rs.queue.AllowBypass(head.Pod.UID)
@@ -188,7 +194,7 @@ func (rs *Reservations) update(head queue.Head, behind []queue.Head, now time.Ti
 	rs.queue.AllowBypass(head.Pod.UID)
 }
 
-// rivals returns the other types that overlap a type and have a reservation, in order.
+// rivals returns the other types that overlap a type and have a reservation, sorted by name.
 func (rs *Reservations) rivals(resourceType fairshare.Type) (all []fairshare.Type) {
 	for other, r := range rs.byType {
 		if r.plan != nil && other != resourceType && other.Overlaps(resourceType) {
@@ -199,16 +205,16 @@ func (rs *Reservations) rivals(resourceType fairshare.Type) (all []fairshare.Typ
 	return all
 }
 
-// isBehind reports whether the pod that has the reservation of this type is one of these. It is not
-// while it is being placed.
+// isBehind reports whether the pod that has the reservation of a type is among heads. A pod that is
+// being placed is not in the queue, so isBehind returns false for it.
 func (rs *Reservations) isBehind(resourceType fairshare.Type, heads []queue.Head) bool {
 	return slices.ContainsFunc(heads, func(head queue.Head) bool {
 		return head.Type == resourceType && head.Pod.UID == rs.byType[resourceType].pod.UID
 	})
 }
 
-// intact reports whether all nodes of the plan are still reserved. They are not if a
-// node was removed, or if the pod was assigned a node but could not be bound.
+// intact reports whether all nodes of the plan are still reserved. A node is no longer reserved if
+// it was removed, or if the pod was assigned and the assignment was undone because binding failed.
 func (rs *Reservations) intact(r *reservation) bool {
 	return !slices.ContainsFunc(r.plan, func(o Offer) bool {
 		node := rs.state.Record(o.Node)
@@ -216,7 +222,8 @@ func (rs *Reservations) intact(r *reservation) bool {
 	})
 }
 
-// reserve replaces a pod's reservation by a plan: all of its nodes, or none.
+// reserve replaces a pod's reservation by a plan. If one of the plan's nodes cannot be reserved,
+// none is.
 func (rs *Reservations) reserve(r *reservation, p plan, now time.Time) {
 	if r.plan == nil {
 		r.made = now
@@ -234,7 +241,8 @@ func (rs *Reservations) reserve(r *reservation, p plan, now time.Time) {
 	}
 }
 
-// Reservation returns what is reserved for a pod or a gang, one Offer for each node.
+// Reservation returns what is reserved for a pod, or for the gang that it represents in the queue.
+// There is one Offer for each node.
 func (rs *Reservations) Reservation(uid string) []Offer {
 	for _, r := range rs.byType {
 		if r.pod.UID == uid {

@@ -21,18 +21,18 @@ import (
 
 // TestScenarios walks through testdata/*.txt:
 //
-//	node node1 8 [T4]      adds a node with 8 GPUs, of a type with a fourth argument
-//	run a node1 2 [1h]     runs pod a on 2 GPUs of node1, for 1 hour if that is known
-//	end a                  ends pod a, and reactivates pods that fit now
+//	node node1 8 [T4]      adds a node with 8 GPUs, of the type T4 if it is given
+//	run a node1 2 [1h]     runs pod a on 2 GPUs of node1; it ends after 1 hour, if that is given
+//	end a                  ends pod a, and has the queue retry pods that fit now
 //	wait big 8 [prio=1] [type=T4|V100]
 //	                       adds pod big, which requests 8 GPUs and fits no node
-//	held                   prints what tenants are charged for reservations
+//	held                   prints what each reservation keeps from other pods
 //	gang train 3 4 [apart] adds gang train of 3 pods with 4 GPUs each, on different nodes with apart
-//	try                    tries all active pods in their order: each is placed or blocked
+//	try                    tries each active pod once, in order: it is placed or unschedulable
 //	fails big              makes the next Binding of pod big fail
 //	gone big               deletes pod big
 //	after 30s              advances the clock, and calls Tend
-//	looked                 prints the number of searches since the last call
+//	looked                 prints the number of calls of Options.Fits since the last "looked"
 //	show                   prints nodes, reservations, and pending pods
 func TestScenarios(t *testing.T) {
 	scenario.Walk(t, func(t *testing.T, out *scenario.Answer) scenario.Commands {
@@ -68,20 +68,21 @@ func newScene(t *testing.T) *scene {
 	return s
 }
 
-// search calls apart, and counts its calls.
+// search is Options.Fits. It counts its calls, and returns the result of apart.
 func (s *scene) search(pod *sched.Pod, planned []sched.Decision) func(*sched.Node) bool {
 	s.searches++
 	return s.apart(pod, planned)
 }
 
-// apart puts the pods of a gang on different nodes if they have Across set.
+// apart returns whether a node suits a pod of a gang. If the pod has Across set, no other planned
+// pod may be on the node.
 func (s *scene) apart(pod *sched.Pod, planned []sched.Decision) func(*sched.Node) bool {
 	return func(node *sched.Node) bool {
 		return !pod.Across || !slices.ContainsFunc(planned, func(decision sched.Decision) bool { return decision.At.Node == node.Name })
 	}
 }
 
-// commands returns the commands that a scenario has.
+// commands returns a function for each command, by the command's name.
 func (s *scene) commands() scenario.Commands {
 	return scenario.Commands{
 		"node": s.node, "run": s.run, "end": s.end, "wait": s.wait, "gang": s.gang, "gone": s.gone, "looked": s.looked, "after": s.after, "show": s.show, "held": s.charged,
@@ -140,7 +141,7 @@ func (s *scene) gang(c *scenario.Command) {
 	s.try()
 }
 
-// try tries to place each active pod once.
+// try tries once to place each active pod of the queue.
 func (s *scene) try() {
 	for pod := s.queue.Poll(); pod != nil; pod = s.queue.Poll() {
 		members, _ := pod.Together()
@@ -163,7 +164,7 @@ func (s *scene) try() {
 	}
 }
 
-// place places all pods or none, and returns where they are.
+// place places all pods or none, and returns their nodes, or nil.
 func (s *scene) place(pods []*sched.Pod) (nodes []string) {
 	var placed []sched.Decision
 	for i, pod := range pods {
@@ -182,7 +183,8 @@ func (s *scene) place(pods []*sched.Pod) (nodes []string) {
 	return nodes
 }
 
-// suits returns the first node that suits a pod, beside others of its gang, or nil.
+// suits returns the first node that fits a pod of a gang whose placed pods have nodes already, or
+// nil.
 func (s *scene) suits(pod *sched.Pod, placed []sched.Decision) *sched.Node {
 	keeps := s.apart(pod, placed)
 	for n := range s.state.View().Nodes() {
@@ -241,7 +243,7 @@ func (s *scene) show(c *scenario.Command) {
 	}
 }
 
-// until describes when the pod of a reservation will fit.
+// until describes when the pod for which a node is reserved will fit there.
 func until(node string, offers []reservation.Offer) (text string) {
 	o := offers[slices.IndexFunc(offers, func(o reservation.Offer) bool { return o.Node == node })]
 	if o.Unknown > 0 {

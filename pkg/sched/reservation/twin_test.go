@@ -12,9 +12,9 @@ import (
 	"github.com/numalet/numalet/pkg/sched/reservation"
 )
 
-// TestOn compares offers with all subsets of the assigned pods, where all ends are known:
-// removing no other subset makes the pod fit sooner, and it does fit once the pods in
-// the way have ended.
+// TestOn compares the time when a pod is ready to fit with a search of all subsets of the assigned
+// pods, whose ends are all known. No subset whose removal makes the pod fit may end earlier than
+// Offer.Ready.
 func TestOn(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
 	offers := 0
@@ -59,7 +59,8 @@ func inhabited(r *rand.Rand) (*sched.Node, []reservation.AssignedPod) {
 	return node, assigned
 }
 
-// dumb tries all subsets of the assigned pods.
+// dumb tries all subsets of the assigned pods. It returns the earliest time at which all pods of a
+// subset have ended whose removal makes the pod fit.
 func dumb(pod *sched.Pod, node *sched.Node, assigned []reservation.AssignedPod) (soonest time.Time, ok bool) {
 	for set := range 1 << len(assigned) {
 		left, ready := node, time.Time{}

@@ -1,9 +1,9 @@
-// Package wakeindex finds the unschedulable pods that a change may help, without a visit to
-// all of them.
+// Package wakeindex finds the unschedulable pods that may fit after resources became free on a
+// node, without checking all of them.
 //
-// It groups pods by shape: everything that decides whether a node fits a pod. A Deployment
-// with 10,000 pending replicas is one shape. Shapes are in an index by what they request,
-// so a node with few free resources leads only to shapes that request no more than these.
+// It groups pods by shape. Pods of one shape are equal in everything that decides whether they fit
+// a node. A Deployment with 10,000 pending replicas is one shape. Shapes are indexed by what they
+// request, so a search visits only shapes that request no more than the node has free.
 //
 //	x := wakeindex.New(space)
 //	x.Add(pod)                                  // no node fits it
@@ -11,11 +11,12 @@
 //
 // # Complexity
 //
-// Helped costs O(log shapes), plus O(1) for each shape whose amounts fit and for each pod
-// that it returns. In the worst case, where maxima do not separate what fits from what does
-// not, it costs O(shapes). Add and Remove cost O(log shapes).
+// Let S be the number of shapes. Add and Remove take O(log S) steps. Helped takes O(log S) steps,
+// one more for each shape whose amounts fit, and one for each pod that it returns. In the worst
+// case it visits all S shapes: a search skips sets of shapes by upper bounds of their amounts, and
+// these bounds may be too high to skip any.
 //
-// Lists of pods by resource were rejected. Each list would be sorted by request, and a pod would be
-// in the list of the resource that it lacks. A pod that lacks memory on one half of the nodes and
-// CPUs on the other has no such resource.
+// One list of pods for each resource was rejected. Each pod would be in the list of the resource
+// that it lacks, sorted by request. But a pod that lacks memory on one half of the nodes and CPUs
+// on the other half would belong to two lists.
 package wakeindex

@@ -11,21 +11,22 @@ import (
 
 // Index has the unschedulable pods by their requests. It serves one goroutine.
 //
-// It uses the index of nodes in reverse: the less a shape requests, the larger is the coordinate
-// with which it is stored. A search for a node asks for all shapes whose coordinates are at least
-// those of the node's free resources.
+// It stores shapes in a distbucket.Index, which is made for nodes and finds nodes with at least the
+// requested amounts. Here, shapes take the place of nodes: the less a shape requests, the larger is
+// its coordinate (smallness). A search for a node asks for all shapes whose coordinates are at
+// least those of the node's free resources.
 type Index struct {
 	*Shapes
 	space    filter.Space
 	bySize   *distbucket.Index
-	made     int      // shapes made so far, which names them
+	made     int      // number of shapes made so far; the number is also the new shape's name
 	searches uint64   // number of searches so far
-	found    []*shape // by the current search
+	found    []*shape // shapes that the current search has found
 	size     distbucket.Vector
 }
 
-// New returns an empty index. Pods and nodes are compared in the dimensions of a space, of
-// which there must be at least one, and then exactly.
+// New returns an empty index. It is searched by the dimensions of space, of which there must be at
+// least one. Each pod that a search finds is then checked exactly.
 func New(space filter.Space) *Index {
 	theta := make(distbucket.Vector, len(space))
 	for i := range theta {
@@ -53,7 +54,7 @@ func (x *Index) Remove(uid string) {
 	}
 }
 
-// Helped returns the pods that fit a node, in any order. It checks only amounts, NUMA nodes, GPUs
+// Helped returns the pods that fit a node, in any order. It checks only what filter.Check checks,
 // and sched.Pod.Admits. For a gang, one member that fits suffices.
 func (x *Index) Helped(node *sched.Node) (pods []*sched.Pod) {
 	unreserved := node
@@ -75,8 +76,8 @@ func (x *Index) Helped(node *sched.Node) (pods []*sched.Pod) {
 	return pods
 }
 
-// covered returns the shapes that request no more than a node has free, including what is
-// reserved there, in any dimension.
+// covered returns the shapes that in no dimension request more than a node has free. What is
+// reserved on the node counts as free.
 func (x *Index) covered(node *sched.Node) []*shape {
 	x.searches++
 	x.found = x.found[:0]
@@ -84,8 +85,8 @@ func (x *Index) covered(node *sched.Node) []*shape {
 	for d := range x.size {
 		x.size[d] = smallness(x.size[d])
 	}
-	// Accept refuses all shapes, so the search visits each one that covers the request, some
-	// of them twice.
+	// Accept refuses every shape, so that the search does not stop at the first one but visits all
+	// that match, some of them twice.
 	x.bySize.View().AppendPick(nil, distbucket.Query{Request: x.size, Accept: x.collect}, 1)
 	return x.found
 }
@@ -98,8 +99,8 @@ func (x *Index) collect(n *distbucket.Node) bool {
 	return false
 }
 
-// least returns the smallness of a pod in each dimension. For a gang, this is the smallness of the
-// smallest request of any member.
+// least returns the smallness of a pod's request in each dimension. For a gang, it takes the
+// smallest request of any member in that dimension.
 func (x *Index) least(pod *sched.Pod) distbucket.Vector {
 	pods, _ := pod.Together()
 	at := make(distbucket.Vector, len(x.space))
@@ -111,13 +112,13 @@ func (x *Index) least(pod *sched.Pod) distbucket.Vector {
 	return at
 }
 
-// smallness returns a number. The smaller an amount is, the larger is this number:
+// smallness returns a number that is larger for a smaller amount:
 //
 //	request ≤ free ⇒ smallness(request) ≥ smallness(free)
 //
-// It has eight bits behind the leading one, so amounts within 0.4 % may be equal. The amount
-// is not merely negated, because the index's maxima are precise for small numbers only, in
-// the same way.
+// Of the amount it keeps the leading bit and the eight bits after it, so amounts that differ by
+// less than 0.4 % may have the same smallness. The amount is not just negated, because
+// distbucket.Index also rounds large numbers: only small numbers are exact in it.
 func smallness(amount int64) int64 {
 	const most = 64<<8 | 255
 	if amount <= 0 {
@@ -127,8 +128,8 @@ func smallness(amount int64) int64 {
 	return most - (int64(n)<<8 | int64(uint64(amount)<<(64-n)<<1>>(64-8)))
 }
 
-// must panics on an error of the index. There is none: it has a dimension, shapes have
-// unique names, and the vectors have one amount for each dimension.
+// must panics on an error of distbucket.Index. Such an error cannot occur: the index has a
+// dimension, shapes have unique names, and vectors have one amount for each dimension.
 func must(err error) {
 	if err != nil {
 		panic(err)

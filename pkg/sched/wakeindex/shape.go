@@ -15,13 +15,13 @@ type Shapes struct {
 	byPod map[string]*shape // by UID
 }
 
-// NewShapes returns an empty group.
+// NewShapes returns an empty Shapes.
 func NewShapes() *Shapes { return &Shapes{byKey: map[string]*shape{}, byPod: map[string]*shape{}} }
 
-// shape is the pods of one key; it is never empty.
+// shape is all pods with the same ShapeOf. It has at least one pod.
 type shape struct {
 	key    string
-	sample *sched.Pod // one of them, which avoids no node
+	sample *sched.Pod // copy of one of the pods, with a nil Avoid
 	pods   []*sched.Pod
 	index  map[string]int // in pods, by UID
 
@@ -30,7 +30,7 @@ type shape struct {
 	search uint64 // number of the last search that found it
 }
 
-// add adds a pod. It returns the pod's shape, and true if that is new.
+// add adds a pod. It returns the pod's shape, and true if the shape is new.
 func (g *Shapes) add(pod *sched.Pod) (*shape, bool) {
 	k := ShapeOf(pod)
 	s, known := g.byKey[k]
@@ -46,8 +46,8 @@ func (g *Shapes) add(pod *sched.Pod) (*shape, bool) {
 	return s, !known
 }
 
-// remove removes a pod. It returns its shape, and true if no other pod has that; nil if the
-// pod is not in the group.
+// remove removes a pod. It returns the pod's shape, and true if the shape has no pod left. It
+// returns nil if the pod was not added.
 func (g *Shapes) remove(uid string) (*shape, bool) {
 	s := g.byPod[uid]
 	if s == nil {
@@ -66,10 +66,10 @@ func (g *Shapes) remove(uid string) (*shape, bool) {
 	return s, last == 0
 }
 
-// Add adds a pod, whose UID must not be in the group.
+// Add adds a pod. No pod with the same UID may have been added.
 func (g *Shapes) Add(pod *sched.Pod) { g.add(pod) }
 
-// Remove removes a pod, if it is in the group.
+// Remove removes a pod, if it was added.
 func (g *Shapes) Remove(uid string) { g.remove(uid) }
 
 // Len returns the number of pods.
@@ -86,9 +86,9 @@ func (g *Shapes) Released() (pods []*sched.Pod) {
 	return pods
 }
 
-// ShapeOf returns the key of a pod's shape. Pods with equal keys fit the same nodes, apart from
-// reservations and from nodes that an owner's pods avoid. A gang, and a pod whose CPUs are placed at random,
-// have a shape of their own.
+// ShapeOf returns the key of a pod's shape. Pods with equal keys fit the same nodes, except for
+// nodes with a reservation and nodes that a pod avoids (sched.Pod.Avoid). A gang has a shape of its
+// own, and so has a pod with policy random, because its Seed decides what it gets.
 func ShapeOf(pod *sched.Pod) string {
 	if pod.Gang != nil || pod.CPUPolicy == podspec.Random && len(pod.Exclusive) > 0 {
 		return "only " + pod.UID
@@ -101,7 +101,7 @@ func ShapeOf(pod *sched.Pod) string {
 	return text
 }
 
-// fits reports whether a pod fits a node, or for a gang whether any of its members does.
+// fits reports whether a pod fits a node. For a gang, it reports whether any member fits.
 func fits(pod *sched.Pod, node *sched.Node) bool {
 	pods, _ := pod.Together()
 	for _, p := range pods {

@@ -14,7 +14,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched/filter"
 )
 
-// twin is the pods of an index, which it visits all for each question.
+// twin has an index and the pods in it. It checks the index's answers by visiting all pods.
 type twin struct {
 	*testing.T
 	index *Index
@@ -29,7 +29,7 @@ func newTwin(t *testing.T) *twin {
 	return &twin{t, New(space), map[string]*sched.Pod{}}
 }
 
-// step makes one random change, and compares what both find.
+// step adds or removes a random pod, and compares the index with the twin for a random node.
 func (w *twin) step(r *rand.Rand) {
 	uid := fmt.Sprint(r.IntN(40))
 	if _, has := w.pods[uid]; has {
@@ -46,7 +46,7 @@ func (w *twin) step(r *rand.Rand) {
 	w.compare(node)
 }
 
-// pod returns one of few shapes, so that many pods share one.
+// pod returns a pod of one of few shapes, so that many pods share a shape.
 func (w *twin) pod(r *rand.Rand, uid string) *sched.Pod {
 	one := func(uid string) *sched.Pod {
 		pod := schedtest.Pod(rand.New(rand.NewPCG(r.Uint64N(6), 1)), uid)
@@ -89,7 +89,7 @@ func (w *twin) compare(node *sched.Node) {
 	}
 }
 
-// TestTwin checks that a node wakes each pod that fits it, and no other.
+// TestTwin checks that Helped returns each pod that fits the node, and no other.
 func TestTwin(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 30 {
@@ -111,7 +111,7 @@ func FuzzTwin(f *testing.F) {
 	})
 }
 
-// TestSmallness checks that a smaller amount never has a lower smallness.
+// TestSmallness checks that a smaller amount never has a smaller smallness.
 func TestSmallness(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
 	for range 100_000 {
@@ -128,8 +128,8 @@ func TestSmallness(t *testing.T) {
 	}
 }
 
-// TestReleased checks that Wait is called separately for pods with another tenant or another
-// request.
+// TestReleased checks that Released calls Wait once for each combination of tenant and request, and
+// returns the right pods.
 func TestReleased(t *testing.T) {
 	calls, g := 0, NewShapes()
 	wait := func(p *sched.Pod) sched.Reason {

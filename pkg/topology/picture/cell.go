@@ -9,7 +9,7 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// cells formats cores as cells of equal width, so that columns are aligned.
+// cells formats cores as texts of equal width, called cells, so that columns are aligned.
 type cells struct {
 	mark  func(cpuset.CPU) string
 	width int
@@ -23,7 +23,8 @@ func newCells(machine *topology.Machine, mark func(cpuset.CPU) string) cells {
 	return c
 }
 
-// lines returns the cores of the CPUs, with as many on a line as fit in width.
+// lines returns the cells of the CPUs' cores in lines, with as many cells on a line as fit in
+// width.
 func (c cells) lines(cpus []topology.CPU, width int) []string {
 	perLine := max(1, (width+1)/(c.width+1))
 	var lines []string
@@ -37,8 +38,9 @@ func (c cells) lines(cpus []topology.CPU, width int) []string {
 	return append(lines, strings.TrimRight(strings.Join(line, " "), " "))
 }
 
-// cells returns one text per core: "[0 8]", with the prefix P or E for performance and
-// efficiency cores. A CPU whose core is unknown has a cell of its own.
+// cells returns one text for each core, such as "[0 8]" for a core with CPUs 0 and 8. Performance
+// cores have the prefix P, and efficiency cores E. A CPU whose core is unknown has a cell of its
+// own.
 func (c cells) cells(cpus []topology.CPU) []string {
 	var order []cpuset.CPU
 	kind := map[cpuset.CPU]string{}
@@ -64,7 +66,7 @@ func (c cells) cells(cpus []topology.CPU) []string {
 	return texts
 }
 
-// thread returns a CPU's number, * if it is isolated, and its mark.
+// thread returns the text of one CPU: its number, then * if it is isolated, then its mark.
 func (c cells) thread(cpu topology.CPU) string {
 	text := fmt.Sprint(cpu.ID)
 	if cpu.Isolated {

@@ -13,16 +13,18 @@ import (
 // columns is the width of a picture in characters.
 const columns = 80
 
-// Draw writes a machine as text: a line of totals, the tree of its online CPUs, the
-// parts that are not in the tree, and the distances between NUMA nodes. In the tree, SMT
-// siblings share a pair of brackets, and GPUs are listed with their NUMA nodes. mark,
-// if not nil, returns the suffix of a CPU's number, such as the letter of its holder.
+// Draw writes a machine as text. It writes a line of totals and the tree of the online CPUs. Then
+// it writes what is not in the tree, such as offline CPUs, and the distances between NUMA nodes. In
+// the tree, SMT siblings share a pair of brackets, and GPUs are listed with their NUMA nodes. mark,
+// if not nil, returns a suffix for a CPU's number, such as the letter of the container that holds
+// the CPU.
 func Draw(w io.Writer, machine *topology.Machine, gpus []gpu.GPU, mark func(cpuset.CPU) string) error {
 	return draw(w, machine, gpus, mark, nil)
 }
 
 // DrawUse writes a machine as Draw does. It marks how the CPUs and GPUs are used, and adds a legend
-// of the holders. If use is nil, it writes the same as Draw without marks.
+// with the containers and pods that hold them. If use is nil, it writes the same as Draw with a nil
+// mark.
 func DrawUse(w io.Writer, machine *topology.Machine, gpus []gpu.GPU, use *Use) error {
 	if use == nil {
 		return draw(w, machine, gpus, nil, nil)
@@ -45,7 +47,8 @@ func draw(w io.Writer, machine *topology.Machine, gpus []gpu.GPU, mark func(cpus
 	return err
 }
 
-// drawGroup writes the parts or the CPUs of a group, each line after indent.
+// drawGroup writes the parts of a group, or its CPUs if it has no parts. Each line begins with
+// indent.
 func drawGroup(b *strings.Builder, g group, indent string, c cells) {
 	if len(g.parts) == 0 {
 		for _, line := range c.lines(g.cpus, columns-len([]rune(indent))-2) {
@@ -63,7 +66,7 @@ func drawGroup(b *strings.Builder, g group, indent string, c cells) {
 	}
 }
 
-// drawLegend writes a line for each holder.
+// drawLegend writes a line for each holder of CPUs or GPUs.
 func drawLegend(b *strings.Builder, use *Use) {
 	if use == nil || len(use.Held) == 0 {
 		return
@@ -93,7 +96,7 @@ func totals(machine *topology.Machine) string {
 	}, " · ")
 }
 
-// known counts the ids that are not Unknown.
+// known returns how many ids have the value true, which means that they are not Unknown.
 func known[ID comparable](ids map[ID]bool) int {
 	n := 0
 	for _, isKnown := range ids {
@@ -114,7 +117,7 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// size formats bytes in binary units: "15.6 GiB".
+// size returns an amount of memory as text in binary units, such as "15.6 GiB".
 func size(bytes uint64) string {
 	units := []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB"}
 	value, unit := float64(bytes), 0

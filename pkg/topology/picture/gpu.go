@@ -16,7 +16,7 @@ func title(c gpu.GPU) string {
 	return fmt.Sprint(c.Index)
 }
 
-// gpusOn returns the part of a NUMA node's label that lists its GPUs: " · GPUs 0, 1".
+// gpusOn returns the part of a NUMA node's label that lists its GPUs, such as " · GPUs 0, 1".
 func gpusOn(gpus []gpu.GPU, node topology.NodeID) string {
 	var titles []string
 	for _, c := range gpus {
@@ -33,8 +33,8 @@ func gpusOn(gpus []gpu.GPU, node topology.NodeID) string {
 	return " · GPUs " + strings.Join(titles, ", ")
 }
 
-// describe returns the description of a GPU: "NVIDIA H100 80GB HBM3 · 79.6 GiB ·
-// NUMA 1 · 0000:3b:00.0".
+// describe returns the description of a GPU, such as "NVIDIA H100 80GB HBM3 · 79.6 GiB · NUMA 1 ·
+// 0000:3b:00.0".
 func describe(c gpu.GPU) string {
 	parts := []string{c.Model}
 	if c.Model == "" {
@@ -53,8 +53,8 @@ func describe(c gpu.GPU) string {
 	return strings.Join(parts, " · ")
 }
 
-// faults returns the lines about the faults of a GPU and its slices, or about why their
-// health is unknown, with the remedies.
+// faults returns lines that say what is wrong with a GPU and its MIG slices and what to do about
+// it, or why their health is unknown.
 func faults(c gpu.GPU) (lines []string) {
 	lines = sentences(c.Health.Reason)
 	for _, slice := range c.Slices {
@@ -73,7 +73,7 @@ func sentences(reason string) []string {
 	return strings.Split(reason, "; ")
 }
 
-// slicesOf lists the slices of a GPU in MIG mode: "MIG 3g.40gb 2 × 1g.10gb".
+// slicesOf returns a list of the slices of a GPU in MIG mode, such as "MIG 3g.40gb 2 × 1g.10gb".
 func slicesOf(c gpu.GPU) string {
 	if len(c.Slices) == 0 {
 		return "MIG, no slices"

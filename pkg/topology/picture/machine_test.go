@@ -7,8 +7,8 @@ import (
 
 const gib = 1 << 30
 
-// machine returns a machine of cpus CPUs, with the positions that place returns, and sets the
-// CPUs of its nodes.
+// machine returns a machine with the given NUMA nodes and a number of CPUs. place returns the
+// package, NUMA node, core and cache of a CPU. machine sets the CPUs of the nodes.
 func machine(cpus int, place func(id int) topology.CPU, nodes ...topology.Node) *topology.Machine {
 	m := &topology.Machine{Nodes: nodes}
 	for id := range cpus {
@@ -22,7 +22,8 @@ func machine(cpus int, place func(id int) topology.CPU, nodes ...topology.Node) 
 	return m
 }
 
-// server has two packages with two NUMA nodes each, and SMT.
+// server returns a machine that has two packages with two NUMA nodes each, and two threads per
+// core.
 func server() *topology.Machine {
 	near := func(rows ...int) map[topology.NodeID]int {
 		return map[topology.NodeID]int{0: rows[0], 1: rows[1], 2: rows[2], 3: rows[3]}
@@ -41,8 +42,9 @@ func server() *topology.Machine {
 	)
 }
 
-// accelerated has SMT4, sparse nodes, memory without CPUs, a GPU's memory, offline and
-// isolated CPUs, and a node whose distances are unknown.
+// accelerated returns a machine with four threads per core, offline and isolated CPUs, and NUMA
+// nodes whose IDs have gaps. One node has only memory. Another one is the memory of a GPU, and its
+// distances are unknown.
 func accelerated() *topology.Machine {
 	m := machine(32, func(id int) topology.CPU {
 		return topology.CPU{
@@ -61,7 +63,7 @@ func accelerated() *topology.Machine {
 	return m
 }
 
-// hybrid is a laptop with cores of two kinds and one node.
+// hybrid returns a laptop with performance and efficiency cores and one NUMA node.
 func hybrid() *topology.Machine {
 	return machine(20, func(id int) topology.CPU {
 		if id < 12 {
@@ -71,14 +73,14 @@ func hybrid() *topology.Machine {
 	}, topology.Node{ID: 0, MemoryBytes: 32 * gib})
 }
 
-// dies has two dies in its package, and one NUMA node over both.
+// dies returns a machine with two dies in one package, and one NUMA node that has both dies.
 func dies() *topology.Machine {
 	return machine(128, func(id int) topology.CPU {
 		return topology.CPU{Die: id / 64, Core: cpuset.CPU(id), LLC: cpuset.CPU(id / 32 * 32)}
 	}, topology.Node{ID: 0, MemoryBytes: 512 * gib})
 }
 
-// untold is a machine whose kernel reports almost nothing.
+// untold returns a machine whose kernel reports almost nothing about it.
 func untold() *topology.Machine {
 	return machine(4, func(id int) topology.CPU {
 		return topology.CPU{

@@ -9,7 +9,8 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// maxDistances is the number of nodes whose table of distances fits in 80 columns.
+// maxDistances is the largest number of NUMA nodes for which the table of distances is at most 80
+// characters wide.
 const maxDistances = 16
 
 // drawRemarks writes the parts of the machine that are not in the tree.
@@ -53,7 +54,7 @@ func drawRemarks(b *strings.Builder, machine *topology.Machine, gpus []gpu.GPU, 
 	}
 }
 
-// heldBy returns the letters of the holders of a GPU: " · held by A".
+// heldBy returns text with the letters of the holders of a GPU, such as " · held by A".
 func heldBy(c gpu.GPU, use *Use) string {
 	var by []string
 	for _, i := range use.holders(c.UUID) {
@@ -75,8 +76,8 @@ func offline(machine *topology.Machine) cpuset.Set {
 	return cpuset.Of(off...)
 }
 
-// drawDistances writes the distance table, unless there is only one node or the table is
-// too wide.
+// drawDistances writes the table of distances between NUMA nodes, unless there is only one node or
+// the table would be too wide.
 func drawDistances(b *strings.Builder, machine *topology.Machine) {
 	if len(machine.Nodes) < 2 || len(machine.Nodes) > maxDistances {
 		return

@@ -15,14 +15,14 @@ import (
 const (
 	charWidth  = 7.3 // of the monospaced font at 12 pixels
 	lineHeight = 18
-	threadSize = 26 // of a CPU, without a letter
+	threadSize = 26 // width and height of a CPU's box; wider if its label needs more
 	gap        = 6
 	padding    = 10
-	rowWidth   = 860 // beyond it, the next part starts a new row
+	rowWidth   = 860 // maximum; what does not fit starts a new row
 	coresInRow = 8
 )
 
-// style has the colours. In dark mode the background is dark; CPUs have dark text on
+// style is the CSS with the colours. In dark mode the background is dark. CPUs have dark text on
 // bright colours in both modes.
 const style = `
   text { font: 12px ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; fill: #1f2328 }
@@ -35,13 +35,13 @@ const style = `
   }
 `
 
-// heldColours is the number of colours of exclusive CPUs. Holders with the same colour
-// differ by their letters.
+// heldColours is the number of colours for exclusive CPUs. If there are more holders, several have
+// the same colour, but they have different letters.
 const heldColours = 6
 
-// SVG writes a machine as SVG: the tree of Draw as nested boxes, with GPUs as chips in
-// the box of their NUMA node. If use is not nil, CPUs have the colour and the letter of
-// their use.
+// SVG writes a machine as an SVG image. It has the same tree as Draw, as nested boxes. GPUs are
+// small boxes in the box of their NUMA node. If use is not nil, colours and letters show how each
+// CPU and GPU is used.
 func SVG(w io.Writer, machine *topology.Machine, gpus []gpu.GPU, use *Use) error {
 	d := &drawing{machine: machine, gpus: gpus, use: use, drawn: map[topology.NodeID]bool{}}
 	body := rows(d.groups(tree(machine, nil)), rowWidth)
@@ -65,14 +65,14 @@ type box struct {
 	draw          func(b *strings.Builder, x, y int)
 }
 
-// text is a line of text.
+// text returns a box with a line of text.
 func text(line string) box {
 	return box{int(charWidth * float64(len([]rune(line)))), lineHeight, func(b *strings.Builder, x, y int) {
 		fmt.Fprintf(b, "<text x=\"%d\" y=\"%d\">%s</text>\n", x, y+lineHeight-5, html.EscapeString(line))
 	}}
 }
 
-// chip is a coloured box with centred text.
+// chip returns a coloured box with centred text.
 func chip(class, line string, width, height int) box {
 	return box{width, height, func(b *strings.Builder, x, y int) {
 		fmt.Fprintf(b, "<rect class=\"%s\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"3\"/>", class, x, y, width, height)
@@ -80,7 +80,7 @@ func chip(class, line string, width, height int) box {
 	}}
 }
 
-// frame adds a border to a box.
+// frame returns a box that has a border around another one.
 func frame(class string, pad int, inner box) box {
 	return box{inner.width + 2*pad, inner.height + 2*pad, func(b *strings.Builder, x, y int) {
 		fmt.Fprintf(b, "<rect class=\"%s\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"5\"/>\n", class, x, y, inner.width+2*pad, inner.height+2*pad)
@@ -88,7 +88,7 @@ func frame(class string, pad int, inner box) box {
 	}}
 }
 
-// column stacks two boxes; an empty one takes no space.
+// column puts one box above another. An empty box takes no space.
 func column(above, below box) box {
 	if above.draw == nil || below.draw == nil {
 		return either(above, below)
@@ -99,7 +99,7 @@ func column(above, below box) box {
 	}}
 }
 
-// either returns the first of two boxes, or the other one if the first is empty.
+// either returns one, or other if one is empty.
 func either(one, other box) box {
 	if one.draw == nil {
 		return other
@@ -107,7 +107,7 @@ func either(one, other box) box {
 	return one
 }
 
-// row arranges boxes side by side.
+// row puts boxes side by side.
 func row(boxes []box, space int) (r box) {
 	for i, part := range boxes {
 		if i > 0 {
@@ -125,15 +125,15 @@ func row(boxes []box, space int) (r box) {
 	return r
 }
 
-// drawing is the state of a layout in progress.
+// drawing is the input of SVG, and which GPUs are drawn already.
 type drawing struct {
 	machine *topology.Machine
 	gpus    []gpu.GPU
-	use     *Use                     // nil if it is unknown
-	drawn   map[topology.NodeID]bool // NUMA nodes whose GPUs are in the layout
+	use     *Use                     // nil if the use is unknown
+	drawn   map[topology.NodeID]bool // NUMA nodes whose GPUs are in the picture already
 }
 
-// rows arranges boxes in rows of at most the given width.
+// rows puts boxes into rows of at most the given width.
 func rows(boxes []box, width int) (all box) {
 	var line []box
 	used := 0
@@ -157,7 +157,7 @@ func (d *drawing) groups(groups []group) (boxes []box) {
 	return boxes
 }
 
-// group is a box with a label, the parts or the cores, and the GPUs of a NUMA node.
+// group returns the box of a group: its label, its parts or its cores, and its GPUs.
 func (d *drawing) group(g group) box {
 	chips := d.chips(g)
 	var inner box
@@ -184,8 +184,8 @@ func (d *drawing) cores(cpus []topology.CPU) (boxes []box) {
 	return boxes
 }
 
-// cpu is one CPU: its number, P or E for the kind of its core, * if it is isolated,
-// and the letter of its holder.
+// cpu returns the box of one CPU. Its text is P or E for the kind of its core, its number, * if it
+// is isolated, and the letter of its holder.
 func (d *drawing) cpu(c topology.CPU) box {
 	label := kindLetter(c.Kind) + fmt.Sprint(c.ID)
 	if c.Isolated {
@@ -201,7 +201,7 @@ func (d *drawing) cpu(c topology.CPU) box {
 	return chip(class, label, max(threadSize, int(charWidth*float64(len(label)))+4), threadSize)
 }
 
-// class returns the style of a CPU by its use.
+// class returns the CSS class of a CPU by its use.
 func (d *drawing) class(cpu cpuset.CPU) string {
 	switch i := d.use.holder(cpu); {
 	case i >= 0:
@@ -212,7 +212,8 @@ func (d *drawing) class(cpu cpuset.CPU) string {
 	return "shared"
 }
 
-// chips returns the GPUs of a NUMA node for the outermost group that lies in it.
+// chips returns a box with the GPUs of a NUMA node, if all CPUs of the group are in this node. Only
+// the first such group gets them, so that no GPU is drawn twice.
 func (d *drawing) chips(g group) box {
 	node := g.cpus[0].NUMA
 	for _, cpu := range g.cpus {
@@ -227,7 +228,7 @@ func (d *drawing) chips(g group) box {
 	return d.gpusOf(node)
 }
 
-// gpusOf draws each GPU of a NUMA node as a small box.
+// gpusOf returns a box that has a small box for each GPU of a NUMA node.
 func (d *drawing) gpusOf(node topology.NodeID) box {
 	var boxes []box
 	for _, gpu := range d.gpus {
@@ -239,8 +240,8 @@ func (d *drawing) gpusOf(node topology.NodeID) box {
 	return rows(boxes, rowWidth/2)
 }
 
-// held returns the style and the text of a GPU: the style of its first holder, and the letters of
-// all holders.
+// held returns the CSS class and the text of a GPU. The class is that of its first holder. The text
+// has the letters of all holders.
 func (d *drawing) held(c gpu.GPU) (class, label string) {
 	class, label = "gpu", "GPU "+title(c)
 	for n, i := range d.use.holders(c.UUID) {
@@ -252,7 +253,7 @@ func (d *drawing) held(c gpu.GPU) (class, label string) {
 	return class, label
 }
 
-// heldClass returns the CSS class for the CPUs and GPUs of the holder at an index.
+// heldClass returns the CSS class of the CPUs and GPUs of holder i.
 func heldClass(i int) string { return fmt.Sprintf("held%d", i%heldColours) }
 
 // withoutCPUs returns boxes for NUMA nodes with memory only, and for GPUs whose NUMA
@@ -275,7 +276,7 @@ func (d *drawing) withoutCPUs() box {
 	return rows(boxes, rowWidth)
 }
 
-// legend explains the colours and letters, and lists offline and isolated CPUs.
+// legend returns a box that explains the colours and letters, and lists offline and isolated CPUs.
 func (d *drawing) legend() (all box) {
 	if off := offline(d.machine); !off.Empty() {
 		all = column(all, text(fmt.Sprintf("offline: %s", off)))

@@ -7,22 +7,23 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// group is a set of CPUs with a common part of the machine, split into smaller groups.
-// The smallest groups have no parts.
+// group is the CPUs of one part of the machine, such as a package. parts are smaller groups of the
+// same CPUs, such as those of its NUMA nodes. The smallest groups have no parts.
 type group struct {
 	label string
 	parts []group
 	cpus  []topology.CPU
 }
 
-// level is one level of the hierarchy, such as packages or NUMA nodes.
+// level is one level of the tree, such as packages or NUMA nodes. id returns the part that has a
+// CPU.
 type level struct {
 	id    func(topology.CPU) int
 	label func(id int) string
 }
 
-// tree groups the online CPUs by package, die, NUMA node and last-level cache, ordered
-// by the smallest CPU. Levels that are unknown for all CPUs are left out.
+// tree groups the online CPUs by package, die, NUMA node and last-level cache. Groups are sorted by
+// their smallest CPU. A level that is unknown for all CPUs is left out.
 func tree(machine *topology.Machine, gpus []gpu.GPU) []group {
 	var online []topology.CPU
 	for _, cpu := range machine.CPUs {
@@ -67,7 +68,7 @@ func manyDies(machine *topology.Machine) bool {
 	return false
 }
 
-// isKnown reports whether the level of at least one CPU is known.
+// isKnown reports whether at least one CPU has a known ID at this level.
 func isKnown(cpus []topology.CPU, l level) bool {
 	for _, cpu := range cpus {
 		if l.id(cpu) != topology.Unknown {
@@ -77,8 +78,8 @@ func isKnown(cpus []topology.CPU, l level) bool {
 	return false
 }
 
-// split groups CPUs by the first level, and each group by the next ones. A group with
-// one part is merged with that part: "NUMA 0 · cache 0".
+// split groups CPUs by the first of levels, and splits each group by the other levels. A group with
+// only one part is merged with that part, with a label such as "NUMA 0 · cache 0".
 func split(cpus []topology.CPU, levels []level) []group {
 	if len(levels) == 0 {
 		return nil
@@ -103,7 +104,8 @@ func split(cpus []topology.CPU, levels []level) []group {
 	return groups
 }
 
-// name returns the function that labels a part with what and its ID.
+// name returns a function for level.label. Labels are the word what and the part's ID, such as
+// "package 0".
 func name(what string) func(int) string {
 	return func(id int) string {
 		if id == topology.Unknown {

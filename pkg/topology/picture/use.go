@@ -8,13 +8,13 @@ import (
 	"github.com/numalet/numalet/pkg/cpuset"
 )
 
-// Use is the use of a machine's CPUs and GPUs. CPUs without a holder are shared, including
-// reserved ones.
+// Use says which container or pod holds which CPUs and GPUs of a machine. CPUs that nobody holds
+// are shared, including reserved ones.
 type Use struct {
 	Reserved cpuset.Set // never exclusive
-	Held     []Holder   // the first is A
-	// Paint, if not nil, colours the text of the holder at an index of Held, such as with
-	// escape sequences of a terminal. It keeps the text's width on the screen.
+	Held     []Holder   // the first has the letter A
+	// Paint, if not nil, returns text in the colour of the holder at an index of Held, for example
+	// with escape sequences of a terminal. The result must be as wide on the screen as text.
 	Paint func(holder int, text string) string
 }
 
@@ -22,10 +22,11 @@ type Use struct {
 type Holder struct {
 	Name string // such as "default/training main"
 	CPUs cpuset.Set
-	GPUs []string // UUIDs of GPUs of which it has all or a part
+	GPUs []string // UUIDs of the GPUs that it has entirely or in part
 }
 
-// letters is the number of distinct letters; further holders reuse them.
+// letters is the number of different letters. If there are more holders, they use the same letters
+// again.
 const letters = 26
 
 // letter returns the letter of the holder at an index.
@@ -36,8 +37,8 @@ func (u *Use) holder(cpu cpuset.CPU) int {
 	return slices.IndexFunc(u.Held, func(h Holder) bool { return h.CPUs.Has(cpu) })
 }
 
-// holders returns the indexes of the holders of a GPU. There are several if they hold shares or
-// slices of the GPU.
+// holders returns the indexes of the holders of a GPU. A GPU has several holders if they hold
+// time-sliced or MPS shares or MIG slices of it.
 func (u *Use) holders(uuid string) (found []int) {
 	if u == nil {
 		return nil
@@ -50,7 +51,7 @@ func (u *Use) holders(uuid string) (found []int) {
 	return found
 }
 
-// Mark returns the suffix of a CPU's number: the letter of its holder, r if it is
+// Mark returns the suffix for a CPU's number in the picture: the letter of its holder, r if it is
 // reserved, or a dot if it is shared.
 func (u *Use) Mark(cpu cpuset.CPU) string {
 	switch i := u.holder(cpu); {
@@ -69,7 +70,7 @@ func (u *Use) paint(holder int, text string) string {
 	return u.Paint(holder, text)
 }
 
-// Legend returns a line for each holder: "A  default/training main  CPUs 2,4,8,12".
+// Legend returns a line for each holder, such as "A default/training main CPUs 2,4,8,12".
 func (u *Use) Legend() (lines []string) {
 	for i, h := range u.Held {
 		lines = append(lines, fmt.Sprintf("%s  %s  %s", u.paint(i, letter(i)), h.Name, h.what()))

@@ -8,8 +8,8 @@ import (
 	"github.com/numalet/numalet/pkg/topology/sysfs"
 )
 
-// TestBrokenFiles checks that what cannot be understood is an error that names
-// the file and its text.
+// TestBrokenFiles checks that a file that cannot be parsed is an error that has the file's name and
+// text.
 func TestBrokenFiles(t *testing.T) {
 	const system = "sys/devices/system/"
 	for name, tc := range map[string]struct {
@@ -51,8 +51,8 @@ func TestBrokenFiles(t *testing.T) {
 	}
 }
 
-// TestUnreadableFiles checks, for each file, that a file that exists but cannot be read is an
-// error, and does not count as missing.
+// TestUnreadableFiles checks for each file that Discover returns an error if the file exists but
+// cannot be read. It must not treat the file as missing.
 func TestUnreadableFiles(t *testing.T) {
 	whole := one().with(tree{
 		"cpu/online": "0", "cpu/isolated": "", "cpu/cpu0/cpu_capacity": "1",

@@ -6,9 +6,9 @@ import (
 	"github.com/numalet/numalet/pkg/cpuset"
 )
 
-// lastLevelCache returns the CPUs that share the data cache of the highest level with
-// the CPU in dir, or the empty set if the kernel reports no cache. ia64 kernels report
-// caches that no CPU shares; these belong to the core.
+// lastLevelCache returns the CPUs that share the data cache of the highest level with the CPU whose
+// directory is dir. It returns the empty set if the kernel reports no cache. ia64 kernels report
+// caches with an empty set of CPUs. Such a cache is taken to be shared by the CPUs of the core.
 func (r *reader) lastLevelCache(dir string, core cpuset.Set) (cpuset.Set, error) {
 	var last cpuset.Set
 	highest := 0
@@ -33,8 +33,8 @@ func (r *reader) lastLevelCache(dir string, core cpuset.Set) (cpuset.Set, error)
 	return last, nil
 }
 
-// dataCache returns the level of one cache and the CPUs that share it. The level is 0
-// for an instruction cache, and for one whose level or CPUs are unknown.
+// dataCache returns the level of one cache and the CPUs that share it. The level is 0 for an
+// instruction cache, and for a cache whose level or CPUs are unknown.
 func (r *reader) dataCache(index string) (level int, shared cpuset.Set, err error) {
 	kind, err := r.text(index + "/type")
 	if err != nil || kind == "Instruction" {

@@ -10,9 +10,8 @@ import (
 
 const cpuDir = "sys/devices/system/cpu"
 
-// presence returns the CPUs that have a directory, and those that are online. Kernels
-// before 2.6.24 have no list of online CPUs, but a file for each CPU that can be
-// disabled.
+// presence returns the CPUs that have a directory, and those that are online. Kernels before 2.6.24
+// have no list of online CPUs, but a file "online" for each CPU that can be disabled.
 func (r *reader) presence() (all, online cpuset.Set, err error) {
 	ids, err := r.numbered(cpuDir, "cpu")
 	if err != nil {
@@ -45,8 +44,8 @@ func (r *reader) onlineOneByOne(all cpuset.Set) (cpuset.Set, error) {
 	return cpuset.Of(online...), nil
 }
 
-// cpus returns all CPUs. An offline CPU has no topology: kernels remove its files or
-// leave outdated ones.
+// cpus returns all CPUs. The topology of an offline CPU is unknown, because kernels remove its
+// files or leave outdated ones.
 func (r *reader) cpus(all, online cpuset.Set, nodes []topology.Node) ([]topology.CPU, error) {
 	var cpus []topology.CPU
 	caches := map[cpuset.CPU]cpuset.Set{}
@@ -71,8 +70,8 @@ func (r *reader) cpus(all, online cpuset.Set, nodes []topology.Node) ([]topology
 	return cpus, nil
 }
 
-// noteWithoutCore adds a note about online CPUs whose core is unknown while that of
-// others is known.
+// noteWithoutCore adds a note if the cores of some online CPUs are unknown and those of others are
+// known.
 func (r *reader) noteWithoutCore(cpus []topology.CPU) {
 	var silent []cpuset.CPU
 	online := 0
@@ -99,8 +98,8 @@ func nodeOf(nodes []topology.Node, id cpuset.CPU) topology.NodeID {
 	return topology.Unknown
 }
 
-// readCPU fills in the facts in an online CPU's own directory, and returns the CPUs that
-// share its last-level cache.
+// readCPU sets the fields that are read from an online CPU's own directory. It returns the CPUs
+// that share the CPU's last-level cache.
 func (r *reader) readCPU(cpu *topology.CPU, online cpuset.Set) (shared cpuset.Set, err error) {
 	dir := fmt.Sprintf("%s/cpu%d", cpuDir, cpu.ID)
 	if cpu.Package, err = r.id(dir + "/topology/physical_package_id"); err != nil {
@@ -121,8 +120,9 @@ func (r *reader) readCPU(cpu *topology.CPU, online cpuset.Set) (shared cpuset.Se
 	return shared, nil
 }
 
-// forgetContradictions sets the last-level cache of CPUs to unknown if one says that
-// they share it and the other says otherwise: neither is more credible.
+// forgetContradictions sets the last-level cache of two CPUs to unknown if the files of one say
+// that they share it and the files of the other say that they do not. One cannot know whose files
+// are right.
 func (r *reader) forgetContradictions(cpus []topology.CPU, caches map[cpuset.CPU]cpuset.Set) {
 	var wrong cpuset.Set
 	for id, shared := range caches {
@@ -142,8 +142,8 @@ func (r *reader) forgetContradictions(cpus []topology.CPU, caches map[cpuset.CPU
 	}
 }
 
-// siblings returns the hardware threads of a CPU's core, from the files of Linux 5.3 or
-// else from those of older kernels. core_id does not identify a core: it is unique only
+// siblings returns the hardware threads of a CPU's core. It reads the files that Linux has since
+// 5.3, or else those of older kernels. It does not use core_id, because this number is unique only
 // within a package, and on some machines only within a die.
 func (r *reader) siblings(dir string) (cpuset.Set, error) {
 	set, found, err := r.maskOrList(dir+"/topology/core_cpus", dir+"/topology/core_cpus_list")
@@ -154,8 +154,9 @@ func (r *reader) siblings(dir string) (cpuset.Set, error) {
 	return set, err
 }
 
-// smallest returns the smallest online CPU of the group that a CPU's files list, or
-// Unknown if the group is empty or lacks the CPU itself. Groups may have offline CPUs.
+// smallest returns the smallest online CPU of a group of CPUs that the files of CPU self list, such
+// as those of its core. It returns Unknown if the group is empty, or if self is not in it. The
+// group may have offline CPUs.
 func (r *reader) smallest(group, online cpuset.Set, self cpuset.CPU, what string) cpuset.CPU {
 	if group.Empty() {
 		return topology.Unknown

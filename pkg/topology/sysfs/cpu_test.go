@@ -9,10 +9,11 @@ import (
 	"github.com/numalet/numalet/pkg/topology/sysfs"
 )
 
-// one is a machine with one CPU without any reported position.
+// one returns the files of a machine with one CPU, whose package, core and cache are not reported.
 func one() tree { return tree{"cpu/cpu0/": "", "node/node0/cpumap": "1"} }
 
-// two is a machine with two online CPUs without any reported position.
+// two returns the files of a machine with two online CPUs, whose packages, cores and caches are not
+// reported.
 func two() tree {
 	return tree{"cpu/online": "0-1", "cpu/cpu0/": "", "cpu/cpu1/": "", "node/node0/cpumap": "3"}
 }
@@ -194,7 +195,7 @@ node0 cpus 0-1
 	})
 }
 
-// quirk is a machine's files, and the expected CPUs.
+// quirk has a machine's files, and the CPUs that Discover must return.
 type quirk struct {
 	tree tree
 	want string

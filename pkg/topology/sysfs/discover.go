@@ -7,13 +7,12 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// Discover reads the machine from a root directory with sys and proc.
+// Discover reads a machine from a root directory that has the directories sys and proc.
 //
-// A fact is Unknown if its file is missing or empty, because kernels report different
-// facts. Contradictions between files are recorded in Machine.Notes. A file that cannot
-// be read or parsed is an error with its name: a guess would pin containers to the wrong
-// CPUs.
-// Source of the file formats:
+// If a file is missing or empty, its value is Unknown, because not every kernel has every file.
+// Contradictions between files are recorded in Machine.Notes. A file that cannot be read or parsed
+// is an error, because with a guessed value containers could be pinned to the wrong CPUs. The error
+// has the file's name. Source of the file formats:
 // https://docs.kernel.org/admin-guide/cputopology.html and
 // https://docs.kernel.org/admin-guide/abi-stable.html (node).
 func Discover(root fs.FS) (*topology.Machine, error) {
@@ -24,7 +23,7 @@ func Discover(root fs.FS) (*topology.Machine, error) {
 	return m, nil
 }
 
-// discover reads facts before those that depend on them.
+// discover reads the machine in an order in which each step needs only results of earlier steps.
 func discover(r *reader) (*topology.Machine, error) {
 	// 1. The CPUs, and which of them are online.
 	all, online, err := r.presence()

@@ -9,11 +9,11 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// distances returns a node's row of the distance table. The row has no IDs. Its columns
-// are the online nodes in ascending order (node_read_distance in
-// https://github.com/torvalds/linux/blob/master/drivers/base/node.c), or all possible
-// nodes if the firmware took a node offline. For a row of any other length it adds a
-// note, and the distances are unknown.
+// distances returns the distances from a NUMA node to the online nodes. The node's file has a row
+// of numbers without IDs. They are the distances to the online nodes in ascending order
+// (node_read_distance in https://github.com/torvalds/linux/blob/master/drivers/base/node.c), or to
+// all possible nodes if the firmware took a node offline. If the row has any other length, the
+// distances are unknown, and distances adds a note.
 func (r *reader) distances(id topology.NodeID, online []topology.NodeID) (map[topology.NodeID]int, error) {
 	name := fmt.Sprintf("%s/node%d/distance", nodeDir, id)
 	text, err := r.text(name)
@@ -37,7 +37,8 @@ func (r *reader) distances(id topology.NodeID, online []topology.NodeID) (map[to
 	return nil, nil
 }
 
-// label returns a row by the IDs of its columns, without offline nodes.
+// label returns the numbers of a row by the IDs of their nodes, without offline nodes. columns has
+// the ID for each number.
 func label(row []int, columns, online []topology.NodeID) map[topology.NodeID]int {
 	distances := map[topology.NodeID]int{}
 	for i, to := range columns {
@@ -48,7 +49,7 @@ func label(row []int, columns, online []topology.NodeID) map[topology.NodeID]int
 	return distances
 }
 
-// parseDistances parses one row, "10 21 31".
+// parseDistances parses one row, such as "10 21 31".
 func parseDistances(text string) ([]int, error) {
 	var row []int
 	for field := range strings.FieldsSeq(text) {

@@ -7,7 +7,7 @@ import (
 	"github.com/numalet/numalet/pkg/topology/sysfs"
 )
 
-// The root may also be a captured tree, an archive, or a table in a test.
+// The root may be any file system, such as this table of files.
 func ExampleDiscover() {
 	root := fstest.MapFS{
 		"sys/devices/system/cpu/online":                       {Data: []byte("0-3")},

@@ -9,8 +9,8 @@ import (
 	"github.com/numalet/numalet/pkg/topology/sysfs"
 )
 
-// TestFilesHoldsAllThatDiscoverReads checks that the list of files agrees with the reader: it
-// has each file that Discover opens and that exists.
+// TestFilesHoldsAllThatDiscoverReads checks that the result of Files has every existing file that
+// Discover opens.
 func TestFilesHoldsAllThatDiscoverReads(t *testing.T) {
 	whole := one().with(tree{
 		"cpu/cpu1/online": "0", "cpu/isolated": "", "cpu/cpu0/cpu_capacity": "1",
@@ -46,7 +46,7 @@ func TestFilesHoldsAllThatDiscoverReads(t *testing.T) {
 	}
 }
 
-// witness notes the files that are opened.
+// witness is a file system that records which files are opened.
 type witness struct {
 	fs.FS
 	files []string

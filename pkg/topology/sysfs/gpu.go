@@ -9,8 +9,8 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// gpuMemory marks the nodes that are the memory of a GPU. On POWER with NVLink and on
-// Grace, the driver adds such nodes and reports their IDs.
+// gpuMemory marks the NUMA nodes that are the memory of a GPU. On POWER with NVLink and on NVIDIA
+// Grace, the NVIDIA driver adds such nodes and reports their IDs.
 func (r *reader) gpuMemory(nodes []topology.Node) error {
 	gpus, err := r.each("proc/driver/nvidia/gpus")
 	if err != nil {
@@ -34,7 +34,8 @@ func (r *reader) gpuMemory(nodes []topology.Node) error {
 	return nil
 }
 
-// parseNUMAStatus returns the node in the line "Node: 255", or Unknown without the line.
+// parseNUMAStatus returns the node ID in a line such as "Node: 255", or Unknown if there is no such
+// line.
 func parseNUMAStatus(text string) (topology.NodeID, error) {
 	for line := range strings.Lines(text) {
 		value, found := strings.CutPrefix(line, "Node:")

@@ -7,10 +7,11 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// kinds sets the kind of the cores of a hybrid processor: on x86 by its performance
-// monitoring units, on Arm by capacity. Arrow Lake H has a third unit, for its smallest
-// cores (intel_hybrid_pmu_type_map in arch/x86/events/intel/core.c). Frequencies are not
-// used, because equal cores may have different boost frequencies.
+// kinds sets the kind of the cores of a hybrid processor. On x86, each kind of core has its own
+// performance monitoring unit, whose file lists the CPUs. Arrow Lake H has a third unit, for its
+// smallest cores (intel_hybrid_pmu_type_map in arch/x86/events/intel/core.c). On Arm, the kind
+// comes from cpu_capacity. Frequencies are not used, because equal cores may have different boost
+// frequencies.
 func (r *reader) kinds(cpus []topology.CPU) error {
 	big, _, err := r.list("sys/devices/cpu_core/cpus")
 	if err != nil {
@@ -41,10 +42,10 @@ func (r *reader) kinds(cpus []topology.CPU) error {
 	return nil
 }
 
-// byCapacity splits the CPUs by cpu_capacity, whose maximum is 1024
-// (https://docs.kernel.org/scheduler/sched-capacity.html). Cores of one kind differ by a
-// few percent between clusters (an NVIDIA GB10 has 997 to 1024, and 718 to 731), so
-// small ones are those below 7/8 of the largest. If there is one kind, both sets are
+// byCapacity splits the CPUs into big and small ones by cpu_capacity, whose maximum is 1024
+// (https://docs.kernel.org/scheduler/sched-capacity.html). Capacities of cores of one kind may
+// differ by a few percent: an NVIDIA GB10 has cores with 997 to 1024, and others with 718 to 731.
+// So a CPU is small if its capacity is below 7/8 of the largest. If no CPU is small, both sets are
 // empty.
 func (r *reader) byCapacity(cpus []topology.CPU) (big, small cpuset.Set, err error) {
 	capacity := make([]int, len(cpus))

@@ -25,8 +25,8 @@ func (r *reader) memTotal(name string) (uint64, error) {
 	return bytes, nil
 }
 
-// parseMemTotal returns the value of the line "MemTotal: 16384 kB" in bytes. In a node's
-// meminfo the line starts with "Node 0".
+// parseMemTotal returns the value of a line such as "MemTotal: 16384 kB" in bytes, or 0 if there is
+// no such line. In the meminfo file of a NUMA node, the line begins with "Node 0" or another ID.
 func parseMemTotal(text string) (uint64, error) {
 	for line := range strings.Lines(text) {
 		_, value, found := strings.Cut(line, "MemTotal:")
@@ -42,8 +42,8 @@ func parseMemTotal(text string) (uint64, error) {
 	return 0, nil
 }
 
-// hugePages returns the pools in dir, ordered by page size. Each has a directory such as
-// "hugepages-2048kB". A kernel without huge pages has none.
+// hugePages returns the pools of huge pages in dir, sorted by page size. Each pool is a directory
+// such as "hugepages-2048kB". The result is empty if the kernel has no huge pages.
 func (r *reader) hugePages(dir string) ([]topology.HugePages, error) {
 	pools, err := r.each(dir)
 	if err != nil {
@@ -65,7 +65,7 @@ func (r *reader) hugePages(dir string) ([]topology.HugePages, error) {
 	return pages, nil
 }
 
-// pageSize parses the page size in "hugepages-2048kB".
+// pageSize returns the page size in a name such as "hugepages-2048kB".
 func pageSize(name string) (bytes uint64, ok bool) {
 	name, isPool := strings.CutPrefix(name, "hugepages-")
 	name, isKB := strings.CutSuffix(name, "kB")

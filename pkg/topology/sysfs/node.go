@@ -11,8 +11,8 @@ import (
 
 const nodeDir = "sys/devices/system/node"
 
-// nodes returns the online NUMA nodes. A kernel without NUMA reports none, and the whole
-// machine is node 0, as for lstopo.
+// nodes returns the online NUMA nodes. If the kernel has no NUMA support and reports none, the
+// whole machine is NUMA node 0, as in lstopo.
 func (r *reader) nodes(online cpuset.Set) ([]topology.Node, error) {
 	ids, err := r.nodeIDs()
 	if err != nil {
@@ -43,10 +43,11 @@ func (r *reader) nodes(online cpuset.Set) ([]topology.Node, error) {
 	return nodes, nil
 }
 
-// separate gives each CPU to the smallest node that lists it, the first one of several.
-// Nodes overlap on emulated machines, with faulty firmware, and where a kind of memory is
-// a node that lists the CPUs of other nodes. The smallest node is the most precise.
-// lstopo ignores every node that overlaps an earlier one, and then some CPUs have none.
+// separate ensures that each CPU is in only one NUMA node. If several nodes list a CPU, it stays in
+// the node with the fewest CPUs, which is the most precise, or in the first of these. Nodes can
+// have common CPUs on emulated machines, with faulty firmware, or if a node for a special kind of
+// memory lists CPUs of other nodes. lstopo instead ignores every node that overlaps an earlier one,
+// so some CPUs are in no node.
 func (r *reader) separate(nodes []topology.Node) {
 	bySize := make([]*topology.Node, len(nodes))
 	for i := range nodes {
@@ -63,7 +64,7 @@ func (r *reader) separate(nodes []topology.Node) {
 	}
 }
 
-// present returns the online nodes that have a directory.
+// present returns the online NUMA nodes that have a directory.
 func (r *reader) present(online []topology.NodeID) ([]topology.NodeID, error) {
 	numbers, err := r.numbered(nodeDir, "node")
 	var present, absent []topology.NodeID
@@ -84,8 +85,8 @@ func (r *reader) present(online []topology.NodeID) ([]topology.NodeID, error) {
 	return present, err
 }
 
-// nodeIDs returns the IDs of the online nodes in ascending order: from the list, else
-// from the directories, which offline nodes do not have.
+// nodeIDs returns the IDs of the online NUMA nodes in ascending order. It reads the file "online".
+// If this file is missing, it lists the nodes' directories, because offline nodes have none.
 func (r *reader) nodeIDs() ([]topology.NodeID, error) {
 	online, found, err := r.list(nodeDir + "/online")
 	if err != nil {
@@ -102,7 +103,8 @@ func (r *reader) nodeIDs() ([]topology.NodeID, error) {
 	return ids, err
 }
 
-// asNodes converts a list of nodes, which has the format of a list of CPUs, to IDs.
+// asNodes converts a set to node IDs. Lists of nodes have the same format as lists of CPUs, so they
+// are parsed as sets of CPUs.
 func asNodes(set cpuset.Set) []topology.NodeID {
 	var ids []topology.NodeID
 	for n := range set.All() {

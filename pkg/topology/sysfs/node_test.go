@@ -6,7 +6,8 @@ import (
 )
 
 func TestNodes(t *testing.T) {
-	// four is a machine with four online CPUs without any reported position.
+	// four has the files of a machine with four online CPUs, whose packages, cores and caches are
+	// not reported.
 	four := tree{"cpu/online": "0-3"}
 	const cpus = `
 cpu0 package -1 die -1 numa 0 core -1 llc -1

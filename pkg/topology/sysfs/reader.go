@@ -25,8 +25,8 @@ func (r *reader) note(format string, args ...any) {
 	r.notes = append(r.notes, fmt.Sprintf(format, args...))
 }
 
-// text returns a file's trimmed content, or "" if the file does not exist. It ends at
-// the first NUL, with which Linux before 2.6.39 ended some sysfs files.
+// text returns a file's trimmed content, or "" if the file does not exist. The result ends before
+// the first NUL byte, because Linux before 2.6.39 wrote one at the end of some sysfs files.
 func (r *reader) text(name string) (string, error) {
 	content, err := fs.ReadFile(r.root, name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -39,8 +39,8 @@ func (r *reader) text(name string) (string, error) {
 	return strings.TrimSpace(text), nil
 }
 
-// id returns the number in a file, or Unknown if the file is missing or empty, or has -1
-// as an int or an unsigned int.
+// id returns the number in a file. It returns Unknown if the file is missing or empty, or if the
+// number is negative or too large for an int32: some kernels write -1 as an unsigned number.
 func (r *reader) id(name string) (int, error) {
 	text, err := r.text(name)
 	if err != nil || text == "" {
@@ -62,8 +62,8 @@ func (r *reader) list(name string) (set cpuset.Set, found bool, err error) {
 	return r.set(name, cpuset.Parse)
 }
 
-// maskOrList returns the set in the first of two files that exists. The mask comes
-// first, because Linux before 5.16 truncates lists to one page:
+// maskOrList returns the set in the file mask, or in the file list if mask does not exist. It reads
+// list last, because Linux before 5.16 truncates lists to one page:
 // https://github.com/torvalds/linux/commit/75bd50fa841d
 func (r *reader) maskOrList(mask, list string) (set cpuset.Set, found bool, err error) {
 	if set, found, err = r.set(mask, cpuset.ParseMask); found || err != nil {
@@ -84,8 +84,8 @@ func (r *reader) set(name string, parse func(string) (cpuset.Set, error)) (cpuse
 	return set, true, nil
 }
 
-// numbered returns the numbers N of the entries prefixN in dir, in ascending order. A
-// missing dir has none.
+// numbered returns the numbers N of the directory entries in dir whose names are prefix and N, in
+// ascending order. If dir does not exist, the result is empty.
 func (r *reader) numbered(dir, prefix string) ([]int, error) {
 	entries, err := fs.ReadDir(r.root, dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -102,7 +102,8 @@ func (r *reader) numbered(dir, prefix string) ([]int, error) {
 	return numbers, nil
 }
 
-// each returns the paths of the entries in dir. A missing dir has none.
+// each returns the paths of the directory entries in dir. If dir does not exist, the result is
+// empty.
 func (r *reader) each(dir string) ([]string, error) {
 	entries, err := fs.ReadDir(r.root, dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -9,12 +9,11 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// tree is a machine's files. A name that does not begin with sys/ or proc/ is
-// below sys/devices/system.
+// tree has the texts of a machine's files, by file name. A name that does not begin with sys/ or
+// proc/ is relative to sys/devices/system.
 type tree map[string]string
 
-// fs returns the tree as a file system; a name that ends in a slash is an empty
-// directory.
+// fs returns the tree as a file system. A name that ends in a slash becomes an empty directory.
 func (t tree) fs() fstest.MapFS {
 	files := fstest.MapFS{}
 	for name, content := range t {
@@ -41,7 +40,7 @@ func (t tree) with(more tree) tree {
 	return all
 }
 
-// describe writes a machine in the shortest way that shows everything:
+// describe returns a machine as text, with one line for each CPU and NUMA node:
 //
 //	cpu0 package 0 die 0 numa 0 core 0 llc 0
 //	node0 cpus 0-3 1024 bytes 10 21

@@ -10,7 +10,7 @@ import (
 
 const zoneinfo = "proc/zoneinfo"
 
-// zone is one zone of a NUMA node's memory, in pages.
+// zone is one memory zone of a NUMA node. Sizes are in pages.
 type zone struct {
 	node          topology.NodeID
 	managed       uint64
@@ -23,8 +23,7 @@ type zone struct {
 // https://github.com/torvalds/linux/blob/v6.12/mm/page_alloc.c
 func (z zone) reserved() uint64 { return min(z.protection+z.highWatermark, z.managed) }
 
-// kernelReserves sets the bytes of each node that the kernel keeps from processes. They
-// are part of MemTotal. They are 0 if there is no zoneinfo.
+// kernelReserves sets KernelReserved of each NUMA node. It is 0 if there is no file zoneinfo.
 func (r *reader) kernelReserves(nodes []topology.Node) error {
 	text, err := r.text(zoneinfo)
 	if err != nil {
@@ -42,7 +41,7 @@ func (r *reader) kernelReserves(nodes []topology.Node) error {
 			}
 		}
 		if managed > 0 {
-			pageSize := nodes[i].MemoryBytes / managed // MemTotal is the managed pages
+			pageSize := nodes[i].MemoryBytes / managed // MemoryBytes is the size of all managed pages
 			nodes[i].KernelReserved = reserved * pageSize
 		}
 	}
@@ -75,7 +74,7 @@ func parseZones(text string) ([]zone, error) {
 	return zones, nil
 }
 
-// parse sets the field that a line names.
+// parse sets the field that a line of zoneinfo begins with.
 func (z *zone) parse(name string, values []string) error {
 	switch name {
 	case "Node":
