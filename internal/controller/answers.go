@@ -15,18 +15,20 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// answers is the server of the queue API.
+// answers is the server of the queue API, through which users ask why their pods wait (package
+// queueapi).
 type answers struct {
 	server *telemetry.Server
 	access *queueapi.Access
-	pem    []byte // certificate
+	pem    []byte // in PEM, the server's certificate
 }
 
-// republished is the interval at which the leader writes its certificate and address again, in case
-// somebody has replaced them.
+// republished is the interval at which the leader writes its certificate and its address to the API
+// server again. Somebody may have changed the objects that hold them.
 const republished = 10 * time.Second
 
-// newAnswers creates the server of numalet queue and numalet why.
+// newAnswers creates the server that answers the commands "numalet queue" and "numalet why".
+// Without --queue-addr there is no server.
 func (c *controller) newAnswers(context.Context) error {
 	if c.cfg.QueueAddr == "" {
 		return nil
@@ -50,7 +52,8 @@ func (c *controller) newAnswers(context.Context) error {
 	return nil
 }
 
-// answersFrom returns the data that the queue API serves, without the check of the caller's rights.
+// answersFrom returns the functions through which the queue API reads its data. The caller adds
+// Allow, which checks the rights of users.
 func (c *controller) answersFrom() queueapi.Source {
 	return queueapi.Source{
 		List: c.queue.List, Explain: c.queue.Explain, Message: c.reporter.LastReport, TooLarge: c.tooLarge, Try: c.whatIf.try, Forecast: c.starts.forecast,
@@ -82,8 +85,9 @@ func (c *controller) publish(ctx context.Context) error {
 	return every(ctx, republished, func() { last = c.publishOnce(ctx, last) })
 }
 
-// publishOnce returns what failed, or "". It logs a failure only if it differs from the last one.
-// Without the API, users cannot ask why pods wait, but pods are scheduled.
+// publishOnce writes the address and the certificate. It returns the error as text, or "" if there
+// is none. It logs an error only if it differs from last, the error of the previous call. An error
+// stops no scheduling: users only cannot ask why their pods wait.
 func (c *controller) publishOnce(ctx context.Context, last string) string {
 	err := c.publishAddress(ctx)
 	if err == nil {
@@ -98,7 +102,8 @@ func (c *controller) publishOnce(ctx context.Context, last string) string {
 	return err.Error()
 }
 
-// publishAddress writes the address of this process, if it has one that the API server can reach.
+// publishAddress writes the address of this process to the API server. It does nothing if the
+// process does not know the IP address of its pod.
 func (c *controller) publishAddress(ctx context.Context) error {
 	if c.cfg.PodIP == "" {
 		return nil

@@ -31,23 +31,24 @@ import (
 
 const component = "numalet-controller"
 
-// clients reach the API server. Each has a rate limit of its own, so that a burst of
-// events neither delays bindings (kubernetes/kubernetes#135900) nor costs the lease.
+// clients reach the API server. Each has a rate limit of its own. Otherwise a burst of events could
+// delay Bindings (kubernetes/kubernetes#135900), or delay the renewal of the lease until it
+// expires.
 type clients struct {
-	watch      kubernetes.Interface                         // for informers, and for claims before a binding
-	bind       kubernetes.Interface                         // not rate-limited: the binder has its own limit
-	report     kubernetes.Interface                         // for conditions, and for events of failures
+	watch      kubernetes.Interface                         // for informers, and to read claims before a Binding
+	bind       kubernetes.Interface                         // to read pods after a Binding; not rate-limited, because the binder has its own limit
+	report     kubernetes.Interface                         // for pod conditions, and for events about pods that cannot be scheduled
 	bindings   func(context.Context, *corev1.Binding) error // creates a Binding; not rate-limited
-	events     func(context.Context, *eventsv1.Event) error // creates an event of a bound pod
+	events     func(context.Context, *eventsv1.Event) error // creates the event Scheduled of a bound pod
 	lease      kubernetes.Interface
 	metadata   metadata.Interface
 	topologies cache.SharedIndexInformer
 	groups     cache.SharedIndexInformer                // of GPUGroups
 	quotas     cache.SharedIndexInformer                // of Tenants
-	resources  dynamic.Interface                        // for statuses of GPUGroups
+	resources  dynamic.Interface                        // writes objects of any kind, such as the statuses of GPUGroups
 	tenants    client.Reader                            // reads Tenants
-	operators  manager.Manager                          // runs the reconcilers of custom resources; nil for none
-	overstep   func(context.Context) error              // tries what the policies forbid
+	operators  manager.Manager                          // runs the reconcilers of Jobs and Tenants; nil for none
+	overstep   func(context.Context) error              // tries, as a dry run, a request that the admission policies forbid
 	authorize  func(http.Handler) (http.Handler, error) // lets only authorized users read metrics
 }
 
@@ -91,8 +92,8 @@ func connectScheduler(config *rest.Config, cfg config.Controller) (c clients, er
 	for _, made := range []struct {
 		client  *kubernetes.Interface
 		qps     float32
-		timeout time.Duration // sent to the API server, too, which then aborts the request
-	}{{&c.watch, cfg.RequestRate, 0}, {&c.bind, -1, cfg.BindTimeout}, {&c.report, cfg.RequestRate, 0}, {&c.lease, cfg.RequestRate, cfg.LeaseDuration / 3}} { // a renewal without an answer leaves time for another one
+		timeout time.Duration // the API server gets it too, and aborts the request after it
+	}{{&c.watch, cfg.RequestRate, 0}, {&c.bind, -1, cfg.BindTimeout}, {&c.report, cfg.RequestRate, 0}, {&c.lease, cfg.RequestRate, cfg.LeaseDuration / 3}} { // if one renewal gets no answer, there is still time for another one
 		config := rest.CopyConfig(config)
 		config.QPS, config.Timeout = made.qps, made.timeout
 		if *made.client, err = kubernetes.NewForConfig(config); err != nil {
@@ -100,14 +101,14 @@ func connectScheduler(config *rest.Config, cfg config.Controller) (c clients, er
 		}
 	}
 	c.overstep = func(ctx context.Context) error {
-		stray := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "numalet-policy-check"}} // of no Job
+		stray := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "numalet-policy-check"}} // it belongs to no Job of Numalet
 		_, err := c.report.CoreV1().ConfigMaps(cfg.LeaseNS).Create(ctx, stray, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		return err
 	}
 	return c, c.connectWriters(rest.CopyConfig(config), cfg)
 }
 
-// connectOperators connects the reconcilers of custom resources.
+// connectOperators creates the manager for the reconcilers of custom resources.
 func (c *clients) connectOperators(config *rest.Config, log logr.Logger) error {
 	cached, err := jobs.Cached()
 	if err != nil {
@@ -120,7 +121,8 @@ func (c *clients) connectOperators(config *rest.Config, log logr.Logger) error {
 	return nil
 }
 
-// connectWriters connects the clients that write for each pod.
+// connectWriters creates the clients that write for each pod: one for Bindings, and one for events
+// of bound pods.
 func (c *clients) connectWriters(config *rest.Config, cfg config.Controller) error {
 	config.QPS, config.Timeout = cfg.RequestRate, 0
 	events, err := podwriter.NewEvents(config)

@@ -34,45 +34,45 @@ import (
 	"github.com/numalet/numalet/pkg/sched/reservation"
 )
 
-// controller has all parts of the running controller.
+// controller has all parts of the controller process.
 type controller struct {
 	cfg          config.Controller
 	log          logr.Logger
 	clients      clients
 	factory      informers.SharedInformerFactory
-	synced       []cache.InformerSynced // report whether the initial lists were handled
-	newest       *mirror.Newest         // version of the pods that the mirror has handled
+	synced       []cache.InformerSynced // each reports whether the objects of an initial list were handled
+	newest       *mirror.Newest         // the largest resource version of a pod that the mirror has handled
 	state        *nodestate.State
-	ledger       *tenants.Ledger // of the tenants' usage and scores
+	ledger       *tenants.Ledger // usage and scores of the tenants
 	groups       gpuGroups       // GPU groups and quotas
 	queue        *queue.GangQueue
 	mirror       *mirror.Mirror
 	namespaces   *mirror.Namespaces
-	known        *tenants.Known            // tenants with a Tenant
-	reservations *reservation.Reservations // nil for none
+	known        *tenants.Known            // tenants that have a Tenant object
+	reservations *reservation.Reservations // nil if the settings reserve no nodes
 	avoided      *nodebackoff.List
-	rejected     cache.SharedIndexInformer // of pods whose placement was rejected; updates avoided
-	succeeded    cache.SharedIndexInformer // of succeeded pods of gangs; updates queue
+	rejected     cache.SharedIndexInformer // of pods whose placement an agent rejected; updates avoided
+	succeeded    cache.SharedIndexInformer // of pods of gangs that have succeeded; updates queue
 	heartbeats   *mirror.Heartbeats
-	leases       cache.SharedIndexInformer // of agents; updates heartbeats
+	leases       cache.SharedIndexInformer // of the agents of the nodes; updates heartbeats
 	filters      hosted
 	reporter     *podwriter.Reporter
 	binder       *podwriter.Binder
 	pipeline     *pipeline.Pipeline
 	lease        *lease.Lease  // nil without leader election
-	fence        func() error  // returns why this process must not act now
+	fence        func() error  // returns an error while another replica may lead
 	leads        chan struct{} // closed once this process schedules
 	measured     *metrics
 	health       *telemetry.Server
 	metrics      *telemetry.Server
-	confinement  *kubeapi.Confinement // by the admission policies
+	confinement  *kubeapi.Confinement // checks that the admission policies confine this program
 	whatIf       *rehearsal
 	starts       *starts
-	answers      *answers // nil for none
+	answers      *answers // nil if there is no queue API
 }
 
-// newController creates and connects the parts. Each step uses only what earlier steps have
-// made. It starts nothing except what waits for ctx to end.
+// newController creates and connects the parts. Each step uses only what earlier steps have made.
+// The goroutines that it starts end with ctx. Method run starts the parts.
 func newController(ctx context.Context, cfg config.Controller, log logr.Logger, clients clients) (*controller, error) {
 	c := unconnected(cfg, log, clients)
 	for _, part := range c.parts() {
@@ -83,14 +83,14 @@ func newController(ctx context.Context, cfg config.Controller, log logr.Logger, 
 	return c, nil
 }
 
-// unconnected returns a controller without parts.
+// unconnected returns a controller whose parts are not created yet.
 func unconnected(cfg config.Controller, log logr.Logger, clients clients) *controller {
 	return &controller{
 		cfg: cfg, log: log, clients: clients, factory: mirror.NewInformers(clients.watch), leads: make(chan struct{}), measured: newMetrics(),
 	}
 }
 
-// parts returns the steps that create and connect the parts.
+// parts returns the steps that create and connect the parts, in the order in which they must run.
 func (c *controller) parts() []func(context.Context) error {
 	return []func(context.Context) error{
 		c.newState, c.newGroups, c.newFilters, c.newReporter, c.newReservations, c.newMirror, c.watchGroups, c.newLease, c.newPipeline, c.newOperators, c.newConfinement, c.newHealth, c.newMetricsServer, c.newRehearsal, c.newAnswers,
@@ -123,8 +123,8 @@ func (c *controller) newState(context.Context) (err error) {
 	return err
 }
 
-// learn passes the pods that already have a node to the profile's ranker. The ranker sees pending
-// pods by itself.
+// learn tells the ranker of the scheduling profile which pods hold resources of a node, and which
+// are gone. Only some policies have a ranker. The pipeline tells it about pending pods.
 func (c *controller) learn(event nodestate.Event) {
 	ranker := c.state.Profile("").Ranker
 	switch {
@@ -136,8 +136,8 @@ func (c *controller) learn(event nodestate.Event) {
 	}
 }
 
-// panicked counts and logs a panic in the handling of an object. It is called where the
-// panic is recovered, so the stack still has its cause.
+// panicked counts and logs a panic in the handling of an object. The function that recovers the
+// panic must call it, so that the logged stack still shows where the panic began.
 func (c *controller) panicked(object string, cause any) {
 	c.measured.panics.Inc()
 	c.log.Error(fmt.Errorf("panic: %v", cause), "the object is ignored, or handled only in part, until it changes; a pod to schedule is tried again; please report this with the stack", "object", object, "stack", string(debug.Stack()))
@@ -151,18 +151,19 @@ func (c *controller) newReporter(ctx context.Context) (err error) {
 	return err
 }
 
-// newestPod returns a pod as the informer saw it last, or nil.
+// newestPod returns the newest version of a pod in the informer's cache, or nil if the pod is not
+// there.
 func (c *controller) newestPod(namespace, name string) *corev1.Pod {
 	pod, err := c.factory.Core().V1().Pods().Lister().Pods(namespace).Get(name)
 	if err != nil {
-		return nil // the informer has only "not found"
+		return nil // the cache has no other error than "not found"
 	}
 	return pod
 }
 
-// newMirror connects the informers to the state, and the subscribers to the state. The queue is
-// subscribed after the filters and the quotas: when the queue retries pods that these refused, the
-// filters and the quotas must already know the change.
+// newMirror connects the informers to the node state, and subscribes the other parts to changes of
+// this state. The queue is subscribed after the filters and the quotas. When the queue retries pods
+// that a filter or a quota refused, that filter or quota must already know the change.
 func (c *controller) newMirror(context.Context) (err error) {
 	c.state.Subscribe(c.filters.cluster.Observe)
 	c.state.Subscribe(c.ledger.Observe, nodestate.Bound, nodestate.Released, nodestate.NodeChanged)
@@ -202,7 +203,8 @@ func (c *controller) newMirror(context.Context) (err error) {
 	return errors.Join(err, c.namespaces.Watch(c.mirror), filters.Watch(c.factory, c.queue.Notify))
 }
 
-// agentAlive excludes a node from placements of exclusive CPUs while its agent is away.
+// agentAlive excludes a node from placements of exclusive CPUs while the node's agent does not
+// renew its Lease.
 func (c *controller) agentAlive(node string, alive bool) {
 	if alive {
 		c.log.Info("the agent of a node renews its Lease again", "node", node)
@@ -212,7 +214,8 @@ func (c *controller) agentAlive(node string, alive bool) {
 	c.mirror.SetAlive(node, alive)
 }
 
-// newLease creates the lease, and the binder, which checks the lease.
+// newLease creates the lease of the leader, and the binder, which checks the lease before each
+// Binding.
 func (c *controller) newLease(context.Context) (err error) {
 	c.fence = func() error { return nil }
 	if c.cfg.LeaderElect {

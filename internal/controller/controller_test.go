@@ -16,7 +16,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched/queue"
 )
 
-// bound returns "node placement" of each bound pod, by name.
+// bound returns the node and the placement of each bound pod as "NODE PLACEMENT", by pod name.
 func (w *world) bound() map[string]string {
 	where := map[string]string{}
 	for _, pod := range w.pods() {
@@ -27,7 +27,8 @@ func (w *world) bound() map[string]string {
 	return where
 }
 
-// unscheduled returns the message of the condition PodScheduled.
+// unscheduled returns the message of a pod's condition PodScheduled while its status is False, or
+// "".
 func (w *world) unscheduled(name string) string {
 	for _, pod := range w.pods() {
 		for _, condition := range pod.Status.Conditions {
@@ -39,8 +40,8 @@ func (w *world) unscheduled(name string) string {
 	return ""
 }
 
-// TestSchedules checks that node and placement are written together, and that a pod that
-// fits nowhere gets a reason, and is placed when a suitable node appears.
+// TestSchedules checks that a Binding sets the pod's node and placement together. It also checks
+// that a pod that fits nowhere gets a reason, and is bound when a node with enough room appears.
 func TestSchedules(t *testing.T) {
 	w := newWorld(t)
 	w.node("n1", 4)
@@ -66,7 +67,8 @@ func TestSchedules(t *testing.T) {
 	}
 }
 
-// promised returns the exclusive CPUs of bound pods by node and NUMA node.
+// promised returns the number of exclusive CPUs that bound pods have on each NUMA node. The keys
+// are "NODE/ID", with the ID of the NUMA node.
 func (w *world) promised() map[string]int {
 	w.Helper()
 	sum := map[string]int{}
@@ -85,9 +87,9 @@ func (w *world) promised() map[string]int {
 	return sum
 }
 
-// TestStormWithFailingBinds creates more pods than fit on two small nodes. As many pods
-// as fit must be bound, and no CPU may be given twice, although a third of the bindings
-// are refused and a third get no answer at first.
+// TestStormWithFailingBinds creates more pods than fit on two small nodes. A third of the Bindings
+// are refused, and a third get no answer at first. The test checks that as many pods as fit are
+// bound in the end, and that no CPU is given to two pods.
 func TestStormWithFailingBinds(t *testing.T) {
 	w := newWorld(t)
 	r := rand.New(rand.NewPCG(1, 1))
@@ -107,7 +109,7 @@ func TestStormWithFailingBinds(t *testing.T) {
 	for i := range 60 {
 		w.pod(fmt.Sprintf("p%02d", i), "2", []string{"single", "random", "spread"}[i%3])
 	}
-	w.start("--reserve-after=none") // no pod ends, so reserved CPUs would stay unused
+	w.start("--reserve-after=none") // no pod ends here, so CPUs that are reserved for a waiting pod would stay unused
 	w.await("both nodes are full", func() bool { return len(w.bound()) == 16 })
 	w.await("the rest waits", func() bool { return w.controller.queue.Depth()[queue.Unschedulable] == 44 })
 	want := map[string]int{"n1/0": 8, "n1/1": 8, "n2/0": 8, "n2/1": 8}
@@ -124,8 +126,8 @@ func TestStormWithFailingBinds(t *testing.T) {
 	}
 }
 
-// TestRefusedBind checks that a pod whose binding is refused gets the reason, and is
-// bound once the API server accepts it.
+// TestRefusedBind checks a pod whose Binding the API server refuses. The pod's condition gets the
+// reason, and the pod is bound once the API server accepts the Binding.
 func TestRefusedBind(t *testing.T) {
 	w := newWorld(t)
 	allowed := false
@@ -145,8 +147,9 @@ func TestRefusedBind(t *testing.T) {
 	w.await("it is bound", func() bool { return len(w.bound()) == 1 })
 }
 
-// TestAvoidsNodeThatRejected checks that after a node rejected a pod's placement, the next pod
-// of the same owner avoids the node, and its condition has the reason. Other pods use it.
+// TestAvoidsNodeThatRejected checks what happens after a node's agent rejected the placement of a
+// pod. The next pod of the same owner avoids this node, and its condition says so. A pod of another
+// owner is still bound there.
 func TestAvoidsNodeThatRejected(t *testing.T) {
 	w := newWorld(t)
 	w.node("n1", 4)
@@ -163,8 +166,9 @@ func TestAvoidsNodeThatRejected(t *testing.T) {
 	w.await("another's is bound", func() bool { _, ok := w.bound()["another"]; return ok })
 }
 
-// TestExplanationFollowsNodes changes a node that a pod's node selector does not admit. It checks
-// that the pod's condition is updated long before the pod's next attempt.
+// TestExplanationFollowsNodes makes a node schedulable that the pod's node selector excludes, so
+// the pod still fits nowhere. It checks that the pod's condition soon has the new reason, long
+// before the controller tries the pod again.
 func TestExplanationFollowsNodes(t *testing.T) {
 	w := newWorld(t)
 	cordoned := func(node *corev1.Node, _ *v1alpha1.NodeTopology) {

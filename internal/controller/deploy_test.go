@@ -28,10 +28,11 @@ func documents(t *testing.T, file string) [][]byte {
 	return bytes.Split(data, []byte("\n---\n"))
 }
 
-// TestRoleCoversWhatIsDone checks that the role grants every request of the controller.
+// TestRoleCoversWhatIsDone checks that the roles in rbac.yaml allow every request that the
+// controller sends in a short run.
 func TestRoleCoversWhatIsDone(t *testing.T) {
 	var role rbacv1.ClusterRole
-	var own rbacv1.Role // in its namespace
+	var own rbacv1.Role // the role for the controller's own namespace
 	documents := documents(t, "rbac.yaml")
 	if err := errors.Join(yaml.UnmarshalStrict(documents[1], &role), yaml.UnmarshalStrict(documents[3], &own)); err != nil {
 		t.Fatal(err)
@@ -63,8 +64,8 @@ func TestRoleCoversWhatIsDone(t *testing.T) {
 	}
 }
 
-// TestDeployment checks that the controller accepts the manifest's settings, and that the
-// probes use the port on which it serves.
+// TestDeployment checks that the controller accepts the flags in deployment.yaml, and that the
+// probes use the port on which the controller serves.
 func TestDeployment(t *testing.T) {
 	var d appsv1.Deployment
 	if err := yaml.UnmarshalStrict(documents(t, "deployment.yaml")[0], &d); err != nil {
@@ -89,7 +90,8 @@ func TestDeployment(t *testing.T) {
 	}
 }
 
-// TestProfiles checks that the configuration in deploy/controller/profiles is honoured.
+// TestProfiles checks that the controller accepts the example configuration in
+// deploy/controller/profiles.
 func TestProfiles(t *testing.T) {
 	cfg, err := config.LoadController(config.Input{Args: []string{"--config=" + manifests + "profiles/config.yaml"}, LookupEnv: os.LookupEnv})
 	if err != nil {

@@ -1,3 +1,2 @@
-// Package controller creates the parts of the cluster-side controller, connects and runs
-// them.
+// Package controller creates the parts of the cluster-side controller, connects them and runs them.
 package controller

@@ -11,7 +11,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched/fairshare"
 )
 
-// account collects the metrics of one tenant's account, which a new cluster has not yet.
+// account collects the metrics of one tenant's account. The controller of a new cluster has no such
+// metrics yet, but their reference must list them.
 type account struct{}
 
 func (account) Describe(chan<- *prometheus.Desc) {}

@@ -8,13 +8,14 @@ import (
 )
 
 const (
-	// waitsLong is the waiting time after which an event on the pod says which pods come first.
+	// waitsLong is the waiting time after which an event on a pod says which pods come before it in
+	// the queue.
 	waitsLong = 10 * time.Second
-	// atOnce limits how many such reports are made in one round.
+	// atOnce limits how many events of this kind are written in one round of reportWaiting.
 	atOnce = 100
 )
 
-// schedules reports whether this process schedules pods now.
+// schedules reports whether this process is the leader and has begun to schedule pods.
 func (c *controller) schedules() bool {
 	select {
 	case <-c.leads:
@@ -24,19 +25,20 @@ func (c *controller) schedules() bool {
 	}
 }
 
-// reportWaiting reports, on pods that have waited long, which pods come before them, until ctx
-// ends. Pods that were tried already have a report of why no node suits them.
+// reportWaiting writes events on pods that have waited long, until ctx ends. Such an event says
+// which pods come before this one. Pods that were tried and do not fit already have a report of why
+// no node suits them.
 func (c *controller) reportWaiting(ctx context.Context) error {
 	reported := map[string]waitReport{}
 	return every(ctx, waitsLong, func() { reported = c.reportOnce(reported) })
 }
 
-// waitReport is a message that was reported for a pod, and its reason. The reason does
-// not include the position in the queue, which changes all the time.
+// waitReport is the message that was reported for a pod, and the pod's reason to wait. The reason
+// leaves out the position in the queue, which changes often.
 type waitReport struct{ why, message string }
 
-// reportOnce reports the pods whose reason has changed since the last report, and returns
-// the last reports of all waiting pods.
+// reportOnce reports the pods whose reason to wait differs from the one in reported, which has the
+// earlier reports by pod UID. It returns the newest report of each pod for the next call.
 func (c *controller) reportOnce(reported map[string]waitReport) map[string]waitReport {
 	now, left := map[string]waitReport{}, atOnce
 	if !c.schedules() {

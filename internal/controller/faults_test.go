@@ -33,20 +33,23 @@ var (
 	faultsTrace  = flag.Bool("faults-trace", false, "TestFaults shows the history of a pod with which something is wrong")
 )
 
-// faultsPerEpoch is the number of faults that a cluster lives through. An epoch is long enough for several takeovers.
+// faultsPerEpoch is the number of faults that are injected into one cluster. They suffice for
+// several changes of the leader.
 const faultsPerEpoch = 4000
 
 // TestFaults runs the controller with its own clients against an API server that fails in many ways
-// (apisim.Faults), while pods come and go, and processes of the controller are killed or cut off and
-// replaced. It checks at each change that nothing is given twice, and in the end that no pod is lost: once
-// the faults stop, each pod that fits is bound, and what the controllers know is what the API server has.
+// (apisim.Faults). Meanwhile pods come and go, and controller processes are killed and replaced, or
+// lose their connection. At each change the test checks that no CPU or GPU is given to two pods.
+// Finally it stops the faults, and checks that each pod that fits is bound, and that each
+// controller's state of the nodes equals the API server's objects.
 //
-// Time is simulated, so waiting costs nothing. An epoch is a cluster of its own. The seed and its number
-// fix its random numbers, but not the order in which goroutines run, so an epoch does not repeat exactly.
+// The clock is simulated (testing/synctest), so waiting takes no real time. The test runs one epoch
+// after another, each with a new cluster. The seed and the number of the epoch determine its random
+// numbers. They do not determine the order in which goroutines run, so a repeated epoch can differ.
 func TestFaults(t *testing.T) {
 	klog.SetLogger(logr.Discard())
 	handlers := utilruntime.ErrorHandlers
-	utilruntime.ErrorHandlers = nil // they would sleep and log
+	utilruntime.ErrorHandlers = nil // the default handlers would sleep and log
 	t.Cleanup(func() { utilruntime.ErrorHandlers = handlers })
 	total, bindings, starts, counts, simulated, began := 0, 0, 0, map[string]int{}, time.Duration(0), time.Now()
 	for n := uint64(0); total < *faultsWanted && !t.Failed(); n++ {
@@ -71,25 +74,25 @@ func TestFaults(t *testing.T) {
 	t.Logf("seed %d: %d faults, %d pods bound by %d processes in %v of simulated time, in %v\n%s", *faultsSeed, total, bindings, starts, simulated.Round(time.Minute), time.Since(began).Round(time.Second), apisim.Table(counts))
 }
 
-// epoch is one cluster with one or two replicas of the controller.
+// epoch is one simulated cluster with one or two replicas of the controller.
 type epoch struct {
 	*testing.T
-	rand   *rand.Rand // of the world; used by one goroutine
+	rand   *rand.Rand // for nodes and pods; used by one goroutine
 	faults *apisim.Faults
 	server *apisim.Server
 	audit  *audit
 
 	settings  []string
-	kill      chan struct{} // kills a process
+	kill      chan struct{} // a value kills one process of the controller
 	replicas  []atomic.Pointer[process]
 	starts    atomic.Int64
-	made      int // pods and gangs
+	made      int // number of single pods and gangs that were created
 	uids      int
-	quiet     bool // nobody creates or deletes pods
+	quiet     bool // whether the test has stopped creating pods and deleting pending ones
 	simulated time.Duration
 }
 
-// process is a process of the controller.
+// process is one process of the controller.
 type process struct {
 	conn       *apisim.Conn
 	controller *controller
@@ -117,7 +120,7 @@ func newEpoch(t *testing.T, r *rand.Rand) *epoch {
 	return e
 }
 
-// run lets the cluster live until that many faults were injected, and then checks it.
+// run simulates the cluster until the given number of faults was injected, and then checks it.
 func (e *epoch) run(faults int) {
 	began := time.Now()
 	e.populate()
@@ -138,11 +141,12 @@ func (e *epoch) run(faults int) {
 	e.settle()
 	stop()
 	replicas.Wait()
-	time.Sleep(30 * time.Second) // until processes that were killed have ended, and their recorders of metrics
+	time.Sleep(30 * time.Second) // until killed processes and kube-scheduler's goroutines that record metrics have ended
 	e.simulated = time.Since(began)
 }
 
-// supervise keeps a replica running until ctx ends. A process that is killed is replaced at once.
+// supervise keeps one replica running until ctx ends. It replaces a killed process at once, and one
+// that has ended after a second.
 func (e *epoch) supervise(ctx context.Context, replica *atomic.Pointer[process]) {
 	for {
 		p := e.start()
@@ -161,10 +165,10 @@ func (e *epoch) supervise(ctx context.Context, replica *atomic.Pointer[process])
 	}
 }
 
-// process returns a process that runs.
+// process returns the process of a random replica.
 func (e *epoch) process() *process { return e.replicas[e.rand.IntN(len(e.replicas))].Load() }
 
-// leader returns the controller that leads.
+// leader returns the controller that schedules.
 func (e *epoch) leader() *controller {
 	for i := range e.replicas {
 		if c := e.replicas[i].Load().controller; c.schedules() {
@@ -202,14 +206,14 @@ func (e *epoch) start() *process {
 	go func() {
 		defer close(p.ended)
 		defer stop()
-		p.controller.runWith(running) // ends with an error if the lease is lost, as it may be
+		p.controller.runWith(running) // an error is allowed: runWith returns one if the lease is lost
 		p.controller.close()
 	}()
 	e.starts.Add(1)
 	return p
 }
 
-// close closes what only run uses.
+// close closes the health and metrics servers, which run would close, but runWith does not.
 func (c *controller) close() {
 	over, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -217,8 +221,9 @@ func (c *controller) close() {
 	c.metrics.Run(over)
 }
 
-// settle ends the faults, and checks that each pod that fits is bound, that every pod is bound in the end, and that the
-// controller then knows what the API server has.
+// settle stops the faults, and checks that each pod that fits is bound. Then it lets pods end until
+// all others are bound as well, and checks that the controllers' state equals the API server's
+// objects.
 func (e *epoch) settle() {
 	e.faults.Stop(true)
 	e.quiet = true
@@ -244,7 +249,8 @@ func (e *epoch) settle() {
 	}
 }
 
-// checkFitting checks that no pod waits that fits. With reservations pods may wait for others.
+// checkFitting checks that no pending pod fits a node. It checks nothing if nodes are reserved,
+// because a pod may then have to wait although it fits.
 func (e *epoch) checkFitting() {
 	if e.leader().reservations != nil {
 		return
@@ -264,14 +270,15 @@ func (e *epoch) checkFitting() {
 	}
 }
 
-// books is what pods hold on a node.
+// books is what is free on a node, and which pods hold resources there.
 type books struct {
 	Pods      []string
 	CPU, GPUs int64
 	NUMA      map[topology.NodeID]int
 }
 
-// checkBooks checks that a controller's state of each node equals the API server's, whether it leads or not.
+// checkBooks checks that a controller's state of each node equals the API server's objects. It is
+// called for standby replicas as well.
 func (e *epoch) checkBooks(c *controller) {
 	synctest.Wait()
 	for name, node := range e.audit.nodes {

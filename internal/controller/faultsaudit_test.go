@@ -16,29 +16,30 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// audit checks each change at the API server, from the objects alone: that no node is given more than it has,
-// that no pod is bound twice, and that no report contradicts a Binding. The server calls it under its lock.
+// audit checks each change at the API server, using only the API objects. It checks that no node is
+// given more than it has, that no pod is bound twice, and that no condition or event contradicts a
+// Binding. The simulated API server calls its methods while it holds its own lock.
 type audit struct {
 	nodes    map[string]*heldNode
-	node     map[string]string // where each pod was bound, by UID, even if it is gone
-	bindings int               // successful ones
+	node     map[string]string // name of the node to which a pod was bound, by the pod's UID; kept after the pod is gone
+	bindings int               // number of bound pods
 	began    time.Time
 	traced   bool
 
-	mu      sync.Mutex          // of what follows, which is also used outside of the server's lock
-	names   map[string]string   // of pods, by UID
-	history map[string][]string // of each pod, by name, if traced
+	mu      sync.Mutex          // guards the fields below, which are also used without the server's lock
+	names   map[string]string   // pod names by UID
+	history map[string][]string // requests and changes of each pod, by pod name; only with -faults-trace
 	wrong   []string
 }
 
-// heldNode is what a node has, and what its pods hold.
+// heldNode is the allocatable amounts of a node, and what the pods on it hold.
 type heldNode struct {
-	cpu, gpus int64 // thousandths of CPUs, number of GPUs
+	cpu, gpus int64 // in millicores, and as a number of GPUs
 	numa      map[topology.NodeID]int
 	pods      map[string]held // by UID
 }
 
-// held is what a bound pod holds. gpus are names, if it has some.
+// held is what a bound pod holds. gpus has the IDs of its GPUs if its placement names them.
 type held struct {
 	cpu, count int64
 	numa       map[topology.NodeID]int
@@ -78,7 +79,7 @@ func holding(pod *corev1.Pod) (h held, err error) {
 	return h, err
 }
 
-// violation records what is wrong with a pod, "" for none.
+// violation records a rule that was broken. uid is the UID of the pod concerned, "" for none.
 func (a *audit) violation(uid, format string, args ...any) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -91,14 +92,14 @@ func (a *audit) name(uid, name string) {
 	a.names[uid] = name
 }
 
-// request notes a request.
+// request adds a request to the history of a pod.
 func (a *audit) request(name, class, fault string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.history[name] = append(a.history[name], fmt.Sprintf("%8.3fs %s %s", time.Since(a.began).Seconds(), class, fault))
 }
 
-// violations returns what is wrong so far.
+// violations returns the violations so far.
 func (a *audit) violations() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -111,7 +112,8 @@ func (a *audit) note(uid, format string, args ...any) {
 	}
 }
 
-// observe checks a change of a pod.
+// observe checks one change of a pod: no pod may be bound twice, and no node may have less than
+// nothing left.
 func (a *audit) observe(c apisim.Change) {
 	before, _ := c.Before.(*corev1.Pod)
 	after, _ := c.After.(*corev1.Pod)
@@ -160,7 +162,7 @@ func (a *audit) observe(c apisim.Change) {
 	}
 }
 
-// free returns what no pod of the node holds.
+// free returns what is left of the node's amounts.
 func (n *heldNode) free() heldNode {
 	left := heldNode{cpu: n.cpu, gpus: n.gpus, numa: maps.Clone(n.numa)}
 	for _, pod := range n.pods {
@@ -173,7 +175,8 @@ func (n *heldNode) free() heldNode {
 	return left
 }
 
-// excess returns what the node's pods hold too much of, or "".
+// excess describes what the node's pods hold beyond the node's amounts, and GPUs with more than one
+// holder. It is "" if all is well.
 func (n *heldNode) excess() string {
 	left, names := n.free(), map[string]int{}
 	for _, pod := range n.pods {
@@ -201,8 +204,8 @@ func (n *heldNode) excess() string {
 	return why
 }
 
-// refused checks a Binding that the API server has refused because the pod is bound: the same may be sent
-// again, but no other one.
+// refused checks a Binding that the API server refused because the pod is already bound. The
+// controller may repeat a Binding, but must not send one to another node.
 func (a *audit) refused(pod *corev1.Pod, b *corev1.Binding) {
 	a.note(string(pod.UID), "Binding to %s is refused", b.Target.Name)
 	if pod.Spec.NodeName != b.Target.Name {
@@ -210,7 +213,7 @@ func (a *audit) refused(pod *corev1.Pod, b *corev1.Binding) {
 	}
 }
 
-// event checks that the event of a bound pod names its node.
+// event checks that the event Scheduled of a pod names the node to which the pod is bound.
 func (a *audit) event(o apisim.Object) {
 	e, ok := o.(*eventsv1.Event)
 	if !ok || e.Reason != v1alpha1.EventScheduled {
@@ -222,5 +225,5 @@ func (a *audit) event(o apisim.Object) {
 	}
 }
 
-// holders returns the UIDs of the pods that hold something on a node, in order.
+// holders returns the UIDs of the pods that hold resources of the node, sorted.
 func (n *heldNode) holders() []string { return slices.Sorted(maps.Keys(n.pods)) }

@@ -20,10 +20,10 @@ import (
 
 const (
 	simNodes   = 6
-	simCPUs    = 6 // of each NUMA node, besides CPU 0
+	simCPUs    = 6 // exclusive CPUs of each NUMA node, in addition to CPU 0
 	simGPUs    = 4 // of each node
 	maxWaiting = 14
-	maxPods    = 90 // at a time
+	maxPods    = 90 // at a time, pending and bound
 )
 
 // populate creates the nodes.
@@ -45,10 +45,10 @@ func nearGPUs(_ *corev1.Node, topology *v1alpha1.NodeTopology) {
 	}
 }
 
-// chance reports true with a probability.
+// chance returns true with probability p.
 func (e *epoch) chance(p float64) bool { return e.rand.Float64() < p }
 
-// arrive creates pods while few wait.
+// arrive creates a pod or a gang, unless too many pods are pending or exist.
 func (e *epoch) arrive() {
 	pods := apisim.List[*corev1.Pod](e.server)
 	waiting := 0
@@ -74,7 +74,8 @@ func (e *epoch) arrive() {
 	}
 }
 
-// newPod returns a pod of a random kind: plain, with exclusive CPUs, or with GPUs.
+// newPod returns a pod with random requests: with or without exclusive CPUs, and with or without
+// GPUs.
 func (e *epoch) newPod(name string) *corev1.Pod {
 	cpu, policy := []string{"500m", "1500m", "3", "5"}[e.rand.IntN(4)], ""
 	if e.chance(.5) {
@@ -89,7 +90,7 @@ func (e *epoch) newPod(name string) *corev1.Pod {
 	if e.chance(.3) {
 		of, most := &pod.Spec.Containers[0].Resources, simGPUs
 		if policy == "single" {
-			most /= 2 // those near a NUMA node
+			most /= 2 // a single NUMA node has half of the GPUs near it
 		}
 		of.Limits["nvidia.com/gpu"] = *resource.NewQuantity(int64(1+e.rand.IntN(most)), "")
 		of.Requests = of.Limits
@@ -97,11 +98,12 @@ func (e *epoch) newPod(name string) *corev1.Pod {
 	return pod
 }
 
-// live lets kubelets and users act on each pod once: pods run, end, are deleted, and are created again
-// under their old names. The pods of a gang end once all of them have started.
+// live simulates kubelets and users once for each pod. Pods start, end and are deleted, and some
+// are created again with their old names. The pods of a gang end only after all of them have
+// started.
 func (e *epoch) live() {
 	pods := apisim.List[*corev1.Pod](e.server)
-	unbound := map[string]bool{} // gangs that have not started
+	unbound := map[string]bool{} // gangs with a pod that is not bound
 	for _, pod := range pods {
 		if gang := pod.Labels[v1alpha1.LabelGang]; pod.Spec.NodeName == "" {
 			unbound[gang] = true
@@ -117,7 +119,7 @@ func (e *epoch) live() {
 		case bound && pod.Status.Phase == corev1.PodPending:
 			e.setPhase(pod, corev1.PodRunning)
 		case waits:
-		case bound && e.chance(.01), !bound && e.chance(.002): // with finalizers also a pending pod stays for a while
+		case bound && e.chance(.01), !bound && e.chance(.002): // like a deletion with finalizers, after which even a pending pod stays for a while
 			apisim.Update(e.server, pod.Namespace, pod.Name, func(pod *corev1.Pod) bool {
 				now := metav1.NewTime(time.Now())
 				pod.DeletionTimestamp = &now
@@ -140,7 +142,8 @@ func (e *epoch) setPhase(of *corev1.Pod, phase corev1.PodPhase) {
 	})
 }
 
-// disturb changes nodes, and kills a process of the controller or cuts it off for a while.
+// disturb changes a node, kills a process of the controller, or cuts off its connection for a
+// while. Often it does nothing.
 func (e *epoch) disturb() {
 	node := fmt.Sprintf("n%d", e.rand.IntN(simNodes))
 	switch {
@@ -148,14 +151,14 @@ func (e *epoch) disturb() {
 		e.cordon(node, e.chance(.5))
 	case e.chance(.02):
 		e.publish(node, e.chance(.5))
-	case e.chance(.05): // a heartbeat
+	case e.chance(.05): // a status update without a change that matters
 		apisim.Update(e.server, "", node, func(n *corev1.Node) bool {
 			n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue, LastHeartbeatTime: metav1.NewTime(time.Now())}}
 			return true
 		})
 	case e.chance(.0007):
 		e.kill <- struct{}{}
-	case e.chance(.0014): // of the lease: while other requests still get through, the fence closes
+	case e.chance(.0014): // "lease" cuts off only requests for the lease; the process must then stop scheduling, although its other requests succeed
 		e.process().conn.Part([]string{"", "lease"}[e.rand.IntN(2)], time.Duration(e.rand.Int64N(int64(time.Minute))))
 	}
 }
@@ -168,7 +171,7 @@ func (e *epoch) cordon(node string, off bool) {
 	})
 }
 
-// publish sets whether an agent is ready.
+// publish sets the condition Ready of a node's NodeTopology.
 func (e *epoch) publish(node string, ready bool) {
 	status := metav1.ConditionFalse
 	if ready {
@@ -179,7 +182,7 @@ func (e *epoch) publish(node string, ready bool) {
 	})
 }
 
-// waiting returns the pods that wait for a node.
+// waiting returns the pods that have no node.
 func (e *epoch) waiting() []*corev1.Pod {
 	return slices.DeleteFunc(apisim.List[*corev1.Pod](e.server), func(pod *corev1.Pod) bool { return pod.Spec.NodeName != "" })
 }

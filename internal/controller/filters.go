@@ -13,13 +13,14 @@ import (
 	"github.com/numalet/numalet/pkg/sched/wakeindex"
 )
 
-// hosted has instances of kube-scheduler's filters, one for each user of filters.
+// hosted has instances of kube-scheduler's filter plugins. Each goroutine that runs filters has an
+// instance of its own.
 type hosted struct {
 	api       filters.API
 	cluster   *filters.Cluster
 	proposers []pipeline.ProposerOptions
 	committer *filters.Committer
-	explain   func(*sched.Pod) string // must be called from one goroutine
+	explain   func(*sched.Pod) string // returns why no node suits a pod; only one goroutine may call it
 }
 
 func (c *controller) newFilters(ctx context.Context) (err error) {
@@ -51,8 +52,8 @@ func (c *controller) newFilters(ctx context.Context) (err error) {
 	return err
 }
 
-// explainPod returns why no node suits a pod. If that panics, the panic is reported instead. The
-// pod probably causes it in the proposers, too.
+// explainPod returns why no node suits a pod. If the search for the reason panics, explainPod
+// returns the panic as the reason. The same pod probably makes the schedulers panic as well.
 func (c *controller) explainPod(explainer *pipeline.Proposer, pod *sched.Pod) (text string) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -63,8 +64,9 @@ func (c *controller) explainPod(explainer *pipeline.Proposer, pod *sched.Pod) (t
 	return why(explainer, pod)
 }
 
-// kind returns a text that is equal only for pods with the same explanation. It returns "" for
-// gangs, for pods that avoid nodes, and for pods to which only certain GPUs are offered.
+// kind returns a text. If two pods have equal texts other than "", the same explanation is valid
+// for both. It is "" for gangs, for pods that avoid nodes, and for pods that may use only certain
+// GPUs.
 func (h *hosted) kind(pod *sched.Pod) string {
 	if pod.Gang != nil || pod.Avoid != nil || pod.GPUs.Offer != nil || pod.Waits().Refuses() {
 		return ""
@@ -88,7 +90,8 @@ func why(explainer *pipeline.Proposer, pod *sched.Pod) string {
 	return text
 }
 
-// configuration reads the profiles from the settings and the KubeSchedulerConfiguration.
+// configuration reads the KubeSchedulerConfiguration in the settings. The other settings supply
+// what it does not say.
 func configuration(cfg config.Controller) (*filters.Configuration, error) {
 	return filters.ReadConfiguration(cfg.Kubescheduler, filters.Options{SchedulerName: cfg.SchedulerName, GPUResource: cfg.GPUResource, Rated: cfg.Rated})
 }

@@ -9,8 +9,9 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// TestFullCores checks that seven pods with one CPU each are placed on seven cores that can be
-// exclusive. The node's native CPUs, which the kubelet counts, would suffice for more pods.
+// TestFullCores checks a node that grants exclusive CPUs only as whole cores. Seven of its cores
+// can be exclusive, so seven pods with one CPU each are placed, although the kubelet's count of
+// CPUs would allow more.
 func TestFullCores(t *testing.T) {
 	w := newWorld(t)
 	w.node("n1", 8, func(_ *corev1.Node, topology *v1alpha1.NodeTopology) {

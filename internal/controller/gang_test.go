@@ -16,7 +16,8 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// together creates n pending pods of a gang with two exclusive CPUs each.
+// together creates n pending pods of a gang with two exclusive CPUs each. At least the given number
+// of them must start together.
 func (w *world) together(gang string, n, least int) {
 	w.Helper()
 	for i := range n {
@@ -31,7 +32,7 @@ func ofGang(gang string, i, least int) *corev1.Pod {
 	return pod
 }
 
-// started returns the number of bound pods of a gang.
+// started returns how many pods of a gang are bound.
 func (w *world) started(gang string) (n int) {
 	w.Helper()
 	for name := range w.bound() {
@@ -42,8 +43,8 @@ func (w *world) started(gang string) (n int) {
 	return n
 }
 
-// TestGangs checks two gangs that need three of four places each: one starts, then the
-// other, and all waiting pods get a reason.
+// TestGangs checks two gangs of three pods each, on a node with room for four pods. The gang a
+// starts, and b waits with a reason on each pod. When a has ended, b starts.
 func TestGangs(t *testing.T) {
 	w := newWorld(t)
 	w.node("n1", 4)
@@ -71,8 +72,9 @@ func TestGangs(t *testing.T) {
 	w.await("the gang b has started", func() bool { return w.started("b") == 3 })
 }
 
-// TestGangOfWhichOneSucceeded checks that after one of a gang's three pods succeeded and
-// another failed, the replacement of the failed pod starts alone.
+// TestGangOfWhichOneSucceeded checks a gang of three pods of which one has succeeded and another
+// one was deleted. The pod that replaces the deleted one must start, although it is the only
+// pending pod of the gang.
 func TestGangOfWhichOneSucceeded(t *testing.T) {
 	w := newWorld(t)
 	w.node("n1", 4)
@@ -100,7 +102,8 @@ func TestGangOfWhichOneSucceeded(t *testing.T) {
 	w.await("the one in its place has started", func() bool { return w.isBound("a-3") })
 }
 
-// TestGangWithFailingBinds checks that pods of a gang whose bindings fail are bound later.
+// TestGangWithFailingBinds checks that all pods of a gang are bound in the end if the first Binding
+// of each is refused.
 func TestGangWithFailingBinds(t *testing.T) {
 	w := newWorld(t)
 	refused := map[string]bool{}
@@ -117,8 +120,8 @@ func TestGangWithFailingBinds(t *testing.T) {
 	w.await("all are bound", func() bool { return w.started("a") == 4 })
 }
 
-// TestGangOverQuota checks that a gang is compared with its tenant's quota as a whole,
-// even if each pod alone is within it. The gang waits with that reason and blocks no other pods.
+// TestGangOverQuota checks that a gang as a whole must be within its tenant's quota, even if each
+// pod alone is. The gang waits with this reason, and other pods pass it.
 func TestGangOverQuota(t *testing.T) {
 	w := newWorld(t)
 	w.node("n1", 8)
@@ -142,8 +145,9 @@ func TestGangOverQuota(t *testing.T) {
 	w.await("the gang b has started", func() bool { return w.started("b") == 3 })
 }
 
-// TestGangOfLimitedTenant checks that a gang that is within its tenant's quota but does
-// not fit is not retried in a loop because of the resources that its own attempt returned.
+// TestGangOfLimitedTenant checks a gang that is within its tenant's quota but does not fit. Each
+// attempt assigns some of its pods and takes them back. This must not make the queue try the gang
+// again at once, in a loop.
 func TestGangOfLimitedTenant(t *testing.T) {
 	w := newWorld(t)
 	w.node("n1", 2)
@@ -159,7 +163,7 @@ func TestGangOfLimitedTenant(t *testing.T) {
 	}
 }
 
-// limit sets a tenant's quota of cores.
+// limit sets a tenant's quota of CPUs.
 func (w *world) limit(tenant, cpus string) {
 	w.quotas.Add(&v1alpha1.Tenant{ObjectMeta: metav1.ObjectMeta{Name: tenant}, Spec: v1alpha1.TenantSpec{
 		Quotas: map[string]resource.Quantity{"cpu": resource.MustParse(cpus)},

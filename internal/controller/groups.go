@@ -16,7 +16,7 @@ import (
 	"github.com/numalet/numalet/pkg/gpu/group"
 )
 
-// gpuGroups has the GPU groups in force, and the quotas of groups and tenants.
+// gpuGroups has the accepted GPU groups, and the quotas of groups and tenants.
 type gpuGroups struct {
 	registry *groups.Registry
 	quotas   *groups.Quotas
@@ -24,7 +24,7 @@ type gpuGroups struct {
 	synced   []cache.InformerSynced
 }
 
-// newGroups creates the GPU groups, the quotas, and the set of known tenants.
+// newGroups creates the registry of GPU groups, the quotas, and the set of known tenants.
 func (c *controller) newGroups(context.Context) error {
 	g := &c.groups
 	c.known = tenants.NewKnown(c.cfg.UnknownTenants)
@@ -38,8 +38,8 @@ func (c *controller) newGroups(context.Context) error {
 	return nil
 }
 
-// watchGroups connects the informers to the groups. It also connects the groups to the pods that a
-// change of a group concerns.
+// watchGroups connects the informers of nodes' GPUs, GPU groups and tenants to the registry and the
+// quotas. When the groups in force change, pods with GPUs are queued again.
 func (c *controller) watchGroups(context.Context) error {
 	groups := &c.groups
 	groups.registry.OnChange(groups.quotas.SetGroups)
@@ -76,15 +76,16 @@ func (g *gpuGroups) removeGroup(object *v1alpha1.GPUGroup) {
 	g.statuses.RemoveGroup(object)
 }
 
-// setQuotas sets a tenant's quotas, and queues its pods again if they have changed.
+// setQuotas sets a tenant's quotas. If they have changed, it queues the tenant's pending pods
+// again.
 func (c *controller) setQuotas(tenant string, quotas map[string]resource.Quantity) {
 	if c.groups.quotas.SetTenant(tenant, quotas) {
 		c.mirror.RequeueTenant(tenant)
 	}
 }
 
-// setKnown sets whether a tenant has a Tenant object. It queues again the pods whose tenant has
-// become known or unknown.
+// setKnown records whether a tenant has a Tenant object. If some pending pods now have to wait, or
+// no longer have to wait, it queues them again.
 func (c *controller) setKnown(tenant string, exists bool) {
 	switch changed, all := c.known.Set(tenant, exists); {
 	case all:
@@ -94,7 +95,7 @@ func (c *controller) setKnown(tenant string, exists bool) {
 	}
 }
 
-// hasSynced reports whether the registry has handled the initial lists.
+// hasSynced reports whether the registry and the quotas have handled the initial lists.
 func (g *gpuGroups) hasSynced() bool {
 	for _, synced := range g.synced {
 		if !synced() {
@@ -104,8 +105,8 @@ func (g *gpuGroups) hasSynced() bool {
 	return true
 }
 
-// runGroups keeps the GPU groups up to date until ctx ends. Once this process leads, it
-// also writes their statuses.
+// runGroups runs the registry of GPU groups until ctx ends. Once this process leads, it also writes
+// the statuses of the groups.
 func (c *controller) runGroups(ctx context.Context) error {
 	var wg sync.WaitGroup
 	for _, informer := range []cache.SharedIndexInformer{c.clients.groups, c.clients.quotas} {

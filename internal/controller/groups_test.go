@@ -19,7 +19,7 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// statuses returns a client that stores statuses of groups, and notifies the watchers.
+// statuses returns a client that accepts each patch of a GPUGroup's status, and stores nothing.
 func (w *world) statuses() dynamic.Interface {
 	client := dynamicfake.NewSimpleDynamicClient(runtime.NewScheme())
 	client.PrependReactor("patch", "gpugroups", func(clienttesting.Action) (bool, runtime.Object, error) {
@@ -28,7 +28,7 @@ func (w *world) statuses() dynamic.Interface {
 	return client
 }
 
-// permit gives every tenant permission to use the named nodes.
+// permit gives all tenants permission to use the named nodes.
 func (w *world) permit(nodes ...string) {
 	w.client.PrependReactor("create", "subjectaccessreviews", func(action clienttesting.Action) (bool, runtime.Object, error) {
 		review := action.(clienttesting.CreateAction).GetObject().(*authorizationv1.SubjectAccessReview).DeepCopy()
@@ -39,7 +39,8 @@ func (w *world) permit(nodes ...string) {
 	})
 }
 
-// gpuNode creates a node with the GPUs NAME-0, NAME-1, ..., and their links, if given.
+// gpuNode creates a node with the GPUs NAME-0, NAME-1, ... Each element of links has the links of
+// one GPU.
 func (w *world) gpuNode(name string, gpus int, links ...string) {
 	w.Helper()
 	w.node(name, 4, withGPUs(gpus), func(_ *corev1.Node, topology *v1alpha1.NodeTopology) {
@@ -59,7 +60,8 @@ func withGPUs(gpus int) func(*corev1.Node, *v1alpha1.NodeTopology) {
 	}
 }
 
-// group creates or edits a group of the tenant ann; a binding has the form "n1=0,1".
+// group creates or edits a group of the tenant ann. Each binding has the form "n1=0,1": a node and
+// the indexes of its GPUs.
 func (w *world) group(name, quota string, bindings ...string) {
 	g := &v1alpha1.GPUGroup{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	if old, ok := w.made[name]; ok {
@@ -82,7 +84,8 @@ func (w *world) group(name, quota string, bindings ...string) {
 	w.made[name] = g
 }
 
-// gpuPod creates a pending pod of a tenant with a number of GPUs of a group, "" for none.
+// gpuPod creates a pending pod of a tenant that requests GPUs. group is the GPU group that the pod
+// names, "" for none.
 func (w *world) gpuPod(name, tenant, group string, gpus int64) {
 	w.Helper()
 	pod := pendingPod(name, "100m", "")
@@ -95,7 +98,7 @@ func (w *world) gpuPod(name, tenant, group string, gpus int64) {
 	w.create(pod)
 }
 
-// given returns each bound pod's node, group and GPUs.
+// given returns the GPU group and the GPUs of each bound pod, by pod name.
 func (w *world) given() map[string]string {
 	all := map[string]string{}
 	for _, pod := range w.pods() {
@@ -119,8 +122,9 @@ func (w *world) end(name string) {
 	}
 }
 
-// TestGroups checks that pods of a group get its GPUs and other pods get other GPUs,
-// that a tenant without the right gets a reason, and that edits apply to the next pod.
+// TestGroups checks that pods of a group's tenant get the GPUs of the group, and other pods get
+// other GPUs. Pods that name a group of another tenant, a group that does not exist, or a group
+// that is not accepted get a reason. An edit of a group applies to a pending pod.
 func TestGroups(t *testing.T) {
 	w := newWorld(t)
 	w.permit("n1")
@@ -154,7 +158,7 @@ func TestGroups(t *testing.T) {
 	w.await("the edit applies", func() bool { return w.given()["next"] == "g n2-0" })
 }
 
-// TestLinks checks that a pod with two GPUs gets two of one switch, with or without a
+// TestLinks checks that a pod with two GPUs gets two GPUs of one PCIe switch, with or without a
 // group.
 func TestLinks(t *testing.T) {
 	w := newWorld(t)
@@ -168,8 +172,8 @@ func TestLinks(t *testing.T) {
 	w.await("bob gets two of one switch, and not the first two", func() bool { return w.given()["of-none"] == "n1-1,n1-3" })
 }
 
-// TestQuotas checks that a pod over a quota of its group or tenant waits with that reason,
-// and starts once another pod has returned enough.
+// TestQuotas checks that a pod that exceeds a quota of its group or its tenant waits with this
+// reason. It starts once another pod of the tenant has ended.
 func TestQuotas(t *testing.T) {
 	w := newWorld(t)
 	w.permit("n1")
@@ -217,8 +221,8 @@ func (w *world) isBound(name string) bool {
 	return false
 }
 
-// TestExample checks an example with 2 nodes of 4 GPUs and containers that need 2, 1, 2
-// and 3: with the proposed groups all four run, whatever their order.
+// TestExample checks an example with 2 nodes of 4 GPUs and pods that need 2, 1, 2 and 3 GPUs. With
+// suitable groups all four pods run, whatever their order.
 func TestExample(t *testing.T) {
 	for _, order := range [][]int64{{2, 1, 2, 3}, {1, 2, 2, 3}, {2, 2, 1, 3}, {3, 2, 1, 2}} {
 		w := newWorld(t)

@@ -11,8 +11,9 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// TestNoPlacementOnSilentNode checks that a pod is not placed on a node whose agent has ended,
-// although the NodeTopology says Ready. Once the agent renews its Lease, the pod is placed there.
+// TestNoPlacementOnSilentNode checks that no exclusive CPUs are placed on a node whose agent no
+// longer renews its Lease, even if the NodeTopology still says Ready. Once the agent renews its
+// Lease, the pod is placed there.
 func TestNoPlacementOnSilentNode(t *testing.T) {
 	w := newWorld(t)
 	w.node("n1", 4)

@@ -12,7 +12,8 @@ import (
 
 const prefix = "numalet_scheduler_"
 
-// metrics has histograms of durations, and counters that the pipeline does not keep.
+// metrics has histograms of durations, and a counter of panics. The other metrics are read from the
+// parts that count them (collector).
 type metrics struct {
 	wait   prometheus.Histogram
 	binds  *prometheus.HistogramVec
@@ -23,7 +24,7 @@ func newMetrics() *metrics {
 	return &metrics{
 		wait: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: prefix + "e2e_duration_seconds", Help: "Time from the creation of a pod until it is bound.",
-			Buckets: prometheus.ExponentialBuckets(.001, 2, 31), // to 12 days: pods wait for quotas and for reserved nodes
+			Buckets: prometheus.ExponentialBuckets(.001, 2, 31), // up to 12 days, because pods may wait long for a quota or for a reserved node
 		}),
 		binds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: prefix + "bind_duration_seconds", Help: "Latency of Binding requests to the API server, by result (bound or error).",
@@ -37,11 +38,12 @@ func newMetrics() *metrics {
 
 func (m *metrics) register(r prometheus.Registerer) { r.MustRegister(m.wait, m.binds, m.panics) }
 
-// collector collects the counters of the scheduler and the lengths of its queues.
+// collector collects the counters of the scheduling pipeline, the lengths of its queues, and the
+// accounts of the tenants.
 type collector struct{ *controller }
 
-// Describe describes nothing, which makes the collector unchecked: its metrics are few
-// and constant.
+// Describe describes nothing, so the Prometheus registry does not check the collector. The
+// collector always has the same metrics, so a check is not needed.
 func (collector) Describe(chan<- *prometheus.Desc) {}
 
 // Collect reads the current values.
@@ -67,7 +69,7 @@ func (s collector) Collect(to chan<- prometheus.Metric) {
 	s.ledger.Each(func(tenant string, account fairshare.Account) { collectAccount(to, tenant, account) })
 }
 
-// collectAccount collects the usage and the score of a tenant's account.
+// collectAccount collects the usage and the score in one account of a tenant.
 func collectAccount(to chan<- prometheus.Metric, tenant string, account fairshare.Account) {
 	for _, m := range []struct {
 		name, help string
@@ -81,7 +83,7 @@ func collectAccount(to chan<- prometheus.Metric, tenant string, account fairshar
 	}
 }
 
-// countedMetric is a counter of the committer. value reads it.
+// countedMetric is a counter of the pipeline. value reads it.
 type countedMetric struct {
 	name, help string
 	value      func(pipeline.Counters) uint64
@@ -109,7 +111,8 @@ func gauge(name, help string, n int, labels ...string) prometheus.Metric {
 	return constant(prometheus.GaugeValue, name, help, float64(n), labels)
 }
 
-// constant returns a metric with one label, given by name and value, or with none.
+// constant returns a metric with a value. label has the name and the value of its only label, or is
+// empty.
 func constant(kind prometheus.ValueType, name, help string, n float64, label []string) prometheus.Metric {
 	var names, values []string
 	if len(label) == 2 {

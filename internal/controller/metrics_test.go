@@ -7,8 +7,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// TestDurationReachesDays checks that the histogram can show the waits of pods that a
-// quota holds back for days.
+// TestDurationReachesDays checks that the histogram of waiting times has a bucket for a pod that
+// waits for a week.
 func TestDurationReachesDays(t *testing.T) {
 	m, r := newMetrics(), prometheus.NewPedanticRegistry()
 	m.register(r)

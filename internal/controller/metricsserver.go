@@ -18,8 +18,9 @@ import (
 	"github.com/numalet/numalet/internal/platform/telemetry"
 )
 
-// newMetricsServer creates the server of /metrics. It is separate from the server of the probes:
-// the metrics name tenants and need a token, which the kubelet does not have.
+// newMetricsServer creates the server of /metrics. It is not the server of the probes, because the
+// metrics name tenants, so a client needs a token. The kubelet, which sends the probes, has no such
+// token.
 func (c *controller) newMetricsServer(context.Context) error {
 	registry := telemetry.NewRegistry(component, telemetry.Version())
 	c.measured.register(registry)
@@ -34,8 +35,9 @@ func (c *controller) newMetricsServer(context.Context) error {
 	if !c.cfg.MetricsSecure {
 		return nil
 	}
-	// The certificate only encrypts. It does not prove who the server is, because a scraper cannot
-	// know it. A certificate of an issuer in the cluster would need a component that renews it.
+	// The certificate only encrypts. It does not prove the identity of the server, because a client
+	// such as Prometheus cannot know a self-signed certificate. A certificate of an issuer in the
+	// cluster would need a component that renews it.
 	certificate, _, err := kubeapi.SelfSigned("localhost")
 	if err != nil {
 		return err
@@ -44,7 +46,7 @@ func (c *controller) newMetricsServer(context.Context) error {
 	return nil
 }
 
-// secured returns the handler with the checks that --metrics-secure requires.
+// secured adds authentication and authorization to the handler, if --metrics-secure is set.
 func (c *controller) secured(handler http.Handler) (http.Handler, error) {
 	if !c.cfg.MetricsSecure {
 		return handler, nil
@@ -66,7 +68,7 @@ func authorized(config *rest.Config, log logr.Logger) (func(http.Handler) (http.
 	return func(handler http.Handler) (http.Handler, error) { return filter(log, handler) }, nil
 }
 
-// metricsHandler serves /metrics, and /debug/pprof if profiling is set.
+// metricsHandler serves /metrics. With profiling, it serves /debug/pprof as well.
 func metricsHandler(all prometheus.Gatherer, profiling bool) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(all, promhttp.HandlerOpts{}))

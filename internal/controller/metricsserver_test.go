@@ -15,8 +15,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// TestMetricsNeedARole checks that only users whose role allows it read metrics, and that
-// the probes need no role.
+// TestMetricsNeedARole checks that only users with a suitable role can read metrics and profiles,
+// and that the probes need no token.
 func TestMetricsNeedARole(t *testing.T) {
 	w := newWorld(t)
 	var err error
@@ -44,8 +44,8 @@ func TestMetricsNeedARole(t *testing.T) {
 	}
 }
 
-// reviews serves TokenReviews, by which a user's token is the user's name, and
-// SubjectAccessReviews, by which only prometheus may read /metrics.
+// reviews serves TokenReviews and SubjectAccessReviews, and returns its URL. A token is the name of
+// its user. Only the user prometheus may read /metrics.
 func reviews(t *testing.T) string {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /apis/authentication.k8s.io/v1/tokenreviews", func(w http.ResponseWriter, r *http.Request) {
@@ -78,7 +78,7 @@ func encode(t *testing.T, to http.ResponseWriter, v any) {
 	}
 }
 
-// get sends a request, with a token unless it is empty.
+// get sends a request. It sends a token unless the token is empty.
 func get(t *testing.T, url, token string) (int, string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)

@@ -10,11 +10,11 @@ import (
 	"github.com/numalet/numalet/pkg/sched/reservation"
 )
 
-// tending is how often reservations are updated.
+// tending is the interval at which reservations are updated.
 const tending = 250 * time.Millisecond
 
-// newReservations creates the reservations of nodes for blocked pods. They have their own
-// filters.
+// newReservations creates the component that reserves nodes for pods that have waited long. It has
+// its own instance of the filters.
 func (c *controller) newReservations(ctx context.Context) error {
 	if c.cfg.ReserveAfter == 0 {
 		return nil
@@ -41,8 +41,8 @@ func (c *controller) newReservations(ctx context.Context) error {
 	return nil
 }
 
-// chargeReservation charges a pod's tenant for what a reservation keeps from other pods, as if the
-// pod ran.
+// chargeReservation charges the tenant of a pod for what is reserved for the pod, as if the pod
+// were running. An empty holds ends the charge.
 func (c *controller) chargeReservation(pod *sched.Pod, holds []fairshare.Charge) {
 	task := fairshare.Task{UID: "reservation " + pod.Claim(), Tenant: pod.Tenant, Holds: holds}
 	if len(holds) == 0 {
@@ -52,7 +52,8 @@ func (c *controller) chargeReservation(pod *sched.Pod, holds []fairshare.Charge)
 	c.ledger.Start(task)
 }
 
-// tendReservations updates the reservations until ctx ends, while this process schedules.
+// tendReservations updates the reservations at intervals while this process schedules, until ctx
+// ends.
 func (c *controller) tendReservations(ctx context.Context) error {
 	if c.reservations == nil {
 		return nil

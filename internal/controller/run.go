@@ -14,13 +14,14 @@ import (
 	"github.com/numalet/numalet/internal/controller/operators"
 )
 
-// run runs all parts until ctx ends, a part fails or the lease is lost. The other parts end after
-// scheduling has ended, so that Bindings in flight are finished.
+// run runs all parts of the controller until ctx ends, a part fails, or the lease is lost.
+// Scheduling ends first, and the other parts end after it, so that Bindings in progress can be
+// finished.
 func (c *controller) run(ctx context.Context) error {
 	return c.runWith(ctx, c.health.Run, c.metrics.Run, c.answer)
 }
 
-// runWith runs all parts, with these servers.
+// runWith runs all parts, together with the given servers.
 func (c *controller) runWith(ctx context.Context, servers ...func(context.Context) error) error {
 	ctx, stop := context.WithCancel(logr.NewContext(ctx, c.log))
 	defer stop()
@@ -41,8 +42,8 @@ func (c *controller) runWith(ctx context.Context, servers ...func(context.Contex
 	return errors.Join(errs...)
 }
 
-// report writes events and conditions of pods once this process leads. Before that, the leader
-// writes them.
+// report writes events and conditions of pods once this process leads. Until then, another replica
+// leads and writes them.
 func (c *controller) report(ctx context.Context) error {
 	select {
 	case <-c.leads:
@@ -64,7 +65,7 @@ func (c *controller) operate(ctx context.Context) error {
 	return operators.Run(ctx, c.clients.operators)
 }
 
-// elect schedules while this process leads.
+// elect takes part in the election of the leader, and schedules pods while this process leads.
 func (c *controller) elect(ctx context.Context) error {
 	if c.lease == nil {
 		return c.schedule(ctx)
@@ -86,8 +87,9 @@ func (c *controller) watch(ctx context.Context) error {
 	wg.Go(func() { c.succeeded.RunWithContext(ctx) })
 	wg.Go(func() { c.leases.RunWithContext(ctx) })
 	if cache.WaitForCacheSync(ctx.Done(), c.synced...) {
-		// Most of the heap is garbage of the lists. Without this collection, the controller would allocate from new
-		// pages until the heap has grown by GOGC, and each first access to a page is a page fault.
+		// Most of the heap is garbage that the initial lists have left. Without this collection,
+		// the controller would take new memory from the kernel until the heap has grown by GOGC
+		// percent. The first access to each new page costs a page fault.
 		runtime.GC()
 	}
 	wg.Wait()
@@ -95,8 +97,8 @@ func (c *controller) watch(ctx context.Context) error {
 	return nil
 }
 
-// schedule places pods until ctx ends. It first waits until the state is complete. Otherwise CPUs
-// that pods hold would appear free.
+// schedule places pods until ctx ends. It first waits until the state of the nodes is complete.
+// Otherwise CPUs that pods hold could appear free.
 func (c *controller) schedule(ctx context.Context) error {
 	c.log.Info("leading; waiting until the state is complete")
 	if !cache.WaitForCacheSync(ctx.Done(), c.synced...) {
@@ -122,14 +124,14 @@ func (c *controller) schedule(ctx context.Context) error {
 	return nil
 }
 
-// checkHeartbeatsEvery is the interval between searches for expired Leases of agents.
+// checkHeartbeatsEvery is the interval at which the Leases of agents are checked for expiry.
 const checkHeartbeatsEvery = 5 * time.Second
 
 func (c *controller) checkHeartbeats(ctx context.Context) error {
 	return every(ctx, checkHeartbeatsEvery, c.heartbeats.Check)
 }
 
-// listed returns an error until all initial lists were handled.
+// listed returns an error until all initial lists were handled. The readiness probe calls it.
 func (c *controller) listed() error {
 	for _, synced := range c.synced {
 		if !synced() {
@@ -139,7 +141,7 @@ func (c *controller) listed() error {
 	return nil
 }
 
-// every calls do at each tick until ctx ends.
+// every calls do at intervals of period until ctx ends.
 func every(ctx context.Context, period time.Duration, do func()) error {
 	tick := time.NewTicker(period)
 	defer tick.Stop()

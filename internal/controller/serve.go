@@ -11,11 +11,12 @@ import (
 	"github.com/numalet/numalet/internal/platform/telemetry"
 )
 
-// Run schedules pods, or waits as a standby while another replica leads, until ctx ends.
+// Run runs the controller until ctx ends. It schedules pods, or waits as a standby while another
+// replica leads.
 func Run(ctx context.Context, cfg config.Controller) error {
 	log := telemetry.NewLogger(os.Stderr, telemetry.LogOptions{JSON: cfg.LogFormat == config.JSON, Verbosity: cfg.Verbosity})
 	klog.SetLogger(log)
-	kubescheduler, err := configuration(cfg) // first: it may name the kubeconfig
+	kubescheduler, err := configuration(cfg) // comes first, because the configuration may name the kubeconfig
 	if err != nil {
 		return err
 	}

@@ -16,34 +16,34 @@ import (
 	"github.com/numalet/numalet/pkg/sched/queue"
 )
 
-// Forecasts per second, and the size of a burst, for all users together. A forecast takes up to half
-// a second of CPU time.
+// forecastRate is how many forecasts are allowed per second, and forecastBurst how many at once,
+// for all users together. A forecast takes up to half a second of CPU time.
 const (
 	forecastRate  = 0.5
 	forecastBurst = 5
 )
 
-// learning is the interval at which the run times of ended pods are learned.
+// learning is the interval at which the run times of ended pods are added to the statistics.
 const learning = time.Second
 
-// starts forecasts when pending pods will start. It learns run times from all pods that end while
-// this process runs, whether it leads or not.
+// starts forecasts when pending pods will start. It learns the run times of all pods that end while
+// this process runs. A standby replica learns them as well.
 type starts struct {
 	state *nodestate.State
 	queue *queue.GangQueue
 	limit flowcontrol.RateLimiter
 	now   func() time.Time
 
-	asking sync.Mutex // guards runs; held during a forecast
+	asking sync.Mutex // guards runs; it is held during a forecast
 	runs   *forecast.Runs
 
-	ended struct { // a separate lock, because the state's lock is held when a pod ends
+	ended struct { // has its own lock: observe runs under the state's lock, and must not wait for a forecast
 		sync.Mutex
 		runs []run
 	}
 }
 
-// run is how long a pod ran.
+// run is how long one pod ran.
 type run struct {
 	class forecast.Class
 	took  time.Duration
@@ -56,7 +56,7 @@ func newStarts(state *nodestate.State, q *queue.GangQueue) *starts {
 	}
 }
 
-// observe notes how long a released pod ran.
+// observe records how long an ended pod ran. It is a subscriber of the state of the nodes.
 func (s *starts) observe(event nodestate.Event) {
 	if event.Was == nil || !event.Was.Bound || event.Was.Since.IsZero() {
 		return
@@ -70,7 +70,7 @@ func classOf(assignment *nodestate.Assignment) forecast.Class {
 	return forecast.Class{Tenant: assignment.Tenant, GPUs: assignment.WholeGPUs + assignment.Parts}
 }
 
-// learn learns what observe noted. It needs s.asking.
+// learn adds the run times that observe has recorded to runs. The caller holds s.asking.
 func (s *starts) learn() {
 	s.ended.Lock()
 	ended := s.ended.runs
@@ -81,7 +81,8 @@ func (s *starts) learn() {
 	}
 }
 
-// run learns at intervals until ctx ends, so that observe's notes do not pile up.
+// run calls learn at intervals until ctx ends, so that the recorded run times do not fill the
+// memory.
 func (s *starts) run(ctx context.Context) error {
 	return every(ctx, learning, func() {
 		s.asking.Lock()
@@ -110,14 +111,16 @@ func (s *starts) forecast(explanation queue.Explanation) queueapi.Forecast {
 	return f
 }
 
-// seed makes the answers for a pod differ only if the cluster has changed.
+// seed returns the random seed for the forecasts of a pod. It depends only on the UID, so that the
+// forecasts for a pod differ only if the cluster has changed.
 func seed(uid string) uint64 {
 	h := fnv.New64a()
 	h.Write([]byte(uid))
 	return h.Sum64()
 }
 
-// present returns the cluster as it is, with what is before a pod in the queue.
+// present returns the nodes and the running pods as they are now, and the pods that come before a
+// pod in the queue.
 func (s *starts) present(pod *sched.Pod) forecast.Present {
 	p := forecast.Present{Now: s.now(), Nodes: slices.Collect(s.state.View().Nodes()), Pod: waiting(pod)}
 	for _, node := range p.Nodes {
@@ -135,8 +138,8 @@ func (s *starts) present(pod *sched.Pod) forecast.Present {
 	return p
 }
 
-// reserving returns the pods that nodes are reserved for, other than those ahead of a pod and the pod
-// itself. These pods have other types.
+// reserving returns the pods for which nodes are reserved. It leaves out the given pod and the pods
+// ahead of it. Only pods that wait for another type of resource are left.
 func (s *starts) reserving(nodes []*sched.Node, ahead []*sched.Pod, pod *sched.Pod) (others []*sched.Pod) {
 	known := map[string]bool{pod.Claim(): true}
 	for _, p := range ahead {

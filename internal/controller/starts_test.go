@@ -12,9 +12,10 @@ import (
 	"github.com/numalet/numalet/pkg/sched/queue"
 )
 
-// TestForecast has a pod that waits until another one ends, which has run for four minutes. At first
-// no pod has ended. Then another pod ends after ten minutes, on a node that is gone, so that six
-// minutes are left for the running pod.
+// TestForecast checks the forecast for a pod that waits until a running pod ends. The running pod
+// has run for four minutes. There is no forecast while no pod has ended. Then a third pod ends
+// after ten minutes on another node. The forecast is then that the running pod also runs for ten
+// minutes, so the waiting pod starts in six minutes.
 func TestForecast(t *testing.T) {
 	w := newWorld(t)
 	w.node("n1", 8)
@@ -49,7 +50,7 @@ func TestForecast(t *testing.T) {
 	w.await("it is released", func() bool { return !w.controller.state.Holds("uid-ends") })
 	got := ask()
 	for _, text := range []string{got.P50, got.P90} {
-		// The times are in whole seconds, and the test itself takes some.
+		// The forecast is in whole seconds, and the test itself takes some time.
 		if in, err := time.ParseDuration(text); err != nil || in > 6*time.Minute+time.Second || in < 5*time.Minute {
 			t.Errorf("forecast %+v, want six minutes", got)
 		}

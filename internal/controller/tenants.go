@@ -10,8 +10,8 @@ import (
 	"github.com/numalet/numalet/internal/controller/tenants"
 )
 
-// openLedger restores the stored accounts. The state must be complete: the ledger charges
-// the pods that run at this moment.
+// openLedger restores the stored accounts of the tenants. The state of the nodes must be complete,
+// because the ledger charges tenants for the pods that run now.
 func (c *controller) openLedger(ctx context.Context) error {
 	var stored v1alpha1.TenantList
 	if err := c.clients.tenants.List(ctx, &stored); err != nil {
@@ -24,8 +24,8 @@ func (c *controller) openLedger(ctx context.Context) error {
 	return nil
 }
 
-// newOperators adds the reconcilers of Jobs and of Tenants, which store the tenants'
-// accounts and set their weights.
+// newOperators adds the reconcilers of Jobs and Tenants to the manager. The reconciler of Tenants
+// stores the tenants' accounts, and sets their weights.
 func (c *controller) newOperators(context.Context) error {
 	m := c.clients.operators
 	if m == nil {
@@ -37,8 +37,8 @@ func (c *controller) newOperators(context.Context) error {
 	)
 }
 
-// rescore reorders the queue at intervals until ctx ends, because scores also change when only time
-// passes. It removes scores that have become negligible.
+// rescore reorders the queue at intervals until ctx ends, because scores decay with time. It also
+// drops tenants whose score has become negligible.
 func (c *controller) rescore(ctx context.Context) error {
 	return every(ctx, c.cfg.ScoreInterval, func() {
 		c.ledger.Prune()

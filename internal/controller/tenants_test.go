@@ -16,7 +16,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched/queue"
 )
 
-// used creates a Tenant with a stored score as of now.
+// used creates a Tenant whose status has a score of this moment.
 func (w *world) used(name, score string) {
 	w.Helper()
 	tenant := &v1alpha1.Tenant{ObjectMeta: metav1.ObjectMeta{Name: name}}
@@ -29,7 +29,7 @@ func (w *world) used(name, score string) {
 	}
 }
 
-// of creates a pending pod of a tenant with two exclusive CPUs of one NUMA node.
+// of creates a pending pod of a tenant. It requests two exclusive CPUs of a single NUMA node.
 func (w *world) of(tenant, name string) {
 	w.Helper()
 	pod := pendingPod(name, "2", "single")
@@ -37,8 +37,8 @@ func (w *world) of(tenant, name string) {
 	w.create(pod)
 }
 
-// TestTenantsTakeTurnsByScore checks that pods of the tenant with the lower score come
-// first, even if they were created later.
+// TestTenantsTakeTurnsByScore checks that pods of the tenant with the lower score are bound first,
+// even if they were created later.
 func TestTenantsTakeTurnsByScore(t *testing.T) {
 	w := newWorld(t)
 	w.used("ann", "8")
@@ -49,7 +49,7 @@ func TestTenantsTakeTurnsByScore(t *testing.T) {
 	for _, name := range []string{"b1", "b2"} {
 		w.of("bob", name)
 	}
-	w.start("--proposers=1") // with several proposers a later pod may be bound earlier
+	w.start("--proposers=1") // with several proposers, a pod may overtake another one
 	w.await("two pods are bound, and charged", func() bool { return len(w.bound()) == 2 && w.controller.ledger.Rank("bob", "cpu") > 0 })
 	bound := w.bound()
 	for _, name := range []string{"b1", "b2"} {
@@ -60,8 +60,8 @@ func TestTenantsTakeTurnsByScore(t *testing.T) {
 }
 
 // TestTenantOfNamespace checks that a pod that names no tenant belongs to the tenant of its
-// Namespace, also after the Namespace's label has changed. It also checks that pods of a tenant
-// without a Tenant object wait, with that reason, until the object is created.
+// Namespace. A bound pod keeps this tenant after the Namespace's label has changed. It also checks
+// that pods of a tenant without a Tenant object wait with this reason until the object is created.
 func TestTenantOfNamespace(t *testing.T) {
 	w := newWorld(t)
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default", Labels: map[string]string{v1alpha1.LabelTenant: "ann"}}}
@@ -91,8 +91,8 @@ func TestTenantOfNamespace(t *testing.T) {
 	}
 }
 
-// TestTenantFollowsNamespace checks that a pending pod gets the tenant of its Namespace when
-// the label changes.
+// TestTenantFollowsNamespace checks that a pending pod gets the new tenant of its Namespace when
+// the Namespace's label changes.
 func TestTenantFollowsNamespace(t *testing.T) {
 	w := newWorld(t)
 	w.quotas.Add(&v1alpha1.Tenant{ObjectMeta: metav1.ObjectMeta{Name: "ann"}})
@@ -112,7 +112,7 @@ func TestTenantFollowsNamespace(t *testing.T) {
 	w.await("it is ann's", func() bool { return w.isBound("a") })
 }
 
-// TestWhy checks that the queue API and the pod's condition say why a pod waits.
+// TestWhy checks that the queue API and the condition of a pod say why the pod waits.
 func TestWhy(t *testing.T) {
 	w := newWorld(t)
 	w.used("ann", "8")
@@ -135,13 +135,13 @@ func TestWhy(t *testing.T) {
 	}
 }
 
-// TestFirstSeenTenant checks that a new tenant's score includes the time for which its
-// pods have run already.
+// TestFirstSeenTenant checks that the score of a new tenant includes the time that its pods had run
+// before the controller was started.
 func TestFirstSeenTenant(t *testing.T) {
 	w := newWorld(t)
 	w.node("n1", 2)
 	pod := pendingPod("runs", "500m", "")
-	began := metav1.NewTime(time.Now().Add(-42 * time.Hour)) // the time constant of scores
+	began := metav1.NewTime(time.Now().Add(-42 * time.Hour)) // as long as the time constant of the scores
 	pod.Spec.NodeName, pod.Status.StartTime = "n1", &began
 	w.create(pod)
 	w.start()

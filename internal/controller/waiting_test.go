@@ -28,16 +28,18 @@ import (
 )
 
 const (
-	crowdNodes = 200 // of the crowd's cluster; a fifth of them has the label of the gang
-	fresh      = 200 // pods that come one by one while others wait
-	// mostRetries is how often the gang may be tried while pods end on its nodes.
+	crowdNodes = 200 // a fifth of the nodes have the label that the gang requires
+	fresh      = 200 // number of pods that are created one by one while the others wait
+	// mostRetries is how often the gang may be tried again while pods end on its nodes.
 	mostRetries = 20
 )
 
-// TestWaiting checks that pods that cannot be placed cost the others nothing, however many wait: a
-// third is too large, a third selects no node, a third lacks a neighbor, and a gang has one pod more
-// than nodes. Fresh pods come one by one, and for each an earlier one ends. The test counts work, in
-// virtual time.
+// TestWaiting checks that pods that cannot be placed do not slow down other pods, however many
+// wait. A third of them request too much, a third select a label that no node has, and a third
+// require a neighbor that does not exist. There is also a gang of which each pod needs a node of
+// its own, and one node is missing. Meanwhile other pods are created one by one, and for each of
+// them an earlier one ends. The test counts scheduling attempts and explanations, on a simulated
+// clock.
 func TestWaiting(t *testing.T) {
 	for _, waiting := range []int{300, 3000} {
 		t.Run(fmt.Sprint(waiting), func(t *testing.T) {
@@ -49,7 +51,7 @@ func TestWaiting(t *testing.T) {
 				for i := range crowdNodes/5 + 1 {
 					w.add(lone(i))
 				}
-				time.Sleep(time.Millisecond) // the others are younger
+				time.Sleep(time.Millisecond) // the pods that are added next must be younger
 				for i := range fresh {
 					w.add(ordinary(i))
 				}
@@ -72,8 +74,8 @@ func TestWaiting(t *testing.T) {
 	}
 }
 
-// crowd is a controller without informers in a synctest bubble, with nodes that are nearly full. Its
-// API server needs a while for a Binding.
+// crowd is a controller without informers, on a simulated clock (testing/synctest). Its nodes are
+// nearly full. Its API server takes 2 ms for a Binding.
 type crowd struct {
 	*testing.T
 	controller             *controller
@@ -82,7 +84,7 @@ type crowd struct {
 	end                    func()
 }
 
-// newCrowd returns a controller that counts explanations and events of failures, with nodes and pods on them.
+// newCrowd returns a controller with nodes and pods on them. It counts the events of failures.
 func newCrowd(t *testing.T) *crowd {
 	w := &crowd{T: t}
 	cfg, err := config.LoadController(config.Input{
@@ -116,11 +118,11 @@ func newCrowd(t *testing.T) *crowd {
 	return w
 }
 
-// connect connects the parts. It counts the explanations.
+// connect creates and connects the parts of the controller. It counts the explanations.
 func (w *crowd) connect() {
 	ctx, stop := context.WithCancel(context.Background())
 	end := w.end
-	w.end = func() { stop(); end(); time.Sleep(time.Minute) } // kube-scheduler's recorders of metrics look every second
+	w.end = func() { stop(); end(); time.Sleep(time.Minute) } // kube-scheduler's goroutines that record metrics check every second whether to end
 	counted := false
 	for _, part := range w.controller.parts() {
 		if err := part(ctx); err != nil {
@@ -151,8 +153,8 @@ func (w *crowd) run() (end func()) {
 	}
 }
 
-// freshPods adds pods one by one, and ends as many of those before. It returns how many were not bound
-// before the next came.
+// freshPods adds pods one by one. For each it ends an earlier one. It returns how many pods were
+// not bound before the next pod was added.
 func (w *crowd) freshPods() (late int64) {
 	for i := range int64(fresh) {
 		before := w.bound.Load()
@@ -171,7 +173,7 @@ func (w *crowd) add(pod *corev1.Pod) {
 	w.controller.mirror.SetPod(pod)
 }
 
-// bind applies a Binding, and tells the controller about it.
+// bind applies a Binding, and passes the bound pod to the controller.
 func (w *crowd) bind(_ context.Context, b *corev1.Binding) error {
 	time.Sleep(2 * time.Millisecond)
 	pending, _ := w.pods.Load(b.Name)
@@ -182,7 +184,7 @@ func (w *crowd) bind(_ context.Context, b *corev1.Binding) error {
 	return nil
 }
 
-// crowdNode returns a node with 64 CPUs. A fifth of the nodes has the label of the gang.
+// crowdNode returns a node with 64 CPUs. Every fifth node has the label that the gang requires.
 func crowdNode(i int) *corev1.Node {
 	list := corev1.ResourceList{"cpu": resource.MustParse("64"), "memory": resource.MustParse("256Gi"), "pods": resource.MustParse("250")}
 	name := fmt.Sprintf("node-%03d", i)
@@ -192,7 +194,7 @@ func crowdNode(i int) *corev1.Node {
 	}
 }
 
-// labeled returns a pending pod with a label of its own.
+// labeled returns a pending pod. One of its labels has a value that no other pod has.
 func labeled(kind string, i int, cpu string) *corev1.Pod {
 	pod := pendingPod(fmt.Sprintf("%s-%05d", kind, i), cpu, "")
 	pod.Labels = map[string]string{"name": pod.Name}
@@ -200,7 +202,7 @@ func labeled(kind string, i int, cpu string) *corev1.Pod {
 	return pod
 }
 
-// unplaceable returns one of the pods that wait.
+// unplaceable returns a pod that fits no node. The number i determines why.
 func unplaceable(i int) *corev1.Pod {
 	pod := labeled("waiting", i, "100m")
 	switch i % 3 {
@@ -216,7 +218,8 @@ func unplaceable(i int) *corev1.Pod {
 	return pod
 }
 
-// lone returns a pod of the gang. Each requires a node without another one.
+// lone returns a pod of the gang. Each of these pods requires a node without another pod of the
+// gang.
 func lone(i int) *corev1.Pod {
 	pod := labeled("lone", i, "100m")
 	pod.Labels[v1alpha1.LabelGang] = "too-large"
@@ -226,7 +229,7 @@ func lone(i int) *corev1.Pod {
 	return pod
 }
 
-// ordinary returns a pod that fits. Every tenth has required anti-affinity.
+// ordinary returns a pod that fits. Every tenth of these pods has required anti-affinity.
 func ordinary(i int) *corev1.Pod {
 	pod := labeled("pod", i, "10m")
 	if i%10 == 0 {

@@ -16,14 +16,14 @@ import (
 	"github.com/numalet/numalet/pkg/sched/pipeline"
 )
 
-// Requests per second, and the size of a burst, for all users together. Each request makes several
-// proposals.
+// whatIfRate is how many what-if requests are allowed per second, and whatIfBurst how many at once,
+// for all users together. For each request, several changes of the pod are tried.
 const (
 	whatIfRate  = 2
 	whatIfBurst = 5
 )
 
-// rehearsal tries changed pods with a proposer of its own. It commits nothing.
+// rehearsal tries changes of a pod with its own proposer. It assigns nothing.
 type rehearsal struct {
 	limit flowcontrol.RateLimiter
 	read  filters.Reader
@@ -44,8 +44,8 @@ func (c *controller) newRehearsal(ctx context.Context) error {
 	return nil
 }
 
-// try proposes each variant of a pod. The work of each proposal is limited as in scheduling: the
-// index finds a few nodes, and does not scan all.
+// try searches for a node for each variant of a pod. Each search takes as little time as in
+// scheduling, because an index finds a few nodes and not all nodes are visited.
 func (r *rehearsal) try(pod *sched.Pod) ([]queueapi.Variant, bool) {
 	if !r.limit.TryAccept() {
 		return nil, false
@@ -63,14 +63,14 @@ func (r *rehearsal) try(pod *sched.Pod) ([]queueapi.Variant, bool) {
 	return found, true
 }
 
-// variant is a pod with a change.
+// variant is a changed copy of a pod.
 type variant struct {
 	change string
 	pod    *sched.Pod
 }
 
-// variants returns the changes that are tried. The GPUs of a pod of a GPU group stay unchanged,
-// because the group has chosen GPUs for the original request.
+// variants returns the variants of a pod that are tried. The GPUs of a pod in a GPU group stay
+// unchanged, because the group has chosen GPUs for the original request.
 func (r *rehearsal) variants(pod *sched.Pod) []variant {
 	all := append([]variant{{"as it is", pod}}, fewerCPUs(pod)...)
 	all = append(all, otherPolicies(pod)...)
@@ -82,7 +82,8 @@ func (r *rehearsal) variants(pod *sched.Pod) []variant {
 	return append(all, r.looser(pod)...)
 }
 
-// fewerCPUs halves the CPUs of each container until one is left.
+// fewerCPUs returns variants with 1/2, 1/4 and 1/8 of a pod's CPUs. Each container keeps at least
+// one exclusive CPU, so there may be fewer variants.
 func fewerCPUs(pod *sched.Pod) (all []variant) {
 	for part := 2; part <= 8 && int64(pod.Requests.CPU)/int64(part) >= 1; part *= 2 {
 		changed := *pod
@@ -116,7 +117,8 @@ func otherPolicies(pod *sched.Pod) (all []variant) {
 	return all
 }
 
-// looser returns variants that each drop one rule that restricts the nodes.
+// looser returns variants of a pod. Each of them drops one rule that restricts the pod to certain
+// nodes, or tolerates all taints.
 func (r *rehearsal) looser(pod *sched.Pod) (all []variant) {
 	for _, rule := range []struct {
 		change string

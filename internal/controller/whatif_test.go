@@ -11,8 +11,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched/queue"
 )
 
-// TestWhatIf checks which changes find room, that a request changes nothing, and that the number of
-// requests is limited.
+// TestWhatIf checks for which changes a node has room. It also checks that a what-if request
+// changes nothing, and that too many requests are refused.
 func TestWhatIf(t *testing.T) {
 	w := newWorld(t)
 	w.node("n1", 8)

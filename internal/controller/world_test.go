@@ -38,7 +38,7 @@ import (
 	"github.com/numalet/numalet/internal/platform/config"
 )
 
-// world is a fake API server that binds pods, and a controller that uses it.
+// world is a fake API server that handles Bindings, and a controller that uses it.
 type world struct {
 	*testing.T
 	client     *fake.Clientset
@@ -46,12 +46,12 @@ type world struct {
 	tenants    client.Client
 	groups     *fakesource.FakeControllerSource
 	quotas     *fakesource.FakeControllerSource
-	made       map[string]*v1alpha1.GPUGroup // the current ones
+	made       map[string]*v1alpha1.GPUGroup // the newest version of each group
 	controller *controller
 	mu         sync.Mutex
-	refuse     func(*corev1.Binding) error              // nil for none
-	authorize  func(http.Handler) (http.Handler, error) // of requests for metrics; nil for none
-	watched    map[string]int                           // watches by resource; an object created before its watch begins is not seen
+	refuse     func(*corev1.Binding) error              // returns an error if a Binding is to be refused; nil to refuse none
+	authorize  func(http.Handler) (http.Handler, error) // checks requests for metrics; nil for no check
+	watched    map[string]int                           // number of watches, by resource; an object is not seen if it is created before its watch begins
 }
 
 func newWorld(t *testing.T) *world {
@@ -62,7 +62,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// watch begins a watch, and counts it.
+// watch starts a watch and counts it.
 func (w *world) watch(action clienttesting.Action) (bool, watch.Interface, error) {
 	began, err := w.client.Tracker().Watch(action.GetResource(), action.GetNamespace())
 	w.mu.Lock()
@@ -77,7 +77,8 @@ func (w *world) watches(resource string) int {
 	return w.watched[resource]
 }
 
-// nobody returns a client that lists no bound pod, so that CatchUp returns at once.
+// nobody returns a client whose list of bound pods is empty, so that mirror.CatchUp returns at
+// once.
 func nobody(t *testing.T) metadata.Interface {
 	scheme := metadatafake.NewTestScheme()
 	if err := metav1.AddMetaToScheme(scheme); err != nil {
@@ -86,7 +87,7 @@ func nobody(t *testing.T) metadata.Interface {
 	return metadatafake.NewSimpleMetadataClient(scheme)
 }
 
-// storedTenants returns an empty store of Tenants.
+// storedTenants returns a client with an empty store of Tenants.
 func storedTenants(t *testing.T) client.Client {
 	scheme := runtime.NewScheme()
 	if err := v1alpha1.AddToScheme(scheme); err != nil {
@@ -95,7 +96,7 @@ func storedTenants(t *testing.T) client.Client {
 	return clientfake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&v1alpha1.Tenant{}).Build()
 }
 
-// start runs the controller with extra flags until the test ends.
+// start runs the controller with additional flags until the test ends.
 func (w *world) start(settings ...string) {
 	w.Helper()
 	cfg, err := config.LoadController(config.Input{
@@ -128,7 +129,7 @@ func (w *world) start(settings ...string) {
 	w.await("nodes, pods, and apart from them those that failed and those that succeeded are watched", func() bool { return w.watches("nodes") == 1 && w.watches("pods") == 3 })
 }
 
-// queueClient returns a client of the queue API that may do everything.
+// queueClient returns a client of the queue API with all permissions.
 func (w *world) queueClient() queueapi.Client {
 	source := w.controller.answersFrom()
 	source.Allow = func(*http.Request, *authorizationv1.ResourceAttributes) error { return nil }
@@ -146,7 +147,7 @@ func (w *world) createEvent(ctx context.Context, e *eventsv1.Event) error {
 	return err
 }
 
-// bind applies a Binding as the API server does, or refuses it.
+// bind applies a Binding, as the API server does, unless refuse returns an error.
 func (w *world) bind(action clienttesting.Action) (bool, runtime.Object, error) {
 	binding, ok := action.(clienttesting.CreateAction).GetObject().(*corev1.Binding)
 	if !ok {
@@ -176,7 +177,7 @@ func (w *world) bind(action clienttesting.Action) (bool, runtime.Object, error) 
 	return true, nil, w.client.Tracker().Update(pods, pod, "default")
 }
 
-// node creates a node of newNode.
+// node creates the node that newNode returns, and its NodeTopology.
 func (w *world) node(name string, cpus int, more ...func(*corev1.Node, *v1alpha1.NodeTopology)) {
 	w.Helper()
 	node, t := newNode(name, cpus, more...)
@@ -186,8 +187,9 @@ func (w *world) node(name string, cpus int, more ...func(*corev1.Node, *v1alpha1
 	}
 }
 
-// newNode returns a node with two NUMA nodes of the given number of CPUs each. CPU 0 is added and
-// reserved. The functions may change it.
+// newNode returns a node with two NUMA nodes, and its NodeTopology. Each NUMA node has the given
+// number of CPUs. The node also has CPU 0, which is reserved. The functions in more may change both
+// objects.
 func newNode(name string, cpus int, more ...func(*corev1.Node, *v1alpha1.NodeTopology)) (*corev1.Node, *v1alpha1.NodeTopology) {
 	list := corev1.ResourceList{"cpu": *resource.NewQuantity(int64(2*cpus+1), ""), "memory": resource.MustParse("64Gi"), "pods": resource.MustParse("110")}
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: corev1.NodeStatus{Allocatable: list, Capacity: list}}
@@ -206,14 +208,14 @@ func newNode(name string, cpus int, more ...func(*corev1.Node, *v1alpha1.NodeTop
 	return node, topology
 }
 
-// pod creates a pending pod, with exclusive CPUs if it has a policy.
+// pod creates a pending pod. It has exclusive CPUs if policy is not empty.
 func (w *world) pod(name, cpu, policy string) {
 	w.Helper()
 	w.create(pendingPod(name, cpu, policy))
 }
 
-// owned creates a pending pod with two exclusive CPUs of any NUMA node and a Job as its
-// controller.
+// owned creates a pending pod that a Job controls. It requests two exclusive CPUs, on any NUMA
+// nodes.
 func (w *world) owned(name, job string) {
 	w.Helper()
 	pod := pendingPod(name, "2", "random")
@@ -221,7 +223,7 @@ func (w *world) owned(name, job string) {
 	w.create(pod)
 }
 
-// controlledBy returns the owner reference of a Job's pods.
+// controlledBy returns the owner reference that the pods of a Job have.
 func controlledBy(job string) []metav1.OwnerReference {
 	owner := &metav1.ObjectMeta{Name: job, UID: types.UID("uid-" + job)}
 	return []metav1.OwnerReference{*metav1.NewControllerRef(owner, batchv1.SchemeGroupVersion.WithKind("Job"))}
@@ -234,7 +236,7 @@ func (w *world) create(pod *corev1.Pod) {
 	}
 }
 
-// reject ends a pod as an agent does that cannot honour its placement.
+// reject makes a pod fail, as a node's agent does if it cannot honour the pod's placement.
 func (w *world) reject(name string) {
 	w.Helper()
 	pods := w.client.CoreV1().Pods("default")
@@ -275,7 +277,7 @@ func (w *world) pods() []corev1.Pod {
 	return list.Items
 }
 
-// await waits until a condition holds, and fails the test after 20 seconds.
+// await waits until holds returns true. It fails the test after 20 seconds.
 func (w *world) await(what string, holds func() bool) {
 	w.Helper()
 	for deadline := time.Now().Add(20 * time.Second); !holds(); time.Sleep(2 * time.Millisecond) {

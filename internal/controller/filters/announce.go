@@ -11,29 +11,30 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// Notify retries the waiting pods with a topic if helps returns true; nil helps all.
+// Notify retries the waiting pods that have one of the topics (sched.Topic) and for which helps
+// returns true. A nil helps returns true for all.
 type Notify func(topics []sched.Topic, helps func(*sched.Pod) bool)
 
-// Outdated is called with the rules (sched.Pod.NodeRules) of pods whose explanation is outdated:
-// other nodes refuse them than before, or for other reasons.
+// Outdated is called with the rules (sched.Pod.NodeRules) of pods whose explanation is outdated,
+// because other nodes refuse the pods than before, or because nodes refuse them for other reasons.
 type Outdated func(rules string)
 
-// announcer announces changes of nodes and placed pods to pods whose filters read all nodes,
-// and changes of nodes to those who explain why no node suits a pod.
+// announcer causes retries of the pods whose filters read other nodes or pods, when a node or a
+// placed pod changes. It also reports which explanations a change of a node makes outdated.
 type announcer struct {
 	cluster  *Cluster
 	notify   Notify
 	outdated Outdated
-	topics   []sched.Topic // reused; the state calls its subscribers one at a time
+	topics   []sched.Topic // reused by each event, because the state calls its subscribers one at a time
 }
 
-// Announce subscribes to the state of the nodes. Call it after the cluster's Observe was
-// subscribed. Otherwise a pod could be retried before the filters know the change that was
-// announced.
+// Announce subscribes to the state of the nodes, and calls notify and outdated from then on. The
+// cluster's Observe must be subscribed first. Otherwise a pod could be retried before the filters
+// know the change that may help it.
 //
-// A placed pod is announced when it is bound, and not when its node is decided. The pods that need
-// it are retried some milliseconds later, but never because of a pod that cannot be bound. The
-// committer does not wait for the announcement either.
+// A pod is announced only when it is bound, although its node was decided some milliseconds before.
+// So pods that need it as a neighbor are not retried in vain if its Binding fails. The committer,
+// which decides nodes, does not have to wait for the announcement either.
 func (c *Cluster) Announce(notify Notify, outdated Outdated) {
 	a := &announcer{cluster: c, notify: notify, outdated: outdated}
 	c.state.Subscribe(a.observe, nodestate.Bound, nodestate.Released, nodestate.Undone, nodestate.NodeChanged)
@@ -55,7 +56,7 @@ func (a *announcer) observe(e nodestate.Event) {
 	}
 }
 
-// pod announces that a pod was bound, has changed or is gone.
+// pod announces a pod that was bound, has changed or is gone to the waiting pods that it concerns.
 func (a *announcer) pod(placed *framework.PodInfo) {
 	if placed == nil {
 		return
@@ -67,7 +68,7 @@ func (a *announcer) pod(placed *framework.PodInfo) {
 	})
 }
 
-// node announces a node that is new or gone, or whose labels or taints have changed.
+// node announces a node that was added or removed, or whose labels or taints have changed.
 func (a *announcer) node(e nodestate.Event) {
 	now, was := nodeOf(e.Node), nodeOf(e.Entry.Newest())
 	if now != nil && was != nil && sameForRules(now, was) {
@@ -79,7 +80,7 @@ func (a *announcer) node(e nodestate.Event) {
 	}
 }
 
-// nodeOf returns the object of a record, or nil.
+// nodeOf returns the Node object of a record (sched.Node), or nil.
 func nodeOf(record *sched.Node) *v1.Node {
 	if record == nil {
 		return nil
@@ -88,8 +89,9 @@ func nodeOf(record *sched.Node) *v1.Node {
 	return node
 }
 
-// sameForOthers reports whether two versions of a placed pod are the same for the terms and
-// the spread of other pods. Spread does not count a pod that is being deleted.
+// sameForOthers reports whether two versions of a placed pod count the same for the affinity terms
+// and the topology spread of other pods. Topology spread does not count a pod that is being
+// deleted.
 func sameForOthers(a, b *v1.Pod) bool {
 	return maps.Equal(a.Labels, b.Labels) && (a.DeletionTimestamp == nil) == (b.DeletionTimestamp == nil)
 }

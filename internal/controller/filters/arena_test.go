@@ -23,22 +23,23 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// most is the largest number of proposers.
+// most is the largest number of proposers in the benchmarks.
 const most = 8
 
-// arena is a cluster of partly used servers, with the filters of both tiers.
+// arena is a cluster of partly used servers for benchmarks, with the filters of the proposers
+// (first) and of the committer (second).
 type arena struct {
 	*testing.B
 	cluster *Cluster
 	first   []*Proposer
 	second  *Committer
-	records []*sched.Node          // with everything free
-	placed  []nodestate.Assignment // the pods on them
+	records []*sched.Node          // of empty servers
+	placed  []nodestate.Assignment // the pods on the servers
 }
 
-// newArena returns an arena of servers with 64 CPUs, 512 GiB and 8 GPUs. Each has the given
-// number of pods, which together use about the fraction fill of its resources. The API server also
-// has some objects.
+// newArena returns an arena of servers with 64 CPUs, 512 GiB and 8 GPUs. Each has the given number
+// of pods, which together use about the fraction fill of its CPUs and memory. The fake API server
+// also has the given objects.
 func newArena(b *testing.B, servers, pods int, fill float64, objects ...apiruntime.Object) *arena {
 	b.Helper()
 	client := fake.NewClientset(append(objects, &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}})...)
@@ -77,8 +78,8 @@ func (a *arena) addServer(name string) {
 	a.records = append(a.records, record)
 }
 
-// use assigns pods to a server that use about the fraction fill of its CPU and its memory,
-// each with an independent deviation.
+// use fills a server with a number of pods. Together they use about the fraction fill of its CPUs
+// and of its memory. CPU and memory deviate from fill at random, independently of each other.
 func (a *arena) use(r *rand.Rand, server string, pods int, fill float64) {
 	share := func(of float64) int64 {
 		return int64(of * min(1, max(0, fill+min(fill, 1-fill)*r.NormFloat64())) / float64(pods))
@@ -91,7 +92,7 @@ func (a *arena) use(r *rand.Rand, server string, pods int, fill float64) {
 	}
 }
 
-// pod returns a pod that requests milli-CPUs, bytes and GPUs.
+// pod returns a pod that requests cpu thousandths of a CPU, memory bytes, and a number of GPUs.
 func (a *arena) pod(name string, cpu, memory, gpus int64) *sched.Pod {
 	a.Helper()
 	requests := v1.ResourceList{"cpu": *resource.NewMilliQuantity(cpu, resource.DecimalSI), "memory": *resource.NewQuantity(memory, resource.BinarySI)}
@@ -111,8 +112,9 @@ func (a *arena) pod(name string, cpu, memory, gpus int64) *sched.Pod {
 	return p
 }
 
-// newState returns a state of the arena that the filters use from now on, with the
-// controller's default dimensions. It collects garbage first, so that the benchmark need not.
+// newState returns a state with the servers and pods of the arena, and makes the filters use it.
+// Its index has the controller's default dimensions. It runs the garbage collector, so that a
+// benchmark that follows starts without garbage.
 func (a *arena) newState(policy distbucket.Policy) *nodestate.State {
 	a.Helper()
 	c := nodestatetest.New(a, "cpu,memory,pods,numa-total,nvidia.com/gpu", filter.Profile{Theta: []int64{100, 128 << 20, 1, 1, 1}, Policy: policy})
@@ -129,14 +131,14 @@ func (a *arena) newState(policy distbucket.Policy) *nodestate.State {
 	return c
 }
 
-// end releases pods that may have been placed.
+// end releases the pods. Pods that have no node are ignored.
 func (a *arena) end(c *nodestate.State, pods ...*sched.Pod) {
 	for _, p := range pods {
 		c.Release(p.UID)
 	}
 }
 
-// small returns pods that fit on every server with 1 % free.
+// small returns pods that fit on each server that has 1 % of its resources free.
 func (a *arena) small(count int) []*sched.Pod {
 	pods := make([]*sched.Pod, count)
 	for i := range pods {
@@ -145,8 +147,8 @@ func (a *arena) small(count int) []*sched.Pod {
 	return pods
 }
 
-// edges returns pods that fit nowhere, although each requests only a milli-CPU and a byte
-// more than some node has free. These are the slowest searches.
+// edges returns pods that fit nowhere. Each requests a thousandth of a CPU and a byte more than the
+// node with the most room for it has free. A search for such a pod takes longest.
 func (a *arena) edges(c *nodestate.State, count int) []*sched.Pod {
 	r := rand.New(rand.NewPCG(2, 2))
 	var pods []*sched.Pod
@@ -161,8 +163,8 @@ func (a *arena) edges(c *nodestate.State, count int) []*sched.Pod {
 	return pods
 }
 
-// meter measures the CPU time of the process between start and stop. Unlike the elapsed
-// time it does not depend on other load of the machine.
+// meter measures the CPU time of the process between start and stop. Other programs on the machine
+// affect it less than they affect the elapsed time.
 type meter struct{ since, spent time.Duration }
 
 func (m *meter) start() { m.since = processorTime() }

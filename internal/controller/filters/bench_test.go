@@ -23,11 +23,11 @@ import (
 //	CGO_ENABLED=0 go test -trimpath ./internal/controller/filters -run '^$' -bench 'Filter|Decide' -cpu 1 -benchtime 20000x -count 6
 //	CGO_ENABLED=0 go test -trimpath ./internal/controller/filters -run '^$' -bench Cycle -benchtime 20000x -count 6
 //
-// Changes are compared by ten runs before and after (-count 10) with
-// golang.org/x/perf/cmd/benchstat. cpu-µs/op is CPU time; it is the figure to use on a
-// machine with other load.
+// To compare two versions, run the benchmarks ten times with each (-count 10), and compare the
+// results with golang.org/x/perf/cmd/benchstat. The unit cpu-µs/op is CPU time. Use it if other
+// programs run on the machine.
 
-// BenchmarkFilter measures PreFilter followed by Filter for a number of nodes.
+// BenchmarkFilter measures PreFilter and then Filter on a number of candidate nodes, for one pod.
 func BenchmarkFilter(b *testing.B) {
 	for _, nodes := range []int{1000, 5000} {
 		a := newArena(b, nodes, 20, 0.1)
@@ -51,9 +51,10 @@ func BenchmarkFilter(b *testing.B) {
 	}
 }
 
-// BenchmarkDecide measures a whole decision with all filters on one core, for a pod that is
-// placed and for one that fits nowhere. Placed pods end from time to time, untimed, to keep
-// the cluster equally full.
+// BenchmarkDecide measures a whole decision on one core: a proposer lists nodes with all filters,
+// and the committer assigns one. One pod of the benchmark can be placed, and one fits nowhere.
+// Placed pods are released from time to time, which is not measured, so that the cluster stays
+// equally full.
 func BenchmarkDecide(b *testing.B) {
 	for _, fill := range []float64{0, 0.5, 0.95} {
 		for _, servers := range []int{1000, 10_000, 100_000} {
@@ -69,10 +70,10 @@ func BenchmarkDecide(b *testing.B) {
 	}
 }
 
-// decide places the pods again and again, as a scheduler in steady state does. It first
-// runs untimed until the garbage collector reuses memory: fresh memory from the kernel
-// costs a page fault per 4 KiB, which is one per decision in large clusters where nothing
-// is collected during the benchmark.
+// decide schedules the pods again and again, as a scheduler does in steady state. Before it
+// measures, it runs until the garbage collector reuses memory. Memory that comes from the kernel
+// for the first time costs a page fault per 4 KiB. In large clusters this would be a page fault for
+// each decision.
 func (a *arena) decide(b *testing.B, c *nodestate.State, pods []*sched.Pod, fit bool) {
 	p := pipeline.NewProposer(c.View, pipeline.ProposerOptions{Filter: a.first[0], Rand: rand.New(rand.NewPCG(1, 1))})
 	m := pipeline.NewCommitter(c, a.second, pipeline.Effects{
@@ -108,9 +109,9 @@ func (a *arena) decide(b *testing.B, c *nodestate.State, pods []*sched.Pod, fit 
 	a.end(c, pods...)
 }
 
-// BenchmarkCycle measures both tiers with all filters and several proposers, from a queue
-// of b.N pods to a binder that does nothing. An unschedulable pod is a decision, too: with
-// one GPU per pod, 27,546 of 40,000 pods are placed and the others are unschedulable.
+// BenchmarkCycle measures several proposers and the committer with all filters, from a queue of b.N
+// pods to a binder that does nothing. A pod that fits nowhere counts as a decision as well. With
+// one GPU per pod, 27,546 of 40,000 pods are placed, and the others fit nowhere.
 func BenchmarkCycle(b *testing.B) {
 	b.Run("nodes=5000", func(b *testing.B) {
 		a := newArena(b, 5000, 20, 0.5)
@@ -152,9 +153,9 @@ func (a *arena) runPipeline(b *testing.B, c *nodestate.State, proposers int, gpu
 	a.end(c, pods...)
 }
 
-// BenchmarkPrefer measures making a first list for a pod that prefers some nodes to others, by
-// their labels, by the number of certain pods in each zone, of which there are none, or by the
-// number of all pods.
+// BenchmarkPrefer measures how long a proposer takes to list nodes for a pod with preferences. The
+// pod prefers nodes with a label ("nodes"), zones with few pods of a kind that does not exist
+// ("few"), or zones with few pods of any kind ("pods").
 func BenchmarkPrefer(b *testing.B) {
 	for _, nodes := range []int{1000, 5000} {
 		a := newArena(b, nodes, 20, 0.1)

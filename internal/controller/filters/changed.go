@@ -6,8 +6,9 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// Changed returns a pod with another spec for the filters. The requests stay as they are. It
-// returns nil if the change has no effect.
+// Changed returns a copy of a pod for which the filters see a changed spec. change changes the spec
+// in place and reports whether it did. The pod's requests stay as they are. Changed returns nil if
+// change returns false.
 func (r Reader) Changed(pod *sched.Pod, change func(*v1.PodSpec) bool) (*sched.Pod, error) {
 	of, ok := pod.Foreign.(*Pod)
 	if !ok {

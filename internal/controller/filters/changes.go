@@ -7,28 +7,30 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 )
 
-// changes are the newest changes of placed pods and of the nodes' labels and taints. A pod whose
-// filters read all nodes was checked at a certain change (its mark). The changes since then are
-// few. They show whether the pod still fits, without another visit to all nodes.
+// changes are the newest changes of placed pods and of the nodes' labels and taints, in a ring
+// buffer. A pod whose filters read all nodes remembers its mark, the number of the next change when
+// the filters ran. The changes since its mark are few. They show on which nodes the pod may no
+// longer fit, so the filters need not read all nodes again.
 type changes struct {
 	mu   sync.RWMutex
 	ring [maxChanges]change
-	next uint64 // mark of the next change
+	next uint64 // number of the next change
 }
 
-// maxChanges is how many changes are kept. At 1,000 bindings a second they span several seconds. A
-// pod that was checked before the oldest of them is checked again.
+// maxChanges is how many changes are kept. At 1,000 Bindings a second they span several seconds. If
+// some changes since a pod's mark are no longer kept, the pod is filtered again.
 const maxChanges = 1 << 13
 
-// change is a pod that was placed or has left its node, or a node that has changed.
+// change is one change: a pod was placed on a node, a pod has left its node, or the labels or
+// taints of a node have changed.
 type change struct {
 	pod    *framework.PodInfo // nil if the node itself has changed
-	gang   string             // the gang's ID of a placed pod
-	node   *v1.Node           // nil if it is not known
+	gang   string             // ID of the pod's gang
+	node   *v1.Node           // node of the pod, or the changed node; nil if it is gone
 	placed bool
 }
 
-// mark returns the mark of the next change.
+// mark returns the number of the next change.
 func (c *changes) mark() uint64 {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -42,9 +44,9 @@ func (c *changes) add(one change) {
 	c.next++
 }
 
-// since calls visit for each change from a mark on, until visit returns false. It returns false if
-// visit did, or if some of the changes are no longer kept. visit must not block, because the
-// placement of pods waits for it.
+// since calls visit for each change from a mark on, in order, until visit returns false. It returns
+// false if visit did, or if some of these changes are no longer kept. visit must not block, because
+// it runs under a lock that the placement of pods needs.
 func (c *changes) since(mark uint64, visit func(*change) bool) bool {
 	c.mu.RLock()
 	defer c.mu.RUnlock()

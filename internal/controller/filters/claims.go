@@ -16,18 +16,20 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/util/assumecache"
 )
 
-// Claims are the plugins of volumes and devices. All instances share them. So the proposers know
-// what the committer has reserved, and the committer need not search for a node that has the
-// volumes and devices of a pod. The plugins may be used by several goroutines: kube-scheduler, too,
-// runs Filter on many nodes at the same time, and PreBind of other pods beside it.
+// Claims has the kube-scheduler plugins for volumes and devices. All proposers and the committer
+// share these plugins. So the proposers know which volumes and devices the committer has reserved,
+// and list only nodes that have those that a pod needs. Several goroutines may use the plugins:
+// kube-scheduler also runs Filter on many nodes at the same time, and PreBind of other pods
+// meanwhile.
 //
-// Claims itself is used only while instances are created, from one goroutine.
+// The methods of Claims are called only while the frameworks are created, from one goroutine.
 type Claims struct {
 	options []runtime.Option
 	plugins map[string]fwk.Plugin // by name
 }
 
-// NewClaims returns plugins of volumes and devices. They run goroutines until ctx ends.
+// NewClaims creates what the plugins for volumes and devices share, such as the record of allocated
+// devices. Its goroutines end with ctx.
 func NewClaims(ctx context.Context, api API) (*Claims, error) {
 	devices, err := newDevices(ctx, api)
 	if err != nil {
@@ -40,7 +42,7 @@ func NewClaims(ctx context.Context, api API) (*Claims, error) {
 	}, nil
 }
 
-// settings returns the options that the plugins need. Nil Claims need none.
+// settings returns the framework options that the plugins need. It returns none if c is nil.
 func (c *Claims) settings() []runtime.Option {
 	if c == nil {
 		return nil
@@ -48,7 +50,7 @@ func (c *Claims) settings() []runtime.Option {
 	return c.options
 }
 
-// made returns a copy of the plugins that exist already.
+// made returns a copy of the plugins that were created so far, by name.
 func (c *Claims) made() map[string]fwk.Plugin {
 	if c == nil {
 		return map[string]fwk.Plugin{}
@@ -56,7 +58,8 @@ func (c *Claims) made() map[string]fwk.Plugin {
 	return maps.Clone(c.plugins)
 }
 
-// keep adds those of the given plugins that are plugins of volumes and devices.
+// keep stores those of the given plugins that are for volumes and devices, so that the next
+// framework uses them, too.
 func (c *Claims) keep(all map[string]fwk.Plugin) {
 	if c == nil {
 		return
@@ -68,7 +71,8 @@ func (c *Claims) keep(all map[string]fwk.Plugin) {
 	}
 }
 
-// newDevices returns the manager that records which devices are allocated.
+// newDevices returns the manager that records which devices of dynamic resource allocation (DRA)
+// are allocated.
 func newDevices(ctx context.Context, api API) (fwk.SharedDRAManager, error) {
 	resources := api.Informers.Resource()
 	enabled := utilfeature.DefaultFeatureGate.Enabled

@@ -12,21 +12,23 @@ import (
 )
 
 // Cluster has the nodes and pods in the form that kube-scheduler's filters read. It is a subscriber
-// of the state of the nodes. All instances of filters share it, and its methods may be called from
-// any goroutine.
+// of the state of the nodes (package nodestate). The filters of all proposers and of the committer
+// share one Cluster. Any goroutine may call its methods.
 //
-// The nodeInfo of a node is stored in the node's entry of the state. It is immutable. A new
-// one is stored before the node's new record, so an info is never older than the record:
-// if the record is unchanged, a check with the info still holds. Readers take no lock. While a pod
-// moves to another node, readers see it on at least one of the two nodes.
+// The nodeInfo of a node is stored in the node's entry of the state, and is immutable. After a
+// change, a new nodeInfo is stored before the node's new record (sched.Node), so a nodeInfo is
+// never older than the record. If the record is unchanged since a check, the check is still valid.
+// Readers take no lock. While a pod moves to another node, readers see it on the old node, on the
+// new one, or on both.
 //
-// A change costs O(pods of the node), and reading a node costs O(1). A list of all nodes is made
-// only for pods whose filters read it. kube-scheduler takes a snapshot of all nodes in each cycle;
-// here a snapshot would be older than the records of the state.
+// The time for a change grows with the number of pods on the changed node. The time to read a node
+// is constant. A list of all nodes is made only for pods whose filters read all nodes.
+// kube-scheduler takes a snapshot of all nodes in each scheduling cycle. Here, such a snapshot
+// would be older than the records of the state.
 type Cluster struct {
 	state     *nodestate.State
-	terms     *terms // required anti-affinity of placed pods
-	draws     *terms // what else makes placed pods draw others near or keep them away
+	terms     *terms // required anti-affinity terms of placed pods
+	draws     *terms // terms of placed pods that only ratings read, see drawsOf
 	sets      tracked
 	shunned   shunned
 	images    images
@@ -36,18 +38,19 @@ type Cluster struct {
 
 	mu struct {
 		sync.Mutex
-		claims map[string]int // number of pods that use a volume claim, by "namespace/name"
+		claims map[string]int // number of placed pods that use a PersistentVolumeClaim, by "namespace/name"
 	}
 }
 
-// NewCluster returns the filters' view of a state. The caller must subscribe its Observe.
+// NewCluster returns a Cluster for a state of the nodes. The caller must subscribe the Cluster's
+// Observe to the state.
 func NewCluster(state *nodestate.State) *Cluster {
 	c := &Cluster{state: state, terms: newTerms(), draws: newTerms()}
 	c.mu.claims = map[string]int{}
 	return c
 }
 
-// Observe follows the state.
+// Observe applies an event of the state: a node or an assigned pod has changed.
 func (c *Cluster) Observe(e nodestate.Event) {
 	c.sets.Lock()
 	defer c.sets.Unlock()
@@ -67,7 +70,7 @@ func (c *Cluster) Observe(e nodestate.Event) {
 			c.changes.add(change{node: is})
 		}
 		if len(now.PodsWithRequiredAntiAffinity) > 0 {
-			c.state.Narrow() // its zone may be another one now
+			c.state.Narrow() // its zone may have changed, so the anti-affinity of its pods may exclude others
 		}
 	case nodestate.Placed, nodestate.Bound:
 		c.assign(e.Entry, e.Now, e.Was)
@@ -76,7 +79,7 @@ func (c *Cluster) Observe(e nodestate.Event) {
 	}
 }
 
-// assign adds a pod to a node, and then removes it from its former node.
+// assign adds a pod to its node. If the pod had another node before, assign then removes it there.
 func (c *Cluster) assign(to *nodestate.Entry, now, was *nodestate.Assignment) {
 	pod := podOf(now)
 	if pod == nil {
@@ -100,7 +103,7 @@ func (c *Cluster) assign(to *nodestate.Entry, now, was *nodestate.Assignment) {
 	}
 }
 
-// record adds a pod that was placed or has left to the changes.
+// record records, in the changes, that a pod was placed on a node or has left it.
 func (c *Cluster) record(on *nodestate.Entry, a *nodestate.Assignment, placed bool) {
 	c.changes.add(change{pod: podOf(a), gang: a.Gang, node: infoOf(on).Node(), placed: placed})
 }
@@ -114,7 +117,7 @@ func (c *Cluster) remove(was *nodestate.Assignment) {
 	}
 }
 
-// podOf returns the framework's PodInfo of an assignment, or nil.
+// podOf returns the framework's PodInfo of an assigned pod, or nil.
 func podOf(a *nodestate.Assignment) *framework.PodInfo {
 	if a == nil {
 		return nil
@@ -125,8 +128,8 @@ func podOf(a *nodestate.Assignment) *framework.PodInfo {
 	return nil
 }
 
-// count adds (1) or removes (-1) a pod, its anti-affinity terms and its claims. It needs the
-// lock of c.sets.
+// count adds (sign 1) or removes (sign -1) a pod, its affinity terms and its volume claims. The
+// caller holds the lock of c.sets.
 func (c *Cluster) count(pod *framework.PodInfo, node string, sign int) {
 	c.sets.countPod(pod.Pod, node, sign)
 	if terms := pod.RequiredAntiAffinityTerms; len(terms) > 0 {
@@ -153,15 +156,15 @@ func (c *Cluster) countClaim(claim string, sign int) {
 	}
 }
 
-// used reports whether a placed pod uses a volume claim.
+// used reports whether a placed pod uses a PersistentVolumeClaim.
 func (c *Cluster) used(claim string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.mu.claims[claim] > 0
 }
 
-// SameNode reports whether two versions of a node are the same for the filters. Most status updates
-// of kubelets do not matter to them.
+// SameNode reports whether two versions of a node are equal in all that the filters read. Most
+// status updates of kubelets change nothing that the filters read.
 func SameNode(a, b *v1.Node) bool {
 	equal := equality.Semantic.DeepEqual
 	return equal(a.Labels, b.Labels) && equal(a.Annotations, b.Annotations) && equal(a.Spec, b.Spec) &&
@@ -169,7 +172,8 @@ func SameNode(a, b *v1.Node) bool {
 		equal(a.Status.DeclaredFeatures, b.Status.DeclaredFeatures)
 }
 
-// infoOf returns the info of an entry's node, with the pods on it.
+// infoOf returns the nodeInfo of an entry's node, with the pods on the node. It returns an empty
+// nodeInfo if there is none yet.
 func infoOf(e *nodestate.Entry) *nodeInfo {
 	if info, ok := e.Foreign().(*nodeInfo); ok {
 		return info
@@ -177,7 +181,7 @@ func infoOf(e *nodestate.Entry) *nodeInfo {
 	return (&nodeInfo{}).with(framework.NewNodeInfo())
 }
 
-// node returns a node's newest info, or nil.
+// node returns the newest nodeInfo of a node, or nil if the node does not exist.
 func (c *Cluster) node(name string) *nodeInfo {
 	if e := c.state.Entry(name); e != nil {
 		return known(e)
@@ -185,8 +189,8 @@ func (c *Cluster) node(name string) *nodeInfo {
 	return nil
 }
 
-// at returns the newest info of a record's node, or nil. It searches by name only if the
-// record does not know its source.
+// at returns the newest nodeInfo of the node that a record describes, or nil. It looks the node up
+// by name only if the record has no Source.
 func (c *Cluster) at(node *sched.Node) *nodeInfo {
 	if node.Source == nil {
 		return c.node(node.Name)
@@ -194,7 +198,7 @@ func (c *Cluster) at(node *sched.Node) *nodeInfo {
 	return known(node.Source)
 }
 
-// known returns the info of a source if its node exists, and otherwise nil.
+// known returns the nodeInfo that a source provides, or nil if its node does not exist.
 func known(of sched.RecordSource) *nodeInfo {
 	if info, ok := of.Foreign().(*nodeInfo); ok && info.Node() != nil {
 		return info

@@ -10,7 +10,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// TestSameNode checks that regular status updates of a kubelet are no change.
+// TestSameNode checks that SameNode ignores a kubelet's heartbeats, and notices a new taint and a
+// smaller capacity.
 func TestSameNode(t *testing.T) {
 	var before *v1.Node
 	heartbeat := node("a").Obj()
@@ -33,7 +34,8 @@ func TestSameNode(t *testing.T) {
 	}
 }
 
-// TestUnreadable checks that a pod counts even if its terms cannot be read.
+// TestUnreadable checks that the requests of a bound pod count on its node even if the pod's
+// affinity terms are invalid.
 func TestUnreadable(t *testing.T) {
 	s := newScene(t).with([]*v1.Node{node("a").Obj()})
 	odd := pod("odd").Req(map[v1.ResourceName]string{"cpu": "3"}).Node("a").Obj()
@@ -55,8 +57,8 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
-// TestRecords checks that any record of a node leads to the newest info, and that a removed
-// node has none.
+// TestRecords checks that the newest nodeInfo is found from each record of a node, old or new, and
+// that no nodeInfo is found once the node is removed.
 func TestRecords(t *testing.T) {
 	s := newScene(t)
 	records := []*sched.Node{{Name: "a"}}

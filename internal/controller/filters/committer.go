@@ -12,30 +12,31 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// Committer has the filters of the second-tier scheduler: those of a Proposer, and Reserve and
-// PreBind of the plugins of volumes and devices. It implements sched.Relay and
-// pipeline.Reserver. Begin, Resume, Check and Reserve must be called from one goroutine,
-// Unreserve and Bind may be called from any.
+// Committer has the filters of the committer, the second-tier scheduler: those of a Proposer, and
+// Reserve and PreBind of the plugins for volumes and devices. It implements sched.Relay and
+// pipeline.Reserver. Only one goroutine may call Begin, Resume, Check and Reserve. Any goroutine
+// may call Unreserve and Bind.
 type Committer struct {
 	Proposer
 	quotas   Quotas   // nil for none
-	still    still    // what has happened since the current pod was checked; empty for most pods
-	reserved sync.Map // pod UID → *reserved, between Reserve and the end of Bind
+	still    still    // changes since the current pod was filtered by a proposer; empty for most pods
+	reserved sync.Map // *reserved by pod UID, from Reserve until Bind or Unreserve ends
 }
 
-// Quotas returns an error if a decision exceeds a quota. The node's record has its GPU types.
+// Quotas checks whether a decision exceeds a quota of a tenant or a group. Check returns an error
+// if it does. The node's record tells the types of its GPUs.
 type Quotas interface {
 	Check(sched.Decision, *sched.Node) error
 }
 
-// reserved is a pod with the claims that are reserved for it.
+// reserved is a pod for which volumes and devices are reserved.
 type reserved struct {
 	state fwk.CycleState
 	pod   *v1.Pod
 	by    framework.Framework
 }
 
-// NewCommitter returns the filters of the second-tier scheduler. quotas may be nil.
+// NewCommitter returns the filters of the committer. A nil quotas means that there are none.
 func NewCommitter(ctx context.Context, c *Cluster, api API, quotas Quotas) (*Committer, error) {
 	p, err := NewProposer(ctx, c, api)
 	if err != nil {
@@ -44,18 +45,21 @@ func NewCommitter(ctx context.Context, c *Cluster, api API, quotas Quotas) (*Com
 	return &Committer{Proposer: *p, quotas: quotas}, nil
 }
 
-// Begin runs PreFilter for a pod.
+// Begin runs PreFilter for a pod, and makes it the current pod.
 func (c *Committer) Begin(pod *sched.Pod) ([]string, sched.Reason) {
 	c.still = still{}
 	return c.Proposer.Begin(pod)
 }
 
-// Resume continues with the results of a Proposer's Begin, which saves PreFilter. The plugins of
-// volumes and devices store in these results what they will reserve, and what others have reserved
-// since may contradict it, so PreFilter runs again for a pod with claims. For a pod whose
-// filters read all nodes, the results may also be those of an earlier Begin for another pod of its
-// gang. Resume then uses only their mark. Check refuses the nodes on which the pod may no longer
-// fit because of changes since the mark.
+// Resume continues with the results of Begin from a proposer, so that PreFilter need not run again.
+// There are two exceptions.
+//
+// If the filters of the pod read all nodes, Resume uses only the mark of the results (see changes).
+// These may be the results of another pod of its gang. Check then refuses the nodes on which the pod
+// may no longer fit because of changes since that mark.
+//
+// If the pod has volumes or devices, PreFilter runs again. The plugins store in their results what
+// they will reserve, and others may have reserved it in the meantime.
 func (c *Committer) Resume(pod *sched.Pod, with any) sched.Reason {
 	c.still = still{}
 	switch own := pod.Foreign.(*Pod); {
@@ -68,8 +72,8 @@ func (c *Committer) Resume(pod *sched.Pod, with any) sched.Reason {
 	return c.Proposer.Resume(pod, with)
 }
 
-// resumeWide continues with a pod whose filters read all nodes and which was checked at a mark. It
-// does not read all nodes again.
+// resumeWide continues with a pod whose filters read all nodes, and which a proposer filtered at
+// the given mark (see changes). Instead of all nodes, it reads only the changes since then.
 func (c *Committer) resumeWide(pod *sched.Pod, mark uint64) sched.Reason {
 	c.use(pod)
 	still, ok := c.lister.stillFits(pod, mark)
@@ -80,7 +84,8 @@ func (c *Committer) resumeWide(pod *sched.Pod, mark uint64) sched.Reason {
 	return c.beginLocal()
 }
 
-// changedSince is the reason for a pod that may no longer fit because of later changes.
+// changedSince is the reason to refuse a node on which the pod may no longer fit because of changes
+// since it was filtered.
 var changedSince = sched.Reason{Code: sched.Other, Detail: "node(s) had changed since they were checked"}
 
 // Check returns why the current pod does not fit on a node.
@@ -91,9 +96,11 @@ func (c *Committer) Check(node *sched.Node) sched.Reason {
 	return c.Proposer.Check(node)
 }
 
-// Reserve reserves a pod's claims. It refuses a pod over a quota. It also refuses a pod that
-// must now keep away from a pod placed since its list was made: such a change may make nodes unfit
-// whose versions have not changed.
+// Reserve reserves a pod's volumes and devices on the decided node. It refuses a pod that exceeds a
+// quota. It also checks the node again if the anti-affinity of any placed pod excludes the pod from
+// some nodes. A pod with such anti-affinity may have been placed after the proposer listed the
+// nodes. It can exclude the pod from all nodes of a zone, although the records of these nodes are
+// unchanged.
 func (c *Committer) Reserve(d sched.Decision, node *sched.Node) sched.Reason {
 	if c.quotas != nil {
 		if err := c.quotas.Check(d, node); err != nil {
@@ -112,12 +119,12 @@ func (c *Committer) Reserve(d sched.Decision, node *sched.Node) sched.Reason {
 	return sched.Reason{}
 }
 
-// stands checks a node again if the anti-affinity of some placed pod excludes the pod from any
-// node.
+// stands checks a node again if the anti-affinity of any placed pod excludes the current pod from
+// some nodes.
 func (c *Committer) stands(pod *sched.Pod, node *sched.Node) sched.Reason {
 	c.lister.pod = pod.Foreign.(*Pod)
 	if pod.Across {
-		return sched.Reason{} // Resume and Check have just been called
+		return sched.Reason{} // Resume and Check have just read all changes
 	}
 	if apart := c.lister.apart(); len(apart) == 0 {
 		return sched.Reason{}
@@ -128,10 +135,10 @@ func (c *Committer) stands(pod *sched.Pod, node *sched.Node) sched.Reason {
 	return c.Check(node)
 }
 
-// claim runs the Reserve plugins with the results of Begin and Check.
+// claim runs the Reserve plugins with the results of PreFilter and Filter.
 func (c *Committer) claim(d sched.Decision) sched.Reason {
 	r := &reserved{state: c.state, pod: assumed(d), by: c.instanceOf(d.Pod).framework}
-	c.reserved.Store(d.Pod.UID, r) // first: after a panic, Unreserve must find it
+	c.reserved.Store(d.Pod.UID, r) // stored first, so that Unreserve finds it if a plugin panics
 	if status := r.by.RunReservePluginsReserve(c.ctx, r.state, r.pod, d.At.Node); !status.IsSuccess() {
 		c.Unreserve(d)
 		return reason(status, sched.Other)
@@ -139,7 +146,7 @@ func (c *Committer) claim(d sched.Decision) sched.Reason {
 	return sched.Reason{}
 }
 
-// Unreserve reverts Reserve.
+// Unreserve releases what Reserve has reserved for a pod.
 func (c *Committer) Unreserve(d sched.Decision) {
 	if r, ok := c.reserved.LoadAndDelete(d.Pod.UID); ok {
 		r := r.(*reserved)
@@ -147,9 +154,9 @@ func (c *Committer) Unreserve(d sched.Decision) {
 	}
 }
 
-// Bind prepares the pod's claims (PreBind), and then calls post to bind the pod. A pod with claims
-// may wait a long time until its volumes are provisioned, so its bind is detached first. If Bind
-// fails, the caller must call Unreserve.
+// Bind runs PreBind, which prepares the pod's volumes and devices, and then calls post to bind the
+// pod. PreBind may wait long until a volume is provisioned, so Bind first calls detach: the binder
+// then need not wait for this pod. If Bind fails, the caller must call Unreserve.
 func (c *Committer) Bind(ctx context.Context, d sched.Decision, detach func(), post func() error) error {
 	r, ok := c.reserved.Load(d.Pod.UID)
 	if !ok {
@@ -177,7 +184,7 @@ func (c *Committer) preBind(ctx context.Context, r *reserved, d sched.Decision) 
 	return fmt.Errorf("prepare claims of pod %s for node %s: %w", d.Pod, d.At.Node, status.AsError())
 }
 
-// assumed returns a copy of the pod with the decided node.
+// assumed returns a copy of the pod whose spec names the decided node.
 func assumed(d sched.Decision) *v1.Pod {
 	pod := *d.Pod.Foreign.(*Pod).info.Pod
 	pod.Spec.NodeName = d.At.Node

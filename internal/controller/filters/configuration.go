@@ -15,26 +15,27 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// Configuration has the settings of a KubeSchedulerConfiguration that Numalet honours. It is
+// Configuration has the settings of a KubeSchedulerConfiguration that Numalet supports. It is
 // immutable.
 type Configuration struct {
-	profiles    []config.KubeSchedulerProfile // the first is the default
-	percentage  *int32                        // of nodes to rate, for profiles that do not say it
+	profiles    []config.KubeSchedulerProfile // the first one is for pods of unknown schedulers
+	percentage  *int32                        // how many percent of the nodes are rated, for profiles without a percentage
 	parallelism int32
-	rated       int // nodes to rate where no percentage is set
+	rated       int // how many nodes are rated if no percentage is set
 	kubeconfig  string
 }
 
 // Options are the settings that do not come from a KubeSchedulerConfiguration.
 type Options struct {
-	SchedulerName string // of pods that are scheduled by kube-scheduler's default profile, unless the configuration has a profile of this name
-	GPUResource   string // it cannot be ignored
-	Rated         int    // how many nodes to rate for a pod that prefers some to others
+	SchedulerName string // scheduler name of the default profile, unless the file has a profile of this name
+	GPUResource   string // resource name of whole GPUs; a profile must not ignore it
+	Rated         int    // how many nodes are rated for a pod that prefers some nodes to others
 }
 
 // Default returns the configuration that is used without a file. It is kube-scheduler's default
-// profile, except that pods without topology spread constraints are not spread: for each such pod,
-// the services and sets that select it would have to be found.
+// profile with one exception: pods without topology spread constraints are not spread. To spread
+// such a pod, the plugin would have to find the Services, ReplicaSets and StatefulSets that select
+// it.
 func Default(o Options) (*Configuration, error) {
 	defaults, err := latest.Default()
 	if err != nil {
@@ -48,8 +49,8 @@ func Default(o Options) (*Configuration, error) {
 	return &Configuration{profiles: []config.KubeSchedulerProfile{profile}, parallelism: defaults.Parallelism, rated: o.Rated}, nil
 }
 
-// ReadConfiguration reads a KubeSchedulerConfiguration as kube-scheduler does. The error names
-// each field that cannot be honoured, and says what to do.
+// ReadConfiguration reads a KubeSchedulerConfiguration in the same way as kube-scheduler. The error
+// names each field that Numalet does not support, and says what to do instead.
 func ReadConfiguration(text []byte, o Options) (*Configuration, error) {
 	c, err := Default(o)
 	if err != nil || len(text) == 0 {
@@ -63,7 +64,7 @@ func ReadConfiguration(text []byte, o Options) (*Configuration, error) {
 	if !ok {
 		return nil, fmt.Errorf("read KubeSchedulerConfiguration: the kind is %s", kind)
 	}
-	read.APIVersion = kind.GroupVersion().String() // validation needs it
+	read.APIVersion = kind.GroupVersion().String() // the validation requires it
 	if invalid := validation.ValidateKubeSchedulerConfiguration(read); invalid != nil {
 		return nil, fmt.Errorf("read KubeSchedulerConfiguration: %w", invalid)
 	}
@@ -79,7 +80,7 @@ func ReadConfiguration(text []byte, o Options) (*Configuration, error) {
 	return c, nil
 }
 
-// SchedulerNames returns the names of the schedulers whose pods are scheduled.
+// SchedulerNames returns the names in spec.schedulerName of the pods that Numalet schedules.
 func (c *Configuration) SchedulerNames() (all []string) {
 	for _, p := range c.profiles {
 		all = append(all, p.SchedulerName)
@@ -90,19 +91,20 @@ func (c *Configuration) SchedulerNames() (all []string) {
 // Kubeconfig returns clientConnection.kubeconfig, or "".
 func (c *Configuration) Kubeconfig() string { return c.kubeconfig }
 
-// profile returns the index of a scheduler's profile, or that of the default profile for unknown
-// names.
+// profile returns the index of the profile with a scheduler name. For an unknown name it returns 0,
+// the index of the first profile.
 func (c *Configuration) profile(scheduler string) int {
 	return max(0, slices.IndexFunc(c.profiles, func(p config.KubeSchedulerProfile) bool { return p.SchedulerName == scheduler }))
 }
 
-// leastRated is the smallest number of nodes that are rated if a percentage is set, as in
+// leastRated is the smallest number of nodes that are rated if a percentage of nodes is set, as in
 // kube-scheduler.
 // Source: https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/scheduler/schedule_one.go,
 // minFeasibleNodesToFind.
 const leastRated = 100
 
-// ratedOf returns how many of so many nodes a profile rates.
+// ratedOf returns how many nodes are rated for a pod of a profile, in a cluster with this number of
+// nodes.
 func (c *Configuration) ratedOf(profile, nodes int) int {
 	percentage := c.profiles[profile].PercentageOfNodesToScore
 	if percentage == nil {
@@ -114,7 +116,7 @@ func (c *Configuration) ratedOf(profile, nodes int) int {
 	return min(nodes, max(leastRated, nodes*int(*percentage)/100))
 }
 
-// wishesIn returns what all pods of a profile prefer, whatever their own specification says.
+// wishesIn returns what a profile makes all its pods prefer, in addition to their own specs.
 func wishesIn(profile config.KubeSchedulerProfile) (w wishes) {
 	for _, args := range argsOf[*config.NodeAffinityArgs](profile) {
 		w.some = args.AddedAffinity != nil && len(args.AddedAffinity.PreferredDuringSchedulingIgnoredDuringExecution) > 0
@@ -125,15 +127,15 @@ func wishesIn(profile config.KubeSchedulerProfile) (w wishes) {
 	return w
 }
 
-// complete applies a pod's profile to what was read of the pod. It drops requests for resources
-// that the profile ignores. If there are several profiles, it adds the profile's name to the pod's
-// rules and required neighbors.
+// complete applies the settings of a pod's profile to the pod. It drops requests for resources that
+// the profile ignores. If there are several profiles, it adds the profile's name to the keys
+// p.rules and p.neighbors, so that pods of different profiles share no result.
 func (c *Configuration) complete(p *Pod, to *sched.Pod) {
 	if c == nil {
 		return
 	}
 	profile := c.profiles[c.profile(to.Profile)]
-	if len(c.profiles) > 1 { // they may add affinity, and disable plugins
+	if len(c.profiles) > 1 { // profiles may add node affinity and disable plugins
 		for _, key := range []*string{&p.rules, &p.neighbors} {
 			if *key != "" {
 				*key = profile.SchedulerName + " " + *key
@@ -166,7 +168,7 @@ func ignored(profile config.KubeSchedulerProfile, resource string) bool {
 	return false
 }
 
-// argsOf returns a profile's arguments of one type: one element, or none.
+// argsOf returns a profile's plugin arguments of type T. The result has at most one element.
 func argsOf[T any](profile config.KubeSchedulerProfile) (found []T) {
 	for _, p := range profile.PluginConfig {
 		if args, ok := p.Args.(T); ok {
@@ -176,7 +178,8 @@ func argsOf[T any](profile config.KubeSchedulerProfile) (found []T) {
 	return found
 }
 
-// enabled returns a copy of a profile with only the given plugins. Only some of these rate nodes.
+// enabled returns a copy of a profile in which only the given plugins are enabled. Only the plugins
+// in rating remain enabled to rate nodes.
 func enabled(profile config.KubeSchedulerProfile, plugins []string) *config.KubeSchedulerProfile {
 	p := profile
 	p.Plugins = profile.Plugins.DeepCopy()
@@ -195,11 +198,11 @@ func enabled(profile config.KubeSchedulerProfile, plugins []string) *config.Kube
 	return &p
 }
 
-// hard reports whether a default constraint must be satisfied.
+// hard reports whether a default topology spread constraint excludes nodes (DoNotSchedule).
 func hard(c v1.TopologySpreadConstraint) bool { return c.WhenUnsatisfiable == v1.DoNotSchedule }
 
-// framed are the plugins of kube-scheduler's default profile that do not run here. Numalet does
-// their work in another way, or its documentation says that it does not.
+// framed returns the plugins of kube-scheduler's default profile that do not run here. Numalet does
+// their work in another way, or documents that it does not do it.
 func framed() []string {
 	return []string{names.SchedulingGates, names.DefaultPreemption, names.NodeResourcesBalancedAllocation, names.GangScheduling,
 		names.TopologyPlacementGenerator, names.PodGroupPodsCount}

@@ -20,8 +20,8 @@ func options() Options {
 	return Options{SchedulerName: "numalet-scheduler", GPUResource: "nvidia.com/gpu", Rated: 256}
 }
 
-// TestRefusedConfigurations reads each testdata/configuration/*.txt. It adds the header to each
-// configuration, and compares the errors.
+// TestRefusedConfigurations checks the errors for unsupported configurations. Each file
+// testdata/configuration/*.txt has a configuration without its header, and the expected error.
 func TestRefusedConfigurations(t *testing.T) {
 	scenario.Cases(t, "testdata/configuration/*.txt", func(t *testing.T, sections []txtar.File) []txtar.File {
 		_, err := ReadConfiguration([]byte(header+string(sections[0].Data)), options())
@@ -32,8 +32,8 @@ func TestRefusedConfigurations(t *testing.T) {
 	})
 }
 
-// twoProfiles has two profiles. One prefers zone b and ignores a resource. The other one ignores
-// taints and requires zone c.
+// twoProfiles is a configuration with two profiles. The first one prefers zone b and ignores some
+// extended resources. The second one ignores that nodes are unschedulable, and requires zone c.
 const twoProfiles = header + `
 percentageOfNodesToScore: 10
 clientConnection: {kubeconfig: /etc/kubernetes/scheduler.conf}
@@ -79,7 +79,8 @@ func TestConfiguration(t *testing.T) {
 }
 
 // TestOwnProfile checks that a profile with the controller's own scheduler name replaces the
-// default profile, and that without a file this is the only scheduler name.
+// default profile. It also checks that the controller's own name is the only scheduler name if
+// there is no file.
 func TestOwnProfile(t *testing.T) {
 	for text, want := range map[string]int{"": 256, header + "profiles: [{schedulerName: numalet-scheduler, percentageOfNodesToScore: 20}]": 400} {
 		c, err := ReadConfiguration([]byte(text), options())
@@ -92,7 +93,8 @@ func TestOwnProfile(t *testing.T) {
 	}
 }
 
-// TestProfiles checks that each pod is filtered and rated by its scheduler's profile.
+// TestProfiles checks that a pod is filtered and rated by the profile with its scheduler name. A
+// pod with an unknown scheduler name gets the first profile.
 func TestProfiles(t *testing.T) {
 	c, err := ReadConfiguration([]byte(twoProfiles), options())
 	if err != nil {
@@ -124,7 +126,7 @@ func TestProfiles(t *testing.T) {
 	}
 }
 
-// asked returns a pod of the given scheduler, as a mirror reads it.
+// asked returns a pod with the given scheduler name and some extended resources, read by a Reader.
 func (s *scene) asked(t *testing.T, c *Configuration, scheduler string, pod *v1.Pod) *sched.Pod {
 	t.Helper()
 	request := &sched.Pod{UID: string(pod.UID), Name: pod.Name, Profile: scheduler, Requests: sched.Amounts{
@@ -136,7 +138,8 @@ func (s *scene) asked(t *testing.T, c *Configuration, scheduler string, pod *v1.
 	return request
 }
 
-// TestIgnoredResources checks that a profile's ignored resources are not requested.
+// TestIgnoredResources checks that the requests of a pod leave out the resources that its profile
+// ignores.
 func TestIgnoredResources(t *testing.T) {
 	c, err := ReadConfiguration([]byte(twoProfiles), options())
 	if err != nil {
@@ -150,8 +153,8 @@ func TestIgnoredResources(t *testing.T) {
 	}
 }
 
-// TestDefaultSpread checks that the default constraints of a profile hold for a pod that a
-// service selects.
+// TestDefaultSpread checks that the default topology spread constraints of a profile apply to a pod
+// that a Service selects.
 func TestDefaultSpread(t *testing.T) {
 	c, err := ReadConfiguration([]byte(header+"profiles: [{schedulerName: numalet-scheduler}]"), options())
 	if err != nil {
@@ -183,7 +186,7 @@ func TestDefaultSpread(t *testing.T) {
 	})
 }
 
-// TestUnknownFields checks that the file is decoded strictly.
+// TestUnknownFields checks that a configuration with an unknown field is refused.
 func TestUnknownFields(t *testing.T) {
 	_, err := ReadConfiguration([]byte(header+"profile: []\n"), options())
 	if err == nil || !strings.Contains(err.Error(), `unknown field "profile"`) {
@@ -191,8 +194,9 @@ func TestUnknownFields(t *testing.T) {
 	}
 }
 
-// TestNodeSetsOfProfiles checks that the set of the nodes that a pod's rules admit is kept up
-// to date by the pod's own profile, also while pods of other profiles are filtered.
+// TestNodeSetsOfProfiles checks a cached set of the nodes that a pod's rules admit. When a node
+// changes, the pod's own profile must decide whether the node stays in the set, even if a pod of
+// another profile was filtered last.
 func TestNodeSetsOfProfiles(t *testing.T) {
 	c, err := ReadConfiguration([]byte(twoProfiles), options())
 	if err != nil {

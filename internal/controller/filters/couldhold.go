@@ -8,10 +8,11 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// CouldHold reports whether nodes might hold need of these pods if all other pods ended. They cannot if
-// the rules of the pods admit no node, if a single pod lacks a neighbor, or if pods that keep apart
-// from each other are more than the nodes that their rules admit. It is true if this is not known
-// without a visit to all nodes. It takes no lock, and O(pods) time.
+// CouldHold reports whether the nodes could hold at least need of the pods if all other pods ended.
+// It returns false in three cases: the rules of too many pods admit no node, a single pod requires
+// a neighbor that does not exist, or the pods keep apart from each other and their rules admit
+// fewer than need nodes. It returns true if this can be known only from a visit to all nodes. It
+// takes no lock, and time proportional to the number of pods.
 func (c *Cluster) CouldHold(pods []*sched.Pod, need int) bool {
 	first, apart := pods[0].Foreign.(*Pod), true
 	refused := 0
@@ -26,7 +27,7 @@ func (c *Cluster) CouldHold(pods []*sched.Pod, need int) bool {
 	return len(pods)-refused >= need && !(apart && nodes >= 0 && need > nodes)
 }
 
-// admittedBy returns how many nodes rules admit, or -1 if they have no set.
+// admittedBy returns how many nodes rules admit, or -1 if no node set is cached for these rules.
 func (c *Cluster) admittedBy(rules string) int {
 	if s, ok := c.sets.nodes.get(rules); ok {
 		return int(s.admits.Load())
@@ -34,8 +35,9 @@ func (c *Cluster) admittedBy(rules string) int {
 	return -1
 }
 
-// apartOf returns the required anti-affinity of a pod that selects the pod itself and counts per node,
-// as a text, or "". Of pods with equal texts, a node has at most one.
+// apartOf returns a key for required anti-affinity by which a pod keeps apart from pods like
+// itself, at most one on each node. It returns "" if the pod has none. A node has at most one of
+// the pods with equal keys.
 func apartOf(pod *framework.PodInfo) string {
 	for _, t := range pod.RequiredAntiAffinityTerms {
 		if t.TopologyKey == v1.LabelHostname && t.Namespaces.Has(pod.Pod.Namespace) && t.Selector.Matches(labels.Set(pod.Pod.Labels)) {

@@ -9,23 +9,25 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 )
 
-// counted is what the plugin InterPodAffinity has counted on all nodes for a pod of a gang,
-// including the pods that were planned before it. The next pod with equal terms only adds the pods
-// that were planned since. It does not count all nodes again.
+// counted is the state that PreFilter of the plugin InterPodAffinity has computed for one pod of a
+// gang. To compute it, the plugin counts pods on all nodes, including the pods of the gang that
+// were planned before. For the next pod with equal affinity terms, only the pods that were planned
+// since are added.
 //
-// For the plugin PodTopologySpread, pods cannot be added in this way: it keeps only the two domains
-// with the fewest pods, so it must count again.
+// The state of the plugin PodTopologySpread cannot be reused in this way. It keeps only the two
+// topology domains with the fewest pods, so PreFilter must count all nodes again.
 type counted struct {
 	data    fwk.StateData
 	planned int
 }
 
-// affinityState is the key of the plugin's state.
+// affinityState is the key under which the plugin InterPodAffinity stores its state.
 // Source: k8s.io/kubernetes/pkg/scheduler/framework/plugins/interpodaffinity, preFilterStateKey.
 const affinityState = fwk.StateKey("PreFilter" + names.InterPodAffinity)
 
-// prepareAlike runs PreFilter for the current pod with the counts of an earlier pod of the plan. It
-// returns false if there are no such counts, or if the plugin has to count again.
+// prepareAlike runs PreFilter for the current pod, but reuses the counts (counted) of an earlier
+// pod of the plan. It returns false if there are no such counts, or if they cannot be reused. The
+// caller must then run PreFilter without them.
 func (p *Proposer) prepareAlike() bool {
 	known := p.lister.planned.counted[p.lister.alike()]
 	if known == nil || p.runner.affinity == nil || p.beginLocal().Refuses() || p.only != nil {
@@ -43,7 +45,8 @@ func (p *Proposer) prepareAlike() bool {
 	return true
 }
 
-// keepCounted stores the counts for the current pod, if the pod is part of a plan.
+// keepCounted stores the counts of the current pod for later pods of the plan, if the pod is part
+// of a plan.
 func (p *Proposer) keepCounted() {
 	key := p.lister.alike()
 	if key == "" {
@@ -54,9 +57,9 @@ func (p *Proposer) keepCounted() {
 	}
 }
 
-// alike returns a key. Pods of a plan have the same key if the plugin InterPodAffinity counts the
-// same for them. It is "" for a pod that is not part of a plan, or for which all nodes must be
-// counted.
+// alike returns a key for the current pod. Two pods of a plan have the same key if PreFilter of the
+// plugin InterPodAffinity computes the same for both. The key is "" if the pod is not part of a
+// plan, or if its state cannot be reused.
 func (l *lister) alike() string {
 	if l.planned.counted == nil || len(l.pod.spread) > 0 || !l.pod.wide {
 		return ""
@@ -72,7 +75,7 @@ func (l *lister) alike() string {
 	return key.String()
 }
 
-// affinityOf returns the plugin InterPodAffinity.
+// affinityOf returns the plugin InterPodAffinity, or nil.
 func affinityOf(plugins map[string]fwk.Plugin) *interpodaffinity.InterPodAffinity {
 	plugin, _ := plugins[names.InterPodAffinity].(*interpodaffinity.InterPodAffinity)
 	return plugin

@@ -8,28 +8,29 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// count is a count of the placed pods that match something.
+// count counts the placed pods that meet a condition.
 type count interface {
 	comparable
-	// match reports whether a placed pod counts.
+	// match reports whether a placed pod meets the condition.
 	match(pod *v1.Pod) bool
-	// topics returns topics such that each pod that matches has one of them.
+	// topics returns a list of topics. Each pod that meets the condition has at least one of them.
 	topics() []sched.Topic
-	// add adds (1) or removes (-1) a pod that matches.
+	// add adds (sign 1) or removes (sign -1) a pod that meets the condition.
 	add(pod *v1.Pod, node string, sign int)
 }
 
-// counts has counts by what they match. They are also found by topic, so that a placed pod
-// costs only the counts that it may change.
+// counts has counts by key. They are also indexed by topic, so that a placed pod is compared only
+// with the counts that it may change.
 type counts[T count] struct {
 	kept[T]
 	byTopic map[sched.Topic][]T
 }
 
-// find returns the count of a key. If there is none, it counts the pods that are placed now.
+// find returns the count for a key. If there is none, find makes one and counts the pods that are
+// placed now.
 func (k *counts[T]) find(c *Cluster, key string, make func() T) T {
 	return k.kept.find(&c.sets, key, func() T {
-		if k.len == 0 { // the first, or all were dropped
+		if k.len == 0 { // it is the first one, or all were dropped
 			k.byTopic = map[sched.Topic][]T{}
 		}
 		made := make()
@@ -49,8 +50,8 @@ func (k *counts[T]) find(c *Cluster, key string, make func() T) T {
 	})
 }
 
-// countPod adds (1) or removes (-1) a placed pod with these topics. It needs the lock of
-// tracked.
+// countPod adds (sign 1) or removes (sign -1) a placed pod with these topics. The caller holds the
+// lock of tracked.
 func (k *counts[T]) countPod(topics []sched.Topic, pod *v1.Pod, node string, sign int) {
 	var done []T
 	for _, topic := range topics {

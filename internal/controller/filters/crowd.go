@@ -16,42 +16,43 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// crowd has the placed pods that matter for the preferences of pending pods with equal preferences:
-// the pods that their preferred (anti-)affinity or their soft spread selects. The plugins that rate
-// nodes add up pods by node. So they need to read only the nodes of these pods, and only these pods
-// there. It may have more pods than matter, because the plugins check each again.
+// crowd has the placed pods that matter for what some pending pods prefer. These are the pods that
+// the preferred (anti-)affinity or the soft topology spread (ScheduleAnyway) of the pending pods
+// selects. All pending pods with equal preferences share one crowd. The plugins that rate nodes
+// then read only these pods, and only the nodes that have such pods. A crowd may have more pods
+// than matter, because the plugins check each pod again.
 //
-// Of a pod without (anti-)affinity, the plugins read labels, the namespace, and whether it
-// terminates. A crowd has one short copy for all such pods that agree in these. This is faster to
-// read than many pods: with 20,000 placed pods that all matter, most of the time was cache misses.
-// Pods with (anti-)affinity are read from their node, which lists them.
+// Of a placed pod without (anti-)affinity, the plugins read only the labels, the namespace, and
+// whether it is being deleted. For all pods that are equal in these, a crowd has a single short
+// copy. This saves cache misses, which took most of the time when 20,000 placed pods mattered. Pods
+// with (anti-)affinity are not copied: their node has a list of them.
 type crowd struct {
 	selected []selected
-	nodes    map[string]near // by name
+	nodes    map[string]near // by node name
 	kinds    map[string]*kind
 }
 
-// near is what a node has of a crowd.
+// near has the pods of a crowd on one node.
 type near struct {
-	copies []fwk.PodInfo // of the pods without (anti-)affinity; immutable
+	copies []fwk.PodInfo // one for each pod without (anti-)affinity; immutable
 	others int           // number of pods with (anti-)affinity
 }
 
-// selected is the pods that a selector selects in namespaces.
+// selected describes the pods in some namespaces that a label selector selects.
 type selected struct {
 	namespaces sets.Set[string]
 	selector   labels.Selector
 }
 
-// kind is a number of placed pods with one copy for all of them.
+// kind is a group of equal placed pods, with one copy for all of them.
 type kind struct {
 	copy  *framework.PodInfo
 	count int
 }
 
-// preferredPods returns what the preferences of a pod select, and a text that is equal for equal
-// selections. The text is "" if the pod prefers nothing of other pods, or selects namespaces by
-// label, because these labels may change.
+// preferredPods returns which pods the preferences of a pod select, and a key that is equal for
+// equal selections. The key is "" in two cases: the preferences select no pods, or they select
+// namespaces by label, which may change.
 func preferredPods(info *framework.PodInfo) (all []selected, key string) {
 	for _, terms := range [][]fwk.WeightedAffinityTerm{info.PreferredAffinityTerms, info.PreferredAntiAffinityTerms} {
 		for _, t := range terms {
@@ -88,7 +89,7 @@ func (c *crowd) match(pod *v1.Pod) bool {
 	})
 }
 
-// topics returns topics such that each pod that matches has one of them.
+// topics returns a list of topics. Each pod that the crowd selects has at least one of them.
 func (c *crowd) topics() (all []sched.Topic) {
 	for _, s := range c.selected {
 		for namespace := range s.namespaces {
@@ -98,7 +99,7 @@ func (c *crowd) topics() (all []sched.Topic) {
 	return all
 }
 
-// add adds (1) or removes (-1) a pod that matches.
+// add adds (sign 1) or removes (sign -1) a pod that the crowd selects.
 func (c *crowd) add(pod *v1.Pod, node string, sign int) {
 	n := c.nodes[node]
 	switch copied := c.count(pod, sign); {
@@ -115,8 +116,8 @@ func (c *crowd) add(pod *v1.Pod, node string, sign int) {
 	}
 }
 
-// count adds (1) or removes (-1) a pod from its kind. It returns the copy, or nil if the pod has
-// (anti-)affinity.
+// count adds (sign 1) or removes (sign -1) a pod from the group of its equals. It returns the
+// group's copy, or nil if the pod has (anti-)affinity.
 func (c *crowd) count(pod *v1.Pod, sign int) fwk.PodInfo {
 	if a := pod.Spec.Affinity; a != nil && (a.PodAffinity != nil || a.PodAntiAffinity != nil) {
 		return nil
@@ -133,7 +134,7 @@ func (c *crowd) count(pod *v1.Pod, sign int) fwk.PodInfo {
 	return k.copy
 }
 
-// kindOf returns a text that is equal for pods that the plugins cannot tell from each other.
+// kindOf returns a key that is equal for pods that the rating plugins treat alike.
 func kindOf(pod *v1.Pod) string {
 	var text strings.Builder
 	fmt.Fprint(&text, pod.Namespace, pod.DeletionTimestamp != nil)
@@ -143,14 +144,15 @@ func kindOf(pod *v1.Pod) string {
 	return text.String()
 }
 
-// shortCopy returns what the plugins read of a placed pod without terms.
+// shortCopy returns a copy with only what the rating plugins read of a placed pod without
+// (anti-)affinity.
 func shortCopy(pod *v1.Pod) *framework.PodInfo {
 	return &framework.PodInfo{Pod: &v1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Namespace: pod.Namespace, Labels: pod.Labels, DeletionTimestamp: pod.DeletionTimestamp,
 	}}}
 }
 
-// crowdNode is a node with only some of its pods.
+// crowdNode is a node that shows only the pods of a crowd.
 type crowdNode struct {
 	fwk.NodeInfo
 	pods []fwk.PodInfo
@@ -159,9 +161,9 @@ type crowdNode struct {
 // GetPods returns the pods that matter.
 func (n *crowdNode) GetPods() []fwk.PodInfo { return n.pods }
 
-// crowded returns the nodes that the plugins have to read for the preferences of the current pod. A
-// node on which pods are planned or proposed has all its pods. The list is never empty, because
-// kube-scheduler's plugins take an empty list for an empty cluster.
+// crowded returns the nodes that the rating plugins must read for the preferences of the current
+// pod. A node with planned or proposed pods shows all its pods. The list is never empty, because
+// kube-scheduler's plugins would take an empty list for a cluster without nodes.
 func (l *lister) crowded(candidates []fwk.NodeInfo) []fwk.NodeInfo {
 	whole := sets.KeySet(l.planned.nodes).Union(sets.KeySet(l.proposed))
 	found := l.infos(whole)
@@ -187,7 +189,7 @@ func (l *lister) crowded(candidates []fwk.NodeInfo) []fwk.NodeInfo {
 	return found
 }
 
-// nodesOf returns the nodes of a crowd, as a copy.
+// nodesOf returns a copy of the nodes of a crowd.
 func (c *Cluster) nodesOf(of *crowd) map[string]near {
 	c.sets.Lock()
 	defer c.sets.Unlock()

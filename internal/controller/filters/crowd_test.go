@@ -13,8 +13,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// TestCrowd places and removes pods at random. It compares the ratings of a pod by the pods of its
-// crowd with the ratings by all pods.
+// TestCrowd places and removes pods at random. It checks that the ratings of nodes are the same
+// whether the plugins read only the pods of a crowd or all pods.
 func TestCrowd(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 8))
 	s := newScene(t, &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "blue"}}, &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "green"}})
@@ -59,7 +59,7 @@ func TestCrowd(t *testing.T) {
 	}
 }
 
-// wishing returns a pod with preferences about other pods.
+// wishing returns a pod with random preferences about other pods.
 func wishing(r *rand.Rand, some func(...string) string, name string) *st.PodWrapper {
 	p := pod(name).Namespace(some("blue", "green")).Label("app", some("web", "db"))
 	key := some("zone", v1.LabelHostname)

@@ -1,8 +1,9 @@
-// Package filters runs kube-scheduler's own filter plugins, so that taints, affinity,
-// spread, ports and volumes have their usual meaning.
+// Package filters runs kube-scheduler's own filter plugins. So taints, affinity, topology spread,
+// ports and volumes have the same meaning as with kube-scheduler.
 //
-// It knows what the plugins read (Cluster) and how to run them on the few nodes that an
-// index selects (Proposer, Committer). It does not search for nodes or score them.
+// Cluster has the data that the plugins read. Proposer and Committer run the plugins on the few
+// nodes that an index selects. The package does not search for nodes, and does not compare their
+// free resources.
 //
 //	cluster := filters.NewCluster(state)
 //	state.Subscribe(cluster.Observe)

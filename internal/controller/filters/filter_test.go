@@ -8,8 +8,8 @@ import (
 	st "k8s.io/kubernetes/pkg/scheduler/testing"
 )
 
-// TestFilter checks that pods and nodes are judged as kube-scheduler judges them, and with
-// its messages.
+// TestFilter checks that the filters give the same result for a pod and a node as kube-scheduler,
+// with the same message.
 func TestFilter(t *testing.T) {
 	zones := func() []*v1.Node {
 		return []*v1.Node{node("a").Label("zone", "east").Obj(), node("b").Label("zone", "east").Obj(), node("c").Label("zone", "west").Obj()}
@@ -19,8 +19,8 @@ func TestFilter(t *testing.T) {
 		nodes  []*v1.Node
 		placed []*v1.Pod
 		pod    *st.PodWrapper
-		want   map[string]string // why a node does not suit; the others suit
-		says   string            // the message if no node fits
+		want   map[string]string // why a node does not suit, by node name; the nodes that are left out suit
+		says   string            // the summary for all nodes; "" to skip this check
 	}{
 		"nothing asked": {nodes: zones(), pod: pod("p"), want: map[string]string{}},
 		"taint": {

@@ -14,10 +14,10 @@ import (
 	"github.com/numalet/numalet/pkg/sched/pipeline"
 )
 
-// BenchmarkHeld measures the longest time for which one commit holds the committer
-// (held-ms), and the longest time in a proposer (proposed-ms), on 5,000 nodes with 100,000
-// pods. Run it with -benchtime 3x. When the committer searched for nodes itself, the gangs
-// with affinity held it for 37 and 54 s.
+// BenchmarkHeld measures the longest time that the committer needs for one list (held-ms) and that
+// a proposer needs to make it (proposed-ms). The cluster has 5,000 nodes and 100,000 pods. Run the
+// benchmark with -benchtime 3x. In an earlier design the committer searched for nodes itself, and
+// the gangs with affinity took it 37 and 54 s.
 func BenchmarkHeld(b *testing.B) {
 	a := newArena(b, 5000, 20, 0.5, localVolume("disk", "node-004000"), localClass(), claim("disk"))
 	near := func(p *st.PodWrapper) *st.PodWrapper {
@@ -27,11 +27,11 @@ func BenchmarkHeld(b *testing.B) {
 		return p.Label("app", "lone").PodAntiAffinityIn("app", "zone", []string{"lone"}, st.PodAntiAffinityWithRequiredReq)
 	}
 	plain := func(p *st.PodWrapper) *st.PodWrapper { return p }
-	disk := func(p *st.PodWrapper) *st.PodWrapper { return p.PVC("disk") } // which one node has
+	disk := func(p *st.PodWrapper) *st.PodWrapper { return p.PVC("disk") } // only one node has this volume
 	for _, tc := range []struct {
 		name  string
 		make  func(name string) *sched.Pod
-		taken bool // the listed nodes are taken before the commit
+		taken bool // the listed nodes are filled by other pods before the committer reads the list
 	}{
 		{"plain gang of 200", func(name string) *sched.Pod { return a.gang(name, 200, 0, plain) }, false},
 		{"near gang of 200", func(name string) *sched.Pod { return a.gang(name, 200, 0, near) }, false},
@@ -76,8 +76,8 @@ func BenchmarkHeld(b *testing.B) {
 	}
 }
 
-// gang returns the representative of a gang with a number of pods, and of some more pods that fit
-// no node.
+// gang returns a pod that stands for a whole gang. The gang has fit pods that fit, and large pods
+// that fit no node.
 func (a *arena) gang(name string, fit, large int, rules func(*st.PodWrapper) *st.PodWrapper) *sched.Pod {
 	g := &sched.Gang{ID: name, Need: fit + large}
 	for i := range fit + large {
@@ -94,7 +94,7 @@ func (a *arena) gang(name string, fit, large int, rules func(*st.PodWrapper) *st
 	return &first
 }
 
-// ruled returns a pod with rules about other pods.
+// ruled returns a pod to which the function rules has added (anti-)affinity or a volume.
 func (a *arena) ruled(name string, cpu int64, rules func(*st.PodWrapper) *st.PodWrapper) *sched.Pod {
 	a.Helper()
 	p := a.pod(name, cpu, 4<<30, 0)

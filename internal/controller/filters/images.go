@@ -10,18 +10,18 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 )
 
-// images counts on how many nodes each image is. It does not store which nodes these are: each node
-// lists its images, and only a few nodes are rated for a pod.
+// images counts how many nodes have each container image. It does not store which nodes these are,
+// because each Node object lists its images, and only a few nodes are rated for a pod.
 type images struct {
-	some atomic.Bool // whether there are images
+	some atomic.Bool // whether any node has images
 	mu   struct {
 		sync.RWMutex
 		byName map[string]fwk.ImageStateSummary
 	}
 }
 
-// change replaces a node's images. A nil node does not exist. If nodes report different sizes of an
-// image, the last one counts.
+// change replaces the images of a node. before is nil for a new node, and now is nil for a removed
+// one. If nodes report different sizes of an image, the last reported size counts.
 func (i *images) change(before, now *v1.Node) {
 	was, is := imagesOf(before), imagesOf(now)
 	if len(was)+len(is) == 0 || equality.Semantic.DeepEqual(was, is) {
@@ -44,7 +44,7 @@ func imagesOf(node *v1.Node) []v1.ContainerImage {
 	return node.Status.Images
 }
 
-// count adds (1) or removes (-1) the images of a node. The caller holds i.mu.
+// count adds (sign 1) or removes (sign -1) the images of a node. The caller holds i.mu.
 func (i *images) count(all []v1.ContainerImage, sign int) {
 	for _, image := range all {
 		for _, name := range image.Names {
@@ -59,13 +59,14 @@ func (i *images) count(all []v1.ContainerImage, sign int) {
 	}
 }
 
-// worthless is the size of images, scaled by the share of nodes that have them, up to which
-// the plugin ImageLocality gives no score.
-// Source: https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/scheduler/framework/plugins/imagelocality/image_locality.go, minThreshold.
+// worthless is the total image size up to which the plugin ImageLocality gives no score. The size
+// of each image is first multiplied by the share of nodes that have it.
+// Source: https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/scheduler/framework/plugins/imagelocality/image_locality.go,
+// minThreshold.
 const worthless = 23 << 20
 
-// matter returns the images of a pod that some node has. It returns nil if the plugin ImageLocality
-// cannot prefer a node for them in a cluster with this number of nodes.
+// matter returns the images of a pod that at least one node has. It returns nil if they cannot make
+// the plugin ImageLocality prefer a node, in a cluster with this number of nodes.
 func (i *images) matter(pod *v1.Pod, nodes int) map[string]fwk.ImageStateSummary {
 	if !i.some.Load() {
 		return nil
@@ -92,7 +93,8 @@ func (i *images) matter(pod *v1.Pod, nodes int) map[string]fwk.ImageStateSummary
 	return found
 }
 
-// imagesFor yields the full names of a pod's images, in the form of a node's status.
+// imagesFor yields the full names of the images that a pod uses, in the form in which a node's
+// status lists them.
 func imagesFor(pod *v1.Pod) func(func(string) bool) {
 	return func(yield func(string) bool) {
 		for _, containers := range [][]v1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
@@ -110,7 +112,7 @@ func imagesFor(pod *v1.Pod) func(func(string) bool) {
 	}
 }
 
-// tagged returns an image's name with its tag, which is "latest" if there is none.
+// tagged returns the name of an image with its tag. If the name has no tag, the tag is "latest".
 func tagged(image string) string {
 	if strings.LastIndexByte(image, ':') > strings.LastIndexByte(image, '/') {
 		return image
@@ -118,17 +120,17 @@ func tagged(image string) string {
 	return image + ":latest"
 }
 
-// withImages is a node with those of its images that matter for a pod.
+// withImages is a node that shows only those of its images that matter for a pod.
 type withImages struct {
 	*nodeInfo
 	states map[string]*fwk.ImageStateSummary
 }
 
-// GetImageStates returns the images. The node info itself cannot have them: NumNodes changes when
-// other nodes change, and an info is immutable.
+// GetImageStates returns the images. A nodeInfo cannot have them, because it is immutable and
+// NumNodes changes when other nodes change.
 func (n withImages) GetImageStates() map[string]*fwk.ImageStateSummary { return n.states }
 
-// imaged returns a node with those of the given images that it has.
+// imaged returns a node that shows those of the given images that it has.
 func imaged(node *nodeInfo, known map[string]fwk.ImageStateSummary) fwk.NodeInfo {
 	states := map[string]*fwk.ImageStateSummary{}
 	for _, image := range node.Node().Status.Images {

@@ -13,8 +13,9 @@ import (
 	"github.com/numalet/numalet/pkg/sched/pipeline"
 )
 
-// BenchmarkInfeasible measures a search for a pod that fits no node although all nodes have
-// enough free resources. All nodes lack a label, or a neighbour, that the pod requires.
+// BenchmarkInfeasible measures the search for a pod that fits no node, although all nodes have
+// enough free resources. All nodes lack a label that the pod requires, or there is no pod that it
+// requires as a neighbor.
 func BenchmarkInfeasible(b *testing.B) {
 	never := &metav1.LabelSelector{MatchLabels: map[string]string{"app": "never"}}
 	for _, nodes := range []int{1000, 5000, 20_000} {

@@ -10,9 +10,9 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/util"
 )
 
-// Kind returns a text for a pod. If two pods have equal texts, the filters refuse both on the
-// same nodes for the same reasons, apart from amounts. It is "" for a pod that names its
-// nodes, that has claims, or that has already run.
+// Kind returns a key for a pod. If two pods have equal keys, the filters refuse both on the same
+// nodes and for the same reasons, apart from the amounts that they request. The key is "" for a pod
+// that names its nodes, that uses volumes or devices, or that has already run.
 func (c *Cluster) Kind(pod *Pod) string {
 	if pod.rules == "" || pod.claim || pod.started {
 		return ""
@@ -36,7 +36,7 @@ func (c *Cluster) Kind(pod *Pod) string {
 	return kind.String()
 }
 
-// ports returns the host ports of a pod.
+// ports returns the host ports of a pod as a text.
 func ports(pod *v1.Pod) string {
 	var all []string
 	for _, p := range util.GetHostPorts(pod) {

@@ -10,8 +10,8 @@ import (
 	st "k8s.io/kubernetes/pkg/scheduler/testing"
 )
 
-// TestKind checks that pods of one kind are refused by the same nodes for the same reasons,
-// while nodes and pods change.
+// TestKind checks the property of Kind with random pods, while nodes and pods change: pods with
+// equal keys are refused by the same nodes for the same reasons.
 func TestKind(t *testing.T) {
 	s, r := newScene(t), rand.New(rand.NewPCG(9, 9))
 	for i := range 6 {
@@ -52,8 +52,8 @@ func TestKind(t *testing.T) {
 	}
 }
 
-// TestKindOfLabels checks that pods are of one kind if their labels differ only in what no
-// anti-affinity of a placed pod selects, such as the name of each pod of a StatefulSet.
+// TestKindOfLabels checks that Kind ignores labels that no anti-affinity of a placed pod selects,
+// such as a label with the name of each pod of a StatefulSet.
 func TestKindOfLabels(t *testing.T) {
 	s := newScene(t).with([]*v1.Node{node("n1").Obj()},
 		pod("lone").Label("app", "lone").PodAntiAffinityExists("lone", v1.LabelHostname, st.PodAntiAffinityWithRequiredReq).Node("n1").Obj())

@@ -13,33 +13,35 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// lister gives one instance of the framework the data of the cluster that the current pod needs.
-// The framework lists all nodes in every cycle. The list is empty unless the pod's filters read it.
+// lister gives one instance of kube-scheduler's framework the data of the cluster that the filters
+// need for the current pod, the pod that is being filtered. The framework asks for a list of all
+// nodes in every scheduling cycle. It gets an empty list, unless the filters of the pod read the
+// list.
 type lister struct {
 	cluster    *Cluster
 	namespaces corelisters.NamespaceLister
-	pod        *Pod // the current pod
+	pod        *Pod // the pod that is being filtered
 	planned    planned
-	surveyed   []fwk.NodeInfo                  // what List returns while nodes are rated; nil while they are not
-	proposed   map[string][]*framework.PodInfo // the pods that ratings count in addition, by node
+	surveyed   []fwk.NodeInfo                  // what List returns while nodes are rated; otherwise nil
+	proposed   map[string][]*framework.PodInfo // pods that count in the ratings although they have no node yet, by proposed node
 }
 
 func newLister(c *Cluster, api API) *lister {
 	return &lister{cluster: c, namespaces: api.Informers.Core().V1().Namespaces().Lister()}
 }
 
-// node returns a node's newest info including planned pods, or nil.
+// node returns the newest nodeInfo of a node, to which the planned pods are added, or nil.
 func (l *lister) node(name string) *nodeInfo {
 	return l.on(name, l.cluster.node(name))
 }
 
-// at returns the same as node, for a record.
+// at returns the same as node, for the node that a record describes.
 func (l *lister) at(node *sched.Node) *nodeInfo {
 	return l.on(node.Name, l.cluster.at(node))
 }
 
-// on returns a node's info with the pods that are planned there. While nodes are rated, it also
-// adds the pods that are proposed for the node.
+// on returns a nodeInfo to which the pods are added that are planned on the node. While nodes are
+// rated, it also adds the pods that are proposed for the node.
 func (l *lister) on(name string, info *nodeInfo) *nodeInfo {
 	info = l.planned.on(name, info)
 	if info == nil {
@@ -51,16 +53,17 @@ func (l *lister) on(name string, info *nodeInfo) *nodeInfo {
 	return info
 }
 
-// NodeInfos returns the lister of nodes.
+// NodeInfos returns the lister itself, which lists nodes.
 func (l *lister) NodeInfos() fwk.NodeInfoLister { return l }
 
-// StorageInfos returns the lister of claims.
+// StorageInfos returns the lister itself, which knows the claims in use.
 func (l *lister) StorageInfos() fwk.StorageInfoLister { return l }
 
-// PodGroupStates returns nil: gangs are planned outside the filters.
+// PodGroupStates returns nil, because gangs are planned without the framework.
 func (l *lister) PodGroupStates() fwk.PodGroupStateLister { return nil }
 
-// List returns all nodes if the current pod's filters read them, else none.
+// List returns all nodes if the filters of the current pod read them, and otherwise none. While
+// nodes are rated, it returns surveyed.
 func (l *lister) List() ([]fwk.NodeInfo, error) {
 	switch {
 	case l.surveyed != nil:
@@ -71,7 +74,7 @@ func (l *lister) List() ([]fwk.NodeInfo, error) {
 	return l.all(), nil
 }
 
-// all returns the infos of all nodes.
+// all returns the nodeInfos of all nodes.
 func (l *lister) all() (all []fwk.NodeInfo) {
 	for e := range l.cluster.state.Entries() {
 		if info := l.on(e.Name(), known(e)); info != nil {
@@ -81,17 +84,18 @@ func (l *lister) all() (all []fwk.NodeInfo) {
 	return all
 }
 
-// HavePodsWithAffinityList returns the nodes of pods whose terms attract the current pod or keep it
-// away. Only ratings read it.
+// HavePodsWithAffinityList returns the nodes of placed pods whose affinity or anti-affinity makes
+// the current pod prefer or avoid nodes. Only the plugins that rate nodes read it.
 func (l *lister) HavePodsWithAffinityList() ([]fwk.NodeInfo, error) { return l.infos(l.drawn()), nil }
 
-// HavePodsWithRequiredAntiAffinityList returns the nodes of pods whose anti-affinity excludes
-// the current pod. Other pods with anti-affinity do not concern it.
+// HavePodsWithRequiredAntiAffinityList returns the nodes of placed pods whose required
+// anti-affinity excludes the current pod. It leaves out other pods with anti-affinity, because they
+// do not matter for the current pod.
 func (l *lister) HavePodsWithRequiredAntiAffinityList() ([]fwk.NodeInfo, error) {
 	return l.infos(l.apart()), nil
 }
 
-// infos returns the infos of the nodes that exist.
+// infos returns the nodeInfos of those of the named nodes that exist.
 func (l *lister) infos(names sets.Set[string]) (found []fwk.NodeInfo) {
 	for name := range names {
 		if info := l.node(name); info != nil {
@@ -106,7 +110,7 @@ func (l *lister) drawn() sets.Set[string] {
 	return l.cluster.draws.nodes(l.pod.info.Pod, l.namespace)
 }
 
-// apart returns the names of those nodes.
+// apart returns the names of the nodes that HavePodsWithRequiredAntiAffinityList returns.
 func (l *lister) apart() sets.Set[string] {
 	apart := l.cluster.terms.nodes(l.pod.info.Pod, l.namespace)
 	if len(l.planned.pods) > 0 {
@@ -115,8 +119,8 @@ func (l *lister) apart() sets.Set[string] {
 	return apart
 }
 
-// namespace returns the labels of the pod's namespace. Like kube-scheduler, it returns no labels
-// for an unknown namespace.
+// namespace returns the labels of the current pod's Namespace. Like kube-scheduler, it returns no
+// labels if the Namespace is unknown.
 func (l *lister) namespace() labels.Set {
 	ns, err := l.namespaces.Get(l.pod.info.Pod.Namespace)
 	if err != nil {
@@ -125,7 +129,7 @@ func (l *lister) namespace() labels.Set {
 	return ns.Labels
 }
 
-// Get returns the newest info of a node.
+// Get returns the newest nodeInfo of a node.
 func (l *lister) Get(name string) (fwk.NodeInfo, error) {
 	if info := l.node(name); info != nil {
 		return info, nil
@@ -133,5 +137,5 @@ func (l *lister) Get(name string) (fwk.NodeInfo, error) {
 	return nil, fmt.Errorf("find node %q: not known", name)
 }
 
-// IsPVCUsedByPods reports whether a placed pod uses the claim "namespace/name".
+// IsPVCUsedByPods reports whether a placed pod uses the PersistentVolumeClaim "namespace/name".
 func (l *lister) IsPVCUsedByPods(claim string) bool { return l.cluster.used(claim) }

@@ -10,8 +10,9 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// neighbors counts the placed pods that match all terms of a required affinity. While there is no
-// such pod, no node satisfies the affinity, unless the pending pod itself matches the terms.
+// neighbors counts the placed pods that match all terms of some required pod affinity. If there is
+// no such pod, no node satisfies the affinity. The exception is a pending pod that matches the
+// terms itself.
 type neighbors struct {
 	terms []fwk.AffinityTerm
 	count atomic.Int64
@@ -28,7 +29,7 @@ func (n *neighbors) match(pod *v1.Pod) bool {
 
 func (n *neighbors) add(_ *v1.Pod, _ string, sign int) { n.count.Add(int64(sign)) }
 
-// topics returns topics such that each pod that matches has one of them.
+// topics returns a list of topics. Each pod that matches the terms has at least one of them.
 func (n *neighbors) topics() (all []sched.Topic) {
 	for namespace := range n.terms[0].Namespaces {
 		all = append(all, labelTopics(namespace, n.terms[0].Selector)...)
@@ -36,9 +37,8 @@ func (n *neighbors) topics() (all []sched.Topic) {
 	return all
 }
 
-// neighborsOf returns a text that is equal for equal required affinity. It is "" for a pod without
-// required affinity, and for a pod whose terms select namespaces by label, because these labels may
-// change.
+// neighborsOf returns a key that is equal for equal required pod affinity. The key is "" if there
+// is none, and if a term selects namespaces by label, because these labels may change.
 func neighborsOf(terms []fwk.AffinityTerm) string {
 	var all strings.Builder
 	for _, t := range terms {

@@ -11,28 +11,30 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/util"
 )
 
-// nodeInfo is a node in the form that the filter plugins read. The amounts that they compare are
-// stored next to it, because with 100,000 nodes each further piece of memory is a cache miss.
+// nodeInfo is a node in the form that the filter plugins read. The amounts that the plugins compare
+// are stored in the nodeInfo itself, and not behind pointers. With 100,000 nodes, each pointer
+// would cost a cache miss.
 //
-// The methods of framework.NodeInfo change it in place. Here it is immutable: each function
-// below returns a new one that shares the unchanged parts.
+// The methods of framework.NodeInfo change it in place. A nodeInfo is immutable instead: each
+// function below returns a new nodeInfo, which shares the unchanged parts with the old one.
 type nodeInfo struct {
 	// open is true if the node is neither cordoned nor tainted. The plugins that check this are
-	// then skipped, and the v1.Node need not be read.
+	// then skipped, and the Node object need not be read.
 	open bool
 
 	framework.NodeInfo
-	requested, floor, allocatable framework.Resource // targets of the NodeInfo's pointers
+	requested, floor, allocatable framework.Resource // the pointers of the NodeInfo point here
 }
 
-// roomy is an info together with the backing array of a short list of pods.
+// roomy is a nodeInfo together with the memory for a short list of pods, so that both need only one
+// allocation.
 type roomy struct {
 	nodeInfo
 	room [8]fwk.PodInfo
 }
 
-// with returns a copy of the info with the amounts and pods of u. The list of pods gets
-// spare capacity for one more and may be changed in place.
+// with returns a nodeInfo with the amounts and pods of u, and with n.open. Its list of pods is a
+// copy with room for one more pod, and may be changed in place.
 func (n *nodeInfo) with(u *framework.NodeInfo) *nodeInfo {
 	var next *nodeInfo
 	var pods []fwk.PodInfo
@@ -48,7 +50,8 @@ func (n *nodeInfo) with(u *framework.NodeInfo) *nodeInfo {
 	return next
 }
 
-// withNode returns the info with another version of the node, nil for a removed node.
+// withNode returns a nodeInfo with another version of the Node object. A nil node means that the
+// node was removed.
 func withNode(old *nodeInfo, node *v1.Node) *nodeInfo {
 	u := old.NodeInfo
 	if node == nil {
@@ -61,21 +64,21 @@ func withNode(old *nodeInfo, node *v1.Node) *nodeInfo {
 	return next
 }
 
-// withPod returns the info with one more pod. It copies the pointers to the node's pods, so
-// it costs O(pods of the node).
+// withPod returns a nodeInfo with one more pod. It copies the pointers to the node's pods, so its
+// time grows with their number.
 func withPod(old *nodeInfo, pod *framework.PodInfo) *nodeInfo {
 	next := clone(old, pod.Pod)
 	next.AddPodInfo(pod)
 	return next
 }
 
-// withoutPod returns the info without a pod.
+// withoutPod returns a nodeInfo without one of the pods.
 func withoutPod(old *nodeInfo, pod *framework.PodInfo) *nodeInfo {
 	if rare(pod.Pod) {
 		return rebuilt(old, pod)
 	}
 	next := clone(old, pod.Pod)
-	next.PodsWithAffinity = slices.Clone(next.PodsWithAffinity) // RemovePod fills the gap in place
+	next.PodsWithAffinity = slices.Clone(next.PodsWithAffinity) // RemovePod would change the shared list in place
 	next.PodsWithRequiredAntiAffinity = slices.Clone(next.PodsWithRequiredAntiAffinity)
 	if err := next.RemovePod(klog.Background(), pod.Pod); err != nil {
 		return old
@@ -83,8 +86,8 @@ func withoutPod(old *nodeInfo, pod *framework.PodInfo) *nodeInfo {
 	return next
 }
 
-// rebuilt returns an info built from all pods but one. RemovePod would release a host port
-// even if another pod uses it, too.
+// rebuilt returns a nodeInfo built anew from all pods but one. It replaces RemovePod, which would
+// also release a host port that another pod still uses.
 func rebuilt(old *nodeInfo, without *framework.PodInfo) *nodeInfo {
 	next := withNode(old.with(framework.NewNodeInfo()), old.Node())
 	for _, pod := range old.Pods {
@@ -95,8 +98,8 @@ func rebuilt(old *nodeInfo, without *framework.PodInfo) *nodeInfo {
 	return next
 }
 
-// clone copies what AddPodInfo or RemovePod would change for the pod. Slices lose their spare
-// capacity, so that append copies them.
+// clone returns a nodeInfo that AddPodInfo and RemovePod may change for the given pod. It copies
+// what they change in place. It clips slices, so that append copies them.
 func clone(old *nodeInfo, pod *v1.Pod) *nodeInfo {
 	if rare(pod) {
 		return old.with(old.SnapshotConcrete())
@@ -108,7 +111,8 @@ func clone(old *nodeInfo, pod *v1.Pod) *nodeInfo {
 	return next
 }
 
-// rare reports whether a pod changes the maps of ports, claims or devices.
+// rare reports whether a pod uses host ports, volume claims or devices, which a NodeInfo keeps in
+// maps.
 func rare(pod *v1.Pod) bool {
 	return len(util.GetHostPorts(pod)) > 0 || len(pod.Status.NodeAllocatableResourceClaimStatuses) > 0 ||
 		slices.ContainsFunc(pod.Spec.Volumes, func(v v1.Volume) bool { return v.PersistentVolumeClaim != nil })

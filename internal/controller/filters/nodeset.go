@@ -13,31 +13,31 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// nodeSet is the set of nodes that pods with equal rules may use. Rules are the node selector,
-// required node affinity and tolerations. nodeSet counts the other nodes by the reason why they
-// refuse the pods. It is updated when nodes change, so that a pod that no node admits is refused
-// without a visit to any node.
+// nodeSet is the set of nodes that admit pods with equal rules. The rules of a pod are its node
+// selector, its required node affinity and its tolerations. For the other nodes, nodeSet counts the
+// reasons why they refuse the pods. It is updated when nodes change. So a pod that no node admits
+// is refused without a visit to any node.
 type nodeSet struct {
 	refuse func(*nodeInfo) sched.Reason
-	few    atomic.Pointer[[]string] // names of the admitted nodes; nil if they are not few
+	few    atomic.Pointer[[]string] // names of the admitted nodes; nil if there are too many
 	admits atomic.Int64             // number of admitted nodes
 
-	// The fields below are guarded by the lock of tracked.
+	// The caller holds the lock of tracked when it uses the fields below.
 	all      int             // number of all nodes
 	admitted int             // number of admitted nodes
-	names    map[string]bool // of the admitted nodes; nil if they were more than maxFew
+	names    map[string]bool // names of the admitted nodes; nil if they were more than maxFew
 	refused  sched.Tally
 }
 
-// If at most maxFew nodes are admitted, and at most one in fewShare of all nodes, they are visited
-// one after another, and the index is not used. If most nodes are admitted, as in a small cluster,
-// the index finds a node that has room with fewer visits.
+// If at most maxFew nodes are admitted, and at most one in fewShare of all nodes, a proposer visits
+// all admitted nodes and does not use its index. If most nodes are admitted, as in a small cluster,
+// the index finds a node with enough room in fewer visits.
 const (
 	maxFew   = 64
 	fewShare = 4
 )
 
-// newNodeSet returns the set of those of the given nodes that the function refuse does not refuse.
+// newNodeSet returns the set of the given nodes that the function refuse accepts.
 func newNodeSet(refuse func(*nodeInfo) sched.Reason, nodes map[string]*nodeInfo) *nodeSet {
 	s := &nodeSet{refuse: refuse, refused: sched.Tally{}, names: map[string]bool{}}
 	for name, info := range nodes {
@@ -47,8 +47,8 @@ func newNodeSet(refuse func(*nodeInfo) sched.Reason, nodes map[string]*nodeInfo)
 	return s
 }
 
-// change replaces a node's info. A nil info means that the node does not exist. change reports
-// whether the node's result differs from before.
+// change replaces a node's nodeInfo. A nil nodeInfo means that the node does not exist. change
+// returns true if the node was added or removed, or if the answer of refuse for it has changed.
 func (s *nodeSet) change(name string, before, now *nodeInfo) bool {
 	var was, is sched.Reason
 	if before != nil {
@@ -61,7 +61,7 @@ func (s *nodeSet) change(name string, before, now *nodeInfo) bool {
 	return was != is || (before == nil) != (now == nil)
 }
 
-// add adds a node. It returns why the node is refused.
+// add adds a node, and returns the reason if the rules refuse it.
 func (s *nodeSet) add(name string, info *nodeInfo) sched.Reason {
 	s.all++
 	why := s.refuse(info)
@@ -79,9 +79,9 @@ func (s *nodeSet) add(name string, info *nodeInfo) sched.Reason {
 	return why
 }
 
-// remove removes a node. It returns why the node was refused. If the set has become small, the
-// names stay unknown: finding them would need a visit to all nodes, and the index finds the few
-// nodes that have room.
+// remove removes a node, and returns the reason if the rules refused it. If names is nil because
+// there were too many admitted nodes, it stays nil until no node is admitted. To find the names
+// again would need a visit to all nodes, and the index also finds the few nodes that have room.
 func (s *nodeSet) remove(name string, info *nodeInfo) sched.Reason {
 	s.all--
 	why := s.refuse(info)
@@ -108,9 +108,9 @@ func (s *nodeSet) publish() {
 	s.few.Store(&few)
 }
 
-// rulesOf returns a text that is equal for pods that the same nodes admit, as far as this depends
-// on the labels and taints of the node. It is "" for a pod that names its nodes, because PreFilter
-// restricts such a pod to these nodes.
+// rulesOf returns a key for the rules of a pod about labels and taints of nodes. The same nodes
+// admit pods with equal keys. The key is "" for a pod that names its nodes in its node affinity,
+// because PreFilter restricts such a pod to these nodes.
 func rulesOf(pod *v1.Pod) string {
 	var text []byte
 	if a := pod.Spec.Affinity; a != nil && a.NodeAffinity != nil && a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution != nil {
@@ -141,8 +141,8 @@ func appendQuoted(text []byte, values ...string) []byte {
 	return text
 }
 
-// sameForRules reports whether two versions of a node are the same for the rules of all
-// pods. Most changes concern amounts.
+// sameForRules reports whether two versions of a node are equal in what the rules of pods read.
+// Most changes of a node change only amounts.
 func sameForRules(a, b *v1.Node) bool {
 	return maps.Equal(a.Labels, b.Labels) && a.Spec.Unschedulable == b.Spec.Unschedulable &&
 		equality.Semantic.DeepEqual(a.Spec.Taints, b.Spec.Taints)

@@ -14,7 +14,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// randomNode returns a node with few labels and taints.
+// randomNode returns a node with random labels and taints.
 func randomNode(r *rand.Rand, name string) *v1.Node {
 	n := node(name).Unschedulable(r.IntN(6) == 0)
 	if r.IntN(2) == 0 {
@@ -29,7 +29,7 @@ func randomNode(r *rand.Rand, name string) *v1.Node {
 	return n.Obj()
 }
 
-// randomRuled returns a pod with rules that few nodes, or none, satisfy.
+// randomRuled returns a pod with random rules, which few nodes or none satisfy.
 func randomRuled(r *rand.Rand) *v1.Pod {
 	p := pod("asks")
 	if r.IntN(2) == 0 {
@@ -56,7 +56,7 @@ func randomRuled(r *rand.Rand) *v1.Pod {
 	return p.Obj()
 }
 
-// change changes a node, or a pod on it.
+// change makes a random change of a node, or of a pod on a node.
 func (s *scene) change(r *rand.Rand) {
 	name := fmt.Sprint("n", r.IntN(len(s.nodes)))
 	uid := fmt.Sprint("placed-", r.IntN(4))
@@ -75,8 +75,8 @@ func (s *scene) change(r *rand.Rand) {
 	}
 }
 
-// TestFewNodes checks that Begin names all nodes that Check accepts, and that Refusals
-// equals what Check says of each node, while nodes and pods change.
+// TestFewNodes checks that Begin returns all nodes that Check accepts, and that Refusals counts the
+// reasons that Check gives for the nodes. Meanwhile nodes and pods change at random.
 func TestFewNodes(t *testing.T) {
 	s, r := newScene(t), rand.New(rand.NewPCG(6, 6))
 	for i := range 6 {
@@ -118,8 +118,8 @@ func TestFewNodes(t *testing.T) {
 	}
 }
 
-// TestInfeasibleAtOnce checks that a pod that no node can suit is refused without PreFilter,
-// and is not once a node or a neighbor comes.
+// TestInfeasibleAtOnce checks that Begin returns an empty list for a pod that no node suits. It
+// also checks that the pod fits once a suitable node or the required neighbor exists.
 func TestInfeasibleAtOnce(t *testing.T) {
 	web := &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}
 	for _, c := range []struct {
@@ -160,7 +160,8 @@ func TestInfeasibleAtOnce(t *testing.T) {
 	}
 }
 
-// TestSetsAreDropped checks that more rules than are kept do no harm.
+// TestSetsAreDropped checks that results stay correct if there are more rules than node sets are
+// kept.
 func TestSetsAreDropped(t *testing.T) {
 	s := newScene(t).with([]*v1.Node{node("n0").Label("i", "0").Obj(), node("n1").Obj(), node("n2").Obj(), node("n3").Obj()})
 	for i := range 2*maxSets + 1 {
@@ -171,7 +172,7 @@ func TestSetsAreDropped(t *testing.T) {
 	}
 }
 
-// TestOutdated checks which changes of nodes outdate the explanation of a pod that selects
+// TestOutdated checks which changes of nodes outdate the explanation for a pod that selects
 // disk=ssd.
 func TestOutdated(t *testing.T) {
 	s, outdated := newScene(t), map[string]int{}

@@ -11,24 +11,24 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 )
 
-// nominations are the pending pods for which another scheduler has made room on a node, by
-// preemption (status.nominatedNodeName). A pod of lower or equal priority must not use these
-// resources, as in kube-scheduler.
+// nominations are the pending pods that are nominated for a node (status.nominatedNodeName),
+// because another scheduler has preempted pods there. As in kube-scheduler, a pod of equal or lower
+// priority must not use the room that was made for them.
 //
-// The records of the state do not count these resources as used, because pods of higher priority
-// may use them. So the index may find nodes that the filters then refuse. Nominations are few and
-// do not last long.
+// The records of the nodes do not count this room as used, because pods of higher priority may use
+// it. So the index may find nodes that the filters then refuse. Nominations are few and do not last
+// long.
 type nominations struct {
-	some atomic.Int32 // number of nominations: written under the lock, read before it is taken
+	some atomic.Int32 // number of nominations: written under the lock, read without it
 	mu   struct {
 		sync.RWMutex
 		nodes map[types.UID]string
-		pods  map[string][]*framework.PodInfo // by node
+		pods  map[string][]*framework.PodInfo // by node name
 	}
 }
 
-// set nominates a pod for a node; "" ends its nomination. It returns the node for which the pod is
-// no longer nominated, or "".
+// set nominates a pod for a node. An empty node ends the nomination. set returns the node for which
+// the pod was nominated before, or "" if there was none or it is the same.
 func (n *nominations) set(uid types.UID, pod *v1.Pod, node string) (left string) {
 	if node == "" && n.some.Load() == 0 {
 		return ""
@@ -42,7 +42,7 @@ func (n *nominations) set(uid types.UID, pod *v1.Pod, node string) (left string)
 		n.remove(uid, left)
 	}
 	if node != "" {
-		info, _ := podInfo(pod) // terms that cannot be read do not count
+		info, _ := podInfo(pod) // invalid affinity terms are left out
 		n.mu.nodes[uid] = node
 		n.mu.pods[node] = append(slices.Clip(n.mu.pods[node]), info)
 	}
@@ -53,7 +53,7 @@ func (n *nominations) set(uid types.UID, pod *v1.Pod, node string) (left string)
 	return left
 }
 
-// remove removes a pod from a node. The caller holds n.mu.
+// remove removes the nomination of a pod for a node. The caller holds n.mu.
 func (n *nominations) remove(uid types.UID, node string) {
 	delete(n.mu.nodes, uid)
 	others := slices.DeleteFunc(slices.Clone(n.mu.pods[node]), func(p *framework.PodInfo) bool { return p.Pod.UID == uid })
@@ -62,8 +62,9 @@ func (n *nominations) remove(uid types.UID, node string) {
 	}
 }
 
-// before returns a node's info, including those pods nominated for the node whose room a pod must
-// not use. It returns nil if there are no such pods.
+// before returns a nodeInfo that also has the nominated pods of the node with equal or higher
+// priority than a pod. The pod must not use their room. before returns nil if there are no such
+// pods.
 func (n *nominations) before(pod *v1.Pod, node *nodeInfo) *nodeInfo {
 	if n.some.Load() == 0 {
 		return nil

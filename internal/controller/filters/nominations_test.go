@@ -7,8 +7,9 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// TestNominated checks that pods do not use the room that another scheduler has made for a pod of
-// the same or a higher priority. This ends when that pod is bound or no longer nominated.
+// TestNominated checks that a pod does not use the room that another scheduler has made on a node
+// for a pod of the same or a higher priority. It also checks that the room can be used once the
+// nomination moves to another node or ends.
 func TestNominated(t *testing.T) {
 	s := newScene(t).with([]*v1.Node{node("a").Obj(), node("b").Obj()})
 	var freed []string

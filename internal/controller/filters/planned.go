@@ -6,19 +6,20 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// planned has the pods that one instance reads in addition to the cluster: the planned pods of a
-// gang, or of another group of pods that are planned one after another. Volumes and devices are not
-// planned.
+// planned has pods that the filters of one proposer count in addition to the pods of the cluster:
+// the pods of a gang, or of another group, that are planned one after another. Their volumes and
+// devices are not planned.
 type planned struct {
 	pods    []sched.Decision
-	uids    map[types.UID]bool   // of the pods
-	nodes   map[string]*nodeInfo // infos with the planned pods, by node name
-	terms   *terms               // anti-affinity terms of the planned pods
-	counted map[string]*counted  // what was counted for pods of the plan, by lister.alike
+	uids    map[types.UID]bool   // UIDs of the pods
+	nodes   map[string]*nodeInfo // nodeInfos to which planned pods are added, by node name
+	terms   *terms               // required anti-affinity terms of the planned pods
+	counted map[string]*counted  // counts that later pods of the plan may reuse, by lister.alike
 }
 
-// Plan makes the filters see the given pods on their planned nodes, in place of the former
-// plan. If pods extends the former plan, only the new pods cost time.
+// Plan makes the filters count the given pods on their planned nodes, in place of those of the
+// previous plan. If the given pods begin with all pods of the previous plan, only the new ones take
+// time.
 func (p *Proposer) Plan(pods []sched.Decision) {
 	l := p.lister
 	if !l.planned.begins(pods) {
@@ -32,7 +33,8 @@ func (p *Proposer) Plan(pods []sched.Decision) {
 	l.planned.pods = pods
 }
 
-// begins reports whether another plan starts with all pods of this one.
+// begins reports whether a new plan begins with all pods of this plan. It compares only the last
+// pod of this plan.
 func (p *planned) begins(pods []sched.Decision) bool {
 	n := len(p.pods)
 	if n == 0 || n > len(pods) {
@@ -42,7 +44,8 @@ func (p *planned) begins(pods []sched.Decision) bool {
 	return last.Pod == same.Pod && last.At.Node == same.At.Node
 }
 
-// on returns a node's info with the pods that are planned there, if any.
+// on returns the nodeInfo with the pods that are planned on the node. It returns info if there are
+// none.
 func (p *planned) on(node string, info *nodeInfo) *nodeInfo {
 	if with := p.nodes[node]; with != nil {
 		return with

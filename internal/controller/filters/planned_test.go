@@ -10,8 +10,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// TestPlan checks that the planned pods of the current plan are seen, and no others. The
-// planner ignores that nodes are full, but not that they are unschedulable.
+// TestPlan checks that the filters count the pods of the current plan, and no others. The planner's
+// filters accept full nodes, but refuse unschedulable ones.
 func TestPlan(t *testing.T) {
 	loner := func(name string) *v1.Pod {
 		return pod(name).Label("app", "train").Req(map[v1.ResourceName]string{"cpu": "1"}).

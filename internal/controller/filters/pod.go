@@ -14,25 +14,26 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// Pod has the filters' data of a pod. It is stored as Foreign in a sched.Pod or an assignment. It
-// is immutable, and its v1.Pod must not be changed either.
+// Pod has what the filters need of a pod. It is stored as Foreign in a sched.Pod or in an
+// assignment. It is immutable, and its v1.Pod must not be changed either.
 type Pod struct {
 	info       *framework.PodInfo
-	wide       bool              // its filters read all nodes
+	wide       bool              // its filters read all nodes, because of other pods
 	claim      bool              // it uses volumes or devices, which must be reserved
 	started    bool              // its status may change its requests
-	rules      string            // rulesOf the pod
-	neighbors  string            // neighborsOf its required affinity, and its profile if there are several
-	alone      bool              // it matches its required affinity itself
-	apart      string            // its anti-affinity that keeps pods like itself on other nodes; "" for none
-	wishes     wishes            // what it prefers
-	preferred  []selected        // the pods that matter for that
-	crowd      string            // text of preferred
-	spread     []labels.Selector // of the required spread; they select pods in its own namespace
+	rules      string            // key of its rules about single nodes, see rulesOf
+	neighbors  string            // key of its required affinity, see neighborsOf; with its profile if there are several
+	alone      bool              // it matches its own required affinity
+	apart      string            // key of its anti-affinity against pods like itself, see apartOf; "" for none
+	wishes     wishes            // whether it prefers some nodes
+	preferred  []selected        // the pods that its preferences select
+	crowd      string            // key of preferred, see preferredPods
+	spread     []labels.Selector // selectors of its required spread (DoNotSchedule), for pods of its namespace
 	spreadKeys []string          // topology keys of the required spread
 }
 
-// NewPod returns the filters' data of a pending pod. The error names terms that cannot be read.
+// NewPod returns the filters' data of a pending pod. The error names affinity terms that are
+// invalid.
 func NewPod(pod *v1.Pod) (*Pod, error) {
 	info, err := podInfo(pod)
 	if err != nil {
@@ -48,9 +49,9 @@ func NewPod(pod *v1.Pod) (*Pod, error) {
 	}, nil
 }
 
-// NewBoundPod returns the filters' data of a bound pod, for its assignment. before is its
-// assignment until now, or nil. The error names terms that cannot be read. These terms do not
-// count.
+// NewBoundPod returns the filters' data of a bound pod, for its assignment. before is the pod's
+// previous assignment, or nil. The error names affinity terms that are invalid. The result is
+// valid, but leaves these terms out.
 func NewBoundPod(pod *v1.Pod, before *nodestate.Assignment) (*Pod, error) {
 	if decided := podOf(before); decided != nil && !before.Bound && before.Node == pod.Spec.NodeName && sameSpec(decided.Pod, pod) {
 		info := *decided
@@ -61,16 +62,16 @@ func NewBoundPod(pod *v1.Pod, before *nodestate.Assignment) (*Pod, error) {
 	return &Pod{info: info}, err
 }
 
-// Reader reads objects for a mirror, which does not know the filters' types. If Cluster is nil,
-// sched.Pod.Admits and Lacks of the pods are not set.
+// Reader reads pods and nodes for package mirror, which does not know the types of the filters. If
+// Cluster is nil, the fields Admits and Lacks of sched.Pod stay nil.
 type Reader struct {
 	Cluster       *Cluster
 	Configuration *Configuration    // nil for the default
-	Freed         func(node string) // is called after a node has more room than its record tells
+	Freed         func(node string) // is called with a node on which the room for a nominated pod may be used again
 }
 
-// Nominate reads for which node another scheduler has nominated a pod. A nil pod no longer has to
-// be placed.
+// Nominate records for which node another scheduler has nominated a pending pod
+// (status.nominatedNodeName). A nil pod means that the pod with this UID is no longer pending.
 func (r Reader) Nominate(uid types.UID, pod *v1.Pod) {
 	if r.Cluster == nil {
 		return
@@ -84,7 +85,8 @@ func (r Reader) Nominate(uid types.UID, pod *v1.Pod) {
 	}
 }
 
-// ReadPod sets Foreign to the result of NewPod, and sets the other fields that follow from it.
+// ReadPod sets to.Foreign to the result of NewPod, and sets the other fields of to that the filters
+// determine.
 func (r Reader) ReadPod(pod *v1.Pod, to *sched.Pod) error {
 	p, err := NewPod(pod)
 	if err != nil {
@@ -101,37 +103,40 @@ func (r Reader) ReadPod(pod *v1.Pod, to *sched.Pod) error {
 	return nil
 }
 
-// ReadBoundPod is NewBoundPod.
+// ReadBoundPod calls NewBoundPod.
 func (Reader) ReadBoundPod(pod *v1.Pod, before *nodestate.Assignment) (any, error) {
 	return NewBoundPod(pod, before)
 }
 
-// SameNode is the function SameNode.
+// SameNode calls the function SameNode.
 func (Reader) SameNode(a, b *v1.Node) bool { return SameNode(a, b) }
 
-// sameSpec reports whether what was read of a pod's spec before its binding is still
-// valid. The binding changes only the node's name, which the generation does not count.
-// Source: https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/registry/core/pod/strategy.go, updatePodGeneration.
+// sameSpec reports whether the spec of a bound pod equals the spec that was read before the
+// Binding. The Binding sets only the node name, which does not change the generation.
+// Source: https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/registry/core/pod/strategy.go,
+// updatePodGeneration.
 func sameSpec(decided, bound *v1.Pod) bool {
 	return bound.Generation != 0 && decided.Generation == bound.Generation && !rare(bound) && !rare(decided)
 }
 
-// podInfo returns the framework's PodInfo with all terms that can be read.
+// podInfo returns the framework's PodInfo of a pod. Invalid affinity terms are left out, and the
+// error names them.
 func podInfo(pod *v1.Pod) (*framework.PodInfo, error) {
 	info, err := framework.NewPodInfo(pod)
-	info.CalculateResource() // stores the result, which would be a data race later
+	info.CalculateResource() // caches the result; later this would be a data race
 	if err != nil {
 		return info, fmt.Errorf("read affinity of pod %s/%s: %w", pod.Namespace, pod.Name, err)
 	}
 	return info, nil
 }
 
-// Across returns sched.Pod.Across: whether the pod's own rules make the fit of a node depend
-// on other nodes.
+// Across returns the value of sched.Pod.Across. It is true if volumes, devices, other nodes or
+// other pods decide whether a node suits the pod.
 func (p *Pod) Across() bool { return p.wide || p.claim }
 
-// spreadSelectors returns the selectors of a pod's required spread and their topology keys.
-// Required spread and (anti-)affinity to pods make PreFilter read all nodes.
+// spreadSelectors returns the selectors and the topology keys of a pod's required topology spread
+// constraints (DoNotSchedule). Required spread and required (anti-)affinity make PreFilter read all
+// nodes.
 func spreadSelectors(pod *v1.Pod) (all []labels.Selector, keys []string) {
 	for _, c := range pod.Spec.TopologySpreadConstraints {
 		if c.WhenUnsatisfiable != v1.DoNotSchedule {
@@ -139,15 +144,15 @@ func spreadSelectors(pod *v1.Pod) (all []labels.Selector, keys []string) {
 		}
 		selector, err := metav1.LabelSelectorAsSelector(c.LabelSelector)
 		if err != nil {
-			selector = labels.Nothing() // the plugin reports it
+			selector = labels.Nothing() // the plugin reports the error
 		}
 		all, keys = append(all, selector), append(keys, c.TopologyKey)
 	}
 	return all, keys
 }
 
-// claims reports whether the pod has claims, or volumes that count as claims. Bound and
-// unbound claims are treated alike, because a claim's state may change at any time.
+// claims reports whether the pod has resource claims, or volumes for which volume plugins must run.
+// It does not matter whether a claim is bound, because this may change at any time.
 func claims(pod *v1.Pod) bool {
 	if len(pod.Spec.ResourceClaims) > 0 {
 		return true

@@ -10,26 +10,27 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// rating returns the plugins that rate nodes. Kube-scheduler has more plugins, which compare
-// amounts of resources. Here the policy of the profile does that.
+// rating returns the names of the plugins that rate nodes. kube-scheduler has more such plugins,
+// which compare amounts of resources. Numalet compares amounts by the policy that --policy names
+// instead.
 func rating() []string {
 	return []string{names.TaintToleration, names.NodeAffinity, names.PodTopologySpread, names.InterPodAffinity, names.ImageLocality}
 }
 
-// wishes is what a pod prefers by its own specification.
+// wishes tells whether a pod prefers some nodes.
 type wishes struct {
 	some bool // it prefers some nodes to others
-	near bool // and that depends on the pods there
+	near bool // its preference depends on the pods that the nodes have
 }
 
-// with returns what a pod prefers in a profile. The profile's topology spread constraints
-// apply only to pods that have none.
+// with returns the wishes of a pod combined with those of its profile. The profile's default
+// topology spread constraints apply only to a pod that has none.
 func (w wishes) with(profile wishes, pod *v1.Pod) wishes {
 	near := w.near || profile.near && len(pod.Spec.TopologySpreadConstraints) == 0
 	return wishes{w.some || profile.some || near, near}
 }
 
-// wishesOf reads what a pod prefers.
+// wishesOf reads the wishes of a pod from its spec.
 func wishesOf(info *framework.PodInfo) wishes {
 	var w wishes
 	w.near = len(info.PreferredAffinityTerms)+len(info.PreferredAntiAffinityTerms) > 0
@@ -41,10 +42,10 @@ func wishesOf(info *framework.PodInfo) wishes {
 	return w
 }
 
-// Preferring returns how many of so many nodes to rate for the pod given to Begin. It returns
-// 0 if neither the pod's specification, nor taints, images or other pods make it prefer a
-// node. Preferring is called for each pod. So each check first reads one word, which tells whether
-// the cluster has anything of that kind.
+// Preferring returns how many nodes to rate for the current pod, in a cluster with this number of
+// nodes. It returns 0 if the pod prefers no node, neither by its spec, nor because of taints,
+// images or other pods. It is called for each pod. To be fast, each check first reads one word that
+// tells whether the cluster has any such taints, images or pods at all.
 func (p *Proposer) Preferring(nodes int) int {
 	pod, c := p.lister.pod, p.lister.cluster
 	if p.deferred {
@@ -65,9 +66,10 @@ func (p *Proposer) Preferring(nodes int) int {
 // DefaultRated is how many nodes are rated by default for a pod that prefers some nodes to others.
 const DefaultRated = 256
 
-// Prefer rates nodes that fit the pod given to Begin, by the sum of kube-scheduler's plugins
-// (rating) with its weights. It calls choose with the ratings. Until the pod is assigned, ratings
-// count it on the node that choose returns.
+// Prefer rates nodes that fit the current pod. A rating is the weighted sum of the scores of
+// kube-scheduler's plugins (rating). Prefer calls choose with the ratings. choose returns the index
+// of the node that the pod will probably get. Until the pod is assigned, ratings for other pods
+// count it on that node.
 func (p *Proposer) Prefer(nodes []*sched.Node, choose func(ratings []int64) int) {
 	pod, proposed := p.lister.pod, &p.lister.cluster.proposals
 	if !p.wish.near {
@@ -80,8 +82,8 @@ func (p *Proposer) Prefer(nodes []*sched.Node, choose func(ratings []int64) int)
 	proposed.add(pod.info, nodes[best].Name)
 }
 
-// rate returns the ratings. A node that is gone has the rating 0, and so have all nodes if a plugin
-// fails: a preference is never a reason not to place a pod.
+// rate returns the ratings. A node that is gone has the rating 0. All nodes have the rating 0 if a
+// plugin fails, because a preference must never keep a pod from being placed.
 func (p *Proposer) rate(nodes []*sched.Node) []int64 {
 	l := p.lister
 	if p.wish.near {
@@ -106,7 +108,7 @@ func (p *Proposer) rate(nodes []*sched.Node) []int64 {
 	status := p.framework.RunPreScorePlugins(p.ctx, p.state, l.pod.info.Pod, infos)
 	var all []fwk.NodePluginScores
 	if status.IsSuccess() {
-		l.surveyed = make([]fwk.NodeInfo, p.nodes) // only its length is read from here on, once for each rated node
+		l.surveyed = make([]fwk.NodeInfo, p.nodes) // from here on, only its length is read, once for each rated node
 		all, status = p.framework.RunScorePlugins(p.ctx, p.state, l.pod.info.Pod, infos)
 	}
 	if !status.IsSuccess() {

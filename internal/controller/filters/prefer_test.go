@@ -9,10 +9,10 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// liking returns a pod of the app "web".
+// liking returns a pod with the label app=web.
 func liking(name string) *st.PodWrapper { return pod(name).Label("app", "web").Container("web") }
 
-// preferring makes a pod prefer the nodes of a zone.
+// preferring makes a pod prefer the nodes of a zone by node affinity.
 func preferring(p *st.PodWrapper, zone string, weight int32) *st.PodWrapper {
 	if p.Spec.Affinity == nil {
 		p.NodeAffinity(&v1.NodeAffinity{})
@@ -23,7 +23,7 @@ func preferring(p *st.PodWrapper, zone string, weight int32) *st.PodWrapper {
 }
 
 // TestPrefer places a pod that fits on each of three nodes, and checks which node it gets. Without
-// a preference it gets the first one.
+// any preference it gets node a, the first one.
 func TestPrefer(t *testing.T) {
 	db := pod("db").Label("app", "db").Node("c").Obj()
 	loner := pod("loner").Node("a").PodAntiAffinityExists("app", v1.LabelHostname, st.PodAntiAffinityWithPreferredReq).Obj()
@@ -67,14 +67,14 @@ func TestPrefer(t *testing.T) {
 	}
 }
 
-// taint taints some nodes.
+// taint returns a function that adds a PreferNoSchedule taint to a node if its name is among names.
 func taint(names ...string) func(*st.NodeWrapper) {
 	return on(names, func(n *st.NodeWrapper) {
 		n.Taints([]v1.Taint{{Key: "slow", Effect: v1.TaintEffectPreferNoSchedule}})
 	})
 }
 
-// cached puts an image on some nodes.
+// cached returns a function that adds an image to a node if the node's name is among names.
 func cached(name string, size int64, names ...string) func(*st.NodeWrapper) {
 	return on(names, func(n *st.NodeWrapper) { n.Images(map[string]int64{name: size}) })
 }
@@ -89,7 +89,8 @@ func on(names []string, change func(*st.NodeWrapper)) func(*st.NodeWrapper) {
 	}
 }
 
-// TestPreferEnds checks that a pod prefers nothing after what made it prefer is gone.
+// TestPreferEnds removes the taint, the image and the other pod that made a pod prefer some nodes.
+// It checks that no nodes are rated for the pod any more.
 func TestPreferEnds(t *testing.T) {
 	s := newTiers(newScene(t), "a", "b")
 	s.setNode(node("a").Taints([]v1.Taint{{Key: "slow", Effect: v1.TaintEffectPreferNoSchedule}}).Images(map[string]int64{"web:latest": 1 << 30}).Obj())
@@ -111,8 +112,8 @@ func TestPreferEnds(t *testing.T) {
 	}
 }
 
-// TestPreferTogether checks pods that prefer to be apart from each other. All of them are proposed
-// before the first one is assigned.
+// TestPreferTogether checks that pods that prefer to be apart get different nodes, even if nodes
+// are proposed for all of them before the first one is assigned.
 func TestPreferTogether(t *testing.T) {
 	for name, apart := range map[string]func(*st.PodWrapper) *st.PodWrapper{
 		"anti-affinity": func(p *st.PodWrapper) *st.PodWrapper {
@@ -133,7 +134,7 @@ func TestPreferTogether(t *testing.T) {
 	}
 }
 
-// TestPreferInGang checks that the pods of a gang prefer to be apart from each other.
+// TestPreferInGang checks that the pods of a gang get different nodes if they prefer to be apart.
 func TestPreferInGang(t *testing.T) {
 	s := newTiers(newScene(t), "a", "b")
 	gang := &sched.Pod{UID: "gang", Gang: &sched.Gang{ID: "gang", Need: 3}}
@@ -145,8 +146,8 @@ func TestPreferInGang(t *testing.T) {
 	s.wantNodes(map[string]string{"1": "a", "2": "b", "3": "a"})
 }
 
-// TestPreferChanged changes a listed node after it was rated for a pod. It checks that the
-// committer checks that node again and keeps the pod's rating.
+// TestPreferChanged changes a node after a proposer has listed it for a pod. It checks that the
+// committer filters this node again, and uses it if it still fits, because the pod prefers it.
 func TestPreferChanged(t *testing.T) {
 	s := newTiers(newScene(t), "a", "b")
 	list := s.first.Propose(s.request(preferring(liking("p"), "b", 1).Obj()))
@@ -164,8 +165,8 @@ func TestPreferChanged(t *testing.T) {
 	}
 }
 
-// TestPreferNobody checks that a pod without preferences is not rated in a cluster that has
-// no taints, images or pods with terms, and that asking costs no memory.
+// TestPreferNobody checks the usual case: a pod prefers nothing, and the cluster has no taints, no
+// images and no pods with affinity. Preferring must then allocate no memory.
 func TestPreferNobody(t *testing.T) {
 	s := newTiers(newScene(t), "a")
 	request := s.request(liking("p").Obj())

@@ -16,17 +16,17 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/metrics"
 )
 
-// API has the clients and informers through which the filters read other objects than nodes and
-// pods, and through which PreBind writes. The informers must be started and synced after all
-// instances are created and before one is used.
+// API has the clients and informers through which the filters read objects other than nodes and
+// pods, and through which PreBind writes. The caller starts the informers and waits for their
+// initial lists after all filters are created, and before it uses any of them.
 type API struct {
 	Client        kubernetes.Interface
 	Informers     informers.SharedInformerFactory
 	Configuration *Configuration // nil for the default
-	Claims        *Claims        // nil for an instance that is not to know volumes and devices
+	Claims        *Claims        // nil for filters that do not check volumes and devices
 }
 
-// configuration returns the configuration, or the default.
+// configuration returns the Configuration, or the default if it is nil.
 func (a API) configuration() (*Configuration, error) {
 	if a.Configuration != nil {
 		return a.Configuration, nil
@@ -34,34 +34,34 @@ func (a API) configuration() (*Configuration, error) {
 	return Default(Options{Rated: DefaultRated})
 }
 
-// local returns the plugins that need no state except nodes and pods.
+// local returns the names of the plugins that keep no state of their own.
 func local() []string {
 	return []string{
 		names.NodeUnschedulable, names.NodeName, names.TaintToleration, names.NodeAffinity, names.NodePorts, names.NodeResourcesFit,
 		names.VolumeRestrictions, names.PodTopologySpread, names.InterPodAffinity, names.NodeDeclaredFeatures, names.ImageLocality,
-		names.PrioritySort, names.DefaultBinder, // not used here, but a profile is invalid without them
+		names.PrioritySort, names.DefaultBinder, // these do not run, but a profile without them is invalid
 	}
 }
 
-// claiming returns the plugins of volumes and devices. They keep reservations in memory, so there
-// must be only one of each: see Claims.
+// claiming returns the names of the plugins for volumes and devices. These plugins keep
+// reservations in memory, so each of them must exist only once, see Claims.
 func claiming() []string {
 	return []string{names.NodeVolumeLimits, names.VolumeBinding, names.VolumeZone, names.DynamicResources}
 }
 
-// instance is kube-scheduler's framework with the plugins of one profile, and a runner of
-// these plugins.
+// instance is one instance of kube-scheduler's framework, with plugins of one profile, and a runner
+// that runs these plugins.
 type instance struct {
-	profile   int // its index
+	profile   int // index of the profile
 	framework framework.Framework
 	runner    *runner
 	rates     []config.Plugin // the plugins that rate nodes
 	wishes    wishes          // what all pods of the profile prefer
 }
 
-// newInstances returns an instance for each profile. An instance has those of the profile's plugins
-// that have one of the given names, in the profile's order and with its settings. They run
-// goroutines until ctx ends.
+// newInstances returns an instance for each profile. The instance has those plugins of the profile
+// whose names are given, in the profile's order and with the profile's arguments. The goroutines of
+// the plugins end with ctx.
 func newInstances(ctx context.Context, l *lister, api API, plugins []string) (all []*instance, err error) {
 	c, err := api.configuration()
 	if err != nil {
@@ -93,7 +93,8 @@ func newFramework(ctx context.Context, p *config.KubeSchedulerProfile, r runtime
 }
 
 // registry returns a registry of kube-scheduler's plugins. It reuses the plugins in made, and adds
-// each plugin that it creates to made by name, because a framework does not expose its plugins.
+// each plugin that it creates to made. Otherwise the created plugins would be unknown, because a
+// framework does not expose them.
 func registry(made map[string]fwk.Plugin) runtime.Registry {
 	r := plugins.NewInTreeRegistry()
 	for name, create := range r {

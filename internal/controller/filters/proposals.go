@@ -10,15 +10,16 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 )
 
-// proposals are the pods that were proposed for a node a moment ago and are not assigned yet.
-// Ratings count them. Otherwise, pods that prefer to be apart would all prefer the same node, if
-// several proposers rate nodes for them at the same time. kube-scheduler does not need this,
-// because it handles one pod at a time.
+// proposals are pods for which a proposer has chosen a node a moment ago, and which the committer
+// has not assigned yet. Ratings count them on that node. Otherwise several proposers that rate
+// nodes at the same time would choose the same node for pods that prefer to be apart.
+// kube-scheduler handles one pod at a time, and does not need this.
 //
-// It is a guess: a pod may get another node, or none. Nothing but ratings depends on it.
+// A proposal is a guess, because the pod may get another node, or none. So only ratings use
+// proposals.
 type proposals struct {
-	turn sync.Mutex   // held while pods that prefer to be near or apart from others are rated
-	some atomic.Int32 // number of proposals: written under the lock, read before it is taken
+	turn sync.Mutex   // held while nodes are rated for a pod whose preference depends on other pods
+	some atomic.Int32 // number of proposals: written under the lock, read without it
 	mu   struct {
 		sync.Mutex
 		recent []proposal // oldest first
@@ -31,14 +32,14 @@ type proposal struct {
 	until time.Time
 }
 
-// A proposal counts for proposalTerm at most, and only the latest maxProposals count. About three
-// for each proposer are on their way to the committer.
+// A proposal counts for proposalTerm at most, and only the newest maxProposals count. About three
+// pods for each proposer wait for the committer at the same time.
 const (
 	proposalTerm = 5 * time.Second
 	maxProposals = 64
 )
 
-// add adds a proposal, and removes an older one for the same pod.
+// add adds a proposal, in place of an older one for the same pod.
 func (p *proposals) add(pod *framework.PodInfo, node string) {
 	p.remove(pod)
 	p.mu.Lock()
@@ -50,7 +51,7 @@ func (p *proposals) add(pod *framework.PodInfo, node string) {
 	p.some.Store(int32(len(p.mu.recent)))
 }
 
-// remove removes the proposal for a pod that is assigned now.
+// remove removes the proposal for a pod, for example because the pod is assigned now.
 func (p *proposals) remove(pod *framework.PodInfo) {
 	if p.some.Load() == 0 {
 		return
@@ -61,8 +62,8 @@ func (p *proposals) remove(pod *framework.PodInfo) {
 	p.some.Store(int32(len(p.mu.recent)))
 }
 
-// beside returns the other proposed pods that count in the ratings for a pod, by node. It leaves
-// out pods that are planned on their node, because these count anyway.
+// beside returns the proposed pods that the ratings for a pod count, by node. It leaves out the pod
+// itself, and pods with a planned node, which count there anyway.
 func (p *proposals) beside(pod *framework.PodInfo, planned map[types.UID]bool) map[string][]*framework.PodInfo {
 	if p.some.Load() == 0 {
 		return nil

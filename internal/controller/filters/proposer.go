@@ -13,36 +13,37 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// Proposer has the filters of one first-tier scheduler: PreFilter, Filter and the plugins that rate
-// nodes. It implements sched.Relay and sched.Preferrer, and must be used from one goroutine.
+// Proposer has the filters of one proposer, that is, one first-tier scheduler: PreFilter, Filter
+// and the plugins that rate nodes. It implements sched.Relay and sched.Preferrer. Only one
+// goroutine may use it.
 type Proposer struct {
 	ctx       context.Context
 	config    *Configuration
 	instances []*instance // by profile
-	claiming  []*instance // by profile, for pods with volumes or devices; nil if these are not checked
-	*instance             // of the current pod's profile
+	claiming  []*instance // by profile, for pods with volumes or devices; nil if those are not checked
+	*instance             // of the current pod, which is the one given to Begin or Resume
 	lister    *lister
-	*begun                 // of the current pod
-	deferred  bool         // Begin has not run PreFilter for the current pod
-	nowhere   sched.Reason // why no node suits it, from PreFilter
+	*begun                 // results for the current pod
+	deferred  bool         // Begin has left PreFilter of the current pod to the first Check
+	nowhere   sched.Reason // why no node suits the current pod; set by the PreFilter that was left to Check
 
-	// These are set by Preferring.
-	wish   wishes                           // of the current pod
-	nodes  int                              // in the cluster
-	images map[string]fwk.ImageStateSummary // of the current pod, if they matter
+	// Preferring sets the fields below.
+	wish   wishes                           // of the current pod and its profile
+	nodes  int                              // number of nodes in the cluster
+	images map[string]fwk.ImageStateSummary // images of the current pod that matter for ratings
 }
 
-// begun is the result of PreFilter for a pod. It is immutable.
+// begun is the result of PreFilter for a pod. It is immutable once Begin has returned.
 type begun struct {
-	mark    uint64 // of the cluster's changes, from before PreFilter
+	mark    uint64 // number of the next change (see changes) before PreFilter began
 	state   fwk.CycleState
-	skip    skips            // plugins that do not concern the pod
-	only    sets.Set[string] // the nodes that PreFilter selected; nil for all
-	outside sched.Reason     // why the other nodes do not suit
+	skip    skips            // the Filter plugins that need not run for the pod
+	only    sets.Set[string] // the nodes to which PreFilter restricts the pod; nil for all
+	outside sched.Reason     // the reason to refuse all other nodes
 	room    framework.CycleState
 }
 
-// newBegun returns an empty result.
+// newBegun returns an empty result for the current pod.
 func (p *Proposer) newBegun() *begun {
 	b := &begun{}
 	if b.state = &b.room; p.lister.pod.wide {
@@ -51,19 +52,21 @@ func (p *Proposer) newBegun() *begun {
 	return b
 }
 
-// NewProposer returns the filters of one first-tier scheduler. They check volumes and devices if
-// the API has Claims.
+// NewProposer returns the filters of one proposer (first-tier scheduler). They check volumes and
+// devices if the API has Claims.
 func NewProposer(ctx context.Context, c *Cluster, api API) (*Proposer, error) {
 	return newProposer(ctx, c, api, local())
 }
 
-// NewPlanner returns filters without the comparison of amounts, for a caller that asks whether a
-// node will suit after other pods end and compares amounts itself.
+// NewPlanner returns filters that do not compare amounts of resources. They are for a caller that
+// asks whether a node will suit a pod after other pods have ended, and that compares the amounts
+// itself.
 func NewPlanner(ctx context.Context, c *Cluster, api API) (*Proposer, error) {
 	return newProposer(ctx, c, api, slices.DeleteFunc(local(), func(name string) bool { return name == names.NodeResourcesFit }))
 }
 
-// newProposer returns a Proposer with the plugins of those names, and those of volumes and devices.
+// newProposer returns a Proposer with the named plugins. For pods with volumes or devices it adds
+// the plugins for these.
 func newProposer(ctx context.Context, c *Cluster, api API, plugins []string) (*Proposer, error) {
 	configuration, err := api.configuration()
 	if err != nil {
@@ -83,14 +86,15 @@ func newProposer(ctx context.Context, c *Cluster, api API, plugins []string) (*P
 	return p, nil
 }
 
-// use makes a pod the current one.
+// use makes a pod the current pod.
 func (p *Proposer) use(pod *sched.Pod) {
 	p.lister.pod, p.nowhere = pod.Foreign.(*Pod), sched.Reason{}
 	p.instance = p.instanceOf(pod)
 }
 
-// instanceOf returns the instance for a pod. The plugins of volumes and devices do not concern most
-// pods, so these pods have an instance without them. Any goroutine may call it.
+// instanceOf returns the instance that filters a pod. The plugins for volumes and devices do not
+// matter for most pods, so pods without volumes and devices have an instance without these plugins.
+// Any goroutine may call it.
 func (p *Proposer) instanceOf(pod *sched.Pod) *instance {
 	all := p.instances
 	if p.claiming != nil && pod.Foreign.(*Pod).claim {
@@ -102,9 +106,9 @@ func (p *Proposer) instanceOf(pod *sched.Pod) *instance {
 	return all[p.config.profile(pod.Profile)]
 }
 
-// Begin runs PreFilter for a pod, whose Foreign must be a *Pod. If the rules of the pod already
-// show that no node suits it, Begin returns an empty list of nodes, and the first Check runs
-// PreFilter.
+// Begin runs PreFilter for a pod, whose Foreign must be a *Pod. It returns the only nodes that may
+// suit the pod (nil for all), and a reason if no node suits it. If the pod's rules admit no node,
+// Begin returns an empty list and leaves PreFilter to the first Check.
 func (p *Proposer) Begin(pod *sched.Pod) ([]string, sched.Reason) {
 	p.use(pod)
 	few := p.few()
@@ -119,7 +123,7 @@ func (p *Proposer) Begin(pod *sched.Pod) ([]string, sched.Reason) {
 	return only, why
 }
 
-// prepare runs PreFilter for the current pod.
+// prepare runs PreFilter for the current pod, and returns what Begin returns.
 func (p *Proposer) prepare() ([]string, sched.Reason) {
 	if p.prepareAlike() {
 		return nil, sched.Reason{}
@@ -134,8 +138,8 @@ func (p *Proposer) prepare() ([]string, sched.Reason) {
 	return p.beginUpstream()
 }
 
-// beginLocal runs PreFilter for the current pod without the filters that read all nodes. Filter
-// then leaves them out, too.
+// beginLocal runs PreFilter for the current pod without the plugins that read all nodes. Filter
+// then leaves these plugins out as well.
 func (p *Proposer) beginLocal() sched.Reason {
 	p.deferred = false
 	p.begun = p.newBegun()
@@ -149,7 +153,8 @@ func (p *Proposer) beginLocal() sched.Reason {
 	return sched.Reason{}
 }
 
-// beginUpstream runs PreFilter through the framework, which handles every possible result.
+// beginUpstream runs PreFilter through kube-scheduler's framework, which handles all results, such
+// as a plugin that selects nodes.
 func (p *Proposer) beginUpstream() ([]string, sched.Reason) {
 	p.begun = p.newBegun()
 	result, status, by := p.framework.RunPreFilterPlugins(p.ctx, p.state, p.lister.pod.info.Pod)
@@ -162,17 +167,18 @@ func (p *Proposer) beginUpstream() ([]string, sched.Reason) {
 	return sets.List(p.only), sched.Reason{}
 }
 
-// Results returns the result of Begin.
+// Results returns the results of Begin.
 func (p *Proposer) Results() any { return p.begun }
 
-// Resume continues with the result of another Proposer's Begin.
+// Resume continues with the results of Begin of another Proposer, in place of Begin.
 func (p *Proposer) Resume(pod *sched.Pod, with any) sched.Reason {
 	p.use(pod)
 	p.begun, p.deferred = with.(*begun), false
 	return sched.Reason{}
 }
 
-// Check returns why a node's newest info does not suit the current pod.
+// Check returns the reason why a node does not suit the current pod. It uses the newest nodeInfo of
+// the node.
 func (p *Proposer) Check(node *sched.Node) sched.Reason {
 	if p.deferred {
 		p.deferred = false

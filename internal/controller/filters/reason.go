@@ -8,7 +8,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// reason returns a plugin's message as a reason. code says which nodes it applies to.
+// reason converts the status of a plugin to a sched.Reason with the given code, which says to which
+// nodes the reason applies.
 func reason(status *fwk.Status, code sched.Code) sched.Reason {
 	if status.IsSuccess() {
 		return sched.Reason{}

@@ -7,9 +7,9 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// few returns the only nodes that may suit the current pod, if they are few. It returns an empty
-// list if the pod's rules admit no node, or if the pod requires a neighbor that does not exist. Nil
-// means that there may be many such nodes.
+// few returns the nodes that may suit the current pod, if they are few. It returns an empty list if
+// the pod's rules admit no node, or if the pod requires a neighbor that does not exist. Nil means
+// that the nodes are many or not known.
 func (p *Proposer) few() []string {
 	pod := p.lister.pod
 	if pod.neighbors != "" && p.runner.named(names.InterPodAffinity) != 0 && !pod.alone && len(p.lister.planned.pods) == 0 && p.lister.cluster.neighborsFor(pod).count.Load() == 0 {
@@ -24,8 +24,8 @@ func (p *Proposer) few() []string {
 	return nil
 }
 
-// Refusals counts all nodes by the reason for which the rules of the current pod refuse
-// them. It returns nil if they admit any.
+// Refusals counts the nodes by the reason why the rules of the current pod refuse them. It returns
+// nil if the rules admit a node.
 func (p *Proposer) Refusals() sched.Tally {
 	if p.lister.pod.rules == "" {
 		return nil
@@ -39,10 +39,10 @@ func (p *Proposer) nodeSet() *nodeSet {
 	return p.lister.cluster.nodeSetFor(pod.rules, func() func(*nodeInfo) sched.Reason { return p.refuse(pod) })
 }
 
-// refuse returns a function that returns why the rules of a pod, and of pods with equal
-// rules, refuse a node. Any goroutine may call the function.
+// refuse returns a function that tells why the rules of a pod refuse a node. It is the same for all
+// pods with equal rules. Any goroutine may call the returned function.
 func (p *Proposer) refuse(pod *Pod) func(*nodeInfo) sched.Reason {
-	// The runner of the pod's own profile: p serves pods of other profiles later.
+	// Keep the runner of this pod's profile, because p serves pods of other profiles later.
 	runner, ctx, state := p.runner, p.ctx, framework.NewCycleState()
 	skip := runner.unruled
 	for _, plugin := range runner.prepare {

@@ -17,7 +17,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// scene is a cluster with its filters.
+// scene is a cluster with the filters of a proposer, of a planner and of the committer.
 type scene struct {
 	*testing.T
 	state     *nodestate.State
@@ -28,7 +28,7 @@ type scene struct {
 	committer *Committer
 }
 
-// newScene returns a scene without nodes whose API server has the given objects.
+// newScene returns a scene without nodes. Its fake API server has the given objects.
 func newScene(t *testing.T, objects ...runtime.Object) *scene {
 	t.Helper()
 	s := &scene{T: t}
@@ -50,7 +50,7 @@ func newScene(t *testing.T, objects ...runtime.Object) *scene {
 	return s
 }
 
-// newAPI returns an API with plugins of volumes and devices.
+// newAPI returns an API with the plugins for volumes and devices.
 func newAPI(t testing.TB, client kubernetes.Interface) API {
 	t.Helper()
 	api := API{Client: client, Informers: informers.NewSharedInformerFactory(client, 0)}
@@ -61,7 +61,7 @@ func newAPI(t testing.TB, client kubernetes.Interface) API {
 	return api
 }
 
-// newCluster returns a state without nodes, and the filters' view of it.
+// newCluster returns a state without nodes, and a Cluster that is subscribed to it.
 func newCluster(t testing.TB, dimensions string, p filter.Profile) (*nodestate.State, *Cluster) {
 	t.Helper()
 	state := nodestatetest.New(t, dimensions, p)
@@ -92,14 +92,14 @@ func (s *scene) setNode(n *v1.Node) {
 	}})
 }
 
-// bind adds a bound pod. The error names terms that cannot be read.
+// bind adds a bound pod. The error names affinity terms that are invalid.
 func (s *scene) bind(p *v1.Pod) error {
 	known, err := NewBoundPod(p, s.state.Assignment(string(p.UID)))
 	s.state.Adopt(nodestate.Assignment{UID: string(p.UID), Node: p.Spec.NodeName, Foreign: known})
 	return err
 }
 
-// request returns the pod as a sched.Pod.
+// request returns the pod as a sched.Pod, with the most important fields only.
 func (s *scene) request(pod *v1.Pod) *sched.Pod {
 	s.Helper()
 	foreign, err := NewPod(pod)
@@ -109,7 +109,7 @@ func (s *scene) request(pod *v1.Pod) *sched.Pod {
 	return &sched.Pod{UID: string(pod.UID), Name: pod.Name, Across: foreign.Across(), Reserves: foreign.claim, Foreign: foreign}
 }
 
-// read returns the pod as a mirror reads it.
+// read returns the pod as a sched.Pod with all fields that a Reader sets.
 func (s *scene) read(pod *v1.Pod) *sched.Pod {
 	s.Helper()
 	request := &sched.Pod{UID: string(pod.UID), Name: pod.Name}
@@ -119,7 +119,8 @@ func (s *scene) read(pod *v1.Pod) *sched.Pod {
 	return request
 }
 
-// judge returns why each refused node does not suit, and the summary.
+// judge returns the reason of each node that the filters refuse, by node name, and the summary of
+// these reasons.
 func (s *scene) judge(f sched.Filter, pod *v1.Pod) (map[string]string, string) {
 	s.Helper()
 	against, tally := map[string]string{}, sched.Tally{}

@@ -10,17 +10,18 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// shunned counts the nodes that have each taint with the effect PreferNoSchedule. In a cluster
-// without such taints the count takes no time.
+// shunned counts how many nodes have each taint with the effect PreferNoSchedule. If there are no
+// such taints, a check reads only one word.
 type shunned struct {
-	taints atomic.Pointer[[]v1.Taint] // the different ones; nil for none
+	taints atomic.Pointer[[]v1.Taint] // the distinct taints; nil for none
 	mu     struct {
 		sync.Mutex
 		nodes map[v1.Taint]int
 	}
 }
 
-// change replaces a node's taints. A nil node does not exist.
+// change replaces the taints of a node. before is nil for a new node, and now is nil for a removed
+// one.
 func (s *shunned) change(before, now *v1.Node) {
 	was, is := preferNot(before), preferNot(now)
 	if slices.Equal(was, is) {
@@ -45,7 +46,8 @@ func (s *shunned) change(before, now *v1.Node) {
 	}
 }
 
-// preferNot returns a node's taints with the effect PreferNoSchedule, without their times.
+// preferNot returns a node's taints with the effect PreferNoSchedule, without the times at which
+// they were added.
 func preferNot(node *v1.Node) (all []v1.Taint) {
 	if node == nil {
 		return nil
@@ -59,7 +61,7 @@ func preferNot(node *v1.Node) (all []v1.Taint) {
 	return all
 }
 
-// by reports whether a pod avoids any node because it does not tolerate all these taints.
+// by reports whether there is a PreferNoSchedule taint that a pod does not tolerate.
 func (s *shunned) by(pod *v1.Pod) bool {
 	all := s.taints.Load()
 	return all != nil && slices.ContainsFunc(*all, func(taint v1.Taint) bool {

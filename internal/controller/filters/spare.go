@@ -10,23 +10,24 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/noderesources"
 )
 
-// fit is the plugin that compares amounts. It calls the original plugin only to get a message. In
-// each cycle, the original plugin sums up the pod's requests, although they are known. For each
-// node, it matches the name of each extended resource with regular expressions.
+// fit replaces the plugin NodeResourcesFit, which compares amounts of resources. It calls the
+// original plugin only if a node may lack room, to get its message. The original plugin is slower:
+// in each cycle it adds up the pod's requests, which are already known, and for each node it
+// matches the names of extended resources with regular expressions.
 type fit struct {
 	*noderesources.Fit
 	lister *lister
-	asked  *Pod           // the pod of the last PreFilter
-	state  fwk.CycleState // the result of the last PreFilter
+	asked  *Pod           // the pod of the last PreFilter of the original plugin
+	state  fwk.CycleState // the result of this PreFilter
 }
 
-// PreFilter does nothing: the requests are known.
+// PreFilter does nothing, because the pod's requests are already known.
 func (f *fit) PreFilter(context.Context, fwk.CycleState, *v1.Pod, []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
 	return nil, nil
 }
 
-// Filter accepts a node that has room for all requests. The original accepts it as well:
-// whatever it ignores can only make more nodes fit.
+// Filter accepts a node that has room for all requests. The original plugin would accept it, too,
+// because it checks the same requests or fewer.
 func (f *fit) Filter(ctx context.Context, _ fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) *fwk.Status {
 	if f.lister.pod.fits(node.(*nodeInfo)) {
 		return nil
@@ -41,9 +42,9 @@ func (f *fit) Filter(ctx context.Context, _ fwk.CycleState, pod *v1.Pod, node fw
 	return f.Fit.Filter(ctx, f.state, pod, node)
 }
 
-// fits reports whether a node has room for all requests of a pod. It may be false where the
-// original plugin accepts the node. It is false for a pod that has run, because its status
-// may replace its requests.
+// fits reports whether a node has room for all requests of a pod. It may be false although the
+// original plugin accepts the node. For example, it is false for a pod that has already run,
+// because the pod's status may replace its requests.
 func (p *Pod) fits(node *nodeInfo) bool {
 	request, have, used := p.info.CalculateResource().Resource, node.Allocatable, node.Requested
 	if p.started || len(node.Pods) >= have.AllowedPodNumber || request.GetMilliCPU() > max(0, have.MilliCPU-used.MilliCPU) ||
@@ -67,16 +68,15 @@ func started(s *v1.PodStatus) bool {
 // skipped is the status of a plugin that does not concern a pod.
 var skipped = fwk.NewStatus(fwk.Skip)
 
-// affinity replaces the plugin InterPodAffinity. It calls the original plugin only if any
-// (anti-)affinity matters, because the original plugin prepares its state before it notices that
-// none does.
+// affinity replaces the plugin InterPodAffinity. It calls the original plugin only if some
+// (anti-)affinity matters for the pod. The original plugin prepares its state even if none does.
 type affinity struct {
 	*interpodaffinity.InterPodAffinity
 	lister *lister
 }
 
-// PreFilter skips the plugin for a pod that requires nothing of other pods and that no placed
-// pod's anti-affinity excludes.
+// PreFilter skips the plugin for a pod that has no required (anti-)affinity or spread, and that the
+// anti-affinity of no placed pod excludes.
 func (a *affinity) PreFilter(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
 	if !a.lister.pod.wide && len(a.lister.apart()) == 0 {
 		return nil, skipped

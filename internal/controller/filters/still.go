@@ -11,29 +11,31 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// still collects the changes since a pod whose filters read all nodes was checked. It says on which
-// nodes the pod may no longer fit, although it did. It is conservative: it may refuse a node on
-// which the pod still fits, and the pod is then checked again.
+// still has the changes that matter for a pod whose filters read all nodes, since a proposer
+// filtered the pod. It tells on which nodes the pod fitted then, but may no longer fit. It may
+// refuse a node on which the pod still fits. The pod is then scheduled again, which costs only
+// time.
 //
-//	change                         the pod requires        it may fit no more
-//	a pod is placed                to keep away from it    in the same domain
-//	                               even spread             in the same domain
-//	                               to be near it           in other domains, if the pod could be the first one
-//	a pod has left                 to be near it           anywhere
-//	                               even spread             in other domains
-//	a node's labels have changed   any of these            anywhere
+//	change                         the pod requires        it may no longer fit
+//	a pod is placed                to keep away from it    nodes in the same domain
+//	                               even spread             nodes in the same domain
+//	                               to be near it           nodes in other domains, if the pod matches its own affinity
+//	a pod has left                 to be near it           any node
+//	                               even spread             nodes in other domains
+//	a node's labels have changed   any of these            any node
 type still struct {
 	pod     *Pod
-	gang    string // changes of this gang are its own, and were planned
+	gang    string // changes by this gang are ignored, because the plan for the gang has them
 	space   labels.Set
 	refused []domain
 	only    []domain
 }
 
-// domain is the nodes that share the value of a label with a node.
+// domain is a topology domain: the nodes that have a label with the same value.
 type domain struct{ key, value string }
 
-// domainOf returns the domain of a node, and false if the node is gone or has no such label.
+// domainOf returns the domain of a node for a topology key. It returns false if the node is gone or
+// has no such label.
 func domainOf(node *v1.Node, key string) (domain, bool) {
 	if node == nil {
 		return domain{}, false
@@ -42,8 +44,8 @@ func domainOf(node *v1.Node, key string) (domain, bool) {
 	return domain{key, value}, ok
 }
 
-// stillFits returns a check for nodes that a pod fitted at a mark. It returns false if the pod may
-// no longer fit any node.
+// stillFits returns a still with the changes since a mark. It returns false if the pod may no
+// longer fit any node.
 func (l *lister) stillFits(pod *sched.Pod, mark uint64) (still, bool) {
 	s := still{pod: pod.Foreign.(*Pod), space: l.namespace()}
 	if pod.Gang != nil {
@@ -52,7 +54,7 @@ func (l *lister) stillFits(pod *sched.Pod, mark uint64) (still, bool) {
 	return s, l.cluster.changes.since(mark, s.see)
 }
 
-// see takes a change into account. It returns false if the pod may no longer fit any node.
+// see adds a change. It returns false if the pod may no longer fit any node.
 func (s *still) see(c *change) bool {
 	switch {
 	case c.pod == nil:
@@ -94,12 +96,13 @@ func (s *still) seeLeft(c *change) bool {
 	return !s.near(c.pod)
 }
 
-// near reports whether the pod requires to be near another one.
+// near reports whether a term of the pod's required affinity selects another pod.
 func (s *still) near(other *framework.PodInfo) bool {
 	return slices.ContainsFunc(s.pod.info.RequiredAffinityTerms, func(t fwk.AffinityTerm) bool { return selectsPod(t, other) })
 }
 
-// spreads yields the topology keys of the pod's required spread that counts another pod.
+// spreads yields the topology keys of those of the pod's required spread constraints that count
+// another pod.
 func (s *still) spreads(other *framework.PodInfo) func(func(string) bool) {
 	return func(yield func(string) bool) {
 		for i, selector := range s.pod.spread {
@@ -111,7 +114,7 @@ func (s *still) spreads(other *framework.PodInfo) func(func(string) bool) {
 	}
 }
 
-// on reports whether the pod still fits a node, with regard to other pods only.
+// on reports whether a node still suits the pod for certain, in spite of the changes.
 func (s *still) on(node *v1.Node) bool {
 	in := func(d domain) bool {
 		own, ok := domainOf(node, d.key)
@@ -120,7 +123,7 @@ func (s *still) on(node *v1.Node) bool {
 	return !slices.ContainsFunc(s.refused, in) && !slices.ContainsFunc(s.only, func(d domain) bool { return !in(d) })
 }
 
-// with adds the domain of a node, unless the list has it.
+// with adds the domain of a node to a list, unless the list already has it.
 func with(all []domain, node *v1.Node, key string) []domain {
 	if d, ok := domainOf(node, key); ok && !slices.Contains(all, d) {
 		return append(all, d)
@@ -128,8 +131,8 @@ func with(all []domain, node *v1.Node, key string) []domain {
 	return all
 }
 
-// selectsPod reports whether a term may select a pod. It counts a pod of any namespace if the
-// term selects namespaces by label.
+// selectsPod reports whether an affinity term may select a pod. If the term selects namespaces by
+// label, selectsPod accepts a pod of any namespace.
 func selectsPod(t fwk.AffinityTerm, pod *framework.PodInfo) bool {
 	return (t.Namespaces.Has(pod.Pod.Namespace) || selects(t.NamespaceSelector)) && t.Selector.Matches(labels.Set(pod.Pod.Labels))
 }

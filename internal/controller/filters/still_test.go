@@ -16,9 +16,10 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// TestResume changes the cluster at random between the two tiers. The second tier does not read all
-// nodes. It must refuse each node that it would refuse if it read all nodes. It may refuse other
-// nodes, too, but must accept most of them.
+// TestResume changes the cluster at random after a proposer has filtered a pod and before the
+// committer continues. The committer does not read all nodes. It must refuse each node that it
+// would refuse if it read all nodes. It may refuse other nodes as well, but must accept at least
+// half of those that still fit.
 func TestResume(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 1))
 	s := newScene(t, &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "blue", Labels: map[string]string{"team": "one"}}}, &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "green"}})
@@ -65,8 +66,8 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// TestCountedPlan compares the filters' answers after two ways to make the same plan: one pod after
-// another, as for a gang, and all pods at once.
+// TestCountedPlan plans pods one after another, as for a gang, and all at once. It checks that the
+// filters refuse the same nodes for the same reasons in both cases.
 func TestCountedPlan(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
 	s := newScene(t)

@@ -21,9 +21,9 @@ import (
 	"github.com/numalet/numalet/pkg/sched/pipeline"
 )
 
-// TestStorm runs 1 to 16 first-tier schedulers on twice as many pods as fit. A node may have
-// only one pod of each kind, and every third Binding fails. At the end each node must have
-// exactly one of each kind.
+// TestStorm schedules twice as many pods as fit, with 1 to 16 proposers, while every third Binding
+// fails. There are two kinds of pods, and a node can hold only one pod of each kind. The test
+// checks that in the end each node has exactly one pod of each kind.
 func TestStorm(t *testing.T) {
 	const nodes = 6
 	var pods []*v1.Pod
@@ -49,8 +49,9 @@ func TestStorm(t *testing.T) {
 	}
 }
 
-// TestStormOfPreferences runs several first-tier schedulers on pods that prefer to be apart.
-// Although many are rated at the same time, all are placed and no node is left out.
+// TestStormOfPreferences schedules pods that prefer to be apart, with several proposers. It checks
+// that all pods are placed, and that each node gets some, although the proposers rate nodes at the
+// same time.
 func TestStormOfPreferences(t *testing.T) {
 	const nodes = 6
 	var pods []*v1.Pod
@@ -67,7 +68,8 @@ func TestStormOfPreferences(t *testing.T) {
 	}
 }
 
-// storm runs both tiers until no pod is pending, and returns the bound pods.
+// storm runs proposers and the committer until no pod is pending, and returns the decisions for the
+// bound pods, by UID.
 func storm(t *testing.T, proposers, nodes int, pods []*v1.Pod) map[string]sched.Decision {
 	t.Helper()
 	s := &scene{T: t}
@@ -111,7 +113,7 @@ func stormState(s *scene, nodes int) *nodestate.State {
 	return s.state
 }
 
-// failing returns a bind function that fails for every third pod.
+// failing returns a function to bind pods. Every third call of it fails.
 func failing(c *Committer, bound func(sched.Decision)) func(context.Context, sched.Decision, func()) error {
 	var mu sync.Mutex
 	tries := 0

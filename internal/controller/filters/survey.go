@@ -4,11 +4,11 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 )
 
-// survey returns what List returns in PreScore of the plugins that rate nodes, in a cluster with a
-// number of nodes. The plugins read the list several times, so it is made once. For a pod whose
-// preferences do not depend on other pods, only its length matters: the plugins that read its
-// elements skip the pod. For most other pods, the plugins need only the nodes of a crowd. There is
-// no crowd for the default constraints of a profile.
+// survey returns what lister.List returns while the rating plugins run PreScore. The plugins read
+// this list several times, so it is made once. If the preferences of the pod do not depend on other
+// pods, the plugins read only the length of the list. For most other pods, they need only the nodes
+// of a crowd. If the default spread constraints of the profile apply, there is no crowd, and the
+// list has all nodes.
 func (p *Proposer) survey(candidates []fwk.NodeInfo) []fwk.NodeInfo {
 	l, defaults := p.lister, p.instance.wishes.near && len(p.lister.pod.info.Pod.Spec.TopologySpreadConstraints) == 0
 	switch {

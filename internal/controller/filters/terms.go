@@ -14,15 +14,15 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 )
 
-// terms is the set of the (anti-)affinity terms of placed pods, with the nodes of the pods that
-// have each term. There are two such sets: one has required anti-affinity, and the other one has
-// the terms that only ratings read. Its methods may be called from any goroutine.
+// terms is a set of (anti-)affinity terms of placed pods. For each term it has the nodes of the
+// pods with this term. A Cluster has two such sets: one for required anti-affinity, and one for the
+// terms that only ratings read. Any goroutine may call the methods.
 //
-// kube-scheduler matches a pending pod with every placed pod that has such a term. All pods
-// of one controller have the same terms, so matching terms costs only O(terms for the pod's
-// namespace), however many replicas there are.
+// kube-scheduler compares a pending pod with every placed pod that has such a term. The pods of one
+// controller have equal terms, so here the pending pod is compared only with the distinct terms for
+// its namespace, however many pods have them.
 type terms struct {
-	some atomic.Bool // whether there are terms: written under the lock, read before it is taken
+	some atomic.Bool // whether there are terms: written under the lock, read without it
 	mu   struct {
 		sync.RWMutex
 		byText      map[string]*term
@@ -34,7 +34,7 @@ type terms struct {
 type term struct {
 	fwk.AffinityTerm
 	text  string
-	nodes map[string]int // number of pods that have the term, by node
+	nodes map[string]int // number of pods with the term, by node name
 }
 
 func newTerms() *terms {
@@ -43,7 +43,7 @@ func newTerms() *terms {
 	return t
 }
 
-// count adds (1) or removes (-1) the terms of a pod on a node.
+// count adds (sign 1) or removes (sign -1) the terms of a pod on a node.
 func (t *terms) count(node string, of []fwk.AffinityTerm, sign int) {
 	if len(of) == 0 {
 		return
@@ -62,7 +62,8 @@ func (t *terms) count(node string, of []fwk.AffinityTerm, sign int) {
 	t.some.Store(len(t.mu.byText) > 0)
 }
 
-// known returns the term, added if it is new. The caller holds t.mu.
+// known returns the stored term that equals a. If there is none, it adds one. The caller holds
+// t.mu.
 func (t *terms) known(a fwk.AffinityTerm) *term {
 	text := text(a)
 	known, ok := t.mu.byText[text]
@@ -94,8 +95,8 @@ func (t *terms) forget(known *term) {
 	}
 }
 
-// nodes returns the nodes of all pods that have a term that selects a pod. namespace returns
-// the labels of the pod's namespace and is called only if needed.
+// nodes returns the names of the nodes that have a pod with a term that selects the given pod.
+// namespace returns the labels of the given pod's namespace, and is called only if needed.
 func (t *terms) nodes(pod *v1.Pod, namespace func() labels.Set) sets.Set[string] {
 	if !t.some.Load() {
 		return nil
@@ -117,9 +118,9 @@ func (t *terms) nodes(pod *v1.Pod, namespace func() labels.Set) sets.Set[string]
 	return found
 }
 
-// selecting returns the terms whose label selector selects a pod, as a text. Two pods of one namespace
-// with equal texts are selected by the same terms, because terms select namespaces, too, but nothing
-// else of a pod.
+// selecting returns a key for the terms whose label selector selects a pod. If two pods of a
+// namespace have equal keys, the same terms select both. Besides labels, terms select pods only by
+// their namespace.
 func (t *terms) selecting(pod *v1.Pod) string {
 	if !t.some.Load() {
 		return ""
@@ -138,19 +139,20 @@ func (t *terms) selecting(pod *v1.Pod) string {
 	return strings.Join(found, "")
 }
 
-// text returns a key that is equal for equal terms only.
+// text returns a key for a term. Only equal terms have equal keys.
 func text(a fwk.AffinityTerm) string {
 	namespaces, pods := a.NamespaceSelector, a.Selector
 	return fmt.Sprintln(a.TopologyKey, sets.List(a.Namespaces), selects(namespaces), namespaces, selects(pods), pods)
 }
 
-// selects reports whether a selector can select anything. A selector that was left out
-// cannot; its String is empty like that of one that selects everything.
+// selects reports whether a selector can select anything. A selector that is missing in the API
+// object selects nothing. Its String is "", like that of a selector for everything, but its Empty
+// is false.
 func selects(s labels.Selector) bool { return s.Empty() || s.String() != "" }
 
-// drawsOf returns the terms of a pod that count in the ratings for other pods. These are its
-// preferred affinity and anti-affinity, and its required affinity, which kube-scheduler treats as
-// mutual.
+// drawsOf returns the terms of a pod that count in the ratings for other pods: its preferred
+// affinity, its preferred anti-affinity, and its required affinity, because kube-scheduler lets
+// required affinity attract in both directions.
 func drawsOf(pod *framework.PodInfo) []fwk.AffinityTerm {
 	if len(pod.PreferredAffinityTerms)+len(pod.PreferredAntiAffinityTerms) == 0 {
 		return pod.RequiredAffinityTerms

@@ -16,7 +16,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched/pipeline"
 )
 
-// tiers are both tiers of the scheduler in a scene. Lists have one node.
+// tiers adds a proposer and a committer to a scene. The proposer lists only one node for each pod.
 type tiers struct {
 	*scene
 	first         *pipeline.Proposer
@@ -44,8 +44,9 @@ func newTiers(s *scene, names ...string) *tiers {
 	return t
 }
 
-// schedule runs all pods through the first tier, and then through the second. It repeats this with
-// the pods whose node was taken, until there are none.
+// schedule lets the proposer list nodes for all pods, and then the committer read all lists. It
+// repeats this with the pods that the committer sent back because their node was taken, until there
+// are none.
 func (t *tiers) schedule(pods ...*v1.Pod) {
 	t.Helper()
 	t.unschedulable, t.again = nil, nil
@@ -63,7 +64,7 @@ func (t *tiers) schedule(pods ...*v1.Pod) {
 	}
 }
 
-// undo makes the binding of a pod fail.
+// undo undoes the assignment of a pod, as after a failed Binding.
 func (t *tiers) undo(name string) {
 	t.second.Undo(t.bound[name])
 	delete(t.bound, name)
@@ -87,9 +88,9 @@ func (t *tiers) wantSentBack(unschedulable, again []string) {
 	}
 }
 
-// TestReserveKeepsApart places, between the two tiers, a pod whose anti-affinity excludes
-// another. That other pod's node has room and an unchanged version: only the zone is the
-// same.
+// TestReserveKeepsApart lists a node for a pod, and then places another pod whose anti-affinity
+// excludes the first one from the node's zone. It checks that the committer refuses the first pod,
+// although its node has room.
 func TestReserveKeepsApart(t *testing.T) {
 	s := newTiers(newScene(t), "a")
 	loner := pod("loner").PodAntiAffinityExists("app", "zone", st.PodAntiAffinityWithRequiredReq).Obj()
@@ -102,8 +103,9 @@ func TestReserveKeepsApart(t *testing.T) {
 	s.wantNodes(map[string]string{"web": "a"})
 }
 
-// TestKeepApartTogether checks pods with mutual anti-affinity that were all proposed for one
-// node: the second tier returns all but the first, which are proposed for other nodes then.
+// TestKeepApartTogether checks pods that exclude each other by anti-affinity, and for which the
+// same node was listed. The committer places the first one and sends the others back, and these
+// then get other nodes.
 func TestKeepApartTogether(t *testing.T) {
 	s := newTiers(newScene(t), "a", "b", "c")
 	loner := func(name string) *v1.Pod {
@@ -114,7 +116,8 @@ func TestKeepApartTogether(t *testing.T) {
 	s.wantSentBack([]string{"4"}, nil)
 }
 
-// TestSpreadTogether checks spread over zones of pods that were all proposed for one zone.
+// TestSpreadTogether checks that pods are spread over zones, although nodes of the same zone were
+// listed for all of them at first.
 func TestSpreadTogether(t *testing.T) {
 	s := newTiers(newScene(t), "a", "b", "c")
 	even := func(name string) *v1.Pod {
@@ -125,8 +128,9 @@ func TestSpreadTogether(t *testing.T) {
 	s.wantNodes(map[string]string{"1": "a", "2": "b", "3": "c", "4": "a"})
 }
 
-// TestVolumes checks volumes that are bound on first use. The last node has the only volume,
-// which is reserved once, and released again.
+// TestVolumes checks volumes that are bound when their first pod is scheduled. Only the last node
+// has a volume. The test checks that the volume is reserved for one pod only, and is free again
+// after the pod's Binding failed.
 func TestVolumes(t *testing.T) {
 	s := newTiers(newScene(t, localVolume("disk", "c"), localClass(), claim("one"), claim("two")), "a", "b", "c")
 	s.schedule(pod("first").PVC("one").Obj(), pod("second").PVC("two").Obj())
@@ -138,7 +142,8 @@ func TestVolumes(t *testing.T) {
 	s.wantNodes(map[string]string{"second": "c"})
 }
 
-// TestVolumesSay checks that messages name what is wrong with a claim, not with nodes.
+// TestVolumesSay checks the messages for a claim that does not exist, which names no nodes, and for
+// a claim whose volume is on another node.
 func TestVolumesSay(t *testing.T) {
 	s := newScene(t, localVolume("disk", "c"), localClass(), claim("one")).with([]*v1.Node{node("a").Obj(), node("c").Obj()})
 	for name, tc := range map[string]struct{ claim, want string }{
@@ -172,8 +177,9 @@ func claim(name string) runtime.Object {
 		Resources(v1.VolumeResourceRequirements{Requests: v1.ResourceList{v1.ResourceStorage: resource.MustParse("1Gi")}}).Obj()
 }
 
-// TestGang checks that members of a gang obey the rules between each other: although every
-// node has room for all, they get a node each, or all wait.
+// TestGang checks that pods of a gang obey their anti-affinity, host ports and spread among each
+// other. Each node has room for all pods, but the pods get one node each. If there are too few
+// nodes, all of them wait.
 func TestGang(t *testing.T) {
 	loner := func(name string) *st.PodWrapper {
 		return pod(name).Label("app", "train").PodAntiAffinityExists("app", v1.LabelHostname, st.PodAntiAffinityWithRequiredReq)

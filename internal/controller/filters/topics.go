@@ -10,21 +10,22 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// The topics of pods with sched.Pod.Across. A pod also has a topic for each label that its
-// required terms select: Scope is a namespace or everywhere, Key and Value are the label, or
-// empty if the term requires no label with a certain value.
+// Topics name what a pod with sched.Pod.Across waits for. In addition to the topics below, a pod
+// has a topic for each label that its required terms select. Such a topic has a namespace or
+// everywhere as its Scope, and the label as Key and Value. Key and Value are empty if the term
+// selects no label with a certain value.
 //
-// kube-scheduler's plugins have hints for the same purpose (EventsToRegister). Hints need to know
-// which plugin refused a pod on which node, and an index that skips nodes cannot tell this. They
-// are also called for each unschedulable pod at each event. Topics find the few pods that a change
-// concerns without a visit to the others.
+// kube-scheduler's plugins have queueing hints for the same purpose (EventsToRegister). Topics
+// replace them for two reasons. Hints need to know which plugin refused a pod on which node, and an
+// index that skips nodes does not know this. Hints are also called for each unschedulable pod at
+// each event, while a topic finds only the pods that the event concerns.
 var (
-	topicClaims     = sched.Topic{Key: "claims"}     // volumes, devices, and who uses them
-	topicNamespaces = sched.Topic{Key: "namespaces"} // their labels
-	topicNodes      = sched.Topic{Key: "nodes"}      // their labels and taints, and which there are
+	topicClaims     = sched.Topic{Key: "claims"}     // volumes, devices, and the pods that use them
+	topicNamespaces = sched.Topic{Key: "namespaces"} // labels of Namespaces
+	topicNodes      = sched.Topic{Key: "nodes"}      // new and removed nodes, and labels and taints of nodes
 )
 
-// everywhere is the scope of terms that select namespaces by label.
+// everywhere is the Scope of topics for terms that select namespaces by label.
 const everywhere = "*"
 
 // topics returns the topics of a pending pod.
@@ -62,8 +63,9 @@ func (p *Pod) terms() func(func(*fwk.AffinityTerm) bool) {
 	}
 }
 
-// labelTopics returns topics such that each pod in a scope that a selector selects has one
-// of them (placedTopics). It uses the first label whose value must be one of a list.
+// labelTopics returns topics for the pods in a scope that a selector selects. Each such pod is
+// announced under at least one of these topics (appendPlaced). The topics come from the first
+// requirement that a label has one of certain values.
 func labelTopics(scope string, selector labels.Selector) (all []sched.Topic) {
 	if !selects(selector) {
 		return nil
@@ -81,7 +83,7 @@ func labelTopics(scope string, selector labels.Selector) (all []sched.Topic) {
 	return []sched.Topic{{Scope: scope}}
 }
 
-// appendPlaced appends the topics that a placed pod is announced under.
+// appendPlaced appends the topics under which a placed pod is announced.
 func appendPlaced(to []sched.Topic, pod *v1.Pod) []sched.Topic {
 	for _, scope := range []string{pod.Namespace, everywhere} {
 		to = append(to, sched.Topic{Scope: scope})
@@ -95,8 +97,8 @@ func appendPlaced(to []sched.Topic, pod *v1.Pod) []sched.Topic {
 	return to
 }
 
-// concernedBy reports whether a placed pod matters for the pod's required terms or its
-// claims. It counts a pod of any namespace if a term selects namespaces by label.
+// concernedBy reports whether a placed pod matters for the pod's required affinity, its required
+// spread or its claims. If a term selects namespaces by label, a pod of any namespace may matter.
 func (p *Pod) concernedBy(placed *framework.PodInfo) bool {
 	for t := range p.terms() {
 		if selectsPod(*t, placed) {

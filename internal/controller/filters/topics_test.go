@@ -15,7 +15,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// randomSelector returns a selector of one or two of few labels.
+// randomSelector returns a random selector with up to two requirements.
 func randomSelector(r *rand.Rand) *metav1.LabelSelector {
 	one := func() metav1.LabelSelectorRequirement {
 		key := []string{"app", "tier"}[r.IntN(2)]
@@ -79,8 +79,8 @@ func randomPlaced(t *testing.T, r *rand.Rand) *Pod {
 	return known
 }
 
-// TestTopicsFind checks that a placed pod is announced under a topic of each pending pod
-// whose terms it matters for.
+// TestTopicsFind checks that a placed pod is announced under a topic that a pending pod has, if the
+// placed pod matters for the pending one.
 func TestTopicsFind(t *testing.T) {
 	r, concerned := rand.New(rand.NewPCG(3, 3)), 0
 	for range 5000 {
@@ -99,7 +99,8 @@ func TestTopicsFind(t *testing.T) {
 	}
 }
 
-// TestAnnounce checks which events help a pod that requires a neighbour with app=web.
+// TestAnnounce checks which events cause a retry of a pending pod that requires a neighbor with
+// app=web.
 func TestAnnounce(t *testing.T) {
 	waiting := pod("waiting").PodAffinity("zone", &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}, st.PodAffinityWithRequiredReq).Obj()
 	request := &sched.Pod{}

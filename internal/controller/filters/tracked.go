@@ -11,26 +11,27 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// tracked has counts over all nodes and all placed pods, for pending pods with equal rules or equal
-// preferences. Cluster updates them under its lock. A set is made by a visit to all nodes when a pod
-// first needs it. Readers of a set take no lock, apart from readers of a crowd.
+// tracked caches sets and counts of nodes and placed pods. Pending pods with equal rules or equal
+// preferences share them. Cluster keeps them up to date under the lock of tracked. When a pod needs
+// a set or a count that does not exist yet, it is made by a visit to all nodes. Readers take no
+// lock, except readers of a crowd.
 //
-// It has at most maxSets of each kind. When there are more, all are dropped, and those that
-// are still needed are made again. Counting how many pods use each set was rejected: there are only
-// a few different rules, unless each pod has its own.
+// At most maxSets of each kind are kept. When there are more, all are dropped, and those that are
+// still needed are made again. Reference counts were rejected, because usually there are only a few
+// distinct rules.
 type tracked struct {
 	sync.Mutex
-	nodes     kept[*nodeSet]     // by rules
-	neighbors counts[*neighbors] // by required affinity
-	crowds    counts[*crowd]     // by what is preferred
+	nodes     kept[*nodeSet]     // by the rules of pods, see rulesOf
+	neighbors counts[*neighbors] // by required pod affinity, see neighborsOf
+	crowds    counts[*crowd]     // by what pods prefer, see preferredPods
 
-	topics  []sched.Topic // reused
-	changed []string      // rules whose set counts the node of the last event otherwise than before
+	topics  []sched.Topic // reused by each call
+	changed []string      // the rules whose answer for the last changed node has changed
 }
 
 const maxSets = 512
 
-// kept is a map that is read without a lock and written under one.
+// kept is a map that is read without a lock and written under a lock.
 type kept[T any] struct {
 	all sync.Map
 	len int
@@ -44,7 +45,7 @@ func (k *kept[T]) get(key string) (value T, ok bool) {
 	return value, ok
 }
 
-// find returns the value of a key. If there is none, it makes one under the lock.
+// find returns the value of a key. If there is none, find makes and stores one under the lock.
 func (k *kept[T]) find(lock sync.Locker, key string, make func() T) T {
 	if found, ok := k.get(key); ok {
 		return found
@@ -64,20 +65,22 @@ func (k *kept[T]) find(lock sync.Locker, key string, make func() T) T {
 	return made
 }
 
-// admits reports whether rules admit a node, or have no set.
+// admits reports whether rules admit a node. It returns true if no node set is cached for the
+// rules.
 func (c *Cluster) admits(rules string, node *sched.Node) bool {
 	s, ok := c.sets.nodes.get(rules)
 	info := c.at(node)
 	return !ok || info == nil || !s.refuse(info).Refuses()
 }
 
-// lacks reports whether no placed pod matches a required affinity, as far as that is counted.
+// lacks reports whether no placed pod matches a required affinity. It returns false if there is no
+// count for this affinity yet.
 func (c *Cluster) lacks(neighbors string) bool {
 	n, ok := c.sets.neighbors.get(neighbors)
 	return ok && n.count.Load() == 0
 }
 
-// refusals returns a copy of a set's tally, or nil if the set admits any node.
+// refusals returns a copy of the reasons of a set, or nil if the set admits a node.
 func (c *Cluster) refusals(s *nodeSet) sched.Tally {
 	c.sets.Lock()
 	defer c.sets.Unlock()
@@ -87,15 +90,15 @@ func (c *Cluster) refusals(s *nodeSet) sched.Tally {
 	return maps.Clone(s.refused)
 }
 
-// changed returns the rules for which the result of the last event's node has changed.
+// changed returns the rules whose answer for the last changed node has changed.
 func (c *Cluster) changed() []string {
 	c.sets.Lock()
 	defer c.sets.Unlock()
 	return slices.Clone(c.sets.changed)
 }
 
-// nodeSetFor returns the set of the nodes that rules admit. refuse returns the function that
-// returns why they refuse a node; it is called only for a new set.
+// nodeSetFor returns the set of the nodes that rules admit. If there is no such set yet, it calls
+// refuse, whose result tells why the rules refuse a node.
 func (c *Cluster) nodeSetFor(rules string, refuse func() func(*nodeInfo) sched.Reason) *nodeSet {
 	return c.sets.nodes.find(&c.sets, rules, func() *nodeSet {
 		all := map[string]*nodeInfo{}
@@ -108,7 +111,7 @@ func (c *Cluster) nodeSetFor(rules string, refuse func() func(*nodeInfo) sched.R
 	})
 }
 
-// neighborsFor returns the count of the pods that match a pod's required affinity.
+// neighborsFor returns the count of the placed pods that match a pod's required affinity.
 func (c *Cluster) neighborsFor(pod *Pod) *neighbors {
 	return c.sets.neighbors.find(c, pod.neighbors, func() *neighbors {
 		return &neighbors{terms: pod.info.RequiredAffinityTerms}
@@ -120,10 +123,9 @@ func (c *Cluster) crowdFor(pod *Pod) *crowd {
 	return c.sets.crowds.find(c, pod.crowd, func() *crowd { return newCrowd(pod.preferred) })
 }
 
-// The methods below need the lock of tracked.
+// The caller of the methods below holds the lock of tracked.
 
-// changeNode updates all sets after a change of a node. A nil Node means that the node does not
-// exist.
+// changeNode updates all node sets after a node was added, changed or removed.
 func (s *tracked) changeNode(e *nodestate.Entry, before, now *nodeInfo) {
 	s.changed = s.changed[:0]
 	was, is := before.Node(), now.Node()
@@ -144,7 +146,7 @@ func (s *tracked) changeNode(e *nodestate.Entry, before, now *nodeInfo) {
 	})
 }
 
-// countPod adds (1) or removes (-1) a placed pod.
+// countPod adds (sign 1) or removes (sign -1) a placed pod in all counts that it matches.
 func (s *tracked) countPod(pod *v1.Pod, node string, sign int) {
 	if len(s.neighbors.byTopic)+len(s.crowds.byTopic) == 0 {
 		return

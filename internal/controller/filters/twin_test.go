@@ -28,8 +28,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// TestTwin changes nodes and pods at random and compares the verdict on every node with that
-// of kube-scheduler's default profile, which gets a new snapshot each time.
+// TestTwin changes nodes and pods at random. It checks that the filters give the same result for
+// each node as kube-scheduler's default profile, which reads a new snapshot each time.
 func TestTwin(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 6))
 	spaces := []*v1.Namespace{
@@ -69,7 +69,7 @@ type world struct {
 	pods  map[string]*v1.Pod
 }
 
-// step makes one change.
+// step makes one random change.
 func (w *world) step() {
 	switch w.IntN(8) {
 	case 0, 1:
@@ -91,11 +91,11 @@ func (w *world) step() {
 	}
 }
 
-// place binds a pod. Sometimes the pod was assumed on another node and forgotten before, or
-// assumed on the same node with another label.
+// place binds a pod. At random, the pod first gets another node in the state, which may be undone
+// again, or it first gets the same node with a different label.
 func (w *world) place(p *v1.Pod) {
 	if old := w.pods[p.Name]; old != nil && old.Spec.NodeName != p.Spec.NodeName {
-		w.scene.state.Release(string(old.UID)) // a pod is bound only once
+		w.scene.state.Release(string(old.UID)) // an API server binds a pod only once, so the old pod must be gone first
 	}
 	switch w.IntN(3) {
 	case 0:
@@ -115,7 +115,7 @@ func (w *world) place(p *v1.Pod) {
 	}
 }
 
-// assume assigns a pod to a node, if the node exists and the pod has none.
+// assume assigns a pod to a node in the state, as the committer does, if the node exists.
 func (w *world) assume(p *v1.Pod, node string) sched.Decision {
 	d := sched.Decision{Pod: w.scene.request(p), At: sched.Placement{Node: node}}
 	if record := w.scene.state.Record(node); record != nil {
@@ -165,13 +165,14 @@ func (w *world) pod(name string) *st.PodWrapper {
 	return p
 }
 
-// extended makes the pod request one other resource; with two, the order of the messages
-// would be random.
+// extended makes the pod request one extended resource or huge pages. With two such resources, the
+// order of the messages would be random.
 func (w *world) extended(p *st.PodWrapper) {
 	p.Req(map[v1.ResourceName]string{v1.ResourceName(w.one("example.com/gpu", "example.com/gpu", "hugepages-2Mi")): w.one("0", "1", "2")})
 }
 
-// resized sets a status with other resources than the requests, and an infeasible resize.
+// resized gives the pod a status with other resources than its requests, and a resize that is
+// infeasible.
 func (w *world) resized(p *st.PodWrapper) {
 	got := v1.ResourceList{"cpu": resource.MustParse(w.one("100m", "3"))}
 	c := &p.Obj().Spec.Containers[0]
@@ -189,7 +190,7 @@ func (w *world) selector() *metav1.LabelSelector {
 	return st.MakeLabelSelector().Label("app", w.one("web", "db", "cache")).Obj()
 }
 
-// elsewhere adds anti-affinity to pods of other namespaces to the pod.
+// elsewhere adds anti-affinity to a pod, against pods of other namespaces.
 func (w *world) elsewhere(p *st.PodWrapper) {
 	spaces := st.MakeLabelSelector().Obj()
 	if w.IntN(2) == 0 {
@@ -200,7 +201,8 @@ func (w *world) elsewhere(p *st.PodWrapper) {
 	terms[len(terms)-1].NamespaceSelector = spaces
 }
 
-// twin is kube-scheduler's framework as kube-scheduler uses it.
+// twin is kube-scheduler's framework with its default profile and a snapshot, as kube-scheduler
+// uses it.
 type twin struct {
 	framework framework.Framework
 	snapshot  struct{ fwk.SharedLister }
@@ -234,7 +236,7 @@ func (tw *twin) look(w *world) {
 	tw.snapshot.SharedLister = cache.NewSnapshot(placed, slices.Collect(maps.Values(w.nodes)))
 }
 
-// judge returns why each refused node does not suit.
+// judge returns the reason of each node that the framework refuses, by node name.
 func (tw *twin) judge(t *testing.T, pod *v1.Pod, nodes []string) map[string]string {
 	t.Helper()
 	state, against := framework.NewCycleState(), map[string]string{}

@@ -10,9 +10,9 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 )
 
-// unsupported returns an error for each field of a valid configuration that cannot be honoured. It
-// accepts fields with kube-scheduler's default value, because after decoding nobody can tell
-// whether the file sets them.
+// unsupported returns an error for each field of a valid configuration that Numalet does not
+// support. It accepts such a field if it has kube-scheduler's default value: after decoding, a
+// default is the same as a field that the file does not set.
 func unsupported(c *config.KubeSchedulerConfiguration, o Options) (errs []error) {
 	defaults, err := latest.Default()
 	if err != nil {
@@ -45,16 +45,16 @@ func unsupported(c *config.KubeSchedulerConfiguration, o Options) (errs []error)
 	return errs
 }
 
-// point is an extension point with the plugins that may be enabled there.
+// point is an extension point of kube-scheduler, with the plugins that may be enabled there.
 type point struct {
 	name  string
 	set   config.PluginSet
 	allow []string
-	do    string // what to do instead of enabling others
+	do    string // what to do instead of enabling other plugins
 }
 
-// unsupportedPlugins returns an error for each setting of a profile's plugins that cannot be
-// honoured.
+// unsupportedPlugins returns an error for each plugin that a profile enables or disables although
+// Numalet does not support this.
 func unsupportedPlugins(at string, p *config.Plugins) (errs []error) {
 	own, filtering := "kube-scheduler's own plugins can be enabled only; remove it", append(local(), claiming()...)
 	for _, one := range []point{
@@ -97,13 +97,13 @@ func has(all []config.Plugin, name string) bool {
 	return slices.ContainsFunc(all, func(p config.Plugin) bool { return p.Name == name })
 }
 
-// without reports whether a set disables a plugin and does not enable it again.
+// without reports whether a set disables a plugin and does not enable it as well.
 func without(set config.PluginSet, name string) bool {
 	return (has(set.Disabled, name) || has(set.Disabled, "*")) && !has(set.Enabled, name)
 }
 
-// unsupportedArgs returns an error for each argument of a profile's plugins that cannot be
-// honoured.
+// unsupportedArgs returns an error for each plugin argument of a profile that Numalet does not
+// support.
 func unsupportedArgs(at string, p, defaults config.KubeSchedulerProfile, o Options) (errs []error) {
 	refuse := func(field, do string) { errs = append(errs, fmt.Errorf("%s: %s is not supported: %s", at, field, do)) }
 	usual := argsOf[*config.NodeResourcesFitArgs](defaults)[0]
@@ -130,8 +130,8 @@ func unsupportedArgs(at string, p, defaults config.KubeSchedulerProfile, o Optio
 	return errs
 }
 
-// differing returns an error for each argument that must be the same in the first profile, but is
-// not. All profiles share the plugins that keep reservations.
+// differing returns an error for each plugin argument that differs from the first profile, but must
+// not. All profiles share the plugins that keep reservations, so they must have the same arguments.
 func differing(at string, p, first config.KubeSchedulerProfile) (errs []error) {
 	volumes, devices := argsOf[*config.VolumeBindingArgs](p), argsOf[*config.DynamicResourcesArgs](p)
 	if !reflect.DeepEqual(volumes, argsOf[*config.VolumeBindingArgs](first)) {

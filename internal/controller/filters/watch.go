@@ -13,13 +13,13 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// Watch announces changes of anything that filters read besides nodes and pods: claims,
-// volumes, devices and namespaces. Pods whose fit depends on these have Pod.Across. Watch
-// starts no informer.
+// Watch announces changes of what filters read besides nodes and pods: claims, volumes, devices and
+// Namespaces. Only pods with sched.Pod.Across are retried for such changes. Watch does not start
+// the informers.
 //
-// It announces a change at once and again a second later, because the plugins of volumes and
-// devices update their own caches by handlers that may run later than this one, without a
-// way to wait for them.
+// It announces a change at once, and again a second later. The plugins for volumes and devices have
+// caches, which their own event handlers update. These handlers may run later than those of Watch,
+// and nothing tells when they have run.
 func Watch(factory informers.SharedInformerFactory, notify Notify) error {
 	storage, devices, core := factory.Storage().V1(), factory.Resource().V1(), factory.Core().V1()
 	claims, names := announcing(notify, topicClaims), announcing(notify, topicNamespaces)
@@ -57,8 +57,8 @@ func announcing(notify Notify, topic sched.Topic) cache.ResourceEventHandler {
 	}
 }
 
-// twice returns a function that calls f at once, and again one second later. The second call is
-// made once for all calls in that second.
+// twice returns a function that calls f at once, and once more after a second. If the function is
+// called again within that second, there is still only one later call.
 func twice(f func()) func() {
 	var mu sync.Mutex
 	due := false

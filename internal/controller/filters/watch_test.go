@@ -14,7 +14,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// TestWatch checks that changes of claims' resources and of namespaces are noticed.
+// TestWatch checks that Watch announces when a volume claim is created, changed or deleted.
 func TestWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client, calls := fake.NewClientset(), 0
@@ -51,8 +51,8 @@ func TestWatch(t *testing.T) {
 	})
 }
 
-// TestTwice checks that each change is reported at once, and that all changes of a second are
-// reported again together.
+// TestTwice checks that twice calls f at once for each change, and once more for all changes within
+// a second.
 func TestTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()

@@ -8,24 +8,25 @@ import (
 	"github.com/numalet/numalet/pkg/gpu/group"
 )
 
-// Authors answers what the authors of groups may do. Permissions implements it.
+// Authors tells what users who write groups may do. Permissions implements it.
 type Authors interface {
 	UsesTenant(ctx context.Context, who Subject, tenant string) (bool, error)
 	UsesGPU(ctx context.Context, who Subject, node, id string) (bool, error)
 }
 
-// author returns the author of a group's spec, whom the admission policies record. ok is false if
-// no author is recorded, because the group is older than the policies or they are not installed.
+// author returns the user who wrote a group's spec. An admission policy records this user in
+// annotations. ok is false if no user is recorded, because the group is older than the policy, or
+// the policy is not installed.
 func author(object *v1alpha1.GPUGroup) (who Subject, ok bool) {
 	who.User, ok = object.Annotations[v1alpha1.AnnotationAuthor]
 	who.Groups = object.Annotations[v1alpha1.AnnotationAuthorGroups]
 	return who, ok
 }
 
-// authorLacks returns a message about what the author of a new form of a group may not use, or "".
-// It also checks the tenants and GPUs of the form in force, because everybody can use a GPU that
-// leaves its group. The author needs the permissions only when a form is accepted: a group outlives
-// the account of its author.
+// authorLacks returns a message if the author of a group's new spec lacks permission to use one of
+// its tenants or GPUs, or "". It also checks the spec that is in force until now, because a GPU
+// that leaves the group is open to everybody. The author needs these permissions only at the time
+// when the spec is accepted, so the group outlives the account of its author.
 func (r *Registry) authorLacks(ctx context.Context, object *v1alpha1.GPUGroup, nodes group.Nodes) (string, error) {
 	who, recorded := author(object)
 	if !recorded || r.deps.Authors == nil {
@@ -44,7 +45,7 @@ func (r *Registry) authorLacks(ctx context.Context, object *v1alpha1.GPUGroup, n
 	return "", nil
 }
 
-// formLacks returns a message about the first tenant or GPU of a form that its author may not use,
+// formLacks returns a message about the first tenant or GPU of a group that its author may not use,
 // or "".
 func (r *Registry) formLacks(ctx context.Context, who Subject, g group.Group, nodes group.Nodes) (lacks string, failed error) {
 	for _, tenant := range g.Tenants {
@@ -58,7 +59,7 @@ func (r *Registry) formLacks(ctx context.Context, who Subject, g group.Group, no
 	}
 	group.Check(g, nodes, func(node, id string) bool {
 		if lacks != "" || failed != nil {
-			return true // the first one is enough
+			return true // only the first one is reported
 		}
 		ok, err := r.deps.Authors.UsesGPU(ctx, who, node, id)
 		if failed = err; !ok && err == nil {

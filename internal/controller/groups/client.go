@@ -19,14 +19,14 @@ import (
 	"github.com/numalet/numalet/pkg/gpu/group"
 )
 
-// Client reads what one user may read: all objects of a kind if the user may list them,
-// else the objects that the user's roles name.
+// Client reads custom resources with the permissions of one user. It lists all objects of a kind if
+// the user may list them. Otherwise it reads those objects that the user's roles name.
 type Client struct {
 	client  kubernetes.Interface
 	objects dynamic.Interface
 }
 
-// NewClient returns a client with the credentials of config.
+// NewClient returns a client that uses the credentials of config.
 func NewClient(config *rest.Config) (*Client, error) {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
@@ -49,7 +49,7 @@ func (c *Client) Tenants(ctx context.Context) ([]v1alpha1.Tenant, error) {
 	return listVisible[v1alpha1.Tenant](ctx, c, v1alpha1.TenantResource())
 }
 
-// Topologies returns the nodes that the user may read.
+// Topologies returns the NodeTopologies that the user may read.
 func (c *Client) Topologies(ctx context.Context) ([]v1alpha1.NodeTopology, error) {
 	return listVisible[v1alpha1.NodeTopology](ctx, c, v1alpha1.NodeTopologyResource())
 }
@@ -119,7 +119,7 @@ func typed[T any](items []unstructured.Unstructured) ([]T, error) {
 	return objects, nil
 }
 
-// rules are the permissions of a user.
+// rules are the permissions of a user, as the API server returns them.
 type rules []authorizationv1.ResourceRule
 
 func (c *Client) rules(ctx context.Context) (rules, error) {
@@ -131,14 +131,15 @@ func (c *Client) rules(ctx context.Context) (rules, error) {
 	return done.Status.ResourceRules, nil
 }
 
-// allow reports whether the user may use one object of a resource.
+// allow reports whether the rules grant the verb "use" on one object of a resource.
 func (r rules) allow(resource, name string) bool {
 	return slices.ContainsFunc(r.granting(v1alpha1.VerbUse, resource), func(rule authorizationv1.ResourceRule) bool {
 		return len(rule.ResourceNames) == 0 || slices.Contains(rule.ResourceNames, name)
 	})
 }
 
-// named returns the names of the objects that rules give a verb on, each once.
+// named returns the names of the objects on which rules with resourceNames grant a verb, each name
+// once.
 func (r rules) named(verb, resource string) []string {
 	var names []string
 	for _, rule := range r.granting(verb, resource) {
@@ -158,7 +159,7 @@ func (r rules) granting(verb, resource string) (granting []authorizationv1.Resou
 	return granting
 }
 
-// matches reports whether a list of a rule has a word or the wildcard.
+// matches reports whether a list in a rule has a word or the wildcard "*".
 func matches(list []string, word string) bool {
 	return slices.Contains(list, word) || slices.Contains(list, "*")
 }

@@ -1,15 +1,15 @@
-// Package groups connects the custom resource GPUGroup to package group: it keeps the
-// accepted groups as one immutable grouping, and writes the groups' statuses.
+// Package groups implements the custom resource GPUGroup, which gives GPUs to certain tenants. It
+// keeps the accepted groups as one immutable group.Grouping, and writes the statuses of the groups.
 //
-// It knows how groups and GPUs are read from custom resources, and when a group is
-// accepted. It does not know which tenant has which permission (Dependencies.Allowed answers that),
-// and does not decide which pod gets which GPU.
+// It knows how groups and GPUs are read from custom resources, and when a group is accepted. It
+// does not know which tenant has which permission, and asks Dependencies.Allowed instead. It also
+// does not decide which pod gets which GPU.
 //
 //	r := groups.NewRegistry(groups.Dependencies{Allowed: permissions.Allowed, …})
 //	go r.Run(ctx, synced)
 //	match, err := r.Match(request)
 //
-// registry.go accepts groups and verdict.go says why not; author.go and permissions.go ask the API
-// server; statuswriter.go writes statuses; matcher.go and quotas.go serve the scheduler;
-// client.go serves the command line; read.go converts objects.
+// In registry.go groups are accepted, and verdict.go has the reasons. author.go and permissions.go
+// ask the API server for permissions. statuswriter.go writes statuses. matcher.go and quotas.go are
+// for the scheduler, and client.go is for command-line tools. read.go converts objects.
 package groups

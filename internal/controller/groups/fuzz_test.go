@@ -11,8 +11,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// FuzzRegistry checks groups and topologies of any content: a group is accepted, or
-// refused with a reason, and serves only its own tenants.
+// FuzzRegistry checks groups and topologies of any content. A group is either accepted or refused
+// with a reason, and it never gives GPUs to a tenant that it does not name.
 func FuzzRegistry(f *testing.F) {
 	for _, seed := range [][2]string{
 		{`{"metadata":{"generation":1},"spec":{"tenants":["ann"],"form":"physical","quota":"2","nodes":[{"name":"n1","gpus":["0","GPU-b"]}]}}`,

@@ -11,20 +11,20 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// Matcher decides which GPUs a pod may use.
+// Matcher determines which GPUs a pod may use.
 type Matcher struct {
 	Groups *Registry
 	Quotas *Quotas
-	// Known returns why the pods of a tenant have to wait, or nil. If Known is nil, all tenants are
-	// known.
+	// Known returns nil if a tenant is known, and otherwise the reason why its pods have to wait. A
+	// nil Known means that all tenants are known.
 	Known func(tenant string) error
 }
 
-// Complete restricts a pod to the nodes and GPUs of the groups that serve it, or to GPUs
-// in no group. It also makes the pod wait while its tenant is unknown, or while a quota of
-// its tenant is used up. The annotations are the pod's. The pod gets the groups in force now,
-// so it must be completed again when they change. The error is a sentence for the pod's
-// author.
+// Complete restricts a pod to the nodes and GPUs of the groups that serve it. If no group serves
+// it, the pod is restricted to GPUs in no group. Complete also makes the pod wait while its tenant
+// is unknown, and while a quota of its tenant is used up. The annotations are those of the pod.
+// Complete uses the groups that are in force now, so it must be called again when they change. The
+// error is a sentence for the author of the pod.
 func (m Matcher) Complete(pod *sched.Pod, annotations map[string]string) error {
 	if unknown := m.unknown(pod.Tenant); unknown.Refuses() {
 		pod.Wait = func(*sched.Pod) sched.Reason { return unknown }
@@ -56,7 +56,7 @@ func (m Matcher) Complete(pod *sched.Pod, annotations map[string]string) error {
 	return nil
 }
 
-// unknown returns why the pods of a tenant have to wait, if the tenant is not known.
+// unknown returns the reason why the pods of a tenant have to wait, if the tenant is not known.
 func (m Matcher) unknown(tenant string) sched.Reason {
 	if m.Known == nil {
 		return sched.Reason{}
@@ -64,7 +64,7 @@ func (m Matcher) unknown(tenant string) sched.Reason {
 	return nowhere(m.Known(tenant))
 }
 
-// limit makes a pod without whole GPUs wait for its tenant's quotas.
+// limit makes a pod without whole GPUs wait while it exceeds its tenant's quotas.
 func (m Matcher) limit(pod *sched.Pod) {
 	if !m.Quotas.Limited(pod.Tenant) {
 		return
@@ -75,8 +75,8 @@ func (m Matcher) limit(pod *sched.Pod) {
 	}
 }
 
-// offerParts returns whether a pod's parts of GPUs on a node are within two quotas: that
-// of all GPUs, and that of the parts' type.
+// offerParts refuses a node if the parts of GPUs that a pod would get there exceed a quota of the
+// tenant: the quota of all GPUs, or that of the type of these parts.
 func (m Matcher) offerParts(pod *sched.Pod, node *sched.Node) sched.Offer {
 	part := node.Parts[pod.GPUs.Part.Resource]
 	for _, kind := range []string{sched.TypeAnyGPU, part.Type} {
@@ -87,8 +87,8 @@ func (m Matcher) offerParts(pod *sched.Pod, node *sched.Node) sched.Offer {
 	return sched.Offer{}
 }
 
-// speaker returns the container whose name groups match: the one with the most GPUs, the
-// first of several.
+// speaker returns the container that stands for a pod if a group serves only containers with
+// certain names. It is the container with the most GPUs, or the first of several such containers.
 func speaker(wants []sched.ContainerGPUs) string {
 	if len(wants) == 0 {
 		return ""
@@ -96,7 +96,7 @@ func speaker(wants []sched.ContainerGPUs) string {
 	return slices.MinFunc(wants, func(a, b sched.ContainerGPUs) int { return cmp.Compare(b.Count, a.Count) }).Container
 }
 
-// both returns the nodes in both lists, which are sorted. Nil means all nodes.
+// both returns the names that are in both sorted lists. A nil list stands for all nodes.
 func both(a, b []string) []string {
 	switch {
 	case a == nil:
@@ -110,8 +110,8 @@ func both(a, b []string) []string {
 	})...)
 }
 
-// claim is what a pod may have, according to the groups at the time when it was completed and to
-// the quotas as they are now.
+// claim is what a pod may have, according to the groups that were in force when Complete was
+// called, and to the current quotas.
 type claim struct {
 	pod    *sched.Pod
 	match  group.Match
@@ -119,8 +119,9 @@ type claim struct {
 	asked  sched.MilliGPU
 }
 
-// wait returns why no node would suit, as far as this is known without reading nodes: the quota of
-// all GPUs, of the only suitable type, or of every suitable group is used up.
+// wait returns the reason why no node suits the pod, if it is known without looking at a node. It
+// is known if a quota is used up that applies on all nodes: that of all GPUs, that of the only
+// suitable type, or those of all suitable groups.
 func (c claim) wait(pod *sched.Pod) sched.Reason {
 	if why := c.quotas.Wait(pod); why.Refuses() {
 		return why
@@ -129,7 +130,7 @@ func (c claim) wait(pod *sched.Pod) sched.Reason {
 	return nowhere(full)
 }
 
-// nowhere returns an error as the reason why no node would suit.
+// nowhere converts an error to the reason why no node suits.
 func nowhere(err error) sched.Reason {
 	if err == nil {
 		return sched.Reason{}
@@ -137,8 +138,8 @@ func nowhere(err error) sched.Reason {
 	return sched.Reason{Code: sched.Anywhere, Detail: err.Error()}
 }
 
-// offer returns the GPUs that a node has for the pod now, of groups and types whose quotas
-// are not used up.
+// offer returns the GPUs of a node that the pod may get now. It leaves out groups and types whose
+// quotas are used up.
 func (c claim) offer(node *sched.Node) sched.Offer {
 	open, full := c.open()
 	if full != nil {
@@ -154,13 +155,13 @@ func (c claim) offer(node *sched.Node) sched.Offer {
 	}
 	over := o.Over
 	if o.Group == "" {
-		over = 0 // the rest counts only within groups
+		over = 0 // without a group, it does not matter how many GPUs are left
 	}
 	return sched.Offer{GPUs: gpus, Group: o.Group, Over: over}
 }
 
-// affordable returns the GPUs whose types' quotas are not used up. The error is the first
-// reason why one is left out.
+// affordable returns those of the given GPUs whose type's quota is not used up. The error says why
+// the first of the other GPUs is left out.
 func (c claim) affordable(gpus []sched.GPUShare, node *sched.Node) (left []sched.GPUShare, poor error) {
 	if !c.quotas.Limited(c.pod.Tenant) {
 		return gpus, nil
@@ -178,8 +179,8 @@ func (c claim) affordable(gpus []sched.GPUShare, node *sched.Node) (left []sched
 	return left, poor
 }
 
-// open returns the match without groups whose quotas are used up, and an error if that
-// leaves none.
+// open returns the match without the groups whose quotas are used up. It returns an error if the
+// match had groups and none of them is left.
 func (c claim) open() (group.Match, error) {
 	var first error
 	left := c.match.Without(func(name string) bool {

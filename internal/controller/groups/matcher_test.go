@@ -13,18 +13,18 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// TestParts checks a pod that requests three slices of 0.1 GPUs of type T. If the quota of
-// all GPUs is used up, the pod waits; if the quota of its slices' type is, the node is
-// refused.
+// TestParts checks a pod that requests three slices of type T, each 0.1 GPUs. If the quota of all
+// GPUs is used up, the pod waits. If what is left of a quota is too little for the slices, the node
+// is refused.
 func TestParts(t *testing.T) {
 	const resourceName, advice = "nvidia.com/mig-1g.10gb", ": wait until other pods of this tenant end, or ask an administrator for a higher limit"
 	node := &sched.Node{Parts: map[string]sched.GPUPart{resourceName: {Type: "T", Milli: 100}}}
 	for name, tc := range map[string]struct {
 		quotas     map[string]string
 		held       sched.MilliGPU
-		of         string // held by the tenant
+		of         string // type of the GPU that the tenant's other pod holds
 		everywhere string
-		there      string // on the node
+		there      string // why the node is refused
 	}{
 		"nothing is limited":      {held: 9000, of: "T"},
 		"only CPUs are":           {quotas: map[string]string{"cpu": "1"}, held: 9000, of: "T"},

@@ -13,34 +13,36 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// Answers are cached for less time than a Registry waits between checks. A refusal is
-// cached for a shorter time, because an administrator may be about to grant permission.
+// Answers are cached for less time than a Registry waits between two checks of the same permission.
+// A refusal is cached for a shorter time, because an administrator may be about to grant the
+// permission.
 const (
 	allowedTTL = 10 * time.Second
 	deniedTTL  = time.Second
 )
 
-// Permissions asks the API server's authorizer, usually RBAC, what tenants and users may do.
-// A tenant is the user group "numalet.dev:tenant:NAME". A subject may use a GPU if it has the verb
-// "use" on nodetopologies.numalet.dev with the name of the node, or on gpus.numalet.dev with the
-// UUID of the GPU. It may use a tenant if it has the verb on tenants.numalet.dev. Permissions is
-// not safe for concurrent use.
+// Permissions asks the API server's authorizer, usually RBAC, what tenants and users may do. In
+// RBAC, a tenant is the user group "numalet.dev:tenant:NAME". A tenant or user may use a GPU in two
+// cases: with the verb "use" on nodetopologies.numalet.dev and the name of the node, or with this
+// verb on gpus.numalet.dev and the UUID of the GPU. A user may name a tenant in a group with the
+// verb "use" on tenants.numalet.dev. Only one goroutine at a time may use Permissions.
 type Permissions struct {
 	client kubernetes.Interface
 	now    func() time.Time
 	cache  map[permission]answer
 }
 
-// Subject is a user with groups. Groups has one group in each line.
+// Subject is a user with the user groups that it belongs to, one in each line of Groups.
 type Subject struct{ User, Groups string }
 
-// tenantSubject returns the subject for a tenant.
+// tenantSubject returns the user and the user groups that stand for a tenant in RBAC.
 func tenantSubject(tenant string) Subject {
 	name := v1alpha1.TenantSubject(tenant)
 	return Subject{name, name + "\nsystem:authenticated"}
 }
 
-// permission is a subject's permission to use one object, or all if name is "".
+// permission is a subject's permission to use one object of a resource, or all objects if name is
+// "".
 type permission struct {
 	subject        Subject
 	resource, name string
@@ -56,7 +58,7 @@ func NewPermissions(client kubernetes.Interface, now func() time.Time) *Permissi
 	return &Permissions{client, now, map[permission]answer{}}
 }
 
-// Allowed reports whether a tenant may use a GPU of a node, given by its UUID.
+// Allowed reports whether a tenant may use a GPU of a node. id is the UUID of the GPU.
 func (p *Permissions) Allowed(ctx context.Context, tenant, node, id string) (bool, error) {
 	return p.UsesGPU(ctx, tenantSubject(tenant), node, id)
 }
@@ -111,7 +113,7 @@ func (p *Permissions) check(ctx context.Context, q permission) (bool, error) {
 	return a.allowed, nil
 }
 
-// evict removes expired answers once the cache is large.
+// evict removes expired answers if the cache is large.
 func (p *Permissions) evict() {
 	if len(p.cache) < 1<<14 {
 		return

@@ -14,41 +14,41 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// Quotas compares what tenants hold with the quotas of tenants and of groups. Pods count
-// from the moment when their node is decided (Observe). Its methods may be called from any
-// goroutine; freed and moved must not call it.
+// Quotas compares what tenants hold with the quotas of tenants and of groups. A pod counts from the
+// moment when its node is decided (Observe). Any goroutine may call the methods, except for the
+// functions freed and moved, which must not call them.
 //
-// Charges are computed only for tenants with a quota, and for the usage of groups. Most tenants
-// have no quota, and the committer has to wait while a decision is charged. When a tenant gets its
-// first quota, it is charged for the pods that are assigned at that moment.
+// Charges are computed only for tenants with a quota and for pods with GPUs of a group, because the
+// committer waits while a decision is charged, and most tenants have no quota. When a tenant gets
+// its first quota, it is charged for its assigned pods at once.
 type Quotas struct {
 	assigned Assigned
-	freed    func(tenant string) // is called when a tenant may hold more than before
-	moved    func()              // is called when the usage of a tenant with a quota, or of a group, has changed
+	freed    func(tenant string) // is called when a tenant has returned something, so its pods may fit its quotas again
+	moved    func()              // is called when the usage of a group, or of a tenant with a quota, has changed
 	mu       struct {
 		sync.Mutex
 		quotas  *group.Quotas
-		tenants map[string]limits // quotas of tenants, by tenant
-		groups  limits            // quotas of groups
-		limits  map[string]int    // number of quotas of each tenant
-		pods    map[string]holder // that are charged, by UID
+		tenants map[string]limits // quotas that Tenants set, by tenant
+		groups  limits            // quotas that groups set
+		limits  map[string]int    // number of quotas in tenants and groups for each tenant
+		pods    map[string]holder // the charged pods, by UID
 	}
 }
 
-// Assigned calls a function with all assignments (nodestate.State.Visit). No assignment can change
-// until the function returns.
+// Assigned calls a function with all assignments of pods to nodes (nodestate.State.Visit). The
+// assignments do not change until the function returns.
 type Assigned func(func(iter.Seq[*nodestate.Assignment]))
 
-// limits are the maximum amounts.
+// limits has the largest amount that each tenant may hold of a type or of a group.
 type limits map[group.Scope]sched.MilliGPU
 
-// holder is a pod for which its tenant is charged.
+// holder is a pod for which a tenant is charged.
 type holder struct {
 	tenant  string
 	inGroup bool // its GPUs are from a group
 }
 
-// NewQuotas returns Quotas without quotas and pods.
+// NewQuotas returns Quotas that have no quotas and no pods yet.
 func NewQuotas(assigned Assigned, freed func(tenant string), moved func()) *Quotas {
 	q := &Quotas{assigned: assigned, freed: freed, moved: moved}
 	q.mu.quotas = group.NewQuotas()
@@ -56,8 +56,9 @@ func NewQuotas(assigned Assigned, freed func(tenant string), moved func()) *Quot
 	return q
 }
 
-// SetGroups replaces the quotas of groups by those of the groups in force. It does not call
-// freed or moved, because a change of groups queues all pods with GPUs again anyway.
+// SetGroups replaces the quotas of groups by those of the groups in force. It does not call freed
+// or moved. They are not needed, because the caller queues all pods with GPUs again after a change
+// of the groups.
 func (q *Quotas) SetGroups(groups []group.Group) {
 	all := limits{}
 	for i := range groups {
@@ -71,8 +72,8 @@ func (q *Quotas) SetGroups(groups []group.Group) {
 	})
 }
 
-// SetTenant replaces the quotas of a tenant, and reports whether they have changed. Nil
-// removes them.
+// SetTenant replaces the quotas of a tenant, and reports whether they have changed. Nil quotas
+// remove them.
 func (q *Quotas) SetTenant(name string, quotas map[string]resource.Quantity) bool {
 	own := limits{}
 	for kind, most := range quotas {
@@ -93,8 +94,8 @@ func (q *Quotas) SetTenant(name string, quotas map[string]resource.Quantity) boo
 	return changed
 }
 
-// replace replaces old limits by new ones. Tenants that had no limit before are charged for
-// their pods. It needs q.mu.
+// replace replaces the old limits by the new ones. A tenant that had no limit before is charged for
+// its assigned pods. The caller holds q.mu.
 func (q *Quotas) replace(old, now limits, pods iter.Seq[*nodestate.Assignment]) {
 	for s := range old {
 		q.mu.quotas.Unlimit(s)
@@ -119,8 +120,8 @@ func (q *Quotas) replace(old, now limits, pods iter.Seq[*nodestate.Assignment]) 
 	}
 }
 
-// counts reports whether the charges of a pod are added up: for a quota of its tenant, or
-// for the usage of a group, which its status shows. It needs q.mu.
+// counts reports whether a pod must be charged: its tenant has a quota, or it has GPUs of a group,
+// whose status shows the usage. The caller holds q.mu.
 func (q *Quotas) counts(h holder) bool { return q.mu.limits[h.tenant] > 0 || h.inGroup }
 
 // Limited reports whether a tenant has any quota, of its own or of a group.
@@ -130,7 +131,7 @@ func (q *Quotas) Limited(tenant string) bool {
 	return q.mu.limits[tenant] > 0
 }
 
-// Over returns an error if an additional amount exceeds a quota.
+// Over returns an error if a tenant would exceed a quota with an additional amount.
 func (q *Quotas) Over(s group.Scope, amount sched.MilliGPU) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -140,8 +141,8 @@ func (q *Quotas) Over(s group.Scope, amount sched.MilliGPU) error {
 	return q.mu.quotas.Over(s, amount)
 }
 
-// Wait returns why a pod exceeds a quota wherever it goes. For a gang it counts as many
-// pods as start together.
+// Wait returns the reason why a pod exceeds a quota on any node. For a gang, it adds up as many
+// pods as must start together.
 func (q *Quotas) Wait(p *sched.Pod) sched.Reason {
 	pods, need := p.Together()
 	dues := make([]group.PendingCharge, len(pods))
@@ -157,7 +158,7 @@ func (q *Quotas) Wait(p *sched.Pod) sched.Reason {
 	return why
 }
 
-// due returns the charge of a pod that is the same on every node.
+// due returns the charge that a pod causes on any node, which is the least that it causes.
 func due(pod *sched.Pod) group.QuotaCharge {
 	switch {
 	case pod.GPUs.Count > 0 && len(pod.GPUs.Types) == 1:
@@ -165,14 +166,14 @@ func due(pod *sched.Pod) group.QuotaCharge {
 	case pod.GPUs.Count > 0:
 		return group.QuotaCharge{Type: sched.TypeAnyGPU, Group: pod.GPUs.Group, Milli: sched.MilliGPU(pod.GPUs.Count) * pod.GPUs.Milli}
 	case pod.GPUs.Part.Count > 0:
-		return group.QuotaCharge{Type: sched.TypeAnyGPU, Milli: 1} // the minimum
+		return group.QuotaCharge{Type: sched.TypeAnyGPU, Milli: 1} // at least this much, because the size of a part depends on the node
 	}
 	return group.QuotaCharge{Type: sched.TypeCPU, Milli: sched.MilliGPU(pod.Requests.CPU)}
 }
 
-// Check returns an error if a decision exceeds a quota. The node's record has the types of
-// its GPUs. Only the committer decides, so no other decision comes between the check and
-// the assignment.
+// Check returns an error if a decision exceeds a quota of the pod's tenant. The node's record tells
+// the types of its GPUs. Only the committer calls Check and assigns pods, so no other decision is
+// made between the two.
 func (q *Quotas) Check(decision sched.Decision, node *sched.Node) error {
 	if !q.Limited(decision.Pod.Tenant) {
 		return nil
@@ -187,8 +188,8 @@ func chargesOf(assignment *nodestate.Assignment, node *sched.Node) []group.Quota
 	return group.QuotaCharges(assignment.Charges(node), assignment.Group)
 }
 
-// Observe charges tenants for what their pods hold, decided or bound. It is a subscriber
-// of the state of the nodes.
+// Observe charges tenants for what their assigned and bound pods hold. It is a subscriber of the
+// state of the nodes.
 func (q *Quotas) Observe(event nodestate.Event) {
 	switch event.Kind {
 	case nodestate.Placed, nodestate.Bound:
@@ -200,8 +201,8 @@ func (q *Quotas) Observe(event nodestate.Event) {
 			}
 		}
 	case nodestate.Undone:
-		// freed is not called: a gang that was tried without success would otherwise reactivate
-		// itself.
+		// Do not call freed here. An attempt to place a gang in vain also undoes decisions, and
+		// would make the queue try the same gang again at once.
 		if _, counted := q.release(event.UID); counted {
 			q.moved()
 		}
@@ -213,7 +214,7 @@ func (q *Quotas) Observe(event nodestate.Event) {
 	}
 }
 
-// charge replaces the charges of a pod, if they are added up.
+// charge computes the charges of a pod anew, if the pod must be charged, and otherwise drops them.
 func (q *Quotas) charge(assignment *nodestate.Assignment, node *sched.Node) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -225,19 +226,20 @@ func (q *Quotas) charge(assignment *nodestate.Assignment, node *sched.Node) {
 	}
 }
 
-// count adds up the charges of a pod. It needs q.mu.
+// count stores the charges of a pod. The caller holds q.mu.
 func (q *Quotas) count(assignment *nodestate.Assignment, node *sched.Node) {
 	q.mu.pods[assignment.UID] = holder{assignment.Tenant, assignment.Group != ""}
 	q.mu.quotas.Charge(assignment.UID, assignment.Tenant, chargesOf(assignment, node))
 }
 
-// drop removes the charges of a pod. It needs q.mu.
+// drop removes the charges of a pod. The caller holds q.mu.
 func (q *Quotas) drop(uid string) {
 	delete(q.mu.pods, uid)
 	q.mu.quotas.Return(uid)
 }
 
-// release removes a pod, and reports whether its charges were added up.
+// release removes the charges of a pod. It returns the pod's tenant, and whether the pod was
+// charged.
 func (q *Quotas) release(uid string) (tenant string, counted bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -249,7 +251,7 @@ func (q *Quotas) release(uid string) (tenant string, counted bool) {
 	return h.tenant, q.counts(h)
 }
 
-// Holders returns the amount of a group that each tenant holds.
+// Holders returns how much each tenant holds of a group's GPUs.
 func (q *Quotas) Holders(name string) map[string]sched.MilliGPU {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -14,9 +14,9 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// TestQuotasTwin does random things to pods and quotas. After each step, every tenant with a quota
-// must be charged for exactly what its pods hold. It does not matter whether a pod is decided or
-// bound, or whether it is older than the tenant's first quota.
+// TestQuotasTwin makes random changes of pods and quotas. After each change, it checks that a
+// tenant with a quota is charged for exactly what its pods hold. The charges must not depend on
+// whether pods are bound already, or were assigned before the tenant had a quota.
 func TestQuotasTwin(t *testing.T) {
 	for seed := range uint64(20) {
 		r, state, quotas := rand.New(rand.NewPCG(seed, 3)), nodestatetest.New(t, "cpu", filter.Profile{}), map[string]int64{}
@@ -48,7 +48,8 @@ func TestQuotasTwin(t *testing.T) {
 	}
 }
 
-// checkCharges checks that each quota minus what the tenant's pods hold is the amount that is left.
+// checkCharges checks that what is left of each quota is the quota minus what the tenant's pods
+// hold.
 func checkCharges(t *testing.T, q *Quotas, state *nodestate.State, quotas map[string]int64) {
 	t.Helper()
 	held := map[string]sched.MilliCPU{}

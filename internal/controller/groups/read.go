@@ -10,8 +10,8 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// Read returns the group that an object describes. An unknown form becomes gpu.AnyForm,
-// which no group is accepted with.
+// Read converts an object to a group. If the form in its spec is unknown, the group has
+// gpu.AnyForm, with which no group is accepted.
 func Read(object *v1alpha1.GPUGroup) group.Group {
 	g := group.Group{
 		Name: object.Name, Tenants: object.Spec.Tenants, Type: object.Spec.Type, Containers: object.Spec.Containers,
@@ -28,7 +28,7 @@ func Read(object *v1alpha1.GPUGroup) group.Group {
 	return g
 }
 
-// Object is the inverse of Read.
+// Object converts a group to an object, as the inverse of Read.
 func Object(g group.Group) *v1alpha1.GPUGroup {
 	object := &v1alpha1.GPUGroup{Spec: v1alpha1.GPUGroupSpec{Tenants: g.Tenants, Form: g.Form.String(), Type: g.Type, Containers: g.Containers}}
 	object.Name = g.Name
@@ -42,11 +42,12 @@ func Object(g group.Group) *v1alpha1.GPUGroup {
 	return object
 }
 
-// Inventory returns the GPUs that a node's agent reports: whole GPUs, and slices of GPUs in MIG
-// mode, whose GPU itself is not reported. Contradictory links are ignored.
+// Inventory returns the GPUs that a node's agent reports. These are whole GPUs, and GPUs in MIG
+// mode with their slices, of which the agent reports only the slices. If the reported links between
+// GPUs contradict each other, Inventory leaves them out.
 func Inventory(topology *v1alpha1.NodeTopology) *gpu.Inventory {
 	v, cut := &gpu.Inventory{}, map[string]int{}
-	var links [][]string // by GPU
+	var links [][]string // rows of links, one for each GPU
 	for i := range topology.Status.GPUs {
 		g := &topology.Status.GPUs[i]
 		if g.Form != gpu.Virtual.String() {

@@ -9,8 +9,8 @@ import (
 	"github.com/numalet/numalet/pkg/gpu"
 )
 
-// TestInventory checks that the links of whole GPUs are known, that only the parts of
-// divided GPUs are listed, and that contradictory links are ignored.
+// TestInventory checks that the links of whole GPUs are read, that a divided GPU has its slices,
+// and that links that contradict each other are left out.
 func TestInventory(t *testing.T) {
 	reported := &v1alpha1.NodeTopology{Status: v1alpha1.NodeTopologyStatus{GPUs: []v1alpha1.GPU{
 		{ID: "GPU-a", Model: "A30", Form: "physical", Links: []string{"-", "SYS", "NV4"}},

@@ -19,59 +19,61 @@ import (
 )
 
 const (
-	// batchDelay is how long changes are collected before groups are checked together.
+	// batchDelay is how long the registry collects changes before it checks all groups.
 	batchDelay = 20 * time.Millisecond
-	// recheckInterval is how often permissions are checked again: they cannot be watched.
+	// recheckInterval is how often permissions are checked again, because there is no watch for
+	// permissions.
 	recheckInterval = 15 * time.Second
-	// refusedRecheckInterval replaces recheckInterval while some group is not accepted.
+	// refusedRecheckInterval replaces recheckInterval while at least one group is not accepted.
 	refusedRecheckInterval = 2 * time.Second
 )
 
 // Dependencies are what a Registry calls.
 type Dependencies struct {
-	// Allowed reports whether a tenant has permission to use a GPU of a node, given by the
-	// UUID of its GPU. An error means that the answer is unknown.
+	// Allowed reports whether a tenant may use a GPU of a node. id is the UUID of the GPU. An error
+	// means that the answer is not known.
 	Allowed func(ctx context.Context, tenant, node, id string) (bool, error)
-	// Authors answers what the authors of groups may do. If it is nil, authors are not checked.
+	// Authors tells what users who write groups may do. If it is nil, they are not checked.
 	Authors Authors
-	// Report is called with each new verdict, in any order.
+	// Report is called with each verdict that differs from the previous one for its group.
 	Report func(Verdict)
-	// Panicked is called when the check of a group has panicked.
+	// Panicked is called when the check of a group panics.
 	Panicked func(object string, cause any)
 }
 
-// Registry keeps the groups in force. A group is in force with the form that was accepted
-// last, for as long as its tenants have permission, even if nodes or GPUs of it come and
-// go. When its tenants lose the permission, the GPUs stay closed to everybody else: a mistake in an
-// edit or in a role must not give the GPUs of one tenant to all others. A group that was never
-// accepted has no effect. Its methods may be called from any goroutine.
+// Registry decides which GPU groups are in force. The version of a group's spec that was accepted
+// last is in force as long as the group's tenants have permission to use its GPUs. It stays in
+// force if some of its nodes or GPUs disappear. If the tenants lose the permission, the group is
+// closed: nobody gets its GPUs. Otherwise a mistake in an edit or in a role would give the GPUs of
+// one tenant to all others. A group that was never accepted has no effect. Any goroutine may call
+// the methods.
 //
-// Acceptance asks the API server, so only Run does it, in one goroutine: after each change
-// it checks all groups, which costs O(groups · GPUs). An edited group applies after
-// batchDelay and its permission checks. Permissions of other groups are checked again only
-// at their interval or when a node has changed.
+// To accept a group, the API server must be asked. So only Run does it, in one goroutine. After
+// each change Run checks the GPUs of all groups. A change of a group's spec takes effect after
+// batchDelay and the checks of its permissions. The permissions of the other groups are checked
+// again only at intervals, or when the GPUs of a node have changed.
 type Registry struct {
 	deps     Dependencies
 	onChange []func([]group.Group)
 	current  atomic.Pointer[snapshot]
 	changed  chan struct{}
 	ready    atomic.Bool
-	verdicts map[string]Verdict // by group; used by Run only
+	verdicts map[string]Verdict // by group name; only Run uses it
 
 	mu struct {
 		sync.Mutex
 		groups map[string]*v1alpha1.GPUGroup
 		nodes  group.Nodes
-		moved  bool // nodes have changed since the last check
+		moved  bool // the GPUs of nodes have changed since the last check
 	}
 }
 
-// snapshot is the groups in force or closed, and why pods may not use the others. It is
-// immutable.
+// snapshot has the groups that are in force or closed, and for each group that is not in force the
+// reason. It is immutable.
 type snapshot struct {
 	grouping *group.Grouping
-	refused  map[string]string // messages by group
-	empty    bool              // no group is in force; kept here because it is asked for every pod
+	refused  map[string]string // reasons, by group name
+	empty    bool              // whether no group is in force or closed; stored because it is read for every pod
 }
 
 func newSnapshot(inForce []group.Group, nodes group.Nodes, refused map[string]string) *snapshot {
@@ -87,13 +89,13 @@ func NewRegistry(d Dependencies) *Registry {
 	return r
 }
 
-// OnChange adds a function that is called with the groups in force when the answers of Match
-// may change, before Dependencies.Report. It must be added before Run is called. Functions are
-// called in the order in which they were added.
+// OnChange adds a function that Run calls with the groups in force when results of Match may
+// change. It must be called before Run. The functions are called in the order in which they were
+// added, and before Dependencies.Report.
 func (r *Registry) OnChange(f func(inForce []group.Group)) { r.onChange = append(r.onChange, f) }
 
-// Match returns which accepted groups serve a request. The error also explains why a group
-// that the request names is not accepted.
+// Match returns the groups in force that serve a request for GPUs. If the request names a group
+// that is not accepted, the error says why it is not.
 func (r *Registry) Match(request group.Request) (group.Match, error) {
 	now := r.current.Load()
 	if why, refused := now.refused[request.Group]; refused {
@@ -105,7 +107,7 @@ func (r *Registry) Match(request group.Request) (group.Match, error) {
 // Empty reports whether no group is in force or closed.
 func (r *Registry) Empty() bool { return r.current.Load().empty }
 
-// HasSynced reports whether Run has checked all groups of the informers' first lists.
+// HasSynced reports whether Run has checked all groups and nodes of the informers' initial lists.
 func (r *Registry) HasSynced() bool { return r.ready.Load() }
 
 // SetGroup adds or replaces a group.
@@ -124,7 +126,7 @@ func (r *Registry) RemoveGroup(group *v1alpha1.GPUGroup) {
 	r.notify()
 }
 
-// SetNode adds or replaces the GPUs of a node.
+// SetNode adds a node, or replaces its GPUs.
 func (r *Registry) SetNode(topology *v1alpha1.NodeTopology) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -134,7 +136,8 @@ func (r *Registry) SetNode(topology *v1alpha1.NodeTopology) {
 	}
 }
 
-// node returns the GPUs of a node; none if it is unknown. The caller holds r.mu.
+// node returns the GPUs of a node. It returns no GPUs if the node is unknown. The caller holds
+// r.mu.
 func (r *Registry) node(name string) *gpu.Inventory {
 	if v := r.mu.nodes[name]; v != nil {
 		return v
@@ -151,19 +154,19 @@ func (r *Registry) RemoveNode(topology *v1alpha1.NodeTopology) {
 	r.notify()
 }
 
-// notify makes Run check the groups.
+// notify makes Run check all groups soon.
 func (r *Registry) notify() {
 	select {
 	case r.changed <- struct{}{}:
-	default: // it is notified already
+	default: // Run is notified already
 	}
 }
 
-// Run checks groups until ctx ends. synced reports whether the informers have delivered
-// their first lists.
+// Run checks groups until ctx ends. synced reports whether the initial lists of the informers were
+// handled.
 func (r *Registry) Run(ctx context.Context, synced func() bool) error {
 	r.notify()
-	var checked time.Time // when the permissions of all groups were checked last
+	var checked time.Time // when the permissions of all groups were last checked
 	for {
 		select {
 		case <-ctx.Done():
@@ -185,7 +188,7 @@ func (r *Registry) Run(ctx context.Context, synced func() bool) error {
 	}
 }
 
-// interval is how long permissions are not checked again.
+// interval returns how long Run waits until it checks the permissions of all groups again.
 func (r *Registry) interval() time.Duration {
 	for _, v := range r.verdicts {
 		if !v.Accepted {
@@ -195,8 +198,8 @@ func (r *Registry) interval() time.Duration {
 	return recheckInterval
 }
 
-// checkGroups checks all groups, publishes the accepted ones and reports new verdicts. It
-// checks the permissions of accepted groups again if recheck is true or nodes have changed.
+// checkGroups checks all groups, publishes those in force and reports new verdicts. It checks the
+// permissions of accepted groups again if recheck is true, or if the GPUs of nodes have changed.
 func (r *Registry) checkGroups(ctx context.Context, recheck bool) {
 	objects, nodes, moved := r.input()
 	var verdicts []Verdict
@@ -224,8 +227,8 @@ func (r *Registry) checkGroups(ctx context.Context, recheck bool) {
 	r.report(verdicts, now.grouping)
 }
 
-// input returns the groups sorted by name, the nodes' GPUs, and whether these have changed
-// since the last call.
+// input returns the groups, sorted by name, and the GPUs of the nodes. moved reports whether the
+// GPUs have changed since the last call.
 func (r *Registry) input() (objects []*v1alpha1.GPUGroup, nodes group.Nodes, moved bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -234,9 +237,9 @@ func (r *Registry) input() (objects []*v1alpha1.GPUGroup, nodes group.Nodes, mov
 	return objects, maps.Clone(r.mu.nodes), moved
 }
 
-// contained returns the verdict of a check, or a verdict that the check panicked. A group whose
-// check panics is closed if it was accepted once. The other groups and all pods must not wait until
-// somebody finds the cause.
+// contained returns the verdict of a check. If the check panics, it returns a verdict that says so.
+// The group is then closed if it was accepted before. So a panic about one group does not stop the
+// other groups and the pods.
 func (r *Registry) contained(object *v1alpha1.GPUGroup, check func() Verdict) (verdict Verdict) {
 	defer func() {
 		cause := recover()
@@ -255,15 +258,15 @@ func (r *Registry) contained(object *v1alpha1.GPUGroup, check func() Verdict) (v
 	return check()
 }
 
-// withoutTenants returns a group that keeps its GPUs and serves no tenant.
+// withoutTenants returns a group with the same GPUs, but without tenants. So nobody gets the GPUs.
 func withoutTenants(g group.Group) group.Group {
 	g.Tenants, g.Quota = nil, 0
 	return g
 }
 
-// checkGroup returns whether a group is accepted. If it is not, checkGroup returns whether the form
-// that was accepted last is in force. Without recheck, the permissions of a form in force are not
-// checked again.
+// checkGroup returns the verdict on a group's newest spec. If it is not accepted, the verdict says
+// whether the spec that was accepted last stays in force. If recheck is false, the permissions for
+// a spec in force are not checked again.
 func (r *Registry) checkGroup(ctx context.Context, object *v1alpha1.GPUGroup, nodes group.Nodes, recheck bool) Verdict {
 	last := r.lastInForce(object)
 	before := last != nil && last.Generation == object.Generation
@@ -281,15 +284,15 @@ func (r *Registry) checkGroup(ctx context.Context, object *v1alpha1.GPUGroup, no
 	return v.serving(r.checkForm(ctx, inForm(object, v.InForce), nodes, true, recheck))
 }
 
-// inForm returns a group with another form.
+// inForm returns a group with another version of its spec.
 func inForm(object *v1alpha1.GPUGroup, form *v1alpha1.GPUGroupForm) *v1alpha1.GPUGroup {
 	changed := *object
 	changed.Generation, changed.Spec = form.Generation, form.Spec
 	return &changed
 }
 
-// lastInForce returns the form of a group that was accepted last, by this registry or
-// according to the group's status.
+// lastInForce returns the version of a group's spec that was accepted last, by this registry or
+// else according to the group's status. It returns nil if there is none.
 func (r *Registry) lastInForce(object *v1alpha1.GPUGroup) *v1alpha1.GPUGroupForm {
 	if v, known := r.verdicts[object.Name]; known && v.UID == object.UID {
 		return v.InForce
@@ -300,8 +303,8 @@ func (r *Registry) lastInForce(object *v1alpha1.GPUGroup) *v1alpha1.GPUGroupForm
 	return object.Status.InForce
 }
 
-// checkForm returns whether one form of a group is accepted. A form that was accepted
-// before keeps the GPUs that remain.
+// checkForm returns the verdict on one version of a group's spec. before says that this version was
+// accepted before. It is then still accepted if some of its GPUs have disappeared.
 func (r *Registry) checkForm(ctx context.Context, object *v1alpha1.GPUGroup, nodes group.Nodes, before, recheck bool) Verdict {
 	g, v := Read(object), Verdict{Name: object.Name, UID: object.UID, Generation: object.Generation}
 	if g.Form == gpu.Virtual {
@@ -338,14 +341,13 @@ func (r *Registry) checkForm(ctx context.Context, object *v1alpha1.GPUGroup, nod
 	return v
 }
 
-// isAccepted reports whether the newest form of a group was accepted according to its
-// status.
+// isAccepted reports whether the status says that the newest version of a group's spec is accepted.
 func isAccepted(object *v1alpha1.GPUGroup) bool {
 	return object.Status.ObservedGeneration == object.Generation && meta.IsStatusConditionTrue(object.Status.Conditions, v1alpha1.ConditionAccepted)
 }
 
-// isGone reports whether a refusal is about a GPU that may have disappeared. An accepted
-// group keeps the GPUs that remain.
+// isGone reports whether a refusal may be due to a GPU that has disappeared. A group that was
+// accepted keeps its remaining GPUs in this case.
 func isGone(r *group.GPURefusal) bool {
 	switch r.Reason {
 	case group.UnknownNode, group.UnknownGPU, group.GPUElsewhere, group.WrongForm, group.WrongType:
@@ -354,8 +356,8 @@ func isGone(r *group.GPURefusal) bool {
 	return false
 }
 
-// missingPermissions returns which GPUs tenants of a group may not use; the error is that
-// some permissions are unknown.
+// missingPermissions returns which GPUs of a group its tenants may not use. The error means that
+// some permissions are not known.
 func (r *Registry) missingPermissions(ctx context.Context, g group.Group, nodes group.Nodes) (why []*group.GPURefusal, failed error) {
 	tenants := g.Tenants
 	for _, tenant := range tenants {
@@ -374,7 +376,7 @@ func (r *Registry) missingPermissions(ctx context.Context, g group.Group, nodes 
 	return why, failed
 }
 
-// report reports each verdict that is new.
+// report reports each verdict that differs from the previous one for its group.
 func (r *Registry) report(verdicts []Verdict, grouping *group.Grouping) {
 	before := r.verdicts
 	r.verdicts = map[string]Verdict{}

@@ -10,8 +10,8 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// TestEditChecksOneGroup checks that an edit checks the permissions of its group, and those
-// of other groups only at their interval.
+// TestEditChecksOneGroup checks that the edit of one group checks only the permissions for this
+// group. Those for other groups are checked again only at intervals, or when a node has changed.
 func TestEditChecksOneGroup(t *testing.T) {
 	asked := map[string]int{}
 	r := NewRegistry(Dependencies{

@@ -21,24 +21,28 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// TestScenarios walks through testdata/*.txt:
+// TestScenarios runs the commands in testdata/*.txt and compares the output. The commands are:
 //
-//	node n1 A100 4 [sliced]           adds a node with 4 GPUs n1-0 …; sliced: each of them has one slice
+//	node n1 A100 4 [sliced]           adds a node with the 4 GPUs n1-0, n1-1, …; sliced: each of them has one MIG slice
 //	gone node|group NAME              deletes the object
-//	right ann n1 | right ann n1-0     permits the tenant to use the node, or the GPU
-//	right carl tenant:ann             permits the author to use the tenant
-//	wrong ann n1                      withdraws the permission
-//	bug                               each check of a permission panics, until speech
-//	silence | speech                  the API server does not answer checks of permissions; it answers again
-//	group g ann,bob n1=0,1 n2=n2-3    adds or changes a group; form=virtual, type=T4, quota=2, enforcement=advisory, was=true: its status has this form as accepted; author=carl
+//	right ann n1 | right ann n1-0     permits a tenant to use a node or a GPU
+//	right carl tenant:ann             permits an author of groups to use a tenant
+//	wrong ann n1                      withdraws this permission
+//	bug                               makes each check of a permission panic, until the command speech
+//	silence | speech                  makes checks of permissions fail | makes them work again
+//	group g ann,bob n1=0,1 n2=n2-3    adds or changes a group of tenants; options: form=virtual, type=T4, quota=2, enforcement=advisory,
+//	                                  author=carl, was=true (its status says that this spec was accepted)
 //	remake g ann n1=0                 deletes the group, and creates it again at once
-//	again                             replaces the registry by a new one, which gets all objects
-//	give u ann g 1500                 assigns 1,500 thousandths of the group's GPUs to a pod
-//	quota ann T4=2 | end u | limited ann
+//	again                             creates a new registry, which gets all objects
+//	give u ann g 1500                 assigns 1.5 GPUs of the group g to the pod u of the tenant ann
+//	end u                             ends the pod u
+//	quota ann T4=2                    sets the quotas of a tenant
+//	limited ann                       prints whether a tenant has a quota
 //	show                              prints the statuses of the groups
-//	offer ann n1                      prints the GPUs of a node that a pod of the tenant with one GPU may get
+//	offer ann n1                      prints the GPUs of a node that a pod with one GPU may get
 //
-// The output is the statuses of groups, and the tenants that may hold more than before.
+// The output has the verdicts on groups, and the tenants that have returned something that counts
+// for a quota.
 func TestScenarios(t *testing.T) {
 	scenario.Walk(t, func(t *testing.T, out *scenario.Answer) scenario.Commands { return newScene(t, out).commands() })
 }
@@ -46,11 +50,11 @@ func TestScenarios(t *testing.T) {
 type scene struct {
 	t        *testing.T
 	registry *Registry
-	state    *nodestate.State // with one node, host, and one GPU
+	state    *nodestate.State // has one node, host, with one GPU
 	quotas   *Quotas
 	objects  map[string]*v1alpha1.GPUGroup
 	nodes    map[string]*v1alpha1.NodeTopology
-	rights   map[string]bool // "ann n1"
+	rights   map[string]bool // keys such as "ann n1"
 	silent   bool
 	bug      bool
 	out      *scenario.Answer
@@ -83,7 +87,7 @@ func (s *scene) allowed(_ context.Context, tenant, node, id string) (bool, error
 	return s.rights[tenant+" "+node] || s.rights[tenant+" "+id], nil
 }
 
-// authors has the rights of authors.
+// authors answers from the rights of the scene what authors may do.
 type authors struct{ *scene }
 
 func (a authors) UsesTenant(ctx context.Context, who Subject, tenant string) (bool, error) {
@@ -100,8 +104,8 @@ func (s *scene) verdict(v Verdict) {
 	object.Status = status(object.Status, v, s.quotas.Holders(v.Name), metav1.Unix(0, 0))
 }
 
-// commands returns the commands of scenario files. After each the registry checks what
-// changed.
+// commands returns the commands of the scenario files. After each command, the registry checks all
+// groups.
 func (s *scene) commands() scenario.Commands {
 	return scenario.Commands{
 		"node": s.node, "gone": s.gone, "group": s.group, "remake": s.remake, "again": s.again, "give": s.give, "quota": s.quota, "show": s.show, "offer": s.offer,

@@ -22,12 +22,12 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// writeInterval is the shortest time between two rounds of writes: pods that come and go
-// change the usage, and each write costs the API server more than a binding.
+// writeInterval is the shortest time between two rounds of writes. Each pod that starts or ends
+// changes the usage in a status, and each write costs the API server more than a Binding.
 const writeInterval = time.Second
 
-// StatusWriter writes the statuses of groups that differ from the current state. Its
-// methods may be called from any goroutine; Run may be called once.
+// StatusWriter writes the status of each group whose status is out of date. Any goroutine may call
+// its methods. Run may be called only once.
 type StatusWriter struct {
 	client  dynamic.Interface
 	now     func() time.Time
@@ -39,7 +39,7 @@ type StatusWriter struct {
 	}
 }
 
-// NewStatusWriter returns a StatusWriter.
+// NewStatusWriter returns a StatusWriter that knows no group.
 func NewStatusWriter(client dynamic.Interface, now func() time.Time) *StatusWriter {
 	w := &StatusWriter{client: client, now: now, changed: make(chan struct{}, 1)}
 	w.mu.objects, w.mu.verdicts = map[string]*v1alpha1.GPUGroup{}, map[string]Verdict{}
@@ -62,7 +62,7 @@ func (w *StatusWriter) RemoveGroup(group *v1alpha1.GPUGroup) {
 	delete(w.mu.verdicts, group.Name)
 }
 
-// Report sets the verdict on a group.
+// Report records the newest verdict on a group.
 func (w *StatusWriter) Report(verdict Verdict) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -70,19 +70,18 @@ func (w *StatusWriter) Report(verdict Verdict) {
 	w.Notify()
 }
 
-// Notify makes Run compare all statuses, because usage may have changed. It returns at
-// once.
+// Notify makes Run compare all statuses with the current usage. It returns at once.
 func (w *StatusWriter) Notify() {
 	select {
 	case w.changed <- struct{}{}:
-	default: // it is notified already
+	default: // Run is notified already
 	}
 }
 
-// Holders returns how much of a group each tenant holds.
+// Holders returns how much each tenant holds of a group's GPUs.
 type Holders func(group string) map[string]sched.MilliGPU
 
-// Run writes until ctx ends.
+// Run writes statuses until ctx ends.
 func (w *StatusWriter) Run(ctx context.Context, of Holders) error {
 	for {
 		select {
@@ -99,8 +98,8 @@ func (w *StatusWriter) Run(ctx context.Context, of Holders) error {
 	}
 }
 
-// writeAll writes the statuses that are out of date, and reports whether there were any.
-// Failed writes are repeated in the next round.
+// writeAll writes the statuses that are out of date, and reports whether there were any. It retries
+// failed writes in the next round.
 func (w *StatusWriter) writeAll(ctx context.Context, of Holders) (wrote bool) {
 	for object, status := range w.outdated(of) {
 		wrote = true
@@ -112,8 +111,7 @@ func (w *StatusWriter) writeAll(ctx context.Context, of Holders) (wrote bool) {
 	return wrote
 }
 
-// outdated returns the groups whose status differs from the current state, with the status
-// to write.
+// outdated returns the groups whose status is out of date, each with the status to write.
 func (w *StatusWriter) outdated(of Holders) map[*v1alpha1.GPUGroup]v1alpha1.GPUGroupStatus {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -131,8 +129,8 @@ func (w *StatusWriter) outdated(of Holders) map[*v1alpha1.GPUGroup]v1alpha1.GPUG
 	return outdated
 }
 
-// status returns a group's status for a verdict and the tenants' usage. Conditions that do
-// not change keep their transition times.
+// status returns the status of a group for a verdict and the tenants' usage. A condition whose
+// status does not change keeps its transition time.
 func status(before v1alpha1.GPUGroupStatus, verdict Verdict, holders map[string]sched.MilliGPU, now metav1.Time) v1alpha1.GPUGroupStatus {
 	s := v1alpha1.GPUGroupStatus{ObservedGeneration: verdict.Generation, Conditions: slices.Clone(before.Conditions), InForce: verdict.InForce, GPUs: int32(verdict.GPUs)}
 	for _, c := range []metav1.Condition{
@@ -170,9 +168,9 @@ func gpus(amount sched.MilliGPU) resource.Quantity {
 	return *resource.NewMilliQuantity(int64(amount), resource.DecimalSI)
 }
 
-// write replaces the status of a group, unless the group was deleted. It uses a JSON patch, because
-// a merge patch would keep fields that only the old status has. The UID makes the API server refuse
-// a status for a later group of the same name.
+// write replaces the status of a group. It does nothing if the group was deleted. It uses a JSON
+// patch, because a merge patch would keep fields that only the old status has. The patch contains
+// the UID, so that the API server refuses it if there is a new group of the same name.
 func write(ctx context.Context, client dynamic.Interface, object *v1alpha1.GPUGroup, s v1alpha1.GPUGroupStatus) error {
 	patch, err := json.Marshal([]map[string]any{
 		{"op": "add", "path": "/metadata/uid", "value": object.UID},

@@ -15,8 +15,8 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// TestWrite checks that a new status replaces the old one as a whole: it has no GPUs that the
-// form in force no longer has, and no tenants that hold nothing.
+// TestWrite checks that write replaces the whole status. No GPUs or tenants of the old status may
+// remain.
 func TestWrite(t *testing.T) {
 	quota := resource.MustParse("2")
 	object := &v1alpha1.GPUGroup{

@@ -10,47 +10,47 @@ import (
 	"github.com/numalet/numalet/pkg/gpu/group"
 )
 
-// Verdict is the result of checking one version of a group.
+// Verdict is the result of a check of one version of a group's spec.
 type Verdict struct {
 	Name       string
-	UID        types.UID // of the object: a later object may have the same name
+	UID        types.UID // UID of the GPUGroup, because a later group may have the same name
 	Generation int64
 	Accepted   bool
-	Reason     string // in CamelCase, as conditions have it
+	Reason     string // reason of the condition Accepted, in CamelCase
 	Message    string
-	// InForce is the form that was accepted last; nil if none was.
+	// InForce is the version of the spec that was accepted last, or nil if there is none.
 	InForce *v1alpha1.GPUGroupForm
-	// Serves is whether pods may use InForce. Otherwise its GPUs are closed to everybody.
+	// Serves reports whether pods may use the GPUs of InForce. If it is false, nobody may use them.
 	Serves bool
-	GPUs   int             // how many it holds
-	Shared []group.HeldGPU // GPUs that other groups hold, too
+	GPUs   int             // number of GPUs that the group holds
+	Shared []group.HeldGPU // its GPUs that other groups hold as well
 }
 
-// of reports whether the verdict is about this version of this object.
+// of reports whether the verdict is about this object with this generation.
 func (v Verdict) of(object *v1alpha1.GPUGroup) bool {
 	return v.UID == object.UID && v.Generation == object.Generation
 }
 
-// serves reports whether pods may use this form of this object.
+// serves reports whether pods may use the GPUs of this object with this generation.
 func (v Verdict) serves(object *v1alpha1.GPUGroup) bool {
 	return v.Serves && v.UID == object.UID && v.InForce.Generation == object.Generation
 }
 
-// Reasons of a verdict besides those of group.GPURefusalReason.
+// Reasons of a verdict, in addition to those of group.GPURefusalReason.
 const (
 	accepted       = "Accepted"
 	notChecked     = "PermissionsUnknown"
 	checkFailed    = "CheckFailed"
 	partsNotServed = "PartsNotServed"
-	// authorNotAllowed means that the author of a spec may not use a tenant or a GPU of this spec
-	// or of the spec that it replaces.
+	// authorNotAllowed means that the author of a spec may not use one of its tenants or GPUs, or
+	// one of the spec that it replaces.
 	authorNotAllowed = "AuthorNotAllowed"
 )
 
-// maxSentences limits how many sentences a message has.
+// maxSentences is the largest number of reasons in a message.
 const maxSentences = 8
 
-// refused returns the verdict that a group is not accepted.
+// refused returns a verdict that the group is not accepted, with the reasons.
 func (v Verdict) refused(why []*group.GPURefusal) Verdict {
 	v.Accepted, v.Reason = false, why[0].Reason.String()
 	var sentences []string
@@ -65,8 +65,8 @@ func (v Verdict) refused(why []*group.GPURefusal) Verdict {
 	return v
 }
 
-// serving returns the verdict on a refused form while an older one is in force. older is
-// the verdict on that one.
+// serving returns the verdict on a refused spec if an older one was accepted before. older is the
+// verdict on the older one, which stays in force unless this verdict closes the group.
 func (v Verdict) serving(older Verdict) Verdict {
 	if v.Serves = older.Serves; v.Serves {
 		v.Message += fmt.Sprintf("; generation %d stays in force", older.Generation)
@@ -75,8 +75,8 @@ func (v Verdict) serving(older Verdict) Verdict {
 	return v.closed(fmt.Sprintf("generation %d, which was in force: %s", v.InForce.Generation, older.Message))
 }
 
-// closed returns the verdict on a group whose last accepted form may not be used now. why
-// is added to the message, unless it is empty.
+// closed returns the verdict on a group whose GPUs nobody may use now, although it was accepted
+// before. A why other than "" is added to the message.
 func (v Verdict) closed(why string) Verdict {
 	if why != "" {
 		v.Message += "; " + why
@@ -85,7 +85,7 @@ func (v Verdict) closed(why string) Verdict {
 	return v
 }
 
-// withGPUs completes the verdict on a group that holds GPUs.
+// withGPUs adds the GPUs that a group holds to its verdict.
 func (v Verdict) withGPUs(held []group.HeldGPU) Verdict {
 	v.GPUs = len(held)
 	nodes := map[string]bool{}
@@ -120,7 +120,7 @@ func (v Verdict) sharing() string {
 	return strings.Join(sentences, "; ") + ": the first pod that requests a shared GPU gets it"
 }
 
-// count returns "1 node" or "2 nodes".
+// count returns, for example, "1 node" or "2 nodes".
 func count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun

@@ -14,8 +14,9 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// create creates missing objects: first the Service and the ConfigMap by which pods find each
-// other, and then the pods. It also corrects pending pods. It stops at the first error.
+// create creates the missing objects of a job. It begins with the Service and the ConfigMap, by
+// which the pods find each other. Then it creates pods, and corrects the gang size of pending pods.
+// It stops at the first error.
 func (t *task) create(ctx context.Context) error {
 	if t.spec == nil {
 		return nil
@@ -33,8 +34,8 @@ func (t *task) create(ctx context.Context) error {
 	return t.updateGang(ctx)
 }
 
-// createObject creates an object. If the object already exists and belongs to the job, the cache
-// was stale, and this is no error.
+// createObject creates an object. It is no error if the object already exists and belongs to the
+// job, because the cache may have been out of date.
 func (t *task) createObject(ctx context.Context, object client.Object) error {
 	err := t.client.Create(ctx, object)
 	if apierrors.IsAlreadyExists(err) {
@@ -57,7 +58,7 @@ func (t *task) checkOwner(ctx context.Context, object client.Object) error {
 	return nil
 }
 
-// own adds the job's label to an object, and sets the job as its controller.
+// own labels an object with the job's name and tenant, and sets the job as its controller.
 func (t *task) own(object client.Object) error {
 	labels := object.GetLabels()
 	if labels == nil {
@@ -71,12 +72,12 @@ func (t *task) own(object client.Object) error {
 	return controllerutil.SetControllerReference(t.job, object, t.scheme)
 }
 
-// addObject adds an object to the status.
+// addObject adds an object to the list of objects in the job's status.
 func (t *task) addObject(object client.Object) {
 	t.objects = append(t.objects, v1alpha1.JobObject{Kind: kindOf(object), Name: object.GetName(), UID: object.GetUID()})
 }
 
-// kindOf returns the kind of an object of a job.
+// kindOf returns the kind of one of a job's objects.
 func kindOf(object client.Object) string {
 	switch object.(type) {
 	case *corev1.Service:
@@ -94,7 +95,8 @@ func (t *task) recordError(reason string, err error) error {
 	return err
 }
 
-// delete deletes pods, and the job after its TTL, as planned.
+// delete deletes the pods that the plan deletes. If the plan says so, it also deletes the job,
+// whose ttlSecondsAfterFinished has passed.
 func (t *task) delete(ctx context.Context) error {
 	for _, index := range t.plan.Delete {
 		pod := t.pods[index]
@@ -113,7 +115,8 @@ func (t *task) delete(ctx context.Context) error {
 	return nil
 }
 
-// isGone reports whether an object was deleted or replaced: none has this name, or this UID.
+// isGone reports whether a request for an object succeeded (err is nil), or failed because there is
+// no such object any more: none with its name, or none with its UID.
 func isGone(err error) bool {
 	return err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err)
 }

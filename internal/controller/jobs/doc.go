@@ -1,13 +1,12 @@
-// Package jobs is the operator of the custom resource Job, on controller-runtime: it creates
-// and deletes the pods, the headless Service and the ConfigMap of a job, and writes the
-// job's status.
+// Package jobs is the operator of Numalet's custom resource Job, based on controller-runtime. For
+// each job it creates and deletes pods, a headless Service and a ConfigMap. It also writes the
+// status of the job.
 //
-// It knows what a pod of a job consists of and how to carry out a plan. Package jobplan
-// decides what to do next.
+// It knows what a pod of a job looks like, and carries out a plan. Package jobplan makes the plan.
 //
 //	err := jobs.Add(manager, "numalet-scheduler")
 //
-// operator.go sets up the watches, reconcile.go is the steps for one job, state.go reads
-// its pods, pod.go, gang.go and rendezvous.go make them, apply.go creates and deletes
-// objects, status.go writes the status.
+// operator.go sets up the watches. reconcile.go has the steps for one job. state.go reads its pods.
+// pod.go, gang.go and rendezvous.go define the objects, and apply.go creates and deletes them.
+// status.go writes the status.
 package jobs

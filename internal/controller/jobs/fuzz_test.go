@@ -12,8 +12,8 @@ import (
 	"github.com/numalet/numalet/pkg/jobplan"
 )
 
-// FuzzNewPod checks that each job whose template can be read makes a pod, and that the
-// job itself is not changed.
+// FuzzNewPod checks that a pod can be made for each job whose pod template can be parsed, and that
+// this does not change the template.
 func FuzzNewPod(f *testing.F) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {

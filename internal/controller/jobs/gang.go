@@ -14,13 +14,13 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// gangSize returns how many pods must start together: minAvailable without those that have
-// succeeded, which will not start again.
+// gangSize returns how many pods must start together. This is minAvailable minus the pods that have
+// succeeded, because these do not start again.
 func (t *task) gangSize() int {
 	return int(t.job.Spec.MinAvailable) - t.plan.Done.Below(int(t.job.Spec.Replicas))
 }
 
-// joinGang makes a new pod start together with others.
+// joinGang adds a new pod to the job's gang, if the pod must start together with others.
 func (t *task) joinGang(pod *corev1.Pod) {
 	if size := t.gangSize(); size > 1 {
 		pod.Labels[v1alpha1.LabelGang] = t.job.Name
@@ -28,8 +28,8 @@ func (t *task) joinGang(pod *corev1.Pod) {
 	}
 }
 
-// updateGang corrects the gang size of pending pods. Pods that have succeeded since the pending
-// ones were created will not start again, so the pending pods would wait for them forever.
+// updateGang corrects the gang size of pending pods. If pods of the job have succeeded since a
+// pending pod was created, the pending pod would otherwise wait for them forever.
 func (t *task) updateGang(ctx context.Context) error {
 	size := strconv.Itoa(max(t.gangSize(), 1))
 	for _, index := range slices.Sorted(maps.Keys(t.pods)) {
@@ -45,7 +45,7 @@ func (t *task) updateGang(ctx context.Context) error {
 	return nil
 }
 
-// waitsForGang reports whether a pod is to start together with others and is not bound yet.
+// waitsForGang reports whether a pod belongs to the gang and is not bound yet.
 func (t *task) waitsForGang(pod *corev1.Pod) bool {
 	bound := slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
 		return c.Type == corev1.PodScheduled && c.Status == corev1.ConditionTrue

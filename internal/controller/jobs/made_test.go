@@ -12,8 +12,8 @@ import (
 	"github.com/numalet/numalet/internal/testutil/scenario"
 )
 
-// TestMade compares what the reconciler creates for the Job of each testdata/*.txt: the
-// last pod, the Service, the ConfigMap, and the status.
+// TestMade checks what the reconciler creates for the Job in each testdata/*.txt. It compares the
+// last pod, the Service, the ConfigMap and the status.
 func TestMade(t *testing.T) {
 	scenario.Cases(t, "testdata/*.txt", func(t *testing.T, given []txtar.File) []txtar.File {
 		job := &v1alpha1.Job{}
@@ -24,7 +24,7 @@ func TestMade(t *testing.T) {
 	})
 }
 
-// made returns the objects after one reconciliation of a job.
+// made reconciles a job once, and returns the objects that exist then.
 func made(t *testing.T, job *v1alpha1.Job) []txtar.File {
 	t.Helper()
 	w := newWorld(t, job)

@@ -20,21 +20,22 @@ import (
 )
 
 const (
-	// component is the operator's name in events, and of its queue in metrics.
+	// component is the name of the operator in events, and the name of its work queue in metrics.
 	component = "numalet-job"
 	// workers is the number of jobs that are reconciled concurrently.
 	workers = 4
-	// A failed reconciliation is repeated after minRetryDelay, which doubles up to
-	// maxRetryDelay: changes of quotas and of foreign objects are not watched.
+	// A failed reconciliation is retried after minRetryDelay. The delay doubles with each failure,
+	// up to maxRetryDelay. Retries are needed because changes of ResourceQuotas and of objects of
+	// others trigger no reconciliation.
 	minRetryDelay, maxRetryDelay = 50 * time.Millisecond, 30 * time.Second
 )
 
-// Add adds a reconciler of all jobs to a manager. Pods whose template names no scheduler use
-// schedulerName.
+// Add adds a reconciler of all jobs to a manager. schedulerName is for pods whose template names no
+// scheduler.
 //
-// Two managers at the same time do no harm, because every write has a precondition: a pod's name
-// makes its creation unique, a status is written only if its version is the one that was read, and
-// pods are deleted by UID. They only do some work twice.
+// Two managers at the same time do no harm, because each write has a precondition. A pod cannot be
+// created twice with the same name. A status is written only if the job still has the version that
+// was read. Pods are deleted by UID. Two managers only do some work twice.
 func Add(m manager.Manager, schedulerName string) error {
 	r := &reconciler{
 		client: m.GetClient(), fresh: m.GetAPIReader(), recorder: m.GetEventRecorder(component),
@@ -43,7 +44,8 @@ func Add(m manager.Manager, schedulerName string) error {
 	return r.watch(m)
 }
 
-// Cached restricts a manager's cache to objects of jobs and to the fields that are read.
+// Cached restricts a manager's cache to the objects of jobs. Of pods, the cache keeps only metadata
+// and status.
 func Cached() (map[client.Object]cache.ByObject, error) {
 	ofJobs, err := labels.Parse(v1alpha1.LabelJob)
 	only := cache.ByObject{Label: ofJobs}
@@ -53,7 +55,8 @@ func Cached() (map[client.Object]cache.ByObject, error) {
 	}, err
 }
 
-// withoutSpec keeps the cache small: only metadata and status of pods are read.
+// withoutSpec removes the spec of a pod to keep the cache small, because the reconciler reads only
+// metadata and status.
 func withoutSpec(object any) (any, error) {
 	if pod, ok := object.(*corev1.Pod); ok {
 		pod.Spec, pod.ManagedFields = corev1.PodSpec{}, nil
@@ -61,8 +64,8 @@ func withoutSpec(object any) (any, error) {
 	return object, nil
 }
 
-// watch triggers the reconciler when a job or one of its objects changes. Only the metadata
-// of jobs is watched, because each job is read from the API server when it is reconciled.
+// watch makes the manager reconcile a job when the job or one of its objects changes. The cache has
+// only the metadata of jobs, because each reconciliation reads the job from the API server.
 func (r *reconciler) watch(m manager.Manager) error {
 	specOrLabels := predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{})
 	err := builder.ControllerManagedBy(m).Named(component).

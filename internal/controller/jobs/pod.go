@@ -13,16 +13,16 @@ import (
 	"github.com/numalet/numalet/pkg/jobplan"
 )
 
-// Resources by which a pod requests GPUs: GPUs, and shares of GPUs.
+// Resources by which a pod requests whole GPUs and shares of GPUs.
 const (
 	gpus   corev1.ResourceName = "nvidia.com/gpu"
 	shares corev1.ResourceName = "nvidia.com/gpu.shared"
 )
 
-// virtual is the form of GPUs that are parts of GPUs.
+// virtual is the form of GPUs (gpuForm) that stands for parts of GPUs.
 const virtual = "virtual"
 
-// newPod returns a pod of the job, without what own adds to every object.
+// newPod returns a pod of the job. The caller must add labels and the owner reference with own.
 func (t *task) newPod(creation jobplan.Creation) *corev1.Pod {
 	index := strconv.Itoa(creation.Index)
 	template := t.job.Spec.Template.Metadata
@@ -43,7 +43,7 @@ func (t *task) newPod(creation jobplan.Creation) *corev1.Pod {
 	return pod
 }
 
-// merge returns the entries of a template, overridden by others.
+// merge returns the entries of both maps. An entry of override replaces one of the template.
 func merge(template, override map[string]string) map[string]string {
 	all := map[string]string{}
 	maps.Copy(all, template)
@@ -51,7 +51,7 @@ func merge(template, override map[string]string) map[string]string {
 	return all
 }
 
-// requestAnnotations returns the annotations that request what a job needs.
+// requestAnnotations returns the annotations for the CPU policy and the GPUs that a job needs.
 func requestAnnotations(needs v1alpha1.JobNeeds) map[string]string {
 	all := map[string]string{
 		v1alpha1.AnnotationCPUPolicy: needs.CPUPolicy,
@@ -62,7 +62,7 @@ func requestAnnotations(needs v1alpha1.JobNeeds) map[string]string {
 	return all
 }
 
-// setDefaults sets what a template may omit.
+// setDefaults sets fields that the template of a job may leave out.
 func setDefaults(spec *corev1.PodSpec, schedulerName string) {
 	if spec.SchedulerName == "" {
 		spec.SchedulerName = schedulerName
@@ -72,7 +72,8 @@ func setDefaults(spec *corev1.PodSpec, schedulerName string) {
 	}
 }
 
-// setResources makes a container request what the job's pods need.
+// setResources sets the requests and limits of a container to the amounts that each pod of the job
+// needs.
 func setResources(r *corev1.ResourceRequirements, needs v1alpha1.JobNeeds) {
 	amounts := corev1.ResourceList{}
 	if needs.CPU != nil {
@@ -101,8 +102,9 @@ func setResources(r *corev1.ResourceRequirements, needs v1alpha1.JobNeeds) {
 	maps.Copy(r.Limits, amounts)
 }
 
-// connect gives a pod its host name, and its containers the variables and files by which
-// they find the other pods. Variables and mounts of the template take precedence.
+// connect sets the host name of a pod, and adds environment variables and files by which its
+// containers find the other pods of the job. Variables and mounts that the template defines are
+// kept.
 func connect(pod *corev1.Pod, job *v1alpha1.Job, index int) {
 	pod.Spec.Hostname, pod.Spec.Subdomain = pod.Name, job.Name
 	pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: volume, VolumeSource: corev1.VolumeSource{
@@ -116,7 +118,8 @@ func connect(pod *corev1.Pod, job *v1alpha1.Job, index int) {
 	}
 }
 
-// addRendezvous adds variables and the ConfigMap's mount to a container.
+// addRendezvous adds environment variables and the mount of the ConfigMap to a container, unless
+// the container has them.
 func addRendezvous(container *corev1.Container, variables []corev1.EnvVar) {
 	for _, v := range variables {
 		if !slices.ContainsFunc(container.Env, func(e corev1.EnvVar) bool { return e.Name == v.Name }) {

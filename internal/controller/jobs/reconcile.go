@@ -17,9 +17,9 @@ import (
 	"github.com/numalet/numalet/pkg/jobplan"
 )
 
-// reconciler carries out the next steps of jobs.
+// reconciler reconciles jobs.
 type reconciler struct {
-	client        client.Client // reads from the cache
+	client        client.Client // reads from the cache; writes to the API server
 	fresh         client.Reader // reads from the API server
 	recorder      events.EventRecorder
 	scheme        *runtime.Scheme
@@ -27,19 +27,19 @@ type reconciler struct {
 	now           func() time.Time
 }
 
-// task is one job that is being reconciled.
+// task is the reconciliation of one job.
 type task struct {
 	*reconciler
 	job     *v1alpha1.Job
-	spec    *corev1.PodSpec // of its template; nil if the template is invalid
+	spec    *corev1.PodSpec // pod spec of its template; nil if the template is invalid
 	pods    map[int]*corev1.Pod
 	objects []v1alpha1.JobObject
 	plan    jobplan.Plan
 }
 
-// Reconcile carries out the next steps of one job. It reads the job from the API server. The job's
-// status says which failures are counted, and must not be older than the statuses of the job's
-// pods.
+// Reconcile carries out the next steps of one job. It reads the job from the API server and not
+// from the cache. The job's status says which failures were counted. If it were older than the
+// pods, a failure could be counted twice.
 func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	// 1. Read the job.
 	t := &task{reconciler: r, job: &v1alpha1.Job{}}
@@ -57,9 +57,9 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	if err := t.planNext(); err != nil {
 		return reconcile.Result{}, err
 	}
-	// 4. Create objects. The status is written even if this fails halfway.
+	// 4. Create objects. If this fails, the status is still written.
 	failed := t.create(ctx)
-	// 5. Store the progress, before pods that prove it are deleted.
+	// 5. Write the status before the pods from which it was computed are deleted.
 	if err := t.writeStatus(ctx, failed); err != nil {
 		return reconcile.Result{}, err
 	}
@@ -73,7 +73,7 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	return reconcile.Result{RequeueAfter: t.plan.Requeue}, nil
 }
 
-// planNext plans the next steps.
+// planNext makes the plan for the next steps of the job (package jobplan).
 func (t *task) planNext() error {
 	was, err := progressOf(t.job)
 	if err != nil {
@@ -94,7 +94,7 @@ func (t *task) planNext() error {
 	return nil
 }
 
-// template returns the spec of a job's pods.
+// template returns the pod spec of a job. It is an error if the pods would never end.
 func template(job *v1alpha1.Job) (*corev1.PodSpec, error) {
 	spec, err := job.Spec.Template.PodSpec()
 	if err != nil {
@@ -106,7 +106,7 @@ func template(job *v1alpha1.Job) (*corev1.PodSpec, error) {
 	return spec, nil
 }
 
-// jobOf converts a spec for the plan.
+// jobOf converts the spec of a job for package jobplan.
 func jobOf(spec *v1alpha1.JobSpec) jobplan.Job {
 	job := jobplan.Job{
 		Replicas: int(spec.Replicas), MinAvailable: int(spec.MinAvailable), Suspend: spec.Suspend,

@@ -16,8 +16,8 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// TestCacheIsBehind checks that pods which the cache does not have yet are not created
-// again, without an error.
+// TestCacheIsBehind checks that pods that exist, but are not in the cache yet, are not created
+// again, and that this is no error.
 func TestCacheIsBehind(t *testing.T) {
 	w := newWorld(t, train())
 	w.reconcile()
@@ -33,8 +33,8 @@ func TestCacheIsBehind(t *testing.T) {
 	}
 }
 
-// TestCountedFirst checks that a failed pod is deleted only after its failure is stored,
-// and that no failure is counted twice.
+// TestCountedFirst checks that a failed pod is not deleted while its failure cannot be written to
+// the status, and that the failure is counted only once.
 func TestCountedFirst(t *testing.T) {
 	w := newWorld(t, train())
 	w.reconcile()
@@ -63,7 +63,8 @@ func TestCountedFirst(t *testing.T) {
 	}
 }
 
-// TestGangShrinks checks that a replaced pod does not wait for pods that succeeded.
+// TestGangShrinks checks that a pod that replaces a failed one does not wait for pods that have
+// succeeded.
 func TestGangShrinks(t *testing.T) {
 	job := train()
 	job.Spec.Replicas, job.Spec.MinAvailable = 3, 3
@@ -81,8 +82,8 @@ func TestGangShrinks(t *testing.T) {
 	}
 }
 
-// TestGangOfThoseLeft checks that the minimum of pending pods is lowered after a pod of
-// their gang succeeded, and that running pods are not changed.
+// TestGangOfThoseLeft checks that after a pod of a gang has succeeded, the gang size of pending
+// pods is lowered, and pods that have a node are not changed.
 func TestGangOfThoseLeft(t *testing.T) {
 	job := train()
 	job.Spec.Replicas, job.Spec.MinAvailable = 3, 3
@@ -102,7 +103,7 @@ func TestGangOfThoseLeft(t *testing.T) {
 	}
 }
 
-// TestDeleted checks that a job that is being deleted gets no new pods.
+// TestDeleted checks that no pods are created for a job that is being deleted.
 func TestDeleted(t *testing.T) {
 	job := train()
 	job.Finalizers = []string{"foregroundDeletion"}
@@ -116,7 +117,7 @@ func TestDeleted(t *testing.T) {
 	}
 }
 
-// TestDamagedStatus checks that a status that cannot be read is not overwritten.
+// TestDamagedStatus checks that a status that cannot be parsed is an error.
 func TestDamagedStatus(t *testing.T) {
 	job := train()
 	job.Status.CompletedIndexes = "2-0"

@@ -15,19 +15,20 @@ import (
 )
 
 const (
-	// volume is the name of the ConfigMap's volume in a pod, and folder its mount path.
+	// volume is the name of the volume with the ConfigMap in a pod, and folder is its mount path.
 	volume = "numalet-job"
 	folder = "/etc/numalet"
-	// Files of the ConfigMap: host names, one a line; host names with slots as Open MPI
-	// reads them; and as MPICH and Intel MPI read them.
+	// Files of the ConfigMap: hostsFile has one host name in each line. The other files also have
+	// the number of processes for each host, one in the form for Open MPI, and one in the form for
+	// MPICH and Intel MPI.
 	hostsFile, openMPIFile, hydraFile = "hosts", "hostfile", "machinefile"
-	// masterPort is the port of the first pod to which the other pods connect. It is PyTorch's
+	// masterPort is the port on which the first pod listens for the other pods, by PyTorch's
 	// default.
 	masterPort = "29500"
 )
 
-// applyRendezvous applies the headless Service that gives the pods host names, even before
-// they are ready, and the ConfigMap with these names.
+// applyRendezvous creates or corrects the headless Service and the ConfigMap. The Service gives the
+// pods DNS names, even before they are ready. The ConfigMap has lists of these names.
 func (t *task) applyRendezvous(ctx context.Context) error {
 	service := &corev1.Service{}
 	err := t.apply(ctx, service, func() {
@@ -42,7 +43,7 @@ func (t *task) applyRendezvous(ctx context.Context) error {
 	return t.apply(ctx, names, func() { names.Data = hostLists(t.job) })
 }
 
-// apply creates an object with the job's name, or corrects it.
+// apply creates an object with the job's name, or corrects it. set sets the fields of the object.
 func (t *task) apply(ctx context.Context, object client.Object, set func()) error {
 	object.SetNamespace(t.job.Namespace)
 	object.SetName(t.job.Name)
@@ -57,7 +58,7 @@ func (t *task) apply(ctx context.Context, object client.Object, set func()) erro
 	return nil
 }
 
-// hostLists returns the files of the ConfigMap, by name.
+// hostLists returns the contents of the ConfigMap's files, by file name.
 func hostLists(job *v1alpha1.Job) map[string]string {
 	slots := slotsOf(job)
 	var hosts, openMPI, hydra strings.Builder
@@ -70,13 +71,13 @@ func hostLists(job *v1alpha1.Job) map[string]string {
 	return map[string]string{hostsFile: hosts.String(), openMPIFile: openMPI.String(), hydraFile: hydra.String()}
 }
 
-// hostOf returns the DNS name of a pod, which resolves in any namespace.
+// hostOf returns the DNS name of a pod, which is valid in all namespaces of the cluster.
 func hostOf(job *v1alpha1.Job, index int) string {
 	return fmt.Sprintf("%s.%s.%s.svc", podName(job, index), job.Name, job.Namespace)
 }
 
-// slotsOf returns how many processes run in a pod: one for each GPU, or else one for each
-// whole core; at least one.
+// slotsOf returns how many processes of an MPI program run in a pod: one for each GPU. Without
+// GPUs, it is one for each whole CPU, and at least one.
 func slotsOf(job *v1alpha1.Job) int {
 	slots := int64(job.Spec.GPUs)
 	if slots == 0 && job.Spec.CPU != nil {
@@ -85,9 +86,9 @@ func slotsOf(job *v1alpha1.Job) int {
 	return int(max(slots, 1))
 }
 
-// rendezvous returns the environment variables by which the processes of a job find each
-// other: those of PyTorch, of torchrun (PET_…), of Open MPI 4 and 5, of MPICH
-// and of Intel MPI, and the index as pods of batch/v1 have it.
+// rendezvous returns the environment variables by which the processes of a job find each other.
+// They are for PyTorch, torchrun (PET_…), Open MPI 4 and 5, MPICH, and Intel MPI.
+// JOB_COMPLETION_INDEX is the same as in the pods of an indexed Job of Kubernetes.
 //
 // Sources: https://pytorch.org/docs/stable/distributed.html#environment-variable-initialization,
 // https://pytorch.org/docs/stable/elastic/run.html

@@ -15,10 +15,11 @@ import (
 	"github.com/numalet/numalet/pkg/jobplan"
 )
 
-// disrupted reports whether a pod failed for a reason outside its program. The condition
-// DisruptionTarget says that it was evicted, preempted, lost with its node or rejected for
-// its placement. A pod of which no container ever started was not admitted by the kubelet.
-// A pod that exceeded its own activeDeadlineSeconds has failed.
+// disrupted reports whether a pod has failed for a reason outside its program. With the condition
+// DisruptionTarget, the pod was evicted, preempted, lost with its node, or rejected for its
+// placement. If no container of the pod ever started, the kubelet did not admit the pod. The
+// exception is a pod that has exceeded its own activeDeadlineSeconds, which counts as a failure of
+// the pod.
 // Source: https://kubernetes.io/docs/concepts/workloads/pods/disruptions/#pod-disruption-conditions
 func disrupted(pod *corev1.Pod) bool {
 	for _, condition := range pod.Status.Conditions {
@@ -26,7 +27,7 @@ func disrupted(pod *corev1.Pod) bool {
 			return true
 		}
 	}
-	const ownDeadline = "DeadlineExceeded" // as the kubelet calls it
+	const ownDeadline = "DeadlineExceeded" // the reason that the kubelet sets
 	return pod.Status.Reason != ownDeadline && !slices.ContainsFunc(containers(pod), started)
 }
 
@@ -38,8 +39,8 @@ func containers(pod *corev1.Pod) []corev1.ContainerStatus {
 	return slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses)
 }
 
-// endOf returns when the last container of a pod ended, or the last change of its
-// conditions if no container ran.
+// endOf returns when the last container of a pod ended. If no container has ended, it returns the
+// time of the last change of a condition.
 func endOf(pod *corev1.Pod) time.Time {
 	end := time.Time{}
 	for _, c := range containers(pod) {
@@ -59,7 +60,8 @@ func endOf(pod *corev1.Pod) time.Time {
 	return end
 }
 
-// whyOf returns why a pod failed: the message of the pod, or the first failed container.
+// whyOf returns why a pod failed. It is the message of the pod, or the exit code of the first
+// container that failed.
 func whyOf(pod *corev1.Pod) string {
 	if c, rejected := v1alpha1.Rejection(pod); rejected {
 		return c.Message
@@ -75,8 +77,9 @@ func whyOf(pod *corev1.Pod) string {
 	return pod.Status.Reason
 }
 
-// readPods reads the pods of the job, by index. A stale cache does no harm. A pod that it lacks
-// cannot be created twice, because a pod with this name exists, and pods are deleted by UID.
+// readPods reads the pods of the job from the cache, by index. A cache that is out of date does no
+// harm. A pod that is not in the cache cannot be created twice, because its name is taken. A pod
+// that was replaced is not deleted by mistake, because pods are deleted by UID.
 func (t *task) readPods(ctx context.Context) error {
 	list := &corev1.PodList{}
 	err := t.client.List(ctx, list, client.InNamespace(t.job.Namespace), client.MatchingLabels{v1alpha1.LabelJob: t.job.Name})
@@ -97,9 +100,9 @@ func (t *task) readPods(ctx context.Context) error {
 // podName returns the name of a pod, which is also its host name.
 func podName(job *v1alpha1.Job, index int) string { return fmt.Sprintf("%s-%d", job.Name, index) }
 
-// podOf converts a pod for the plan.
+// podOf converts a pod for package jobplan.
 func podOf(index int, pod *corev1.Pod) jobplan.Pod {
-	attempt, _ := strconv.Atoi(pod.Labels[v1alpha1.LabelJobAttempt]) // without the label, the first
+	attempt, _ := strconv.Atoi(pod.Labels[v1alpha1.LabelJobAttempt]) // without the label it is attempt 0, the first
 	p := jobplan.Pod{Index: index, Attempt: attempt, State: stateOf(pod), Deleting: pod.DeletionTimestamp != nil}
 	for _, condition := range pod.Status.Conditions {
 		p.Ready = p.Ready || condition.Type == corev1.PodReady && condition.Status == corev1.ConditionTrue

@@ -17,7 +17,7 @@ import (
 	"github.com/numalet/numalet/pkg/jobplan"
 )
 
-// progressOf returns the progress that a job's status stores.
+// progressOf reads the progress of a job from its status.
 func progressOf(job *v1alpha1.Job) (jobplan.Progress, error) {
 	s := &job.Status
 	p := jobplan.Progress{Phase: jobplan.Phase(s.Phase), Failures: map[int]int{}}
@@ -38,7 +38,7 @@ func progressOf(job *v1alpha1.Job) (jobplan.Progress, error) {
 	return p, nil
 }
 
-// conditionOf returns the condition that is true in a phase, or "".
+// conditionOf returns the type of the condition that is true in a phase, or "".
 func conditionOf(phase jobplan.Phase) string {
 	switch phase {
 	case jobplan.Suspended:
@@ -52,7 +52,8 @@ func conditionOf(phase jobplan.Phase) string {
 	}
 }
 
-// writeStatus writes the status over the version that was read, and then records events.
+// writeStatus writes the status, if the job still has the version that was read. It then records
+// events.
 func (t *task) writeStatus(ctx context.Context, failed error) error {
 	before := t.job.DeepCopy()
 	t.setStatus(&t.job.Status)
@@ -83,7 +84,7 @@ func (t *task) record(e jobplan.Event) {
 	t.recorder.Eventf(t.job, nil, kind, e.Reason, "Reconciling", "%s", e.Message)
 }
 
-// setStatus sets a status from the plan.
+// setStatus sets the status according to the plan.
 func (t *task) setStatus(status *v1alpha1.JobStatus) {
 	p := t.plan.Progress
 	status.ObservedGeneration = t.job.Generation
@@ -105,8 +106,8 @@ func (t *task) setStatus(status *v1alpha1.JobStatus) {
 	t.setConditions(status)
 }
 
-// setConditions sets the conditions. The condition Suspended becomes false only on a job that
-// was suspended.
+// setConditions sets the condition of the current phase to true. It sets the condition Suspended to
+// false only if it was true.
 func (t *task) setConditions(s *v1alpha1.JobStatus) {
 	p, now := t.plan.Progress, metav1.NewTime(t.now())
 	set := func(kind string, status metav1.ConditionStatus, reason, message string) {

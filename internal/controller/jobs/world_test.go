@@ -17,7 +17,7 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// world is an API server with one job, and a reconciler.
+// world is a fake API server with one job, and a reconciler of this job.
 type world struct {
 	*testing.T
 	*reconciler
@@ -58,7 +58,7 @@ func (w *world) job() *v1alpha1.Job {
 	return job
 }
 
-// find reads an object of the job's namespace, and reports whether it exists.
+// find reads an object in the job's namespace, and reports whether it exists.
 func (w *world) find(name string, into client.Object) bool {
 	w.Helper()
 	err := w.fresh.Get(context.Background(), client.ObjectKey{Namespace: w.key.Namespace, Name: name}, into)
@@ -68,7 +68,7 @@ func (w *world) find(name string, into client.Object) bool {
 	return err == nil
 }
 
-// scheduled sets pods to scheduled.
+// scheduled sets the condition PodScheduled of pods to true.
 func (w *world) scheduled(names ...string) {
 	w.Helper()
 	for _, name := range names {
@@ -81,7 +81,7 @@ func (w *world) scheduled(names ...string) {
 	}
 }
 
-// ended sets a pod's container to ended with an exit code.
+// ended makes a pod end: its container has ended with the given exit code.
 func (w *world) ended(name string, code int32) {
 	w.Helper()
 	pod := &corev1.Pod{}

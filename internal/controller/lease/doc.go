@@ -1,7 +1,7 @@
-// Package lease elects the one replica that may bind pods, and reports at any time whether this
-// replica may still bind pods.
+// Package lease elects the replica that may bind pods (the leader). At any time, it tells whether
+// this replica may still bind pods.
 //
-// It knows the API server's Lease. It does not interrupt the leader: the leader calls
+// It uses a Lease object in the API server. It does not interrupt the leader. The leader must call
 // Check before every step that only a leader may take.
 //
 //	l, err := lease.New(client, lease.Options{Namespace: "numalet-system", Name: "numalet-controller", …})

@@ -11,34 +11,34 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-// ErrLost means that the lease could not be renewed, so another replica may lead.
+// ErrLost means that this replica does not hold the lease any more, so another replica may lead.
 var ErrLost = errors.New("the lease is lost")
 
-// Options are the lease's name, its holder and its durations.
+// Options are the name, the holder and the durations of a lease.
 type Options struct {
 	Namespace, Name string
-	Identity        string        // unique among all processes, including past ones
-	Duration        time.Duration // of the lease, in whole seconds
-	ActionTimeout   time.Duration // the longest duration of a step that was begun under the lease
+	Identity        string        // of this process; no other process, past or present, may have the same
+	Duration        time.Duration // how long the lease is valid after a renewal, in whole seconds
+	ActionTimeout   time.Duration // the longest duration of a step that begins while the lease is held
 }
 
-// Lease is one replica's participation in the election.
+// Lease is the part of one replica in the election of the leader.
 //
-// The election is safe if the replicas' clocks run equally fast. The clocks need not show the same
-// time. The holder may begin a step until Duration after it sent the last accepted renewal. Another
-// replica may take the lease after it saw no renewal for Duration, and then waits for Duration +
-// ActionTimeout. By then the last step of the former holder has ended, even if that process was
-// paused (SIGSTOP). If the lease was released, the new holder does not wait, because the former
-// holder had no step in progress. A lost lease is never released, because steps of its holder may
-// still be in progress.
+// The election is safe if the clocks of the replicas run equally fast, even if they show different
+// times. The holder may begin a step until Duration has passed since it sent the last accepted
+// renewal. Another replica takes the lease only after it has seen no renewal for Duration. It then
+// waits for Duration + ActionTimeout. By then the last step of the former holder has ended, even if
+// the former holder was paused (SIGSTOP). If the former holder has released the lease, the new
+// holder does not wait. A holder releases the lease only when it has no step in progress, so it
+// never releases a lease that it has lost.
 type Lease struct {
 	options Options
 	record  *record
 	elector *leaderelection.LeaderElector
-	leading chan context.Context // receives the context that ends with the leadership
+	leading chan context.Context // receives a context that ends when the lease is lost
 }
 
-// New returns a Lease that does not take part in the election before Run.
+// New returns a Lease. It takes part in the election once Run is called.
 func New(client kubernetes.Interface, o Options) (*Lease, error) {
 	l := &Lease{options: o, leading: make(chan context.Context, 1)}
 	lock, err := resourcelock.New(resourcelock.LeasesResourceLock, o.Namespace, o.Name,
@@ -61,9 +61,10 @@ func New(client kubernetes.Interface, o Options) (*Lease, error) {
 	return l, nil
 }
 
-// Run waits until this replica is the leader and calls lead once. It releases the lease when lead
-// returns, or when ctx ends before that. The context of lead ends with ctx, and when the lease is
-// lost; then Run returns ErrLost. It may be called once.
+// Run waits until this replica is the leader, and then calls lead once. It releases the lease when
+// lead returns, or when ctx ends before lead is called. The context that lead gets ends when ctx
+// ends, and when the lease is lost. If the lease is lost, Run returns ErrLost. Run may be called
+// only once.
 func (l *Lease) Run(ctx context.Context, lead func(context.Context) error) error {
 	electing, stop := context.WithCancel(context.WithoutCancel(ctx))
 	over := make(chan struct{})
@@ -77,7 +78,7 @@ func (l *Lease) Run(ctx context.Context, lead func(context.Context) error) error
 	}
 }
 
-// lead waits until no former leader can act, and calls lead.
+// lead waits until no step of a former leader can be in progress, and then calls the function lead.
 func (l *Lease) lead(ctx, leading context.Context, lead func(context.Context) error) error {
 	both, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -96,7 +97,7 @@ func (l *Lease) lead(ctx, leading context.Context, lead func(context.Context) er
 	return err
 }
 
-// Wait returns how long this replica, once it holds the lease, waits before it acts.
+// Wait returns how long this replica, after it took the lease, waits before its first step.
 func (l *Lease) Wait() time.Duration {
 	if l.record.wasReleased() {
 		return 0
@@ -104,7 +105,7 @@ func (l *Lease) Wait() time.Duration {
 	return l.options.Duration + l.options.ActionTimeout
 }
 
-// Check returns nil while this replica may begin a step that only the leader may take.
+// Check returns nil if this replica may begin a step that only the leader may take.
 func (l *Lease) Check() error {
 	until, ok := l.record.until()
 	switch {
@@ -116,5 +117,6 @@ func (l *Lease) Check() error {
 	return nil
 }
 
-// Leads reports whether this replica holds the lease, even if it still waits.
+// Leads reports whether this replica holds the lease. It may still have to wait before its first
+// step.
 func (l *Lease) Leads() bool { return l.elector.IsLeader() }

@@ -24,17 +24,18 @@ type replica struct {
 	*Lease
 	client *line
 	stop   context.CancelFunc
-	leads  chan time.Time // when the replica began to lead
+	leads  chan time.Time // gets the time when the replica begins to lead
 	ended  chan error
 }
 
-// start adds a replica to the election over a shared API server.
+// start starts a replica that takes part in the election.
 func start(t *testing.T, identity string, client *line) *replica {
 	t.Helper()
 	return startBusy(t, identity, client, 0)
 }
 
-// startBusy adds a replica whose work takes that long to stop.
+// startBusy starts a replica whose function lead takes the given time to return after its context
+// ended.
 func startBusy(t *testing.T, identity string, client *line, lasts time.Duration) *replica {
 	t.Helper()
 	l, err := New(client, Options{Namespace: "ns", Name: "lease", Identity: identity, Duration: duration, ActionTimeout: act})
@@ -54,13 +55,14 @@ func startBusy(t *testing.T, identity string, client *line, lasts time.Duration)
 	return r
 }
 
-// line is a client that can be cut off from the API server, or from renewing only.
+// line is a client whose requests can be made to fail: all of them (cut), or only renewals of the
+// lease (slow).
 type line struct {
 	*fake.Clientset
 	cut, slow atomic.Bool
 }
 
-// share returns another client of the same API server.
+// share returns a new client of the same fake API server.
 func share(of *fake.Clientset) *line {
 	l := &line{Clientset: &fake.Clientset{}}
 	l.AddReactor("*", "*", func(clienttesting.Action) (bool, runtime.Object, error) {
@@ -106,8 +108,8 @@ func TestGivenUpNeedsNoWait(t *testing.T) {
 	})
 }
 
-// TestCutOffLeader checks that a leader without a connection stops acting when its lease
-// expires, and that the next leader does not start before that.
+// TestCutOffLeader checks that a leader that loses its connection stops when its lease expires, and
+// that the next leader does not begin before that.
 func TestCutOffLeader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := fake.NewClientset()
@@ -136,8 +138,9 @@ func TestCutOffLeader(t *testing.T) {
 	})
 }
 
-// TestLostIsNotGivenUp checks that the next leader also waits if a leader loses its lease
-// while connected, because its last requests may still be in flight.
+// TestLostIsNotGivenUp checks a leader that loses its lease, but still has a connection. It must
+// not release the lease, because its last requests may still be in progress. So the next leader
+// waits.
 func TestLostIsNotGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := fake.NewClientset()

@@ -9,12 +9,12 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-// errBusy prevents the release of a lost lease: steps that began under it may still be in progress
-// until it expires.
+// errBusy is the error of Update if the lease cannot be released, because steps that began under it
+// may still be in progress.
 var errBusy = errors.New("steps that began under the lease may still be under way")
 
-// record observes reads and writes of the lease. It knows until when this replica holds the
-// lease by its own clock, and whether the former holder released it.
+// record observes the reads and writes of the Lease object. It knows until when this replica holds
+// the lease, by its own clock, and whether the former holder has released it.
 type record struct {
 	resourcelock.Interface
 	duration time.Duration
@@ -22,13 +22,13 @@ type record struct {
 		sync.Mutex
 		held     bool
 		end      time.Time
-		free     bool // as last read: the lease exists and has no holder
-		released bool // it was free when this replica took it
-		busy     bool // a step that only the holder may take may be under way
+		free     bool // at the last read, the Lease existed and had no holder
+		released bool // the former holder released the lease before this replica took it
+		busy     bool // a step that only the holder may take may be in progress
 	}
 }
 
-// Get reads the lease.
+// Get reads the Lease.
 func (r *record) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	found, raw, err := r.Interface.Get(ctx)
 	r.mu.Lock()
@@ -37,8 +37,8 @@ func (r *record) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, [
 	return found, raw, err
 }
 
-// Create creates the lease and takes it. It does not count as released: somebody may have
-// deleted it while it was held.
+// Create creates the Lease and takes it. The lease does not count as released, because somebody may
+// have deleted the Lease of a holder.
 func (r *record) Create(ctx context.Context, to resourcelock.LeaderElectionRecord) error {
 	sent := time.Now()
 	err := r.Interface.Create(ctx, to)
@@ -46,8 +46,8 @@ func (r *record) Create(ctx context.Context, to resourcelock.LeaderElectionRecor
 	return err
 }
 
-// Update takes, renews or releases the lease. It does not release it while a step may be
-// under way.
+// Update takes, renews or releases the lease. It refuses to release the lease while a step may be
+// in progress.
 func (r *record) Update(ctx context.Context, to resourcelock.LeaderElectionRecord) error {
 	if to.HolderIdentity == "" && r.isBusy() {
 		return errBusy
@@ -58,8 +58,8 @@ func (r *record) Update(ctx context.Context, to resourcelock.LeaderElectionRecor
 	return err
 }
 
-// observe starts the lease's duration at the moment of sending: no other replica can have
-// seen the write before.
+// observe records a write of the Lease. The duration begins when the request was sent, because no
+// other replica can have seen the write before that.
 func (r *record) observe(to resourcelock.LeaderElectionRecord, sent time.Time, err error) {
 	if err != nil {
 		return
@@ -73,21 +73,21 @@ func (r *record) observe(to resourcelock.LeaderElectionRecord, sent time.Time, e
 	r.mu.held, r.mu.end = holds, sent.Add(r.duration)
 }
 
-// until returns when the lease expires, and false if this replica does not hold it.
+// until returns when the lease expires. It returns false if this replica does not hold the lease.
 func (r *record) until() (time.Time, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.mu.end, r.mu.held
 }
 
-// wasReleased reports whether the former holder released the lease.
+// wasReleased reports whether the former holder released the lease before this replica took it.
 func (r *record) wasReleased() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.mu.released
 }
 
-// setBusy sets whether a step that only the holder may take may be under way.
+// setBusy sets whether a step that only the holder may take may be in progress.
 func (r *record) setBusy(busy bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -18,8 +18,8 @@ import (
 
 const benchNodes = 1000
 
-// BenchmarkPod measures what the mirror does for a pod until it is bound: it reads the pending pod,
-// and then the bound pod.
+// BenchmarkPod measures how long the mirror takes for a pod: first the event of the pending pod,
+// and then the event of the bound pod.
 func BenchmarkPod(b *testing.B) {
 	for _, gpus := range []int64{0, 1} {
 		b.Run(fmt.Sprintf("gpus=%d", gpus), func(b *testing.B) {
@@ -53,7 +53,7 @@ func benchMirror(b *testing.B) *Mirror {
 	})
 }
 
-// pendingAndBound returns a pod as the API server sends it before and after its binding.
+// pendingAndBound returns a pod as the API server sends it before and after the Binding.
 func pendingAndBound(i int, gpus int64) [2]*corev1.Pod {
 	list := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1"), corev1.ResourceMemory: resource.MustParse("128Mi")}
 	if gpus > 0 {

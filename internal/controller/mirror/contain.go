@@ -7,20 +7,21 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// Panicked is called when the handling of an object has panicked. object is, for example,
-// "*v1.Pod default/a".
+// Panicked is called when the code that handles an object panics. object has the form "*v1.Pod
+// default/a".
 type Panicked func(object string, cause any)
 
-// Contain returns a handler that reports panics of h and continues with the next object.
+// Contain returns an event handler that calls h. If h panics for an object, the handler reports the
+// panic and continues with the next object.
 //
-// client-go ends the process when a handler panics. The object that causes a panic is also in the
-// first list of the next process. So every replica would end again and again, and no pods would be
-// scheduled until somebody finds that object. With Contain, only that object is ignored, or is read
-// only in part, until its next change. Everything else stays valid: locks are released by defer,
-// and records are replaced as a whole.
+// Without Contain, client-go would end the process when an event handler panics. The object that
+// caused the panic would also be in the initial list of the next process. So every replica would
+// end again and again, and no pods would be scheduled until somebody finds this object. With
+// Contain, only this object is ignored or read in part, until its next change. All other data stays
+// valid, because locks are released by defer, and records are replaced as a whole.
 //
-// controller-runtime does the same for reconcilers, and package pipeline for proposers and the
-// committer.
+// For reconcilers, controller-runtime does the same. For proposers and the committer, package
+// pipeline does.
 func Contain(h cache.ResourceEventHandler, report Panicked) cache.ResourceEventHandler {
 	contained := func(obj any, handle func()) {
 		defer func() {

@@ -17,7 +17,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// TestPanicOfOnePod checks that a pod whose handling panics costs the other pods nothing.
+// TestPanicOfOnePod checks that a panic about one pod is reported, and that other pods are handled.
 func TestPanicOfOnePod(t *testing.T) {
 	scene, reports := newScene(t), make(chan string, 1)
 	scene.mirror.env.Filters = panicking{scene.mirror.env.Filters}

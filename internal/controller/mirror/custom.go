@@ -14,8 +14,8 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// NewCustom returns an informer of all custom resources of one kind. Its objects have
-// the type of one.
+// NewCustom returns an informer of all custom resources of one kind. Its objects have the same Go
+// type as one.
 func NewCustom(config *rest.Config, resource schema.GroupVersionResource, one runtime.Object) (cache.SharedIndexInformer, error) {
 	scheme := runtime.NewScheme()
 	if err := v1alpha1.AddToScheme(scheme); err != nil {
@@ -23,7 +23,7 @@ func NewCustom(config *rest.Config, resource schema.GroupVersionResource, one ru
 	}
 	c, version := rest.CopyConfig(config), resource.GroupVersion()
 	c.GroupVersion, c.APIPath = &version, "/apis"
-	c.ContentType, c.AcceptContentTypes = runtime.ContentTypeJSON, runtime.ContentTypeJSON // custom resources have no protobuf
+	c.ContentType, c.AcceptContentTypes = runtime.ContentTypeJSON, runtime.ContentTypeJSON // custom resources cannot be encoded as protobuf
 	c.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
 	client, err := rest.RESTClientFor(c)
 	if err != nil {

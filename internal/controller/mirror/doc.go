@@ -1,9 +1,9 @@
-// Package mirror copies nodes, NodeTopologies and pods from the API server to the state
-// of the nodes and the queue of pending pods.
+// Package mirror copies nodes, NodeTopologies and pods from the API server. Nodes and bound pods go
+// to the state of the nodes (package nodestate), and pending pods go to the queue.
 //
-// It knows how Kubernetes objects convert to node records, holdings and requests. It
-// makes no decision and keeps nothing that the API server does not store, so a new mirror
-// reaches the same state whatever the order of events.
+// It knows how Kubernetes objects are converted to the types of the scheduler. It makes no
+// decisions. It keeps nothing that the API server does not store, so a new mirror gets the same
+// result, whatever the order of the events.
 //
 //	m := mirror.NewMirror(mirror.Env{State: state, Pending: queue.Add, …})
 //	synced, newest, err := mirror.Watch(factory, topologies, m)

@@ -12,9 +12,9 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// newEnded returns an informer of ended pods, which the mirror's own informer does not
-// list. It also returns whether h has handled the initial list. To save memory, the
-// informer keeps only a few fields of each pod.
+// newEnded returns an informer of ended pods, which the mirror's informer of pods leaves out. The
+// second result reports whether h has handled the initial list. To save memory, the informer keeps
+// only a few fields of each pod.
 func newEnded(client kubernetes.Interface, which metav1.ListOptions, h cache.ResourceEventHandler, report Panicked) (cache.SharedIndexInformer, cache.InformerSynced, error) {
 	informer := coreinformers.NewFilteredPodInformer(client, metav1.NamespaceAll, 0, cache.Indexers{}, func(o *metav1.ListOptions) {
 		o.FieldSelector, o.LabelSelector = which.FieldSelector, which.LabelSelector
@@ -29,7 +29,7 @@ func newEnded(client kubernetes.Interface, which metav1.ListOptions, h cache.Res
 	return informer, registration.HasSynced, nil
 }
 
-// end keeps a pod's identity, owner, gang, node, phase and conditions.
+// end returns a pod with only these fields: identity, owners, gang, node, phase and conditions.
 func end(obj any) (any, error) {
 	pod, ok := obj.(*corev1.Pod)
 	if !ok {

@@ -9,7 +9,8 @@ import (
 	"github.com/numalet/numalet/internal/testutil/scenario"
 )
 
-// TestEnds checks that a bound pod's end is known if it has a deadline, and only then.
+// TestEnds checks that the latest end of a bound pod is known if it has an activeDeadlineSeconds,
+// and otherwise is not.
 func TestEnds(t *testing.T) {
 	s := newScene(t)
 	m, ends := s.mirror, func(uid string) (end time.Time) {

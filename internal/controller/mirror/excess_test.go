@@ -8,8 +8,9 @@ import (
 	"github.com/numalet/numalet/internal/testutil/scenario"
 )
 
-// TestTooManyGPUs checks that no number of GPUs that a kubelet reports ends the
-// controller or fills its memory, and that such a node is reported once.
+// TestTooManyGPUs checks nodes that report a negative or a far too large number of GPUs. The
+// controller must not panic and must not allocate memory for so many GPUs. It reports such a node
+// only once.
 func TestTooManyGPUs(t *testing.T) {
 	for n, want := range map[string]struct {
 		records int
@@ -35,9 +36,8 @@ func TestTooManyGPUs(t *testing.T) {
 	}
 }
 
-// TestTooMuchCPU checks a pod whose CPU request is larger than the largest counted number. A
-// pending pod is refused. If another scheduler has bound the pod, it holds at least all CPUs
-// of its node.
+// TestTooMuchCPU checks a pod that requests more CPUs than the controller can count. A pending pod
+// is refused. A pod that another scheduler has bound holds at least all CPUs of its node.
 func TestTooMuchCPU(t *testing.T) {
 	for _, cpu := range []string{"9223372036854776", "9223372036854775807", "18446744073709552"} {
 		t.Run(cpu, func(t *testing.T) {
@@ -63,8 +63,8 @@ func TestTooMuchCPU(t *testing.T) {
 	}
 }
 
-// TestTooManyGPUsRequested checks that a pod that requests more GPUs than a node may have is
-// refused before memory of that size is allocated.
+// TestTooManyGPUsRequested checks a pod that requests more GPUs than any node may have. It must be
+// refused before memory for so many GPUs is allocated.
 func TestTooManyGPUsRequested(t *testing.T) {
 	s := newScene(t)
 	s.mirror.SetPod(podOf("a", scenario.Words{"cpu=1", "gpus=1000000000"}))
@@ -73,7 +73,7 @@ func TestTooManyGPUsRequested(t *testing.T) {
 	}
 }
 
-// TestTooManyNames checks that lists in annotations are read up to a limit.
+// TestTooManyNames checks that a list in an annotation is refused if it is longer than its limit.
 func TestTooManyNames(t *testing.T) {
 	for name, tc := range map[string]struct {
 		annotation, list string

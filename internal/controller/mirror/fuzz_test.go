@@ -11,8 +11,8 @@ import (
 	"github.com/numalet/numalet/internal/testutil/scenario"
 )
 
-// FuzzMirror passes objects of any content to a mirror, and checks that a pod leaves
-// nothing behind.
+// FuzzMirror passes objects of any content to a mirror. It checks that nothing of a pod is left
+// after the pod is removed.
 func FuzzMirror(f *testing.F) {
 	seed := func(objects ...any) {
 		var texts [3][]byte

@@ -12,8 +12,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// gangID returns the ID of a pod's gang, or "". It contains the namespace because gangs
-// in two namespaces may have the same name.
+// gangID returns the ID of a pod's gang, or "". The ID contains the namespace, because gangs in
+// different namespaces may have the same name.
 func gangID(pod *corev1.Pod) string {
 	name := pod.Labels[v1alpha1.LabelGang]
 	if name == "" {
@@ -30,10 +30,11 @@ func ownerOf(pod *corev1.Pod) string {
 	return ""
 }
 
-// gangOf returns a pending pod's gang with its minimum size as Need, or nil. The label
-// and the annotation must be set together. A pod with a PodGroup of Kubernetes
-// (spec.schedulingGroup) is refused unless it also has these two: if its pods were placed one by
-// one, they could deadlock.
+// gangOf returns the gang of a pending pod, with its minimum size in Need, or nil if it has none. A
+// label names the gang, and an annotation says its minimum size. It is an error to set only one of
+// them. A pod in a Kubernetes PodGroup (spec.schedulingGroup) is refused unless it has the label
+// and the annotation. If the pods of such a group were placed one by one, two groups could wait for
+// each other forever.
 func gangOf(pod *corev1.Pod) (*sched.Gang, error) {
 	id := gangID(pod)
 	if group := pod.Spec.SchedulingGroup; group != nil && id == "" {

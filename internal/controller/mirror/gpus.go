@@ -13,8 +13,8 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// named returns the whole GPUs that a node's agent lists, without GPUs that are allocated in
-// parts. An unhealthy GPU has nothing free.
+// named returns the whole GPUs that a node's agent lists. It leaves out GPUs that are allocated in
+// parts. Nothing of an unhealthy GPU is free.
 func named(t *v1alpha1.NodeTopology) (gpus []sched.GPU) {
 	for _, g := range whole(t) {
 		device := sched.GPU{ID: g.ID, Type: cmp.Or(g.Type, gpu.TypeName(g.Model)), NUMA: topology.Unknown, Free: sched.WholeGPU}
@@ -29,8 +29,8 @@ func named(t *v1alpha1.NodeTopology) (gpus []sched.GPU) {
 	return gpus
 }
 
-// links returns the links between the whole GPUs that a node's agent lists, or nil if
-// its rows contradict each other.
+// links returns the links between the whole GPUs that a node's agent lists. It returns nil if the
+// lists of links of two GPUs contradict each other.
 func links(topology *v1alpha1.NodeTopology) gpu.Links {
 	var rows [][]string
 	for _, g := range whole(topology) {
@@ -43,7 +43,8 @@ func links(topology *v1alpha1.NodeTopology) gpu.Links {
 	return table
 }
 
-// whole returns the whole GPUs that a node's agent lists, without parts of GPUs.
+// whole returns the entries of whole GPUs in the list of a node's agent, without the entries of
+// parts of GPUs.
 func whole(topology *v1alpha1.NodeTopology) (gpus []v1alpha1.GPU) {
 	if topology == nil {
 		return nil
@@ -59,7 +60,7 @@ func whole(topology *v1alpha1.NodeTopology) (gpus []v1alpha1.GPU) {
 // unhealthy is the health of a GPU that must not be allocated.
 const unhealthy = "Unhealthy"
 
-// nameless returns n GPUs without IDs, for a node whose agent lists none.
+// nameless returns n GPUs without IDs. They stand for the GPUs of a node whose agent lists no GPUs.
 func nameless(model string, n int64) []sched.GPU {
 	if n <= 0 {
 		return nil
@@ -67,13 +68,13 @@ func nameless(model string, n int64) []sched.GPU {
 	return slices.Repeat([]sched.GPU{{Type: model, NUMA: topology.Unknown, Free: sched.WholeGPU}}, int(n))
 }
 
-// MaxGPUs is the largest number of whole GPUs of one node. Machines have up to 16, and
-// fabrics of PCIe switches attach a few dozen. Each GPU costs memory in each of the
-// node's records, so the number must not come from a kubelet without a limit.
+// MaxGPUs is the largest number of whole GPUs of a node. Machines have up to 16, and fabrics of
+// PCIe switches attach a few dozen. The number needs a limit because a kubelet reports it, and each
+// GPU takes memory in every record of the node.
 const MaxGPUs = 1024
 
-// checkGPUs returns an error if a node reports more GPUs than MaxGPUs. None of them is then used:
-// choosing 1,024 of them would trust a report that is wrong.
+// checkGPUs returns an error if a node reports more GPUs than MaxGPUs. In this case none of its
+// GPUs is used, because the report must be wrong.
 func checkGPUs(node *corev1.Node, topology *v1alpha1.NodeTopology, gpus string) error {
 	n := v1alpha1.Amount(node.Status.Allocatable[corev1.ResourceName(gpus)])
 	if n = max(n, int64(len(whole(topology)))); n > MaxGPUs {

@@ -13,10 +13,10 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// Heartbeats finds the nodes whose agent no longer renews its Lease, as the node lifecycle
-// controller does for kubelets: a Lease has expired if it did not change for its duration, by the
-// clock of this process. So the clocks of nodes need not agree. A node without a Lease counts as
-// alive: its agent may be of an older release.
+// Heartbeats finds the nodes whose agent no longer renews its Lease. The node lifecycle controller
+// does the same for kubelets. A Lease has expired if this process has seen no renewal for the
+// duration of the Lease, so the clocks of the nodes do not matter. A node without a Lease counts as
+// alive, because its agent may be of an older release.
 type Heartbeats struct {
 	now func() time.Time
 	set func(node string, alive bool)
@@ -26,7 +26,7 @@ type Heartbeats struct {
 	}
 }
 
-// beat is the last renewal of a Lease.
+// beat is the last renewal of a Lease that this process has seen.
 type beat struct {
 	renewed  metav1.MicroTime
 	seen     time.Time
@@ -34,15 +34,15 @@ type beat struct {
 	expired  bool
 }
 
-// NewHeartbeats returns Heartbeats. They call set when an agent stops renewing its Lease, or starts
-// again.
+// NewHeartbeats returns Heartbeats that call set when the agent of a node stops renewing its Lease,
+// and when it renews the Lease again.
 func NewHeartbeats(now func() time.Time, set func(node string, alive bool)) *Heartbeats {
 	h := &Heartbeats{now: now, set: set}
 	h.mu.beats = map[string]beat{}
 	return h
 }
 
-// NewHeartbeatInformer returns an informer of the Leases of a namespace that calls h. The
+// NewHeartbeatInformer returns an informer of the agents' Leases in a namespace, which calls h. The
 // second result reports whether the initial list was handled.
 func NewHeartbeatInformer(client kubernetes.Interface, namespace string, h *Heartbeats, panicked Panicked) (cache.SharedIndexInformer, cache.InformerSynced, error) {
 	informer := coordinationinformers.NewFilteredLeaseInformer(client, namespace, 0, cache.Indexers{},
@@ -57,7 +57,7 @@ func NewHeartbeatInformer(client kubernetes.Interface, namespace string, h *Hear
 	return informer, r.HasSynced, nil
 }
 
-// Renewed records the newest version of a Lease.
+// Renewed records that a Lease was added or updated.
 func (h *Heartbeats) Renewed(l *coordinationv1.Lease) {
 	node, ok := v1alpha1.HeartbeatNode(l.Name)
 	if !ok || l.Spec.RenewTime == nil || l.Spec.LeaseDurationSeconds == nil {
@@ -75,7 +75,7 @@ func (h *Heartbeats) Renewed(l *coordinationv1.Lease) {
 	}
 }
 
-// Removed forgets a Lease that was deleted, for example because its Node was.
+// Removed forgets a Lease that was deleted, for example because its Node was deleted.
 func (h *Heartbeats) Removed(l *coordinationv1.Lease) {
 	node, _ := v1alpha1.HeartbeatNode(l.Name)
 	h.mu.Lock()
@@ -86,7 +86,8 @@ func (h *Heartbeats) Removed(l *coordinationv1.Lease) {
 	delete(h.mu.beats, node)
 }
 
-// Check finds the Leases that have expired. It is called every few seconds.
+// Check finds the Leases that have expired since the last call. It must be called every few
+// seconds.
 func (h *Heartbeats) Check() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

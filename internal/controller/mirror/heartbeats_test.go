@@ -11,7 +11,8 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// renewal returns the Lease of node n1's agent, renewed at a second of the agent's clock.
+// renewal returns the Lease of the agent of node n1, with a renewal at the given second by the
+// agent's clock.
 func renewal(second int64) *coordinationv1.Lease {
 	return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "agent-n1"}, Spec: coordinationv1.LeaseSpec{
 		LeaseDurationSeconds: ptr.To(int32(60)), RenewTime: ptr.To(metav1.NewMicroTime(time.Unix(second, 0))),
@@ -26,7 +27,7 @@ func TestHeartbeats(t *testing.T) {
 		name  string
 		after time.Duration
 		do    func()
-		want  []string // that was said meanwhile
+		want  []string // the calls of set
 	}{
 		{"first seen, long ago by the agent's clock", 0, func() { h.Renewed(renewal(10)) }, nil},
 		{"not renewed for less than the duration", time.Minute, func() {}, nil},

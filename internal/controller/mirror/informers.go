@@ -11,11 +11,12 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// living selects pods that have not ended, as kube-scheduler does. The watch reports a
-// pod that ends as deleted. Pods that ended earlier are never read. There may be many of them.
+// living selects pods that have not ended, as kube-scheduler does. When a pod ends, the watch
+// reports it as deleted. Pods that ended earlier, of which there may be many, are not listed.
 const living = "status.phase!=Succeeded,status.phase!=Failed"
 
-// NewInformers returns trimmed informers of the objects that the mirror and the filters read.
+// NewInformers returns informers of the objects that the mirror and the filters read. They drop
+// managed fields (Trim).
 func NewInformers(client kubernetes.Interface) informers.SharedInformerFactory {
 	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(Trim))
 	factory.InformerFor(&corev1.Pod{}, func(client kubernetes.Interface, resync time.Duration) cache.SharedIndexInformer {

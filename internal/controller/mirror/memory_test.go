@@ -9,8 +9,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// TestMemoryOfANUMANode: memory that the node's agent never grants does not count as free when
-// a pod is placed.
+// TestMemoryOfANUMANode checks that memory of a NUMA node that the agent does not give to pods does
+// not count as free.
 func TestMemoryOfANUMANode(t *testing.T) {
 	gib := func(n int64) *resource.Quantity { return resource.NewQuantity(n<<30, resource.BinarySI) }
 	for name, tc := range map[string]struct {

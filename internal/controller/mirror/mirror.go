@@ -12,69 +12,73 @@ import (
 	"github.com/numalet/numalet/pkg/sched/queue"
 )
 
-// Env is what a mirror updates and calls. Its functions must not call the mirror.
+// Env is what a mirror updates and the functions that it calls. These functions must not call the
+// mirror.
 type Env struct {
 	State      *nodestate.State
 	Filters    Filters
 	GPUs       string   // name of the resource that counts whole GPUs
-	Schedulers []string // names in spec.schedulerName of the pods that the controller schedules
-	// Priority is whether the priority of a pod counts in the queue.
+	Schedulers []string // values of spec.schedulerName of the pods that the controller schedules
+	// Priority reports whether the priority of a pod counts in the queue.
 	Priority bool
-	// Avoids reports whether the pods of an owner, given by UID, must avoid a node at the moment.
+	// Avoids reports whether the pods of an owner must avoid a node now. owner is the UID of the
+	// owner.
 	Avoids func(owner, node string) bool
-	// NamespaceTenant returns the tenant that a Namespace's label names, or "". If the function is
-	// nil, no Namespace has the label.
+	// NamespaceTenant returns the tenant that the label of a Namespace names, or "". A nil function
+	// always returns "".
 	NamespaceTenant func(namespace string) string
-	// Limit restricts a pod to the GPUs and quotas of its tenant. The annotations are the pod's.
+	// Limit restricts a pod to the GPUs and quotas of its tenant. The annotations are those of the
+	// pod.
 	Limit    func(p *sched.Pod, annotations map[string]string) error
 	Pending  func(queue.Entry)       // is called when a pod is pending, and when its request changes
-	Withdraw func(uid string)        // is called when an unbound pod need not be scheduled, or no longer
-	Refused  func(*sched.Pod, error) // is called when no node can ever provide what a pod requests
-	Odd      func(error)             // is called when an object could be read in part only
-	Panicked Panicked                // is called when the handling of an object has panicked
+	Withdraw func(uid string)        // is called for a pod without a node that need not be scheduled, or no longer
+	Refused  func(*sched.Pod, error) // is called when a pod's request is invalid, or larger than any node can be
+	Odd      func(error)             // is called when only a part of an object could be read
+	Panicked Panicked                // is called when the code that handles an object panics
 }
 
-// Filters makes the filters' data of objects, for the field Foreign of scheduling records.
+// Filters reads what the filters need of pods and nodes. A mirror stores the results in the fields
+// Foreign of pods, assignments and nodes. filters.Reader implements it.
 type Filters interface {
-	// ReadPod sets the filters' data of a pending pod: Foreign, and the other fields that follow
-	// from it.
+	// ReadPod sets Foreign of a pending pod, and the other fields that the filters determine.
 	ReadPod(*corev1.Pod, *sched.Pod) error
-	// ReadBoundPod returns the filters' data of a bound pod, without the parts that the error
-	// names. before is the pod's assignment until now, or nil.
+	// ReadBoundPod returns what the filters need of a bound pod. If it returns an error, the result
+	// leaves out what the error names. before is the pod's previous assignment, or nil.
 	ReadBoundPod(pod *corev1.Pod, before *nodestate.Assignment) (any, error)
-	// Nominate reads for which node another scheduler has nominated a pending pod. A nil pod no
-	// longer has to be placed. Nominate is called without a lock.
+	// Nominate records for which node another scheduler has nominated a pending pod. A nil pod
+	// means that the pod with this UID is no longer pending. The mirror holds no lock when it calls
+	// Nominate.
 	Nominate(uid types.UID, pod *corev1.Pod)
-	// SameNode reports whether two versions of a node are the same for the filters.
+	// SameNode reports whether two versions of a node are equal in all that the filters read.
 	SameNode(a, b *corev1.Node) bool
 }
 
-// Mirror keeps the state of the nodes and the queue equal to the API server. Events of
-// different objects may arrive in any order, and events may be repeated: the newest state
-// of each object counts. Its methods may be called from any goroutine.
+// Mirror keeps the state of the nodes and the queue equal to the objects in the API server. Events
+// of different objects may arrive in any order, and an event may be repeated, because only the
+// newest version of each object counts. Any goroutine may call its methods.
 type Mirror struct {
 	env Env
 	mu  struct {
 		sync.Mutex
 		nodes    map[string]*node      // by name
-		requests map[string]pendingPod // the pending pods as last seen, by UID
-		// models counts the nodes with GPUs of each model.
+		requests map[string]pendingPod // pending pods, as they were last seen, by UID
+		// models has the number of nodes with GPUs of each model.
 		models map[string]int
 	}
 }
 
-// node has the objects and reports with the name of a node. Any part may be missing.
+// node is all that is known of a node. Each part may be missing.
 type node struct {
 	object   *corev1.Node
 	topology *v1alpha1.NodeTopology
 	silent   bool                // its agent does not renew its Lease
-	base     *sched.Node         // as last passed to the state
-	reports  map[string]report   // what pods hold by the agent's report, by their UID on the node
-	reported map[string]reported // pods of whose holdings the agent knows more, by UID
-	odd      string              // what is wrong with it, as last reported
+	base     *sched.Node         // the record that was last passed to the state
+	reports  map[string]report   // what pods hold according to the agent, by the UID that the kubelet uses for the pod
+	reported map[string]reported // bound pods about which the agent knows more than the pod says, by UID
+	odd      string              // the error that was last reported about the node
 }
 
-// NewMirror returns a mirror that has seen no object.
+// NewMirror returns a mirror that has seen no object yet.
 func NewMirror(env Env) *Mirror {
 	if env.NamespaceTenant == nil {
 		env.NamespaceTenant = func(string) string { return "" }
@@ -86,7 +90,7 @@ func NewMirror(env Env) *Mirror {
 
 // The caller of the methods below holds m.mu.
 
-// node returns the node of a name. It adds an empty one if there is none.
+// node returns the node with a name. If there is none, it adds an empty one.
 func (m *Mirror) node(name string) *node {
 	n, ok := m.mu.nodes[name]
 	if !ok {
@@ -96,7 +100,7 @@ func (m *Mirror) node(name string) *node {
 	return n
 }
 
-// tidy removes a name for which no part is left.
+// tidy removes the entry of a node if all its parts are missing.
 func (m *Mirror) tidy(name string) {
 	if n := m.mu.nodes[name]; n != nil && n.object == nil && n.topology == nil && !n.silent && len(n.reported) == 0 {
 		delete(m.mu.nodes, name)

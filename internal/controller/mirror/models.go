@@ -14,14 +14,14 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// labelProduct is the label in which NVIDIA's feature discovery writes the model of a
-// node's GPUs.
+// labelProduct is the label in which NVIDIA's GPU feature discovery writes the model of a node's
+// GPUs.
 // Source: https://github.com/NVIDIA/k8s-device-plugin/tree/main/docs/gpu-feature-discovery.
 const labelProduct = "nvidia.com/gpu.product"
 
-// model returns the model of a node's whole GPUs as its agent reports it, or else as its
-// label says. It is empty if it is unknown or if the node has several models, between
-// which a pod could not choose.
+// model returns the model of a node's whole GPUs. It comes from the node's agent, or else from the
+// label labelProduct. It is "" if the model is not known. It is also "" if the node has several
+// models, because a pod could not choose one of them.
 func model(node *corev1.Node, topology *v1alpha1.NodeTopology) string {
 	models := map[string]bool{}
 	for _, device := range whole(topology) {
@@ -44,8 +44,8 @@ func modelOf(node *sched.Node) string {
 	return node.GPUs[0].Type
 }
 
-// gpuRequest returns which GPUs, or parts of GPUs, a pod requests. The number comes from its
-// requests, the models from its annotation.
+// gpuRequest returns the whole GPUs or parts of GPUs that a pod requests. Their number comes from
+// the pod's resources, and their models come from an annotation.
 func gpuRequest(pod *corev1.Pod, requests sched.Amounts, gpus string) (sched.GPURequest, error) {
 	request := sched.GPURequest{Count: int(requests.Extended.Of(gpus)), Milli: sched.WholeGPU, Part: partRequest(requests, gpus)}
 	form := gpu.Physical
@@ -66,8 +66,8 @@ func gpuRequest(pod *corev1.Pod, requests sched.Amounts, gpus string) (sched.GPU
 	return request, nil
 }
 
-// known returns the models of a request for whole GPUs without those that the cluster does not
-// have. If the cluster has none of them, it returns all, and the pod waits for such a GPU.
+// known returns the models that a request for whole GPUs names, without models that no node has. If
+// no node has any of them, it returns all, so that the pod waits for a node with such a GPU.
 func (m *Mirror) known(request sched.GPURequest) []string {
 	known := slices.DeleteFunc(slices.Clone(request.Types), func(name string) bool { return m.mu.models[name] <= 0 })
 	if request.Count == 0 || len(known) == 0 {
@@ -76,12 +76,13 @@ func (m *Mirror) known(request sched.GPURequest) []string {
 	return known
 }
 
-// maxModels is how many models of GPUs a pod may name: each of its GPUs is compared with
-// all of them.
+// maxModels is how many models of GPUs a pod may name. It is limited because each GPU is compared
+// with all of them.
 const maxModels = 64
 
-// allowed reads the annotations that restrict the GPUs of a pod that requests n GPUs of
-// a form. Nil means no restriction.
+// allowed returns the models of GPUs to which a pod's annotations restrict it. Nil means any model.
+// n is the number of GPUs that the pod requests, and asked is their form: whole GPUs or parts of
+// GPUs.
 func allowed(pod *corev1.Pod, asked gpu.Form, n int, resource string) ([]string, error) {
 	list, typed := pod.Annotations[v1alpha1.AnnotationGPUType]
 	form, formed := pod.Annotations[v1alpha1.AnnotationGPUForm]
@@ -111,8 +112,9 @@ func allowed(pod *corev1.Pod, asked gpu.Form, n int, resource string) ([]string,
 	return models, nil
 }
 
-// recount updates the number of nodes of each model after a node changed; nil is no node.
-// If the node's model differs, it queues pods that name several models again.
+// recount updates the number of nodes with each model after a node has changed. A nil node does not
+// exist. If the model of the node has changed, recount queues again the pods that name several
+// models.
 func (m *Mirror) recount(before, now *sched.Node) {
 	lost, got := modelOf(before), modelOf(now)
 	if lost == got {

@@ -12,11 +12,12 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// Namespaces knows the tenants of Namespaces. It has an informer of its own, so that Namespaces are
-// listed before pods are: a bound pod keeps the tenant with which it was first seen.
+// Namespaces tells the tenants of Namespaces. It has an informer of its own, so that all Namespaces
+// are listed before pods are. This order matters because a bound pod keeps the tenant with which it
+// was first seen.
 type Namespaces struct{ informer cache.SharedIndexInformer }
 
-// NewNamespaces returns Namespaces that have no data before Run.
+// NewNamespaces returns Namespaces. They are empty until Run is called.
 func NewNamespaces(client kubernetes.Interface) (*Namespaces, error) {
 	informer := coreinformers.NewNamespaceInformer(client, 0, cache.Indexers{})
 	if err := informer.SetTransform(Trim); err != nil {
@@ -25,7 +26,7 @@ func NewNamespaces(client kubernetes.Interface) (*Namespaces, error) {
 	return &Namespaces{informer}, nil
 }
 
-// Watch makes a mirror read the tenants of a Namespace's pending pods again whenever the Namespace
+// Watch makes a mirror update the tenants of pending pods whenever the label of a Namespace
 // changes.
 func (n *Namespaces) Watch(m *Mirror) error {
 	changed := func(namespace *corev1.Namespace) { m.RequeueNamespace(namespace.Name) }
@@ -36,13 +37,13 @@ func (n *Namespaces) Watch(m *Mirror) error {
 	return nil
 }
 
-// Run watches Namespaces until ctx ends.
+// Run watches the Namespaces until ctx ends.
 func (n *Namespaces) Run(ctx context.Context) { n.informer.RunWithContext(ctx) }
 
-// HasSynced reports whether all Namespaces were listed.
+// HasSynced reports whether the initial list of Namespaces is complete.
 func (n *Namespaces) HasSynced() bool { return n.informer.HasSynced() }
 
-// Tenant returns the tenant that the label of a Namespace names, or "".
+// Tenant returns the tenant in the label of a Namespace, or "".
 func (n *Namespaces) Tenant(name string) string {
 	object, found, err := n.informer.GetStore().GetByKey(name)
 	if err != nil || !found {

@@ -15,14 +15,14 @@ import (
 	"k8s.io/client-go/tools/pager"
 )
 
-// Newest is the largest resource version of the pods that the mirror has handled.
-// Resource versions increase over all objects of a type, and a watch delivers events in
-// their order.
+// Newest has the largest resource version among the pods that the mirror has handled. All pods
+// share one sequence of resource versions, which increases with each change, and a watch delivers
+// events in this order.
 // Source: https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-versions
 type Newest struct{ version atomic.Uint64 }
 
-// track returns a handler that calls h and then records the object's version. An informer
-// calls its handler from one goroutine.
+// track returns a handler that calls h and then records the resource version of the object. It
+// needs no lock, because an informer calls a handler from one goroutine.
 func (n *Newest) track(h cache.ResourceEventHandler) cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerDetailedFuncs{
 		AddFunc:    func(obj any, initial bool) { h.OnAdd(obj, initial); n.note(obj) },
@@ -37,7 +37,7 @@ func (n *Newest) note(obj any) {
 	}
 }
 
-// version returns an object's resource version, or 0.
+// version returns the resource version of an object as a number, or 0.
 func version(o metav1.Object) uint64 {
 	v, err := strconv.ParseUint(o.GetResourceVersion(), 10, 64)
 	if err != nil {
@@ -46,15 +46,16 @@ func version(o metav1.Object) uint64 {
 	return v
 }
 
-// relistAfter is how long CatchUp waits for one list's newest version.
+// relistAfter is how long CatchUp waits until the mirror has handled the newest version in a list.
+// CatchUp then lists again.
 const relistAfter = time.Second
 
-// CatchUp waits until the mirror has handled every binding that the API server has now.
-// A synced informer may still lag behind the last bindings of a former leader. It reads
-// only the metadata of the bound pods, and costs O(bound pods) for each list.
+// CatchUp waits until the mirror has handled every Binding that the API server has stored before
+// the call. Even a synced informer may not have received the last Bindings of a former leader yet.
+// CatchUp lists the metadata of all bound pods, possibly several times.
 //
-// It lists again after relistAfter: if the newest pod is deleted while an informer lists,
-// no event has its version.
+// It lists again after relistAfter, for the following case. If the newest pod is deleted while an
+// informer lists, the informer never gets an event with the version of this pod.
 func (n *Newest) CatchUp(ctx context.Context, client metadata.Interface) error {
 	for {
 		newest, err := newestBound(ctx, client)
@@ -71,7 +72,7 @@ func (n *Newest) CatchUp(ctx context.Context, client metadata.Interface) error {
 	}
 }
 
-// newestBound returns the largest resource version of the bound pods.
+// newestBound returns the largest resource version of all bound pods that have not ended.
 func newestBound(ctx context.Context, client metadata.Interface) (newest uint64, err error) {
 	pods := client.Resource(corev1.SchemeGroupVersion.WithResource("pods"))
 	list := pager.New(func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return pods.List(ctx, o) })
@@ -84,7 +85,8 @@ func newestBound(ctx context.Context, client metadata.Interface) (newest uint64,
 	return newest, err
 }
 
-// wait waits up to relistAfter and reports whether the mirror has handled a version.
+// wait waits until the mirror has handled a version, but no longer than relistAfter. It reports
+// whether the mirror has handled the version.
 func (n *Newest) wait(ctx context.Context, version uint64) (reached bool, err error) {
 	expired := time.After(relistAfter)
 	for n.version.Load() < version {

@@ -13,7 +13,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// withLastPod returns an API server whose only pod has the name last and the version 100.
+// withLastPod returns a client of a fake API server, which has a single pod. The pod has the name
+// last and the resource version 100.
 func withLastPod(t *testing.T) *fake.FakeMetadataClient {
 	t.Helper()
 	scheme := fake.NewTestScheme()
@@ -25,8 +26,8 @@ func withLastPod(t *testing.T) *fake.FakeMetadataClient {
 	return fake.NewSimpleMetadataClient(scheme, last)
 }
 
-// TestCatchUp checks that CatchUp returns once the mirror has handled the last binding,
-// or a later event such as another pod's deletion.
+// TestCatchUp checks that CatchUp waits until the mirror has handled the newest Binding, or a later
+// event, such as the deletion of another pod.
 func TestCatchUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := withLastPod(t)
@@ -49,8 +50,8 @@ func TestCatchUp(t *testing.T) {
 	})
 }
 
-// TestCatchUpAfterDelete checks that CatchUp returns if the newest pod is deleted and no
-// event has its version, as when an informer lists at that moment.
+// TestCatchUpAfterDelete checks that CatchUp returns even if the newest pod is deleted without an
+// event that has its version. This happens if an informer lists at that moment.
 func TestCatchUpAfterDelete(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := withLastPod(t)

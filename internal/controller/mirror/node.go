@@ -9,9 +9,9 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// record returns a node with all of its resources free. Its exclusive CPUs are those that
-// its agent publishes; there are none without a topology, or while the agent is not ready
-// or not alive.
+// record returns the record of a node on which everything is free. It has the exclusive CPUs that
+// the node's agent publishes. It has no exclusive CPUs if there is no NodeTopology, or while the
+// agent is not ready or does not renew its Lease.
 func record(of *node, gpus string) *sched.Node {
 	node, t := of.object, of.topology
 	n := &sched.Node{Name: node.Name, Allocatable: amounts(node.Status.Allocatable)}
@@ -41,8 +41,9 @@ func record(of *node, gpus string) *sched.Node {
 	return n
 }
 
-// numaNode counts the CPUs of a NUMA node in whole cores. If the agent does not report allocatable
-// memory, all memory counts. Such an agent checks by itself how much memory is reserved.
+// numaNode converts a NUMA node. Its CPUs are rounded down to whole cores of the given width. If
+// the agent reports no allocatable memory, all memory counts. An agent of such an older release
+// checks by itself how much memory is reserved.
 func numaNode(on v1alpha1.NUMANode, width int) sched.NUMANode {
 	cpus := int(on.Allocatable) / width * width
 	memory := bytes(on.AllocatableMemory)

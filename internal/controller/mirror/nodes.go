@@ -9,7 +9,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// SetNode adds or updates a node.
+// SetNode adds or updates a Node.
 func (m *Mirror) SetNode(object *corev1.Node) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -19,7 +19,7 @@ func (m *Mirror) SetNode(object *corev1.Node) {
 	m.refresh(object.Name, another)
 }
 
-// RemoveNode removes a node.
+// RemoveNode removes a Node.
 func (m *Mirror) RemoveNode(name string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -30,14 +30,14 @@ func (m *Mirror) RemoveNode(name string) {
 	m.tidy(name)
 }
 
-// SetTopology adds or updates a node's topology.
+// SetTopology adds or updates the NodeTopology of a node.
 func (m *Mirror) SetTopology(topology *v1alpha1.NodeTopology) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.setTopology(topology.Name, topology)
 }
 
-// RemoveTopology removes a node's topology. The node then has no exclusive CPUs.
+// RemoveTopology removes the NodeTopology of a node. The node then has no exclusive CPUs.
 func (m *Mirror) RemoveTopology(name string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -45,8 +45,8 @@ func (m *Mirror) RemoveTopology(name string) {
 	m.tidy(name)
 }
 
-// SetAlive sets whether the agent of a node is alive. If the agent is not alive, the node has no
-// exclusive CPUs for new pods, as if its topology were not ready.
+// SetAlive sets whether the agent of a node renews its Lease. While it does not, the node has no
+// exclusive CPUs for new pods, as if its NodeTopology were not ready.
 func (m *Mirror) SetAlive(name string, alive bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -71,15 +71,17 @@ func (m *Mirror) setTopology(name string, topology *v1alpha1.NodeTopology) {
 	m.refresh(name, false)
 }
 
-// adopt assigns a pod to its node. The assignment includes what the node reports for the pod.
+// adopt assigns a pod to its node in the state. The pod holds what its placement and the agent's
+// report say.
 func (m *Mirror) adopt(uid string, n *node) {
 	pod := n.reported[uid]
 	pod.Holding = n.holding(pod)
 	m.env.State.Adopt(pod.Assignment)
 }
 
-// refresh passes a node to the state if its resources changed or if the filters need the
-// new object (another). Kubelets update nodes every few seconds, mostly without a change.
+// refresh passes the record of a node to the state, if its resources have changed or if another is
+// true. another says that the filters need the new version of the Node object. Kubelets update
+// nodes often, mostly without such a change.
 func (m *Mirror) refresh(name string, another bool) {
 	node := m.node(name)
 	if node.object == nil {
@@ -98,7 +100,7 @@ func (m *Mirror) refresh(name string, another bool) {
 	m.env.State.SetNode(&all)
 }
 
-// warn reports what is wrong with a node. It reports the same only once.
+// warn reports an error about a node. It does not report the same error twice in a row.
 func (m *Mirror) warn(n *node) {
 	odd, text := checkGPUs(n.object, n.topology, m.env.GPUs), ""
 	if odd != nil {

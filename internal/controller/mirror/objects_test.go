@@ -33,7 +33,8 @@ func nodeOf(name string, w scenario.Words) *corev1.Node {
 	return node
 }
 
-// topologyOf reads numa=0:0-3,1:4-7, one CPU range for each NUMA node.
+// topologyOf returns the NodeTopology that words describe. numa=0:0-3,1:4-7 are its NUMA nodes,
+// each with its CPUs.
 func topologyOf(name string, w scenario.Words) *v1alpha1.NodeTopology {
 	topology := &v1alpha1.NodeTopology{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	ready := metav1.ConditionTrue
@@ -69,7 +70,8 @@ func topologyOf(name string, w scenario.Words) *v1alpha1.NodeTopology {
 	return topology
 }
 
-// namesOf reads UID@NAME, or uid-NAME.
+// namesOf returns the UID and the name of a pod. text is either UID@NAME, or uid-NAME, which is the
+// UID of the pod NAME.
 func namesOf(text string) (uid, name string) {
 	uid, name, static := strings.Cut(text, "@")
 	if !static {
@@ -78,8 +80,8 @@ func namesOf(text string) (uid, name string) {
 	return uid, name
 }
 
-// resized gives a pod the status of a resize in place: what the kubelet has allocated, what
-// the container has, and why the resize is pending or in progress.
+// resized gives a pod the status of an in-place resize: the CPUs that the kubelet has allocated,
+// the CPUs that the container has now, and the reason why the resize is pending or in progress.
 func resized(pod *corev1.Pod, allocated, actual, reason string) {
 	has := corev1.ResourceList{"cpu": quantity(actual), "memory": quantity("1Gi")}
 	pod.Generation = 2

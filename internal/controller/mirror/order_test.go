@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// life is the commands that happen to one object. The last one gives its final state.
+// life is a sequence of commands for one object. The last command sets its final state.
 type life []string
 
 func lives() []life {
@@ -38,8 +38,9 @@ func lives() []life {
 	return all
 }
 
-// TestFreshMirrorComesToTheSame checks that a new mirror that sees only final states, in
-// another order and some twice, reaches the state of a mirror that saw all changes.
+// TestFreshMirrorComesToTheSame checks that a mirror that sees only the final versions of objects
+// gets the same state as a mirror that has seen all their changes. It sees them in another order,
+// and some of them twice.
 func TestFreshMirrorComesToTheSame(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 5))
 	for range 60 {

@@ -11,17 +11,17 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// sharedKind is NVIDIA's suffix for a share of a GPU, which follows the GPU's model in
-// labels of feature discovery.
+// sharedKind is the suffix that NVIDIA's GPU feature discovery adds to the model of a GPU in
+// labels, if the GPU is shared.
 const sharedKind = "SHARED"
 
-// sharedSuffix is added to the name of the resource of whole GPUs. The result is the name of the
-// resource of shares.
+// sharedSuffix, after the name of the resource of whole GPUs, gives the name of the resource of GPU
+// shares.
 const sharedSuffix = ".shared"
 
-// partKind returns the kind of GPU part that a resource counts, in the form of a GPU
-// type's suffix: "SHARED" or "MIG-1g.10gb". It is "" for other resources. gpus is the
-// resource of whole GPUs.
+// partKind returns the kind of GPU parts that a resource counts: "SHARED" for shares, or for
+// example "MIG-1g.10gb" for MIG slices. It is also the suffix of the GPU type of these parts. It is
+// "" if the resource does not count parts of GPUs. gpus is the resource of whole GPUs.
 func partKind(resource, gpus string) string {
 	domain, _, _ := strings.Cut(gpus, "/")
 	if profile, slice := strings.CutPrefix(resource, domain+"/mig-"); slice {
@@ -33,8 +33,8 @@ func partKind(resource, gpus string) string {
 	return ""
 }
 
-// partRequest returns which parts of GPUs are requested. Of several such resources it takes
-// the first by name.
+// partRequest returns the parts of GPUs in a request. If the request has several resources of this
+// kind, it returns the first one by name.
 func partRequest(amounts sched.Amounts, gpus string) sched.GPUPartRequest {
 	for resource, n := range amounts.Extended.All() {
 		if kind := partKind(resource, gpus); kind != "" && n > 0 {
@@ -44,9 +44,9 @@ func partRequest(amounts sched.Amounts, gpus string) sched.GPUPartRequest {
 	return sched.GPUPartRequest{}
 }
 
-// parts returns the type and size of the parts that each resource of a node counts. The
-// size of a share is the number of GPUs divided by the number of shares. A slice counts
-// as a whole GPU because it has a type of its own.
+// parts returns the type and the size of the GPU parts that each resource of a node counts. The
+// size of a share is the number of GPUs divided by the number of shares. A MIG slice has the size
+// of a whole GPU, because slices have a GPU type of their own.
 func parts(node *corev1.Node, topology *v1alpha1.NodeTopology, model, gpus string) map[string]sched.GPUPart {
 	capacity := amounts(node.Status.Capacity).Extended
 	all := map[string]sched.GPUPart{}
@@ -55,7 +55,7 @@ func parts(node *corev1.Node, topology *v1alpha1.NodeTopology, model, gpus strin
 		case "":
 		case sharedKind:
 			perGPU := max(1, n/max(1, capacity.Of(gpus)))
-			size := max(1, sched.WholeGPU/sched.MilliGPU(perGPU)) // no share is free of charge
+			size := max(1, sched.WholeGPU/sched.MilliGPU(perGPU)) // at least 1, so that a quota counts every share
 			all[resource] = sched.GPUPart{Type: typeOf(model, kind), Milli: size}
 		default:
 			all[resource] = sched.GPUPart{Type: typeOf(sliced(topology, kind), kind), Milli: sched.WholeGPU}
@@ -67,10 +67,10 @@ func parts(node *corev1.Node, topology *v1alpha1.NodeTopology, model, gpus strin
 	return all
 }
 
-// typeOf returns the type of a part of a GPU. The model may be unknown, "".
+// typeOf returns the type of a part of a GPU. An empty model means that the model is not known.
 func typeOf(model, kind string) string { return strings.TrimPrefix(model+"-"+kind, "-") }
 
-// sliced returns the model of the GPUs that have slices of a kind, or "" if it is unknown.
+// sliced returns the model of the GPUs that have MIG slices of a kind, or "" if it is not known.
 func sliced(topology *v1alpha1.NodeTopology, kind string) string {
 	if topology == nil {
 		return ""

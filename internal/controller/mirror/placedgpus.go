@@ -10,8 +10,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// decidedGPUs returns the whole GPUs of a placement without duplicates, ordered by
-// container name.
+// decidedGPUs returns the whole GPUs in a placement, ordered by container name. Each GPU appears
+// only once.
 func decidedGPUs(p v1alpha1.Placement) []sched.GPUShare {
 	var shares []sched.GPUShare
 	seen := map[string]bool{}

@@ -14,8 +14,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// read returns a pod's request for the scheduler, and its request for exclusive CPUs. If one of
-// them is invalid, it returns an error, and a request that has only the fields of every pod.
+// read converts a pod, and returns its request for exclusive CPUs. If its resources or its CPU
+// request are invalid, it returns an error. The pod then has only the fields that every pod has.
 func read(pod *corev1.Pod) (*sched.Pod, v1alpha1.CPURequest, error) {
 	amounts, excess := requests(pod)
 	p := &sched.Pod{
@@ -30,14 +30,14 @@ func read(pod *corev1.Pod) (*sched.Pod, v1alpha1.CPURequest, error) {
 	return p, request, nil
 }
 
-// pendingPod is a pending pod with the part of its request that depends only on the pod itself.
+// pendingPod is a pending pod, with the part of its request that does not depend on other objects.
 type pendingPod struct {
 	*corev1.Pod
-	request *sched.Pod // is never changed
-	invalid error      // what is wrong with the request
+	request *sched.Pod // must not be changed
+	invalid error      // why the request is invalid; nil if it is valid
 }
 
-// readPending reads a pending pod's request.
+// readPending reads the request of a pending pod.
 func (m *Mirror) readPending(pod *corev1.Pod) pendingPod {
 	p, _, invalid := read(pod)
 	var errs [4]error
@@ -49,7 +49,8 @@ func (m *Mirror) readPending(pod *corev1.Pod) pendingPod {
 	return pendingPod{pod, p, errors.Join(invalid, errors.Join(errs[:]...), unforged(pod))}
 }
 
-// unforged refuses a pending pod that carries a placement: only a binding may set it.
+// unforged returns an error if a pending pod has a placement, because only the controller's Binding
+// may set it.
 func unforged(pod *corev1.Pod) error {
 	if _, placed := pod.Annotations[v1alpha1.AnnotationPlacement]; placed {
 		return fmt.Errorf("the pod carries the annotation %s, which comes with its binding and from nobody else; remove it", v1alpha1.AnnotationPlacement)
@@ -57,7 +58,7 @@ func unforged(pod *corev1.Pod) error {
 	return nil
 }
 
-// seed returns the random seed of a pod. It depends only on the UID, so that every leader gets the
+// seed returns the random seed of a pod. It depends only on the UID, so that a new leader uses the
 // same random numbers.
 func seed(uid string) uint64 {
 	h := fnv.New64a()
@@ -65,11 +66,12 @@ func seed(uid string) uint64 {
 	return h.Sum64()
 }
 
-// MaxCandidates is how many nodes a pod may name as its candidates. Each scheduling attempt reads
-// all of them.
+// MaxCandidates is how many nodes a pod may name in its annotation for candidate nodes. It is
+// limited because each scheduling attempt reads all of them.
 const MaxCandidates = 4096
 
-// candidates returns the node names that a pod is restricted to, or nil if the pod names none.
+// candidates returns the nodes that a pod names in this annotation, sorted. It returns nil if the
+// pod has no such annotation.
 func candidates(pod *corev1.Pod) ([]string, error) {
 	list, ok := pod.Annotations[v1alpha1.AnnotationCandidateNodes]
 	if !ok {

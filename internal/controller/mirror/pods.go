@@ -17,14 +17,14 @@ func (m *Mirror) SetPod(pod *corev1.Pod) {
 	var pending pendingPod
 	var bound boundPod
 	ended := v1alpha1.Ended(pod)
-	switch { // before the lock: annotations of 256 KiB take a while
+	switch { // done before the lock is taken, because annotations of up to 256 KiB take long to read
 	case ended:
 	case pod.Spec.NodeName != "":
 		bound = m.readBound(pod)
 	case m.isPending(pod):
 		pending = m.readPending(pod)
 	}
-	defer m.nominate(pod) // after the lock, and after a bound pod counts on its node
+	defer m.nominate(pod) // runs after the lock is released, and after a bound pod counts on its node
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch {
@@ -41,13 +41,13 @@ func (m *Mirror) SetPod(pod *corev1.Pod) {
 	}
 }
 
-// isPending reports whether the controller must find a node for a pod without one.
+// isPending reports whether the controller must find a node for a pod that has none.
 func (m *Mirror) isPending(pod *corev1.Pod) bool {
 	return slices.Contains(m.env.Schedulers, pod.Spec.SchedulerName) && pod.DeletionTimestamp == nil && len(pod.Spec.SchedulingGates) == 0
 }
 
-// nominate reports the node for which another scheduler has nominated a pod, as long as the pod is
-// pending.
+// nominate tells the filters for which node another scheduler has nominated a pod, as long as the
+// pod is pending.
 func (m *Mirror) nominate(pod *corev1.Pod) {
 	pending := pod
 	if slices.Contains(m.env.Schedulers, pod.Spec.SchedulerName) || pod.Spec.NodeName != "" || pod.DeletionTimestamp != nil || v1alpha1.Ended(pod) {
@@ -56,7 +56,7 @@ func (m *Mirror) nominate(pod *corev1.Pod) {
 	m.env.Filters.Nominate(pod.UID, pending)
 }
 
-// RemovePod removes a pod. It needs the pod as it was last seen.
+// RemovePod removes a pod. Its argument is the last version of the pod.
 func (m *Mirror) RemovePod(pod *corev1.Pod) {
 	m.env.Filters.Nominate(pod.UID, nil)
 	m.mu.Lock()
@@ -67,20 +67,21 @@ func (m *Mirror) RemovePod(pod *corev1.Pod) {
 
 // The caller of the methods below holds m.mu.
 
-// forget removes the mirror's own data of a pod. The caller then updates the state.
+// forget removes what the mirror itself has stored about a pod. The caller updates the state.
 func (m *Mirror) forget(pod *corev1.Pod) {
 	delete(m.mu.requests, string(pod.UID))
 	if n, ok := m.mu.nodes[pod.Spec.NodeName]; ok {
 		was := n.reported[string(pod.UID)]
 		delete(n.reported, string(pod.UID))
 		if was.HasGPUs() {
-			m.refresh(pod.Spec.NodeName, false) // what the node still reports for it is not free yet
+			m.refresh(pod.Spec.NodeName, false) // GPUs that the agent still reports for the pod are not free yet
 		}
 		m.tidy(pod.Spec.NodeName)
 	}
 }
 
-// bound assigns a pod to its node, whichever scheduler bound it.
+// bound assigns a pod to its node in the state. It does not matter which scheduler has bound the
+// pod.
 func (m *Mirror) bound(pod boundPod) {
 	a := pod.assignment
 	delete(m.mu.requests, a.UID)
@@ -94,7 +95,7 @@ func (m *Mirror) bound(pod boundPod) {
 	}
 }
 
-// pending queues a pod, unless the pod is already queued with the same request.
+// pending queues a pod. It does nothing if the pod was queued before with the same request.
 func (m *Mirror) pending(pod pendingPod) {
 	uid := string(pod.UID)
 	if before, ok := m.mu.requests[uid]; ok && sameRequest(before.Pod, pod.Pod) {
@@ -104,7 +105,7 @@ func (m *Mirror) pending(pod pendingPod) {
 	m.enqueue(pod)
 }
 
-// enqueue queues a pod with its request, or reports what is wrong with the request.
+// enqueue queues a pod. If the request of the pod is invalid, it reports the error instead.
 func (m *Mirror) enqueue(pod pendingPod) {
 	request := *pod.request
 	p := &request
@@ -121,8 +122,8 @@ func (m *Mirror) enqueue(pod pendingPod) {
 	m.env.Pending(e)
 }
 
-// complete makes a pod avoid nodes that recently rejected placements of pods of the same owner, and
-// applies its tenant's limits.
+// complete makes a pod with exclusive CPUs avoid the nodes that rejected a placement of the same
+// owner's pods a short time ago. It also applies the limits of the pod's tenant.
 func (m *Mirror) complete(p *sched.Pod, pod *corev1.Pod) error {
 	if owner := ownerOf(pod); owner != "" && len(p.Exclusive) > 0 {
 		p.Avoid = func(node string) bool { return m.env.Avoids(owner, node) }
@@ -130,19 +131,19 @@ func (m *Mirror) complete(p *sched.Pod, pod *corev1.Pod) error {
 	return m.env.Limit(p, pod.Annotations)
 }
 
-// RequeueGPUs queues all pending pods that request GPUs again, after a change of the GPUs
-// that they may have. O(pending pods).
+// RequeueGPUs queues all pending pods with whole GPUs again. It must be called when the GPUs that
+// they may use have changed. It visits all pending pods.
 func (m *Mirror) RequeueGPUs() {
 	m.requeue(func(pod pendingPod) bool { return len(pod.request.GPUs.PerContainer) > 0 })
 }
 
-// RequeueTenant queues all pending pods of a tenant again, after a change of its quotas.
-// O(pending pods).
+// RequeueTenant queues all pending pods of a tenant again. It must be called when the quotas of the
+// tenant have changed. It visits all pending pods.
 func (m *Mirror) RequeueTenant(name string) {
 	m.requeue(func(pod pendingPod) bool { return pod.request.Tenant == name })
 }
 
-// RequeueAll queues all pending pods again. O(pending pods).
+// RequeueAll queues all pending pods again.
 func (m *Mirror) RequeueAll() { m.requeue(func(pendingPod) bool { return true }) }
 
 func (m *Mirror) requeue(concerned func(pendingPod) bool) {
@@ -155,8 +156,8 @@ func (m *Mirror) requeue(concerned func(pendingPod) bool) {
 	}
 }
 
-// RequeueNamespace is called after a change of a Namespace. It queues again the pending pods of the
-// namespace whose tenant has changed. O(pending pods).
+// RequeueNamespace must be called when a Namespace has changed. It queues again those pending pods
+// of the Namespace whose tenant has changed. It visits all pending pods.
 func (m *Mirror) RequeueNamespace(name string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

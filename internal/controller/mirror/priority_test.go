@@ -9,7 +9,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched/queue"
 )
 
-// TestPriority checks that the priority of a pod counts only if that is configured.
+// TestPriority checks that the priority of a pod is passed to the queue only if Env.Priority is
+// set.
 func TestPriority(t *testing.T) {
 	for name, tc := range map[string]struct {
 		counts   bool

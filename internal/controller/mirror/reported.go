@@ -10,15 +10,15 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// report is what a pod holds according to the agent's report.
+// report is what a pod holds according to the agent of its node.
 type report struct {
 	namespace, name string
-	shares          []sched.NUMAShare // of exclusive CPUs
-	devices         []string          // IDs of GPUs, slices and shares
+	shares          []sched.NUMAShare // number of exclusive CPUs on each NUMA node
+	devices         []string          // IDs of whole GPUs, MIG slices and GPU shares
 }
 
-// reports returns what pods hold according to the agent's report, by their UID on the node. A list
-// of CPUs that cannot be parsed counts as empty.
+// reports returns what pods hold according to the agent, by the UID that the kubelet uses for the
+// pod. A list of CPUs that cannot be parsed counts as empty.
 func reports(topology *v1alpha1.NodeTopology) map[string]report {
 	all := map[string]report{}
 	if topology == nil {
@@ -55,18 +55,18 @@ func share(held cpuset.Set, nodes []v1alpha1.NUMANode) []sched.NUMAShare {
 	return on
 }
 
-// reported is a bound pod that the controller did not place. The agent of its node knows more about
-// it than the pod itself says: which exclusive CPUs or GPUs it has.
+// reported is a bound pod that holds GPUs, or exclusive CPUs that its own fields do not tell
+// exactly. The agent of its node reports what it holds.
 type reported struct {
 	namespace, name string
-	onNode          string // UID on the node as its annotation says, which differs for mirror pods
-	cpus            bool   // only the agent knows its exclusive CPUs
+	onNode          string // the UID that the kubelet uses, according to an annotation; it differs from the pod's UID only for mirror pods
+	cpus            bool   // its own fields do not say all that it holds
 	nodestate.Assignment
 }
 
-// in returns what is reported for the pod, and the UID under which it is reported. A report about
-// another pod does not count, because anybody can set the annotation that names the pod's UID on
-// the node.
+// in returns the report about the pod, and the UID that the report uses. The report must have the
+// pod's namespace and name. Otherwise somebody could set the annotation that names the kubelet's
+// UID to claim the report about another pod.
 func (p reported) in(reports map[string]report) (r report, uid string) {
 	for _, uid := range []string{p.UID, p.onNode} {
 		if r, known := reports[uid]; known && r.namespace == p.namespace && r.name == p.name {
@@ -76,8 +76,8 @@ func (p reported) in(reports map[string]report) (r report, uid string) {
 	return report{}, ""
 }
 
-// holding returns what a pod holds according to its placement and the agent's report. The GPUs of
-// a placement count as long as the pod exists, because the pod fails without them.
+// holding returns what a pod holds according to its placement and the agent's report. The GPUs of a
+// placement count even if they are not in the report, because the pod fails without them.
 func (n *node) holding(pod reported) sched.Holding {
 	h := pod.Holding
 	r, _ := pod.in(n.reports)
@@ -95,8 +95,8 @@ func (n *node) holding(pod reported) sched.Holding {
 	return h
 }
 
-// withMemory returns reported CPUs by NUMA node with the memory that the placement has there,
-// which agents do not report.
+// withMemory returns the reported CPUs on each NUMA node, together with the memory that the
+// placement has there. Agents do not report memory.
 func withMemory(shares, placed []sched.NUMAShare) []sched.NUMAShare {
 	shares = slices.Clone(shares)
 	for i, s := range shares {
@@ -109,11 +109,12 @@ func withMemory(shares, placed []sched.NUMAShare) []sched.NUMAShare {
 	return shares
 }
 
-// deduct subtracts from a node's GPUs what pods hold without an assignment that names it. These
-// are shares, and GPUs of pods that the API server does not have, that have ended according to the
-// API server, or that were placed with other GPUs. gpus is the resource of whole GPUs.
+// deduct subtracts from the free GPUs of a node what the agent reports, but what no assignment in
+// the state names. This includes shares of GPUs, and GPUs that the agent reports for pods without a
+// matching assignment: pods that the API server does not have, that have ended there, or that were
+// placed with other GPUs. gpus is the resource of whole GPUs.
 func (n *node) deduct(base *sched.Node, gpus string) {
-	assigned := map[string][]sched.GPUShare{} // by UID on the node
+	assigned := map[string][]sched.GPUShare{} // by the UID in the agent's report
 	for _, pod := range n.reported {
 		_, uid := pod.in(n.reports)
 		assigned[uid] = n.holding(pod).GPUs
@@ -123,7 +124,7 @@ func (n *node) deduct(base *sched.Node, gpus string) {
 		for _, id := range r.devices {
 			gpu := slices.IndexFunc(base.GPUs, func(g sched.GPU) bool { return g.ID == v1alpha1.GPUOf(id) })
 			switch {
-			case gpu < 0: // a slice, or a GPU that the agent does not list
+			case gpu < 0: // a MIG slice, or a GPU that the agent does not list
 			case base.GPUs[gpu].ID != id && part > 0:
 				base.GPUs[gpu].Free = max(0, base.GPUs[gpu].Free-part)
 			case !slices.ContainsFunc(assigned[uid], func(s sched.GPUShare) bool { return s.ID == id }):

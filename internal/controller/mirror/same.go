@@ -11,24 +11,25 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// samePod reports whether a pod is unchanged for the mirror and the filters. Most status updates of
-// kubelets do not matter to them.
+// samePod reports whether two versions of a pod are equal in all that the mirror and the filters
+// read. Most status updates of kubelets change nothing that they read.
 func samePod(a, b *corev1.Pod) bool {
 	return a.UID == b.UID && sameRequest(a, b) && a.Status.NominatedNodeName == b.Status.NominatedNodeName && v1alpha1.Ended(a) == v1alpha1.Ended(b) &&
 		(a.DeletionTimestamp == nil) == (b.DeletionTimestamp == nil) && sameSize(a, b)
 }
 
-// sameRequest reports whether a pending pod is unchanged for the scheduler. The status counts
-// because it has the names of the resource claims that are created for the pod.
+// sameRequest reports whether two versions of a pending pod are equal in all that the scheduler
+// reads. These include a part of the status: the names of the resource claims that were created for
+// the pod.
 func sameRequest(a, b *corev1.Pod) bool {
 	return sameSpec(a, b) && maps.Equal(a.Labels, b.Labels) && sameAnnotations(a.Annotations, b.Annotations) &&
 		equality.Semantic.DeepEqual(a.Status.ResourceClaimStatuses, b.Status.ResourceClaimStatuses) &&
 		equality.Semantic.DeepEqual(a.Status.ExtendedResourceClaimStatus, b.Status.ExtendedResourceClaimStatus)
 }
 
-// sameAnnotations reports whether the annotations that the mirror reads are unchanged.
-// Other annotations change often and have no meaning here. If they counted, each change would reset
-// the pod's back-off.
+// sameAnnotations reports whether the annotations that the mirror reads are unchanged. Other
+// annotations may change often. They must not count, because a change makes the queue forget the
+// back-off of the pod.
 func sameAnnotations(a, b map[string]string) bool {
 	concern := func(annotations map[string]string) map[string]string {
 		read := map[string]string{}
@@ -42,9 +43,10 @@ func sameAnnotations(a, b map[string]string) bool {
 	return maps.Equal(a, b) || maps.Equal(concern(a), concern(b))
 }
 
-// sameSpec reports whether the spec is unchanged. The API server counts changes of the
-// spec in the generation, except for the node name. Old API servers do not count.
-// Source: https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/registry/core/pod/strategy.go, updatePodGeneration.
+// sameSpec reports whether the spec is unchanged. The API server increases the generation with each
+// change of the spec, except for the node name. Old API servers do not set the generation of pods.
+// Source: https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/registry/core/pod/strategy.go,
+// updatePodGeneration.
 func sameSpec(a, b *corev1.Pod) bool {
 	if a.UID == b.UID && a.Generation > 0 && a.Generation == b.Generation {
 		return a.Spec.NodeName == b.Spec.NodeName
@@ -52,8 +54,8 @@ func sameSpec(a, b *corev1.Pod) bool {
 	return equality.Semantic.DeepEqual(a.Spec, b.Spec)
 }
 
-// sameSize reports whether the status has the same resources. During a resize they count
-// in addition to the spec (see requests).
+// sameSize reports whether the resources in the status are unchanged. During a resize they count in
+// addition to those in the spec (see requests).
 func sameSize(a, b *corev1.Pod) bool {
 	same := equality.Semantic.DeepEqual
 	each := func(x, y corev1.ContainerStatus) bool {
@@ -66,7 +68,7 @@ func sameSize(a, b *corev1.Pod) bool {
 		same(a.Status.NodeAllocatableResourceClaimStatuses, b.Status.NodeAllocatableResourceClaimStatuses)
 }
 
-// resizing returns the conditions of an in-place resize.
+// resizing returns the types and reasons of the conditions about an in-place resize.
 func resizing(pod *corev1.Pod) (conditions []string) {
 	for _, condition := range pod.Status.Conditions {
 		if condition.Type == corev1.PodResizePending || condition.Type == corev1.PodResizeInProgress {

@@ -9,7 +9,7 @@ import (
 	"github.com/numalet/numalet/internal/testutil/scenario"
 )
 
-// TestSamePod checks that only changes that concern the mirror or the filters count.
+// TestSamePod checks which changes of a pod samePod ignores, and which it notices.
 func TestSamePod(t *testing.T) {
 	claim := "made-for-it"
 	for name, tc := range map[string]struct {

@@ -16,35 +16,37 @@ import (
 	"github.com/numalet/numalet/pkg/sched/queue"
 )
 
-// TestScenarios walks through testdata/*.txt:
+// TestScenarios runs the commands in testdata/*.txt and compares the output. The commands are:
 //
-//	node n1 cpu=8                         adds or changes a node; gpus=4 GPUs, of model=T4,
-//	                                      parts=gpu.shared:16,mig-1g.10gb:7 of GPUs
-//	topology n1 numa=0:0-3,1:4-7          adds or changes its NodeTopology; reserved=LIST, ready=false,
-//	                                      full-cores=2 (threads a core), holds=UID:LIST,UID@NAME:LIST,
-//	                                      gpus=T4,T4 their models, slices=H100:1g.10gb,
-//	                                      gpu-holders=UID:ID+ID,UID@NAME:ID
-//	pod a cpu=2 policy=single             adds or changes a pod; node=n1 if it is bound, and
-//	                                      placement=0:2,1:1 | bad, gpu-placement=ID+ID, scheduler=, phase=, gated=, deleting=, static=UID,
-//	                                      allocated=2 actual=2 resize=Deferred (cpu is what it is resized to),
+//	node n1 cpu=8                         adds or changes a node; options: gpus=4, model=T4 (of its GPUs),
+//	                                      parts=gpu.shared:16,mig-1g.10gb:7 (resources of parts of GPUs)
+//	topology n1 numa=0:0-3,1:4-7          adds or changes a NodeTopology; options: reserved=CPUS, ready=false,
+//	                                      full-cores=2 (threads of each core), holds=UID:CPUS,UID@NAME:CPUS (of pods),
+//	                                      gpus=T4,T4 (their models), slices=H100:1g.10gb (of MIG),
+//	                                      gpu-holders=UID:ID+ID,UID@NAME:ID (GPUs of pods)
+//	agent n1 away | agent n1 alive        the node's agent stops renewing its Lease | renews it again
+//	pod a cpu=2 policy=single             adds or changes a pod; options: node=n1 (it is bound),
+//	                                      placement=0:2,1:1 | bad, gpu-placement=ID+ID, scheduler=, phase=, gated=, deleting=,
+//	                                      static=UID (it is a mirror pod; the kubelet uses this UID),
+//	                                      allocated=2 actual=2 resize=Deferred (it is resized to cpu),
 //	                                      gpus=2, parts=, gpu-type=T4|V100, gpu-form=, tenant=ann, since=SECOND,
 //	                                      gang=train, least=4 (pods start together)
 //	gone node|topology|pod NAME           deletes the object
 //	show                                  prints the state of the nodes
 //
-// The output is what the mirror passes to the queue, and what tenants are charged.
+// The output is what the mirror passes to the queue, and what tenants are charged for.
 func TestScenarios(t *testing.T) {
 	scenario.Walk(t, func(t *testing.T, out *scenario.Answer) scenario.Commands { return newSceneSaying(t, out).commands() })
 }
 
-// scene is a state of the nodes and the mirror that fills it.
+// scene is a state of the nodes, and a mirror that updates it.
 type scene struct {
 	state  *nodestate.State
 	mirror *Mirror
 	said   *scenario.Answer
 }
 
-// observe prints charges, and bound pods of gangs.
+// observe writes the charges of tenants, and bound pods of gangs, to the output.
 func (s *scene) observe(event nodestate.Event) {
 	switch event.Kind {
 	case nodestate.Bound:
@@ -82,7 +84,7 @@ func (s *scene) say(format string, args ...any) { s.said.Line(format, args...) }
 
 func newScene(t *testing.T) *scene { return newSceneSaying(t, &scenario.Answer{}) }
 
-// newSceneSaying returns a scene that writes to out what the mirror passes to the queue.
+// newSceneSaying returns a scene. It writes to out what the mirror passes to the queue.
 func newSceneSaying(t *testing.T, out *scenario.Answer) *scene {
 	s := &scene{said: out}
 	s.state = nodestatetest.New(t, "cpu,numa-total", filter.Profile{})
@@ -106,7 +108,7 @@ func newSceneSaying(t *testing.T, out *scenario.Answer) *scene {
 	return s
 }
 
-// commands returns the commands of scenario files.
+// commands returns the commands of the scenario files.
 func (s *scene) commands() scenario.Commands {
 	return scenario.Commands{
 		"node":     func(c *scenario.Command) { s.mirror.SetNode(nodeOf(c.Arg(0), c.Words)) },
@@ -129,7 +131,7 @@ func (s *scene) gone(c *scenario.Command) {
 	}
 }
 
-// show prints the free resources of every node.
+// show returns the free resources of all nodes as a text.
 func (s *scene) show() string {
 	var b strings.Builder
 	for n := range s.state.View().Nodes() {

@@ -9,21 +9,21 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// ofForeignGangs selects pods of gangs that do not belong to a Job of Numalet. Such a Job
-// lowers the minimum in its pods' annotations itself, because it also counts pods that
-// were deleted.
+// ofForeignGangs selects pods of gangs that do not belong to a Job of Numalet. Numalet's Jobs need
+// no notification: when one of their pods succeeds, they lower the gang size in the annotations of
+// their pending pods. They also count succeeded pods that were deleted.
 const ofForeignGangs = v1alpha1.LabelGang + ",!" + v1alpha1.LabelJob
 
-// Successes is notified of each pod of a gang that has succeeded, with the gang's ID and
-// the UID of the pod's owner, and of its deletion.
+// Successes is notified when a pod of a gang has succeeded, and when a succeeded pod is deleted.
+// gang is the ID of the gang, and owner is the UID of the pod's controller.
 type Successes interface {
 	Succeeded(uid, gang, owner string)
 	Forgotten(uid string)
 }
 
-// NewSucceeded returns an informer that notifies s of succeeded pods of gangs that do not
-// belong to a Job of Numalet. Pods without an owner are skipped, because no controller replaces
-// them. It also returns whether s was notified of the initial list.
+// NewSucceeded returns an informer that notifies s of succeeded pods of gangs. It leaves out pods
+// of Numalet's Jobs. It also leaves out pods without a controller, because nothing replaces their
+// failed pods. The second result reports whether s was notified of the initial list.
 func NewSucceeded(client kubernetes.Interface, s Successes, report Panicked) (cache.SharedIndexInformer, cache.InformerSynced, error) {
 	set := func(pod *corev1.Pod) {
 		if gang, owner := gangID(pod), ownerOf(pod); gang != "" && owner != "" && pod.Status.Phase == corev1.PodSucceeded {

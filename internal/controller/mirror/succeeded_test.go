@@ -18,7 +18,7 @@ import (
 	"github.com/numalet/numalet/internal/testutil/scenario"
 )
 
-// successes records the notifications that it gets.
+// successes records the notifications as texts.
 type successes struct {
 	sync.Mutex
 	calls []string
@@ -39,15 +39,15 @@ func (s *successes) sorted() []string {
 	return slices.Sorted(slices.Values(s.calls))
 }
 
-// ownedBy sets the controller of a pod to a Job with the given UID.
+// ownedBy makes a Job with the given UID the controller of a pod.
 func ownedBy(pod *corev1.Pod, owner string) *corev1.Pod {
 	kind := schema.GroupVersionKind{Group: "batch", Version: "v1", Kind: "Job"}
 	pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(&metav1.ObjectMeta{UID: types.UID(owner)}, kind)}
 	return pod
 }
 
-// TestSucceeded checks that pods that had succeeded at the start are notified of, and
-// pods that succeed later: a gang must not wait for either.
+// TestSucceeded checks the notifications about pods of a gang that had succeeded before the start,
+// and about pods that succeed later. The gang must not wait for any of these pods.
 func TestSucceeded(t *testing.T) {
 	pod := func(name, owner, gang, phase string) *corev1.Pod {
 		p := podOf(name, scenario.Words{"gang=" + gang, "phase=" + phase})

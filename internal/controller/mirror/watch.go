@@ -11,8 +11,8 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// Watch registers a mirror with informers, without starting them. The functions that it
-// returns report whether the mirror has handled the initial lists.
+// Watch makes informers call a mirror. It does not start them. The functions that it returns report
+// whether the mirror has handled the initial lists.
 func Watch(factory informers.SharedInformerFactory, topologies cache.SharedIndexInformer, m *Mirror) ([]cache.InformerSynced, *Newest, error) {
 	core, newest := factory.Core().V1(), &Newest{}
 	var synced []cache.InformerSynced
@@ -38,14 +38,15 @@ func Watch(factory informers.SharedInformerFactory, topologies cache.SharedIndex
 	return synced, newest, nil
 }
 
-// Handle returns an event handler that calls set and remove, as Watch does for a mirror.
+// Handle returns an event handler that calls set when an object is added or changes, and remove
+// when it is deleted.
 func Handle[T metav1.Object](set, remove func(T)) cache.ResourceEventHandler {
 	return handle(set, remove, sameVersion)
 }
 
-// handle returns an event handler that calls set and remove. It skips updates that leave
-// an object the same. If an update replaces an object by another one of the same name, it
-// removes the old object first.
+// handle returns an event handler that calls set and remove. It skips an update if same says that
+// the object is unchanged. If an update replaces a deleted object by a new one with the same name,
+// it removes the old object first.
 func handle[T metav1.Object](set, remove func(T), same func(before, now T) bool) cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
 		AddFunc: func(obj any) { set(obj.(T)) },
@@ -69,12 +70,12 @@ func handle[T metav1.Object](set, remove func(T), same func(before, now T) bool)
 	}
 }
 
-// sameVersion reports whether two versions of an object are one.
+// sameVersion reports whether two objects are the same version of the same object.
 func sameVersion[T metav1.Object](a, b T) bool {
 	return a.GetUID() == b.GetUID() && a.GetResourceVersion() != "" && a.GetResourceVersion() == b.GetResourceVersion()
 }
 
-// Trim is an informer transform that drops managed fields, which nothing reads.
+// Trim is a transform function of informers. It drops managed fields, which nothing here reads.
 func Trim(obj any) (any, error) {
 	if o, ok := obj.(metav1.Object); ok {
 		o.SetManagedFields(nil)

@@ -14,8 +14,9 @@ import (
 	"github.com/numalet/numalet/internal/testutil/scenario"
 )
 
-// TestWatch checks that the state equals the API server's objects once all informers are
-// synced, and after a pod is deleted and created again under its name.
+// TestWatch checks that the state of the nodes equals the objects in the API server once the
+// informers are synced. It checks this again after a pod is deleted and created again with the same
+// name.
 func TestWatch(t *testing.T) {
 	before := scenario.Words{"cpu=3", "policy=random", "node=n1", "placement=0:2,1:1"}
 	client := fake.NewClientset(nodeOf("n1", scenario.Words{"cpu=8"}), podOf("a", before))
@@ -59,8 +60,8 @@ func wait(t *testing.T, s *scene, want string) {
 	}
 }
 
-// TestReplaced checks the update by which an informer that missed a deletion reports a
-// new object of the same name.
+// TestReplaced checks an update from an old pod to a new pod with the same name. An informer sends
+// such an update if it has missed the deletion of the old pod.
 func TestReplaced(t *testing.T) {
 	scene := newScene(t)
 	scene.mirror.SetNode(nodeOf("n1", scenario.Words{"cpu=8"}))
@@ -78,7 +79,7 @@ func TestReplaced(t *testing.T) {
 	}
 }
 
-// TestRequests checks that a pod's requests are computed by kube-scheduler's rules.
+// TestRequests checks that the requests of a pod are added up by kube-scheduler's rules.
 func TestRequests(t *testing.T) {
 	always := corev1.ContainerRestartPolicyAlways
 	resources := func(cpu string) corev1.ResourceRequirements {

@@ -1,8 +1,9 @@
-// Package operators runs the operators of custom resources on one manager of
-// controller-runtime: one cache, one set of clients, one start.
+// Package operators runs the operators of custom resources. All of them use one manager of
+// controller-runtime, with one cache and one set of clients.
 //
-// It knows how the manager is set up and which metrics it has. It does not know the operators: each
-// adds itself to the manager and says which objects are cached for it.
+// It knows how to create the manager, and which of its metrics are served. It does not know the
+// operators. Each operator adds itself to the manager, and says which objects the manager must
+// cache for it.
 //
 //	m, err := operators.New(config, operators.Options{Cached: cached, Log: log})
 //	err = operators.Run(ctx, m)

@@ -9,8 +9,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 )
 
-// Metrics gathers controller-runtime's metrics of operators, their queues and requests,
-// without those of the process, which the controller exposes itself.
+// Metrics returns controller-runtime's metrics of the operators, their work queues and their
+// requests. It leaves out the metrics of the Go runtime and the process, which the controller
+// serves itself.
 func Metrics() prometheus.Gatherer {
 	return prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) {
 		families, err := metrics.Registry.Gather()

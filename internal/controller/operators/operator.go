@@ -21,25 +21,25 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// cacheSyncTimeout is practically infinite. The caches never sync if a custom resource
-// definition is missing, and that must not end the controller.
+// cacheSyncTimeout is so long that it never passes. A cache does not sync while a custom resource
+// definition is missing, and a timeout would end the controller.
 const cacheSyncTimeout = 10 * 365 * 24 * time.Hour
 
 // Options are the options of a manager.
 type Options struct {
-	Cached map[client.Object]cache.ByObject // restricts the cache, by kind; of other kinds all objects are cached
+	Cached map[client.Object]cache.ByObject // which objects of a kind are cached; of other kinds, all objects are cached
 	Log    logr.Logger
 }
 
-// New returns a manager without operators. It does not elect a leader. Each kind has its
-// own client, so requests for one kind do not wait for the rate limit of another.
+// New returns a manager without operators. The manager does not elect a leader. Each kind has its
+// own client, so that requests for one kind do not wait for the rate limit of another kind.
 func New(config *rest.Config, o Options) (manager.Manager, error) {
 	known := runtime.NewScheme()
 	if err := errors.Join(scheme.AddToScheme(known), v1alpha1.AddToScheme(known)); err != nil {
 		return nil, fmt.Errorf("register types for operators: %w", err)
 	}
 	config = rest.CopyConfig(config)
-	config.ContentType, config.AcceptContentTypes = "", "" // chosen by kind: custom resources have no protobuf
+	config.ContentType, config.AcceptContentTypes = "", "" // chosen for each kind, because custom resources cannot be encoded as protobuf
 	ctrllog.SetLogger(o.Log)
 	m, err := manager.New(config, manager.Options{
 		Scheme: known, Logger: o.Log, Metrics: server.Options{BindAddress: "0"},
@@ -52,7 +52,7 @@ func New(config *rest.Config, o Options) (manager.Manager, error) {
 	return m, nil
 }
 
-// Run runs a manager's operators until ctx ends. It may be called once.
+// Run runs the operators of a manager until ctx ends. It may be called only once.
 func Run(ctx context.Context, m manager.Manager) error {
 	if err := m.Start(ctx); err != nil {
 		return fmt.Errorf("run operators: %w", err)

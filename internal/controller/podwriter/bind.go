@@ -20,23 +20,23 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// BinderOptions are how Bindings are created.
+// BinderOptions are the options of a Binder.
 type BinderOptions struct {
-	// CreateBinding sends one Binding, without a rate limit. An error that is an APIStatus
-	// is the API server's answer that the pod was not bound.
+	// CreateBinding sends one Binding, without a rate limit. If its error is an APIStatus, the API
+	// server has answered. Such an answer usually means that the pod was not bound.
 	CreateBinding func(context.Context, *corev1.Binding) error
-	Client        kubernetes.Interface    // reads pods
-	Limit         flowcontrol.RateLimiter // of Bindings; waited for before the fence is checked
-	Fence         func() error            // why this process must not bind now
-	Timeout       time.Duration           // of one request, from the fence's answer on
-	Durations     prometheus.ObserverVec  // of requests in seconds, by result: bound or error; may be nil
-	Sleep         func(time.Duration)     // waits between two tries; nil means time.Sleep
+	Client        kubernetes.Interface    // to read pods
+	Limit         flowcontrol.RateLimiter // of Bindings; Bind waits for it before it calls Fence
+	Fence         func() error            // returns an error while another replica may bind pods (the fence is then closed)
+	Timeout       time.Duration           // of one request, after Fence has returned nil
+	Durations     prometheus.ObserverVec  // of requests, in seconds, by result: bound or error; may be nil
+	Sleep         func(time.Duration)     // waits between two tries; nil for time.Sleep
 }
 
-// Binder binds pods. It may be used concurrently.
+// Binder binds pods. Several goroutines may use it at the same time.
 type Binder struct{ options BinderOptions }
 
-// NewBinder returns a binder.
+// NewBinder returns a Binder.
 func NewBinder(o BinderOptions) *Binder {
 	if o.Sleep == nil {
 		o.Sleep = time.Sleep
@@ -45,25 +45,26 @@ func NewBinder(o BinderOptions) *Binder {
 }
 
 const (
-	// maxTries is how often a Binding without a conclusive answer is sent before its bind is
-	// detached, and how often it is sent at most once ctx has ended.
+	// maxTries is the number of tries without a conclusive answer after which Bind calls detach.
+	// Once ctx has ended, it is also the largest number of tries.
 	maxTries = 3
-	// minDelay and maxDelay bound the time between two tries, which doubles.
+	// minDelay is the time between the first two tries. It doubles with each try, up to maxDelay.
 	minDelay, maxDelay = 50 * time.Millisecond, 5 * time.Second
 )
 
-// Bind binds a pod as decided. If Bind returns an error, the pod is not bound to that node.
+// Bind binds a pod as decided. If it returns an error, the pod is not bound to the decided node.
 //
-// A request without an answer may still take effect, even later, so reading the pod
-// proves nothing: Bind sends the same Binding again until it is answered. After the rate
-// limit it returns only when the outcome is known, when the fence closed before the first request,
-// or when ctx has ended and maxTries requests were sent or the fence is closed; it does not stop for
-// ctx alone. Before it returns without knowing the outcome, it waits until no request can take
-// effect, because the lease is released afterwards. After maxTries it calls detach, because the
-// answer may never come, for example where a webhook of one namespace does not answer.
+// A request without an answer may take effect later, so it does not help to read the pod. Bind
+// sends the same Binding again until the API server answers. It does not stop just because ctx
+// ends. It returns only in one of these cases: the outcome is known; the fence was closed before
+// the first request; or ctx has ended, and either maxTries requests were sent or the fence is
+// closed. In the last case, Bind first waits until no request can take effect any more, because the
+// lease is released afterwards. After maxTries requests without an answer, Bind calls detach, so
+// that the caller need not wait. The answer may never come, for example if an admission webhook for
+// one namespace does not answer.
 //
-// While the fence is closed, the pod keeps its resources: a process that was frozen may lead again
-// afterwards.
+// While the fence is closed, Bind keeps waiting, and the pod keeps its resources. A process that
+// was frozen may become the leader again.
 func (b *Binder) Bind(ctx context.Context, decision sched.Decision, detach func()) error {
 	binding, err := newBinding(decision)
 	if err != nil {
@@ -82,13 +83,14 @@ func (b *Binder) Bind(ctx context.Context, decision sched.Decision, detach func(
 		case closed == nil && err == nil:
 			return nil
 		case closed == nil && isAnswer(err) && (unanswered || isServerError(err)) && !apierrors.IsNotFound(err):
-			// It answers this request. An earlier one may still take effect, and this one after a server error.
+			// The error answers only this request. If an earlier request had no answer, it may
+			// still take effect. After a server error, this one may, too.
 			detach()
 			if b.Resolve(ctx, decision) == nil {
 				return nil
 			}
 			return fmt.Errorf("bind pod %s to node %q: %w", decision.Pod, decision.At.Node, err)
-		case closed != nil && err == nil, closed == nil && isAnswer(err): // nothing was sent, or it was answered
+		case closed != nil && err == nil, closed == nil && isAnswer(err): // no request was sent, or the last one was answered
 			return fmt.Errorf("bind pod %s to node %q: %w", decision.Pod, decision.At.Node, errors.Join(closed, err))
 		case ctx.Err() != nil && (closed != nil || try >= maxTries):
 			b.options.Sleep(b.options.Timeout)
@@ -103,9 +105,9 @@ func (b *Binder) Bind(ctx context.Context, decision sched.Decision, detach func(
 	}
 }
 
-// Resolve returns nil if a pod is bound as decided, and an error if it is not. It waits until no
-// request that was sent before can take effect, and then reads the pod until the API server
-// answers. Once ctx has ended, it gives up after maxTries.
+// Resolve finds out whether a pod is bound as decided. It returns nil if it is, and an error if it
+// is not. It first waits until no earlier request can take effect any more. Then it reads the pod
+// until the API server answers. Once ctx has ended, it gives up after maxTries reads.
 func (b *Binder) Resolve(ctx context.Context, decision sched.Decision) error {
 	b.options.Sleep(b.options.Timeout)
 	delay := minDelay
@@ -124,9 +126,9 @@ func (b *Binder) Resolve(ctx context.Context, decision sched.Decision) error {
 	}
 }
 
-// try sends a Binding once. An error other than "not found" does not tell whether the pod is bound:
-// the API server can answer 409 or 500 after it has written the Binding. So try then reads the pod.
-// The outcome is unknown until a read returns the pod.
+// try sends a Binding once. After an error other than "not found", it reads the pod, because the
+// API server can answer 409 or 500 after it has stored the Binding. The outcome is unknown if it
+// cannot read the pod.
 func (b *Binder) try(ctx context.Context, decision sched.Decision, binding *corev1.Binding) error {
 	err := b.create(ctx, binding)
 	if err == nil || apierrors.IsNotFound(err) || !isAnswer(err) {
@@ -142,26 +144,28 @@ func (b *Binder) try(ctx context.Context, decision sched.Decision, binding *core
 	return err
 }
 
-// errUnknown has earlier answers only in its text, and does not wrap them, because they do not
-// answer the Binding.
+// errUnknown means that the pod could not be read after an error. An error that wraps errUnknown
+// has the answers of the API server only as text, because they do not tell whether the pod is
+// bound.
 var errUnknown = errors.New("the outcome is unknown")
 
-// isAnswer reports whether an error is the API server's final answer to a request. A
-// request that timed out in the API server may have taken effect.
+// isAnswer reports whether an error is a final answer of the API server to a request. If the
+// request timed out in the API server, it may still take effect, so this is no final answer.
 func isAnswer(err error) bool {
 	var status apierrors.APIStatus
 	return errors.As(err, &status) && !apierrors.IsTimeout(err) && !apierrors.IsServerTimeout(err)
 }
 
-// isServerError reports whether an error is an answer that does not tell what becomes of the request: the
-// API server, or a proxy before it, may have lost the connection on which it had sent the request on.
+// isServerError reports whether an error is an answer with a status of 500 or more. The request may
+// still take effect. For example, a proxy may have lost its connection to the API server after it
+// had sent the request.
 func isServerError(err error) bool {
 	var answer apierrors.APIStatus
 	return errors.As(err, &answer) && answer.Status().Code >= 500
 }
 
-// isRefusal reports whether an error of Bind says that the API server refused the
-// Binding: the pod exists and is bound to no node.
+// isRefusal reports whether an error of Bind says that the API server has refused the Binding, so
+// the pod exists and has no node.
 func isRefusal(err error) bool {
 	var answer apierrors.APIStatus
 	if !errors.As(err, &answer) {
@@ -191,7 +195,7 @@ func (b *Binder) observe(took time.Duration, err error) {
 	b.options.Durations.WithLabelValues(result).Observe(took.Seconds())
 }
 
-// isBound reads a pod and reports whether it is bound as decided.
+// isBound reads a pod, and reports whether it is bound to the decided node.
 func (b *Binder) isBound(ctx context.Context, decision sched.Decision) (bool, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), b.options.Timeout)
 	defer cancel()
@@ -199,8 +203,8 @@ func (b *Binder) isBound(ctx context.Context, decision sched.Decision) (bool, er
 	return err == nil && string(pod.UID) == decision.Pod.UID && pod.Spec.NodeName == decision.At.Node, err
 }
 
-// newBinding returns the Binding of a decision. The API server checks the UID, and merges
-// the annotations into the pod.
+// newBinding returns the Binding of a decision. The API server checks the UID in it, and copies its
+// annotations to the pod.
 func newBinding(decision sched.Decision) (*corev1.Binding, error) {
 	b := &corev1.Binding{
 		ObjectMeta: metav1.ObjectMeta{Namespace: decision.Pod.Namespace, Name: decision.Pod.Name, UID: types.UID(decision.Pod.UID)},
@@ -221,7 +225,8 @@ func newBinding(decision sched.Decision) (*corev1.Binding, error) {
 	return b, nil
 }
 
-// placements returns the CPUs per NUMA node and the GPUs of each container that has any.
+// placements returns, for each container that has any, the number of CPUs on each NUMA node and the
+// GPUs.
 func placements(decision sched.Decision) map[string]v1alpha1.ContainerPlacement {
 	all := make(map[string]v1alpha1.ContainerPlacement, len(decision.At.Containers))
 	for _, container := range decision.At.Containers {

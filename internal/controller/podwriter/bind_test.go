@@ -29,16 +29,16 @@ func decision(containers ...podspec.Container) sched.Decision {
 	}
 }
 
-// server is an API server that gives the answers one after another, and repeats the last
-// one. An answer may also bind the pod.
+// server is a fake API server. It answers Bindings with the given answers one after another, and
+// then repeats the last one. With binds, a Binding also binds the pod.
 type server struct {
 	*fake.Clientset
-	answers []error // to Bindings
-	reads   []error // answers to the first reads of the pod
+	answers []error // to Bindings; nil for success
+	reads   []error // to the first reads of the pod
 	binds   bool
 	got     []*corev1.Binding
-	waits   []time.Duration // between tries
-	late    func()          // takes effect when a whole timeout was waited for; nil for none
+	waits   []time.Duration // the times that the Binder waited between tries
+	late    func()          // is called once when the Binder waits for a whole Timeout: an earlier request takes effect late; nil for none
 }
 
 func newServer(binds bool, answers ...error) *server {
@@ -90,7 +90,7 @@ func (s *server) sleep(d time.Duration) {
 
 func open() error { return nil }
 
-func attached() {} // for binds that need not be detached
+func attached() {} // detach function for tests in which it does not matter
 
 func TestOneWrite(t *testing.T) {
 	server := newServer(true, nil)
@@ -120,8 +120,8 @@ func TestPlainPodCarriesNoPlacement(t *testing.T) {
 	}
 }
 
-// TestAnswers checks that Bind returns an error exactly if the pod is not bound as decided,
-// however the API server answers.
+// TestBindAnswers checks that Bind returns nil if the pod is bound as decided, and otherwise an
+// error, for all kinds of answers.
 func TestBindAnswers(t *testing.T) {
 	pods := schema.GroupResource{Resource: "pods"}
 	silence, assigned := context.DeadlineExceeded, apierrors.NewConflict(pods, "a", errors.New("already assigned"))
@@ -161,8 +161,8 @@ func TestBindAnswers(t *testing.T) {
 	}
 }
 
-// TestUnknown checks that an answer to the Binding counts only once the pod was read: the
-// API server can answer 500 or 409 after the write.
+// TestUnknown checks that Bind reads the pod after an answer of 500 or 409, because the API server
+// can send such an answer after it has stored the Binding.
 func TestUnknown(t *testing.T) {
 	pods := schema.GroupResource{Resource: "pods"}
 	broken, assigned := apierrors.NewInternalError(errors.New("etcd")), apierrors.NewConflict(pods, "a", errors.New("already assigned"))
@@ -188,8 +188,8 @@ func TestUnknown(t *testing.T) {
 	}
 }
 
-// TestDetach checks that a bind without a conclusive answer is detached, and is tried again at longer
-// and longer intervals.
+// TestDetach checks that Bind calls detach if it gets no conclusive answer. It then goes on trying
+// at longer and longer intervals.
 func TestDetach(t *testing.T) {
 	late := apierrors.NewTimeoutError("too long", 0)
 	server := newServer(false, late, late, late, late, late, late, late, late, late, nil)
@@ -206,9 +206,10 @@ func TestDetach(t *testing.T) {
 	}
 }
 
-// TestBindSilence checks that a Binding without an answer is given up only when the process ends,
-// and not before the last request can no longer take effect. A fence that closes for a while, as in
-// a process that was frozen, is waited for: the Binding may have taken effect.
+// TestBindSilence checks a Binding that gets no answer. Bind gives up only when the process ends,
+// and only after the last request can no longer take effect. If the fence closes for a while, as in
+// a process that was frozen, Bind waits until it opens again, because the Binding may have taken
+// effect.
 func TestBindSilence(t *testing.T) {
 	closed := errors.New("lease lost")
 	for name, tc := range map[string]struct {
@@ -216,7 +217,7 @@ func TestBindSilence(t *testing.T) {
 		fence   func(asked int, stop func()) error
 		fails   error
 		sent    int
-		lasts   time.Duration // the last wait
+		lasts   time.Duration // the length of the last wait
 	}{
 		"told to end":             {[]error{context.DeadlineExceeded}, func(asked int, stop func()) error { stop(); return nil }, context.DeadlineExceeded, 3, time.Second},
 		"the lease is lost":       {[]error{context.DeadlineExceeded}, func(asked int, stop func()) error { return after(asked, 2, closed, stop) }, closed, 1, time.Second},
@@ -239,8 +240,8 @@ func TestBindSilence(t *testing.T) {
 	}
 }
 
-// after returns nil for the first n calls of a fence. From the nth call on, it calls stop and returns
-// err.
+// after is the fence of a test. asked is the number of its calls so far. It returns nil before the
+// nth call. From the nth call on, it calls stop and returns err.
 func after(asked, n int, err error, stop func()) error {
 	if asked < n {
 		return nil
@@ -249,7 +250,8 @@ func after(asked, n int, err error, stop func()) error {
 	return err
 }
 
-// between returns err for the calls of a fence from the number from to the number before until.
+// between is the fence of a test. asked is the number of its calls so far. It returns err from call
+// number from up to, but not including, call number until.
 func between(asked, from, until int, err error) error {
 	if asked < from || asked >= until {
 		return nil
@@ -257,9 +259,9 @@ func between(asked, from, until int, err error) error {
 	return err
 }
 
-// TestLateBinding checks that a refusal answers only the last request: an earlier one, which had no
-// answer, may still take effect. So may a request that was answered by a server error: the API server, or a
-// proxy before it, lost the connection on which it had sent the request on.
+// TestLateBinding checks requests that take effect late. If an earlier request had no answer, the
+// answer to a later request does not settle the outcome. If a request was answered by a server
+// error, it may itself still take effect. Bind must wait, and then read the pod.
 func TestLateBinding(t *testing.T) {
 	pods, silence := schema.GroupResource{Resource: "pods"}, context.DeadlineExceeded
 	proxy := func(code int) error { return apierrors.NewGenericServerResponse(code, "post", pods, "a", "", 0, true) }
@@ -288,8 +290,8 @@ func TestLateBinding(t *testing.T) {
 	}
 }
 
-// TestSettle checks that the outcome of a Bind that panicked is read, and not before its last request
-// can no longer take effect.
+// TestSettle checks that Resolve waits until no earlier request can take effect, and then reads
+// whether the pod is bound.
 func TestSettle(t *testing.T) {
 	broken := apierrors.NewInternalError(errors.New("etcd"))
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a", UID: "uid-a"}}
@@ -297,7 +299,7 @@ func TestSettle(t *testing.T) {
 	bound.Spec.NodeName, elsewhere.Spec.NodeName = "n1", "n2"
 	another.UID, another.Spec.NodeName = "anew", "n1"
 	for name, tc := range map[string]struct {
-		pod   *corev1.Pod // after the last request; nil for none
+		pod   *corev1.Pod // the pod after the last request took effect; nil if it is gone
 		reads []error
 		bound bool
 	}{
@@ -332,8 +334,7 @@ func TestSettle(t *testing.T) {
 	}
 }
 
-// TestFence checks that the fence is checked after the rate limit, and that nothing is sent
-// once it is closed.
+// TestFence checks that no request is sent while the fence is closed.
 func TestFence(t *testing.T) {
 	server := newServer(true, nil)
 	closed := errors.New("lease lost")
@@ -345,7 +346,8 @@ func TestFence(t *testing.T) {
 	}
 }
 
-// TestBegunIsFinished checks that a Binding in flight is finished after its context ends.
+// TestBegunIsFinished checks that Bind still sends the Binding if ctx ends after the fence was
+// checked.
 func TestBegunIsFinished(t *testing.T) {
 	server := newServer(true, nil)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -21,34 +21,34 @@ import (
 )
 
 const (
-	// extraWriters is the number of additional writers that empty the queue once nothing was
-	// bound for idleGap, or once it is half full. Otherwise one writer writes. The API server
-	// treats events and Bindings equally, so each event that is written while pods are being
-	// bound delays a Binding, and pods that wait for their node are worse than late events.
+	// extraWriters is the number of additional goroutines that write events. They write when no pod
+	// was bound for idleGap, or when the queue is half full. Otherwise only one goroutine writes
+	// events. The API server handles events and Bindings with equal priority, so each event that is
+	// written between Bindings delays a Binding. Late events do less harm than late Bindings.
 	extraWriters = 16
 	idleGap      = 50 * time.Millisecond
-	// queueSize is the number of events that may wait; further ones are dropped.
+	// queueSize is the number of events that may wait. More events are dropped.
 	queueSize = 1 << 14
-	// longQueue is the number of waiting events from which it is worth starting extraWriters.
+	// longQueue is the number of waiting events above which the extra writers are started.
 	longQueue = 32
-	// drainTimeout limits how long waiting events are still written once the context ends.
+	// drainTimeout limits how long waiting events are written after the context has ended.
 	drainTimeout = 5 * time.Second
 )
 
-// boundEvents writes the event Scheduled of each bound pod, after its Binding. Each event happens
-// only once, so there is nothing to count or to merge. client-go's recorder starts a goroutine for
-// each event and keeps the event for 6 to 12 minutes in case it comes again: at 1,000 bindings a
-// second this would hold hundreds of megabytes.
+// boundEvents writes the event Scheduled of each bound pod, after the pod's Binding. These events
+// never repeat, so client-go's event recorder, which merges equal events, is not needed. It would
+// start a goroutine for each event and keep the event for 6 to 12 minutes. At 1,000 Bindings a
+// second, this would take hundreds of megabytes.
 type boundEvents struct {
 	create    func(context.Context, *eventsv1.Event) error
 	host      string
 	queue     chan boundPod
-	lastBound atomic.Int64  // Unix nanoseconds
-	idle      *time.Timer   // wakes all extra writers idleGap after the last binding, if the queue was long then
-	more      chan struct{} // each element wakes an extra writer
+	lastBound atomic.Int64  // time of the last Binding in Unix nanoseconds
+	idle      *time.Timer   // wakes all extra writers idleGap after the last Binding that left a long queue
+	more      chan struct{} // each element wakes one extra writer
 }
 
-// boundPod is a pod that was bound, and when.
+// boundPod is a bound pod with its node and the time when it was bound.
 type boundPod struct {
 	pod  *sched.Pod
 	node string
@@ -85,10 +85,10 @@ func (b *boundEvents) add(p boundPod) {
 	}
 }
 
-// binding reports whether a pod was bound within idleGap.
+// binding reports whether a pod was bound in the last idleGap.
 func (b *boundEvents) binding() bool { return time.Since(time.Unix(0, b.lastBound.Load())) < idleGap }
 
-// run writes events until ctx ends, and then what still waits, for at most
+// run writes events until ctx ends. It then writes the events that still wait, for at most
 // drainTimeout.
 func (b *boundEvents) run(ctx context.Context) {
 	var wg sync.WaitGroup
@@ -117,7 +117,8 @@ func (b *boundEvents) writeAll(ctx context.Context) {
 	}
 }
 
-// writeExtra writes events whenever bindings pause or the queue is half full, until ctx ends.
+// writeExtra is an extra writer. When it is woken, it writes events as long as no pods are being
+// bound or the queue is half full. It returns when ctx ends.
 func (b *boundEvents) writeExtra(ctx context.Context) {
 	needed := func() bool {
 		return !b.binding() || len(b.queue) >= cap(b.queue)/2
@@ -132,7 +133,7 @@ func (b *boundEvents) writeExtra(ctx context.Context) {
 	}
 }
 
-// drain writes events until the queue is empty, ctx ends or more returns false.
+// drain writes events until the queue is empty, ctx ends, or more returns false.
 func (b *boundEvents) drain(ctx context.Context, more func() bool) {
 	for ctx.Err() == nil && more() {
 		select {
@@ -144,7 +145,8 @@ func (b *boundEvents) drain(ctx context.Context, more func() bool) {
 	}
 }
 
-// write writes an event. A lost event does no harm, because the pod itself names its node.
+// write writes an event. If this fails, the event is lost. This does no harm, because the pod
+// itself has the name of its node.
 func (b *boundEvents) write(ctx context.Context, p boundPod) {
 	if err := b.create(ctx, b.event(p)); err != nil {
 		logr.FromContextOrDiscard(ctx).V(2).Info("event not written", "pod", p.pod.String(), "error", err.Error())
@@ -160,8 +162,9 @@ func (b *boundEvents) event(p boundPod) *eventsv1.Event {
 	}
 }
 
-// eventName returns the name that client-go would choose, without client-go's check
-// that the name is valid: a pod's name with a dot and digits is, unless it is too long.
+// eventName returns the name that client-go's recorder would choose for the event. For most pods it
+// leaves out client-go's check that the name is valid, because a pod's name, a dot and hexadecimal
+// digits are always valid together unless they are too long.
 func (p boundPod) eventName() string {
 	name := p.pod.Name + "." + strconv.FormatInt(p.at.UnixNano(), 16)
 	if len(name) > validation.DNS1123SubdomainMaxLength {

@@ -17,8 +17,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// TestBoundEvents checks that waiting events are written at the end, and that events are
-// dropped if the queue is full.
+// TestBoundEvents checks that events are dropped if the queue is full, and that waiting events are
+// written when the context ends.
 func TestBoundEvents(t *testing.T) {
 	var written atomic.Int32
 	b := boundEventsWith(t, func(context.Context, *eventsv1.Event) error { written.Add(1); return nil })
@@ -34,7 +34,7 @@ func TestBoundEvents(t *testing.T) {
 	}
 }
 
-// boundEventsWith returns boundEvents that write with a function.
+// boundEventsWith returns boundEvents that write events by calling create.
 func boundEventsWith(t *testing.T, create func(context.Context, *eventsv1.Event) error) *boundEvents {
 	t.Helper()
 	b, err := newBoundEvents(create)
@@ -44,8 +44,8 @@ func boundEventsWith(t *testing.T, create func(context.Context, *eventsv1.Event)
 	return b
 }
 
-// slowEvents is boundEvents for which the API server takes 2 ms for each event. It counts the
-// events that are written concurrently.
+// slowEvents is boundEvents with an API server that takes 2 ms for each event. It counts how many
+// events are written at the same time.
 type slowEvents struct {
 	*boundEvents
 	under, most, written atomic.Int32
@@ -64,7 +64,7 @@ func newSlowEvents(t *testing.T) *slowEvents {
 	return s
 }
 
-// bind binds pods, four in each millisecond.
+// bind binds pods, four in each millisecond of simulated time.
 func (s *slowEvents) bind(pods int) {
 	for range pods {
 		s.add(boundPod{pod("a"), "n1", time.Now()})
@@ -72,15 +72,16 @@ func (s *slowEvents) bind(pods int) {
 	}
 }
 
-// mostIn returns the largest number of events that are written concurrently during the next d.
+// mostIn returns the largest number of events that are written at the same time during the next d.
 func (s *slowEvents) mostIn(d time.Duration) int32 {
 	s.most.Store(0)
 	time.Sleep(d)
 	return s.most.Load()
 }
 
-// TestIdleGap checks that one event is written at a time while pods are being bound, and more in a
-// gap, until all are written or more pods are bound.
+// TestIdleGap checks that events are written one at a time while pods are being bound. When no pod
+// was bound for idleGap, many are written at the same time, until the queue is empty or pods are
+// bound again.
 func TestIdleGap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSlowEvents(t)
@@ -91,7 +92,7 @@ func TestIdleGap(t *testing.T) {
 		var got []int32
 		s.bind(2000)
 		got = append(got, s.mostIn(idleGap-time.Millisecond), s.mostIn(2*idleGap))
-		s.bind(100) // binding takes longer than the writes in flight
+		s.bind(100) // takes longer than the writes that have begun
 		got = append(got, s.mostIn(idleGap-time.Millisecond), s.mostIn(10*idleGap), s.mostIn(idleGap))
 		if diff := cmp.Diff([]int32{1, 1 + extraWriters, 1, 1 + extraWriters, 0}, got); diff != "" {
 			t.Errorf("events written at a time before the gap, in it, after more binds, in the next gap and at the end (-want +got):\n%s", diff)
@@ -102,8 +103,8 @@ func TestIdleGap(t *testing.T) {
 	})
 }
 
-// TestHalfFull checks that pods that are bound without a gap lose no events: more events are written
-// at a time once the queue is half full.
+// TestHalfFull checks that no events are lost if pods are bound without a pause. Once the queue is
+// half full, several events are written at the same time.
 func TestHalfFull(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSlowEvents(t)
@@ -125,7 +126,7 @@ func TestHalfFull(t *testing.T) {
 	})
 }
 
-// TestEnd checks that what waits is written by all writers when the process ends.
+// TestEnd checks that all writers write the waiting events when the process ends.
 func TestEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSlowEvents(t)
@@ -140,7 +141,7 @@ func TestEnd(t *testing.T) {
 	})
 }
 
-// TestOrder checks that events are written in the order of the bindings.
+// TestOrder checks that events are written in the order in which the pods were bound.
 func TestOrder(t *testing.T) {
 	var want, got []string
 	b := boundEventsWith(t, func(_ context.Context, e *eventsv1.Event) error {
@@ -157,8 +158,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestEventName checks that names are the same as client-go's, and valid even if the pod's
-// name is long.
+// TestEventName checks that event names equal those of client-go, and that they are valid even for
+// a pod with a very long name.
 func TestEventName(t *testing.T) {
 	now := time.Now()
 	for _, n := range []int{1, 9, 200, 236, 237, 253} {

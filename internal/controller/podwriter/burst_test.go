@@ -14,8 +14,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// TestConditionFence checks that a process that has lost the lease writes no condition: the
-// pod may be bound by the new leader.
+// TestConditionFence checks that a process that has lost the lease writes no condition, because the
+// new leader may have bound the pod.
 func TestConditionFence(t *testing.T) {
 	for lost, want := range map[bool]int{false: 1, true: 0} {
 		run(t, func(t *testing.T, w *world) {
@@ -40,8 +40,9 @@ func TestConditionFence(t *testing.T) {
 	}
 }
 
-// TestBurst checks that 1,000 pods of three kinds that become unschedulable at once have their
-// condition within 5 s, where an explanation takes 100 ms.
+// TestBurst checks 1,000 pods of three kinds that become unschedulable at the same time. An
+// explanation takes 100 ms, but pods of one kind share it, so all 1,000 conditions are written
+// within 5 s.
 func TestBurst(t *testing.T) {
 	run(t, func(t *testing.T, w *world) {
 		w.explain = func(p *sched.Pod) string {
@@ -68,8 +69,8 @@ func TestBurst(t *testing.T) {
 	})
 }
 
-// TestSharedExplanationsAge checks that pods of one kind get a new explanation after some time, and
-// that pods without a kind share nothing.
+// TestSharedExplanationsAge checks that pods of one kind share an explanation only for a while, and
+// that pods without a kind share none.
 func TestSharedExplanationsAge(t *testing.T) {
 	for kind, want := range map[string]int32{"": 12, "web": 4} {
 		run(t, func(t *testing.T, w *world) {
@@ -92,11 +93,12 @@ func TestSharedExplanationsAge(t *testing.T) {
 	}
 }
 
-// TestOutdated checks that pods get a new explanation once other nodes refuse them. Pods with other
-// rules, and pods that are bound or gone, get none. An equal explanation is not written again.
+// TestOutdated checks that pods get a new explanation when Outdated is called with their rules.
+// Pods with other rules, pods that are being bound, and pods that are gone get no new explanation.
+// A new explanation that equals the old one is not written.
 func TestOutdated(t *testing.T) {
 	run(t, func(t *testing.T, w *world) {
-		var why atomic.Value // the reporter reads it
+		var why atomic.Value // atomic, because the reporter reads it in another goroutine
 		why.Store("2 node(s) were unschedulable")
 		w.kindOf = func(p *sched.Pod) string { return p.NodeRules }
 		w.explain = func(p *sched.Pod) string { return p.NodeRules + ": " + why.Load().(string) }
@@ -114,7 +116,7 @@ func TestOutdated(t *testing.T) {
 		for range 2 {
 			why.Store("1 node(s) were unschedulable")
 			w.Outdated("on a")
-			w.Outdated("") // of a pod that was refused
+			w.Outdated("") // the rules of the pod "refused"
 			time.Sleep(time.Minute)
 		}
 		synctest.Wait()
@@ -135,7 +137,7 @@ func TestOutdated(t *testing.T) {
 	})
 }
 
-// BenchmarkOutdated measures a change of nodes that outdates the explanation of waiting pods.
+// BenchmarkOutdated measures a call of Outdated, while many pods wait.
 func BenchmarkOutdated(b *testing.B) {
 	for _, n := range []int{1000, 50_000} {
 		b.Run(fmt.Sprint("waiting=", n), func(b *testing.B) {

@@ -14,19 +14,18 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// eventTimeout ends the creation of an event that is not answered. The API server
-// itself gives up after a minute (--request-timeout).
+// eventTimeout is how long the creation of an event may take. The API server itself gives up after
+// a minute (--request-timeout).
 const eventTimeout = 70 * time.Second
 
-// Bindings creates Bindings. It may be used concurrently.
+// Bindings creates Bindings. Several goroutines may use it at the same time.
 type Bindings struct {
 	client  *rest.RESTClient
-	timeout time.Duration // 0 for none
+	timeout time.Duration // 0 for no limit
 }
 
-// NewBindings returns a client of the cluster that config names, with the limit of
-// config.QPS (negative for none). The API server, too, is asked to give up after
-// config.Timeout.
+// NewBindings returns a client of the cluster in config. config.QPS is its rate limit (negative for
+// none). The client and the API server give up a request after config.Timeout.
 func NewBindings(config *rest.Config) (*Bindings, error) {
 	config = rest.CopyConfig(config)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return once{next} })
@@ -34,8 +33,9 @@ func NewBindings(config *rest.Config) (*Bindings, error) {
 	return &Bindings{client, config.Timeout}, err
 }
 
-// once keeps client-go from repeating a Binding after a server error, as Retry-After allows. The request may
-// still take effect, and the answer to the next one would hide that from the caller.
+// once prevents client-go from sending a Binding again after a server error that has the header
+// Retry-After. The first request may still take effect. The caller would see only the answer to the
+// second one, and would not know of the first.
 type once struct{ next http.RoundTripper }
 
 func (o once) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -46,18 +46,19 @@ func (o once) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, err
 }
 
-// Create binds a pod. An error that is an APIStatus is the API server's answer. After any other error, and after
-// a server error (5xx), the pod may be bound or not, or be bound later.
+// Create binds a pod. An error that is an APIStatus is an answer of the API server. After any other
+// error, and after a server error (status 500 or more), the pod may be bound, may not be bound, or
+// may be bound later.
 func (b *Bindings) Create(ctx context.Context, binding *corev1.Binding) error {
 	return b.client.Post().Namespace(binding.Namespace).Resource("pods").Name(binding.Name).SubResource("binding").
 		Timeout(b.timeout).Body(binding).Do(ctx).Error()
 }
 
-// Events creates Events. It may be used concurrently.
+// Events creates Events. Several goroutines may use it at the same time.
 type Events struct{ client *rest.RESTClient }
 
-// NewEvents returns a client of the cluster that config names, with the limit of
-// config.QPS (negative for none).
+// NewEvents returns a client of the cluster in config. config.QPS is its rate limit (negative for
+// none).
 func NewEvents(config *rest.Config) (*Events, error) {
 	client, err := newClient(config, "/apis", eventsv1.SchemeGroupVersion)
 	return &Events{client}, err
@@ -70,8 +71,8 @@ func (e *Events) Create(ctx context.Context, event *eventsv1.Event) error {
 	return e.client.Post().Namespace(event.Namespace).Resource("events").Body(event).Do(ctx).Error()
 }
 
-// newClient returns a REST client for a group and version. Over HTTP/2 a request costs
-// about 1.5 times the processor time of one over HTTP/1.1 (docs/benchmarks/logs/performance.md).
+// newClient returns a REST client for an API group and version. It uses HTTP/1.1, because a request
+// over HTTP/2 takes about 1.5 times the CPU time (docs/benchmarks/logs/performance.md).
 func newClient(config *rest.Config, path string, gv schema.GroupVersion) (*rest.RESTClient, error) {
 	config = rest.CopyConfig(config)
 	config.APIPath, config.GroupVersion = path, &gv
@@ -79,7 +80,7 @@ func newClient(config *rest.Config, path string, gv schema.GroupVersion) (*rest.
 	config.ContentType = runtime.ContentTypeProtobuf
 	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
 	config.NextProtos = []string{"http/1.1"}
-	config.Timeout = 0 // net/http would start two goroutines for each request, because client-go wraps the transport; see rest.Request.Timeout
+	config.Timeout = 0 // otherwise net/http starts two goroutines for each request, because client-go wraps the transport; rest.Request.Timeout is used instead
 	client, err := rest.RESTClientFor(config)
 	if err != nil {
 		return nil, fmt.Errorf("make client of %s at %s: %w", gv, config.Host, err)

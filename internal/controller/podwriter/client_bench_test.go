@@ -16,8 +16,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// BenchmarkBind creates one Binding after another with a typed client, which uses
-// HTTP/2, and with Bindings, in processor time of client and server together:
+// BenchmarkBind creates one Binding after another. It compares a typed client, which uses HTTP/2,
+// with Bindings. It measures the CPU time of the client and the server together:
 //
 //	go test ./internal/controller/podwriter -run '^$' -bench Bind -count 6 | benchstat -col /by -
 func BenchmarkBind(b *testing.B) {
@@ -58,13 +58,14 @@ func BenchmarkBind(b *testing.B) {
 	}
 }
 
-// serveTLS starts an API server with HTTP/2 and this answer, and returns its configuration.
+// serveTLS starts an API server with HTTP/2 that gives one answer to all requests. It returns a
+// configuration for clients.
 func serveTLS(t testing.TB, answer http.HandlerFunc) *rest.Config {
 	server := httptest.NewUnstartedServer(answer)
 	server.EnableHTTP2 = true
 	server.StartTLS()
 	t.Cleanup(server.Close)
-	config := &rest.Config{Host: server.URL, BearerToken: "secret", QPS: -1, Timeout: 5 * time.Second} // as the controller
+	config := &rest.Config{Host: server.URL, BearerToken: "secret", QPS: -1, Timeout: 5 * time.Second} // the same settings as in the controller
 	config.CAData = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
 	return config
 }

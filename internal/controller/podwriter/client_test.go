@@ -24,7 +24,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// serve starts an API server with this answer, and returns its configuration.
+// serve starts an API server that gives one answer to all requests. It returns a configuration for
+// clients.
 func serve(t *testing.T, answer http.HandlerFunc) *rest.Config {
 	t.Helper()
 	server := httptest.NewServer(answer)
@@ -50,7 +51,7 @@ func newEvents(t *testing.T, config *rest.Config) *Events {
 	return e
 }
 
-// request is a request that the API server got.
+// request is a request that the API server has received.
 type request struct {
 	line, agent, token string
 	object             runtime.Object
@@ -78,7 +79,7 @@ func binding() *corev1.Binding {
 	}
 }
 
-// TestSent checks that the API server gets complete objects of the right kind at the right
+// TestSent checks that the API server receives complete objects of the right kind at the right
 // path, and that the caller's objects are not changed.
 func TestSent(t *testing.T) {
 	event := &eventsv1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a.1"}, Note: "bound", Reason: "Scheduled"}
@@ -117,7 +118,7 @@ func TestSent(t *testing.T) {
 	}
 }
 
-// TestProtocol checks that requests use HTTP/1.1 even if the server has HTTP/2.
+// TestProtocol checks that requests use HTTP/1.1 even if the server supports HTTP/2.
 func TestProtocol(t *testing.T) {
 	var got string
 	config := serveTLS(t, func(w http.ResponseWriter, r *http.Request) {
@@ -129,7 +130,7 @@ func TestProtocol(t *testing.T) {
 	}
 }
 
-// TestConcurrent checks that one client may be used concurrently.
+// TestConcurrent checks that several goroutines can use one client at the same time.
 func TestConcurrent(t *testing.T) {
 	var made atomic.Int32
 	b := newBindings(t, serve(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -150,11 +151,11 @@ func TestConcurrent(t *testing.T) {
 	}
 }
 
-// answer is an answer of the API server.
+// answer is a response of the API server.
 type answer struct {
 	code       int
 	retryAfter string
-	body       runtime.Object // in protobuf; nil for plain text
+	body       runtime.Object // encoded as protobuf; nil for plain text
 }
 
 func (a answer) write(w http.ResponseWriter) {
@@ -173,11 +174,11 @@ func (a answer) write(w http.ResponseWriter) {
 
 func status(err *apierrors.StatusError) *metav1.Status { return &err.ErrStatus }
 
-// tries is how often client-go sends a request that the API server allows to be repeated.
+// tries is how often client-go sends a request that the API server always asks to repeat later.
 const tries = 11
 
-// TestAnswers checks that errors carry the API server's status, and that requests are
-// repeated if it allows that, unless an earlier one may still take effect.
+// TestAnswers checks that errors have the status of the API server. It also checks that a request
+// is repeated if the API server asks for this, unless the request may still take effect.
 func TestAnswers(t *testing.T) {
 	pods := corev1.Resource("pods")
 	assigned := status(apierrors.NewConflict(pods, "a", errors.New("already assigned")))
@@ -217,8 +218,8 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestCredentials checks that requests carry the credentials of the configuration, and
-// start with its path.
+// TestCredentials checks that requests have the credentials of the configuration, and that their
+// paths begin with the path in the configuration's host.
 func TestCredentials(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(file, []byte("of a file"), 0o600); err != nil {
@@ -261,13 +262,13 @@ func TestCredentials(t *testing.T) {
 	}
 }
 
-// around makes a function a transport.
+// around is a function that implements http.RoundTripper.
 type around func(*http.Request) (*http.Response, error)
 
 func (a around) RoundTrip(r *http.Request) (*http.Response, error) { return a(r) }
 
-// TestSilence checks that a missing answer is not taken for the API server's, and that a
-// request is not repeated after its deadline.
+// TestSilence checks that the error is no APIStatus if the API server did not answer. It also
+// checks that a request is not repeated after its deadline.
 func TestSilence(t *testing.T) {
 	for name, answer := range map[string]http.HandlerFunc{
 		"connection lost": func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },

@@ -17,9 +17,10 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 )
 
-// TestConditionNeedsVersion checks that a condition is written only to the version of the pod that
-// this process saw last, while the pod was not bound, and that a condition that is refused is written
-// again. Otherwise a request that is late could contradict a Binding.
+// TestConditionNeedsVersion checks that a condition is written only to the newest version of the
+// pod that this process has seen, and only if that version has no node. Otherwise a late request
+// could contradict a Binding. It also checks that a condition is written again if the API server
+// refuses it.
 func TestConditionNeedsVersion(t *testing.T) {
 	pods := corev1.Resource("pods")
 	conflict, broken := apierrors.NewConflict(pods, "a", errors.New("modified")), apierrors.NewInternalError(errors.New("etcd"))
@@ -27,10 +28,10 @@ func TestConditionNeedsVersion(t *testing.T) {
 		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a", UID: uid, ResourceVersion: version}, Spec: corev1.PodSpec{NodeName: node}}
 	}
 	for name, tc := range map[string]struct {
-		seen    []*corev1.Pod // at the tries; the last one stays
-		answers []error       // to the tries
-		forget  bool          // the pod is bound or gone before the second try
-		want    []string      // versions in the patches
+		seen    []*corev1.Pod // the newest version at each try; the last one is repeated
+		answers []error       // answers to the tries
+		forget  bool          // whether the pod is bound or gone before the second try
+		want    []string      // resource versions in the patches
 	}{
 		"pending":                  {seen: []*corev1.Pod{seen("7", "uid-a", "")}, want: []string{"7"}},
 		"gone":                     {seen: []*corev1.Pod{nil}},
@@ -61,7 +62,7 @@ func TestConditionNeedsVersion(t *testing.T) {
 					return true, &corev1.Pod{}, nil
 				})
 				w.Unschedulable(pod("a"))
-				time.Sleep(1500 * time.Millisecond) // it takes a second to explain it
+				time.Sleep(1500 * time.Millisecond) // the explanation takes a second
 				if tc.forget {
 					w.Forget("uid-a")
 				}

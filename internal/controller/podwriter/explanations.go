@@ -6,20 +6,20 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// shareFor is how long at most an explanation is used for pods of the same kind. The nodes may
-// change meanwhile, but a new explanation would visit all of them.
+// shareFor is how long pods of the same kind share an explanation. The nodes may have changed
+// meanwhile, but a new explanation may have to visit all nodes.
 const shareFor = 10 * time.Second
 
-// explanations are the newest explanations, which pods of the same kind share. Only one goroutine
-// may use them.
+// explanations are the newest explanations, by the kind of the pods that share them. Only one
+// goroutine may use them.
 type explanations struct {
 	byKind map[string]string
-	began  time.Time // when byKind was empty last
+	began  time.Time // when byKind was last emptied
 }
 
-// of returns why no node suits the pod of a failed attempt, or why too few nodes suit its gang. It
-// calls explain unless a recent explanation of a pod of the same kind is new enough for the
-// attempt. With the kind "" only the pods of the attempt share the explanation.
+// of returns why no node suits the pod of a failed attempt, or why too few nodes suit its gang. If
+// there is a recent explanation for a pod of the same kind, it returns that one. Otherwise it calls
+// explain. Pods with the kind "" share an explanation only with the other pods of their attempt.
 func (e *explanations) of(a *attempt, kind string, explain func(*sched.Pod) string) string {
 	if kind == "" || a.why != "" {
 		return a.explain(explain)

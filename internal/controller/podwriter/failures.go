@@ -10,40 +10,41 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// failureQueue holds failures that are not reported yet, the newest of each pod, in
-// the order in which their pods first failed; and the last report of each pending pod.
-// Reported failures whose explanation is outdated come after all others. Its methods may be
-// called from any goroutine.
+// failureQueue has the failures that are not reported yet. It keeps only the newest failure of each
+// pod, in the order in which the pods first failed. Failures that were reported before, but with an
+// explanation that is outdated now, come last. The queue also has the last report of each pending
+// pod. Any goroutine may call its methods.
 type failureQueue struct {
 	mu         sync.Mutex
 	waiting    line
 	outdated   line
-	reported   map[string]report  // by UID, of pending pods
-	explained  map[string]failure // by UID: the last report, where an attempt explained it
+	reported   map[string]report  // last reports, by UID of the pending pod
+	explained  map[string]failure // last reported failures that have an attempt, by UID of the pod
 	explaining string             // UID of the pod whose failure is being explained
-	writing    map[string]bool    // UIDs of the pods whose reports are being written
-	written    *sync.Cond         // a report is written
+	writing    map[string]bool    // pods whose reports are being written, by UID
+	written    *sync.Cond         // signaled when a report was written
 	arrived    chan struct{}
 }
 
-// failure is a pod that was not scheduled. If message is empty, attempt explains the failure when
-// it is reported. reason is the reason in the condition.
+// failure is a pod that was not scheduled. reason is the reason for the condition PodScheduled. If
+// message is empty, it is computed from attempt when the failure is reported.
 type failure struct {
 	pod             *sched.Pod
 	reason, message string
 	attempt         *attempt
-	tries           int       // to write the condition; the event is written before the first one
-	added           time.Time // since when the pod has had a failure that is not reported
+	tries           int       // number of tries to write the condition; the event is written before the first try
+	added           time.Time // when the pod first had a failure that is not reported yet
 }
 
-// attempt is one failed attempt to place a pod, together with its gang.
+// attempt is one failed attempt to place a pod, or all pods of a gang together.
 type attempt struct {
 	pod   *sched.Pod
-	since time.Time // explanations made before it do not count; zero accepts any
-	why   string    // "" until it is explained; used by Run only
+	since time.Time // explanations must not be older than this; the zero time accepts any
+	why   string    // the explanation; "" if there is none yet; only Run uses it
 }
 
-// explain returns why the attempt failed. It calls f once for the whole gang.
+// explain returns why the attempt failed. It calls f only once, even if the attempt has several
+// pods.
 func (a *attempt) explain(f func(*sched.Pod) string) string {
 	if a.why == "" {
 		a.why = f(a.pod)
@@ -51,9 +52,9 @@ func (a *attempt) explain(f func(*sched.Pod) string) string {
 	return a.why
 }
 
-// action returns the event's action. It is different for the two kinds of failures, because within
-// six minutes the recorder merges events that differ only in their message, and keeps the first
-// message.
+// action returns the action of the event. The two kinds of failures have different actions.
+// Otherwise client-go's recorder would merge their events within six minutes, and keep only the
+// first message.
 // Source: k8s.io/client-go/tools/events, getKey.
 func (f failure) action() string {
 	if f.reason == corev1.PodReasonSchedulerError {
@@ -88,7 +89,8 @@ func (q *failureQueue) add(f failure) {
 	signal(q.arrived)
 }
 
-// suppress drops a pod's failure, and waits while its report is being written.
+// suppress drops the failure of a pod. If the failure is being written, it waits until this is
+// done.
 func (q *failureQueue) suppress(uid string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -98,7 +100,7 @@ func (q *failureQueue) suppress(uid string) {
 	}
 }
 
-// forget drops a pod's failure and its last report.
+// forget drops the failure and the last report of a pod.
 func (q *failureQueue) forget(uid string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -106,7 +108,7 @@ func (q *failureQueue) forget(uid string) {
 	delete(q.reported, uid)
 }
 
-// drop removes a failure whose report is not being written. The caller holds q.mu.
+// drop removes the failure of a pod, unless it is being written. The caller holds q.mu.
 func (q *failureQueue) drop(uid string) {
 	q.waiting.remove(uid)
 	q.outdated.remove(uid)
@@ -116,7 +118,7 @@ func (q *failureQueue) drop(uid string) {
 	}
 }
 
-// next waits for the next failure, and returns false when ctx ends.
+// next waits for the next failure and returns it. It returns false when ctx ends.
 func (q *failureQueue) next(ctx context.Context) (failure, bool) {
 	for {
 		if f, ok := q.pop(); ok {
@@ -143,12 +145,12 @@ func (q *failureQueue) pop() (failure, bool) {
 	return f, ok
 }
 
-// beginWrite reports whether to write the failure. It returns false if the pod was suppressed or
-// forgotten while the failure was explained.
+// beginWrite reports whether the failure must be written. It returns false if the pod was
+// suppressed or forgotten while its failure was explained.
 func (q *failureQueue) beginWrite(f failure) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for q.writing[f.pod.UID] { // an earlier one, which this one must not overtake
+	for q.writing[f.pod.UID] { // an earlier report of the pod, which must be written first
 		q.written.Wait()
 	}
 	if q.explaining != f.pod.UID {
@@ -169,13 +171,13 @@ func (q *failureQueue) endWrite(f failure) {
 }
 
 const (
-	// minRetry and maxRetry bound the time after which a condition is written again that could not
-	// be written. It doubles.
+	// minRetry is the time after which a condition that could not be written is tried again. The
+	// time doubles with each try, up to maxRetry.
 	minRetry, maxRetry = time.Second, time.Minute
 )
 
-// later adds a failure again whose condition could not be written, unless the pod has another report
-// by then, or needs none.
+// later queues f again after a delay, because its condition could not be written. It does nothing
+// if the pod has a newer report by then, or is no longer pending.
 func (q *failureQueue) later(f failure) {
 	delay := min(maxRetry, minRetry<<min(f.tries, 10))
 	f.tries++
@@ -191,7 +193,7 @@ func (q *failureQueue) later(f failure) {
 	})
 }
 
-// recordReport records what is reported for a pod now, and returns the report before.
+// recordReport records the report about a pod, and returns the previous one.
 func (q *failureQueue) recordReport(f failure) (before report, known bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -202,7 +204,7 @@ func (q *failureQueue) recordReport(f failure) (before report, known bool) {
 	return before, known
 }
 
-// lastReport returns the message that was reported last for a pod.
+// lastReport returns the message of the last report about a pod, or "".
 func (q *failureQueue) lastReport(uid string) string {
 	q.mu.Lock()
 	defer q.mu.Unlock()

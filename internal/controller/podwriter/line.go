@@ -1,14 +1,15 @@
 package podwriter
 
-// line is a queue of failures, at most one for each pod, in the order in which the pods were added.
+// line is a queue of failures with at most one failure for each pod. They are in the order in which
+// the pods were added first.
 type line struct {
 	failures map[string]failure // by UID
-	order    []string           // UIDs; some of them may have left
+	order    []string           // UIDs in order; some may no longer be in failures
 }
 
 func newLine() line { return line{failures: map[string]failure{}} }
 
-// add adds a failure, or replaces the pod's earlier one.
+// add adds a failure to the end, or replaces the failure of the pod at its place.
 func (l *line) add(f failure) {
 	if !l.has(f.pod.UID) {
 		l.order = append(l.order, f.pod.UID)
@@ -23,7 +24,7 @@ func (l *line) has(uid string) bool {
 
 func (l *line) remove(uid string) { delete(l.failures, uid) }
 
-// pop removes and returns the first failure, and false if there is none.
+// pop removes and returns the first failure. It returns false if there is none.
 func (l *line) pop() (f failure, ok bool) {
 	for len(l.order) > 0 && !ok {
 		uid := l.order[0]

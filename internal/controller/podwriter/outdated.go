@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// quietTime is how long to wait after a change of nodes before new explanations are made. Often
-// several nodes change together, and a change is announced before the state has it.
+// quietTime is how long renew waits after a change of nodes before it makes new explanations. Often
+// several nodes change at the same time, and a change is announced shortly before the state has it.
 const quietTime = time.Second
 
-// outdated is a set of rules about nodes (sched.Pod.NodeRules). The explanations of pods with these
-// rules are outdated. Its methods may be called from any goroutine.
+// outdated is a set of rules about nodes (sched.Pod.NodeRules). The explanations for pods with
+// these rules are outdated. Any goroutine may call its methods.
 type outdated struct {
 	mu      sync.Mutex
 	rules   map[string]bool
@@ -22,7 +22,7 @@ func newOutdated() *outdated {
 	return &outdated{rules: map[string]bool{}, arrived: make(chan struct{}, 1)}
 }
 
-// add adds rules. It takes O(1) time, however many pods have them.
+// add adds rules. Its time does not depend on the number of pods that have these rules.
 func (o *outdated) add(rules string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -30,7 +30,7 @@ func (o *outdated) add(rules string) {
 	signal(o.arrived)
 }
 
-// take removes and returns all rules.
+// take empties the set, and returns the rules that were in it.
 func (o *outdated) take() map[string]bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -39,16 +39,17 @@ func (o *outdated) take() map[string]bool {
 	return all
 }
 
-// Outdated records that the explanation of pods with certain rules (sched.Pod.NodeRules) is
-// outdated: other nodes refuse them than before, or for other reasons. A pod whose last report was
-// an explanation gets a new one, unless it is the same.
+// Outdated records that the explanations for pods with certain rules (sched.Pod.NodeRules) are
+// outdated, because other nodes refuse these pods than before, or because nodes refuse them for
+// other reasons. Each pod whose last report was an explanation is explained again. A new
+// explanation that equals the old one is not written.
 //
-// The queue does not retry these pods, because no node fits them now that did not before. A retry
-// only for the explanation was rejected: each event would cost O(pods).
+// The queue does not try these pods again for this purpose. No node fits them that did not fit them
+// before, and each event would take time proportional to the number of pods.
 func (r *Reporter) Outdated(rules string) { r.outdated.add(rules) }
 
-// renew replaces outdated explanations until ctx ends. It visits all pods, so after each visit it
-// pauses for shareFor, the time for which pods of one kind share an explanation.
+// renew replaces outdated explanations until ctx ends. Each round visits all explained pods, so it
+// is followed by a pause of shareFor, the time for which pods of one kind share an explanation.
 func (r *Reporter) renew(ctx context.Context) {
 	for {
 		select {
@@ -62,8 +63,8 @@ func (r *Reporter) renew(ctx context.Context) {
 	}
 }
 
-// renew adds the explained failures of all pods with these rules again. They are explained from the
-// nodes as of now or later. The pods of a gang share an attempt, as before.
+// renew queues the explained failures of all pods with these rules again. They get an explanation
+// that is not older than now. The pods of a gang still share one attempt.
 func (q *failureQueue) renew(rules map[string]bool, now time.Time) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -81,7 +82,7 @@ func (q *failureQueue) renew(rules map[string]bool, now time.Time) {
 	signal(q.arrived)
 }
 
-// signal wakes the receiver of a channel with room for one signal.
+// signal sends a signal on a channel, unless one is already waiting there.
 func signal(c chan struct{}) {
 	select {
 	case c <- struct{}{}:

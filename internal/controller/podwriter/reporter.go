@@ -23,14 +23,16 @@ import (
 )
 
 const (
-	// explainShare limits explanations to 1/explainShare of one CPU: most cost O(nodes).
+	// explainShare limits the CPU time for explanations to 1/explainShare of one CPU, because most
+	// explanations visit all nodes.
 	explainShare = 10
-	// repeatAfter is how soon the same event is written again: events expire.
+	// repeatAfter is the time after which an unchanged report is written again as an event, because
+	// the API server deletes old events.
 	repeatAfter = 10 * time.Minute
 )
 
-// Reporter writes events and conditions of pods. Its methods may be called from any
-// goroutine, and return at once unless they say otherwise.
+// Reporter writes events and conditions of pods. Any goroutine may call its methods. They return at
+// once unless their comments say otherwise.
 type Reporter struct {
 	client      kubernetes.Interface
 	fence       func() error
@@ -39,34 +41,34 @@ type Reporter struct {
 	kindOf      func(*sched.Pod) string
 	newest      func(namespace, name string) *corev1.Pod
 	shared      explanations
-	broadcaster events.EventBroadcaster // of failures, which come again
+	broadcaster events.EventBroadcaster // for events of failures, which may repeat
 	bound       *boundEvents
 	turns       *turns
 	failures    *failureQueue
 	outdated    *outdated
 }
 
-// Dependencies are what a Reporter writes with.
+// Dependencies are what a Reporter needs.
 type Dependencies struct {
 	Client kubernetes.Interface
-	// Fence returns why this process must not write conditions now: another process may schedule.
-	// Timeout limits a request that the fence permitted. With a nil Fence there is no fence, and
-	// with 0 no limit.
+	// Fence returns an error while another replica may schedule. The Reporter then writes no
+	// conditions. Timeout limits a request that Fence has permitted. A nil Fence permits all
+	// requests, and a zero Timeout means no limit.
 	Fence       func() error
 	Timeout     time.Duration
-	CreateEvent func(context.Context, *eventsv1.Event) error // for pods that are bound
-	// Explain returns why no node suits a pod, or why too few nodes suit its gang. Only Run
-	// calls it.
+	CreateEvent func(context.Context, *eventsv1.Event) error // creates the event Scheduled of a bound pod
+	// Explain returns why no node suits a pod, or why too few nodes suit its gang. Only Run calls
+	// it, so it need not be safe for concurrent use.
 	Explain func(*sched.Pod) string
-	// Newest returns a pod as this process saw it last, or nil if it is gone. With a nil Newest,
-	// conditions are written without a precondition.
+	// Newest returns the newest version of a pod that this process has seen, or nil if the pod is
+	// gone. If Newest is nil, conditions are written to any version of the pod.
 	Newest func(namespace, name string) *corev1.Pod
-	// Kind returns a text that is equal only for pods with the same explanation, or "". Only
-	// Run calls it; nil means that no two pods have.
+	// Kind returns a text. If two pods have equal texts other than "", the same explanation is
+	// valid for both. Only Run calls it. A nil Kind means that no two pods share an explanation.
 	Kind func(*sched.Pod) string
 }
 
-// NewReporter returns a reporter that writes events until ctx ends.
+// NewReporter returns a Reporter. It writes events until ctx ends.
 func NewReporter(ctx context.Context, d Dependencies) (*Reporter, error) {
 	bound, err := newBoundEvents(d.CreateEvent)
 	if err != nil {
@@ -83,13 +85,13 @@ func NewReporter(ctx context.Context, d Dependencies) (*Reporter, error) {
 	return r, r.broadcaster.StartRecordingToSinkWithContext(ctx)
 }
 
-// scheduled reports that a pod is bound.
+// scheduled queues the event that a pod is bound.
 func (r *Reporter) scheduled(decision sched.Decision) {
 	r.bound.add(boundPod{decision.Pod, decision.At.Node, time.Now()})
 }
 
-// Unschedulable reports that no node suits a pod, or that too few nodes suit its gang, and the
-// reason.
+// Unschedulable reports that no node suits a pod, or that too few nodes suit its gang. The report
+// says why.
 func (r *Reporter) Unschedulable(pod *sched.Pod) {
 	pods, _ := pod.Together()
 	shared := &attempt{pod: pod}
@@ -98,7 +100,7 @@ func (r *Reporter) Unschedulable(pod *sched.Pod) {
 	}
 }
 
-// Refused reports that a pod requests what no node can provide.
+// Refused reports that a pod has a request that no node can fulfil.
 func (r *Reporter) Refused(pod *sched.Pod, err error) {
 	r.failures.add(failure{pod: pod, reason: corev1.PodReasonUnschedulable, message: err.Error()})
 }
@@ -108,8 +110,8 @@ func (r *Reporter) Waits(pod *sched.Pod, why string) {
 	r.failures.add(failure{pod: pod, reason: corev1.PodReasonUnschedulable, message: why})
 }
 
-// Panicked reports, on the pod or on all pods of its gang, that the scheduler panicked when it
-// handled them.
+// Panicked reports that the scheduler panicked when it handled a pod. For a gang, it reports this
+// on all pods of the gang.
 func (r *Reporter) Panicked(pod *sched.Pod, cause any) {
 	pods, _ := pod.Together()
 	for _, p := range pods {
@@ -117,33 +119,33 @@ func (r *Reporter) Panicked(pod *sched.Pod, cause any) {
 	}
 }
 
-// failed reports that a pod could not be placed, or not be bound to its node.
+// failed reports that a pod could not be scheduled or bound because of an error.
 func (r *Reporter) failed(pod *sched.Pod, err error) {
 	r.failures.add(failure{pod: pod, reason: corev1.PodReasonSchedulerError, message: err.Error()})
 }
 
-// LastReport returns the last message that was reported for a pending pod, or "".
+// LastReport returns the message of the last report about a pending pod, or "".
 func (r *Reporter) LastReport(uid string) string { return r.failures.lastReport(uid) }
 
-// suppress drops the waiting report of a pod that is about to be bound, because the
-// API server records the binding in the same condition. It waits while a report of
-// this pod is being written.
+// suppress drops the report about a pod that is about to be bound. The API server records the
+// Binding in the same condition, so a later report would overwrite it. If a report about the pod is
+// being written, suppress waits until this is done.
 func (r *Reporter) suppress(uid string) { r.failures.suppress(uid) }
 
-// Observe removes the data of a pod that is bound, has ended or is gone. It is a subscriber of the
-// state of the nodes.
+// Observe forgets a pod that is bound, has ended or is gone. It is a subscriber of the state of the
+// nodes.
 func (r *Reporter) Observe(event nodestate.Event) {
 	if event.Kind == nodestate.Bound || event.Kind == nodestate.Released {
 		r.Forget(event.UID)
 	}
 }
 
-// Forget removes all data of a pod that is no longer pending.
+// Forget drops all reports about a pod that is no longer pending.
 func (r *Reporter) Forget(uid string) { r.failures.forget(uid) }
 
-// Run writes reports until ctx ends: those of bound pods as fast as pods are bound,
-// those of failures in order, a few at a time, and fewer while pods are bound. After each explanation it rests, so that
-// explanations take at most 1/explainShare of a CPU.
+// Run writes reports until ctx ends. It writes events of bound pods as fast as pods are bound. It
+// writes failures in order, a few at a time, and fewer while pods are being bound. After each
+// explanation it pauses, so that explanations take at most 1/explainShare of a CPU.
 func (r *Reporter) Run(ctx context.Context) error {
 	var others sync.WaitGroup
 	others.Go(func() { r.bound.run(ctx) })
@@ -162,7 +164,8 @@ func (r *Reporter) Run(ctx context.Context) error {
 			f.message = r.shared.of(f.attempt, r.kindOf(f.attempt.pod), r.explain)
 		}
 		took := time.Since(began)
-		// The turn comes first: a Binding of the pod waits for a report that has begun.
+		// Take the turn before beginWrite, because the Binding of the pod waits for a report that
+		// has begun.
 		if done := r.turns.take(f.added); r.failures.beginWrite(f) {
 			writes.Go(func() {
 				defer done()
@@ -176,8 +179,9 @@ func (r *Reporter) Run(ctx context.Context) error {
 	}
 }
 
-// write writes the event, and the condition if its message has changed. A condition that could not be
-// written is tried again later, and only that: autoscalers wait for it.
+// write writes the event, and also the condition if the message has changed. If the condition
+// cannot be written, it is tried again later, because cluster autoscalers read it. The event is not
+// written again.
 func (r *Reporter) write(ctx context.Context, f failure) {
 	if f.tries == 0 {
 		before, known := r.failures.recordReport(f)
@@ -196,14 +200,15 @@ func (r *Reporter) write(ctx context.Context, f failure) {
 	}
 }
 
-// setCondition sets the condition PodScheduled to false, which autoscalers and people
-// look for. A pod that was deleted or bound needs none. Like a Binding it needs the lease: a former
-// leader must not contradict the new one.
+// setCondition sets the condition PodScheduled to false. Cluster autoscalers and people read this
+// condition. It does nothing for a pod that was deleted or bound. Like a Binding, it needs the
+// lease, because a former leader must not contradict the new one.
 //
-// The lease is not enough, because a request may take effect after its answer was given up. So the
-// patch also needs the resource version that this process saw last, while the pod was not bound:
-// otherwise it could overwrite what the API server sets with a Binding. A read before each patch was
-// rejected, because it doubles the requests in a burst of pods.
+// The lease alone does not suffice, because a request may take effect after this process has given
+// it up. So the patch also contains the newest resource version that this process has seen while
+// the pod was not bound. Otherwise the patch could overwrite what the API server sets with a
+// Binding. A read before each patch was rejected, because it would double the number of requests in
+// a burst of pods.
 func (r *Reporter) setCondition(ctx context.Context, f failure) error {
 	version, pending := r.precondition(f.pod)
 	if !pending {
@@ -234,8 +239,8 @@ func (r *Reporter) setCondition(ctx context.Context, f failure) error {
 	return nil
 }
 
-// precondition returns the resource version of a pod, nil for any, and whether the pod is known to be
-// not bound.
+// precondition returns the resource version that the patch of a pod must contain, or nil for any
+// version. pending is false if the pod is bound or gone.
 func (r *Reporter) precondition(pod *sched.Pod) (version any, pending bool) {
 	if r.newest == nil {
 		return nil, true

@@ -26,7 +26,7 @@ func pod(name string) *sched.Pod {
 	return &sched.Pod{Namespace: "default", Name: name, UID: "uid-" + name, Profile: "numalet-scheduler"}
 }
 
-// world is a reporter at work over a fake API server.
+// world is a running Reporter with a fake API server.
 type world struct {
 	*Reporter
 	client    *fake.Clientset
@@ -38,7 +38,7 @@ func (w *world) createEvent(ctx context.Context, e *eventsv1.Event) error {
 	return err
 }
 
-// run calls f with a running reporter, in a synctest bubble.
+// run calls f with a running Reporter, on a simulated clock (testing/synctest).
 func run(t *testing.T, f func(*testing.T, *world)) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{client: fake.NewClientset()}
@@ -103,8 +103,8 @@ func TestScheduled(t *testing.T) {
 	})
 }
 
-// TestUnschedulable: an equal failure is not reported twice within minutes, and the failure of
-// a pod that was forgotten is not reported at all.
+// TestUnschedulable checks that an equal failure of a pod is not reported again within minutes, and
+// that a pod that was forgotten is not reported.
 func TestUnschedulable(t *testing.T) {
 	run(t, func(t *testing.T, w *world) {
 		for range 3 {
@@ -136,8 +136,8 @@ func TestRefused(t *testing.T) {
 	})
 }
 
-// TestFailed: if a pod could not be bound, its condition has the reason SchedulerError, and
-// not Unschedulable.
+// TestFailed checks the condition of a pod that could not be bound. Its reason is SchedulerError,
+// and not Unschedulable.
 func TestFailed(t *testing.T) {
 	run(t, func(t *testing.T, w *world) {
 		w.failed(pod("a"), errors.New("bind pod default/a: not now"))
@@ -151,12 +151,12 @@ func TestFailed(t *testing.T) {
 	})
 }
 
-// TestSuppress: no report is written about a pod that is being bound, and Suppress waits for a
-// report that is being written.
+// TestSuppress checks that no report is written about a pod that is being bound, and that suppress
+// waits for a report that is being written.
 func TestSuppress(t *testing.T) {
 	run(t, func(t *testing.T, w *world) {
-		w.Unschedulable(pod("a")) // being explained
-		w.Unschedulable(pod("b")) // waiting
+		w.Unschedulable(pod("a")) // its failure is being explained
+		w.Unschedulable(pod("b")) // its failure waits
 		synctest.Wait()
 		w.suppress("uid-a")
 		w.suppress("uid-b")
@@ -177,8 +177,8 @@ func TestSuppress(t *testing.T) {
 	})
 }
 
-// TestExplanationsRest: if many pods fit no node, only a few explanations are computed at a
-// time.
+// TestExplanationsRest checks that Run pauses between explanations, so that they take only a tenth
+// of the time if many pods fit no node.
 func TestExplanationsRest(t *testing.T) {
 	run(t, func(t *testing.T, w *world) {
 		for i := range 100 {

@@ -9,27 +9,28 @@ import (
 )
 
 const (
-	// conditionWriters is the number of conditions that are written concurrently: after a burst of
-	// pods, autoscalers wait for the conditions of all of them. While pods are bound, it is 1, and
-	// agedWriters for a condition that has waited for agedAfter: the API server treats conditions and
-	// Bindings equally, so conditions of pods that wait delay Bindings of pods that can run.
+	// conditionWriters is the number of conditions that are written at the same time. It is large
+	// because cluster autoscalers wait for the conditions of all pods of a burst. While pods are
+	// being bound, only one condition is written at a time, or agedWriters if the condition has
+	// waited for agedAfter. The API server handles conditions and Bindings with equal priority, so
+	// conditions would delay Bindings.
 	conditionWriters = 8
 	agedWriters      = 2
 	agedAfter        = 4 * time.Second
 )
 
-// turns limits how many conditions are written concurrently. Only one goroutine may take turns.
+// turns limits how many conditions are written at the same time. Only one goroutine may call take.
 type turns struct {
 	taken, over chan struct{}
-	binding     func() bool // reports whether pods are being bound now
+	binding     func() bool // reports whether pods are being bound
 }
 
 func newTurns(binding func() bool) *turns {
 	return &turns{taken: make(chan struct{}, conditionWriters), over: make(chan struct{}, 1), binding: binding}
 }
 
-// take waits for a turn to write a condition that has waited since a time. The caller must call done
-// after the write.
+// take waits until a condition may be written. since is the time since when the condition has
+// waited. The caller must call done after the write.
 func (t *turns) take(since time.Time) (done func()) {
 	for len(t.taken) >= t.limit(since) {
 		select {
@@ -54,9 +55,9 @@ func (t *turns) limit(since time.Time) int {
 	return agedWriters
 }
 
-// serial writes events of failures one at a time, and rests after each one while pods are bound.
-// client-go writes each from a goroutine of its own. If thousands of pods wait, so many concurrent
-// requests would delay Bindings by seconds.
+// serial writes events of failures one at a time. While pods are being bound, it pauses after each
+// event. Without it, client-go would write each event from its own goroutine. If thousands of pods
+// wait, so many concurrent requests would delay Bindings by seconds.
 type serial struct {
 	events.EventSink
 	turn    chan struct{}

@@ -12,12 +12,13 @@ import (
 	"k8s.io/client-go/tools/events"
 )
 
-// TestTurns checks how many of 20 conditions are written concurrently. A write takes an hour.
+// TestTurns checks how many of 20 conditions are written at the same time. A write takes an hour of
+// simulated time.
 func TestTurns(t *testing.T) {
 	for _, c := range []struct {
 		name    string
-		binding time.Duration // how long pods are bound
-		want    []int64       // after 0 s, 1 s, 2 s, …
+		binding time.Duration // how long pods are being bound
+		want    []int64       // writes in progress after 0 s, 1 s, 2 s, …
 	}{
 		{"no pod is bound", 0, []int64{8, 8, 8, 8, 8}},
 		{"pods are bound for a while", 1500 * time.Millisecond, []int64{1, 1, 8, 8, 8}},
@@ -57,7 +58,8 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// slowSink counts events that are written concurrently. A write takes a second.
+// slowSink counts the events that are written at the same time. A write takes a second of simulated
+// time.
 type slowSink struct {
 	events.EventSink
 	writing, most, all atomic.Int64
@@ -71,8 +73,8 @@ func (s *slowSink) Create(_ context.Context, event *eventsv1.Event) (*eventsv1.E
 	return event, nil
 }
 
-// TestEventsOneByOne checks that the events of many failures are written one at a time, and more
-// rarely while pods are bound.
+// TestEventsOneByOne checks that events of failures are written one at a time, and with pauses
+// while pods are being bound.
 func TestEventsOneByOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow, ctx, began := &slowSink{}, t.Context(), time.Now()

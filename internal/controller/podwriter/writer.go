@@ -10,21 +10,21 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// Writer writes Bindings to the API server, and reports outcomes in the pods' conditions and
-// events. Its methods may be called from any goroutine.
+// Writer writes Bindings to the API server, and reports the outcome in conditions and events of the
+// pods. Any goroutine may call its methods.
 type Writer struct {
 	*Reporter
 	Binder *Binder
-	// Prepare prepares the claims of a pod that may have any (sched.Pod.Across), and then
-	// calls post, which binds the pod.
+	// Prepare prepares the volumes and devices of a pod that may have any (sched.Pod.Across). It
+	// then calls post, which binds the pod.
 	Prepare func(ctx context.Context, d sched.Decision, detach func(), post func() error) error
-	Waited  func(uid string) (time.Duration, bool) // how long a pod has been pending, if it is
-	Waits   prometheus.Observer                    // of these times, in seconds
+	Waited  func(uid string) (time.Duration, bool) // how long a pending pod has waited; false if it is not pending
+	Waits   prometheus.Observer                    // gets these waiting times in seconds
 }
 
-// Bind binds a pod as decided, and reports the outcome. It first suppresses reports that have not
-// been written, so that none of them says that the pod is pending after it was bound. If Bind
-// returns an error, the pod is not bound to that node.
+// Bind binds a pod as decided, and reports the outcome. It first drops reports about the pod that
+// are not written yet. Otherwise a report could say that the pod is pending after it was bound. If
+// Bind returns an error, the pod is not bound to the decided node.
 func (w *Writer) Bind(ctx context.Context, decision sched.Decision, detach func()) error {
 	w.suppress(decision.Pod.UID)
 	posted := false
@@ -47,7 +47,8 @@ func (w *Writer) Bind(ctx context.Context, decision sched.Decision, detach func(
 	return nil
 }
 
-// prepare calls post, and Prepare before that if the pod may have claims.
+// prepare calls post, which binds the pod. If the pod may have volumes or devices, it calls
+// Prepare, which then calls post.
 func (w *Writer) prepare(ctx context.Context, decision sched.Decision, detach func(), post func() error) error {
 	if !decision.Pod.Across {
 		return post()

@@ -16,8 +16,9 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// TestBind checks what is written about a pod, by how its Binding ends, and that a waiting
-// report never follows the Binding. Claims are prepared only for a pod that may have some.
+// TestBind checks what is written about a pod, depending on the outcome of its Binding. No report
+// of an earlier failure may follow. Prepare must be called only for a pod that may have volumes or
+// devices.
 func TestBind(t *testing.T) {
 	refused := apierrors.NewBadRequest("no")
 	for name, tc := range map[string]struct {
@@ -40,7 +41,7 @@ func TestBind(t *testing.T) {
 			answer: refused,
 			written: []string{
 				"event Warning FailedScheduling Binding by numalet-scheduler on a: bind pod default/a to node \"n1\": no",
-				"status of a: bind pod default/a to node \\", // and more
+				"status of a: bind pod default/a to node \\", // the text up to the first quotation mark in the message
 			},
 		},
 		"gone": {answer: apierrors.NewNotFound(corev1.Resource("pods"), "a")},
@@ -73,7 +74,7 @@ func TestBind(t *testing.T) {
 				}
 				a := pod("a")
 				a.Across = tc.claims
-				w.Unschedulable(a) // is being explained
+				w.Unschedulable(a) // its failure is being explained
 				synctest.Wait()
 				err := writer.Bind(t.Context(), sched.Decision{Pod: a, At: sched.Placement{Node: "n1"}}, attached)
 				if (err != nil) != (tc.answer != nil || tc.prepare != nil) {

@@ -17,20 +17,21 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// In this ConfigMap the API server publishes how it identifies itself to aggregated APIs.
+// The ConfigMap in which the API server publishes how it proves its identity to aggregated APIs.
 const (
 	trustNamespace = "kube-system"
 	trustName      = "extension-apiserver-authentication"
 )
 
-// Access says who calls, and what the caller may read.
+// Access authenticates the callers of the queue API, and checks what they may read.
 //
-// It accepts callers only through the API server's proxy, which has authenticated them. It trusts
-// the headers of a request if the API server's front-proxy CA has signed the client certificate. It
-// refuses tokens, so the controller needs no permission to review them.
+// It accepts only requests that the API server forwards. The API server has already authenticated
+// the user, and names the user in headers. Access trusts these headers if the front-proxy CA of the
+// API server has signed the client certificate. It refuses bearer tokens, so the controller needs
+// no permission for TokenReviews.
 //
-// The library k8s.io/apiserver/pkg/server would do this and much more, with 250 more
-// packages, among them a client of etcd and exporters of traces.
+// The library k8s.io/apiserver/pkg/server could do this, but it would add 250 packages, among them
+// a client of etcd and exporters of traces.
 type Access struct {
 	client kubernetes.Interface
 	ca     *dynamiccertificates.ConfigMapCAController
@@ -38,7 +39,7 @@ type Access struct {
 	caller authenticator.Request
 }
 
-// NewAccess returns an Access. It accepts nobody before Run is called.
+// NewAccess returns an Access. It refuses all requests until Run is called.
 func NewAccess(client kubernetes.Interface) (*Access, error) {
 	ca, err := dynamiccertificates.NewDynamicCAFromConfigMapController("front-proxy", trustNamespace, trustName, "requestheader-client-ca-file", client)
 	if err != nil {
@@ -53,7 +54,7 @@ func NewAccess(client kubernetes.Interface) (*Access, error) {
 	return &Access{client, ca, names, caller}, nil
 }
 
-// Run follows changes of the ConfigMap until ctx ends.
+// Run reads the ConfigMap, and follows its changes until ctx ends.
 func (a *Access) Run(ctx context.Context) {
 	var wg sync.WaitGroup
 	wg.Go(func() { a.ca.Run(ctx, 1) })
@@ -61,12 +62,12 @@ func (a *Access) Run(ctx context.Context) {
 	wg.Wait()
 }
 
-// Allow returns why the caller may not do something. Nil attributes mean discovery, which is open
-// to everybody whom the API server has authenticated.
+// Allow returns an error if the caller may not do what wish says. A nil wish means API discovery,
+// which is open to all users whom the API server has authenticated.
 //
-// The API server has already checked the caller with RBAC. Allow checks again, because a cluster
-// may let other proxies use the front-proxy CA. Kubernetes recommends this check for every
-// aggregated API.
+// The API server has already authorized the caller. Allow checks this again, because a cluster may
+// allow other proxies to use the front-proxy CA. Kubernetes recommends this check for aggregated
+// APIs.
 func (a *Access) Allow(r *http.Request, wish *authorizationv1.ResourceAttributes) error {
 	who, known, err := a.caller.AuthenticateRequest(r)
 	if err != nil || !known {

@@ -24,7 +24,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 )
 
-// authority signs client certificates.
+// authority is a CA that signs client certificates.
 type authority struct {
 	*testing.T
 	cert *x509.Certificate
@@ -39,8 +39,8 @@ func newAuthority(t *testing.T) *authority {
 	return a
 }
 
-// sign signs a certificate. If there is no authority yet, the certificate is signed with its own
-// key.
+// sign signs a certificate with the key of the authority. The first certificate, that of the
+// authority itself, is self-signed.
 func (a *authority) sign(template *x509.Certificate) tls.Certificate {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -66,8 +66,8 @@ func (a *authority) client(name string) []tls.Certificate {
 	return []tls.Certificate{a.sign(&x509.Certificate{Subject: pkix.Name{CommonName: name}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})}
 }
 
-// cluster is an API server that trusts front-proxy certificates of an authority, and allows ann to
-// read in the namespace team.
+// cluster is a fake API server. It trusts front-proxy certificates that the authority has signed.
+// It allows the user ann everything in the namespace team.
 func (a *authority) cluster(reviewed *[]authorizationv1.SubjectAccessReviewSpec) *fake.Clientset {
 	client := fake.NewClientset(&corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: trustNamespace, Name: trustName},

@@ -14,20 +14,21 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Client reads the queue through the API server.
+// Client reads the queue API through the API server.
 type Client struct {
 	Server string       // URL of the API server
 	HTTP   *http.Client // with the caller's credentials
 }
 
-// ErrNoAPI is returned if the cluster does not serve the queue API at the moment.
+// ErrNoAPI means that the cluster does not serve the queue API at the moment.
 var ErrNoAPI = errors.New("the cluster does not serve the queue API")
 
-// maxResponse is the limit for the size of a response, some 100,000 pods.
+// maxResponse is the largest size of a response in bytes. It is enough for about 100,000 pods.
 const maxResponse = 64 << 20
 
-// List returns the pending pods of a namespace, or of all namespaces if it is "". They are ordered
-// by type, and then as in the queue.
+// List returns the pending pods of a namespace. With the namespace "", it returns those of all
+// namespaces. They are sorted by the type of resource that they wait for, and then by their
+// position in the queue.
 func (c Client) List(ctx context.Context, namespace string) ([]PendingPod, error) {
 	var list PendingPodList
 	err := c.get(ctx, within(namespace), &list)
@@ -39,7 +40,7 @@ func (c Client) Get(ctx context.Context, namespace, name string) (pod PendingPod
 	return pod, c.get(ctx, within(namespace)+"/"+url.PathEscape(name), &pod)
 }
 
-// WhatIf returns what would let one pending pod start now.
+// WhatIf returns which changes of a pending pod would find a node with room now.
 func (c Client) WhatIf(ctx context.Context, namespace, name string) (answers WhatIf, err error) {
 	return answers, c.get(ctx, within(namespace)+"/"+url.PathEscape(name)+"/"+whatIfResource, &answers)
 }
@@ -72,8 +73,9 @@ func (c Client) get(ctx context.Context, path string, into any) error {
 	return nil
 }
 
-// failure returns the error of a response. It returns ErrNoAPI if nobody serves the path, or if the
-// server is not available. For a pod that does not wait, it returns a NotFound with the pod's name.
+// failure returns the error of a response. It returns ErrNoAPI if nothing serves the path, or if
+// the server is not available. If the pod of the request is not pending, it returns a NotFound
+// error with the pod's name.
 func failure(response *http.Response, body io.Reader) error {
 	var status metav1.Status
 	if err := json.NewDecoder(body).Decode(&status); err != nil || status.Kind != "Status" {

@@ -6,8 +6,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// discover lists the resources. The API server requests this list to see whether this server works,
-// so standbys answer it, too.
+// discover serves the list of resources. The API server requests this list to check whether this
+// server is available, so a standby replica serves it as well.
 func (s Source) discover(w http.ResponseWriter, r *http.Request) {
 	if err := s.Allow(r, nil); err != nil {
 		refuse(w, err)

@@ -14,28 +14,28 @@ import (
 	"github.com/numalet/numalet/pkg/sched/queue"
 )
 
-// Source has the functions that a handler reads the queue with. Its functions may be called from any goroutine.
+// Source has the functions by which a handler reads the queue. Any goroutine may call them.
 type Source struct {
 	List    func() []queue.Explanation
 	Explain func(uid string) (queue.Explanation, bool)
-	Message func(uid string) string // a pod's last event
-	// TooLarge says which of a pod's requests is larger than any node, or returns "".
+	Message func(uid string) string // message of a pod's last report
+	// TooLarge returns which request of a pod is larger than any node, or "".
 	TooLarge func(*sched.Pod) string
-	Leads    func() bool // whether this process is the leader, whose queue is the cluster's
-	// Try tries changes of a pod; see TryFunc.
+	Leads    func() bool // whether this process is the leader; only the leader's queue is complete
+	// Try tries changes of a pod on the nodes, see TryFunc.
 	Try TryFunc
 	// Forecast estimates when a pending pod will start.
 	Forecast func(queue.Explanation) Forecast
-	// Allow returns why the caller of a request may not do what the attributes say. Nil attributes
-	// mean discovery.
+	// Allow returns an error if the caller of a request may not do what the attributes say. Nil
+	// attributes mean API discovery.
 	Allow func(*http.Request, *authorizationv1.ResourceAttributes) error
 }
 
-// New returns a handler of the API: lists of all pending pods and of those of a namespace,
-// one of them, and discovery. A request costs O(pods · log pods).
+// New returns a handler of the API. It serves all pending pods, those of one namespace, a single
+// pod, and discovery. Each request sorts all pending pods, even a request for a single pod.
 //
-// It answers get and list only. A watch would have to send most of the queue whenever a score
-// changes.
+// It supports only the verbs get and list. A watch would have to send most of the queue whenever a
+// score changes.
 func New(s Source) *http.ServeMux {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+root, s.discover)
@@ -47,8 +47,9 @@ func New(s Source) *http.ServeMux {
 	return mux
 }
 
-// answer checks the caller, and then answers with what read returns. The order matters: a caller
-// who may not read learns nothing, not even whether this replica leads.
+// answer returns a handler that checks the caller, and then responds with the result of read. The
+// check comes first, so that a caller without permission learns nothing, not even whether this
+// replica leads.
 func (s Source) answer(verb, sub string, read func(*http.Request) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		err := s.Allow(r, &authorizationv1.ResourceAttributes{
@@ -100,7 +101,7 @@ func (s Source) get(r *http.Request) (any, error) {
 	return pod, nil
 }
 
-// find explains a pending pod by name.
+// find returns the explanation of the queue why the named pod waits.
 func (s Source) find(namespace, name string) (queue.Explanation, error) {
 	for _, explanation := range s.List() {
 		if explanation.Pod.Namespace != namespace || explanation.Pod.Name != name {
@@ -113,7 +114,7 @@ func (s Source) find(namespace, name string) (queue.Explanation, error) {
 	return queue.Explanation{}, apierrors.NewNotFound(groupResource(), name)
 }
 
-// refuse writes an error in the form that clients of the API server expect.
+// refuse writes an error as a Status object, as clients of the API server expect.
 func refuse(w http.ResponseWriter, err error) {
 	failed := apierrors.APIStatus(nil)
 	if !errors.As(err, &failed) {
@@ -126,14 +127,16 @@ func refuse(w http.ResponseWriter, err error) {
 
 const jsonType = "application/json"
 
-// writeJSON ignores errors: the client has gone.
+// writeJSON writes a response. It ignores write errors, because they mean that the client has
+// disconnected.
 func writeJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", jsonType)
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(v)
 }
 
-// asksFor reports whether a request accepts a form of the response, such as "as=Table".
+// asksFor reports whether the Accept header of a request begins with a media type that has a
+// parameter such as "as=Table".
 func asksFor(r *http.Request, form string) bool {
 	first, _, _ := strings.Cut(r.Header.Get("Accept"), ",")
 	return strings.Contains(first, form)

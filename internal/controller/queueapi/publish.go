@@ -14,21 +14,24 @@ import (
 	"k8s.io/client-go/dynamic"
 )
 
-// service is the Service of the API. It selects no pods: the leader writes its endpoint.
+// service is the name of the Service of the API. The Service selects no pods, because the leader
+// writes its EndpointSlice.
 const service = "numalet-queue"
 
-const manager = "numalet-controller" // of fields
+const manager = "numalet-controller" // field manager, and manager of the EndpointSlice
 
-// Host is the name of the Service. The API server expects it in the certificate.
+// Host is the DNS name of the Service. The server's certificate must have this name.
 func Host(namespace string) string { return service + "." + namespace + ".svc" }
 
-// Config returns the TLS configuration of the server, with the certificate for Host.
+// Config returns the TLS configuration of the server. The certificate must be for Host.
 func Config(certificate tls.Certificate) *tls.Config {
-	// The server does not verify client certificates. Access does, against a CA that may change.
+	// The TLS layer does not verify client certificates. Access verifies them against the current
+	// CA, which may change.
 	return &tls.Config{Certificates: []tls.Certificate{certificate}, ClientAuth: tls.RequestClientCert, MinVersion: tls.VersionTLS12}
 }
 
-// Trust makes the API server trust a certificate of the API's server.
+// Trust makes the API server trust the certificate of this API's server, by writing it to the
+// APIService object.
 func Trust(ctx context.Context, client dynamic.Interface, pem []byte) error {
 	body, err := json.Marshal(map[string]any{"spec": map[string]any{"caBundle": pem}})
 	if err != nil {
@@ -42,8 +45,8 @@ func Trust(ctx context.Context, client dynamic.Interface, pem []byte) error {
 	return nil
 }
 
-// Address writes the leader's address as the endpoint of the API's Service. The next leader
-// replaces it, so a leader that ends need not remove it.
+// Address writes the leader's address to the EndpointSlice of the API's Service. The next leader
+// overwrites it, so a leader that ends need not remove it.
 func Address(ctx context.Context, client dynamic.Interface, namespace, ip string, port int) error {
 	family := "IPv4"
 	if strings.Contains(ip, ":") {

@@ -20,12 +20,13 @@ import (
 	"github.com/numalet/numalet/pkg/sched/queue"
 )
 
-// served is a queue API whose queue has bob's pod before ann's two pods.
+// served is a server of the queue API. Its queue has one pod of the tenant bob, and then two pods
+// of the tenant ann.
 type served struct {
 	*httptest.Server
 	Client
 	leads, allows bool
-	leisure       bool // to try changes
+	leisure       bool // whether Try answers; otherwise there are too many requests
 	asked         []authorizationv1.ResourceAttributes
 }
 
@@ -122,8 +123,8 @@ func TestWhatIf(t *testing.T) {
 	}
 }
 
-// TestRefusals checks the errors, which clients of the API server must understand. A caller who may
-// not read learns neither whether a pod waits nor which replica leads.
+// TestRefusals checks the errors of the API, which clients of the API server must understand. A
+// caller without permission must not learn whether a pod is pending or which replica leads.
 func TestRefusals(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change func(*served)
@@ -166,7 +167,7 @@ func TestNobodyServes(t *testing.T) {
 	}
 }
 
-// TestTable checks what kubectl get prints.
+// TestTable checks that the API returns a table, which kubectl get requests.
 func TestTable(t *testing.T) {
 	s := serve(t)
 	for path, rows := range map[string]int{"/pendingpods": 3, "/namespaces/ann/pendingpods/a1": 1} {

@@ -5,27 +5,27 @@ import (
 	"strings"
 )
 
-// Reason is a cause why pods wait, and its remedy. Both are parts of one sentence: "CAUSE: REMEDY".
+// Reason is a cause why pods wait, with a remedy. They are shown as one sentence: "CAUSE: REMEDY".
 type Reason struct {
-	Name   string // in short
-	Cause  string // $1, $2, … are the groups of the pattern
+	Name   string // short name
+	Cause  string // $1, $2, … stand for what the groups of the pattern match
 	Remedy string
 
-	pattern *regexp.Regexp // of messages that have this cause
+	pattern *regexp.Regexp // matches messages that have this cause
 }
 
-// Advice is a cause why a pod waits, and its remedy.
+// Advice is a cause why a particular pod waits, with a remedy.
 type Advice struct {
 	Cause  string `json:"cause"`
 	Remedy string `json:"remedy"`
 }
 
-// String returns both as one sentence.
+// String returns the cause and the remedy as one sentence.
 func (a Advice) String() string { return a.Cause + ": " + a.Remedy }
 
-// Reasons returns the causes that can be recognized in messages: those of the queue, of Numalet's
-// filters and quotas, and of kube-scheduler's filters. A message has each cause whose pattern it
-// matches. The documentation lists them.
+// Reasons returns the causes that can be recognized in messages. The messages come from the queue,
+// from Numalet's filters and quotas, and from kube-scheduler's filters. Each cause has a pattern,
+// and a message may match several patterns. A page of the documentation lists all causes.
 func Reasons() []Reason {
 	row := func(name, pattern, cause, remedy string) Reason {
 		return Reason{Name: name, Cause: cause, Remedy: remedy, pattern: regexp.MustCompile(pattern)}
@@ -65,7 +65,7 @@ func Reasons() []Reason {
 	}
 }
 
-// Advise returns the causes that a message about a pod names, each once, with their remedies.
+// Advise returns the causes whose patterns a message matches, each once, with their remedies.
 func Advise(message string) []Advice {
 	var all []Advice
 	for _, r := range Reasons() {

@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// shape returns the found pods as a table if the client asks for one, as kubectl get does.
-// Otherwise it returns them unchanged.
+// shape returns pods as a Table object if the client asks for one, as kubectl get does. Otherwise
+// it returns them unchanged.
 func shape(r *http.Request, found any) any {
 	if !asksFor(r, "as=Table") {
 		return found

@@ -11,7 +11,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched/queue"
 )
 
-// Names of the API.
+// Names of the API and its resource.
 const (
 	Group    = "queue.numalet.dev"
 	Version  = "v1alpha1"
@@ -25,57 +25,58 @@ func groupResource() schema.GroupResource {
 	return schema.GroupResource{Group: Group, Resource: Resource}
 }
 
-// PendingPod is a pending pod, its position in the queue, and why it waits. It has the pod's name
-// and UID.
+// PendingPod tells the position of a pending pod in the queue, and why the pod waits. It has the
+// name and the UID of the pod.
 type PendingPod struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
 	Status            Status `json:"status"`
 }
 
-// PendingPodList is a list of PendingPods, ordered by type, and then as in the queue.
+// PendingPodList is a list of PendingPods. They are sorted by the type of resource that they wait
+// for, and then by their position in the queue.
 type PendingPodList struct {
 	metav1.TypeMeta `json:",inline"`
 	metav1.ListMeta `json:"metadata"`
 	Items           []PendingPod `json:"items"`
 }
 
-// Status says where a pod is in the queue.
+// Status tells where a pod is in the queue, and why it waits.
 type Status struct {
-	Type     string  `json:"type"` // of resource; types wait for each other only if they overlap
+	Type     string  `json:"type"` // type of resource that the pod waits for; only pods of overlapping types wait for each other
 	Tenant   string  `json:"tenant"`
-	Score    float64 `json:"score"` // its tenant's, per weight: the smaller, the earlier
+	Score    float64 `json:"score"` // score of its tenant divided by the tenant's weight; the smallest comes first
 	Priority int32   `json:"priority"`
-	Position int     `json:"position"` // among the pending pods of its type, from 1; 0 if its gang is incomplete
+	Position int     `json:"position"` // position among the pending pods of its type, from 1; 0 if its gang is incomplete
 	Of       int     `json:"of"`
-	State    string  `json:"state"` // queue.State
+	State    string  `json:"state"` // name of a queue.State
 	Waited   string  `json:"waited"`
 	WaitsFor string  `json:"waitsFor"`
-	// The fields below are set only if one pod was requested.
+	// The fields below are set only in the response to a request for a single pod.
 	Ahead   []Ahead `json:"ahead,omitempty"`
-	Needs   string  `json:"needs,omitempty"`   // what would let it run
-	Message string  `json:"message,omitempty"` // its last event: why no node fits it
-	// Advice lists the causes why the pod waits, and their remedies.
+	Needs   string  `json:"needs,omitempty"`   // what would let the pod run
+	Message string  `json:"message,omitempty"` // message of its last report, such as why no node fits it
+	// Advice has the causes why the pod waits, and their remedies.
 	Advice   []Advice  `json:"advice,omitempty"`
 	Forecast *Forecast `json:"forecast,omitempty"`
 }
 
-// Forecast is when a pod will probably start, as durations from now. It is an estimate from the run
-// times of pods that have ended, and does not foresee pods that are created later.
+// Forecast is when a pod will probably start, as durations from now. It is estimated from the run
+// times of pods that have ended. It assumes that no more pods are created.
 type Forecast struct {
-	P50     string `json:"p50,omitempty"`     // the pod starts by then in a half of the simulated futures
-	P90     string `json:"p90,omitempty"`     // and in nine tenths; empty if it does not
+	P50     string `json:"p50,omitempty"`     // the pod starts by then in half of the simulations
+	P90     string `json:"p90,omitempty"`     // the pod starts by then in nine tenths of the simulations; empty if it does not
 	Unknown string `json:"unknown,omitempty"` // why there is no forecast
 }
 
-// Ahead is the pods of one tenant that are ahead of a pod.
+// Ahead counts the pods of one tenant that come before a pod.
 type Ahead struct {
 	Tenant string  `json:"tenant"`
 	Score  float64 `json:"score"`
 	Pods   int     `json:"pods"`
 }
 
-// podOf returns an explanation as the API has it.
+// podOf converts an explanation of the queue to a PendingPod.
 func podOf(explanation queue.Explanation) PendingPod {
 	s := Status{
 		Type: string(explanation.Type), Tenant: explanation.Tenant, Score: explanation.Score, Priority: explanation.Priority, Position: explanation.Position, Of: explanation.Of,
@@ -93,7 +94,7 @@ func podOf(explanation queue.Explanation) PendingPod {
 	}
 }
 
-// needs says what would let a pod run, to be read after "needs:".
+// needs returns what would let a pod run. The text continues a line that begins with "needs:".
 func needs(explanation queue.Explanation) string {
 	switch explanation.WaitsFor {
 	case queue.ForNothing:

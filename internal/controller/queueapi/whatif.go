@@ -9,26 +9,28 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// whatIfResource is the subresource that says what would let a pod start now.
+// whatIfResource is the name of the subresource that tells which changes of a pod would find a node
+// with room now.
 const whatIfResource = "whatif"
 
-// WhatIf is a pending pod's answers to "what if", at this moment.
+// WhatIf tells, for several changes of a pending pod, whether the changed pod would fit on a node
+// now.
 type WhatIf struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
 	Variants          []Variant `json:"variants"`
 }
 
-// Variant is a change of a pod, and whether a node would have room for the changed pod now. It does
-// not consider whose turn it is.
+// Variant is a change of a pod, and whether a node has room for the changed pod now. It ignores
+// that other pods may come first.
 type Variant struct {
 	Change string `json:"change"`
 	Fits   bool   `json:"fits"`
-	Node   string `json:"node,omitempty"` // one with room
+	Node   string `json:"node,omitempty"` // a node with room
 }
 
-// whatIf answers for one pod. The rate of requests is limited for all callers together, so that
-// they cannot slow down scheduling.
+// whatIf tries changes of one pod. All callers share one rate limit, so that they cannot slow down
+// scheduling.
 func (s Source) whatIf(r *http.Request) (any, error) {
 	e, err := s.find(r.PathValue("namespace"), r.PathValue("name"))
 	if err != nil {

@@ -7,11 +7,11 @@ import (
 	"github.com/numalet/numalet/pkg/sched/fairshare"
 )
 
-// TestClockJumps checks that scores continue to decay after the wall clock was 30 days ahead for a
-// moment.
+// TestClockJumps checks that scores go on changing with a SteadyClock, even if the wall clock was
+// 30 days ahead for a moment. With the wall clock itself they stand still.
 func TestClockJumps(t *testing.T) {
 	for name, tc := range map[string]struct {
-		jumps  bool // the ledger's clock follows the wall clock
+		jumps  bool // whether the ledger uses the wall clock
 		frozen bool
 	}{
 		"wall clock":   {jumps: true, frozen: true},

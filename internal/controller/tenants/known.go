@@ -18,15 +18,16 @@ type Known struct {
 	}
 }
 
-// NewKnown returns a Known without tenants.
+// NewKnown returns a Known without tenants. unknown says whether the pods of other tenants
+// have to wait.
 func NewKnown(unknown config.UnknownTenants) *Known {
 	k := &Known{unknown: unknown}
 	k.mu.names = map[string]bool{}
 	return k
 }
 
-// Set adds or removes a tenant. It reports whether the result of Check has changed for this tenant,
-// and whether it has changed for all other tenants.
+// Set records whether a tenant has a Tenant object. changed reports whether the result of Check may
+// have changed for this tenant. all reports whether it has changed for all other tenants as well.
 func (k *Known) Set(name string, exists bool) (changed, all bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -42,7 +43,8 @@ func (k *Known) Set(name string, exists bool) (changed, all bool) {
 	return k.unknown != config.ScheduleUnknown, k.unknown == config.WaitIfAny && some != (len(k.mu.names) > 0)
 }
 
-// Check returns an error, for the author of a pod, if the pods of a tenant have to wait.
+// Check returns an error if the pods of a tenant have to wait because the tenant is unknown. The
+// error is a message for the author of the pod.
 func (k *Known) Check(name string) error {
 	k.mu.RLock()
 	defer k.mu.RUnlock()

@@ -8,12 +8,12 @@ import (
 	"github.com/numalet/numalet/internal/platform/config"
 )
 
-// TestKnown checks which tenants' pods wait before there is a Tenant, while there is one, and after
-// it is gone.
+// TestKnown checks for two tenants whether their pods wait: before there is a Tenant object, while
+// there is one for ann, and after it is deleted.
 func TestKnown(t *testing.T) {
 	for name, tc := range map[string]struct {
 		unknown config.UnknownTenants
-		want    [3]string // of ann and ben
+		want    [3]string // which of ann and ben wait in each step
 		changed [2][2]bool
 	}{
 		"auto":     {config.WaitIfAny, [3]string{"", "ben", ""}, [2][2]bool{{true, true}, {true, true}}},

@@ -13,9 +13,11 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// Ledger has the accounts of all tenants. Before Open, it only records which tasks run. A standby
-// replica must not continue from accounts that the leader stored long ago, and accounts must be
-// restored before tasks are charged. Its methods may be called from any goroutine.
+// Ledger has the accounts of all tenants. Until Open is called, it only records which tasks run. A
+// task is a pod or a reservation for which a tenant is charged. A standby replica does not open its
+// ledger, for two reasons. The leader may have stored newer accounts than those that the replica
+// has read. And tasks must be charged only after the accounts are restored. Any goroutine may call
+// the methods.
 type Ledger struct {
 	now     func() time.Time
 	rescore func(tenant string)
@@ -24,24 +26,24 @@ type Ledger struct {
 
 	mu struct {
 		sync.Mutex
-		running map[string]fairshare.Task // by UID; nil after Open
+		running map[string]fairshare.Task // by UID; nil once the ledger is open
 	}
 }
 
-// NewLedger returns a ledger that is not open and has no tasks.
+// NewLedger returns a ledger without tasks, which is not open yet.
 func NewLedger(d fairshare.Decay, now func() time.Time) *Ledger {
 	l := &Ledger{now: now, rescore: func(string) {}, decay: d}
 	l.mu.running = map[string]fairshare.Task{}
 	return l
 }
 
-// OnRescore sets a function. It is called with a tenant when the tenant's score has changed for a
-// reason other than time. The function may call Rank. It must be set before the first change.
+// OnRescore sets a function that is called with a tenant when its score changes for any reason
+// other than time. The function may call Rank. OnRescore must be called before the first change.
 func (l *Ledger) OnRescore(f func(tenant string)) { l.rescore = f }
 
-// Open restores the stored accounts and charges the running tasks, all of which must be
-// known. It is called once. The error names accounts that could not be read; their scores
-// are computed from the running tasks.
+// Open restores the stored accounts, and charges the tenants for the running tasks. All running
+// tasks must be known by then. It may be called only once. The error names accounts that could not
+// be read. The scores of these are computed from the running tasks.
 func (l *Ledger) Open(stored []v1alpha1.Tenant) error {
 	now, book := l.now(), fairshare.New(l.decay)
 	var errs []error
@@ -105,7 +107,7 @@ func (l *Ledger) charge(assignment *nodestate.Assignment, node *sched.Node) {
 	l.Start(fairshare.Task{UID: assignment.UID, Tenant: assignment.Tenant, Since: assignment.Since, Holds: assignment.Charges(node)})
 }
 
-// Start adds a task, or changes what it uses.
+// Start adds a task, or changes what a task uses.
 func (l *Ledger) Start(t fairshare.Task) {
 	if l.note(func(running map[string]fairshare.Task) { running[t.UID] = t }) {
 		return
@@ -114,10 +116,10 @@ func (l *Ledger) Start(t fairshare.Task) {
 	l.rescore(t.Tenant)
 }
 
-// End ends a task permanently. From then on it uses nothing.
+// End ends a task permanently. From then on, its tenant is charged nothing for it.
 func (l *Ledger) End(uid string) { l.end(uid, (*fairshare.Book).End) }
 
-// Forget removes a task whose pod is gone.
+// Forget removes a task after its pod was deleted.
 func (l *Ledger) Forget(uid string) { l.end(uid, (*fairshare.Book).Forget) }
 
 func (l *Ledger) end(uid string, end func(*fairshare.Book, string, time.Time) string) {
@@ -129,7 +131,8 @@ func (l *Ledger) end(uid string, end func(*fairshare.Book, string, time.Time) st
 	}
 }
 
-// note changes the running tasks. It returns false, and does nothing, once the ledger is open.
+// note applies a change to the set of running tasks. Once the ledger is open, it does nothing and
+// returns false.
 func (l *Ledger) note(change func(map[string]fairshare.Task)) bool {
 	if l.book.Load() != nil {
 		return false
@@ -143,7 +146,8 @@ func (l *Ledger) note(change func(map[string]fairshare.Task)) bool {
 	return true
 }
 
-// Rank returns a tenant's score divided by its weight, for queue.Env; 0 until Open.
+// Rank returns a tenant's score divided by its weight. The queue orders pods by it (queue.Env). It
+// is 0 until the ledger is open.
 func (l *Ledger) Rank(tenant string, resourceType fairshare.Type) float64 {
 	if book := l.book.Load(); book != nil {
 		return book.Rank(tenant, resourceType, l.now())
@@ -160,7 +164,7 @@ func (l *Ledger) weigh(name string, spec v1alpha1.TenantSpec) error {
 	return nil
 }
 
-// Prune forgets tenants that have nothing left but a negligible score.
+// Prune forgets tenants that hold nothing and have a negligible score.
 func (l *Ledger) Prune() {
 	if book := l.book.Load(); book != nil {
 		book.Prune(l.now())

@@ -15,7 +15,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched/fairshare"
 )
 
-// world is a ledger with a clock.
+// world is a ledger with a clock that the test sets.
 type world struct {
 	*testing.T
 	*Ledger
@@ -25,8 +25,8 @@ type world struct {
 
 var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// newWorld returns a world whose clock stands at a second. The time constant of scores is
-// an hour.
+// newWorld returns a world whose clock stands at the given second. Scores decay with a time
+// constant of an hour.
 func newWorld(t *testing.T, second float64) *world {
 	t.Helper()
 	d, err := fairshare.NewDecay(3600)
@@ -42,13 +42,13 @@ func newWorld(t *testing.T, second float64) *world {
 
 func (w *world) at(second float64) { w.now = start.Add(time.Duration(second * 1e9)) }
 
-// cores returns a task that holds as many cores as its UID has letters.
+// cores returns a task that holds as many CPUs as its UID has letters.
 func cores(uid, tenant string, since float64) fairshare.Task {
 	return fairshare.Task{UID: uid, Tenant: tenant, Since: start.Add(time.Duration(since * 1e9)),
 		Holds: []fairshare.Charge{{Type: fairshare.CPU, Amount: fairshare.Milli(1000 * len(uid))}}}
 }
 
-// stored returns Tenants as they would be stored now.
+// stored returns the named Tenants with the accounts that would be stored now.
 func (w *world) stored(names ...string) []v1alpha1.Tenant {
 	var all []v1alpha1.Tenant
 	for _, name := range names {
@@ -59,8 +59,8 @@ func (w *world) stored(names ...string) []v1alpha1.Tenant {
 	return all
 }
 
-// TestRestart checks that a standby replica that takes over has the scores that the former
-// leader would have.
+// TestRestart checks that a standby replica that becomes the leader has the same scores as the
+// former leader would have.
 func TestRestart(t *testing.T) {
 	one, two := newWorld(t, 0), newWorld(t, 0)
 	one.must(one.Open(nil))
@@ -95,7 +95,7 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// TestFirstSeen checks that a tenant without a stored account gets its score from its
+// TestFirstSeen checks that the score of a tenant without a stored account is computed from its
 // running tasks.
 func TestFirstSeen(t *testing.T) {
 	w := newWorld(t, 3600)
@@ -108,7 +108,7 @@ func TestFirstSeen(t *testing.T) {
 	}
 }
 
-// TestOpenDamaged checks that unreadable accounts are reported and the others restored.
+// TestOpenDamaged checks that Open reports accounts that cannot be read, and restores the others.
 func TestOpenDamaged(t *testing.T) {
 	w := newWorld(t, 0)
 	zero := resource.MustParse("0")

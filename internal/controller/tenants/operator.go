@@ -13,14 +13,15 @@ import (
 )
 
 const (
-	// component is the operator's name.
+	// component is the name of the operator.
 	component = "numalet-tenant"
 	// workers is the number of tenants that are reconciled concurrently.
 	workers = 4
 )
 
-// Add adds a reconciler of all Tenants to a manager, whose client it uses. Only the leader
-// may start the manager, on an open ledger: the ledgers of other replicas are incomplete.
+// Add adds a reconciler of all Tenants to a manager. The reconciler uses the client of the manager.
+// Only the leader may start the manager, and only after its ledger is open, because the ledgers of
+// other replicas are incomplete.
 func Add(m manager.Manager, r Reconciler) error {
 	r.Client = m.GetClient()
 	err := builder.ControllerManagedBy(m).Named(component).

@@ -12,21 +12,21 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// Reconciler sets the ledger's weights from the specs of Tenants, and writes the ledger's
-// accounts to their statuses.
+// Reconciler sets the weights in the ledger to those in the specs of Tenants. It writes the
+// accounts of the ledger to the statuses of Tenants.
 type Reconciler struct {
 	Client client.Client
-	Ledger *Ledger       // open
-	Every  time.Duration // how often a status is compared with the ledger
-	Fence  func() error  // why this process must not write now
+	Ledger *Ledger       // must be open
+	Every  time.Duration // how often the status of each Tenant is compared with the ledger
+	Fence  func() error  // returns an error while another replica may lead
 }
 
-// Reconcile does this for one tenant, and again after Every.
+// Reconcile reconciles one Tenant. It is called again after Every.
 func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	tenant := &v1alpha1.Tenant{}
 	if err := r.Client.Get(ctx, request.NamespacedName, tenant); err != nil {
 		if apierrors.IsNotFound(err) {
-			err = r.Ledger.weigh(request.Name, v1alpha1.TenantSpec{}) // its pods, if any, count with the default weight
+			err = r.Ledger.weigh(request.Name, v1alpha1.TenantSpec{}) // if it still has pods, they count with the default weight
 		}
 		return reconcile.Result{}, err
 	}
@@ -43,8 +43,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	return reconcile.Result{RequeueAfter: r.Every}, nil
 }
 
-// write writes a status if the version that was read is still current and the fence is
-// open. A former leader that was paused writes nothing.
+// write writes the status, if the Tenant still has the version that was read. It returns an error
+// if Fence does, so that a former leader that was paused writes nothing.
 func (r *Reconciler) write(ctx context.Context, before, now *v1alpha1.Tenant) error {
 	if err := r.Fence(); err != nil {
 		return fmt.Errorf("write status of tenant %s: %w", now.Name, err)

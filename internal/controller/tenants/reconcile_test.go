@@ -19,7 +19,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched/fairshare"
 )
 
-// reconciler returns a reconciler of the Tenant ann with the given weight and quotas.
+// reconciler returns a reconciler for a Tenant ann with the given weight and quotas.
 func (w *world) reconciler(weight string, quotas map[string]string) *Reconciler {
 	known := runtime.NewScheme()
 	w.must(v1alpha1.AddToScheme(known))
@@ -35,8 +35,8 @@ func (w *world) reconciler(weight string, quotas map[string]string) *Reconciler 
 	return &Reconciler{c, w.Ledger, time.Minute, func() error { return nil }}
 }
 
-// reconcile reconciles at a second, and returns a summary of the status and whether it was
-// written.
+// reconcile reconciles the Tenant at a second. It returns a summary of the status, or "as before"
+// if the status was not written.
 func (w *world) reconcile(r *Reconciler, second float64) string {
 	w.Helper()
 	w.at(second)
@@ -62,8 +62,8 @@ func (w *world) reconcile(r *Reconciler, second float64) string {
 	return strings.TrimSuffix(b.String(), ", ")
 }
 
-// TestStatus checks that the status is written when the account has changed by more than
-// time, and at intervals.
+// TestStatus checks that the status is written when the usage changes, and when decay has changed a
+// score by more than visibleChange. Otherwise it is not written.
 func TestStatus(t *testing.T) {
 	w := newWorld(t, 0)
 	w.must(w.Open(nil))
@@ -97,7 +97,7 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// TestBadWeight checks that the last valid weight applies, and that the status has the error.
+// TestBadWeight checks that the status has an error if the weight is invalid.
 func TestBadWeight(t *testing.T) {
 	w := newWorld(t, 0)
 	w.must(w.Open(nil))
@@ -108,7 +108,7 @@ func TestBadWeight(t *testing.T) {
 	}
 }
 
-// TestFenced checks that a replica whose lease may have expired writes nothing.
+// TestFenced checks that a replica that may have lost the lease does not write the status.
 func TestFenced(t *testing.T) {
 	w := newWorld(t, 0)
 	w.must(w.Open(nil))

@@ -17,8 +17,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched/fairshare"
 )
 
-// updateStatus sets a tenant's status from the ledger, and reports whether it must be
-// written. invalid is the error of the spec, if any.
+// updateStatus sets the status of a Tenant from the ledger. It reports whether the status has
+// changed and must be written. invalid is the error of the spec, or nil.
 func (l *Ledger) updateStatus(tenant *v1alpha1.Tenant, invalid error) bool {
 	before := tenant.Status.DeepCopy()
 	now := l.now()
@@ -34,12 +34,13 @@ func (l *Ledger) updateStatus(tenant *v1alpha1.Tenant, invalid error) bool {
 	return !equality.Semantic.DeepEqual(before, &tenant.Status)
 }
 
-// visibleChange is the smallest relative change by decay alone after which a score is written, so
-// that the status shows a recent score.
+// visibleChange is the relative change of a score, by decay alone, from which the status is written
+// again. So the status shows a recent score.
 const visibleChange = .01
 
-// stale reports whether accounts differ from the stored ones by more than decay, or by
-// decay of more than visibleChange.
+// stale reports whether the stored accounts are out of date. They are if they differ from the
+// current accounts by more than the decay since then, or if this decay is larger than
+// visibleChange.
 func (l *Ledger) stale(stored []v1alpha1.Account, now []fairshare.Account) bool {
 	if len(stored) != len(now) {
 		return true
@@ -57,7 +58,7 @@ func (l *Ledger) stale(stored []v1alpha1.Account, now []fairshare.Account) bool 
 	return false
 }
 
-// ready returns the condition Ready.
+// ready returns the condition Ready. invalid is the error of the spec, or nil.
 func ready(invalid error) metav1.Condition {
 	if invalid != nil {
 		return metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: "BadSpec", Message: invalid.Error()}
@@ -65,8 +66,7 @@ func ready(invalid error) metav1.Condition {
 	return metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: "Counted", Message: "usage is counted; pods are ordered by score divided by weight"}
 }
 
-// withinQuota returns the condition WithinQuota, whose message says how much of each quota
-// is used.
+// withinQuota returns the condition WithinQuota. Its message says how much of each quota is used.
 func withinQuota(quotas map[string]resource.Quantity, accounts []fairshare.Account) metav1.Condition {
 	condition := metav1.Condition{Type: v1alpha1.ConditionWithinQuota, Status: metav1.ConditionTrue, Reason: "WithinQuota", Message: "the tenant has no quota"}
 	var uses []string
@@ -81,8 +81,8 @@ func withinQuota(quotas map[string]resource.Quantity, accounts []fairshare.Accou
 	return condition
 }
 
-// used returns the usage that counts towards the quota of a type. AnyGPU counts the GPUs
-// of every model.
+// used returns the usage that counts for the quota of a resource type. The type AnyGPU counts the
+// GPUs of all models.
 func used(of fairshare.Type, accounts []fairshare.Account) resource.Quantity {
 	sum := fairshare.Milli(0)
 	for _, a := range accounts {
