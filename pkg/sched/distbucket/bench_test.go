@@ -14,7 +14,7 @@ import (
 //
 //	go test ./pkg/sched/distbucket -run '^$' -bench . -benchtime 2000x
 //
-// and a change is judged by ten runs before and after (-count 10) with
+// To judge a change, compare ten runs before it with ten runs after it (-count 10), with
 // golang.org/x/perf/cmd/benchstat.
 
 var (
@@ -23,8 +23,8 @@ var (
 	grain = map[string]Vector{"coarse": coarse, "fine": fine}
 )
 
-// BenchmarkPick measures searches of one view: for a small request, the largest that fit, and the
-// smallest that fit nowhere.
+// BenchmarkPick measures searches of one view: for a small request, for the largest requests that
+// fit a node (edges), and for slightly larger requests that fit no node.
 func BenchmarkPick(b *testing.B) {
 	for _, dims := range []int{2, 4, 6} {
 		for _, fill := range fills {
@@ -56,9 +56,9 @@ func benchmarkPick(b *testing.B, where string, view View, requests []Vector) {
 	}
 }
 
-// BenchmarkDecide measures what a scheduler does for a pod: pick a node, deduct the request,
-// publish. The pod placed a thousand decisions ago ends, so that the same share of the cluster
-// stays in use.
+// BenchmarkDecide measures what a scheduler does with the index for each pod: it makes a view, picks
+// a node, and subtracts the request from the node's free amounts. The pod that was placed a thousand
+// decisions ago ends, so that the same share of the cluster stays in use.
 func BenchmarkDecide(b *testing.B) {
 	for _, dims := range []int{2, 4, 6} {
 		for _, fill := range fills {
@@ -94,7 +94,7 @@ func decide(b *testing.B, x *Index, p Policy) {
 	}
 }
 
-// take deducts sign times the request from a node.
+// take subtracts sign times the request from the free amounts of a node.
 func take(b *testing.B, x *Index, name string, request Vector, sign int64) {
 	old := x.Handle(name).Node()
 	node := Node{Name: name, Free: make(Vector, len(request))}
@@ -106,7 +106,8 @@ func take(b *testing.B, x *Index, name string, request Vector, sign int64) {
 	}
 }
 
-// BenchmarkUpdate measures one update and its view: the writer's whole cost.
+// BenchmarkUpdate measures one update and the view that is made after it, which is all work of the
+// writer.
 func BenchmarkUpdate(b *testing.B) {
 	for _, dims := range []int{2, 4, 6} {
 		for _, n := range sizes {
@@ -127,9 +128,10 @@ func BenchmarkUpdate(b *testing.B) {
 	}
 }
 
-// BenchmarkShared measures decisions: proposers pick four nodes each, with a filter that takes
-// microseconds per node, while the one writer makes an update for each answer and publishes a view. It
-// also reports the time of the updates alone, waiting included.
+// BenchmarkShared measures decisions with several proposers and one writer at the same time. Each
+// proposer picks four nodes, with a filter that takes some microseconds for each node. For each
+// answer of a proposer, the writer makes an update and a new view. The benchmark also reports the
+// time of the updates alone, including the time that the writer waits.
 func BenchmarkShared(b *testing.B) {
 	nodes := cluster(10_000, 4, 0.5)
 	for _, proposers := range []int{1, 2, 4, 16} {
@@ -159,7 +161,8 @@ func BenchmarkShared(b *testing.B) {
 	}
 }
 
-// propose starts proposers; stop ends them.
+// propose starts goroutines that search the newest view and send the best node to answers. stop ends
+// them.
 func propose(proposers int, newest func() *View) (answers chan string, stop func()) {
 	answers, done := make(chan string, 2*proposers), make(chan struct{})
 	var all sync.WaitGroup
@@ -190,8 +193,9 @@ func busy(r *rand.Rand) bool {
 	return sum != 0
 }
 
-// Clusters for benchmarks. A benchmark uses the first few of these dimensions: millicores,
-// memory in MiB, GPUs, pods, most free CPUs on one NUMA node, and local disk in GiB.
+// Nodes and requests of benchmarks. A benchmark uses the first few of these dimensions: CPU in
+// millicores, memory in MiB, GPUs, pods, the largest number of free CPUs on one NUMA node, and local
+// disk in GiB.
 var (
 	capacity = Vector{128_000, 1 << 20, 8, 250, 64, 4000}
 	coarse   = Vector{4000, 1 << 15, 1, 10, 4, 250}
@@ -199,8 +203,8 @@ var (
 	small    = Vector{2000, 8 << 10, 0, 1, 1, 10}
 )
 
-// cluster returns n nodes. About the share fill of each resource is in use, drawn for each
-// dimension independently, so that nodes run out of different resources.
+// cluster returns n nodes. On average, the share fill of each resource is in use. The share is
+// random for each node and dimension, so different nodes run out of different resources.
 func cluster(n, dims int, fill float64) []Node {
 	r := rand.New(rand.NewPCG(1, uint64(dims)))
 	nodes := make([]Node, n)
@@ -215,8 +219,9 @@ func cluster(n, dims int, fill float64) []Node {
 	return nodes
 }
 
-// edges returns the hardest requests. In each of several random directions these are two: the
-// largest request that some node covers, and the next larger one, which no node covers.
+// edges returns requests that are hard for a search. For each of several random ratios between the
+// dimensions, these are the largest request that fits some node, and a slightly larger request that
+// fits no node.
 func edges(nodes []Node, count int) (last, beyond []Vector) {
 	r := rand.New(rand.NewPCG(2, 2))
 	for range count {
@@ -252,7 +257,8 @@ func (v Vector) plus(n int64) Vector {
 	return sum
 }
 
-// along returns how far along a direction a node covers.
+// along returns the largest factor by which way can be multiplied so that the result still fits
+// free.
 func along(way []float64, free Vector) float64 {
 	scale := 1e9
 	for d := range way {

@@ -8,15 +8,15 @@ import (
 )
 
 // Bucket is a bucket of the DistBuckets paper: the nodes whose coordinate begins with X. The other
-// numbers of the coordinate are wildcards. An empty X is the root; an X with a number for each level is
-// a leaf.
+// numbers of the coordinate are wildcards. The bucket with an empty X is the root. A bucket whose X
+// has a number for each dimension is a leaf.
 type Bucket struct {
-	X    []int64 // in the order of the tree's levels
+	X    []int64 // numbers of a coordinate, in the order of Config.Order
 	view *View
 	span // ranks in the tree by coordinate
 }
 
-// Root returns (*,…,*), which holds every node.
+// Root returns the bucket (*,…,*), which has every node.
 func (v View) Root() Bucket {
 	v = v.flushed()
 	return Bucket{view: &v, span: span{0, v.Len()}}
@@ -61,7 +61,8 @@ func (b Bucket) entries() iter.Seq[*entry] {
 	}
 }
 
-// Children yields the buckets that fix one more number, smallest first. None is empty.
+// Children yields the buckets inside b whose X has one more number, smallest number first. It leaves
+// out empty buckets.
 func (b Bucket) Children() iter.Seq[Bucket] {
 	return func(yield func(Bucket) bool) {
 		for at := b.lo; at < b.hi && !b.Leaf(); {
@@ -74,12 +75,12 @@ func (b Bucket) Children() iter.Seq[Bucket] {
 	}
 }
 
-// child returns the child that holds the node of rank r.
+// child returns the child that has the node of rank r in the tree by coordinate.
 func (b Bucket) child(r int) Bucket {
 	return b.view.bucket(b.view.byCoord.atRank(r).coord[:len(b.X)+1])
 }
 
-// bucket returns the bucket of a prefix.
+// bucket returns the bucket with the prefix x.
 func (v *View) bucket(x []int64) Bucket {
 	return Bucket{X: x, view: v, span: v.byCoord.under(x)}
 }
@@ -90,7 +91,8 @@ func (t *tree) under(x []int64) span {
 	return span{lo: t.rank(r.first, r.notBefore), hi: t.rank(r.last, r.after)}
 }
 
-// flushed returns the view with its delta in the tree by coordinate, so that a bucket is a range of it.
+// flushed returns the view with the updates of the delta put into the tree by coordinate, so that
+// each bucket is a range of that tree.
 func (v View) flushed() View {
 	v.byCoord.apply(v.delta)
 	v.freeze()
@@ -98,36 +100,38 @@ func (v View) flushed() View {
 	return v
 }
 
-// Coordinate returns ⌈amount/θ⌉ per dimension, in the order of the tree's levels.
+// Coordinate returns ⌈amount/θ⌉ for each dimension, in the order of Config.Order.
 func (v View) Coordinate(amounts Vector) []int64 { return v.space.coordinate(amounts) }
 
-// coordinate returns ⌈amount/θ⌉ per dimension, in the order of the tree's levels. It is the same
-// function for nodes and tasks: rounding up keeps the order of amounts, so that a node that
-// covers a request has no smaller coordinate than the request in any dimension.
+// coordinate returns ⌈amount/θ⌉ for each dimension, in the order of Config.Order. Rounding up keeps
+// the order of amounts. So if a node covers a request, its coordinate is not smaller than that of
+// the request in any dimension.
 func (s space) coordinate(vector Vector) []int64 {
 	x := make([]int64, len(vector))
 	s.coordinateInto(x, vector)
 	return x
 }
 
-// Iterator yields the leaf buckets that fit a query, as the paper defines it: depth first from the root,
-// only into children that fit. It is the specification that AppendPick is compared with.
+// Iterator yields the leaf buckets that fit a query, as the DistBuckets paper defines it: it
+// searches depth first from the root, and opens only buckets that fit. The tests compare AppendPick
+// with it.
 type Iterator struct {
 	search search
 	x      []int64 // coordinate of the request
 	stack  []level
-	leaves []Bucket // remaining leaf buckets, for policies that order by node and not by amounts
+	leaves []Bucket // remaining leaf buckets, for policies that do not order nodes by amounts
 	trace  func(Bucket)
 }
 
-// level is an open bucket and the ranks of its children that are still to be visited.
+// level is an open bucket, and the ranks of the nodes in its children that have not been visited
+// yet.
 type level struct {
 	Bucket
 	left span
 }
 
-// Leaves returns an iterator over the leaf buckets that hold a node whose coordinate fits, best first by
-// policy. Policies that ignore amounts reach a leaf with the first of its nodes.
+// Leaves returns an iterator over the leaf buckets with coordinates that fit the query, best first
+// by policy. For policies that ignore amounts, the first node of each leaf bucket decides the order.
 func (v View) Leaves(query Query) *Iterator {
 	return v.leaves(query, nil)
 }
@@ -172,7 +176,7 @@ func (it *Iterator) open(b Bucket) {
 	}
 }
 
-// child returns the next child, by policy, of the bucket opened last.
+// child returns the next child of the bucket that was opened last, in the order of the policy.
 func (it *Iterator) child() (Bucket, bool) {
 	open := &it.stack[len(it.stack)-1]
 	if open.left.lo == open.left.hi {
@@ -188,8 +192,8 @@ func (it *Iterator) child() (Bucket, bool) {
 	return child, true
 }
 
-// fits reports whether the bucket's subspace meets {c : c ≥ x(t)} and the bucket holds a candidate.
-// O(|candidates|).
+// fits reports whether some coordinate in the bucket may be at least that of the request in every
+// dimension, and whether the bucket has a candidate. It visits each candidate.
 func (it *Iterator) fits(b Bucket) bool {
 	if !meets(b.X, it.x) {
 		return false
@@ -200,8 +204,8 @@ func (it *Iterator) fits(b Bucket) bool {
 	return slices.ContainsFunc(it.search.candidates, func(e *entry) bool { return comparePrefix(e.coord, b.X) == 0 })
 }
 
-// meets reports whether some coordinate with the prefix x is at least least in every
-// dimension.
+// meets reports whether a coordinate that begins with x can be greater than or equal to the
+// coordinate least in every dimension.
 func meets(x, least []int64) bool {
 	for l, c := range x {
 		if c < least[l] {
@@ -211,8 +215,8 @@ func meets(x, least []int64) bool {
 	return true
 }
 
-// Take returns the task's node in a leaf bucket, or nil if none fits: the first name after Query.After,
-// or a random one for Random.
+// Take returns the node that the policy chooses in a leaf bucket, or nil if no node of the bucket
+// fits. This is the first fitting node behind Query.After, and for Random a random one.
 func (it *Iterator) Take(leaf *Bucket) *Node {
 	var fitting []*entry
 	for e := range leaf.entries() {
@@ -241,7 +245,7 @@ func (it *Iterator) leavesByNode() []Bucket {
 	return leaves
 }
 
-// nodesInOrder returns all candidates in the order of the policy. O(n log n).
+// nodesInOrder returns all candidates in the order of the policy.
 func (it *Iterator) nodesInOrder() []*entry {
 	all := slices.Clone(it.search.candidates)
 	if it.search.Candidates == nil {

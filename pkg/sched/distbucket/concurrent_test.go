@@ -8,9 +8,10 @@ import (
 	"testing"
 )
 
-// TestViewsDoNotChange searches views while the writer makes changes, and compares each answer with
-// a copy of the naive twin made with the view. Under the race detector it also shows that readers
-// need no lock.
+// TestViewsDoNotChange checks that changes of the index do not change its views. It searches views
+// while the writer makes changes. The naive implementation was copied at the same time as each view
+// was made, and must give the same answers. With the race detector, the test also checks that
+// readers need no lock.
 func TestViewsDoNotChange(t *testing.T) {
 	type both struct {
 		view View
@@ -47,8 +48,8 @@ func TestViewsDoNotChange(t *testing.T) {
 	readers.Wait()
 }
 
-// TestPickAllocatesNothing searches for up to eight nodes without candidates, into a slice that has
-// room.
+// TestPickAllocatesNothing checks that a search for eight nodes without candidates allocates no
+// memory if the given slice has room.
 func TestPickAllocatesNothing(t *testing.T) {
 	nodes := cluster(2000, 4, 0.9)
 	_, beyond := edges(nodes, 1)

@@ -8,9 +8,11 @@
 //
 // # What is stored
 //
-// A node's coordinate is ⌈free/θ⌉ in each dimension. A bucket is the set of nodes whose coordinates
-// share a prefix, such as (5,*). Sorted lexicographically, the nodes of a bucket are contiguous, so
-// no bucket is stored: nodes are the entries of a B-tree by coordinate, and a bucket is a range of it.
+// A dimension is one resource. A node's coordinate in a dimension is ⌈free/θ⌉, where free is the
+// free amount and the granularity θ is configured. A bucket is the set of nodes whose coordinates
+// share a prefix, such as (5,*). If nodes are sorted by coordinate, those of a bucket are
+// contiguous. So buckets are not stored: nodes are the entries of a B-tree that is sorted by
+// coordinate, and a bucket is a range of its entries.
 //
 //	separators  (3,1)                          (5,2)
 //	maxima      {3,5} {4,4}                    {5,5} {6,4}
@@ -18,49 +20,56 @@
 //	entries     (3,1) (3,5) (4,1) (4,2) (4,4)  (5,2) (5,5) (6,1) (6,4)
 //	                        └─ bucket (4,*) ┘
 //
-// Inner pages keep, for each child, its first key (the separator) and the maxima of what is free
-// below it. A search skips each subtree whose maxima do not cover the request. A request that fits
-// nowhere usually ends at the root.
+// For each child, an inner page has the first key of the child (the separator) and up to three
+// maxima of the free amounts of the nodes below it. A search skips each child whose maxima are too
+// small for the request. If a request fits no node, the search usually ends at the root.
 //
 // # Complexity
 //
-// Add, Update and Remove are O(log n), with a base of about 7: they read six pages at 100,000
-// nodes. Finding the next node that fits reads about as many pages. The worst case is O(n), if
-// maxima cannot separate nodes that fit from nodes that do not. The DistBuckets paper has O(1) for
-// a fixed space, with an array of children in each bucket. That constant is the number of
-// coordinates: memory grows with Π (capacity/θ), which is 10¹¹ for CPU in millicores and memory in
-// MiB at θ = 1, and with a θ coarse enough for arrays, a leaf holds thousands of nodes that need an
-// order of their own. And each update would copy a whole array per level, or make readers wait. The
-// tree takes O(n) memory for every θ, and its versions share pages.
+// For n nodes, Add, Update and Remove take O(log n) time. The base of the logarithm is about 7: with
+// 100,000 nodes, they read six pages. A search reads about as many pages to find the next node that
+// fits. In the worst case it reads all pages, if maxima cannot separate nodes that fit from nodes
+// that do not.
+//
+// The DistBuckets paper has an array of children in each bucket instead, and takes O(1) time for a
+// fixed number of possible coordinates. But its memory grows with that number, the product of
+// capacity/θ over all dimensions. This is 10¹¹ for CPU in millicores and memory in MiB with θ = 1.
+// If θ is large enough for arrays, a leaf bucket has thousands of nodes, which need an order of
+// their own. Also, each update would copy a whole array per dimension, or make readers wait. The
+// B-tree takes O(n) memory for every θ, and its versions share pages.
 //
 // # Concurrency
 //
-// One goroutine writes an Index. Index.View returns an immutable version without copying; any number
-// of goroutines search it without locks. After a view the writer copies a page before it changes it
-// (copy-on-write), so all other pages stay shared.
+// One goroutine writes an Index. Index.View returns an immutable snapshot of the index, without
+// copying it. Any number of goroutines may search this view without locks. The writer copies each
+// page that a view can reach before it changes the page (copy-on-write). All other pages stay
+// shared.
 //
-// A view is stale once the writer makes further changes. It may return a node whose resources have
-// been allocated since, so the caller must check the node's newest state, in Query.Accept and again
-// at commit. It may miss a node whose free resources have grown since, so the caller must search
-// again before it concludes that nothing fits. Package nodestate counts the releases of resources.
-// The count in its View tells whether a failed search was stale.
+// A view is outdated when the writer makes further changes. It may return a node whose resources
+// have been allocated meanwhile. So the caller must check the node's newest state in Query.Accept,
+// and again when it allocates resources of the node. A view may also miss a node whose free
+// resources have grown meanwhile. So the caller must search a newer view before it concludes that no
+// node fits. Package nodestate counts how often resources were released. The count in nodestate.View
+// tells whether a newer view can have more free resources.
 //
 // # Invariants
 //
-//   - An entry never changes once a view can reach it; nor does a page.
-//   - Labels order nodes as their names do, so trees compare integers instead of strings.
-//   - In a view, a page's maxima and exactMax cover everything below it. They may be too high, never
-//     too low.
-//   - The tree by coordinate lags by at most deltaSize updates; every view carries those updates.
+//   - Entries and pages that a view can reach never change.
+//   - Each node has a label, an integer. Labels have the same order as the names of the nodes, so
+//     trees compare integers instead of strings.
+//   - In a view, the maxima and exactMax of a page cover the free amounts of all nodes below the
+//     page. They may be too high, but never too low.
+//   - The tree by coordinate lacks at most the deltaSize newest updates. Every view has a list of
+//     these updates.
 //
 // # Files
 //
-// Read them in this order. space.go: vectors, granularity θ, coordinates. entry.go: what is
-// stored of a node. key.go: coordinates as integers, orders, ranges. maxima.go: upper bounds
-// of many vectors. page.go, tree.go: the copy-on-write B-tree. iterator.go: positions in it,
-// and pruning. names.go: labels, and cursors. log.go: updates that are not yet in the tree.
+// Read them in this order. space.go: vectors, granularity θ, coordinates. entry.go: what is stored
+// for each node. key.go: coordinates as integers, orders, ranges. maxima.go: upper bounds of many
+// vectors. page.go, tree.go: the copy-on-write B-tree. iterator.go: positions in the tree, and which
+// pages a search skips. names.go: labels, and cursors. log.go: updates that are not yet in the tree.
 // index.go: Index, Handle and View. query.go: queries and policies. scan.go, pick.go: how each
-// policy finds its nodes. reserving.go: an index in which tasks reserve. In the tests,
-// naive_test.go is an obvious implementation and buckets_test.go is the paper's iterator over
-// buckets; Pick is compared with both.
+// policy finds its nodes. reserving.go: an index in which nodes can be reserved for tasks. The tests
+// compare AppendPick with two other implementations: naive_test.go sorts all nodes for each query,
+// and buckets_test.go has the iterator over buckets from the paper.
 package distbucket

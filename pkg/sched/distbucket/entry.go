@@ -2,32 +2,33 @@ package distbucket
 
 import "fmt"
 
-// Node is an element of the index. The index copies Free. It does not copy Record, and readers get
-// Record without a lock. So the data that Record points to must be safe for concurrent use.
+// Node is an element of the index. The index copies Free, but not Record. Readers get Record without
+// a lock, so the data that Record points to must be safe for concurrent use.
 type Node struct {
 	Name   string
 	Free   Vector
 	Record any // stored for the caller; the index does not use it
 
 	// Set by the index.
-	label key    // compared instead of the name
+	label key    // has the order of the name, and is compared instead of it
 	seq   uint64 // number of the update that created this entry
 }
 
-// entry is one state of a node, with everything that searches compare. It is immutable once a view can
-// reach it: an update makes a new entry.
+// entry is one state of a node, with all values that searches compare. It never changes after a view
+// can reach it: an update makes a new entry.
 type entry struct {
 	Node
 	coord        []int64
 	coordKey     key
-	exactKey     bool // no other coordinate has coordKey
+	exactKey     bool // no other coordinate is packed into the same coordKey
 	code         code // of Free
 	handle       *Handle
 	*reservation // set in the trees of Reserving only
 }
 
-// entryWithVectors is an entry and the memory of its two vectors, in one allocation for up to six
-// dimensions. Searches read both vectors. In separate allocations, each would be a cache miss.
+// entryWithVectors is an entry and, for up to six dimensions, the memory of its two vectors Free and
+// coord. Searches read both vectors. If they were allocated separately, each would cause a cache
+// miss.
 type entryWithVectors struct {
 	entry
 	vectors [12]int64
@@ -39,7 +40,8 @@ type reservation struct {
 	amounts Vector
 }
 
-// checkedEntry returns a new entry for a node, or an error if it has the wrong number of amounts.
+// checkedEntry returns a new entry for a node, or an error if the node has the wrong number of
+// amounts.
 func (s space) checkedEntry(node Node) (*entry, error) {
 	if err := s.check(node.Free); err != nil {
 		return nil, fmt.Errorf("node %q: %w", node.Name, err)

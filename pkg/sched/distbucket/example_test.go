@@ -6,14 +6,14 @@ import (
 	"github.com/numalet/numalet/pkg/sched/distbucket"
 )
 
-// Two dimensions, vcores and GB; memory counts in steps of 3 GB.
+// The index has two dimensions: vCPUs in steps of 2, and memory in steps of 3 GB.
 func Example() {
 	x, _ := distbucket.New(distbucket.Config{Theta: distbucket.Vector{2, 3}})
 	for name, free := range map[string]distbucket.Vector{"b": {4, 2}, "c": {3, 5}, "e": {6, 1}, "u": {5, 5}} {
 		_ = x.Add(distbucket.Node{Name: name, Free: free})
 	}
 	v := x.View()
-	_ = x.Remove("u") // v still has it
+	_ = x.Remove("u") // the view v still has u
 
 	q := distbucket.Query{Request: distbucket.Vector{1, 2}, Policy: distbucket.LeastFit}
 	for _, n := range v.AppendPick(nil, q, 2) {

@@ -5,8 +5,9 @@ import (
 	"testing"
 )
 
-// FuzzTwin applies the fuzzer's changes and queries to the index and to its naive twin, and
-// compares the answers.
+// FuzzTwin makes random changes of the index and of the naive implementation, and compares
+// their answers to queries. The fuzzer's input decides how many changes and queries there
+// are, and in which order.
 func FuzzTwin(f *testing.F) {
 	f.Add(uint64(1), []byte{0, 0, 0, 1, 2, 0, 3})
 	f.Add(uint64(9), []byte("add, update, remove, view, ask"))

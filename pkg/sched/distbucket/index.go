@@ -6,25 +6,30 @@ import (
 	"sync/atomic"
 )
 
-// Index is the writer's end of DistBuckets. One goroutine may use it at a time; any number of goroutines
-// may search its views. Add, Update and Remove are O(log n), View is O(1) plus O(log n) for each update
-// since the last view.
+// Index is an index of nodes by their free resources (see the package comment). One goroutine at a
+// time may use it. Any number of goroutines may search the views that it returns. For n nodes, Add,
+// Update and Remove take O(log n) time. View takes O(log n) time for each update since the last
+// view, or O(1) if there is none.
 //
-// A view is the roots of two frozen trees and the delta. When the delta is full, its updates go into the
-// tree by coordinate together. Schedulers often take the node with the most free resources, so
-// consecutive updates share most of the pages to copy: with one view per update, a decision of two
-// updates left 12.3 KB of garbage at 100,000 nodes without a delta, and 2.2 KB with it
-// (BenchmarkDecide, 4 dimensions, half full, coarse, LeastFit).
+// A view has the roots of the two trees, whose pages no longer change, and the delta: the newest
+// updates, which are not yet in the tree by coordinate. When the delta is full, its updates are put
+// into that tree together. Schedulers often take the node with the most free resources, so
+// consecutive updates copy mostly the same pages. To put them into the tree together therefore saves
+// garbage. With 100,000 nodes and one view per update, a decision of two updates left 12.3 KB of
+// garbage without a delta, and 2.2 KB with it (BenchmarkDecide, 4 dimensions, half full, coarse,
+// LeastFit).
 //
-// The tree by name changes only when nodes are added or removed: it leads to handles, and the log
-// has the updates. With each update also in this tree, a decision took 0.6 µs more at 1,000 nodes
-// and 1.0 µs more at 100,000, and only FirstFit and NextFit were faster.
+// The tree by name changes only when nodes are added or removed. Its entries refer to the handles of
+// nodes, and the log has the updates. When each update was also put into this tree, only FirstFit
+// and NextFit were faster. A decision took 0.6 µs longer with 1,000 nodes, and 1.0 µs longer with
+// 100,000 nodes.
 //
 // Two simpler ways were measured and rejected:
 //
-//   - Trees changed in place under a sync.RWMutex. A single update is cheaper. But readers hold the
-//     lock while filters check the nodes that were found, and the one writer waits: an update takes
-//     35 to 73 µs instead of 9 µs (BenchmarkShared, 1 to 16 proposers).
+//   - Trees that are changed in place under a sync.RWMutex. A single update is cheaper. But readers
+//     hold the lock while filters check the nodes that were found, and the writer waits meanwhile.
+//     So an update takes 35 to 73 µs instead of 9 µs (BenchmarkShared, with 1 to 16 goroutines that
+//     search).
 //   - A copy of the trees for each reader. It multiplies the writer's work by the number of readers.
 type Index struct {
 	space   space
@@ -43,12 +48,13 @@ func New(config Config) (*Index, error) {
 	return &Index{space: s, handles: map[string]*Handle{}, trees: newTrees(), log: log{chunk: new(chunk)}}, nil
 }
 
-// Add adds a node. It returns an error if the name is in the index or amounts are missing.
+// Add adds a node. It returns an error if a node with this name is in the index, or if Free does not
+// have one amount for each dimension.
 func (x *Index) Add(node Node) error { return x.AddAt(new(Handle), node) }
 
-// AddAt adds a node and sets a handle, in the caller's memory, to it. The handle must be zero or the handle of a
-// node that was removed from this index. Callers that keep a record per node save an allocation and a
-// cache miss by embedding the handle.
+// AddAt adds a node, and makes a handle that the caller provides the handle of the node. The handle
+// must be zero, or the handle of a node that was removed from this index. Callers that keep a struct
+// for each node can embed the handle in it, which saves an allocation and a cache miss.
 func (x *Index) AddAt(handle *Handle, node Node) error {
 	e, err := x.space.checkedEntry(node)
 	if err != nil {
@@ -74,7 +80,7 @@ func (x *Index) AddAt(handle *Handle, node Node) error {
 	return nil
 }
 
-// Update replaces the node of that name. It returns an error if there is none.
+// Update replaces the node of the same name. It returns an error if the index has no such node.
 func (x *Index) Update(node Node) error {
 	handle := x.handles[node.Name]
 	if handle == nil {
@@ -83,8 +89,8 @@ func (x *Index) Update(node Node) error {
 	return x.UpdateAt(handle, node)
 }
 
-// UpdateAt replaces the node of a handle. The name must stay the same. Unlike Update it does not look
-// the name up.
+// UpdateAt replaces the node of a handle. The new node must have the same name. Unlike Update,
+// UpdateAt does not search for the name.
 func (x *Index) UpdateAt(handle *Handle, node Node) error {
 	old := handle.newest.Load()
 	if old == nil || handle.index != x || old.Name != node.Name {
@@ -101,7 +107,7 @@ func (x *Index) UpdateAt(handle *Handle, node Node) error {
 	return nil
 }
 
-// Remove removes the node of that name. It returns an error if there is none.
+// Remove removes the node with a name. It returns an error if the index has no such node.
 func (x *Index) Remove(name string) error {
 	handle := x.handles[name]
 	if handle == nil {
@@ -121,23 +127,23 @@ func (x *Index) Remove(name string) error {
 // Len returns the number of nodes.
 func (x *Index) Len() int { return len(x.handles) }
 
-// Handle returns the handle of the node of that name, or nil.
+// Handle returns the handle of the node with a name, or nil if the index has no such node.
 func (x *Index) Handle(name string) *Handle { return x.handles[name] }
 
-// View returns an immutable snapshot. As long as a view is referenced, all later updates stay in
-// memory, and its searches by name follow them. So keep a view only for one search.
+// View returns an immutable snapshot. While a view is referenced, all later updates stay in memory,
+// and searches by name in the view have to read them. So keep a view only for one search.
 func (x *Index) View() View {
 	x.freeze()
 	return View{space: &x.space, trees: x.trees, delta: x.log.delta(), logPosition: x.log.position()}
 }
 
-// insert puts an entry that is new, or has a new label, into both trees.
+// insert puts a new entry, or an entry with a new label, into both trees.
 func (x *Index) insert(e *entry) {
 	x.byCoord.put(e)
 	x.byName.put(&entry{Node: Node{Name: e.Name, label: e.label}, handle: e.handle})
 }
 
-// flushDelta puts the delta into the tree by coordinate.
+// flushDelta puts the updates of the delta into the tree by coordinate.
 func (x *Index) flushDelta() {
 	if last := x.log.delta(); len(last) > 0 {
 		x.byCoord.apply(last)
@@ -145,7 +151,7 @@ func (x *Index) flushDelta() {
 	}
 }
 
-// trees are the nodes in the two orders in which they are searched.
+// trees has the nodes in the two orders in which they are searched.
 type trees struct {
 	byCoord tree // the nodes' entries, by coordinate and then by name
 	byName  tree // entries with only a name, its label and the handle
@@ -159,21 +165,22 @@ func newTrees() trees {
 	}
 }
 
-// freeze makes both trees ready to be copied into a view.
+// freeze makes the pages of both trees immutable, so that a view can share them.
 func (t *trees) freeze() {
 	t.byCoord.freeze()
 	t.byName.freeze()
 }
 
-// Handle identifies a node in an index while the node is in it. It saves the search for the name,
-// which takes three times as long among 100,000 nodes as among 1,000: a map of that size is not in
-// the cache. The zero value is free. Its methods are for the writer.
+// Handle identifies a node while the node is in an index. With a handle, the index need not search
+// its map for the node's name. This search takes three times as long with 100,000 nodes as with
+// 1,000, because a map of that size is not in the processor's cache. A zero Handle belongs to no
+// node. Only the goroutine that writes the index may call its methods.
 type Handle struct {
 	newest atomic.Pointer[entry] // nil if the node was removed; readers of views load it
 	index  *Index                // set on first use, and never changed
 }
 
-// Node returns the newest state of the node, or nil if the node was removed.
+// Node returns the newest state of the handle's node, or nil if the node was removed.
 func (h *Handle) Node() *Node {
 	if e := h.newest.Load(); e != nil {
 		return &e.Node
@@ -199,7 +206,7 @@ func (v View) Nodes() iter.Seq[*Node] {
 	}
 }
 
-// find returns the entry of the node of that name, or nil.
+// find returns the entry of the node with a name, or nil if the view has no such node.
 func (v *View) find(name string) *entry {
 	e := v.byName.find(name)
 	if e == nil {

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestPackCoord checks that keys are in the order of coordinates, and that exact keys are unique.
+// TestPackCoord checks that keys have the order of the coordinates, and that no two coordinates
+// have the same exact key.
 func TestPackCoord(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	number := func() int64 {

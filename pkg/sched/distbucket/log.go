@@ -2,53 +2,56 @@ package distbucket
 
 import "sync/atomic"
 
-// deltaSize is the largest number of updates that are not yet in the tree by coordinate.
-// Searches examine these updates one after another. With 16 updates this costs less than the
-// garbage that they save (see Index).
+// deltaSize is the largest number of updates that are not yet in the tree by coordinate. Searches
+// examine these updates one after another. With 16 updates, this takes less time than is saved
+// because less garbage is made (see Index).
 const deltaSize = 16
 
-// log is the writer's end of the sequence of updates. It serves two readers:
+// log is the sequence of all updates, to which the writer appends. It has two purposes:
 //
-//   - The tree by coordinate lacks the newest updates, the delta. A view carries them.
+//   - The tree by coordinate lacks the newest updates, which are called the delta. A view has the
+//     delta and searches it, too.
 //
-//   - The tree by name leads to a node's handle, which has the newest entry. A reader of an older view
-//     follows the log from the view's position and finds the entry that the node had then.
+//   - The tree by name refers to a node's handle, which has the newest entry of the node. A reader
+//     of an older view follows the log from the view's position. So it finds the entry that the node
+//     had when the view was made.
 //
 //     chunk ─next─► chunk ─next─► chunk          handle ─newest─► entry
 //     ▲ position of a view
 //
-// Chunks are linked forwards only. A chunk lives as long as a view that is older than its updates, and
-// the garbage collector frees the rest.
+// Chunks are linked only from older to newer ones. So a chunk stays in memory only while there is a
+// view that is older than the updates of the chunk. The garbage collector frees all other chunks.
 type log struct {
-	chunk      *chunk // the last one
-	seq        uint64 // number of updates and additions so far
-	relabelSeq uint64 // seq when a label last changed its name, by a removal or relabel
+	chunk      *chunk // the last chunk
+	seq        uint64 // number of updates and added nodes so far
+	relabelSeq uint64 // value of seq when a label last ceased to belong to its name, because the node was removed or relabel was called
 }
 
-// chunk is a part of the log. The writer stores an update before it raises count, so readers may read
-// the first count updates.
+// chunk is a part of the log. The writer stores an update before it increases count, so readers may
+// read the first count updates.
 type chunk struct {
 	updates [deltaSize]update
 	count   atomic.Int32
 	next    atomic.Pointer[chunk]
 }
 
-// update is a change from one entry of a node to the next, or to nil if the node was removed.
+// update is the change of a node from an old entry to a new one. new is nil if the node was removed.
 type update struct {
 	handle   *Handle
 	old, new *entry
 }
 
-// addNode publishes the first entry of a node. It needs no update in the log: an older view does not
-// lead to the handle, or finds the removal of the handle's previous node first.
+// addNode makes the first entry of a node visible to readers. It adds no update to the log. An older
+// view does not refer to the handle, or it refers to it because of a node that had the handle
+// before. Then the reader finds the removal of that node in the log first.
 func (l *log) addNode(e *entry) {
 	l.seq++
 	e.seq = l.seq
 	e.handle.newest.Store(e)
 }
 
-// addUpdate appends an update, and only then publishes it in the handle: a reader that finds the new
-// entry there also finds the update in the log.
+// addUpdate appends an update to the log, and only then stores the new entry in the handle. So a
+// reader that finds the new entry in the handle also finds the update in the log.
 func (l *log) addUpdate(u update) {
 	l.seq++
 	if u.new != nil {
@@ -63,14 +66,15 @@ func (l *log) addUpdate(u update) {
 // full reports whether the last chunk has no room.
 func (l *log) full() bool { return l.chunk.count.Load() == deltaSize }
 
-// startChunk appends an empty chunk: the tree by coordinate has all updates so far.
+// startChunk appends an empty chunk. It is called when the tree by coordinate has all updates so
+// far.
 func (l *log) startChunk() {
 	next := new(chunk)
 	l.chunk.next.Store(next)
 	l.chunk = next
 }
 
-// delta returns the updates of the last chunk.
+// delta returns the updates of the last chunk, which are not yet in the tree by coordinate.
 func (l *log) delta() delta {
 	n := l.chunk.count.Load()
 	return l.chunk.updates[:n:n]
@@ -85,16 +89,17 @@ func (l *log) position() logPosition {
 type logPosition struct {
 	chunk           *chunk
 	count           int
-	seq, relabelSeq uint64 // of the log
+	seq, relabelSeq uint64 // of the log at this position
 }
 
-// entry returns the entry that the handle's node had at p. The handle must have had one then. O(1) if
-// the node has not changed since p, and else O(updates since p).
+// entry returns the entry that the handle's node had at the position p. The handle must have had a
+// node at that position. If the node has not changed since p, entry takes O(1) time. Otherwise it
+// reads the updates since p until it finds the first one of this node.
 //
-// It needs no lock. If the number of the newest entry is not greater than that of p, it is also the
-// entry at p. Otherwise an update after p replaced the entry at p. The first such update of the
-// handle has that entry, because addUpdate stores it in the log before the handle leads to the new
-// entry.
+// It needs no lock. If the sequence number of the newest entry is not greater than that of p, the
+// newest entry is also the entry at p. Otherwise an update after p has replaced the entry at p. The
+// first update of the handle after p has the entry at p as its old entry. It is in the log, because
+// addUpdate stores it there before it stores the new entry in the handle.
 func (p *logPosition) entry(handle *Handle) *entry {
 	e := handle.newest.Load()
 	if e != nil && e.seq <= p.seq {
@@ -110,18 +115,19 @@ func (p *logPosition) entry(handle *Handle) *entry {
 	return e
 }
 
-// delta is the sequence of updates that are not yet in the tree by coordinate. There are at
-// most deltaSize.
+// delta has the updates that are not yet in the tree by coordinate, oldest first. There are at most
+// deltaSize of them.
 type delta []update
 
-// apply replaces entries as the updates say, in order. None of them may be a removal.
+// apply replaces the old entry of each update by its new entry, in the order of the updates. None of
+// the updates may be a removal.
 func (t *tree) apply(updates delta) {
 	for _, u := range updates {
 		t.replace(u.old, u.new)
 	}
 }
 
-// supersedes reports whether the node of e has a newer entry.
+// supersedes reports whether an update of the delta has replaced e.
 func (d delta) supersedes(e *entry) bool {
 	for i := range d {
 		if d[i].old == e {
@@ -131,7 +137,8 @@ func (d delta) supersedes(e *entry) bool {
 	return false
 }
 
-// newest returns the newest entry of the node of e.
+// newest returns the newest entry of the node that e belongs to, which is e if the delta has no
+// update of the node.
 func (d delta) newest(e *entry) *entry {
 	for i := range d {
 		if d[i].old == e {

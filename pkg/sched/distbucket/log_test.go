@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestViewOfBusyNode looks up a node in views while the node changes all the time. Each view
-// must repeat its answer.
+// TestViewOfBusyNode looks up a node twice in a view while the node changes all the time. Both
+// times, the view must return the same entry.
 func TestViewOfBusyNode(t *testing.T) {
 	index := indexOf(t, Vector{1}, []Node{{Name: "a", Free: Vector{0}}})
 	var newest atomic.Pointer[View]
@@ -41,8 +41,8 @@ func TestViewOfBusyNode(t *testing.T) {
 	readers.Wait()
 }
 
-// TestHandleReuse reuses the handle of a removed node for another node, while views still have
-// the removed one.
+// TestHandleReuse checks that the handle of a removed node can be used for another node while
+// older views still have the removed node. Each view must keep its nodes.
 func TestHandleReuse(t *testing.T) {
 	x, other := indexOf(t, Vector{1}, []Node{{Name: "c", Free: Vector{7}}}), indexOf(t, Vector{1}, []Node{{Name: "a", Free: Vector{7}}})
 	handle := new(Handle)

@@ -2,27 +2,29 @@ package distbucket
 
 import "math/bits"
 
-// code is a vector rounded down to 16 bytes: eight lanes of 16 bits, lane d for dimension d. One or two
-// word operations compare all lanes at once, and a page can hold the codes of many vectors.
+// code is a vector of amounts that is rounded down to fit into 16 bytes. It has eight lanes of 16
+// bits, and lane d has the amount of dimension d. A comparison of all lanes takes only a few
+// operations on 64-bit words, and a page has room for the codes of many vectors.
 //
-// A lane holds v > 0 as a floating-point number, the bit length and the eight bits after the leading
-// one; 0 stands for v ≤ 0:
+// A lane has an amount v > 0 in a floating-point format: the bit length of v, and the eight bits
+// after the leading 1 bit. A lane of 0 means v ≤ 0:
 //
 //	15 | 14 | 13 … 8         | 7 … 0
 //	 0 |  1 | bits.Len64(v)  | bits after the leading one, truncated
 //
-// Lanes keep the order,
+// Lanes have the order of the amounts,
 //
 //	a ≥ b ⇒ lane(a) ≥ lane(b)
 //
-// so codes can rule a node out and never rule out one that fits. They are exact up to 511 and within
-// 0.4 % above. Bit 15 is the guard bit of comparisons. Dimensions from the ninth on are not in the code.
+// so a comparison of codes may exclude a node, but never excludes a node that fits. Lanes are exact
+// for amounts up to 511. Above, the error is at most 0.4 %. Bit 15 is free for comparisons (see
+// covers). Dimensions from the ninth on are not in the code.
 type code [2]uint64
 
 const (
 	lanesPerWord = 4
 	guardBits    = 0x8000_8000_8000_8000
-	exactLimit   = 511 // up to it, each amount has a lane of its own
+	exactLimit   = 511 // each amount up to this one has a different lane
 )
 
 // encode returns the code of the first eight dimensions of a vector.
@@ -33,7 +35,7 @@ func encode(vector Vector) (c code) {
 	return c
 }
 
-// lane returns an amount in the format of code.
+// lane returns an amount in the format of a lane of code.
 func lane(v int64) uint64 {
 	if v <= 0 {
 		return 0
@@ -42,22 +44,25 @@ func lane(v int64) uint64 {
 	return 1<<14 | uint64(n)<<8 | uint64(v)<<(64-n)<<1>>(64-8)
 }
 
-// covers reports whether each lane of c is at least that of want. Subtracting a larger lane borrows the
-// guard bit; the comparison is true if all guard bits survive.
+// covers reports whether each lane of c is at least the same lane of want. It sets bit 15 of each
+// lane of c, the guard bit, and subtracts want. A lane that is too small borrows from its guard bit,
+// so covers is true if all guard bits are still set.
 func (c *code) covers(want *code) bool {
 	return ((c[0]|guardBits)-want[0])&((c[1]|guardBits)-want[1])&guardBits == guardBits
 }
 
-// max returns the maximum of each lane.
+// max returns the code that has in each lane the maximum of both codes.
 func (c *code) max(other *code) code { return code{maxLanes(c[0], other[0]), maxLanes(c[1], other[1])} }
 
-// distance returns by how much the maximum of two codes overstates them, for the code that it
-// overstates less:
+// distance returns how much larger than the two codes their maximum is. For each code, it adds the
+// differences of all lanes, and it returns the smaller of the two sums:
 //
 //	min(Σ(max − c), Σ(max − other)) over all lanes
 //
-// Lanes are logarithmic: twice the amount is 256 more. By bit 14, zero is farther from any amount than
-// amounts are from each other, so merging keeps apart nodes that have none of a resource.
+// Lanes are roughly logarithmic: twice the amount makes a lane larger by 256. Bit 14 is set in every
+// lane but that of an amount of 0. So 0 is farther from every other amount than other amounts are
+// from each other. Therefore mergeNearest rarely merges codes of nodes that have none of a resource
+// with codes of nodes that have some.
 func (c *code) distance(other *code) uint64 {
 	m := c.max(other)
 	return min(sumLanes(m[0]-c[0])+sumLanes(m[1]-c[1]), sumLanes(m[0]-other[0])+sumLanes(m[1]-other[1]))
@@ -77,20 +82,22 @@ func maxLanes(a, b uint64) uint64 {
 	return a&^mask | b&mask
 }
 
-// maxima is an upper bound of a set of codes: each code of the set is covered by one of the three.
-// Unused ones are 0.
+// maxima is an upper bound of a set of codes: each code of the set is covered by at least one of the
+// three maxima. Maxima that are not needed are 0.
 //
-// A single maximum is not enough: if one half of the nodes has no GPUs left and the other half has
-// no memory, it says that both are free. While pods with one GPU each filled 5,000 half-full nodes,
-// finding four nodes took up to 2,000 visits with one maximum, and 20 to 50 with three. A fourth
-// maximum saved a quarter of the visits, but only if six dimensions ran out independently. It made
-// updates 50 % more expensive (CPU time, 30,000 nodes).
+// A single maximum is not enough. If half of the nodes have no free GPUs and the other half have no
+// free memory, a single maximum says that nodes have both. This was measured while pods with one GPU
+// each filled 5,000 half-full nodes. To find four nodes, a search examined up to 2,000 items of
+// pages with one maximum, and 20 to 50 with three. A fourth maximum saved a quarter of these visits,
+// but only if six resources ran out independently. It increased the CPU time of updates by 50 %
+// (30,000 nodes).
 //
-// A third tree, on a Z-order curve, found rare nodes before there were three maxima. It was removed:
-// with three, the tree by coordinate needs fewer visits than either tree needed.
+// Before there were three maxima, a third tree, in which nodes were sorted along a Z-order curve,
+// found nodes if few of them fitted. It was removed, because with three maxima a search of the tree
+// by coordinate examines fewer items than a search of either tree did before.
 type maxima [3]code
 
-// add makes m cover c. O(1).
+// add makes m cover c. It takes O(1) time.
 func (m *maxima) add(c code) {
 	at := -1
 	for i := range m {
@@ -108,8 +115,8 @@ func (m *maxima) add(c code) {
 	m.mergeNearest(c)
 }
 
-// mergeNearest adds c when all three maxima are used. Of the four codes, it merges the two with the
-// smallest distance.
+// mergeNearest adds c when all three maxima are in use. It merges the two of these four codes that
+// have the smallest distance.
 func (m *maxima) mergeNearest(c code) {
 	to, from, least := 0, len(m), m[0].distance(&c)
 	for i := range m {
@@ -134,13 +141,15 @@ func (m *maxima) covers(want *code) bool {
 	return m[0].covers(want) || m[1].covers(want) || m[2].covers(want)
 }
 
-// exactMax is the exact maximum of each of the first eight dimensions below a page. It is immutable,
-// and pages share it.
+// exactMax has, for each of the first eight dimensions, the exact maximum of the free amounts of all
+// nodes below a page. It is immutable, so several pages may share it.
 //
-// It decides where codes cannot: if a thousand nodes have exactly the same amount free and a
-// request needs one byte more, the codes are equal. exactMax may be too high, because a removal
-// does not lower it: that would have to read every entry of the page. It is recomputed when items
-// move between pages. Maxima are lowered, so the error stays below the precision of a code.
+// It excludes pages that codes cannot exclude: if on a thousand nodes the same amount of memory is
+// free, and a request needs one byte more, the codes of both amounts are equal. exactMax may be too
+// high, because it is not lowered when an entry is removed. To lower it, every entry of the page
+// would have to be read. It is computed again when items move between pages. The maxima of a page
+// are lowered when an entry is removed, so a value of exactMax that is too high makes a difference
+// only within the precision of a code.
 type exactMax [2 * lanesPerWord]int64
 
 // covers reports whether m is at least request, in the dimensions that m has.
@@ -153,7 +162,8 @@ func (m *exactMax) covers(request Vector) bool {
 	return true
 }
 
-// raisedTo returns an exactMax that covers m and amounts: m itself if it does. A nil m covers nothing.
+// raisedTo returns an exactMax that covers m and amounts. It returns m itself if m covers amounts. A
+// nil m covers nothing.
 func (m *exactMax) raisedTo(amounts []int64) *exactMax {
 	amounts = amounts[:min(len(amounts), len(exactMax{}))]
 	if m == nil {
@@ -178,7 +188,8 @@ func (m *exactMax) raise(amounts []int64) *exactMax {
 	return &higher
 }
 
-// recomputeExactMax computes p.exactMax from the items of a leaf page, or the children of an inner one.
+// recomputeExactMax computes p.exactMax from the items of a leaf page, or from the children of an
+// inner page.
 func (p *page) recomputeExactMax() {
 	p.exactMax = nil
 	for i := range p.n {

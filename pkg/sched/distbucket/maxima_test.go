@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// amount returns small and large amounts with equal weight.
+// amount returns a random amount, of random magnitude. One in four is negative.
 func amount(r *rand.Rand) int64 { return r.Int64() >> r.IntN(64) * []int64{1, 1, 1, -1}[r.IntN(4)] }
 
 func TestLaneKeepsOrder(t *testing.T) {
@@ -29,7 +29,7 @@ func TestLaneKeepsOrder(t *testing.T) {
 	}
 }
 
-// TestCode compares the word operations with loops over lanes.
+// TestCode compares the methods of code, which compute with 64-bit words, with loops over the lanes.
 func TestCode(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 2))
 	for range 5000 {
@@ -57,7 +57,8 @@ func TestCode(t *testing.T) {
 	}
 }
 
-// TestMaxima checks that each added code is covered, and that up to three codes are kept as they are.
+// TestMaxima checks that the maxima cover each code that was added, and that up to three codes are
+// stored without being merged.
 func TestMaxima(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	for range 2000 {

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// naive is the obvious implementation of an index: a map that each search scans and sorts.
+// naive is the simplest implementation of an index, with which Index is compared: a map
+// whose nodes each search filters and sorts.
 type naive struct {
 	space space
 	nodes map[string]Node
@@ -24,7 +25,8 @@ func (n naive) fitting(query Query) []string {
 	return names
 }
 
-// leaves returns the coordinates that Leaves yields for LeastFit and BestFit.
+// leaves returns the coordinates of the leaf buckets that View.Leaves has to yield for
+// LeastFit and BestFit.
 func (n naive) leaves(query Query) [][]int64 {
 	want := n.space.coordinate(query.Request)
 	var leaves [][]int64
@@ -53,7 +55,7 @@ func (n naive) names(query Query) []string {
 	return names
 }
 
-// lap returns 0 for names after the cursor, and 1 for the others.
+// lap returns 0 for names behind the cursor, and 1 for other names.
 func lap(query Query, name string) int {
 	if query.Policy == FirstFit || name > query.After.name {
 		return 0

@@ -7,16 +7,17 @@ const (
 	maxKey      = ^key(0) // not less than any key
 )
 
-// labelStride is the distance between the labels of nodes that are added in order of their names, up or
-// down, as a controller's initial list has them. Other nodes get the middle between their neighbours.
+// labelStride is the distance between the labels of nodes that are added in ascending or descending
+// order of their names, as in the first list of nodes that a controller gets. Any other node gets
+// the label in the middle between its neighbours by name.
 const labelStride = 1 << 32
 
 // assignLabel gives a new entry a label between those of its neighbours by name. It returns false
 // if no label is left between them.
 //
-// A label is an integer in place of a name: labels order the nodes of an index as their names do.
-// Pages store labels, so searches compare integers. A comparison of names would need two reads
-// elsewhere in memory. A node keeps its label until relabel.
+// Labels are integers that have the same order as the names of the nodes. Pages store the labels of
+// their items, so searches compare integers. To compare names, they would have to read the entry and
+// its name elsewhere in memory. A node keeps its label until relabel is called. For example:
 //
 //	name   a      b           c
 //	label  m      m + 2³²     m + 2·2³²       added in order: one stride each
@@ -42,7 +43,9 @@ func (x *Index) assignLabel(e *entry) bool {
 //
 //	label of the i-th node = i·⌊maxKey/(n+1)⌋
 //
-// O(n log n). It is needed after 30 or more nodes that were each added between the last two.
+// It takes O(n log n) time for n nodes. It is needed if no label is left between two neighbours.
+// This happens at the earliest when 30 nodes in turn have been added, each between the two nodes
+// added before it.
 func (x *Index) relabel() {
 	all, step, at := x.byName, maxKey/key(x.Len()+1), noLabel
 	x.trees = newTrees()
@@ -59,10 +62,11 @@ func (x *Index) relabel() {
 		x.insert(next)
 		return true
 	})
-	x.log.startChunk() // new trees include all updates
+	x.log.startChunk() // the new trees include all updates
 }
 
-// find returns the entry of that name, or nil. The tree must be ordered by name. O(log n).
+// find returns the entry with a name, or nil if there is none. The tree must be ordered by name. It
+// takes O(log n) time for n entries.
 func (t *tree) find(name string) *entry {
 	page := t.root
 	if page == nil {
@@ -77,8 +81,9 @@ func (t *tree) find(name string) *entry {
 	return nil
 }
 
-// labelsAround returns the label of the last name up to this one, or noLabel, and that of the first name
-// after it, or maxKey. The tree must be ordered by name. O(log n).
+// labelsAround returns the labels of two neighbours of a name. before is the label of the last name
+// that is not after the given name, or noLabel. after is the label of the first name that is after
+// the given name, or maxKey. The tree must be ordered by name. It takes O(log n) time for n entries.
 func (t *tree) labelsAround(name string) (before, after key) {
 	after = maxKey
 	for page := t.root; page != nil; {
@@ -97,29 +102,32 @@ func (t *tree) labelsAround(name string) (before, after key) {
 	return before, after
 }
 
-// firstAfterName returns the first item with a greater name, or p.n.
+// firstAfterName returns the index of the first item whose name is after the given name, or p.n if
+// there is none.
 func (p *page) firstAfterName(name string) int {
 	return sort.Search(p.n, func(i int) bool { return p.items[i].Name > name })
 }
 
-// Cursor is a position in the order of names, after one name. The zero value is before all names. A
-// cursor remains valid when its node changes or is removed, because it is a position after the name
-// and not after the node.
+// Cursor is a position in the order of names: directly behind one name. A zero Cursor is before all
+// names. A cursor of a node remains valid when the node changes or is removed, because the position
+// depends only on the name.
 //
-// The label saves the search for the name. The label is valid in every view of the cursor's index
-// that has seen the node's update and no removal or relabel since. In the views of any other index,
-// the position of the cursor is undefined.
+// The cursor has the label of the node, which saves a search for the name. The label is valid in a
+// view of the same index if the view has the update that made the node's entry, and if no node was
+// removed and relabel was not called between that update and the view. In the views of another
+// index, the position of the cursor is undefined.
 type Cursor struct {
 	name  string
 	label key    // of the name, or noLabel
-	seq   uint64 // of the node's update
+	seq   uint64 // of the update that made the node's entry
 }
 
 // Cursor returns the position after the name of a node that a view returned.
 func (n *Node) Cursor() Cursor { return Cursor{n.Name, n.label, n.seq} }
 
-// labelOf returns the greatest label up to a cursor, or noLabel. O(1) if the view is of the cursor's
-// version or later and no label has changed its name since, and else O(log n).
+// labelOf returns the greatest label before the position of a cursor, or noLabel if there is none.
+// It takes O(1) time if the cursor's label is valid in the view (see Cursor). Otherwise it searches
+// for the name, which takes O(log n) time for n nodes.
 func (v *View) labelOf(c Cursor) key {
 	if c.seq > v.relabelSeq && c.seq <= v.seq {
 		return c.label

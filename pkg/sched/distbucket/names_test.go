@@ -9,7 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestLabels adds nodes in orders that exhaust labels, and in orders that do not.
+// TestLabels checks that nodes are in the order of their names, whatever the order in which they
+// were added. Some of these orders leave no label between two neighbours, so that relabel is needed.
 func TestLabels(t *testing.T) {
 	const count = 300
 	cases := map[string]struct {
@@ -52,8 +53,8 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-// TestCursorSavesSearch gives a cursor a wrong name: the search uses its label instead of its
-// name as long as the label is valid.
+// TestCursorSavesSearch checks that a search uses the label of a cursor, and not its name, as long
+// as the label is valid. For this, the cursor gets a wrong name.
 func TestCursorSavesSearch(t *testing.T) {
 	index := indexOf(t, Vector{1}, []Node{{Name: "n1", Free: Vector{1}}, {Name: "n5", Free: Vector{1}}, {Name: "n9", Free: Vector{1}}})
 	before := index.View()
@@ -73,7 +74,9 @@ func TestCursorSavesSearch(t *testing.T) {
 	}
 }
 
-// TestCursorOfHeldNode updates a reserved node from a Node of another index, whose label must not count.
+// TestCursorOfHeldNode checks the cursor of a node that has a reservation. The node was updated with
+// a Node that a view of another index returned. The label in that Node belongs to the other index,
+// so the cursor must not use it.
 func TestCursorOfHeldNode(t *testing.T) {
 	other := indexOf(t, Vector{1}, cluster(50, 1, 0.5))
 	if err := other.Add(Node{Name: "n5", Free: Vector{1}}); err != nil {
@@ -108,8 +111,8 @@ func TestCursorOfHeldNode(t *testing.T) {
 	}
 }
 
-// TestCursorOfRemovedNode continues a search after a removed node. Another node may now have its
-// label.
+// TestCursorOfRemovedNode checks that a search can begin behind a node that was removed, even if
+// another node now has the label of the removed node.
 func TestCursorOfRemovedNode(t *testing.T) {
 	for next, want := range map[string][]string{"n3": {"n9", "n1", "n3"}, "n7": {"n7", "n9", "n1"}} {
 		index := indexOf(t, Vector{1}, []Node{{Name: "n1", Free: Vector{1}}, {Name: "n5", Free: Vector{1}}, {Name: "n9", Free: Vector{1}}})
@@ -126,5 +129,5 @@ func TestCursorOfRemovedNode(t *testing.T) {
 	}
 }
 
-// cursorAfter returns the cursor after a name, which may not be in the index.
+// cursorAfter returns the cursor behind a name. The index need not have a node with this name.
 func cursorAfter(name string) Cursor { return Cursor{name: name} }

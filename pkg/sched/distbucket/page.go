@@ -2,41 +2,44 @@ package distbucket
 
 import "sort"
 
-// page is a node of the B-tree: up to fanout items in order, with room for one more before it splits.
-// Item i is an entry in a leaf page, and the first entry below child i in an inner page.
+// page is a node of the B-tree. It has up to fanout items in order, and room for one more item, with
+// which it is split. In a leaf page, items are the entries of the tree. In an inner page, item i is
+// the first entry below child i.
 //
-// A page whose owner is its tree's owner is private to the writer, which changes it in place. All other
-// pages are reachable from views and never change.
+// If the owner of a page is the owner of its tree, only the writer can reach the page, and changes
+// it in place. Views can reach all other pages, so these pages never change.
 type page struct {
 	owner      *owner
 	children   *children // nil in a leaf page
 	codes      *codes    // nil in an inner page
-	exactMax   *exactMax // covers everything below; nil until the next freeze
+	exactMax   *exactMax // at least the free amounts of all entries below; nil until the next freeze
 	n          int
 	separators [fanout + 1]separator // of items
 	items      [fanout + 1]*entry
 }
 
-// fanout is the most items in a page. Pages but the root have at least fanout/2.
+// fanout is the largest number of items of a page. Each page except the root has at least fanout/2
+// items.
 //
-// Small pages make updates cheap: an update copies each page between the root and the entry that a
-// view can reach.
+// Small pages make updates cheap, because an update copies the pages on the path from the root to
+// the entry, if a view can reach them.
 const fanout = 9
 
-// owner identifies the version that may write a page in place. It has a size, because pointers to
-// distinct zero-size values may be equal.
+// owner identifies the version of the tree that may change a page in place. It is not an empty
+// struct, because pointers to different zero-size values may be equal.
 type owner struct{ _ byte }
 
-// separator is what a page stores of an item to route searches: its key and its label. The entry itself
-// is elsewhere in memory and is read only where these are equal.
+// separator has the key and the label of an item. Pages store the separators of their items. So a
+// search has to read an entry elsewhere in memory only if the separators do not decide which of two
+// entries comes first.
 type separator struct{ key, label key }
 
 // codes are the codes of the items of a leaf page.
 type codes [fanout + 1]code
 
-// children are the pages below an inner page, and summaries of them: the number of entries and, in a
-// tree that is searched by amounts, their maxima. Summaries are valid in frozen pages only: freeze
-// computes them once for all updates since the last view.
+// children has the pages below an inner page, and summaries of each of them: the number of entries
+// and, in a tree that is searched by free amounts, the maxima of the entries. Summaries are valid
+// only after freeze, which computes them once for all updates since the last view.
 type children struct {
 	pages   [fanout + 1]*page
 	size    [fanout + 1]int32
@@ -44,7 +47,8 @@ type children struct {
 	maxima  *[fanout + 1]maxima
 }
 
-// bitset has one bit per child. It saves freeze from reading every child to find the written ones.
+// bitset has one bit for each child. With it, freeze need not read every child to find those that
+// were written.
 type bitset uint16
 
 const allChildren bitset = 1<<(fanout+1) - 1
@@ -52,7 +56,8 @@ const allChildren bitset = 1<<(fanout+1) - 1
 // has reports whether bit i is set.
 func (b bitset) has(i int) bool { return b>>i&1 == 1 }
 
-// A page and its variable part are one allocation, since they are read and copied together.
+// These types put a page and the data that only its kind of page has into one allocation, because
+// both are read and copied together.
 type (
 	leafPage struct {
 		page
@@ -95,7 +100,7 @@ func (p *page) emptyLike() *page {
 	return newInnerPage(p.owner, p.children.maxima != nil)
 }
 
-// copy returns a copy for another owner. No child of a copy counts as written.
+// copy returns a copy of p for another owner. In the copy, no child is marked as written.
 func (p *page) copy(o *owner) *page {
 	c := p.emptyLike()
 	children, codes := c.children, c.codes
@@ -109,7 +114,7 @@ func (p *page) copy(o *owner) *page {
 	return c
 }
 
-// copy sets c to other, except for the written bits.
+// copy copies other to c, except for the bits that mark written children.
 func (c *children) copy(other *children) {
 	c.pages, c.size = other.pages, other.size
 	if c.maxima != nil {
@@ -117,8 +122,9 @@ func (c *children) copy(other *children) {
 	}
 }
 
-// search returns the first item that has a greater key, or the same key and isAfter, or p.n if there is
-// none. If isAfter is true for an item, it must be true for all items of this key that follow.
+// search returns the index of the first item that has a greater key than k, or the key k and for
+// which isAfter returns true. It returns p.n if there is none. If isAfter returns true for an item,
+// it must return true for all later items with the key k.
 func (p *page) search(k key, isAfter func(*page, int) bool) int {
 	return sort.Search(p.n, func(i int) bool {
 		return p.separators[i].key > k || p.separators[i].key == k && isAfter(p, i)
@@ -145,13 +151,14 @@ func (p *page) insertChild(i int, child *page) {
 	p.setChild(i, child)
 }
 
-// setChild replaces the child at i by one that the writer owns and that is not empty.
+// setChild replaces the child at i by another page, which the writer must own and which must not be
+// empty.
 func (p *page) setChild(i int, child *page) {
 	p.children.pages[i], p.separators[i], p.items[i] = child, child.separators[0], child.items[0]
 	p.children.written |= 1 << i
 }
 
-// openGap moves the items from i on up by one.
+// openGap moves the items from index i on to the next index.
 func (p *page) openGap(i int) {
 	copy(p.separators[i+1:], p.separators[i:p.n])
 	copy(p.items[i+1:], p.items[i:p.n])
@@ -167,7 +174,8 @@ func (p *page) remove(i int) {
 	p.dropLast(1)
 }
 
-// dropLast removes the last items and clears their pointers for the garbage collector.
+// dropLast removes the last count items. It clears their pointers, so that the garbage collector can
+// free what they refer to.
 func (p *page) dropLast(count int) {
 	clear(p.items[p.n-count : p.n])
 	if p.children != nil {
@@ -176,7 +184,7 @@ func (p *page) dropLast(count int) {
 	p.n -= count
 }
 
-// appendFrom moves the items of next from i on to the end of p, which must have room.
+// appendFrom moves the items of next from index i on to the end of p, which must have room for them.
 func (p *page) appendFrom(next *page, i int) {
 	copy(p.separators[p.n:], next.separators[i:next.n])
 	copy(p.items[p.n:], next.items[i:next.n])
@@ -185,8 +193,8 @@ func (p *page) appendFrom(next *page, i int) {
 	next.dropLast(next.n - i)
 }
 
-// copyPayload copies to i what another page of the same kind stores beside some of its items: children
-// and their summaries, or codes.
+// copyPayload copies to index i what another page of the same kind stores for some of its items:
+// children and their summaries, or codes.
 func (p *page) copyPayload(i int, other *page, some span) {
 	if p.children != nil {
 		p.children.copyFrom(i, other.children, some)
@@ -195,7 +203,8 @@ func (p *page) copyPayload(i int, other *page, some span) {
 	}
 }
 
-// copyFrom copies some children of other to i. It marks all as written, since positions have changed.
+// copyFrom copies some children of other to index i. It marks all children as written, because their
+// positions may have changed.
 func (c *children) copyFrom(i int, other *children, some span) {
 	copy(c.pages[i:], other.pages[some.lo:some.hi])
 	copy(c.size[i:], other.size[some.lo:some.hi])

@@ -2,19 +2,22 @@ package distbucket
 
 import "slices"
 
-// AppendPick appends up to n nodes that fit, best first by policy, and returns the extended slice. It
-// appends none if and only if no node of the view fits.
+// AppendPick appends up to n nodes that fit the query, best first by its policy, and returns the
+// extended slice. If n is positive, it appends none if and only if no node of the view fits.
 //
-// LeastFit and BestFit return the nodes that one gets from the leaf buckets in the paper's order, by name
-// within a leaf. Up to 8 nodes without candidates allocate nothing if dst has room. Accept may be called
-// more than once for a node.
+// LeastFit and BestFit return the same nodes as the DistBuckets paper's search for leaf buckets, and
+// nodes of one leaf bucket in the order of their names. AppendPick allocates no memory if n is at
+// most 8, Query.Candidates is nil, and dst has room. Query.Accept may be called more than once for a
+// node.
 //
-// Each policy has a fast way to its first nodes, and a fallback where that fails:
+// Each policy has a fast way to find its first nodes. If that fails, the search reads all nodes that
+// fit:
 //
-//	candidates         every candidate                     O(|candidates|)
-//	LeastFit, BestFit  scan by coordinate                  O(log n) a node, as far as maxima separate
-//	FirstFit, NextFit  scan by name, up to scanLimit       else all that fit
-//	Random             sample, up to sampleTries           else all that fit
+//	LeastFit, BestFit  scan the tree by coordinate, without the pages that maxima exclude
+//	FirstFit, NextFit  scan the tree by name; fails after scanLimit visits without success
+//	Random             draw random nodes; fails if too few of sampleTries nodes fit
+//
+// If the query has candidates, every candidate is read instead.
 func (v View) AppendPick(dst []*Node, query Query, n int) []*Node {
 	n = min(n, v.Len())
 	if n <= 0 {
@@ -26,7 +29,7 @@ func (v View) AppendPick(dst []*Node, query Query, n int) []*Node {
 	return appendNodes(dst, found[:s.pick(found)])
 }
 
-// bufferFor returns a slice of length n, in buf if it is large enough.
+// bufferFor returns a slice of length n, which uses the memory of buf if buf is large enough.
 func bufferFor(n int, buf []*entry) []*entry {
 	if n <= len(buf) {
 		return buf[:n]
@@ -42,7 +45,7 @@ func appendNodes(dst []*Node, entries []*entry) []*Node {
 	return dst
 }
 
-// pick fills dst with the best nodes and returns how many there are.
+// pick fills dst with the best nodes that fit, and returns their number.
 func (s *search) pick(dst []*entry) int {
 	if s.Candidates != nil {
 		return s.selectCandidates(dst)
@@ -59,7 +62,7 @@ func (s *search) pick(dst []*entry) int {
 	return n
 }
 
-// selectCandidates selects the best of the candidates. O(|candidates|).
+// selectCandidates selects the best of the candidates. It visits each candidate.
 func (s *search) selectCandidates(dst []*entry) int {
 	sel := selection{search: s, dst: dst}
 	return sel.fill(func() {
@@ -69,8 +72,8 @@ func (s *search) selectCandidates(dst []*entry) int {
 	})
 }
 
-// selectAll reads every entry that fits and selects the best. O(number that fit), plus what maxima do not
-// rule out: it is for requests that few nodes fit.
+// selectAll reads every entry that fits, and selects the best. It also reads the entries that do not
+// fit but that the maxima of their pages do not exclude. So it is used if few nodes fit.
 func (s *search) selectAll(dst []*entry) int {
 	sel := selection{search: s, dst: dst}
 	var buf [deltaSize]*entry
@@ -85,14 +88,15 @@ func (s *search) selectAll(dst []*entry) int {
 	})
 }
 
-// sampleTries is how many nodes Random draws from all before it falls back to selectAll.
+// sampleTries is how many random nodes the policy Random tries before it calls selectAll instead.
 const sampleTries = 64
 
-// sample draws nodes from all until dst is full. Rejection keeps the draw uniform over the nodes that
-// fit. It returns false if too few of the draws fit.
+// sample draws random nodes from all nodes until dst is full. It ignores nodes that do not fit, so
+// each node that fits has the same probability. It returns false if too few of the drawn nodes fit.
 //
-// If a share p of the nodes fits, k nodes take about k/p draws: with sampleTries = 64 and k = 4 that is
-// enough down to p ≈ 1/16. Below, selectAll reads the few that fit.
+// If a share p of the nodes fits, about k/p draws are needed for k nodes. For k = 4, sampleTries =
+// 64 draws are usually enough if p is at least 1/16. If fewer nodes fit, selectAll reads all of
+// them.
 func (s *search) sample(dst []*entry) (int, bool) {
 	t, taken := &s.view.byCoord, 0
 	for range sampleTries {
@@ -108,22 +112,25 @@ func (s *search) sample(dst []*entry) (int, bool) {
 	return 0, false
 }
 
-// selection keeps the best len(dst) of the entries offered, in any order. An entry that does not get in
-// costs O(1), one that does O(len(dst)); a heap would not be faster for the few nodes of a list.
+// selection keeps the best len(dst) of the entries that are passed to offer, in any order. It
+// inserts a kept entry into dst, which takes O(len(dst)) time. A heap would not be faster, because
+// few nodes are wanted.
 type selection struct {
 	search      *search
 	dst         []*entry
-	kept        int    // entries in dst, best first
-	seen        int    // entries that fit, for Random
-	deferAccept bool   // Accept is not called yet
-	after       *entry // entries up to it are rejected; nil rejects none
+	kept        int    // number of entries in dst, which are sorted, best first
+	seen        int    // for the policy Random: number of entries so far that fit
+	deferAccept bool   // Query.Accept is not called for entries that are offered
+	after       *entry // only entries that come after this one are kept; nil means no limit
 }
 
-// fill selects from the entries that the callback offers, and returns how many are kept.
+// fill calls the function offer, which passes entries to s.offer, and returns how many entries are
+// kept.
 //
-// Accept runs a scheduler's filters and costs far more than a comparison. So the first pass selects
-// without it, and Accept is called for the best only. If it rejects some, a second pass selects among
-// the entries after them and calls Accept at once.
+// Query.Accept runs a scheduler's filters, which takes much longer than a comparison of two entries.
+// So the first pass selects entries without it, and then Accept is called only for the selected
+// entries. If Accept rejects some of them, a second pass selects among the entries after the
+// selected ones. In this pass, Accept is called for an entry before the entry is kept.
 func (s *selection) fill(offer func()) int {
 	s.deferAccept = s.search.Accept != nil && s.search.Policy != Random
 	offer()
@@ -138,7 +145,7 @@ func (s *selection) fill(offer func()) int {
 	return s.kept
 }
 
-// applyAccept drops the kept entries that Accept rejects.
+// applyAccept removes the kept entries that Query.Accept rejects.
 func (s *selection) applyAccept() {
 	all := s.dst[:s.kept]
 	s.kept = 0
@@ -150,9 +157,11 @@ func (s *selection) applyAccept() {
 	}
 }
 
-// offer keeps an entry if it fits and is better than one that is kept. It ignores duplicates,
-// which candidates and the delta can have. The comparison comes before the check of the fit,
-// because most entries are worse than the best one so far.
+// offer keeps an entry if it fits, and if dst has room or the entry is better than one that is kept.
+// An entry may be offered more than once, because Query.Candidates may contain duplicates and the
+// delta may have several entries of a node. It is kept only once. offer compares an entry with the
+// kept ones before it checks whether the entry fits, because most entries are worse than the kept
+// ones.
 func (s *selection) offer(e *entry) {
 	if s.search.Policy == Random {
 		s.offerRandom(e)
@@ -181,12 +190,12 @@ func (s *selection) fits(e *entry) bool {
 	return s.search.accepts(e)
 }
 
-// offerRandom keeps each entry that fits with the same probability (reservoir sampling): the i-th one
-// replaces a kept one with probability
+// offerRandom keeps each entry that fits with the same probability (reservoir sampling). If dst is
+// full, the i-th entry that fits replaces a kept entry with the probability
 //
 //	len(dst) / i
 //
-// Accept decides at once here, since every entry that is seen counts.
+// Here Query.Accept is called at once, because every entry that fits counts for i.
 func (s *selection) offerRandom(e *entry) {
 	if slices.Contains(s.dst[:s.kept], e) || !s.search.accepts(e) {
 		return

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestRandomIsFair checks that Random returns each node that fits about as often as the others, whether
-// many nodes fit or one in a thousand.
+// TestRandomIsFair checks that the policy Random returns each node that fits about equally often,
+// whether all nodes fit or one in a thousand.
 func TestRandomIsFair(t *testing.T) {
 	const fitting, rounds = 10, 4000
 	for _, others := range []int{0, 30, 10_000} {
@@ -39,8 +39,8 @@ func TestRandomIsFair(t *testing.T) {
 	}
 }
 
-// TestRandTakesTurnsInLeaf checks that Rand makes LeastFit and BestFit choose at random within the leaf
-// bucket, and not beyond it.
+// TestRandTakesTurnsInLeaf checks that LeastFit and BestFit, if Query.Rand is set, choose a random
+// node of the best leaf bucket, and never a node of another leaf bucket.
 func TestRandTakesTurnsInLeaf(t *testing.T) {
 	index, err := New(Config{Theta: Vector{10}})
 	if err != nil {
@@ -70,8 +70,8 @@ func TestRandTakesTurnsInLeaf(t *testing.T) {
 	}
 }
 
-// Pick returns up to n nodes that really fit, the best by policy first; none at all if none fits.
+// pick returns up to n nodes that fit, best first by policy, or none if no node fits.
 //
-// For LeastFit and BestFit these are the nodes that one gets by taking, leaf after leaf as Leaves yields them, the nodes that fit in order of
-// their names.
+// For LeastFit and BestFit, these are the nodes that fit of each leaf bucket that Leaves yields, in
+// the order of their names within a leaf bucket.
 func (v View) pick(query Query, n int) []*Node { return v.AppendPick(nil, query, n) }

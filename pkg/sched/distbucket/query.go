@@ -8,16 +8,17 @@ import (
 
 // Query is a search for nodes for one task.
 type Query struct {
-	Request    Vector           // a node fits if it covers this; one amount per dimension
+	Request    Vector           // one amount for each dimension; a node fits only if at least this much is free
 	Policy     Policy           // the order of the nodes that fit
 	Candidates []string         // restricts the search to these names; nil allows all nodes, empty none
-	Accept     func(*Node) bool // decides last about a node that fits; nil accepts all
-	After      Cursor           // where names begin, cyclically; NextFit, and LeastFit and BestFit among equals
-	Task       string           // whose reservations count as free; see Reserving
+	Accept     func(*Node) bool // called for nodes with enough free resources, may reject them; nil accepts all
+	After      Cursor           // nodes behind it come first, then those before it: for NextFit all nodes, for LeastFit and BestFit nodes of one leaf bucket
+	Task       string           // amounts that are reserved for this task count as free; see Reserving
 
-	// Rand is the random source of the policy Random. If it is nil, Random is the same as FirstFit.
-	// If After is zero, LeastFit and BestFit draw the name to begin with among equals: proposers
-	// that search one view then conflict less often than if each began with the smallest name.
+	// Rand is the random source of the policy Random. If it is nil, Random is the same as FirstFit. If
+	// Rand is set and After is zero, LeastFit and BestFit begin at a random name within each leaf
+	// bucket. This makes it less likely that several goroutines that search the same view choose the
+	// same node.
 	Rand *rand.Rand
 }
 
@@ -25,14 +26,16 @@ type Query struct {
 type Policy int
 
 const (
-	// LeastFit returns the node with the most free first, comparing dimensions in the index's order. It
-	// balances load.
+	// LeastFit returns the node with the most free resources first. It compares the coordinates of
+	// nodes in the order of the index's dimensions. It spreads tasks evenly over the nodes.
 	LeastFit Policy = iota
-	// BestFit returns the node with the least free first. It packs.
+	// BestFit returns the node with the least free resources first, among those that fit. It fills
+	// nodes one after another.
 	BestFit
 	// FirstFit returns nodes in the order of their names.
 	FirstFit
-	// NextFit is FirstFit that begins after Query.After and wraps around.
+	// NextFit returns nodes in the order of their names. It begins behind Query.After, and continues
+	// with the first name after the last one.
 	NextFit
 	// Random returns nodes in random order, each with the same probability.
 	Random
@@ -48,7 +51,7 @@ func (p Policy) String() string {
 	return policyNames[p]
 }
 
-// ParsePolicy returns the policy of that name. It is the inverse of String.
+// ParsePolicy returns the policy with a name. It accepts the names that String returns.
 func ParsePolicy(name string) (Policy, error) {
 	for p, n := range policyNames {
 		if n == name {
@@ -58,17 +61,18 @@ func ParsePolicy(name string) (Policy, error) {
 	return 0, fmt.Errorf("policy %q: want one of %v", name, policyNames)
 }
 
-// search is a query to a view. It belongs to one goroutine.
+// search is a query to a view. Only one goroutine may use it.
 type search struct {
 	Query
 	view       View
 	code       code     // of Request
 	candidates []*entry // of Query.Candidates, those in the view
-	startLabel key      // names up to it come last; valid if startKnown
+	startLabel key      // nodes with labels up to this one come last; valid if startKnown
 	startKnown bool
 }
 
-// search prepares a query. O(1), and O(log n) for each candidate.
+// search prepares a query to the view. It looks up each candidate, which takes O(log n) time for n
+// nodes.
 func (v View) search(query Query) search {
 	s := search{Query: query, view: v, code: encode(query.Request)}
 	if query.Policy == Random && query.Rand == nil {
@@ -85,8 +89,8 @@ func (v View) search(query Query) search {
 	return s
 }
 
-// start returns the label after which names begin. It is computed on first use: a request that fits
-// nowhere does not need it.
+// start returns the label of the node behind which the search begins. It is computed when it is
+// first needed, because a request that fits no node does not need it.
 func (s *search) start() key {
 	if !s.startKnown {
 		s.startLabel, s.startKnown = s.chooseStart(), true
@@ -94,8 +98,8 @@ func (s *search) start() key {
 	return s.startLabel
 }
 
-// chooseStart returns the label from which the policy starts: that of After, that of a random
-// node, or noLabel.
+// chooseStart returns the label behind which the policy begins: the label of the cursor Query.After,
+// the label of a random node, or noLabel.
 func (s *search) chooseStart() key {
 	switch {
 	case s.Policy == FirstFit || s.Policy == Random:
@@ -110,13 +114,15 @@ func (s *search) chooseStart() key {
 	return noLabel
 }
 
-// accepts reports whether the task can use a node: by exact amounts first, and then by Accept.
+// accepts reports whether a node fits: at first its free amounts are compared with the request, then
+// Query.Accept is called.
 func (s *search) accepts(e *entry) bool {
 	return e.Free.Covers(s.Request) && (s.Accept == nil || s.Accept(&e.Node))
 }
 
-// compare orders entries by policy: by coordinate for LeastFit and BestFit, then cyclically by name from
-// start. It is total. Random has no order.
+// compare orders entries by the policy. LeastFit and BestFit compare coordinates first. Then the
+// names behind start come first, in their order, and after them the other names. The order is total.
+// The policy Random does not use it.
 func (s *search) compare(e, f *entry) int {
 	c := 0
 	switch s.Policy {
@@ -134,7 +140,7 @@ func (s *search) compare(e, f *entry) int {
 	return c
 }
 
-// lap returns 0 for names after start, and 1 for those that come after names wrap around.
+// lap returns 0 for an entry whose label is behind start, and 1 for any other entry.
 func (s *search) lap(e *entry) int {
 	if e.label > s.start() {
 		return 0
@@ -147,8 +153,9 @@ func (s *search) matcher() matcher {
 	return matcher{want: s.Request, code: s.code, delta: s.view.delta}
 }
 
-// matchingDelta appends the newest entries of the delta that cover the request, in the order of the
-// policy. It uses insertion sort, because there are at most deltaSize entries.
+// matchingDelta appends the newest entries of the nodes in the delta whose free amounts cover the
+// request, in the order of the policy. It uses insertion sort, because there are at most deltaSize
+// entries.
 func (s *search) matchingDelta(dst []*entry) []*entry {
 	for i, u := range s.view.delta {
 		if !u.new.Free.Covers(s.Request) || s.view.delta[i+1:].supersedes(u.new) {

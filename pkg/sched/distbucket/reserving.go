@@ -9,25 +9,27 @@ import (
 	"strings"
 )
 
-// Reserving is an index in which a node can set amounts aside for one task: that task sees everything
-// that is free on the node, all others see the rest. A task can have reservations on several nodes.
+// Reserving is an index in which free amounts of a node can be reserved for one task. Searches for
+// that task see everything that is free on the node. All other searches see only what is not
+// reserved. A task can have reservations on several nodes.
 //
-// It is two indexes. A has the nodes with a reservation and everything that is free on them. B has all
-// nodes and what is free and not reserved:
+// It consists of two indexes, A and B. A has the nodes with a reservation, and everything that is
+// free on them. B has all nodes, and what is free and not reserved on them:
 //
 //	B.Free(n) = max(Free(n) − reserved(n), 0)
 //
-// A task's search reads B and the task's own part of A, and merges the results by policy. A is
-// small, so it has neither maxima nor labels. Without reservations it is empty and costs
-// nothing.
+// A search for a task reads B and the nodes of A that are reserved for the task, and merges the
+// results by policy. A is small, so it has neither maxima nor labels. If there are no reservations,
+// A is empty and takes no time.
 //
-// A single index with reservations was rejected: a node's coordinate would then depend on the
-// task that searches.
+// A single index with reservations was rejected, because a node's coordinate would then be different
+// for different tasks.
 //
-// As with Index, one goroutine may use it at a time, and any number may search its views.
+// As with Index, one goroutine at a time may use it, and any number of goroutines may search its
+// views.
 type Reserving struct {
 	unreserved *Index // B
-	heldByTask tree   // A, by task and then by name: a task's nodes are a range
+	heldByTask tree   // A, by task and then by name: the nodes that are reserved for one task are contiguous
 	heldByName tree   // A, by name
 }
 
@@ -52,10 +54,11 @@ func compareTask(a, b *entry) int {
 // Add adds a node. See Index.Add.
 func (r *Reserving) Add(node Node) error { return r.unreserved.Add(node) }
 
-// AddAt adds a node and sets the handle to it. See Index.AddAt.
+// AddAt adds a node, and makes handle the handle of the node. See Index.AddAt.
 func (r *Reserving) AddAt(handle *Handle, node Node) error { return r.unreserved.AddAt(handle, node) }
 
-// Update replaces the node of that name and keeps its reservation. It returns an error if there is none.
+// Update replaces the node of the same name and keeps its reservation. It returns an error if the
+// index has no such node.
 func (r *Reserving) Update(node Node) error {
 	if old := r.heldByName.find(node.Name); old != nil {
 		return r.setReserved(node, old.reservation)
@@ -63,7 +66,8 @@ func (r *Reserving) Update(node Node) error {
 	return r.unreserved.Update(node)
 }
 
-// Remove removes the node of that name and its reservation. It returns an error if there is none.
+// Remove removes the node with a name, and its reservation. It returns an error if the index has no
+// such node.
 func (r *Reserving) Remove(name string) error {
 	if old := r.heldByName.find(name); old != nil {
 		r.dropReserved(old)
@@ -71,8 +75,9 @@ func (r *Reserving) Remove(name string) error {
 	return r.unreserved.Remove(name)
 }
 
-// Reserve sets amounts of a node aside for a task, and replaces an earlier reservation for that task.
-// They may exceed what is free; the index keeps the slice. It returns an error if the node is reserved for another task or is not in
+// Reserve reserves amounts of a node for a task, and replaces an earlier reservation for that task.
+// The amounts may be greater than what is free. The index keeps the slice amounts, so the caller
+// must not change it. Reserve returns an error if the node is reserved for another task or is not in
 // the index.
 func (r *Reserving) Reserve(node, task string, amounts Vector) error {
 	n, err := r.checkReserve(node, task, amounts)
@@ -82,7 +87,8 @@ func (r *Reserving) Reserve(node, task string, amounts Vector) error {
 	return r.setReserved(*n, &reservation{task: task, amounts: amounts})
 }
 
-// checkReserve returns the node with everything that is free on it, or why the task cannot reserve.
+// checkReserve returns the node with everything that is free on it, or an error if the amounts
+// cannot be reserved for the task.
 func (r *Reserving) checkReserve(node, task string, amounts Vector) (*Node, error) {
 	n, old := r.find(node), r.heldByName.find(node)
 	switch {
@@ -98,7 +104,7 @@ func (r *Reserving) checkReserve(node, task string, amounts Vector) (*Node, erro
 	return n, r.unreserved.space.check(amounts)
 }
 
-// Release ends a task's reservation on a node. It reports whether there was one.
+// Release ends a task's reservation on a node. It reports whether there was such a reservation.
 func (r *Reserving) Release(node, task string) bool {
 	old := r.heldByName.find(node)
 	if old == nil || old.task != task {
@@ -115,7 +121,8 @@ func (r *Reserving) View() ReservingView {
 	return ReservingView{unreserved: r.unreserved.View(), heldByTask: r.heldByTask, heldByName: r.heldByName}
 }
 
-// setReserved updates both indexes to a node, with everything that is free, and its reservation.
+// setReserved stores a node with a reservation in both indexes. node.Free must have everything that
+// is free on the node, whether or not it is reserved.
 func (r *Reserving) setReserved(node Node, held *reservation) error {
 	e, err := r.unreserved.space.checkedEntry(node)
 	if err != nil {
@@ -134,7 +141,8 @@ func (r *Reserving) dropReserved(e *entry) {
 	r.heldByTask.remove(e)
 }
 
-// find returns the node of that name with everything that is free on it, or nil.
+// find returns the node with a name, with everything that is free on it, or nil if the index has no
+// such node.
 func (r *Reserving) find(name string) *Node {
 	if e := r.heldByName.find(name); e != nil {
 		return &e.Node
@@ -162,15 +170,17 @@ type ReservingView struct {
 // Len returns the number of nodes.
 func (v ReservingView) Len() int { return v.unreserved.Len() }
 
-// AppendPick appends up to n nodes that fit for Query.Task, as View.AppendPick does. Their Free is what
-// the task sees. A task with k reservations pays O(k·log n) once and O(k) for each node that fits.
+// AppendPick appends up to n nodes that fit, as View.AppendPick does. Amounts that are reserved for
+// Query.Task count as free, also in the Free of the returned nodes. If the task has k reservations
+// and the index m nodes, the search takes O(k · log m) time longer, and O(k) time longer for each
+// node that fits.
 func (v ReservingView) AppendPick(dst []*Node, query Query, n int) []*Node {
 	own := v.ownNodes(query.Task)
 	n = min(n, v.Len())
 	if len(own) == 0 || n <= 0 {
 		return v.unreserved.AppendPick(dst, query, n)
 	}
-	found := make([]*entry, n) // the best of B, to be merged with own
+	found := make([]*entry, n) // the best nodes of B, with which own is merged
 	search := v.unreserved.search(v.exceptOwn(query, own))
 	s := selection{search: &search, dst: found, kept: search.pick(found)}
 	search.Accept = query.Accept
@@ -182,7 +192,8 @@ func (v ReservingView) AppendPick(dst []*Node, query Query, n int) []*Node {
 	return appendNodes(dst, found[:s.kept])
 }
 
-// exceptOwn returns the query without the task's own nodes: B understates what is free on them.
+// exceptOwn returns a query that leaves out the nodes that are reserved for the task, because on
+// these nodes more is free for the task than B says.
 func (v ReservingView) exceptOwn(query Query, own []*entry) Query {
 	accept := query.Accept
 	query.Accept = func(n *Node) bool {
@@ -192,8 +203,8 @@ func (v ReservingView) exceptOwn(query Query, own []*entry) Query {
 	return query
 }
 
-// ownNodes returns the task's entries in A, with the labels that B has for the nodes, so that they
-// compare with entries of B.
+// ownNodes returns the entries of A that are reserved for the task. They have the labels of the same
+// nodes in B, so that they can be compared with entries of B.
 func (v ReservingView) ownNodes(task string) []*entry {
 	lo := v.heldByTask.rank(0, func(p *page, i int) bool { return p.items[i].task >= task })
 	hi := v.heldByTask.rank(0, func(p *page, i int) bool { return p.items[i].task > task })

@@ -8,13 +8,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// reservations is the obvious implementation of Reserving: nodes, and the reservation of each.
+// reservations is the simplest implementation of Reserving, with which Reserving is compared: a map
+// of the nodes, and one of their reservations.
 type reservations struct {
 	nodes map[string]Node
 	holds map[string]reservation
 }
 
-// seenBy returns the nodes as a task sees them.
+// seenBy returns the nodes with what is free on them for a task.
 func (r reservations) seenBy(task string, s space) naive {
 	seen := naive{space: s, nodes: map[string]Node{}}
 	for name, node := range r.nodes {
@@ -26,8 +27,8 @@ func (r reservations) seenBy(task string, s space) naive {
 	return seen
 }
 
-// TestReservingTwin changes nodes and reservations at random, and compares each search with the obvious
-// implementation.
+// TestReservingTwin changes nodes and reservations at random. It compares the result of each search
+// with that of the type reservations.
 func TestReservingTwin(t *testing.T) {
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 11))
@@ -59,7 +60,7 @@ func TestReservingTwin(t *testing.T) {
 	}
 }
 
-// reserveAtRandom makes one random change to both.
+// reserveAtRandom makes one random change to both implementations.
 func reserveAtRandom(t *testing.T, r *rand.Rand, x *Reserving, twin reservations) {
 	t.Helper()
 	node := Node{Name: fmt.Sprint("n", r.IntN(30)), Free: Vector{r.Int64N(12), r.Int64N(12)}}
@@ -97,10 +98,12 @@ func reserveAtRandom(t *testing.T, r *rand.Rand, x *Reserving, twin reservations
 	}
 }
 
-// Pick returns up to n nodes that really fit Query.Task, the best by policy first. Their Free is what that task sees.
+// pick returns up to n nodes that fit, best first by policy. Their Free includes what is reserved
+// for Query.Task.
 func (v ReservingView) pick(query Query, n int) []*Node { return v.AppendPick(nil, query, n) }
 
-// Node returns the node of that name as a task sees it, or nil.
+// node returns the node with a name, with what is free on it for a task, or nil if there is no such
+// node.
 func (v ReservingView) node(name, task string) *Node {
 	if e := v.heldByName.find(name); e != nil && e.task == task {
 		return &e.Node
@@ -108,5 +111,6 @@ func (v ReservingView) node(name, task string) *Node {
 	return v.unreserved.node(name)
 }
 
-// Held returns the nodes that hold a reservation for a task, in order of their names, with all that is free on them.
+// held returns the nodes with a reservation for a task, in the order of their names, with everything
+// that is free on them.
 func (v ReservingView) held(task string) []*Node { return appendNodes(nil, v.ownNodes(task)) }

@@ -1,34 +1,35 @@
 package distbucket
 
-// scan collects nodes in the order of the policy. It reads a tree in that order and merges the delta in.
-// For a request of (4,2) with θ = 1:
+// scan collects nodes in the order of the policy. It reads one of the two trees in that order, and
+// inserts the nodes of the delta at their places. For example, with θ = 1 and a request of (4,2):
 //
 //	nodes     (3,1) (3,5) (4,1) (4,2) (4,4) (5,2) (5,5) (6,1) (6,4)
 //	LeastFit  (6,4) (5,5) (5,2) (4,4) (4,2)
 //	BestFit   (4,2) (4,4) (5,2) (5,5) (6,4)
 //
-// LeastFit reads the tree by coordinate backwards from the end, BestFit forwards from the start; both
-// turn to read each leaf bucket in the order of names. The paper's iterator (buckets_test.go) descends
-// from bucket to bucket instead, with the same result; here a step is a step in a page, and maxima skip
-// buckets that cannot fit before they are opened.
+// LeastFit reads the tree by coordinate backwards from the end, BestFit forwards from the start.
+// Both read each leaf bucket in the order of names. The iterator of the DistBuckets paper
+// (buckets_test.go) descends from bucket to bucket instead, with the same result. Here, a step goes
+// to the next item of a page, and the maxima exclude buckets that cannot fit before any of their
+// entries is read.
 //
-// FirstFit and NextFit read the tree by name, which has no maxima. They find a node at once if
-// most nodes fit, and give up soon if few do.
+// FirstFit and NextFit read the tree by name, which has no maxima. They find a node soon if many
+// nodes fit. If few nodes fit, they give up after scanLimit visits without success.
 type scan struct {
 	search *search
 	matcher
-	dst   []*entry // its length is the number of nodes wanted
-	taken int      // of dst
+	dst   []*entry // results; its length is the number of wanted nodes
+	taken int      // number of nodes in dst
 	delta []*entry // entries of the delta that are not yet merged, in the order of the policy
 }
 
-// scanLimit is how many visits a scan by name makes after its last success before it gives up.
-// The order of names does not depend on free resources, so a scan would read nearly all nodes
-// if few of them fit.
+// scanLimit is how many nodes a scan by name visits without finding one that fits before it gives
+// up. The order of names does not depend on free resources, so a scan would read nearly all nodes if
+// few of them fit.
 const scanLimit = 256
 
-// scan fills dst in the order of the policy. It returns the number of nodes, and false if it gave up:
-// then few nodes fit, and selectAll finds them by maxima.
+// scan fills dst in the order of the policy. It returns the number of nodes that it found. It
+// returns false if it gave up because few nodes fit. Then selectAll has to find them.
 func (s *search) scan(dst []*entry) (int, bool) {
 	var buf [deltaSize]*entry
 	sc := scan{search: s, matcher: s.matcher(), dst: dst}
@@ -40,7 +41,7 @@ func (s *search) scan(dst []*entry) (int, bool) {
 		sc.leastFit()
 	case BestFit:
 		sc.bestFit()
-	default: // by name; the maxima in the root of the other tree often show that no node fits
+	default: // by name; but the maxima in the root of the tree by coordinate often show at once that no node fits
 		if !sc.mayMatchAny(&s.view.byCoord) {
 			return 0, false
 		}
@@ -59,8 +60,8 @@ func (s *search) scan(dst []*entry) (int, bool) {
 // full reports whether enough nodes have been found.
 func (s *scan) full() bool { return s.taken == len(s.dst) }
 
-// takeInOrder adds the tree's next entry to dst, after the entries of the delta that come
-// before it.
+// takeInOrder adds an entry of the tree to dst. Before it, it adds the entries of the delta that
+// come before e in the order of the policy.
 func (s *scan) takeInOrder(e *entry) {
 	for len(s.delta) > 0 && s.search.compare(s.delta[0], e) < 0 {
 		s.takeDelta()
@@ -74,7 +75,8 @@ func (s *scan) takeDelta() {
 	s.delta = s.delta[1:]
 }
 
-// take appends an entry that covers the request, if the query accepts it and there is room.
+// take appends an entry whose free amounts cover the request to dst, if Query.Accept accepts it and
+// dst has room.
 func (s *scan) take(e *entry) {
 	if s.full() {
 		return
@@ -85,7 +87,8 @@ func (s *scan) take(e *entry) {
 	}
 }
 
-// leastFit reads leaf buckets from the last to the first, and the entries of each in order of names.
+// leastFit reads the leaf buckets from the last to the first, and the entries of each leaf bucket in
+// the order of their names.
 func (s *scan) leastFit() {
 	t := &s.search.view.byCoord
 	it := t.end()
@@ -95,7 +98,7 @@ func (s *scan) leastFit() {
 			return
 		}
 		if it.atLeafStart() {
-			s.takeInOrder(e) // first of its leaf bucket; previous has read the others, and none matched
+			s.takeInOrder(e) // the first entry of its leaf bucket; previous has read the others, and none of them fits
 			continue
 		}
 		leaf := leafRange(e)
@@ -104,7 +107,8 @@ func (s *scan) leastFit() {
 	}
 }
 
-// bestFit reads leaf buckets from the first to the last, and the entries of each in order of names.
+// bestFit reads the leaf buckets from the first to the last, and the entries of each leaf bucket in
+// the order of their names.
 func (s *scan) bestFit() {
 	t := &s.search.view.byCoord
 	it := t.start()
@@ -114,7 +118,7 @@ func (s *scan) bestFit() {
 			return
 		}
 		if it.atLeafEnd() {
-			s.takeInOrder(e) // last of its leaf bucket; next has read the others, and none matched
+			s.takeInOrder(e) // the last entry of its leaf bucket; next has read the others, and none of them fits
 			continue
 		}
 		leaf := leafRange(e)
@@ -123,8 +127,8 @@ func (s *scan) bestFit() {
 	}
 }
 
-// scanLeaf adds the nodes of a leaf bucket that fit to dst, cyclically by name from the
-// query's start.
+// scanLeaf adds the nodes of a leaf bucket that fit to dst: at first those with names behind the
+// start of the search, then the others.
 func (s *scan) scanLeaf(t *tree, leaf keyRange) {
 	from := s.search.start()
 	s.scanLeafUpTo(leaf.seekAfterLabel(t, from), leaf, maxKey)
@@ -133,7 +137,8 @@ func (s *scan) scanLeaf(t *tree, leaf keyRange) {
 	}
 }
 
-// scanNames adds the nodes that fit to dst, cyclically by name from the query's start.
+// scanNames adds the nodes that fit to dst: at first those with names behind the start of the
+// search, then the others.
 func (s *scan) scanNames() {
 	t, from := &s.search.view.byName, s.search.start()
 	s.scanNamesUpTo(t.seek(from, func(*page, int) bool { return false }), maxKey)
@@ -142,10 +147,10 @@ func (s *scan) scanNames() {
 	}
 }
 
-// scanNamesUpTo adds the nodes that fit to dst, from the iterator's position up to a label.
-// The tree by name has no maxima, so each node is a visit.
+// scanNamesUpTo adds the nodes that fit to dst, from the iterator's position up to a label. The tree
+// by name has no maxima, so the scan visits each node.
 func (s *scan) scanNamesUpTo(it iterator, label key) {
-	var all matcher // the tree's own entries carry no amounts
+	var all matcher // matches all entries, because those of this tree have no amounts
 	for first := all.next(&it, label); first != nil; first = all.next(&it, label) {
 		if s.full() || s.limitReached() {
 			return

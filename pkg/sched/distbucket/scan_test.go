@@ -8,9 +8,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestVisitsAsNodesRunOut places pods with one GPU each until none fits: nodes then lack CPU,
-// memory or GPUs, in different combinations. Every search needs few visits. Their number is
-// the same on every machine.
+// TestVisitsAsNodesRunOut checks that a search examines few items of pages, even if different
+// nodes have run out of different resources. It places pods with one GPU each until no pod
+// fits any more. The number of visits does not depend on the machine.
 func TestVisitsAsNodesRunOut(t *testing.T) {
 	const nodes, bound = 1000, 64
 	for _, p := range []Policy{LeastFit, BestFit} {
@@ -39,8 +39,8 @@ func TestVisitsAsNodesRunOut(t *testing.T) {
 	}
 }
 
-// TestFirstFitGivesUp searches by name if few nodes fit: the scan by name must give up soon,
-// and the result must still be the first by name.
+// TestFirstFitGivesUp checks a search by name if few nodes fit. The scan by name must give up
+// soon, and the search must still return the first nodes by name.
 func TestFirstFitGivesUp(t *testing.T) {
 	const nodes = 5000
 	for one, want := range map[int]struct{ taken, visits int }{scanLimit - 1: {4, 4 * scanLimit}, scanLimit + 1: {0, scanLimit}, nodes: {0, scanLimit}} {
@@ -67,8 +67,8 @@ func TestFirstFitGivesUp(t *testing.T) {
 	}
 }
 
-// gpus returns an index of nodes with 64 CPUs, 512 GiB and 8 GPUs, with about half of the CPUs
-// and the memory in use.
+// gpus returns an index of nodes with 64 CPUs, 512 GiB of memory and 8 free GPUs. About half
+// of the CPUs and of the memory are in use.
 func gpus(t *testing.T, nodes int) *Index {
 	t.Helper()
 	index, err := New(Config{Theta: Vector{100, 128 << 20, 1, 1}})
@@ -86,7 +86,8 @@ func gpus(t *testing.T, nodes int) *Index {
 	return index
 }
 
-// leastVisits returns the best node, and the number of visits of a search for the best four.
+// leastVisits searches for the best four nodes. It returns the best one, and the number of
+// visits of the search.
 func (x *Index) leastVisits(query Query) (*Node, int) {
 	a := x.View().search(query)
 	s := scan{search: &a, matcher: a.matcher(), dst: make([]*entry, 4), delta: a.matchingDelta(nil)}

@@ -18,10 +18,10 @@ import (
 //	index theta=2,3 [order=1,0]
 //	add a(4,4) b(4,2) | update a(1,2) | remove a b
 //	tree
-//	walk leastfit (1,2) [of b,c] [seed=1] [after=a]    prints the nodes in the order of the definition
+//	walk leastfit (1,2) [of b,c] [seed=1] [after=a]    prints the buckets and nodes that the paper's iterator visits
 //	pick leastfit (1,2) [of b,c] [n=3] [task=t1] …     prints the nodes that a search returns
 //	reserving theta=1,1 | reserve a(3,2) t1 | release a t1
-//	sees a t1                                          prints a node as a task sees it
+//	sees a t1                                          prints what is free on node a for task t1
 func TestScenarios(t *testing.T) {
 	scenario.Walk(t, func(*testing.T, *scenario.Answer) scenario.Commands { return new(scene).commands() })
 }
@@ -29,17 +29,17 @@ func TestScenarios(t *testing.T) {
 // scene is the index of a scenario.
 type scene struct {
 	x index
-	r *Reserving // the same, if it is one
+	r *Reserving // the same index, if it is a Reserving
 }
 
-// index is what Index and Reserving have in common.
+// index has the methods that both Index and Reserving have.
 type index interface {
 	Add(Node) error
 	Update(Node) error
 	Remove(name string) error
 }
 
-// commands returns the commands that a scenario has.
+// commands returns the functions that execute the commands of a scenario.
 func (s *scene) commands() scenario.Commands {
 	return scenario.Commands{
 		"index":     s.index,
@@ -74,7 +74,7 @@ func (s *scene) reserve(c *scenario.Command) {
 	c.Error(s.r.Reserve(n.Name, c.Opt(1), n.Free))
 }
 
-// sees prints what a task sees of a node.
+// sees prints what is free on a node for a task.
 func (s *scene) sees(c *scenario.Command) {
 	n := s.r.View().node(c.Arg(0), c.Opt(1))
 	c.Line("%s%s", n.Name, show(n.Free))
@@ -90,7 +90,8 @@ func config(c *scenario.Command) (made Config) {
 	return made
 }
 
-// walk prints the buckets that a query opens, the leaf buckets it yields, and the node taken in each.
+// walk prints the buckets that an iterator opens for a query, the leaf buckets that it yields, and
+// the node that is taken in each leaf bucket.
 func (s *scene) walk(c *scenario.Command) {
 	v := s.view()
 	opened := map[string]bool{}
@@ -157,13 +158,14 @@ func node(text string) Node {
 	return Node{Name: name, Free: vector(free)}
 }
 
-// tree draws the tree and counts its buckets.
+// tree draws the tree of buckets, and prints the number of buckets and of leaf buckets.
 func (s *scene) tree(c *scenario.Command) {
 	buckets, leaves := draw(c, s.view().Root(), "")
 	c.Line("%d buckets, %d leaves", buckets, leaves)
 }
 
-// draw draws a bucket and what is below it.
+// draw draws a bucket and the buckets below it. It returns their number, and how many of them are
+// leaf buckets.
 func draw(out io.Writer, b Bucket, indent string) (buckets, leaves int) {
 	if b.Leaf() {
 		var names []string

@@ -6,8 +6,9 @@ import (
 	"slices"
 )
 
-// Vector holds one amount per dimension, in the order of Config.Theta and in the caller's units. Free
-// resources and requests are vectors; coordinates are not.
+// Vector has one amount for each dimension, in the order of Config.Theta and in the caller's units.
+// Free resources and requests are vectors. Coordinates are not, because they may be in another
+// order.
 type Vector []int64
 
 // Covers reports whether v is at least request in every dimension.
@@ -29,22 +30,23 @@ func (v Vector) minus(amounts Vector) Vector {
 	return left
 }
 
-// Config is set by the administrator and holds for the life of an index.
+// Config configures an index. It cannot be changed later.
 //
-// A coarse θ makes buckets large: nodes that are alike up to θ count as equal, and names decide among
-// them. A fine θ ranks nodes exactly. The index takes the same memory for every θ.
+// With a large θ, leaf buckets are large. Nodes whose amounts are equal after division by θ and
+// rounding up are in one leaf bucket, and are ordered only by their names. With θ = 1, nodes are
+// ordered by their exact amounts. The index needs the same memory for every θ.
 type Config struct {
 	Theta Vector // granularity of each dimension, at least 1; its length is the number of dimensions
-	Order []int  // the dimension that each level of the tree fixes; nil means 0, 1, 2, …
+	Order []int  // the dimensions in the order in which nodes are sorted by them; nil means 0, 1, 2, …
 }
 
-// space maps vectors to coordinates. It is immutable and safe for concurrent use.
+// space computes the coordinates of vectors. It is immutable and safe for concurrent use.
 type space struct {
 	theta Vector
 	order []int
 }
 
-// newSpace returns the space of a valid configuration.
+// newSpace returns the space of a configuration, or an error if the configuration is invalid.
 func newSpace(config Config) (space, error) {
 	if len(config.Theta) == 0 {
 		return space{}, errors.New("index without a dimension: give a granularity for each")
@@ -88,19 +90,21 @@ func (s space) check(vector Vector) error {
 //
 //	x[level] = ⌈vector[d] / θ[d]⌉ with d = order[level]
 //
-// The same function serves nodes and requests. Rounding up is monotonic, so
+// The coordinates of requests are computed in the same way as those of nodes. Rounding up is
+// monotonic, so
 //
 //	node covers request ⇒ coordinate(node) ≥ coordinate(request) in every dimension
 //
-// and a search that goes by coordinates misses no node. The converse does not hold for θ > 1: exact
-// amounts decide in the end.
+// and a search by coordinates misses no node. But for θ > 1, a node with sufficient coordinates may
+// have too little free. So the exact amounts are compared in the end.
 func (s space) coordinateInto(x []int64, vector Vector) {
 	for level, d := range s.order {
 		x[level] = ceilDiv(vector[d], s.theta[d])
 	}
 }
 
-// ceilDiv returns ⌈v/theta⌉ for theta > 0. Go's division truncates towards zero, which rounds v ≤ 0 up.
+// ceilDiv returns ⌈v/theta⌉ for theta > 0. Go's division truncates towards zero, so for v ≤ 0 it
+// rounds up already.
 func ceilDiv(v, theta int64) int64 {
 	if v <= 0 {
 		return v / theta

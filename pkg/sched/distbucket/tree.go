@@ -2,9 +2,10 @@ package distbucket
 
 import "cmp"
 
-// tree is a copy-on-write B-tree of entries. Copying the struct after freeze makes a snapshot, in O(1):
-// freeze gives the tree a new owner, and the writer then copies each page that the snapshot can reach
-// before it changes it, at most once until the next freeze.
+// tree is a copy-on-write B-tree of entries. After freeze, a copy of the struct is an immutable
+// snapshot of the tree. freeze gives the tree a new owner. From then on, the writer does not change
+// a page that the snapshot can reach. It copies the page, at most once until the next freeze, and
+// changes the copy.
 //
 //	view     writer
 //	 │         │
@@ -12,33 +13,36 @@ import "cmp"
 //	│  └──┬───┘  │
 //	A     B      A′
 //
-// put and remove are O(log n) to a base of about 7, and copy at most that many pages.
+// For n entries, put and remove take O(log n) time, where the base of the logarithm is about 7. They
+// copy about one page on each level of the tree.
 //
-// The writer's methods (put, replace, remove, freeze) belong to one goroutine. Readers' methods are safe
-// on snapshots from any number of goroutines.
+// Only one goroutine at a time may call the methods that change the tree (put, replace, remove,
+// freeze). Any number of goroutines may call the other methods on snapshots.
 type tree struct {
 	root          *page // nil if the tree is empty
 	owner         *owner
 	keyOf         func(*entry) key
-	order         func(a, b *entry) int // total; agrees with keyOf; 0 only for entries of one name
-	ordersByLabel bool                  // entries with one exact key are ordered by label
+	order         func(a, b *entry) int // a total order that agrees with the order of keys; 0 only for entries of one name
+	ordersByLabel bool                  // entries with the same exact key are ordered by label
 	hasMaxima     bool                  // pages keep maxima and exactMax
 }
 
-// put inserts e, or replaces the entry that is equal in order.
+// put inserts e. If the tree has an entry that is equal to e in the tree's order, put replaces that
+// entry.
 func (t *tree) put(e *entry) {
 	if t.root == nil {
 		t.root = newLeafPage(t.owner)
 	}
 	left, right := t.putBelow(t.root, e)
-	if t.root = left; right != nil { // the root was split: the tree gets one level higher
+	if t.root = left; right != nil { // the root was split, so the tree gets one more level
 		t.root = newInnerPage(t.owner, t.hasMaxima)
 		t.root.insertChild(0, left)
 		t.root.insertChild(1, right)
 	}
 }
 
-// replace removes old and inserts e. It does so in one descent if the order did not change.
+// replace removes old and inserts e. If old and e are equal in the tree's order, it walks only once
+// from the root to the entry.
 func (t *tree) replace(old, e *entry) {
 	if t.order(old, e) != 0 {
 		t.remove(old)
@@ -46,9 +50,9 @@ func (t *tree) replace(old, e *entry) {
 	t.put(e)
 }
 
-// putBelow puts e below p. It returns the page that takes p's place, and its new right neighbour if the
-// page was split. A page that reaches fanout+1 items is split into halves, which are then far from both
-// limits: an entry that leaves and comes back does not split and merge again each time.
+// putBelow puts e below p. It returns the page that replaces p and, if that page was split, its new
+// right neighbour. A page with fanout+1 items is split into halves. So an entry that is removed and
+// inserted again and again does not cause a split and a merge each time.
 func (t *tree) putBelow(p *page, e *entry) (left, right *page) {
 	p = t.writable(p)
 	if p.children == nil {
@@ -70,7 +74,8 @@ func (t *tree) putBelow(p *page, e *entry) (left, right *page) {
 	return p, right
 }
 
-// putInLeafPage puts e in a leaf page, which the writer must own.
+// putInLeafPage inserts e into a leaf page, or replaces an equal entry there. The writer must own
+// the page.
 func (t *tree) putInLeafPage(p *page, e *entry) {
 	i := t.itemIndex(p, e)
 	if i < p.n && t.order(p.items[i], e) == 0 {
@@ -80,7 +85,7 @@ func (t *tree) putInLeafPage(p *page, e *entry) {
 	}
 }
 
-// remove removes the entry that is equal to e in order. It must be in the tree.
+// remove removes the entry that is equal to e in the tree's order. The tree must have such an entry.
 func (t *tree) remove(e *entry) {
 	t.root = t.removeBelow(t.root, e)
 	switch {
@@ -91,7 +96,7 @@ func (t *tree) remove(e *entry) {
 	}
 }
 
-// removeBelow removes e below p and returns the page that takes p's place.
+// removeBelow removes e below p and returns the page that replaces p.
 func (t *tree) removeBelow(p *page, e *entry) *page {
 	p = t.writable(p)
 	if p.children == nil {
@@ -109,8 +114,9 @@ func (t *tree) removeBelow(p *page, e *entry) *page {
 	return p
 }
 
-// rebalance merges children i and i+1 of p, or redistributes their items if they do not fit in one page.
-// It is called when one of them has fewer than fanout/2 items.
+// rebalance merges the children i and i+1 of p. If their items do not fit into one page, it shares
+// them evenly between the two children. It is called when one of the children has fewer than
+// fanout/2 items.
 func (t *tree) rebalance(p *page, i int) {
 	left, right := t.writable(p.children.pages[i]), t.writable(p.children.pages[i+1])
 	if left.n+right.n <= fanout {
@@ -134,7 +140,7 @@ func redistribute(left, right *page) *page {
 	return next
 }
 
-// writable returns p if the writer owns it, and else a copy that it owns.
+// writable returns p if the writer owns it. Otherwise it returns a copy that the writer owns.
 func (t *tree) writable(p *page) *page {
 	if p.owner == t.owner {
 		return p
@@ -142,17 +148,17 @@ func (t *tree) writable(p *page) *page {
 	return p.copy(t.owner)
 }
 
-// childIndex returns the child that holds e, or that e belongs in.
+// childIndex returns the index of the child that has e, or into which e has to be inserted.
 func (t *tree) childIndex(p *page, e *entry) int {
 	return max(0, p.search(t.keyOf(e), func(p *page, i int) bool { return t.compare(p, i, e) > 0 })-1)
 }
 
-// itemIndex returns the position of e in a leaf page, or the one at which to insert it.
+// itemIndex returns the index of e in a leaf page, or the index at which e has to be inserted.
 func (t *tree) itemIndex(p *page, e *entry) int {
 	return p.search(t.keyOf(e), func(p *page, i int) bool { return t.compare(p, i, e) >= 0 })
 }
 
-// compare orders item i of a page, which must have the key of e, and e.
+// compare compares item i of a page with e. Both must have the same key.
 func (t *tree) compare(p *page, i int, e *entry) int {
 	if t.ordersByLabel && e.exactKey {
 		return cmp.Compare(p.separators[i].label, e.label)
@@ -163,11 +169,11 @@ func (t *tree) compare(p *page, i int, e *entry) int {
 // separatorOf returns the separator of an entry.
 func (t *tree) separatorOf(e *entry) separator { return separator{t.keyOf(e), e.label} }
 
-// freeze makes all pages immutable and their summaries valid, so that a copy of t is a snapshot.
-// O(pages written since the last freeze), and O(1) if there are none.
+// freeze makes all pages immutable and their summaries valid, so that a copy of t is a snapshot. It
+// visits the pages that were written since the last freeze.
 //
-// Summaries are computed here rather than in put, because updates that come together share most of the
-// pages on their paths.
+// Summaries are computed here and not in put, because consecutive updates often change the same
+// pages. So the summaries of these pages are computed only once.
 func (t *tree) freeze() {
 	if t.root == nil || t.root.owner != t.owner {
 		return // nothing has changed
@@ -176,8 +182,8 @@ func (t *tree) freeze() {
 	t.owner = new(owner)
 }
 
-// summarize computes the summaries of p and of the pages below that the writer owns. The others have
-// not changed.
+// summarize computes the summaries of p, and of the pages below p that the writer owns. All other
+// pages below p have not changed.
 func (p *page) summarize(hasMaxima bool) {
 	for i := range p.n {
 		if p.children != nil && p.children.written.has(i) && p.children.pages[i].owner == p.owner {
@@ -190,7 +196,8 @@ func (p *page) summarize(hasMaxima bool) {
 	}
 }
 
-// summarizeChild computes what p stores of child i, whose own summaries must be valid.
+// summarizeChild computes the summaries of child i that p stores. The summaries in the child itself
+// must be valid.
 func (p *page) summarizeChild(i int) {
 	child := p.children.pages[i]
 	p.children.size[i] = int32(child.size())
@@ -214,7 +221,7 @@ func (p *page) size() int {
 	return total
 }
 
-// maxima returns maxima of the codes below p.
+// maxima returns the maxima of all codes below p.
 func (p *page) maxima() (m maxima) {
 	for i := range p.n {
 		if p.children == nil {
@@ -236,8 +243,9 @@ func (t *tree) size() int {
 	return t.root.size()
 }
 
-// rank returns the number of entries before the ones that have a greater key, or the same key and
-// isAfter. O(log n). The tree must be frozen.
+// rank returns the number of entries before the first one that has a greater key than k, or the key
+// k and for which isAfter returns true. It takes O(log n) time for n entries. The tree must be
+// frozen.
 func (t *tree) rank(k key, isAfter func(*page, int) bool) int {
 	n := 0
 	for p := t.root; p != nil; {
@@ -254,7 +262,8 @@ func (t *tree) rank(k key, isAfter func(*page, int) bool) int {
 	return n
 }
 
-// atRank returns the entry that has r entries before it. O(log n). The tree must be frozen.
+// atRank returns the entry that has r entries before it. It takes O(log n) time for n entries. The
+// tree must be frozen.
 func (t *tree) atRank(r int) *entry {
 	page := t.root
 	for page.children != nil {

@@ -77,7 +77,8 @@ func (p *page) checkMaxima(t *testing.T, i int) {
 	})
 }
 
-// TestWriterSharesPages checks that an update after a view copies only the pages on its paths.
+// TestWriterSharesPages checks that an update after a view copies only the pages between the
+// root and the old and the new place of the entry.
 func TestWriterSharesPages(t *testing.T) {
 	nodes := cluster(10_000, 4, 0.5)
 	index := indexOf(t, fine, nodes)
@@ -95,7 +96,7 @@ func TestWriterSharesPages(t *testing.T) {
 			fresh++
 		}
 	}
-	const ways, depth = 2, 5 // out of and into the tree by coordinate
+	const ways, depth = 2, 5 // ways: to the old and to the new place of the entry in the tree by coordinate
 	if fresh == 0 || fresh > ways*depth {
 		t.Errorf("%d pages of %d copied, want no more than %d", fresh, len(before), ways*depth)
 	}

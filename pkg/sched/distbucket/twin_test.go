@@ -8,14 +8,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// world is an index and its naive twin, which get the same changes.
+// world has an index and the naive implementation of an index (twin). Both get the same changes.
 type world struct {
 	t           *testing.T
 	rand        *rand.Rand
 	x           *Index
 	twin        naive
-	handles     map[string]*Handle // of each name, when last seen
-	span        int64              // amounts are below it
+	handles     map[string]*Handle // by name: the handle at the last update of the node
+	span        int64              // amounts are at most this large
 	many        int                // number of names
 	removalOdds int                // one in this many changes to a present node is a removal
 	cursors     []Cursor           // of nodes that were picked
@@ -63,7 +63,7 @@ func (w *world) change() {
 	}
 }
 
-// add adds a node, with its own handle or the caller's.
+// add adds a node, either with a handle that the index makes or with one of the caller.
 func (w *world) add(node Node) error {
 	if w.rand.IntN(2) == 0 {
 		return w.x.Add(node)
@@ -112,7 +112,8 @@ func (w *world) query() Query {
 	return q
 }
 
-// cursor returns the cursor of a node that was picked before, or one after a name that may be absent.
+// cursor returns the cursor of a node that was picked before, or a cursor behind a random name,
+// which may not be in the index.
 func (w *world) cursor() Cursor {
 	if len(w.cursors) > 0 && w.rand.IntN(2) == 0 {
 		return w.cursors[w.rand.IntN(len(w.cursors))]
@@ -120,7 +121,7 @@ func (w *world) cursor() Cursor {
 	return cursorAfter(fmt.Sprintf("n%d", w.rand.IntN(w.many)))
 }
 
-// remember keeps the cursor of a node.
+// remember keeps the cursor of a node for later queries.
 func (w *world) remember(n *Node) {
 	if len(w.cursors) < 16 {
 		w.cursors = append(w.cursors, n.Cursor())
@@ -129,7 +130,8 @@ func (w *world) remember(n *Node) {
 	}
 }
 
-// compare sends the same random query to the index and to the twin.
+// compare sends the same random query to a view and to the naive implementation, and fails the test
+// if their answers differ.
 func (w *world) compare(view View, twin naive) {
 	w.t.Helper()
 	q := w.query()
@@ -175,8 +177,9 @@ func names(nodes []*Node) []string {
 	return names
 }
 
-// TestTwin changes indexes of all shapes at random and compares each answer with the naive twin's, for
-// the newest view and for an older one.
+// TestTwin changes indexes with different numbers of nodes and dimensions at random. It compares the
+// answers to queries with those of the naive implementation, for the newest view and for an older
+// view.
 func TestTwin(t *testing.T) {
 	for seed := range uint64(16) {
 		w := newWorld(t, rand.New(rand.NewPCG(seed, 7)))
@@ -213,7 +216,7 @@ func (w *world) drain() {
 	}
 }
 
-// Node returns the node of that name, or nil.
+// node returns the node with a name, or nil if there is none.
 func (v View) node(name string) *Node {
 	if e := v.find(name); e != nil {
 		return &e.Node

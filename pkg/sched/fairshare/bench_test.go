@@ -8,7 +8,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// BenchmarkTenWeeks reads a tenant's score each minute for ten weeks, while the usage changes each hour.
+// BenchmarkTenWeeks computes a tenant's score for each minute of ten weeks, in which the usage
+// changes each hour.
 func BenchmarkTenWeeks(b *testing.B) {
 	for b.Loop() {
 		book := New(newDecay(b, DefaultTimeConstant))

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Task is a pod that holds resources: it is bound or running.
+// Task is a bound or running pod, which holds resources.
 type Task struct {
 	UID    string
 	Tenant string
@@ -16,16 +16,18 @@ type Task struct {
 	Holds  []Charge  // what it holds; the book keeps the slice
 }
 
-// Book keeps the accounts of all tenants. Its methods are safe for concurrent use. Each costs O(1) for a
-// tenant with few types, except Complete and Tenants.
+// Book keeps the accounts of all tenants. Its methods are safe for concurrent use. Each takes O(1)
+// time for a tenant with few types of resource, except Complete, Prune and Tenants, which visit all
+// tenants.
 //
 // Invariants:
 //
-//   - A pod is charged once, by its UID, from the first Start to the first End. A repeated call
-//     changes nothing, and neither does a Start after End.
-//   - Time never goes back: a call with an earlier time counts as of the latest. So no time is charged
-//     twice, and clocks that differ do not lower a score.
-//   - A task is charged from its Since on, even if Start is called later.
+//   - A pod is charged once, from the first Start to the first End with its UID. A repeated call
+//     changes nothing. A Start after End changes nothing, either.
+//   - Time never goes back: if a call has an earlier time than one of the calls before it, the
+//     latest time of these calls is used instead. So no time is charged twice, and a difference
+//     between clocks cannot lower a score.
+//   - A task is charged from its time Since on, even if Start is called later.
 type Book struct {
 	decay Decay
 
@@ -37,17 +39,18 @@ type Book struct {
 	}
 }
 
-// task is a Task that was started. An ended one is kept until Forget, so that a late Start has no effect.
+// task is a Task for which Start or End was called. After End it is kept until Forget, so that a
+// late Start has no effect.
 type task struct {
 	Task
 	ended bool
 }
 
-// tenant is a tenant's weight, its accounts and its newest tasks.
+// tenant has a tenant's weight, accounts and newest tasks.
 type tenant struct {
 	weight   Weight
 	accounts map[Type]*account
-	recent   []string // UIDs of tasks that may have started within Margin, oldest Start first
+	recent   []string // UIDs of tasks that may be younger than Margin, in the order of the calls of Start
 }
 
 // New returns an empty book.
@@ -57,8 +60,8 @@ func New(d Decay) *Book {
 	return b
 }
 
-// Start charges a task from its Since on. If the task was started before, its new amounts or tenant
-// count from now on.
+// Start charges a task from its time Since on. If Start was called for the task before, its new
+// amounts and its new tenant count from the time now on.
 func (b *Book) Start(t Task, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -79,7 +82,7 @@ func (b *Book) Start(t Task, now time.Time) {
 	b.mu.tasks[t.UID] = task{Task: t}
 }
 
-// begin charges a task that was not known. It needs b.mu.
+// begin charges a task for which Start was not called before. It needs b.mu.
 func (b *Book) begin(task Task, now time.Time) {
 	for _, c := range task.Holds {
 		b.account(task.Tenant, c.Type, now).start(b.decay, now, task.Since, c.Amount)
@@ -87,7 +90,7 @@ func (b *Book) begin(task Task, now time.Time) {
 	b.trackRecent(task, now)
 }
 
-// recharge replaces what a task holds, from now on. It needs b.mu.
+// recharge replaces what a task holds, from the time now on. It needs b.mu.
 func (b *Book) recharge(old, t Task, now time.Time) {
 	for _, c := range old.Holds {
 		b.account(old.Tenant, c.Type, now).change(b.decay, now, -c.Amount)
@@ -97,7 +100,8 @@ func (b *Book) recharge(old, t Task, now time.Time) {
 	}
 }
 
-// End ends a task permanently. It returns the task's tenant, or "" if the task held nothing.
+// End ends a task permanently. It returns the task's tenant. If Start was not called for the task,
+// or the task has already ended, it returns "".
 func (b *Book) End(uid string, now time.Time) (tenant string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -107,7 +111,8 @@ func (b *Book) End(uid string, now time.Time) (tenant string) {
 	return old.Tenant
 }
 
-// Forget ends a task and drops its UID, which must not be used again. It returns the tenant as End does.
+// Forget ends a task and removes all data about it. Its UID must not be used again. Like End, it
+// returns the task's tenant.
 func (b *Book) Forget(uid string, now time.Time) (tenant string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -128,7 +133,8 @@ func (b *Book) Weigh(tenant string, w Weight) error {
 	return nil
 }
 
-// Rank returns a tenant's order among those that wait for a type (TypeOf), lowest first:
+// Rank returns the value by which the tenants with pods that wait for the type t are ordered, lowest
+// first:
 //
 //	Σ score(u) / weight over the used types u that count for t
 //
@@ -153,7 +159,7 @@ func (b *Book) Rank(tenant string, t Type, now time.Time) float64 {
 	return sum / float64(owner.weight)
 }
 
-// advance moves the book's time on to now if that is later, and returns it. It needs b.mu.
+// advance sets the book's time to now if now is later, and returns the book's time. It needs b.mu.
 func (b *Book) advance(now time.Time) time.Time {
 	if now.After(b.mu.now) {
 		b.mu.now = now
@@ -161,7 +167,7 @@ func (b *Book) advance(now time.Time) time.Time {
 	return b.mu.now
 }
 
-// tenant returns a tenant, which it creates if needed. It needs b.mu.
+// tenant returns the tenant with a name. It creates the tenant if it does not exist. It needs b.mu.
 func (b *Book) tenant(name string) *tenant {
 	t, ok := b.mu.tenants[name]
 	if !ok {
@@ -171,7 +177,8 @@ func (b *Book) tenant(name string) *tenant {
 	return t
 }
 
-// account returns a tenant's account, which it opens at now if needed. It needs b.mu.
+// account returns a tenant's account for a type. It creates the account if it does not exist. It
+// needs b.mu.
 func (b *Book) account(name string, t Type, now time.Time) *account {
 	owner := b.tenant(name)
 	a, ok := owner.accounts[t]

@@ -11,7 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// start is the time at which the tests start; after returns a time some seconds later.
+// start is the time at which the tests start. The function after returns a time that is the given
+// number of seconds later.
 var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func after(seconds float64) time.Time { return start.Add(time.Duration(seconds * 1e9)) }
@@ -45,8 +46,9 @@ func TestTypesAreCountedApart(t *testing.T) {
 	}
 }
 
-// TestFirstSeen checks that a tenant first seen with running tasks has the sum of their scores, in
-// whatever order they are started.
+// TestFirstSeen checks the score of a tenant whose tasks were already running when Start was called
+// for them. The score must be the sum of the scores that each task would have alone, in whatever
+// order Start is called.
 func TestFirstSeen(t *testing.T) {
 	want := 2*(1-math.Exp(-30/10.)) + 3*(1-math.Exp(-10/10.))
 	for _, order := range [][]Task{
@@ -63,7 +65,8 @@ func TestFirstSeen(t *testing.T) {
 	}
 }
 
-// TestHarmless checks calls that must not change the score of two GPUs held from second 0 to 10.
+// TestHarmless checks that certain calls do not change the score of a tenant that holds two GPUs
+// from second 0 to second 10.
 func TestHarmless(t *testing.T) {
 	task := gpus("a", 0, 2)
 	for name, more := range map[string]func(*Book){
@@ -97,7 +100,8 @@ func TestHarmless(t *testing.T) {
 	}
 }
 
-// TestTimeNeverGoesBack checks that no time is charged twice and scores remain numbers and never fall.
+// TestTimeNeverGoesBack checks calls with times before that of an earlier call. No time may be
+// charged twice, and the score of a tenant that holds a GPU may never fall or become NaN.
 func TestTimeNeverGoesBack(t *testing.T) {
 	book := New(newDecay(t, 10))
 	book.Start(gpus("a", 0, 1), start)
@@ -112,14 +116,15 @@ func TestTimeNeverGoesBack(t *testing.T) {
 	if want := 1 - math.Exp(-1.2); !near(want, last) {
 		t.Errorf("score %v at second 12, want %v", last, want)
 	}
-	book.Start(gpus("b", 1e6, 1), after(12)) // it has not started by this clock
+	book.Start(gpus("b", 1e6, 1), after(12)) // by this clock, the task has not started yet
 	if got := book.Rank("ann", "T4", after(12)); !near(last, got) {
 		t.Errorf("a task of the future makes the score %v, want %v still", got, last)
 	}
 }
 
-// TestRestart ends a controller at second 50, 10 seconds after it stored accounts, and starts another
-// at 60: its scores must be those of one controller.
+// TestRestart checks the scores after a restart. A first controller stores its accounts at second 40
+// and ends. A second controller restores them at second 60. The scores must be those of a single
+// controller that has run all the time.
 func TestRestart(t *testing.T) {
 	decay := newDecay(t, 10)
 	one, first := New(decay), New(decay)
@@ -128,10 +133,10 @@ func TestRestart(t *testing.T) {
 		b.Start(Task{UID: "cores", Tenant: "ann", Since: start, Holds: []Charge{{CPU, 12_500}}}, start)
 		b.Start(gpus("ends", 10, 1), after(10))
 	}
-	first.Start(gpus("young", 38, 8), after(39)) // left out of the stored accounts, which are behind by Margin
+	first.Start(gpus("young", 38, 8), after(39)) // left out of the stored accounts, because the task is younger than Margin
 	one.Start(gpus("young", 38, 8), after(39))
 	stored := first.Stored("ann", after(40))
-	one.Start(gpus("late", 45, 4), after(45)) // the second controller learns of this task at 60
+	one.Start(gpus("late", 45, 4), after(45)) // the second controller learns of this task at second 60
 	second := New(decay)
 	for _, a := range stored {
 		if err := second.Restore("ann", a, after(60)); err != nil {
@@ -142,7 +147,7 @@ func TestRestart(t *testing.T) {
 	second.Start(gpus("young", 38, 8), after(60))
 	second.Start(gpus("stays", 0, 2), after(60))
 	second.Start(Task{UID: "cores", Tenant: "ann", Since: start, Holds: []Charge{{CPU, 12_500}}}, after(60))
-	second.Complete(after(60)) // the end of this task was never reported: the task counts until now
+	second.Complete(after(60)) // the task "ends" ended without a call of End, so it is charged until now
 	one.End("ends", after(60))
 	for _, second60 := range []float64{60, 61, 75, 200} {
 		if diff := cmp.Diff(one.Accounts("ann", after(second60)), second.Accounts("ann", after(second60)), cmp.Comparer(near)); diff != "" {
@@ -151,8 +156,9 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// TestStoredBySeconds starts tasks twice a second, late and with start times in whole seconds.
-// Whenever a controller stops, the next one must compute the same scores.
+// TestStoredBySeconds checks restarts with start times that are rounded to whole seconds. A task
+// starts twice a second, and Start is called late. After each task, a second book restores what the
+// first one stores, and must compute the same scores.
 func TestStoredBySeconds(t *testing.T) {
 	decay := newDecay(t, 1000)
 	var started []Task
@@ -194,8 +200,8 @@ func TestRestoreRefuses(t *testing.T) {
 	}
 }
 
-// TestRestoreFromTheFuture checks that an account that a fast clock stored with a later time changes
-// before that time.
+// TestRestoreFromTheFuture checks an account whose stored time is in the future, because the clock
+// of the writer was ahead. Its score must change from now on, and not only after the stored time.
 func TestRestoreFromTheFuture(t *testing.T) {
 	book := New(newDecay(t, 10))
 	if err := book.Restore("ann", Account{Type: "T4", Score: 8, Time: after(1e6)}, start); err != nil {

@@ -8,7 +8,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// Type is a type of resource with an account of its own (sched.Pod.ResourceType).
+// Type is a type of resource that pods wait for or use, in the format of sched.Pod.ResourceType.
+// Each type that is used has accounts of its own.
 type Type string
 
 const (
@@ -19,12 +20,12 @@ const (
 // Milli is an amount in thousandths of a core or a GPU.
 type Milli int64
 
-// maxCharge bounds what one pod is charged for one type: 10⁹ cores or GPUs. Millions of
-// such pods add up without an overflow. Sums that stop at the largest number were
-// rejected: when one of the pods ends, its amount would be subtracted from too little.
+// maxCharge is the most that one pod is charged for one type: about 10⁹ cores or GPUs. The sum of
+// millions of such amounts does not overflow. Sums that are limited to the largest number were
+// rejected: when one of the pods ends, its amount would be subtracted from a sum that is too small.
 const maxCharge Milli = 1 << 40
 
-// Charge is an amount held of one type.
+// Charge is an amount of one type that a pod holds and is charged for.
 type Charge struct {
 	Type   Type
 	Amount Milli
@@ -32,9 +33,9 @@ type Charge struct {
 
 // Charges returns what a pod on a node is charged for, sorted by type, with amounts greater than 0:
 //
-//   - GPUs, each under its type, and a share of one as a fraction,
+//   - GPUs, each under its type, where a share of a GPU counts as a fraction,
 //   - parts of GPUs, each under its type,
-//   - CPU cores, if it has neither.
+//   - CPU cores, if it has neither GPUs nor parts of GPUs.
 func Charges(holding sched.Holding, node *sched.Node) []Charge {
 	charges := addParts(gpusOf(holding, node), holding, node)
 	if len(charges) == 0 && holding.CPU > 0 {
@@ -48,9 +49,10 @@ func sorted(charges []Charge) []Charge {
 	return charges
 }
 
-// ChargeUnnamed returns what a pod is charged for n > 0 whole GPUs that were allocated without naming
-// them, and for the parts of GPUs that it also holds. All such GPUs of a node have the same type.
-// On a nil node, which is not known yet, the type is AnyGPU, and n includes the parts.
+// ChargeUnnamed returns what a pod is charged for n > 0 whole GPUs if it is unknown which GPUs of
+// the node these are, and for the parts of GPUs that it also holds. In this case, all GPUs of a node
+// have the same type. If the node is not known yet, node is nil. Then the type is AnyGPU, and n
+// includes the parts.
 func ChargeUnnamed(n int64, holding sched.Holding, node *sched.Node) []Charge {
 	kind := AnyGPU
 	if node != nil && len(node.GPUs) > 0 {
@@ -63,7 +65,7 @@ func ChargeUnnamed(n int64, holding sched.Holding, node *sched.Node) []Charge {
 	return sorted(addParts(charges, holding, node))
 }
 
-// gpusOf returns the charges for named GPUs.
+// gpusOf returns the charges for the GPUs whose IDs are known.
 func gpusOf(holding sched.Holding, node *sched.Node) (charges []Charge) {
 	for _, share := range holding.GPUs {
 		kind := AnyGPU
@@ -108,9 +110,9 @@ func (t Type) Overlaps(u Type) bool {
 	return slices.ContainsFunc(t.alternatives(), u.Counts) || slices.ContainsFunc(u.alternatives(), t.Counts)
 }
 
-// And returns the type that a gang waits for if some of its pods wait for one of the types and
-// others for the other. A GPU type takes precedence over CPUs, because GPUs are scarcer. A gang
-// that needs two GPU models competes with all pods that need one of them.
+// And returns the type that a gang waits for if some of its pods wait for t and others for u. If one
+// type is CPU and the other a type of GPU, this is the type of GPU, because GPUs are scarcer. A gang
+// that needs two GPU models competes with all pods that need either model.
 func (t Type) And(u Type) Type {
 	switch {
 	case t == u || u == CPU:
@@ -124,7 +126,7 @@ func (t Type) And(u Type) Type {
 	return Type(strings.Join(slices.Compact(names), "|"))
 }
 
-// alternatives returns the types that a pod accepts. It accepts any of them.
+// alternatives returns the single types of which a pod that waits for t accepts any.
 func (t Type) alternatives() (all []Type) {
 	for name := range strings.SplitSeq(string(t), "|") {
 		all = append(all, Type(name))
@@ -141,7 +143,8 @@ func (t Type) isWhole() bool {
 	return t != CPU && !slices.ContainsFunc(t.alternatives(), part)
 }
 
-// Counts reports whether use of a type counts against those that wait for t.
+// Counts reports whether what a tenant uses of the type used counts in the tenant's rank when its
+// pods wait for t.
 func (t Type) Counts(used Type) bool {
 	switch t {
 	case used:
@@ -149,7 +152,7 @@ func (t Type) Counts(used Type) bool {
 	case AnyGPU:
 		return used != CPU
 	}
-	if t == "SHARED" || strings.HasPrefix(string(t), "MIG-") { // of whichever model
+	if t == "SHARED" || strings.HasPrefix(string(t), "MIG-") { // parts of any model
 		return strings.HasSuffix(string(used), "-"+string(t))
 	}
 	return slices.Contains(strings.Split(string(t), "|"), string(used))

@@ -9,12 +9,14 @@ import (
 	"github.com/numalet/numalet/internal/testutil/scenario"
 )
 
-// TestChart draws how a score follows usage: testdata/chart.txt, with T = 42 h.
+// TestChart compares a chart of how a score follows the usage, with T = 42 h, with
+// testdata/chart.txt.
 func TestChart(t *testing.T) {
 	scenario.Golden(t, "testdata/chart.txt", draw(New(newDecay(t, DefaultTimeConstant))))
 }
 
-// draw simulates that ann uses GPUs for three weeks, and draws a line for every twelve hours.
+// draw draws a chart of the usage and the score of ann, who uses GPUs for three weeks. The
+// chart has a line for every twelve hours.
 func draw(b *Book) string {
 	const day = 24 * time.Hour
 	use := map[time.Duration]Milli{0: 8, 7 * day: 0, 10 * day: 12, 12 * day: 4, 16 * day: 0}

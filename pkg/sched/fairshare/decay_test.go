@@ -7,7 +7,9 @@ import (
 	"testing"
 )
 
-// TestTrackingError is the worked example: the error after a step in usage, with T = 10 and Δt = 1.
+// TestTrackingError checks the percentages in the comment of Decay: how much a score differs from
+// the usage when the usage has changed from 0 to 8. T is 10 s, and the score is computed each
+// second.
 func TestTrackingError(t *testing.T) {
 	decay := newDecay(t, 10)
 	score := 0.
@@ -20,7 +22,8 @@ func TestTrackingError(t *testing.T) {
 	}
 }
 
-// TestSplitting checks that a score does not depend on how a time of constant usage is split.
+// TestSplitting checks that a score does not depend on how often it is computed during a time of
+// constant usage.
 func TestSplitting(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for range 2000 {
@@ -67,7 +70,8 @@ func TestHalfLife(t *testing.T) {
 	}
 }
 
-// TestNothingTurnsItOff checks that invalid times are refused with a helpful message.
+// TestNothingTurnsItOff checks that times and weights that are not positive and finite are refused
+// with a helpful message.
 func TestNothingTurnsItOff(t *testing.T) {
 	for _, x := range []float64{0, -1, math.NaN(), math.Inf(1), math.Inf(-1)} {
 		for name, do := range map[string]func() error{
@@ -91,5 +95,5 @@ func newDecay(t testing.TB, seconds float64) Decay {
 	return d
 }
 
-// near reports whether two scores are equal to 1e-9, relative for large ones.
+// near reports whether two scores differ by at most 1e-9. Above 1, this is a relative difference.
 func near(a, b float64) bool { return math.Abs(a-b) <= 1e-9*max(1, math.Abs(a)) }

@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// negligible is the score, in cores or GPUs, below which an unused account is forgotten.
-// With the default decay, one core that was held for ten minutes has this score after two and a
-// half days.
+// negligible is the score, in cores or GPUs, below which Prune removes an account that is not
+// used. With the default decay, the score of a tenant that has held one core for ten minutes
+// falls to this value within two and a half days.
 const negligible = 1e-3
 
-// Prune forgets accounts that are not used and whose score is negligible, and tenants without
-// accounts. Without Prune, the book and its metrics would grow without limit, because anybody
-// can invent tenants in namespaces or labels. A tenant with a weight of its own is kept.
-// O(accounts).
+// Prune removes accounts that are not used and whose score is negligible, and tenants without
+// accounts. Without Prune, the book and its metrics would grow without limit, because users can
+// create new tenants at will, by the names of namespaces or by labels. A tenant whose weight is
+// not the default is kept. Prune visits all accounts.
 func (b *Book) Prune(now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestPrune checks which tenants are forgotten, and when.
+// TestPrune checks which tenants Prune removes, and at which time.
 func TestPrune(t *testing.T) {
 	decay, err := NewDecay(3600)
 	if err != nil {
@@ -37,7 +37,7 @@ func TestPrune(t *testing.T) {
 	}{
 		{3600, []string{"long", "running", "weighed"}},
 		{3600 + 6*3600, []string{"long", "running", "weighed"}}, // e^−6 of 0.63 is 0.0016
-		{3600 + 7*3600, []string{"running", "weighed"}},         // and e^−7 of it 0.0006
+		{3600 + 7*3600, []string{"running", "weighed"}},         // e^−7 of 0.63 is 0.0006, which is negligible
 	} {
 		b.Prune(at(tc.at))
 		if diff := cmp.Diff(tc.want, b.Tenants()); diff != "" {

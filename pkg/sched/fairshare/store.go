@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// Accounts returns a tenant's accounts at a time, sorted by type, to show them.
+// Accounts returns a tenant's accounts at a time, sorted by type. It is for messages to users;
+// Stored returns what has to be stored.
 func (b *Book) Accounts(tenant string, now time.Time) []Account {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -16,7 +17,7 @@ func (b *Book) Accounts(tenant string, now time.Time) []Account {
 	return b.accounts(tenant, now)
 }
 
-// accounts is Accounts. It needs b.mu.
+// accounts does the work of Accounts. It needs b.mu.
 func (b *Book) accounts(tenant string, now time.Time) []Account {
 	owner, ok := b.mu.tenants[tenant]
 	if !ok {
@@ -29,18 +30,20 @@ func (b *Book) accounts(tenant string, now time.Time) []Account {
 	return accounts
 }
 
-// Margin is the age below which a task is left out of stored accounts. A program that continues from
-// them can tell by a task's start time alone whether it is included, although events arrive late and
-// start times have a resolution of one second.
+// Margin is the age below which a task is left out of stored accounts. A program that restores these
+// accounts can tell from a task's start time alone whether the task is included. This works although
+// the writer of the accounts may learn of a task late, and although start times have a resolution of
+// one second.
 const Margin = 5 * time.Second
 
-// Stored returns a tenant's accounts at a time, sorted by type and without tasks that started
-// within Margin. The caller stores them. Scores are linear, so it subtracts what such a task
-// would have scored alone:
+// Stored returns a tenant's accounts at a time, sorted by type, for the caller to store. It leaves
+// out tasks that are younger than Margin. Because scores are linear, it subtracts the score that
+// such a task would have alone:
 //
 //	amount · (1 − e^(−(now − since)/T))
 //
-// Restored scores agree to 1e-9 if Score keeps all its digits and Time at least microseconds.
+// If Score is stored with all digits, and Time at least in microseconds, restored scores differ from
+// the original ones by at most 1e-9.
 func (b *Book) Stored(tenant string, now time.Time) []Account {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -59,7 +62,7 @@ func (b *Book) Stored(tenant string, now time.Time) []Account {
 	return accounts
 }
 
-// recent returns the tasks of a tenant that started within Margin. It needs b.mu.
+// recent returns the tasks of a tenant that are younger than Margin. It needs b.mu.
 func (b *Book) recent(tenant string, now time.Time) []task {
 	var tasks []task
 	if owner, ok := b.mu.tenants[tenant]; ok {
@@ -72,11 +75,11 @@ func (b *Book) recent(tenant string, now time.Time) []task {
 	return tasks
 }
 
-// recentAt reports whether a task that has not ended started within Margin.
+// recentAt reports whether a task has not ended and is younger than Margin.
 func (t task) recentAt(now time.Time) bool { return !t.ended && t.Since.After(now.Add(-Margin)) }
 
-// trackRecent adds a task to its tenant's recent ones if it started within Margin, and drops
-// tasks at the front that started earlier. It needs b.mu.
+// trackRecent adds a task to the list recent of its tenant if the task is younger than Margin. It
+// removes older tasks from the front of the list. It needs b.mu.
 func (b *Book) trackRecent(t Task, now time.Time) {
 	owner := b.tenant(t.Tenant)
 	for len(owner.recent) > 0 && !b.mu.tasks[owner.recent[0]].recentAt(now) {
@@ -94,10 +97,10 @@ func (b *Book) Tenants() []string {
 	return slices.Sorted(maps.Keys(b.mu.tenants))
 }
 
-// Restore opens an account with its stored state. Call it before the first Start of the tenant's tasks.
-// The stored usage is charged until Complete, whichever tasks it belonged to; Start does not charge a
-// task that may be in it for past time. A stored time after now, from another machine's clock, counts as
-// now.
+// Restore creates an account with its stored state. Call it before Start is called for the first
+// task of the tenant. The stored usage is charged until Complete is called. If a task may be
+// included in the stored usage, Start does not charge the task for the time before. If the stored
+// time is after now, because another machine's clock was ahead, it counts as now.
 func (b *Book) Restore(tenant string, stored Account, now time.Time) error {
 	if stored.Usage < 0 || !(stored.Score >= 0) || math.IsInf(stored.Score, 1) {
 		return fmt.Errorf("tenant %s: stored account of %s has usage %d and score %v: want 0 or more; without it the score is made anew from what runs",
@@ -117,8 +120,9 @@ func (b *Book) Restore(tenant string, stored Account, now time.Time) error {
 	return nil
 }
 
-// Complete ends the part of the stored usage for which no task was started: those tasks have ended. Call
-// it when all running tasks were started. O(accounts).
+// Complete ends the charge for the part of the stored usage for which Start was not called, because
+// the tasks of this part have ended. Call it after Start was called for all running tasks. It visits
+// all accounts.
 func (b *Book) Complete(now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// twin is the obvious implementation: it keeps the history of all tasks and integrates it for every
-// answer.
+// twin is the simplest implementation of a Book, with which Book is compared. It keeps the history
+// of all tasks, and integrates over it to compute a score.
 type twin struct {
 	constant float64
 	held     []interval
@@ -46,7 +46,8 @@ func (w *twin) end(uid string, now float64) {
 	w.held[i].to = min(w.held[i].to, w.now)
 }
 
-// score is ∫ g(s) · e^(−(now−s)/T) ds / T, over the whole history.
+// score returns the score, which is ∫ g(s) · e^(−(now−s)/T) ds / T over the whole history, where
+// g(s) is the usage at time s.
 func (w *twin) score(tenant string, now float64) (sum float64) {
 	w.now = max(w.now, now)
 	for _, h := range w.held {
@@ -57,7 +58,7 @@ func (w *twin) score(tenant string, now float64) (sum float64) {
 	return sum
 }
 
-// world is a book and its twin, which get the same calls.
+// world has a book and its simplest implementation (twin). Both get the same calls.
 type world struct {
 	*testing.T
 	book   *Book
@@ -69,7 +70,8 @@ func newWorld(t *testing.T) *world {
 	return &world{T: t, book: New(newDecay(t, 100)), twin: twin{constant: 100, open: map[string]int{}, now: math.Inf(-1)}}
 }
 
-// act makes the calls that four random numbers select; sometimes it sets the clock back.
+// act makes calls that the four arguments select, and compares the scores of the book and the twin.
+// In some calls, the clock is set back.
 func (w *world) act(kind, who, what, when uint8) {
 	now := w.second + float64(when) - 20
 	w.second = max(w.second, now)
@@ -78,7 +80,7 @@ func (w *world) act(kind, who, what, when uint8) {
 	case 0, 1:
 		since := now - float64(who)
 		if known, ok := w.book.mu.tasks[uid]; ok && known.recentAt(after(w.second)) {
-			return // a task that changes what it holds soon after its start is not counted exactly across a restart
+			return // if a task changes what it holds soon after its start, its score is not exact after a restart
 		}
 		w.twin.start(uid, tenant, float64(what)/1000, since, now)
 		w.book.Start(Task{uid, tenant, after(since), []Charge{{"T4", Milli(what)}}}, after(now))
@@ -96,7 +98,8 @@ func (w *world) act(kind, who, what, when uint8) {
 	}
 }
 
-// restart continues with a new book that has the stored accounts, and starts the tasks that run.
+// restart replaces the book by a new one. The new book restores the stored accounts, and gets a
+// call of Start for each running task and of End for each task that has ended.
 func (w *world) restart(now time.Time) {
 	old := w.book
 	w.book = New(old.decay)

@@ -16,9 +16,11 @@ import (
 
 var agreeCases = flag.Int("cases", 20000, "how many random pods TestLedgerAgrees places")
 
-// TestLedgerAgrees places random pods on random, partly used machines. If Place finds a placement,
-// the node's ledger accepts the pod, with the placement's counts and by the policy alone. If one of
-// the two refuses a pod, the other refuses it, too. A million cases:
+// TestLedgerAgrees checks that Place agrees with the ledger (package pool), with which the agent of
+// a node assigns CPUs. It places random pods on random, partly used machines. If Place finds a
+// placement, the ledger must accept the pod, both with the CPUs of this placement and without a
+// placement. If Place or the ledger refuses a pod, the other must refuse it, too. To try a million
+// cases:
 //
 //	go test ./pkg/sched/filter -run TestLedgerAgrees -cases=1000000
 func TestLedgerAgrees(t *testing.T) {
@@ -49,7 +51,7 @@ func TestLedgerAgrees(t *testing.T) {
 	}
 }
 
-// usedMachine returns a machine's ledger with random CPUs in use, and its record.
+// usedMachine returns the ledger of a machine with random CPUs in use, and the machine's record.
 func usedMachine(t *testing.T, r *rand.Rand) (*pool.Ledger, *sched.Node) {
 	t.Helper()
 	smt := 1 + r.IntN(2)
@@ -66,8 +68,8 @@ func usedMachine(t *testing.T, r *rand.Rand) (*pool.Ledger, *sched.Node) {
 	return ledger, recordOf(machine, ledger, o, smt)
 }
 
-// use assigns random free CPUs to another pod, and leaves one CPU free. With full cores it
-// assigns whole cores.
+// use assigns the free CPUs of random cores to another pod, or no CPUs at all. It never uses the
+// first core.
 func use(t *testing.T, r *rand.Rand, ledger *pool.Ledger, machine *topology.Machine) {
 	t.Helper()
 	full, used := map[cpuset.CPU]bool{}, []cpuset.CPU{}
@@ -89,7 +91,8 @@ func use(t *testing.T, r *rand.Rand, ledger *pool.Ledger, machine *topology.Mach
 	}
 }
 
-// crowd returns a pod of up to six containers that has a fair chance to fit.
+// crowd returns a random pod of up to six containers. Its size is chosen so that many of these pods
+// fit, and many do not.
 func crowd(r *rand.Rand, node *sched.Node) *sched.Pod {
 	pod := &sched.Pod{UID: "pod", Seed: r.Uint64(), CPUPolicy: podspec.Policy(r.IntN(3))}
 	free := 0

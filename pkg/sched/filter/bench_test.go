@@ -8,10 +8,10 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// BenchmarkFit measures Check and Place of pods without and with GPUs on an empty node
-// of 64 CPUs, two NUMA nodes and eight GPUs, two to a switch and four to a socket.
-// A change is judged by ten runs before and after (-count 10) with
-// golang.org/x/perf/cmd/benchstat.
+// BenchmarkFit measures Check and Place for pods without and with GPUs. The node is
+// empty. It has 64 CPUs, two NUMA nodes and eight GPUs: two on each PCIe switch and
+// four on each socket. To judge a change, compare ten runs before it with ten runs
+// after it (-count 10), with golang.org/x/perf/cmd/benchstat.
 func BenchmarkFit(b *testing.B) {
 	node := machine([]int{32, 32}, 0, 0, 0, 0, 1, 1, 1, 1)
 	node.Links = switches(len(node.GPUs))
@@ -46,7 +46,8 @@ func BenchmarkFit(b *testing.B) {
 	}
 }
 
-// switches links GPUs two to a switch and four to a socket.
+// switches returns the links of GPUs of which two are on each PCIe switch and four on
+// each socket.
 func switches(gpus int) gpu.Links {
 	links := make(gpu.Links, gpus)
 	for a := range links {

@@ -26,9 +26,10 @@ func anyLinks(r *rand.Rand, gpus int) gpu.Links {
 	return links
 }
 
-// FuzzConnected compares the GPUs of one container with all sets that it could have. No set is
-// better connected. No set that is equally well connected is on fewer NUMA nodes, or on as
-// many but nearer to the CPUs.
+// FuzzConnected compares the GPUs that one container gets with all other sets of GPUs that it
+// could get. No other set may be better connected. Of the sets that are equally well
+// connected, none may be on fewer NUMA nodes. Of those on equally many NUMA nodes, none may be
+// nearer to the container's CPUs.
 func FuzzConnected(f *testing.F) {
 	for gpus := range uint64(1000) {
 		f.Add(gpus, uint8(gpus))
@@ -75,17 +76,16 @@ func subsets(gpus []sched.GPU, n int) (sets [][]sched.GPUShare) {
 	return sets
 }
 
-// linking is a pod of one container and a node, with the container's CPUs on some of its NUMA
-// nodes.
+// linking is a pod of one container, a node, and the pod's placement on the node.
 type linking struct {
 	pod  *sched.Pod
 	node *sched.Node
 	at   sched.Placement
 }
 
-// worth is the value by which sets of GPUs are compared; smaller is better.
+// worth is the value by which sets of GPUs are compared. The smaller value is better.
 type worth struct {
-	remote bool // not on the NUMA node of the CPUs, as required
+	remote bool // a GPU is not on the NUMA node of the CPUs, which the policy single requires
 	links  []gpu.Link
 	nodes  int
 	far    int
@@ -101,7 +101,8 @@ func (w worth) compare(other worth) int {
 	return cmp.Or(-slices.CompareFunc(w.links, other.links, gpu.Link.Compare), cmp.Compare(w.nodes, other.nodes), cmp.Compare(w.far, other.far))
 }
 
-// score sorts the links inside a set from the weakest on.
+// score returns the value of a set of GPUs. It sorts the links between the GPUs, the weakest
+// first.
 func (l linking) score(set []sched.GPUShare) (w worth) {
 	var gpus []int
 	known := map[topology.NodeID]bool{}

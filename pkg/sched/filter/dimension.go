@@ -9,23 +9,24 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// Dimension computes one coordinate of nodes and of pods. It guarantees that
+// Dimension computes one coordinate of nodes, from what is free, and of pods, from what they
+// request. It guarantees that
 //
 //	Check(pod, node) has no reason  ⇒  Node(node.For(pod.Claim())) ≥ Pod(pod)
 //
-// so an index may skip every node below a pod's coordinate. The converse need not
-// hold: the index finds nodes that are then checked.
+// so an index may skip every node whose coordinate is smaller than that of the pod. A node that is
+// not skipped may still not fit, so it has to be checked.
 type Dimension struct {
 	Name string // in the syntax of ParseDimension
 	Node func(*sched.Node) int64
 	Pod  func(*sched.Pod) int64
 }
 
-// Space is the dimensions of an index, in the administrator's order.
+// Space has the dimensions of an index, in the order that the administrator configured.
 type Space []Dimension
 
-// Node returns the exact coordinates of a node's free resources, including reserved
-// ones. They are never negative.
+// Node returns the exact coordinates of a node's free resources, including resources that are
+// reserved for waiting pods. The coordinates are never negative.
 func (s Space) Node(node *sched.Node) []int64 { return s.AppendNode(make([]int64, 0, len(s)), node) }
 
 // AppendNode appends the result of Node to at.
@@ -47,8 +48,8 @@ func (s Space) AppendPod(at []int64, pod *sched.Pod) []int64 {
 	return at
 }
 
-// Amounts returns the dimensions that depend on the amounts of nodes only. The others depend on NUMA
-// nodes or on single GPUs.
+// Amounts returns the dimensions that depend only on amounts of whole nodes (sched.Amounts). The
+// other dimensions depend on NUMA nodes or on single GPUs.
 func (s Space) Amounts() (amounts Space) {
 	for _, d := range s {
 		if !strings.HasPrefix(d.Name, "numa-") && (!strings.HasPrefix(d.Name, "gpu") || strings.Contains(d.Name, ".")) {
@@ -58,10 +59,9 @@ func (s Space) Amounts() (amounts Space) {
 	return amounts
 }
 
-// ParseDimension parses "cpu", "memory", "pods", "numa-total", "numa-single",
-// "numa-spread", "gpus", "gpu-share" or "gpu-total". The last three may name a type of
-// GPU, as in "gpus:H200". It also accepts the full name of any other resource, which
-// has a dot or is "ephemeral-storage".
+// ParseDimension parses "cpu", "memory", "pods", "numa-total", "numa-single", "numa-spread", "gpus",
+// "gpu-share" or "gpu-total". The last three may be followed by a type of GPU, as in "gpus:H200". It
+// also accepts the full name of any other resource if the name has a dot or is "ephemeral-storage".
 func ParseDimension(text string) (Dimension, error) {
 	name, kind, _ := strings.Cut(text, ":")
 	switch name {
@@ -108,7 +108,7 @@ func fixed() Space {
 }
 
 func extended(name string) Dimension {
-	one := unique.Make(name) // the string that nodes and pods share
+	one := unique.Make(name) // the same string that nodes and pods use, so that names are compared by address
 	return Dimension{name,
 		func(node *sched.Node) int64 { return node.Free.Extended.Of(one.Value()) },
 		func(pod *sched.Pod) int64 { return pod.Requests.Extended.Of(one.Value()) }}

@@ -1,9 +1,10 @@
 // Package filter decides exactly whether a pod fits a node, and computes its placement
 // there: how many exclusive CPUs each container gets on each NUMA node, and which GPUs.
 //
-// It works on one pod and one node record, and does not search for nodes. Dimension
-// computes coordinates for an index that does: if a pod fits, no coordinate of the node
-// is below that of the pod.
+// It works on one pod and the record of one node. It does not search for nodes, which
+// package distbucket does with an index. Dimension computes the coordinates for that
+// index: if a pod fits a node, the node's coordinate is at least that of the pod in
+// every dimension.
 //
 //	placement, reason := filter.Place(pod, node)
 //	if reason.Refuses() { … }

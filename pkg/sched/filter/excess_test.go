@@ -7,8 +7,9 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// TestExcess checks that a container with any number of CPUs fits no small node, even if
-// another program computed the pod's requests and did not count these CPUs.
+// TestExcess checks that a container that requests more exclusive CPUs than a node has
+// does not fit the node, even if their number is huge. The pod's Requests do not include
+// these CPUs, as if another program had computed them wrongly.
 func TestExcess(t *testing.T) {
 	node := &sched.Node{Name: "n", NUMA: []sched.NUMANode{{ID: 0, CPUs: 8, FreeCPUs: 8}, {ID: 1, CPUs: 8, FreeCPUs: 8}}, CoreWidth: 2}
 	for _, policy := range []podspec.Policy{podspec.Random, podspec.Spread, podspec.Single} {

@@ -9,7 +9,8 @@ import (
 )
 
 // exclusive distributes the exclusive CPUs of a pod's containers over a node's NUMA
-// nodes. It places containers near candidate GPUs where the pod requires that.
+// nodes. If the pod requires that a container's CPUs and GPUs are on one NUMA node, it
+// takes the candidates for the GPUs into account.
 func exclusive(pod *sched.Pod, node *sched.Node, gpus candidates) ([]podspec.Container, sched.Reason) {
 	if len(pod.Exclusive) == 0 {
 		return nil, sched.Reason{}
@@ -33,7 +34,7 @@ func request(pod *sched.Pod) numaplan.Request {
 	return numaplan.Request{Policy: pod.CPUPolicy, Seed: pod.Seed, Containers: pod.Exclusive}
 }
 
-// view returns the NUMA nodes of a node's record in the planner's form.
+// view returns the NUMA nodes of a node's record in the format of package numaplan.
 func view(node *sched.Node) numaplan.View {
 	v := numaplan.View{NUMA: make([]numaplan.NUMANode, len(node.NUMA)), CoreWidth: node.CoreWidth, KeepShared: node.Spare > 0}
 	for i, on := range node.NUMA {
@@ -42,7 +43,7 @@ func view(node *sched.Node) numaplan.View {
 	return v
 }
 
-// codeOf maps the planner's reasons to codes.
+// codeOf returns the code for a reason of package numaplan why a pod does not fit.
 func codeOf(why numaplan.Outcome) sched.Code {
 	switch why {
 	case numaplan.Uneven:

@@ -2,8 +2,9 @@ package filter
 
 import "github.com/numalet/numalet/pkg/sched"
 
-// wholeGPUs compares the number of entirely free GPUs with the number of whole GPUs
-// that a pod requests. kind is a type of GPU, or "" for all.
+// wholeGPUs returns the dimension that compares the number of entirely free GPUs of a
+// node with the number of whole GPUs that a pod requests. kind is a type of GPU, or ""
+// for all types.
 func wholeGPUs(name, kind string) Dimension {
 	return Dimension{name,
 		func(node *sched.Node) int64 {
@@ -17,8 +18,8 @@ func wholeGPUs(name, kind string) Dimension {
 		}}
 }
 
-// largestShare compares the largest free amount on one GPU with the amount that a pod
-// requests of each of its GPUs.
+// largestShare returns the dimension that compares the largest free amount of a single
+// GPU with the amount that a pod requests of each of its GPUs.
 func largestShare(name, kind string) Dimension {
 	return Dimension{name,
 		func(node *sched.Node) int64 {
@@ -38,7 +39,8 @@ func largestShare(name, kind string) Dimension {
 		}}
 }
 
-// totalGPU compares the free amount on all GPUs with the pod's total request.
+// totalGPU returns the dimension that compares the free amount of all GPUs together
+// with the total amount that a pod requests.
 func totalGPU(name, kind string) Dimension {
 	return Dimension{name,
 		func(node *sched.Node) int64 {
@@ -57,8 +59,8 @@ func sum(node *sched.Node, kind string, weight func(sched.GPU) int64) int64 {
 	return total
 }
 
-// of returns the amount that a pod requests of one type of GPU: 0 if the pod accepts
-// other types too.
+// of returns the amount that a pod requests of one type of GPU, or of all types if kind
+// is "". It returns 0 if the pod also accepts other types.
 func of(pod *sched.Pod, kind string, amount int64) int64 {
 	if kind == "" || len(pod.GPUs.Types) == 1 && pod.GPUs.Types[0] == kind {
 		return amount

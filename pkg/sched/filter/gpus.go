@@ -9,17 +9,18 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// candidates are the GPUs of a node that a pod may choose from. They are sorted by free capacity,
-// least first, so that whole GPUs stay whole. GPUs with equal free capacity keep the node's
-// order.
+// candidates has the GPUs of a node from which the GPUs of a pod are chosen. They are sorted by
+// free capacity, least first. So a pod that requests a part of a GPU gets a GPU that is already
+// in use, if possible, and entirely free GPUs stay free. GPUs with equal free capacity keep the
+// node's order.
 type candidates struct {
 	gpus  []sched.GPU
 	group string // the GPU group of the GPUs, or ""
 }
 
-// candidatesFor returns the candidates for a pod. There are at least as many GPUs as
-// requested, or the reason why there are not. A pod without exclusive CPUs that requests
-// one GPU gets only the best candidate, which costs no memory.
+// candidatesFor returns the candidates for a pod. If there are fewer GPUs than the pod requests,
+// it returns the reason instead. For a pod without exclusive CPUs that requests one GPU, it
+// returns only the best candidate, and allocates no memory.
 func candidatesFor(pod *sched.Pod, node *sched.Node) (candidates, sched.Reason) {
 	var cs candidates
 	request := pod.GPUs
@@ -44,7 +45,8 @@ func candidatesFor(pod *sched.Pod, node *sched.Node) (candidates, sched.Reason) 
 	return cs, sched.Reason{}
 }
 
-// leastFree returns the first of the suitable GPUs with the least free capacity, or none.
+// leastFree returns the suitable GPU with the least free capacity, the first one if there are
+// several, or no GPU if none is suitable.
 func leastFree(request sched.GPURequest, gpus []sched.GPU) []sched.GPU {
 	best := -1
 	for i, gpu := range gpus {
@@ -71,11 +73,12 @@ func offered(shares []sched.GPUShare, node *sched.Node) []sched.GPU {
 	return gpus
 }
 
-// choose returns a pod's GPUs, in the order of sched.GPURequest.Split; containers are the
-// pod's exclusive CPUs. Several whole GPUs are chosen for the best connections.
-// Otherwise containers with exclusive CPUs get GPUs near them first. GPUs without an
-// ID are left out: only their number is known, and the kubelet chooses them. It takes
-// O(GPUs · count) time, plus that of gpu.Inventory.Choose.
+// choose chooses a pod's GPUs, and returns them in the order that sched.GPURequest.Split expects.
+// containers has the exclusive CPUs of the pod's containers. If the pod requests several whole
+// GPUs, those with the best connections are chosen. Otherwise containers with exclusive CPUs get
+// GPUs near these CPUs, before other containers get theirs. GPUs without an ID are left out: only
+// their number is known, and the kubelet chooses them. For n candidates and a request for k GPUs,
+// choose takes O(n · k) time, plus the time of gpu.Inventory.Choose.
 func (cs candidates) choose(pod *sched.Pod, node *sched.Node, containers []podspec.Container) []sched.GPUShare {
 	if pod.GPUs.Count <= 0 {
 		return nil
@@ -97,8 +100,8 @@ func (cs candidates) choose(pod *sched.Pod, node *sched.Node, containers []podsp
 	return shares
 }
 
-// beside chooses a GPU for each list of NUMA nodes in near. Lists that are not empty
-// come first, so that the others do not take the GPUs near them.
+// beside chooses a GPU for each list of NUMA nodes in near. It begins with the lists that are not
+// empty. Otherwise an empty list could get a GPU that is near the NUMA nodes of another list.
 func (cs candidates) beside(near [][]topology.NodeID) []sched.GPU {
 	chosen, taken := make([]sched.GPU, len(near)), make([]bool, len(cs.gpus))
 	for _, listed := range []bool{true, false} {
@@ -112,8 +115,8 @@ func (cs candidates) beside(near [][]topology.NodeID) []sched.GPU {
 	return chosen
 }
 
-// nearest returns the index of the first free GPU on one of the NUMA nodes, otherwise of
-// the first free GPU.
+// nearest returns the index of the first GPU that is not taken and is on one of the given NUMA
+// nodes. If there is none, it returns the index of the first GPU that is not taken.
 func (cs candidates) nearest(nodes []topology.NodeID, taken []bool) int {
 	first := -1
 	for i, gpu := range cs.gpus {
@@ -128,8 +131,8 @@ func (cs candidates) nearest(nodes []topology.NodeID, taken []bool) int {
 	return first
 }
 
-// nearby returns for each of a pod's GPUs the NUMA nodes, sorted by ID, with exclusive
-// CPUs of the containers that use the GPU.
+// nearby returns for each of a pod's GPUs a list of NUMA nodes, sorted by ID. These are the NUMA
+// nodes on which the containers that use the GPU have exclusive CPUs.
 func nearby(request sched.GPURequest, containers []podspec.Container) [][]topology.NodeID {
 	near := make([][]topology.NodeID, request.Count)
 	for _, span := range request.Spans() {
@@ -162,7 +165,8 @@ func lacks(request sched.GPURequest, node *sched.Node) sched.Reason {
 	return sched.Reason{}
 }
 
-// unlike returns why a node's parts of GPUs do not satisfy a request.
+// unlike returns why a node's parts of GPUs, such as MIG devices, do not satisfy a request. It
+// does not check their number, which plain does.
 func unlike(request sched.GPURequest, node *sched.Node) sched.Reason {
 	if request.Part.Count == 0 {
 		return sched.Reason{}
@@ -183,7 +187,7 @@ func suits(request sched.GPURequest, gpu sched.GPU) bool {
 	return gpu.Free >= request.Milli && (request.Types == nil || slices.Contains(request.Types, gpu.Type))
 }
 
-// able counts the GPUs that satisfy a request.
+// able returns how many of the given GPUs satisfy a request.
 func able(request sched.GPURequest, have []sched.GPU) int {
 	n := 0
 	for _, gpu := range have {

@@ -9,18 +9,19 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// joins reports whether a pod may have containers whose CPUs and GPUs must be on the
-// same NUMA node. Only the policy single requires this; with other policies, near GPUs
-// are merely preferred.
+// joins reports whether a pod may have containers whose CPUs and GPUs must be on the same NUMA
+// node. Only the CPU policy single requires this. With other policies, GPUs near the CPUs are
+// preferred, but not required.
 func joins(pod *sched.Pod) bool {
 	return pod.CPUPolicy == podspec.Single && len(pod.Exclusive) > 0 && len(pod.GPUs.PerContainer) > 0
 }
 
-// allow returns the planner's check that the candidates suffice for the containers placed
-// so far: each NUMA node has as many GPUs as the containers on it need. A GPU whose NUMA node is
-// unknown is never treated as local, except on machines with one NUMA node. It is nil if GPUs and
-// CPUs need not be on the same NUMA node, or if the node's GPUs have no IDs, because the kubelet
-// then chooses them.
+// allow returns a function that package numaplan calls while it plans the CPUs of a pod's
+// containers. The function reports whether each NUMA node has as many candidate GPUs as the
+// containers that are placed on it so far need. A GPU whose NUMA node is unknown does not count
+// for any NUMA node, unless the machine has only one. allow returns nil if GPUs and CPUs need not
+// be on the same NUMA node. It also returns nil if the node's GPUs have no IDs, because the
+// kubelet then chooses the GPUs.
 func (cs candidates) allow(pod *sched.Pod, node *sched.Node) func([]numaplan.Counts) bool {
 	if len(cs.gpus) == 0 || cs.gpus[0].ID == "" || !joins(pod) {
 		return nil
@@ -42,9 +43,9 @@ func (cs candidates) allow(pod *sched.Pod, node *sched.Node) func([]numaplan.Cou
 	}
 }
 
-// gpuNUMANodes returns the NUMA node that each of the pod's GPUs must be on, or Unknown for
-// any. It returns false if two containers on different NUMA nodes use the same GPU, one
-// after the other.
+// gpuNUMANodes returns for each of the pod's GPUs the NUMA node on which it must be, or Unknown
+// if it may be on any NUMA node. It returns false if two containers that use the same GPU one
+// after the other, such as an init container and an app container, are on different NUMA nodes.
 func gpuNUMANodes(pod *sched.Pod, node *sched.Node, placed []numaplan.Counts) (homes []topology.NodeID, agree bool) {
 	homes = slices.Repeat([]topology.NodeID{topology.Unknown}, pod.GPUs.Count)
 	for _, span := range pod.GPUs.Spans() {
@@ -62,8 +63,8 @@ func gpuNUMANodes(pod *sched.Pod, node *sched.Node, placed []numaplan.Counts) (h
 	return homes, true
 }
 
-// homeOf returns the NUMA node on which the policy single has placed a container, or
-// Unknown.
+// homeOf returns the NUMA node on which all CPUs of a container were placed by the policy single.
+// It returns Unknown if the container is not placed yet, or if the policy does not apply to it.
 func homeOf(container string, pod *sched.Pod, node *sched.Node, placed []numaplan.Counts) topology.NodeID {
 	for c, want := range pod.Exclusive {
 		if want.Name == container && want.PerNode == nil && placed[c] != nil {
@@ -73,7 +74,7 @@ func homeOf(container string, pod *sched.Pod, node *sched.Node, placed []numapla
 	return topology.Unknown
 }
 
-// on returns how many of the GPUs are on a NUMA node.
+// on returns how many of the candidates are on a NUMA node.
 func (cs candidates) on(id topology.NodeID, node *sched.Node) int {
 	n := 0
 	for _, gpu := range cs.gpus {

@@ -15,8 +15,8 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// machine returns a node. cpus has the free CPUs of each NUMA node, and gpus has the NUMA node
-// of each GPU. A GPU is named by its position in gpus.
+// machine returns a node. cpus has the number of free CPUs of each NUMA node, and gpus has the
+// NUMA node of each GPU. The ID of a GPU is its index in gpus.
 func machine(cpus []int, gpus ...topology.NodeID) *sched.Node {
 	node := &sched.Node{Name: "n", Free: sched.Amounts{CPU: 1 << 40}, CoreWidth: 1}
 	for id, free := range cpus {
@@ -28,8 +28,8 @@ func machine(cpus []int, gpus ...topology.NodeID) *sched.Node {
 	return node
 }
 
-// joint is a pod of containers such as "app 8 2", which requests 8 exclusive CPUs and 2 GPUs.
-// A container with 0 CPUs uses the shared CPUs.
+// joint returns a pod with the given containers. For example, "app 8 2" is an app container
+// that requests 8 exclusive CPUs and 2 GPUs. A container with 0 CPUs uses the shared CPUs.
 func joint(policy podspec.Policy, containers ...string) *sched.Pod {
 	pod := &sched.Pod{UID: "p", CPUPolicy: policy}
 	pod.GPUs.Milli = sched.WholeGPU
@@ -54,8 +54,8 @@ func joint(policy podspec.Policy, containers ...string) *sched.Pod {
 	return pod
 }
 
-// TestJoin checks that with the policy single the CPUs and GPUs of a container are on one NUMA
-// node, and with other policies as near as possible.
+// TestJoin checks that with the policy single, the CPUs and GPUs of a container are on one
+// NUMA node. With other policies, they must be as near to each other as possible.
 func TestJoin(t *testing.T) {
 	unknown := topology.NodeID(topology.Unknown)
 	alike := machine([]int{8, 8}, unknown, unknown)
@@ -63,7 +63,7 @@ func TestJoin(t *testing.T) {
 	for name, tc := range map[string]struct {
 		node *sched.Node
 		pod  *sched.Pod
-		want string // GPUs by container, or the refusal
+		want string // GPUs by container, or a part of the reason why the pod does not fit
 	}{
 		"2 GPUs and 8 CPUs":             {machine([]int{8, 8}, 0, 1, 1, 0), joint(podspec.Single, "app 8 2"), "on 0: 0,3"},
 		"where the GPUs are":            {machine([]int{8, 16}, 0, 1, 1), joint(podspec.Single, "app 8 2"), "on 1: 1,2"},
@@ -103,7 +103,7 @@ func TestJoin(t *testing.T) {
 	}
 }
 
-// shown lists which GPUs the containers get, in order, and the NUMA nodes of their CPUs.
+// shown lists for each container the NUMA nodes of its CPUs and the GPUs that it gets.
 func shown(pod *sched.Pod, at sched.Placement) string {
 	split := pod.GPUs.Split(at.GPUs)
 	var parts []string
@@ -128,7 +128,7 @@ func nodesOf(container podspec.Container) (ids []topology.NodeID) {
 	return ids
 }
 
-// TestJoinTwin compares Place with a search of all ways, on small machines.
+// TestJoinTwin compares Place with a search that tries all placements, on small machines.
 func TestJoinTwin(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	fits, joined := 0, 0
@@ -181,8 +181,8 @@ func anyJoint(r *rand.Rand) *sched.Pod {
 	return joint(podspec.Single, containers...)
 }
 
-// fitsWithGPUs tries every NUMA node for the containers after those given, and
-// then every order of the GPUs.
+// fitsWithGPUs reports whether a pod fits if its first containers have the CPUs in given. It
+// tries every NUMA node for each of the other containers, and then every order of the GPUs.
 func fitsWithGPUs(pod *sched.Pod, node *sched.Node, given []numaplan.Counts) bool {
 	c := len(given)
 	if c == len(pod.Exclusive) {
@@ -198,7 +198,9 @@ func fitsWithGPUs(pod *sched.Pod, node *sched.Node, given []numaplan.Counts) boo
 	return false
 }
 
-// assignable tries every order of the GPUs that are not assigned yet.
+// assignable reports whether the GPUs in taken can be completed, so that each container with
+// exclusive CPUs has its GPUs on the NUMA node of these CPUs. It tries every order of the
+// other GPUs.
 func assignable(pod *sched.Pod, node *sched.Node, given []numaplan.Counts, taken []sched.GPUShare) bool {
 	if len(taken) == pod.GPUs.Count {
 		at := sched.Placement{Node: node.Name, GPUs: taken}
@@ -222,7 +224,8 @@ func assignable(pod *sched.Pod, node *sched.Node, given []numaplan.Counts, taken
 	return false
 }
 
-// apart names a container with a GPU that is not on the NUMA node of its CPUs.
+// apart returns what is wrong with a placement, or "": a container with a wrong number of
+// GPUs, or with a GPU that is not on the NUMA node of its CPUs.
 func apart(pod *sched.Pod, node *sched.Node, at sched.Placement) string {
 	on := map[string]topology.NodeID{}
 	for _, gpu := range node.GPUs {

@@ -16,10 +16,11 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// TestLedgerHonours places random pods on random machines, one after the other, and lets the
-// node's own ledger carry out each placement: it must find the CPUs, and afterwards have as
-// many free on each NUMA node as the record says. If the ledger finds CPUs for a pod by
-// itself, Place must find a placement, too.
+// TestLedgerHonours checks that the ledger (package pool), with which the agent of a node
+// assigns CPUs, can carry out the placements of Place. It places random pods on random
+// machines, one after another. The ledger must find the CPUs of each placement. Afterwards
+// it must have as many free CPUs on each NUMA node as the node's record. If the ledger finds
+// CPUs for a pod without a placement, Place must find a placement, too.
 func TestLedgerHonours(t *testing.T) {
 	placed := 0
 	for seed := range uint64(300) {
@@ -53,7 +54,7 @@ func TestLedgerHonours(t *testing.T) {
 	}
 }
 
-// randomMachine returns an empty machine's ledger and its record.
+// randomMachine returns the ledger and the record of a random machine without pods.
 func randomMachine(t *testing.T, r *rand.Rand) (*pool.Ledger, *sched.Node) {
 	t.Helper()
 	smt := 1 + r.IntN(2)
@@ -76,8 +77,8 @@ func newLedger(t *testing.T, machine *topology.Machine, o pool.Options) *pool.Le
 	return ledger
 }
 
-// recordOf returns the record of a machine with smt threads a core, with what its
-// ledger has free.
+// recordOf returns the record of a machine with smt threads on each core. The record has the
+// same free resources as the ledger.
 func recordOf(machine *topology.Machine, ledger *pool.Ledger, o pool.Options, smt int) *sched.Node {
 	node := &sched.Node{Name: "n", Version: 1, CoreWidth: 1, Spare: 1}
 	if o.FullCores {
@@ -94,12 +95,13 @@ func recordOf(machine *topology.Machine, ledger *pool.Ledger, o pool.Options, sm
 	return node
 }
 
-// poolPod is the pod as the ledger gets it on a node without a controller.
+// poolPod returns a pod in the format of the ledger, without a placement. The ledger gets
+// pods in this form if no controller has placed them.
 func poolPod(pod *sched.Pod) pool.Pod {
 	return pool.Pod{UID: pod.UID, Policy: pod.CPUPolicy, Seed: pod.Seed, Containers: pod.Exclusive}
 }
 
-// order is the pod with its placement.
+// order returns a pod in the format of the ledger, with its placement.
 func order(pod *sched.Pod, at sched.Placement) pool.Pod {
 	p := poolPod(pod)
 	p.Containers = make([]podspec.Container, len(pod.Exclusive))

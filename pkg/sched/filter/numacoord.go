@@ -5,8 +5,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// freeExclusive returns Σ freeᵢ over the NUMA nodes, which is compared with
-// peakExclusive.
+// freeExclusive returns the number of free exclusive CPUs of all NUMA nodes together. It is
+// compared with the result of peakExclusive for a pod.
 func freeExclusive(node *sched.Node) int64 {
 	sum := int64(0)
 	for _, on := range node.NUMA {
@@ -19,8 +19,9 @@ func peakExclusive(pod *sched.Pod) int64 {
 	return podspec.Peak(pod.Exclusive, func(c int) int64 { return int64(pod.Exclusive[c].CPUs) })
 }
 
-// largestFree returns max freeᵢ, which is compared with the CPUs of the largest
-// container: with the policy single they are all on one NUMA node.
+// largestFree returns the largest number of free exclusive CPUs on a single NUMA node. It is
+// compared with the number of CPUs of a pod's largest container, which with the policy single are
+// all on one NUMA node.
 func largestFree(node *sched.Node) int64 {
 	most := 0
 	for _, on := range node.NUMA {
@@ -29,10 +30,11 @@ func largestFree(node *sched.Node) int64 {
 	return int64(most)
 }
 
-// evenFree returns M·min + |{i : freeᵢ > min}| for M NUMA nodes, where min is the
-// smallest free count. It is compared with the CPUs k of the largest container: with the
-// policy spread each NUMA node provides ⌊k/M⌋ ≤ min CPUs, and k mod M of them one more.
-// The result is the largest such k.
+// evenFree returns the largest number of CPUs k that can be spread evenly over all NUMA nodes.
+// With the policy spread, each of M NUMA nodes provides ⌊k/M⌋ CPUs, and k mod M of them provide
+// one CPU more. If min is the smallest number of free exclusive CPUs on a NUMA node, and n NUMA
+// nodes have more than min, the largest k is M·min + n. It is compared with the number of CPUs of
+// a pod's largest container.
 func evenFree(node *sched.Node) int64 {
 	if len(node.NUMA) == 0 {
 		return 0
@@ -50,9 +52,10 @@ func evenFree(node *sched.Node) int64 {
 	return int64(len(node.NUMA)*least + above)
 }
 
-// ofPolicy returns a function that returns the CPUs of a pod's largest exclusive
-// container, or 0 for pods with another policy. Containers that name their CPU counts by NUMA node
-// are ignored, because no policy applies to them.
+// ofPolicy returns a function for pods. If a pod has the given policy, the function returns the
+// number of CPUs of the pod's largest container with exclusive CPUs. For other pods it returns 0.
+// It ignores containers that request a number of CPUs on each NUMA node, because no policy applies
+// to them.
 func ofPolicy(policy podspec.Policy) func(*sched.Pod) int64 {
 	return func(pod *sched.Pod) int64 {
 		most := 0

@@ -6,8 +6,9 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// Place returns a pod's placement on a node, or the reason why it does not fit. Resources
-// reserved for other pods are not free. The result is deterministic.
+// Place returns a pod's placement on a node, or the reason why the pod does not fit.
+// Resources that are reserved for other pods do not count as free. The same pod and
+// record always give the same result.
 func Place(pod *sched.Pod, node *sched.Node) (sched.Placement, sched.Reason) {
 	node = node.For(pod.Claim())
 	at := sched.Placement{Node: node.Name}
@@ -26,8 +27,8 @@ func Place(pod *sched.Pod, node *sched.Node) (sched.Placement, sched.Reason) {
 	return at, sched.Reason{}
 }
 
-// Check returns the reason why a pod does not fit a node. It gives the same reason as
-// Place, but is cheaper because it does not choose GPUs.
+// Check returns the reason why a pod does not fit a node. It returns the same reason as
+// Place, but is faster, because it does not choose GPUs.
 func Check(pod *sched.Pod, node *sched.Node) sched.Reason {
 	node = node.For(pod.Claim())
 	if r := plain(pod, node); r.Refuses() {
@@ -46,8 +47,9 @@ func Check(pod *sched.Pod, node *sched.Node) sched.Reason {
 	return none
 }
 
-// plain checks the node's name and the amounts. Resources that are not requested are not
-// checked, because an overcommitted node has a negative free amount.
+// plain checks the node's name and the amounts that a pod requests. It does not check
+// resources that the pod does not request: an overcommitted node has a negative free
+// amount of a resource, and still fits pods that do not request that resource.
 func plain(pod *sched.Pod, node *sched.Node) sched.Reason {
 	request, free := pod.Requests, node.Free
 	switch {

@@ -7,17 +7,19 @@ import (
 	"github.com/numalet/numalet/pkg/sched/fragmentation"
 )
 
-// NodePolicy says which of the nodes that fit is preferred: one of the orders of the index, or
-// the order of package fragmentation. It implements the interfaces of encoding for text.
+// NodePolicy says which of the nodes that fit a pod is preferred. Either it is a policy of the
+// index (distbucket.Policy), or it is the policy of package fragmentation, which prefers the
+// node on which the pod makes the least free GPU capacity useless to other pods. It implements
+// encoding.TextMarshaler and encoding.TextUnmarshaler.
 type NodePolicy struct {
 	Index         distbucket.Policy
-	Fragmentation bool // the index's order applies only to pods for which some nodes are named
+	Fragmentation bool // package fragmentation orders the nodes; Index applies only if certain nodes are named for a pod, or a GPU group offers GPUs
 }
 
-// fragmentationName is the name of the policy that is not an order of the index.
+// fragmentationName is the name of the policy of package fragmentation.
 const fragmentationName = "fragmentation"
 
-// Apply returns a profile with the policy.
+// Apply returns the profile p with the node policy.
 func (n NodePolicy) Apply(p Profile, o fragmentation.Options) Profile {
 	p.Policy = n.Index
 	if n.Fragmentation {
@@ -26,7 +28,7 @@ func (n NodePolicy) Apply(p Profile, o fragmentation.Options) Profile {
 	return p
 }
 
-// MarshalText writes the policy's name.
+// MarshalText returns the policy's name.
 func (n NodePolicy) MarshalText() ([]byte, error) {
 	if n.Fragmentation {
 		return []byte(fragmentationName), nil

@@ -8,24 +8,26 @@ import (
 	"github.com/numalet/numalet/pkg/sched/fragmentation"
 )
 
-// Profile is an administrator's scheduling profile: how nodes are searched and scored.
+// Profile is a scheduling profile that an administrator configures. It says how nodes are searched
+// and scored.
 type Profile struct {
-	Name   string  // pods refer to it; the first profile is the default
-	Space  Space   // the dimensions, most important first
+	Name   string  // pods name their profile; the first profile is the default
+	Space  Space   // the dimensions of the index, most important first
 	Theta  []int64 // granularity of each dimension; nil means 1 for all
 	Policy distbucket.Policy
-	// Candidates is the length of a first list; 0 means 4. With several candidates, a
-	// conflict costs a check of the next one instead of another search.
+	// Candidates is how many nodes a proposer lists for a pod; 0 means 4. If other pods have taken the
+	// first of several listed nodes, the committer checks the next one, and no other search is needed.
 	Candidates int
 	// Ranker, if not nil, replaces the order of the policy by its own. Each profile has its own
 	// Ranker.
 	Ranker *fragmentation.Ranker
 }
 
-// DefaultCandidates is the length of a first list if the profile sets none.
+// DefaultCandidates is how many nodes a proposer lists for a pod if the profile does not say it.
 const DefaultCandidates = 4
 
-// Complete returns the profile with its defaults, or an error if it is invalid.
+// Complete returns the profile with defaults for fields that are not set, or an error if the
+// profile is invalid.
 func (p Profile) Complete() (Profile, error) {
 	if len(p.Space) == 0 {
 		return p, fmt.Errorf("profile %q has no dimensions", p.Name)
@@ -59,14 +61,15 @@ func (p *Profile) Unrank(name string) {
 	}
 }
 
-// Try returns a node as a candidate for a pod, or the reason why the pod does not fit.
-// also is the filters of another system, which come after those of this package; nil for
-// none. The score is appended to *scores, so that all scores of a list share one
+// Try returns a node as a candidate for a pod, or the reason why the pod does not fit. also has
+// additional filters of another system, such as kube-scheduler's, or is nil. They are called after
+// those of this package. The score is appended to *scores, so that all scores of a list share one
 // allocation.
 //
-// The candidate has no placement yet if the placement may change although the record does not,
-// because the pod has an Offer, or if choosing between several GPUs would cost more than everything
-// else. Only one candidate of a list needs a placement.
+// In two cases the candidate has no placement yet. If the pod has an Offer of a GPU group, its
+// placement may change although the node's record does not. If the pod requests several GPUs, to
+// choose them would take more time than everything else, and only one candidate of a list needs a
+// placement.
 func (p *Profile) Try(pod *sched.Pod, node *sched.Node, also sched.Filter, scores *[]int64) (sched.Candidate, sched.Reason) {
 	var at sched.Placement
 	var why sched.Reason
@@ -86,7 +89,7 @@ func (p *Profile) Try(pod *sched.Pod, node *sched.Node, also sched.Filter, score
 	return c, why
 }
 
-// Rate returns a node with its surplus and its score for a pod that fits it. The score is
+// Rate returns a node that fits a pod as a candidate, with its surplus and its score. The score is
 // appended to *scores.
 func (p *Profile) Rate(pod *sched.Pod, node *sched.Node, scores *[]int64) sched.Candidate {
 	c, before := sched.Candidate{Node: node}, len(*scores)
@@ -102,8 +105,9 @@ func (p *Profile) Rate(pod *sched.Pod, node *sched.Node, scores *[]int64) sched.
 	return c
 }
 
-// rank scores a node by its coordinates for LeastFit and BestFit. For the other
-// policies it appends no score, so nodes keep the order of the search.
+// rank appends the score of a node. For the policies LeastFit and BestFit, this is computed from
+// the node's coordinates. For the other policies it appends nothing, so nodes keep the order of the
+// search.
 func (p *Profile) rank(to []int64, pod *sched.Pod, node *sched.Node) []int64 {
 	if p.Policy != distbucket.LeastFit && p.Policy != distbucket.BestFit {
 		return to

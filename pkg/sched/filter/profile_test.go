@@ -10,13 +10,13 @@ import (
 	"github.com/numalet/numalet/pkg/sched/distbucket"
 )
 
-// refuser is another system's filter that refuses every node.
+// refuser is a filter of another system. It refuses every node.
 type refuser struct{ sched.Filter }
 
 func (refuser) Check(*sched.Node) sched.Reason { return sched.Reason{Code: sched.Other} }
 
-// TestTry checks which candidates have a placement, and that only those that fit have a
-// score.
+// TestTry checks which candidates that Try returns have a placement, and that Try
+// appends a score only for nodes that fit.
 func TestTry(t *testing.T) {
 	node := machine([]int{8, 8}, 0, 0)
 	node.Free = sched.Amounts{CPU: 7000}

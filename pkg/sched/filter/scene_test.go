@@ -14,15 +14,19 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// TestScenarios walks through testdata/*.txt, one file a machine:
+// TestScenarios walks through testdata/*.txt. Each file has one machine:
 //
-//	machine NAME numa=0,0,1,1       the GPUs of one of package gpu's machines, on these NUMA
-//	                                nodes, of 32 CPUs each
-//	place POD POLICY app:8:2 …      its containers' CPUs, 0 for shared ones, and GPUs; of a
-//	                                group that has only=0,1,2; Split says what each gets
-//	end POD
+//	machine NAME numa=0,0,1,1       makes a node with the GPUs of a machine in the test data
+//	                                of package gpu, here two GPUs on each of two NUMA nodes;
+//	                                each NUMA node has 32 CPUs
+//	place POD POLICY app:8:2 …      places a pod; app:8:2 is an app container that requests
+//	                                8 exclusive CPUs and 2 GPUs, and app:0:2 one without
+//	                                exclusive CPUs; with only=0,1,2, a GPU group offers only
+//	                                these GPUs
+//	end POD                         ends the pod
 //
-// The output is the NUMA nodes of the CPUs, the GPUs, and the links between the GPUs.
+// For each container, the output has the NUMA nodes of its CPUs, its GPUs, and the
+// links between these GPUs.
 func TestScenarios(t *testing.T) {
 	scenario.Walk(t, func(t *testing.T, _ *scenario.Answer) scenario.Commands {
 		s := &scene{t: t, placed: map[string]sched.Holding{}}
@@ -83,7 +87,8 @@ func (s *scene) place(c *scenario.Command) {
 
 func (s *scene) end(c *scenario.Command) { s.node = s.node.Return(s.placed[c.Arg(0)]) }
 
-// offerOf offers the free amounts of some GPUs.
+// offerOf returns an Offer function that offers those of the given GPUs that are
+// entirely free.
 func offerOf(ids []string) func(*sched.Node) sched.Offer {
 	return func(node *sched.Node) (o sched.Offer) {
 		for _, device := range node.GPUs {
@@ -95,7 +100,7 @@ func offerOf(ids []string) func(*sched.Node) sched.Offer {
 	}
 }
 
-// linked returns the links between the GPUs that end a text, such as "on 0: 2,3".
+// linked returns the links between the GPUs at the end of a text such as "on 0: 2,3".
 func (s *scene) linked(text string) string {
 	gpus := strings.Split(text[strings.LastIndex(text, " ")+1:], ",")
 	var links []string

@@ -14,8 +14,8 @@ import (
 
 const cases = 20000
 
-// TestTwin compares Place with a search of every way to place the containers and to choose the
-// GPUs, on random nodes and pods.
+// TestTwin compares Place with a search that tries every way to place the containers, for
+// random nodes and pods.
 func TestTwin(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	fits := 0
@@ -41,7 +41,7 @@ func TestTwin(t *testing.T) {
 	}
 }
 
-// naive reports whether a pod fits, by trying everything.
+// naive reports whether a pod fits a node. It tries every way to place the containers.
 func naive(pod *sched.Pod, node *sched.Node) bool {
 	request, free := pod.Requests, node.Free
 	if request.CPU > max(0, free.CPU) || request.Memory > free.Memory || request.Pods > free.Pods {
@@ -59,7 +59,8 @@ func naive(pod *sched.Pod, node *sched.Node) bool {
 	return able >= pod.GPUs.Count && seatable(pod, node, nil)
 }
 
-// seatable tries every count for the containers after those given.
+// seatable reports whether a pod fits if its first containers have the CPUs in given. It tries
+// every distribution of CPUs for each of the other containers.
 func seatable(pod *sched.Pod, node *sched.Node, given []numaplan.Counts) bool {
 	c := len(given)
 	if c == len(pod.Exclusive) {
@@ -90,7 +91,8 @@ func ways(k, n int) []numaplan.Counts {
 	return all
 }
 
-// obeys reports whether counts satisfy the request of container c.
+// obeys reports whether n, the number of CPUs on each NUMA node, satisfies the request and the
+// policy of container c.
 func obeys(pod *sched.Pod, c int, node *sched.Node, n numaplan.Counts) bool {
 	want := pod.Exclusive[c]
 	for i, k := range n {
@@ -109,8 +111,9 @@ func obeys(pod *sched.Pod, c int, node *sched.Node, n numaplan.Counts) bool {
 	return true
 }
 
-// overfull steps through the phases of the pod's life, and names a NUMA node on which the pod
-// would then hold more CPUs than were free.
+// overfull returns a NUMA node on which the pod would hold more CPUs or memory than are free,
+// at any time in its life, or says that too few CPUs would be left for shared containers. It
+// returns "" if there is enough.
 func overfull(pod *sched.Pod, node *sched.Node, given []numaplan.Counts) string {
 	if len(pod.Exclusive) == 0 {
 		return ""
@@ -142,7 +145,7 @@ func overfull(pod *sched.Pod, node *sched.Node, given []numaplan.Counts) string 
 	return ""
 }
 
-// moments returns which containers run at the same time.
+// moments returns the sets of containers that run at the same time during the pod's life.
 func moments(pod *sched.Pod) [][]int {
 	var all [][]int
 	var sidecars, apps []int
@@ -159,7 +162,7 @@ func moments(pod *sched.Pod) [][]int {
 	return append(all, append(sidecars, apps...))
 }
 
-// broken returns what is wrong with a placement.
+// broken returns what is wrong with a placement, or "".
 func broken(pod *sched.Pod, node *sched.Node, at sched.Placement) string {
 	given := make([]numaplan.Counts, len(at.Containers))
 	for c, container := range at.Containers {
@@ -188,7 +191,8 @@ func broken(pod *sched.Pod, node *sched.Node, at sched.Placement) string {
 	return overfull(pod, node, given)
 }
 
-// TestLaw checks the law of every dimension: n fits t ⇒ x(n) ≥ x(t).
+// TestLaw checks what Dimension guarantees: if a pod fits a node, the coordinate of the node
+// is at least that of the pod in every dimension.
 func TestLaw(t *testing.T) {
 	space, err := ParseSpace("cpu,memory,pods,numa-total,numa-single,numa-spread,gpus,gpu-share,gpu-total,gpus:H200,gpu-share:H200,gpu-total:H200,example.com/nic")
 	if err != nil {

@@ -23,12 +23,12 @@ import (
 //
 //	go test ./pkg/sched/pipeline -run '^$' -bench . -cpu 1
 //
-// and a change is measured by ten runs before and after (-count 10) with
+// To judge a change, compare ten runs before it with ten runs after it (-count 10), with
 // golang.org/x/perf/cmd/benchstat.
 
-// BenchmarkDecide measures one decision, from the first list to the commit, on one core. From time
-// to time the benchmark stops its timer and ends the placed pods, so that the same share of the
-// cluster stays in use.
+// BenchmarkDecide measures one decision on one core: a proposer makes the list, and the committer
+// commits it. From time to time the benchmark stops its timer and ends the placed pods, so that the
+// same share of the cluster stays in use.
 func BenchmarkDecide(b *testing.B) {
 	for _, nodes := range []int{1000, 5000, 100_000} {
 		for _, fill := range []int{0, 50, 95} {
@@ -61,7 +61,7 @@ func BenchmarkRefuse(b *testing.B) {
 }
 
 // BenchmarkCycle measures the two tiers with their goroutines, from the queue to a binder that does
-// nothing: run it with -cpu 2, or as many as the machine has.
+// nothing. Run it with -cpu 2, or with as many CPUs as the machine has.
 func BenchmarkCycle(b *testing.B) {
 	for _, proposers := range []int{1, 2, 4, 8} {
 		b.Run(fmt.Sprintf("nodes=5000/proposers=%d", proposers), func(b *testing.B) {
@@ -115,8 +115,8 @@ func decide(b *testing.B, state *nodestate.State, pod sched.Pod) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "decisions/s")
 }
 
-// filled returns a cluster of servers. Pods of various sizes on random nodes use the given
-// percentage of it.
+// filled returns a cluster of servers. On each server, pods of random sizes use the given
+// percentage of the CPUs.
 func filled(b *testing.B, nodes, percent int) *nodestate.State {
 	b.Helper()
 	state := nodestatetest.New(b, "gpus,numa-single,cpu,memory", filter.Profile{Theta: []int64{1, 1, 1000, 1 << 30}, Policy: distbucket.LeastFit})
@@ -135,7 +135,7 @@ func filled(b *testing.B, nodes, percent int) *nodestate.State {
 			state.Adopt(nodestate.Assignment{UID: fmt.Sprint(n.Name, "-", used), Node: n.Name, Holding: h})
 		}
 	}
-	state.View() // which makes the indexes
+	state.View() // this builds the indexes before the benchmark starts
 	return state
 }
 

@@ -11,25 +11,27 @@ import (
 // Effects has the functions by which the committer acts on the rest of the scheduler. Only Bind may
 // block, and only until a binder is free. None of the functions may call the committer.
 type Effects struct {
-	Bind              func(sched.Decision)     // write the Binding; Undo if that fails
-	Requeue           func(*sched.Pod)         // other pods were assigned to its nodes: retry it
-	Undone            func(*sched.Pod)         // it was placed and could not be bound: retry it; nil means Requeue
-	MarkUnschedulable func(*sched.Pod, uint64) // no node fitted it as of that View.FreedSeq
-	// Widen makes a new first list with the committer's own filters. It is used for a pod of a gang
-	// with sched.Pod.Reserves that does not fit the node that was planned for it, because plans
-	// leave out volumes and devices. It may be nil if there are no such pods.
+	Bind              func(sched.Decision)     // passes a decision to a binder, which calls Committer.Undo if it cannot bind the pod
+	Requeue           func(*sched.Pod)         // returns a pod to the queue for a retry, because other pods took its nodes
+	Undone            func(*sched.Pod)         // returns a pod to the queue that was placed and could not be bound; nil means Requeue
+	MarkUnschedulable func(*sched.Pod, uint64) // returns a pod to the queue that fitted no node; the number is View.FreedSeq when the nodes were read
+	// Widen searches all nodes for a pod, with the committer's own filters, and returns a new list. It
+	// is called for a pod of a gang that has volumes or devices to reserve (sched.Pod.Reserves) and
+	// that does not fit the node that was planned for it. This can happen because plans do not take
+	// volumes and devices into account. Widen may be nil if there are no such pods.
 	Widen func(*sched.Pod) sched.List
 }
 
 // Reserver is an optional interface of a Filter. It reserves resources that nodestate
 // does not track, such as volumes.
 type Reserver interface {
-	// Reserve is called before a decision is recorded, if what Check accepted may no longer
-	// hold: for a pod that may have to wait (sched.Pod.Wait), for a pod whose fit depends on
-	// other nodes too (sched.Pod.Across), and for any pod if nodes may have stopped fitting
-	// although their records are unchanged (State.NarrowSeq) since a proposer listed them. The
-	// node's record is the one that the decision was computed from; Check of this or another
-	// instance accepted it. Reserve may still refuse.
+	// Reserve is called before a decision is recorded in the state, if the earlier Check of the node
+	// may be outdated although the node's record is unchanged. This can be so for a pod that may have
+	// to wait (sched.Pod.Wait), and for a pod whose fit depends on other nodes too (sched.Pod.Across).
+	// It can be so for any pod if State.NarrowSeq has grown since a proposer listed the node:
+	// something then happened that makes unchanged nodes unfit for some pods. The given record is the
+	// one that the decision was computed from. Check of this or another instance accepted it, but
+	// Reserve may still refuse it.
 	Reserve(sched.Decision, *sched.Node) sched.Reason
 	// Unreserve undoes Reserve because the decision was not recorded or not bound. Any
 	// goroutine may call it.
@@ -42,13 +44,14 @@ type noReserver struct{}
 func (noReserver) Reserve(sched.Decision, *sched.Node) sched.Reason { return sched.Reason{} }
 func (noReserver) Unreserve(sched.Decision)                         {}
 
-// Committer is the second-tier scheduler, the only one that assigns nodes. Commit
-// serves one goroutine; any goroutine may call Undo and Counters.
+// Committer is the scheduler of the second tier. It alone assigns pods to nodes. Only one goroutine
+// at a time may call Commit. Any goroutine may call Undo and Counters.
 //
-// One comparison makes this safe: the state accepts a placement only if the node's record is the
-// one from which the placement was computed. Versions only save work. Only nodes that changed since
-// they were listed are checked again. This is less work than checking all of them (as Gödel's
-// binder does), and it rejects fewer pods than refusing every changed node (as Volcano's does).
+// No resource is assigned twice, because the state (nodestate.State) accepts a placement only if
+// the node's record is the one from which the placement was computed. The versions of records only
+// save work: only nodes that changed since they were listed are checked again. The Gödel scheduler
+// checks all nodes again, which is more work. Volcano refuses every changed node, so it rejects
+// more pods.
 type Committer struct {
 	state    *nodestate.State
 	filter   sched.Filter
@@ -57,13 +60,14 @@ type Committer struct {
 	counts   counts
 	buffer   []entry // reused for each list
 
-	// abandon undoes these.
+	// The method abandon undoes these two after a panic.
 	open      []sched.Decision // placed, and not yet passed to a binder
 	reserving sched.Decision   // given to the reserver last
 }
 
-// NewCommitter returns a committer. f is the committer's own instance of the filters
-// in addition to package filter's. It may be a Reserver; nil means none.
+// NewCommitter returns a committer. f is the committer's own instance of the filters that are
+// applied in addition to those of package filter. It may be a Reserver. If f is nil, there are no
+// additional filters.
 func NewCommitter(state *nodestate.State, f sched.Filter, effects Effects) *Committer {
 	committer := &Committer{state: state, filter: f, reserver: noReserver{}, effects: effects}
 	if effects.Undone == nil {
@@ -75,18 +79,17 @@ func NewCommitter(state *nodestate.State, f sched.Filter, effects Effects) *Comm
 	return committer
 }
 
-// Commit places a pod on a node of its first list, or returns it to the queue. It
-// reports whether the pod was placed:
+// Commit places a pod on a node of its list, or returns the pod to the queue. It reports whether
+// the pod was placed:
 //
-//  1. Compare versions. Unchanged nodes form the second list and keep their scores and
-//     placements. Changed nodes form the third list and are scored again (T3).
-//  2. Try the nodes of both lists, best score first. A node of the third list is
-//     checked again first; if it passes, it is in the fourth list (T3, T4).
+//  1. Compare the version of each listed node with the version of its newest record. A node that
+//     has not changed keeps its score and placement. A node that has changed is scored again.
+//  2. Try the nodes, best score first. A changed node is checked again before it is used.
 //  3. Bind the pod, or return it to the queue. A proposer then takes it again.
 //
-// Nodes of the third list are checked one at a time. Checking all of them first has
-// the same result, but takes half of the committer's time when there are many
-// proposers, because most of the listed nodes have then changed.
+// A changed node is checked only when its turn comes. To check all changed nodes first would have
+// the same result. But with many proposers, most of the listed nodes have changed, and these checks
+// would take half of the committer's time.
 func (c *Committer) Commit(list sched.List) bool {
 	c.open, c.reserving = c.open[:0], sched.Decision{Pod: list.Pod}
 	if list.Pod.Gang != nil {
@@ -109,8 +112,8 @@ func (c *Committer) bind(decisions ...sched.Decision) {
 	}
 }
 
-// search places a pod of a gang that does not fit the node that was planned for it, if it has
-// volumes or devices.
+// search places a pod of a gang that does not fit the node that was planned for it. It searches all
+// nodes, but only if the pod has volumes or devices to reserve.
 func (c *Committer) search(pod *sched.Pod) (sched.Decision, bool) {
 	if !pod.Reserves || c.effects.Widen == nil {
 		return sched.Decision{}, false
@@ -119,14 +122,14 @@ func (c *Committer) search(pod *sched.Pod) (sched.Decision, bool) {
 	return c.place(list, entries(list))
 }
 
-// entry is a candidate and its index in the first list.
+// entry is a candidate and its index in the list.
 type entry struct {
 	sched.Candidate
 	index   int
-	changed bool // since it was listed; it is in the third list
+	changed bool // since it was listed
 }
 
-// entries returns all candidates of a list as unchanged.
+// entries returns the candidates of a list as entries that have not changed.
 func entries(list sched.List) []entry {
 	all := make([]entry, len(list.Candidates))
 	for i, candidate := range list.Candidates {
@@ -135,9 +138,9 @@ func entries(list sched.List) []entry {
 	return all
 }
 
-// compare returns the second and third list together, best score first. Equal scores
-// keep the order of the first list. If the pod's fit depends on other nodes too, every
-// node counts as changed, because an equal version then proves nothing.
+// compare returns the listed nodes that still exist, best score first, and which of them have
+// changed. Nodes with equal scores keep the order of the list. If the pod's fit on a node depends
+// on other nodes too, every node counts as changed, because an equal version then proves nothing.
 func (c *Committer) compare(list sched.List) []entry {
 	all := c.buffer[:0]
 	for i, candidate := range list.Candidates {
@@ -157,9 +160,10 @@ func (c *Committer) compare(list sched.List) []entry {
 	return all
 }
 
-// rescored returns a changed node as a candidate that has not been checked. The preference stays as
-// listed and may be outdated. A new one may depend on all nodes, and is not worth that work in the
-// committer. What the pod requires is checked again.
+// rescored returns a changed node as a candidate with a new score. The node has yet to be checked.
+// The preference stays as listed and may be outdated. To compute it again, the committer might have
+// to read all nodes, which would take too long. What the pod requires, as opposed to prefers, is
+// checked again.
 func (c *Committer) rescored(pod *sched.Pod, listed sched.Candidate, node *sched.Node) sched.Candidate {
 	now := c.state.Profile(pod.Profile).Rate(pod, node, new([]int64))
 	now.Preference = listed.Preference
@@ -188,8 +192,8 @@ func (c *Committer) place(list sched.List, nodes []entry) (sched.Decision, bool)
 	return sched.Decision{}, false
 }
 
-// record records a decision in the state. seen is the NarrowSeq of its list. The reserver is called
-// only if it may refuse. Most pods have nothing to reserve.
+// record records a decision in the state. seen is the NarrowSeq of the pod's list. The reserver is
+// called only if it may refuse the decision. Most pods have nothing to reserve.
 func (c *Committer) record(decision sched.Decision, read *sched.Node, seen uint64) bool {
 	if !decision.Pod.Across && decision.Pod.Wait == nil {
 		if c.state.Place(decision.Pod, read, decision.At, seen) {
@@ -216,9 +220,9 @@ func (c *Committer) reserve(decision sched.Decision, read *sched.Node) bool {
 	return false
 }
 
-// returnToQueue returns a pod to the queue, unless it is already assigned. After an
-// empty list a retry is useless until resources become free. The queue compares
-// FreedSeq to find out whether that has happened since.
+// returnToQueue returns a pod to the queue, unless it is already assigned. If the list is empty, a
+// retry is useless until resources become free. The queue compares the list's FreedSeq with the
+// current counter to find out whether resources have become free since the search.
 func (c *Committer) returnToQueue(list sched.List) {
 	switch {
 	case c.state.Holds(list.Pod.UID):
@@ -232,9 +236,9 @@ func (c *Committer) returnToQueue(list sched.List) {
 	}
 }
 
-// Undo reverts a decision that could not be bound. The node gets its resources back,
-// its version grows, and the pod returns to the queue. If the pod is bound nevertheless, it keeps
-// its assignment.
+// Undo reverts a decision that could not be bound. The pod's resources on the node are free again,
+// the version of the node's record grows, and the pod returns to the queue. If the pod turns out to
+// be bound nevertheless, it keeps its resources.
 func (c *Committer) Undo(decision sched.Decision) {
 	defer func() { // also if the reserver panics
 		if c.state.Undo(decision) {
@@ -245,8 +249,8 @@ func (c *Committer) Undo(decision sched.Decision) {
 	c.reserver.Unreserve(decision)
 }
 
-// rechecker checks changed nodes of one list. It calls the additional filters' Begin
-// or Resume only if a node has to be checked.
+// rechecker checks the changed nodes of one list. It prepares the additional filters for the pod
+// (Begin or Resume) only if a node has to be checked.
 type rechecker struct {
 	*Committer
 	list    sched.List
@@ -254,8 +258,8 @@ type rechecker struct {
 	nowhere sched.Reason // why no node fits, from Begin or Resume
 }
 
-// recheck returns why a changed node does not fit. why is the result of package
-// filter for this node.
+// recheck returns why a changed node does not fit. why is the reason that package filter returned
+// for this node, if any.
 func (r *rechecker) recheck(node *sched.Node, why sched.Reason) sched.Reason {
 	if !why.Refuses() && r.filter != nil {
 		why = r.check(node)
@@ -278,8 +282,8 @@ func (r *rechecker) check(node *sched.Node) sched.Reason {
 	return r.filter.Check(node)
 }
 
-// begin prepares the filters for the pod. It resumes from the proposer's results if there
-// are any.
+// begin prepares the filters for the pod. If the list has results of the proposer's filters, the
+// filters reuse them.
 func (r *rechecker) begin() sched.Reason {
 	if relay, ok := r.filter.(sched.Relay); ok && r.list.Results != nil {
 		return relay.Resume(r.list.Pod, r.list.Results)

@@ -6,16 +6,17 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// One pod most likely causes a panic in a proposer, in the committer or in a binder. It would cause
-// the panic again in the next process, and all pods would wait until somebody finds that pod. So the
-// panic is recovered, the pod backs off, and the scheduler continues with the other pods. The
-// placements of the attempt are undone. Everything else stays valid: locks are released by defer, and
-// the filters start again from the beginning for each pod.
+// A panic in a proposer, in the committer or in a binder is most likely caused by the one pod that
+// is being handled. If the panic ended the process, that pod would cause the panic again in the next
+// process. All pods would wait until somebody finds that pod. So the panic is recovered, the pod
+// backs off, and the scheduler continues with the other pods. Placements that were made for the pod
+// before the panic are undone. All other data stays valid: locks are released by defer, and the
+// filters start from the beginning for each pod.
 //
 // A binder may have sent the Binding before it panicked, and the Binding may take effect later. So
 // the pod keeps its resources until Resolve knows the outcome.
 
-// list makes the first list of a pod. It returns false if that panicked.
+// list makes the list of nodes for a pod. It returns false if that panicked.
 func (p *Pipeline) list(proposer *Proposer, pod *sched.Pod) (list sched.List, ok bool) {
 	defer p.contain(pod, func() { p.gate.Undone(pod) })
 	return proposer.Propose(pod), true
@@ -30,7 +31,8 @@ func (p *Pipeline) commit(list sched.List) bool {
 	return p.committer.Commit(list)
 }
 
-// tryBind binds a decision. After a panic it resolves the outcome, outside of the binders.
+// tryBind binds a decision. After a panic of Bind, it calls detach, so that another goroutine binds
+// the next decisions. Then it calls Resolve to learn whether the pod is bound.
 func (p *Pipeline) tryBind(ctx context.Context, decision sched.Decision, detach func()) (err error) {
 	defer p.contain(decision.Pod, func() {
 		detach()
@@ -39,7 +41,7 @@ func (p *Pipeline) tryBind(ctx context.Context, decision sched.Decision, detach 
 	return p.config.Bind(ctx, decision, detach)
 }
 
-// resolve returns nil if a decision is bound, or if that is not known.
+// resolve returns nil if a decision is bound, or if it is unknown whether it is bound.
 func (p *Pipeline) resolve(ctx context.Context, decision sched.Decision) error {
 	if p.config.Resolve == nil {
 		return nil
@@ -48,8 +50,8 @@ func (p *Pipeline) resolve(ctx context.Context, decision sched.Decision) error {
 	return p.config.Resolve(ctx, decision)
 }
 
-// contain recovers and reports a panic that a pod has caused, and then calls then. It must be
-// deferred.
+// contain recovers a panic that a pod has caused, and reports it to Config.Panicked. After a panic
+// it calls the function then. It must be deferred.
 func (p *Pipeline) contain(pod *sched.Pod, then func()) {
 	if p.config.Panicked == nil {
 		return
@@ -60,8 +62,8 @@ func (p *Pipeline) contain(pod *sched.Pod, then func()) {
 	}
 }
 
-// abandon undoes what the committer has placed or reserved since the last decision that it
-// passed to a binder.
+// abandon undoes what the committer has placed or reserved for the current list and has not passed
+// to a binder. It is called after a panic.
 func (c *Committer) abandon() {
 	c.reserver.Unreserve(c.reserving)
 	c.retract(c.open)

@@ -18,7 +18,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched/pipeline"
 )
 
-// brittle is a filter that panics for one pod, in one method, a number of times.
+// brittle is a filter whose method named by in panics for one pod, the given number of times.
 type brittle struct {
 	pod, in string
 	times   *int
@@ -50,9 +50,10 @@ func (b *brittle) Reserve(decision sched.Decision, _ *sched.Node) sched.Reason {
 
 func (b *brittle) Unreserve(sched.Decision) {}
 
-// TestPanic has a pod, or one pod of a gang, that makes a filter panic in either tier. It checks
-// that other pods are placed as usual, and that the panic is reported and leaves no trace. It also
-// checks that the pod is placed when the filter works again.
+// TestPanic checks what happens if a filter panics for one pod, or for one pod of a gang, in a
+// proposer or in the committer. Other pods must be placed as usual. The panic must be reported, and
+// no placement may remain of the attempt that panicked. The pod must be placed when the filter works
+// again.
 func TestPanic(t *testing.T) {
 	for _, pod := range []string{"p1", "g-1"} {
 		for _, where := range []string{"first Begin", "first Check", "second Begin", "second Reserve"} {
@@ -120,8 +121,8 @@ func checkFree(t *testing.T, state *nodestate.State) {
 	}
 }
 
-// TestPanicInBinder has a Bind that panics. The pod must keep its resources until Resolve says that it
-// is not bound, and no other pod may wait for it.
+// TestPanicInBinder checks what happens if Bind panics for a pod. The pod must keep its resources
+// until Resolve says that it is not bound, and other pods must be bound meanwhile.
 func TestPanicInBinder(t *testing.T) {
 	for name, tc := range map[string]struct {
 		settled func() error
@@ -173,13 +174,13 @@ func TestPanicInBinder(t *testing.T) {
 			}
 			if tc.settled != nil {
 				config.Resolve = func(context.Context, sched.Decision) error {
-					<-others // one binder serves them meanwhile
+					<-others // another goroutine binds the other pods meanwhile
 					if !state.Holds("p1") {
 						t.Error("the pod has lost its resources before the outcome is known")
 					}
 					defer func() {
 						if slices.Contains(tc.binds[2:3], "p2") {
-							queue.Done() // it does not come again
+							queue.Done() // the pod is not retried
 						}
 					}()
 					return tc.settled()

@@ -5,17 +5,17 @@ import "sync/atomic"
 // Counters counts what a committer has done.
 type Counters struct {
 	Commits       uint64 // pods placed
-	Hits          uint64 // unchanged nodes of first lists (second list)
-	Passed        uint64 // changed nodes that were checked and still fitted (fourth list)
-	Failed        uint64 // changed nodes that were checked and did not fit, and nodes that were gone
-	Requeues      uint64 // pods returned to the queue for a retry
-	Unschedulable uint64 // pods returned to the queue until something changes
+	Hits          uint64 // listed nodes that had not changed when the committer read the list
+	Passed        uint64 // listed nodes that had changed, were checked again, and still fitted
+	Failed        uint64 // listed nodes that had changed and no longer fitted, or that no longer existed
+	Requeues      uint64 // pods returned to the queue because other pods took their nodes
+	Unschedulable uint64 // pods returned to the queue because no node fitted, or because they had to wait (sched.Pod.Wait)
 	AlreadyPlaced uint64 // lists of pods that were already assigned
 	Undone        uint64 // decisions that could not be bound
-	// Retracted counts decisions for pods of gangs that could not start because too few
-	// pods fitted. They are included in Commits.
+	// Retracted counts decisions that were undone before they were passed to a binder, for
+	// example because too few pods of the gang fitted. They are included in Commits.
 	Retracted uint64
-	Index     [Indexes]uint64 // pods by the index of their node in the first list; the last counts all beyond
+	Index     [Indexes]uint64 // placed pods by the index of their node in the list; the last element counts all greater indexes
 }
 
 // Indexes is the number of elements of Counters.Index.

@@ -6,14 +6,14 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// decisionQueue is the bounded FIFO between the committer and the binders. When it is
-// full, put waits until half of it is free, so the tiers work in batches. With a channel, each
-// finished bind woke the committer and a proposer for only one pod, and the wake-ups took more time
-// than the work.
+// decisionQueue is the bounded FIFO between the committer and the binders. When it is full, put
+// waits until half of it is free, so that the committer and the binders work in batches. With a
+// channel instead, each finished bind woke the committer and a proposer for only one pod, and the
+// wake-ups took more time than the work.
 type decisionQueue struct {
 	mu      sync.Mutex
-	some    sync.Cond // a decision waits, or the queue is closed
-	half    sync.Cond // half of the ring is free
+	some    sync.Cond // signals that a decision was added, or that the queue was closed
+	half    sync.Cond // signals that half of the ring is free
 	ring    []sched.Decision
 	first   int // index of the oldest decision
 	waiting int

@@ -10,15 +10,15 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// number returns the number that decision was called with.
+// number returns the number of a decision that the function decision has made.
 func number(decision sched.Decision) int { return len(decision.At.Containers) }
 
 func decision(i int) sched.Decision {
 	return sched.Decision{At: sched.Placement{Containers: make([]podspec.Container, i)}}
 }
 
-// TestBatches checks that a full queue accepts decisions again when half of it is
-// free, and not before. A queue that is not full accepts them at once.
+// TestBatches checks that a full queue accepts a decision again when half of the queue is
+// free, and not before. A queue that is not full must accept decisions at once.
 func TestBatches(t *testing.T) {
 	for _, tc := range []struct{ size, goes int }{{1, 1}, {2, 1}, {3, 2}, {8, 4}} {
 		synctest.Test(t, func(t *testing.T) {
@@ -44,8 +44,8 @@ func TestBatches(t *testing.T) {
 	}
 }
 
-// TestDecisionQueue checks that each decision is returned once, that a single reader gets them
-// in order, and that close ends all readers.
+// TestDecisionQueue checks that take returns each decision once, that a single reader gets the
+// decisions in order, and that all readers end after close.
 func TestDecisionQueue(t *testing.T) {
 	for _, takers := range []int{1, 7} {
 		l, seen := newDecisionQueue(5), make([]atomic.Int32, 1000)

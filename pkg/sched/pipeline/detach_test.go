@@ -12,8 +12,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched/pipeline"
 )
 
-// TestDetached checks that binds that wait delay no other pod, and are waited for at the
-// end.
+// TestDetached checks that a call of Bind that waits for something else, here for
+// volumes, delays no other pod. Run must not return before such a call has returned.
 func TestDetached(t *testing.T) {
 	tr := trace{nodes: 2, node: schedtest.Ample}
 	c := tr.cluster(t, rand.New(rand.NewPCG(1, 6)))
@@ -30,7 +30,7 @@ func TestDetached(t *testing.T) {
 			detach() // has no further effect
 			<-volumes
 		} else if quick.Add(1) == 2 {
-			close(volumes) // created after all others are bound
+			close(volumes) // the slow pods get their volumes after all quick pods were passed to Bind
 		}
 		bound.Add(1)
 		queue.Done()

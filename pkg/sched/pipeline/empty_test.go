@@ -9,8 +9,9 @@ import (
 	"github.com/numalet/numalet/pkg/sched/pipeline"
 )
 
-// TestEmptyList checks that the committer, which all pods share, does not search again for a
-// pod for which a proposer found no node, even if only the committer knows its volumes.
+// TestEmptyList checks that the committer does not search again if a proposer found no node
+// for a pod, because all other pods would wait meanwhile. This must hold even for a pod with
+// volumes, which only the committer's filters reserve.
 func TestEmptyList(t *testing.T) {
 	state, searches, unschedulable := nodestatetest.New(t, "cpu", filter.Profile{}), 0, 0
 	committer := pipeline.NewCommitter(state, nil, pipeline.Effects{

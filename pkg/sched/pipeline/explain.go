@@ -8,24 +8,25 @@ import (
 	"github.com/numalet/numalet/pkg/sched/filter"
 )
 
-// Planner is an optional interface of a Filter. The filter then treats planned pods as
-// assigned. Each call of Plan replaces the plan of the call before.
+// Planner is an optional interface of a Filter. After a call of Plan, the filter treats the
+// given pods as assigned to their nodes. Each call of Plan replaces the plan of the call
+// before.
 type Planner interface {
 	Plan([]sched.Decision)
 }
 
 // Refuser is an optional interface of a Filter. Refusals counts all nodes by the reason for
-// which they refuse the pod given to Begin. It returns nil if it does not know that without
-// a check of each node.
+// which they refuse the pod given to Begin. It returns nil if it would have to check each
+// node to know that.
 type Refuser interface {
 	Refusals() sched.Tally
 }
 
-// Explain counts the nodes of the newest view by the reason why they do not fit a pod.
-// Nodes that fit are not counted. For a gang it plans one pod after another and
-// explains the first pod that fits no node; planned is the number of pods planned
-// before it. Explain checks every node, unless the filters are a Refuser. So it is meant for
-// messages to users, and not for every attempt.
+// Explain counts the nodes of the newest view by the reason why they do not fit a pod. Nodes
+// that fit are not counted. For a gang it plans one pod after another and explains the first
+// pod that fits no node; planned is the number of pods planned before it. Explain checks
+// every node, unless the filters are a Refuser. So call it for messages to users, and not in
+// every attempt to schedule a pod.
 func (p *Proposer) Explain(pod *sched.Pod) (planned int, tally sched.Tally) {
 	pods, need := pod.Together()
 	if need == 1 || pod.Waits().Refuses() {
@@ -47,12 +48,12 @@ func (p *Proposer) Explain(pod *sched.Pod) (planned int, tally sched.Tally) {
 	return planned, tally
 }
 
-// rehearsal has the nodes as they would be with the planned pods.
+// rehearsal has the records of all nodes as they would be if the planned pods were placed.
 type rehearsal struct {
 	*Proposer
 	nodes []*sched.Node
 	plan  []sched.Decision
-	at    int // index of the last node used; searches start there, because a gang's pods are mostly alike
+	at    int // index of the node used last; searches start there, because the pods of a gang are mostly alike
 }
 
 // place plans a pod on the next node that fits, and reports whether there is one.
@@ -81,7 +82,7 @@ func (p *Proposer) check(node *sched.Node) sched.Reason {
 	return p.options.Filter.Check(node)
 }
 
-// plan passes a plan to the additional filters.
+// plan passes the planned pods to the additional filters, if these are a Planner.
 func (p *Proposer) plan(pods []sched.Decision) {
 	if planner, ok := p.options.Filter.(Planner); ok {
 		planner.Plan(pods)

@@ -11,8 +11,9 @@ import (
 	"github.com/numalet/numalet/pkg/sched/pipeline"
 )
 
-// TestGangMissesNothing checks that a gang that did not fit is retried after other pods
-// released resources during its attempt, and only then.
+// TestGangMissesNothing checks that a gang that did not fit is retried if another pod
+// releases resources between the gang's plan and its commit. Otherwise the gang must
+// not be retried.
 func TestGangMissesNothing(t *testing.T) {
 	for name, ends := range map[string]bool{"nothing ends": false, "a pod ends meanwhile": true} {
 		t.Run(name, func(t *testing.T) {

@@ -15,12 +15,12 @@ import (
 	"github.com/numalet/numalet/pkg/sched/pipeline"
 )
 
-// rankedCluster is a cluster with the policy fragmentation, and where its pods are.
+// rankedCluster is a cluster with the node policy fragmentation, and the node of each pod.
 type rankedCluster struct {
 	*nodestate.State
 	proposer  *pipeline.Proposer
 	committer *pipeline.Committer
-	at        map[string]string // nodes by pod
+	at        map[string]string // name of the node, by UID of the pod
 }
 
 // newRankedCluster returns a cluster of 2 to 9 nodes with up to 8 GPUs each.
@@ -61,8 +61,8 @@ func gpuPods(r *rand.Rand, name string, n int) []*sched.Pod {
 	return pods
 }
 
-// TestGangWithRanker checks that the policy fragmentation places the pods of a gang as it places
-// the same pods one after another, in clusters that are partly full.
+// TestGangWithRanker checks that the node policy fragmentation places the pods of a gang on the
+// same nodes as if the pods were scheduled one after another. The clusters are partly full.
 func TestGangWithRanker(t *testing.T) {
 	placed := 0
 	for seed := range uint64(300) {

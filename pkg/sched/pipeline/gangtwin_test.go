@@ -17,15 +17,15 @@ import (
 	"github.com/numalet/numalet/pkg/sched/pipeline"
 )
 
-// gangTwin is a naive committer of gangs, on a cluster of plain numbers.
+// gangTwin is a simple model of a committer that places gangs. It knows only the free CPU of
+// each node.
 type gangTwin struct {
 	free map[string]sched.MilliCPU // by node
 	at   map[string]string         // node by pod
 }
 
-// commit places the members one after another, each on the node with most free resources, and
-// of several such nodes on the first by name. If too few members fit, it undoes all
-// placements.
+// commit places the members one after another, each on the node with most free resources, and of
+// several such nodes on the first by name. If too few members fit, it places none of them.
 func (w *gangTwin) commit(g *sched.Gang) bool {
 	free, at := maps.Clone(w.free), maps.Clone(w.at)
 	have := 0
@@ -47,8 +47,8 @@ func (w *gangTwin) commit(g *sched.Gang) bool {
 	return true
 }
 
-// TestGangTwin compares the committer with the twin: the same gangs start, with the same pods in
-// the same places, and a gang that does not start leaves no trace.
+// TestGangTwin compares the committer with the model gangTwin. The same gangs must start, with
+// the same pods on the same nodes, and a gang that does not start must hold no resources.
 func TestGangTwin(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 9))
 	started, waited := 0, 0
@@ -66,7 +66,7 @@ func TestGangTwin(t *testing.T) {
 		var gangs []*sched.Gang
 		for range 8 {
 			switch r.IntN(4) {
-			case 0: // somebody ends
+			case 0: // a bound pod ends
 				for uid, node := range bound {
 					c.Release(uid)
 					twin.free[node] += sched.MilliCPU(uid[len(uid)-1]-'0') * 1000

@@ -20,8 +20,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched/pipeline"
 )
 
-// TestAmple runs one trace with 1 to 16 proposers. The cluster has room for all pods, so all pods
-// are placed, whatever the number of proposers .
+// TestAmple runs the same trace with 1 to 16 proposers. The cluster has room for all pods, so all
+// pods must be placed, whatever the number of proposers.
 func TestAmple(t *testing.T) {
 	for n := 1; n <= 16; n *= 2 {
 		t.Run(fmt.Sprintf("proposers=%d", n), func(t *testing.T) {
@@ -33,8 +33,8 @@ func TestAmple(t *testing.T) {
 	}
 }
 
-// TestTight has three times as many pods as fit, and every fourth Binding fails. No resource
-// is assigned twice, and every pod without a node fits no node.
+// TestTight schedules more pods than fit, and every fourth Binding fails. It checks that no
+// resource is assigned twice, and that a pod is left without a node only if it fits no node.
 func TestTight(t *testing.T) {
 	for _, policy := range []distbucket.Policy{distbucket.LeastFit, distbucket.BestFit, distbucket.FirstFit, distbucket.NextFit, distbucket.Random} {
 		for _, n := range []int{1, 3, 16} {
@@ -45,7 +45,7 @@ func TestTight(t *testing.T) {
 	}
 }
 
-// trace is a cluster and pods that arrive at the same time.
+// trace describes a cluster and a number of pods that arrive at the same time.
 type trace struct {
 	nodes, pods, proposers int
 	policy                 distbucket.Policy
@@ -59,7 +59,7 @@ type ran struct {
 	unschedulable []*sched.Pod
 }
 
-// run runs a trace and checks what must hold for any.
+// run schedules the pods of a trace and checks what must hold after every trace.
 func (tr trace) run(t *testing.T) ran {
 	t.Helper()
 	r := rand.New(rand.NewPCG(1, 6))
@@ -86,7 +86,8 @@ func (tr trace) run(t *testing.T) ran {
 	return out
 }
 
-// cycle runs the two tiers until no pod is pending.
+// cycle runs the proposers, the committer and the binders until each pod is bound or
+// unschedulable.
 func (tr trace) cycle(t *testing.T, state *nodestate.State, pods []*sched.Pod) ran {
 	t.Helper()
 	var mu sync.Mutex
@@ -132,8 +133,8 @@ func suitsSome(state *nodestate.State, pod *sched.Pod) bool {
 	return false
 }
 
-// checkSums subtracts what each pod holds from the empty nodes. The result must equal the
-// state's records, and must not be negative.
+// checkSums subtracts what the bound pods hold from the empty nodes. The result must equal the
+// state's records of the nodes, and must not be negative.
 func checkSums(t *testing.T, state *nodestate.State, empty []*sched.Node, bound map[string]sched.Decision) {
 	t.Helper()
 	for _, node := range empty {

@@ -15,9 +15,9 @@ import (
 	"github.com/numalet/numalet/pkg/sched/pipeline"
 )
 
-// TestGangs runs gangs that each need most of the cluster against each other and against
-// small pods, with 1 to 16 proposers. All pods of a gang are placed or none, as many gangs
-// start as fit, and small pods use the rest.
+// TestGangs schedules four gangs, each of which needs more than half of the cluster, and small pods
+// at the same time, with 1 to 16 proposers. It checks that either all pods of a gang are placed or
+// none, and that no more gangs start than fit. Gangs and small pods together must fill the cluster.
 func TestGangs(t *testing.T) {
 	for _, proposers := range []int{1, 3, 16} {
 		t.Run(fmt.Sprintf("proposers=%d", proposers), func(t *testing.T) {
@@ -38,8 +38,9 @@ func TestGangs(t *testing.T) {
 	}
 }
 
-// gangQueue does not retry gangs. No pod ends here, so resources released by a gang's own
-// attempt would make two gangs retry each other forever.
+// gangQueue is a queue that does not retry a gang that fitted no nodes. No pod of this test ends.
+// Only an attempt that places some pods of a gang and undoes them releases resources. With retries,
+// two gangs could make each other retry forever in this way.
 type gangQueue struct{ *schedtest.Queue }
 
 func (q gangQueue) MarkUnschedulable(pod *sched.Pod, freedSeq uint64) {
@@ -80,7 +81,7 @@ func runGangs(t *testing.T, proposers int) (gangs map[string]int, small int) {
 	return gangs, small
 }
 
-// gangPods returns the gangs' first pods and the small ones, mixed.
+// gangPods returns the first pod of each gang, and the small pods, mixed.
 func gangPods() []*sched.Pod {
 	var pods []*sched.Pod
 	for i := range 24 {

@@ -11,24 +11,27 @@ import (
 
 // Queue has the pending pods. Its methods may be called from any goroutine.
 type Queue interface {
-	// Next waits for the pod whose turn it is. Its error ends the pipeline.
+	// Next waits until it is the turn of a pod, and returns the pod. If it returns an error, the
+	// pipeline ends.
 	Next(context.Context) (*sched.Pod, error)
 	// Requeue returns a pod that is to be retried.
 	Requeue(*sched.Pod)
-	// MarkUnschedulable returns a pod that fitted no node as of freedSeq
-	// (nodestate.View.FreedSeq). The queue retries it when this counter has grown.
+	// MarkUnschedulable returns a pod that fitted no node. The counter nodestate.View.FreedSeq
+	// counts how often resources of nodes were released; freedSeq is its value when the nodes were
+	// read. The queue may retry the pod when the counter has grown.
 	MarkUnschedulable(pod *sched.Pod, freedSeq uint64)
 }
 
 // Gate is an optional interface of a Queue that keeps pods in order until they are placed.
 type Gate interface {
-	// Permit reports whether a pod may be placed now. If not, the queue has taken it
-	// back. A pod that is permitted is placed or returned before the next call. Placed
-	// must be called only if the pod is awaited.
+	// Permit reports whether a pod may be placed now. If not, the queue has taken the pod back.
+	// The caller places a permitted pod, or returns it to the queue, before it calls Permit again.
+	// awaited is true if other pods wait until this pod is placed. Only then must the caller call
+	// Placed.
 	Permit(*sched.Pod) (ok, awaited bool)
-	// Placed records that an awaited pod has a node.
+	// Placed records that a pod for which Permit returned awaited has a node.
 	Placed(*sched.Pod)
-	// Undone returns a pod that was placed and could not be bound.
+	// Undone returns a pod to the queue that was placed and could not be bound.
 	Undone(*sched.Pod)
 }
 
@@ -39,23 +42,23 @@ func (open) Permit(*sched.Pod) (ok, awaited bool) { return true, false }
 func (open) Placed(*sched.Pod)                    {}
 func (o open) Undone(pod *sched.Pod)              { o.Requeue(pod) }
 
-// Config configures a Pipeline. More proposers than pending pods have no effect.
+// Config configures a Pipeline. Proposers beyond the number of pending pods have nothing to do.
 type Config struct {
 	Proposers []ProposerOptions // one for each proposer
 	Filter    sched.Filter      // the committer's own instance; nil for none
 	Binders   int               // number of concurrent binds, at least 1
-	// Bind binds a decision; an error means that the pod is not bound. A bind that may take a long
-	// time calls detach. Another goroutine then replaces it among the binders, so that it delays no
-	// other pod.
+	// Bind binds the pod of a decision to its node. An error means that the pod is not bound. If a
+	// call of Bind may take a long time, it calls detach. Another goroutine then binds the next
+	// decisions, so that the slow call delays no other pod.
 	Bind   func(ctx context.Context, d sched.Decision, detach func()) error
-	Undone func(sched.Decision) // called after a decision was undone, because its node may fit other pods; may be nil
-	// Panicked is called after a pod or a gang has caused a panic in a proposer, in the committer
-	// or in a binder, where the panic is recovered. The pod then backs off, unless it is bound. If
+	Undone func(sched.Decision) // called after a decision was undone, because other pods may fit its node now; may be nil
+	// Panicked is called after the pipeline has recovered a panic that a pod or a gang caused in a
+	// proposer, in the committer or in a binder. The pod then backs off, unless it is bound. If
 	// Panicked is nil, panics are not recovered.
 	Panicked func(pod *sched.Pod, cause any)
-	// Resolve waits until it knows whether a decision is bound, after Bind has panicked. As with
-	// Bind, an error means that the pod is not bound. If Resolve is nil or panics, the pod keeps
-	// its resources until it ends.
+	// Resolve is called after Bind has panicked. It waits until it knows whether the pod is bound.
+	// As with Bind, an error means that the pod is not bound. If Resolve is nil or panics, the pod
+	// keeps its resources on the node until the pod ends.
 	Resolve func(ctx context.Context, d sched.Decision) error
 }
 
@@ -73,11 +76,12 @@ type Pipeline struct {
 	detached  atomic.Int32
 }
 
-// maxDetached limits how many binds run outside the binders. When the limit is reached, binders
-// wait, so that an API server that does not answer does not get more and more requests.
+// maxDetached limits how many calls of Bind run at the same time after they called detach. At
+// the limit, detach has no effect, so slow calls occupy the binders. Then an API server that
+// does not answer does not get more and more requests.
 const maxDetached = 1024
 
-// New returns a pipeline, which Run starts.
+// New returns a pipeline. Run starts it.
 func New(state *nodestate.State, q Queue, config Config) *Pipeline {
 	config.Binders = max(1, config.Binders)
 	p := &Pipeline{
@@ -100,7 +104,7 @@ func New(state *nodestate.State, q Queue, config Config) *Pipeline {
 func (p *Pipeline) Run(ctx context.Context) error {
 	var err error
 	var proposers sync.WaitGroup
-	// 1. Proposers take pods in the queue's order and make first lists.
+	// 1. Proposers take pods in the queue's order, and make a list of nodes for each pod.
 	var once sync.Once
 	for _, o := range p.config.Proposers {
 		proposers.Go(func() {
@@ -114,7 +118,8 @@ func (p *Pipeline) Run(ctx context.Context) error {
 	for range p.config.Binders {
 		p.binders.Go(func() { p.bind(ctx) })
 	}
-	// 4. The committer handles one list at a time, for pods that the gate permits.
+	// 4. The committer handles one list at a time. It drops the lists of pods that the gate does
+	//    not permit.
 	for list := range p.lists {
 		if ok, awaited := p.gate.Permit(list.Pod); ok && p.commit(list) && awaited {
 			p.gate.Placed(list.Pod)
@@ -138,8 +143,8 @@ func (p *Pipeline) propose(ctx context.Context, proposer *Proposer) error {
 	}
 }
 
-// bind binds decisions one at a time, until the last one or until one of them was
-// detached: another goroutine then binds the rest.
+// bind binds decisions one at a time. It returns after the last decision. It also returns after
+// a call of Bind was detached, because another goroutine then binds the next decisions.
 func (p *Pipeline) bind(ctx context.Context) {
 	for {
 		d, ok := p.decisions.take()
@@ -149,7 +154,8 @@ func (p *Pipeline) bind(ctx context.Context) {
 	}
 }
 
-// bindOne binds a decision or undoes it. It reports whether the bind was detached.
+// bindOne binds a decision, or undoes it if it cannot be bound. It reports whether Bind called
+// detach and another goroutine has taken over.
 func (p *Pipeline) bindOne(ctx context.Context, decision sched.Decision) (detached bool) {
 	detach := func() {
 		if detached {

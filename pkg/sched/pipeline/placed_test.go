@@ -12,8 +12,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched/pipeline"
 )
 
-// TestListedPlacement checks that the committer uses the placement of a list, although it
-// would compute another one, as long as the node has not changed.
+// TestListedPlacement checks that the committer uses the placement in the list as long as
+// the node has not changed, even if it would itself compute a different placement.
 func TestListedPlacement(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change func(*nodestate.State)

@@ -9,30 +9,31 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// gangPlan has the nodes that a proposer plans for the pods of a gang, with their records as if the
-// pods were placed there.
+// gangPlan has the nodes that a proposer plans for the pods of a gang. Each node has a record as if
+// the planned pods were placed there.
 //
-// The index does not know the planned pods. So a search leaves out the nodes on which pods are
-// planned already. These nodes are then compared by their scores with the nodes that the search
-// finds. If the policy has no scores, or the pod prefers some nodes, the search includes nodes with
-// planned pods.
+// The index does not know the planned pods, so its order is wrong for nodes on which pods are
+// planned already. A search leaves out these nodes. Then their scores are compared with those of
+// the nodes that the search found. If the policy computes no scores, or the pod prefers some nodes,
+// the search includes the nodes with planned pods.
 type gangPlan struct {
 	nodes   map[*sched.Slot]*plannedNode
 	order   []*plannedNode // in the order in which they were planned
 	planned []sched.Planned
-	placed  []sched.Decision // the same pods, for the filters
+	placed  []sched.Decision // the same pods, in the form that the filters need
 }
 
 // plannedNode is a node with planned pods.
 type plannedNode struct {
-	read *sched.Node // without them
-	with *sched.Node // with them
+	read *sched.Node // the record without the planned pods
+	with *sched.Node // the record with the planned pods
 }
 
-// planGang plans as many pods of a gang as fit, one after another. Each pod is planned on the view
-// with the pods planned before it. If fewer pods fit than must start together, the list is empty.
-// Pods that are already assigned count as fitting. It takes O(members · planned nodes) time to
-// compare scores, and at most one search for each member.
+// planGang plans as many pods of a gang as fit, one after another. Each pod is planned as if the
+// pods planned before it were already placed. If fewer pods fit than must start together, the list
+// is empty. Pods that are already assigned count as fitting. planGang makes at most one search for
+// each pod. It also computes the scores of O(m · n) nodes, where m is the number of pods of the
+// gang and n the number of nodes with planned pods.
 func (p *Proposer) planGang(gang *sched.Pod, view *nodestate.View, list *sched.List) {
 	if gang.Waits().Refuses() {
 		return
@@ -85,8 +86,9 @@ func (p *Proposer) planMember(pod *sched.Pod, view *nodestate.View, list *sched.
 	p.plan(p.gang.placed)
 }
 
-// bestPlanned returns the best node with planned pods that fits a pod. It returns false if a found
-// node is better, or is as good and its name comes first.
+// bestPlanned returns the best node with planned pods that fits a pod. It returns false if there is
+// none, or if the best node in found is better. Of equally good nodes, the first by name counts as
+// better.
 func (p *Proposer) bestPlanned(pod *sched.Pod, found []sched.Candidate) (best sched.Candidate, ok bool) {
 	if !p.compares() {
 		return best, false
@@ -124,8 +126,8 @@ func (p *Proposer) compares() bool {
 	return p.rated == 0 && (p.profile.Ranker != nil || p.profile.Policy == distbucket.LeastFit || p.profile.Policy == distbucket.BestFit)
 }
 
-// recordOf returns the record of a node that a search has found, with the planned pods of a
-// gang, or nil if the search has to leave it out.
+// recordOf returns the record of a node that a search has found, as if the planned pods of the gang
+// were placed there. It returns nil if the search has to leave out the node.
 func (p *Proposer) recordOf(slot *sched.Slot) *sched.Node {
 	if p.gang == nil {
 		return slot.Newest()

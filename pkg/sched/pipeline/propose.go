@@ -16,25 +16,26 @@ type ProposerOptions struct {
 	Rand   *rand.Rand   // for the policy Random and for ties; nil breaks ties by name
 }
 
-// Proposer is one first-tier scheduler. It serves one goroutine.
+// Proposer is a scheduler of the first tier: it lists nodes for a pod, but assigns none. It may be
+// used by one goroutine at a time.
 type Proposer struct {
 	view    func() *nodestate.View
 	options ProposerOptions
 	prefers sched.Preferrer              // the filter of options; nil if it rates no nodes
-	after   map[string]distbucket.Cursor // where the next search starts, by profile: behind the best node of the last list
+	after   map[string]distbucket.Cursor // where the next search of the index starts, by profile: behind the best node of the last list
 	lists   int                          // lists made so far
 
 	gang     *gangPlan  // of the current gang; nil for none
 	pod      *sched.Pod // the current pod
 	profile  *filter.Profile
-	only     []string // the only nodes that may fit it; nil for any
-	results  any      // of the additional filters' Begin
-	rated    int      // how many nodes to rate by what it prefers; 0 if it prefers none
-	request  []int64  // its coordinates
+	only     []string // names of the only nodes that may fit the pod; nil if any node may fit
+	results  any      // results of the additional filters' Begin (sched.Relay); nil for none
+	rated    int      // how many nodes to rate by the pod's preferences; 0 if the pod has none
+	request  []int64  // the pod's coordinates in the index
 	found    []*distbucket.Node
-	ranked   []*sched.Slot // of the profile's ranker
+	ranked   []*sched.Slot // nodes that the profile's ranker returned
 	accepted []accepted
-	scores   []int64 // of the accepted nodes; the list keeps them
+	scores   []int64 // of the accepted nodes; the list refers to them
 	accept   func(*distbucket.Node) bool
 }
 
@@ -46,19 +47,21 @@ func NewProposer(view func() *nodestate.View, o ProposerOptions) *Proposer {
 	return p
 }
 
-// Propose makes the first list of a pod :
+// Propose makes the list of nodes for a pod:
 //
 //  1. Read the newest view, and prepare the filters for the pod.
-//  2. Find the first nodes in the order of the profile's policy whose coordinates
-//     suffice and which pass every filter. Place the pod on each, and score it. If the
-//     profile has a ranker, its order replaces that of the policy.
-//  3. If the pod prefers some nodes to others, find more of them and rate them.
-//  4. Sort them, best first. Equal ones keep the order of the search.
+//  2. Search the index in the order of the profile's policy, until enough nodes have sufficient
+//     coordinates (free resources) and pass every filter. Score each of these nodes. If the
+//     profile has a ranker, the ranker's order replaces that of the policy.
+//  3. If the pod prefers some nodes to others, find more nodes, and rate each by the pod's
+//     preferences.
+//  4. Sort the nodes, best first. Equally good nodes keep the order of the search.
 //  5. Cut the list to the profile's length.
 //
-// The list is empty if and only if no node of the view fits the pod, because the index and
-// the ranker yield every node that may fit until the list is full. At least its first candidate has
-// a placement, so the committer computes none if nothing has changed.
+// The list is empty if and only if no node of the view fits the pod, because the index and the
+// ranker yield every node that may fit until the list is full. At least the first candidate has a
+// placement, unless GPU groups offer GPUs to the pod. If that node does not change, the committer
+// need not compute a placement.
 //
 // For a gang, Propose plans nodes for its pods instead (sched.List.Planned).
 func (p *Proposer) Propose(pod *sched.Pod) sched.List {
@@ -84,8 +87,9 @@ func (p *Proposer) Propose(pod *sched.Pod) sched.List {
 	return list
 }
 
-// find finds the nodes of the list. A ranker cannot search by node names or GPU groups. If only
-// some nodes may fit, the index searches them, and the ranker only scores them.
+// find finds the nodes of the list. A ranker cannot restrict a search to given nodes. So if only
+// given nodes may fit, or GPU groups offer GPUs to the pod (GPURequest.Offer), the index is
+// searched instead. The ranker then only scores the nodes that were found.
 func (p *Proposer) find(index *distbucket.ReservingView) {
 	if p.profile.Ranker != nil {
 		p.profile.Ranker.See(p.pod)
@@ -101,8 +105,8 @@ func (p *Proposer) find(index *distbucket.ReservingView) {
 	}
 }
 
-// rank reads the n best nodes of the ranker until enough nodes are accepted (most). It returns the
-// number of accepted nodes.
+// rank checks the n best nodes of the ranker (all nodes if n is -1), best first. It stops when the
+// number of accepted nodes is most, and returns this number.
 func (p *Proposer) rank(n, most int) int {
 	p.ranked = p.profile.Ranker.Best(p.ranked[:0], p.pod, n)
 	for _, slot := range p.ranked {
@@ -129,8 +133,8 @@ func (p *Proposer) candidates() []sched.Candidate {
 	return all
 }
 
-// sorted returns the best of the nodes that were found, best first. The next search continues
-// behind the best node.
+// sorted returns the best of the nodes that were found, best first. The next search of the index
+// starts behind the best node.
 func (p *Proposer) sorted() []sched.Candidate {
 	all := p.candidates()
 	if len(all) == 0 {
@@ -146,7 +150,7 @@ func (p *Proposer) sorted() []sched.Candidate {
 	return all[:min(len(all), p.profile.Candidates)]
 }
 
-// rate sets how much the pod prefers each of the nodes.
+// rate sets how much the pod prefers each of the nodes (Candidate.Preference).
 func (p *Proposer) rate(all []sched.Candidate) {
 	nodes := make([]*sched.Node, len(all))
 	for i := range all {
@@ -174,10 +178,11 @@ func best(all []sched.Candidate) int {
 // placed reports whether a candidate has a placement.
 func placed(candidate sched.Candidate) bool { return candidate.At.Node != "" }
 
-// most returns how many nodes are scored. If GPU groups offer GPUs to the pod, all
-// nodes that may fit are scored, because the index does not know about groups. It does not
-// know what pods prefer either, so more nodes are scored for a pod that prefers some. The index
-// does not know the order of a ranker either.
+// most returns how many nodes to score at most. If the search does not know which nodes are best,
+// more nodes are scored than the list contains. The index does not know GPU groups, so all nodes
+// that may fit are scored if groups offer GPUs to the pod. Neither the index nor a ranker knows
+// the pod's preferences, so more nodes are scored for a pod that prefers some nodes. The index
+// does not know the order of a ranker, so with a ranker all nodes in p.only are scored.
 func (p *Proposer) most() int {
 	if p.pod.GPUs.Offer != nil || p.profile.Ranker != nil {
 		return max(p.profile.Candidates, p.rated, len(p.only))
@@ -193,16 +198,17 @@ func (p *Proposer) query() distbucket.Query {
 	}
 }
 
-// listsPerStart is how many lists a proposer makes before it jumps to a random part of
-// the index, among nodes of equal rank. Jumping to a cold part causes cache misses, more
-// of them on larger clusters. With 4 proposers, 64 causes no more conflicts than 32
-// (BenchmarkCycle).
+// listsPerStart is how many lists a proposer makes before it starts a search at a random node of
+// those that the policy orders equally. Such a search reads nodes that are not in the processor's
+// cache. The larger the cluster, the more cache misses this causes. With 4 proposers, 64 causes no
+// more conflicts between proposers than 32 (BenchmarkCycle).
 const listsPerStart = 64
 
-// start returns the cursor behind which the search starts. Continuing near the last
-// node keeps the search in the processor's cache; a random start each time would not.
-// A proposer still has to jump sometimes: behind another proposer it would only find
-// nodes that the other one has just used.
+// start returns the cursor behind which the search of the index starts. A search that starts near
+// the last node reads nodes that are still in the processor's cache. Nevertheless, every
+// listsPerStart lists a proposer starts at a random node. Otherwise two proposers could search the
+// same nodes, one close behind the other, and the second one would only find nodes that the first
+// one has just used.
 func (p *Proposer) start() distbucket.Cursor {
 	p.lists++
 	if p.profile.Policy != distbucket.NextFit && (p.options.Rand == nil || p.lists%listsPerStart == 0) {
@@ -211,7 +217,7 @@ func (p *Proposer) start() distbucket.Cursor {
 	return p.after[p.profile.Name]
 }
 
-// begin prepares the proposer for a pod. It returns the reason if no node can fit.
+// begin prepares the proposer for a pod. If no node can fit the pod, it returns the reason.
 func (p *Proposer) begin(pod *sched.Pod) sched.Reason {
 	p.pod, p.only, p.results = pod, pod.Candidates, nil
 	if why := pod.Waits(); why.Refuses() {
@@ -233,14 +239,14 @@ func (p *Proposer) begin(pod *sched.Pod) sched.Reason {
 	return why
 }
 
-// accepted is a node that fitted.
+// accepted is a node that fits the current pod, and its slot, which always has the newest record.
 type accepted struct {
 	slot *sched.Slot
 	sched.Candidate
 }
 
-// read reads a node's newest record and reports whether it fits. It keeps the record,
-// because the list must contain exactly the version that was checked.
+// read reads a node's newest record and reports whether the node fits the current pod. It keeps
+// the record, because the list must contain exactly the version that was checked.
 func (p *Proposer) read(n *distbucket.Node) bool { return p.readSlot(n.Record.(*sched.Slot)) }
 
 func (p *Proposer) readSlot(slot *sched.Slot) bool {
@@ -259,7 +265,7 @@ func (p *Proposer) readSlot(slot *sched.Slot) bool {
 	return true
 }
 
-// candidate returns the node as it was accepted last.
+// candidate returns the candidate that was made when the node was last accepted.
 func (p *Proposer) candidate(n *distbucket.Node) sched.Candidate {
 	for i := len(p.accepted) - 1; ; i-- {
 		if p.accepted[i].slot == n.Record.(*sched.Slot) {

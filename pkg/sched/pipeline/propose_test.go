@@ -28,10 +28,10 @@ func (r refusing) Check(node *sched.Node) sched.Reason {
 	return sched.Reason{}
 }
 
-// TestRanker checks that a profile with a ranker lists nodes in its order, whichever nodes
-// other filters refuse. The workload consists of the pod itself. The best nodes are those on which
-// no GPU becomes useless to such pods, and of these the nodes with the fewest free GPUs. A node has
-// as many GPUs as its number.
+// TestRanker checks that a proposer lists nodes in the order of the profile's ranker, whichever
+// nodes other filters refuse. The ranker expects only pods like the one that is scheduled. So the
+// best nodes are those on which no GPU becomes useless to such pods, and of these the nodes with
+// the fewest free GPUs. Node n8, for example, has 8 GPUs.
 func TestRanker(t *testing.T) {
 	refuse := func(n int) refusing {
 		r := refusing{nodes: map[string]bool{}}

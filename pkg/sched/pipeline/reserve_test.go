@@ -10,7 +10,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched/pipeline"
 )
 
-// reserver is a filter that accepts every node and counts what it reserves.
+// reserver is a filter that accepts every node. It counts the calls of Reserve that were not
+// undone.
 type reserver struct {
 	refuses  bool
 	reserved int
@@ -29,8 +30,8 @@ func (r *reserver) Reserve(sched.Decision, *sched.Node) sched.Reason {
 
 func (r *reserver) Unreserve(sched.Decision) { r.reserved-- }
 
-// TestReserve checks for which pods the committer asks the reserver, and that it places none
-// that the reserver refuses.
+// TestReserve checks for which pods the committer calls the reserver, and that it places no
+// pod that the reserver refuses.
 func TestReserve(t *testing.T) {
 	wait := func(*sched.Pod) sched.Reason { return sched.Reason{} }
 	for name, tc := range map[string]struct {

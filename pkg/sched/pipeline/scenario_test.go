@@ -17,13 +17,13 @@ import (
 //
 //	node node1 cpu=4             adds or changes a node
 //	gone node1                   removes the node
-//	take node1 cpu=2 [times=3]   assigns other pods with 2 CPUs to the node
-//	list p cpu=2 node3 node1     makes the first list of pod p, of these nodes as they are now
-//	propose p cpu=2              makes the first list of pod p with a proposer
+//	take node1 cpu=2 [times=3]   assigns another pod with 2 CPUs to the node, or 3 such pods
+//	list p cpu=2 node3 node1     makes the list of pod p from the newest records of these nodes
+//	propose p cpu=2              makes the list of pod p with a proposer
 //	across p                     makes p's fit depend on other nodes
 //	reserve p node1 cpu=2        reserves 2 CPUs of the node for p
-//	gang g need=3 cpu=2 n=5    makes the first list of a gang of pods g-1 to g-5, of which 3 must start together
-//	plan g                       prints the nodes that a proposer plans for gang g now
+//	gang g need=3 cpu=2 n=5      defines a gang of pods g-1 to g-5, of which 3 must start together
+//	plan g                       plans nodes for gang g with a proposer, and prints them
 //	reserve g node1 cpu=2        reserves 2 CPUs of the node for gang g
 //	commit p                     commits the list of p
 //	unbind p                     undoes the decision for p
@@ -34,7 +34,7 @@ func TestScenarios(t *testing.T) {
 	})
 }
 
-// scene is a cluster, a committer, and their inputs.
+// scene has a cluster, its committer, and the lists and decisions of the scenario.
 type scene struct {
 	state     *nodestate.State
 	committer *pipeline.Committer
@@ -57,7 +57,7 @@ func newScene(t *testing.T, out *scenario.Answer) *scene {
 	return s
 }
 
-// commands returns the commands that a scenario has.
+// commands returns the functions that execute the commands of a scenario.
 func (s *scene) commands() scenario.Commands {
 	return scenario.Commands{
 		"node": s.node, "gone": s.gone, "take": s.take, "list": s.list, "propose": s.propose, "across": s.across, "gang": s.gang, "plan": s.plan,
@@ -145,7 +145,7 @@ func (s *scene) show(c *scenario.Command) {
 		n.Commits, n.Index[:4], n.Hits, n.Passed, n.Failed, n.Requeues, n.Unschedulable, n.Undone)
 }
 
-// pod returns the pod that a command names.
+// pod returns the pod that the arguments of a command describe.
 func pod(c *scenario.Command) *sched.Pod {
 	return &sched.Pod{UID: c.Arg(0), Name: c.Arg(0), Requests: sched.Amounts{CPU: cpus(c), Pods: 1}}
 }

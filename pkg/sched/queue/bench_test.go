@@ -16,8 +16,8 @@ import (
 
 var sizes = []int{1000, 10_000, 100_000}
 
-// pending returns n pods of four types and two hundred tenants. The first tenant has half of
-// the pods.
+// pending returns n pods of four types of resource and two hundred tenants. The first tenant
+// has half of the pods.
 func pending(n int) []Entry {
 	entries := make([]Entry, n)
 	for i := range entries {
@@ -62,8 +62,8 @@ func BenchmarkInsert(b *testing.B) {
 	})
 }
 
-// BenchmarkPop measures one cycle: Next returns a pod, which gets a permit, and a new pod is
-// inserted, so that the number of pods does not change.
+// BenchmarkPop measures one cycle: Poll returns a pod, Permit permits it, and a new pod is
+// added in its place, so that the number of pods does not change.
 func BenchmarkPop(b *testing.B) {
 	each(b, func(b *testing.B, s *scene, entries []Entry) {
 		of := map[string]Entry{}
@@ -82,7 +82,7 @@ func BenchmarkPop(b *testing.B) {
 	})
 }
 
-// BenchmarkRescore measures a change of the score of the tenant with half of all pods.
+// BenchmarkRescore measures a change of the score of the tenant that has half of all pods.
 func BenchmarkRescore(b *testing.B) {
 	each(b, func(b *testing.B, s *scene, _ []Entry) {
 		for i := 0; b.Loop(); i++ {
@@ -92,7 +92,7 @@ func BenchmarkRescore(b *testing.B) {
 	})
 }
 
-// BenchmarkExplain measures an explanation, for which a user waits.
+// BenchmarkExplain measures Explain, for whose result a user waits.
 func BenchmarkExplain(b *testing.B) {
 	each(b, func(b *testing.B, s *scene, entries []Entry) {
 		for i := 0; b.Loop(); i++ {
@@ -101,7 +101,8 @@ func BenchmarkExplain(b *testing.B) {
 	})
 }
 
-// BenchmarkMemory measures bytes a pending pod, without the pod itself.
+// BenchmarkMemory measures how many bytes of memory the queue needs for each pending pod,
+// without the sched.Pod itself.
 func BenchmarkMemory(b *testing.B) {
 	for _, n := range sizes {
 		b.Run(fmt.Sprint("pods=", n), func(b *testing.B) {

@@ -8,13 +8,12 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// TestBackoffBoundsAttempts checks that a pod that always fails is tried a bounded number
-// of times, however many changes may help it. A change comes each millisecond for a
-// minute.
+// TestBackoffBoundsAttempts checks that back-off limits how often a pod that always fails is
+// tried. For a minute, a change that may help the pod happens each millisecond.
 func TestBackoffBoundsAttempts(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		strict bool // the pod is the one that blocks others
+		strict bool // the pod is the first unschedulable pod of its type, and blocks others
 		across bool
 		most   int
 	}{
@@ -43,8 +42,8 @@ func TestBackoffBoundsAttempts(t *testing.T) {
 	}
 }
 
-// TestLacks checks that free resources, also those that became free during an attempt, cause no
-// retry of a pod that lacks a neighbor, and that the neighbor does.
+// TestLacks checks that a pod that lacks a required neighbor is not retried when resources become
+// free, even if they became free during its attempt. It must be retried when the neighbor comes.
 func TestLacks(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -89,8 +88,8 @@ func TestLacks(t *testing.T) {
 	}
 }
 
-// BenchmarkEvent measures an event that helps no pod: a node with a few free CPUs, while pods wait
-// that request more.
+// BenchmarkEvent measures a call of Freed that helps no pod: the node has fewer free CPUs than any
+// waiting pod requests.
 func BenchmarkEvent(b *testing.B) {
 	for _, n := range []int{1000, 10_000, 50_000} {
 		b.Run(fmt.Sprint("waiting=", n), func(b *testing.B) {
@@ -109,8 +108,8 @@ func BenchmarkEvent(b *testing.B) {
 	}
 }
 
-// BenchmarkNotify measures the binding of a pod that concerns no other pod, while pods wait for a
-// neighbor with another label.
+// BenchmarkNotify measures a call of Notify after a pod was bound that helps no other pod: all
+// waiting pods need a neighbor with another label.
 func BenchmarkNotify(b *testing.B) {
 	for _, n := range []int{1000, 10_000, 50_000} {
 		b.Run(fmt.Sprint("waiting=", n), func(b *testing.B) {

@@ -1,10 +1,14 @@
 // Package queue orders the pending pods.
 //
-// Types of resource take turns, unless they overlap. Pods of one type, or of types that overlap,
-// are ordered by priority, then by their tenant's score, then by age, then by UID. All pods of a
-// gang have one turn (GangQueue). The package also knows which pod waits for which, how long a pod
-// backs off, and which pods a change may help. It has no clock and computes no scores: the caller
-// provides both.
+// Each pod waits for one type of resource, such as CPUs or GPUs of the model T4. Types take turns:
+// the queue returns a pod of one type, then a pod of another type. Some types overlap, such as
+// "T4" and "T4 or V100". Pods of one type or of overlapping types are ordered by priority, then by
+// the fair-share score of their tenant (package fairshare), then by age, then by UID. The pods of
+// a gang, which start together, are returned at the same time (GangQueue).
+//
+// The package also knows which pod has to wait for which other pod, how long a pod backs off after
+// it could not be placed, and which pods a change in the cluster may help. It reads no clock and
+// computes no scores: the caller provides both.
 //
 //	q := queue.New(queue.Env{Now: time.Now, After: after, FreedSeq: nodes.FreedSeq, Rank: rank}, queue.Options{})
 //	gangs := queue.NewGangQueue(q)

@@ -13,21 +13,21 @@ import (
 	"github.com/numalet/numalet/pkg/sched/fairshare"
 )
 
-// Explanation says where a pending pod is and what it waits for.
+// Explanation describes the state and the position of a pending pod, and what the pod waits for.
 type Explanation struct {
 	Pod       *sched.Pod
 	UID, Name string // Name is "namespace/name"
 	Type      fairshare.Type
 	Priority  int32
 	Tenant    string
-	Score     float64 // its tenant's, per weight
+	Score     float64 // fair-share score of its tenant, divided by the tenant's weight
 	Created   time.Time
 	Waited    time.Duration // how long it has been pending
 
 	State    State
-	Position int          // among the pending pods of its type, from 1; 0 if its gang is incomplete
-	Of       int          // how many those are
-	Ahead    []TenantPods // the pods ahead of it, in their order
+	Position int          // among the pending pods of its type and of overlapping types, from 1; 0 if its gang is incomplete
+	Of       int          // number of pending pods of its type and of overlapping types
+	Ahead    []TenantPods // number of pods ahead of it, by tenant, the tenant with the lowest score first
 	WaitsFor Cause
 	Blocker  string       // name of the pod that it waits for (ForBinding, ForBlocker)
 	Until    time.Time    // when it is retried (ForBackoff)
@@ -37,7 +37,7 @@ type Explanation struct {
 	GangMissing int // how many of them have not been created (ForGangPods)
 }
 
-// TenantPods is the number of a tenant's pods.
+// TenantPods is the number of pods of a tenant that are ahead of a given pod.
 type TenantPods struct {
 	Tenant string
 	Score  float64
@@ -55,11 +55,11 @@ const (
 	ForBlocker        // a pod ahead of it fits no node and does not allow bypass
 	ForBackoff        // its last attempt failed a short time ago
 	ForNode           // no node fits it
-	ForGate           // it has to wait whatever nodes have free
+	ForGate           // it has to wait for something other than nodes, such as a quota (sched.Pod.Wait)
 	ForGangPods       // too few pods of its gang have been created
 )
 
-// String says where a pod is and what it waits for:
+// String describes the position of a pod and what it waits for, for example:
 //
 //	a2 is number 3 of 9 pods that wait for T4; its tenant ann has a score of 7.9; ahead of it: 2 of bob (score 0.4); it waits for its turn
 func (e Explanation) String() string {
@@ -104,7 +104,8 @@ func (e Explanation) Reason() string {
 	return "it waits for its turn"
 }
 
-// Explain explains a pending pod, and returns false if it is not pending. It costs O(pods), and is meant for messages to users.
+// Explain describes a pending pod. It returns false if the pod is not pending. It visits all pending
+// pods, so it is meant for messages to users.
 func (q *Queue) Explain(uid string) (Explanation, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -125,8 +126,9 @@ func (q *Queue) Explain(uid string) (Explanation, bool) {
 	return e, true
 }
 
-// Ahead returns the pods ahead of a pending pod, in their order, or nil if the pod is not pending. It costs O(pods + n · log n) for n
-// pods ahead, and is meant for messages to users.
+// Ahead returns the pods ahead of a pending pod, in the order of their turns, or nil if the pod is
+// not pending. It visits all pending pods and sorts those ahead, so it is meant for messages to
+// users.
 func (q *Queue) Ahead(uid string) (pods []*sched.Pod) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -158,8 +160,9 @@ func (q *Queue) ahead(queued *item) iter.Seq[*item] {
 	}
 }
 
-// List explains all pending pods, by type and then in their order, without Ahead. It
-// costs O(pods · log pods · overlapping types), and holds the lock for O(pods).
+// List describes all pending pods, by type and then in the order of their turns. It leaves
+// Explanation.Ahead empty. For n pending pods and types that each overlap k types, it takes O(k · n
+// · log n) time. It holds the lock for O(n) time.
 func (q *Queue) List() []Explanation {
 	list := q.list()
 	slices.SortFunc(list, func(a, b Explanation) int { return cmp.Or(cmp.Compare(a.Type, b.Type), a.compare(b)) })
@@ -180,8 +183,8 @@ func (q *Queue) List() []Explanation {
 	return list
 }
 
-// countAhead adds the number of rivals that are before a pod to the pod's position. All positions
-// are 1 at first. Both lists are sorted.
+// countAhead adds to the position of each pod the number of rivals that are before it. rivals are
+// the pods of one overlapping type. Positions start with 1. Both lists must be sorted.
 func countAhead(pods, rivals []Explanation) {
 	for i := range pods {
 		ahead, _ := slices.BinarySearchFunc(rivals, pods[i], Explanation.compare)
@@ -189,7 +192,7 @@ func countAhead(pods, rivals []Explanation) {
 	}
 }
 
-// compare orders two pods of overlapping types, as item.before does.
+// compare orders two pods of overlapping types by the same rules as item.before.
 func (e Explanation) compare(f Explanation) int {
 	return cmp.Or(cmp.Compare(f.Priority, e.Priority), cmp.Compare(e.Score, f.Score), e.Created.Compare(f.Created), cmp.Compare(e.UID, f.UID))
 }
@@ -204,7 +207,8 @@ func (q *Queue) list() []Explanation {
 	return list
 }
 
-// explain leaves out the pod's position and who is ahead. It needs q.mu.
+// explain describes a pod, without the number of pods ahead of it: Position is 1, and Ahead is
+// empty. It needs q.mu.
 func (q *Queue) explain(queued *item) Explanation {
 	e := Explanation{
 		Pod: queued.Pod, UID: queued.Pod.UID, Name: queued.Pod.String(), Type: queued.Type, Priority: queued.Priority, Tenant: queued.Tenant, Score: queued.tenant.rank,

@@ -11,12 +11,14 @@ import (
 	"github.com/numalet/numalet/pkg/sched/fairshare"
 )
 
-// TestScoresMeet: Ann has used all eight GPUs for a week when Bob's first pods arrive. All
-// GPUs go to him as they become free, until his score has met hers,
+// TestScoresMeet checks when a new tenant's score reaches that of a tenant who has used the
+// cluster before. Ann has used all eight GPUs for a week when Bob's first pods arrive. All
+// GPUs must go to him as they become free, until his score equals hers. With the time
+// constant T of the scores, this happens when
 //
 //	8 − 8·e^(−t/T) = 8·(1 − e^(−4))·e^(−t/T)  at  t = T · ln(2 − e^(−4)) = 28.7 h
 //
-// and from then on each has half of them.
+// From then on, each of them must get half of the GPUs.
 func TestScoresMeet(t *testing.T) {
 	c := newGPUs(t, 8, true)
 	c.use("ann", 8, 7*24*time.Hour)
@@ -36,10 +38,11 @@ func TestScoresMeet(t *testing.T) {
 	}
 }
 
-// TestFairness: twenty users share 32 GPUs for a week. The largest user requests ten times as
-// many GPUs as the smallest, and each requests more than a twentieth of them. Ordered by
-// score, all users get the same; ordered by age, users get GPUs in proportion to their
-// requests: Jain's index, (Σx)²/(n·Σx²), of scores.
+// TestFairness checks that the order by score gives all users the same share of the GPUs.
+// Twenty users share 32 GPUs for a week. The largest user requests ten times as many GPUs as
+// the smallest, and each user requests more than a twentieth of them. If pods are ordered by
+// age instead, users get GPUs in proportion to their requests. The measure is Jain's fairness
+// index of the scores x of the n users, (Σx)²/(n·Σx²). It is 1 if all scores are equal.
 func TestFairness(t *testing.T) {
 	for name, tc := range map[string]struct {
 		byScore  bool
@@ -76,7 +79,7 @@ func jain(xs []float64) float64 {
 	return sum * sum / (float64(len(xs)) * squares)
 }
 
-// gpus is a cluster of GPUs, each for one pod at a time.
+// gpus is a cluster of GPUs. Each GPU runs one pod at a time.
 type gpus struct {
 	*scene
 	book    *fairshare.Book
@@ -104,7 +107,7 @@ func newGPUs(t *testing.T, free int, byScore bool) *gpus {
 	return c
 }
 
-// use records that a tenant used GPUs until now.
+// use records that a tenant has used n GPUs for the given time until now.
 func (c *gpus) use(tenant string, n fairshare.Milli, since time.Duration) {
 	c.book.Start(fairshare.Task{UID: tenant, Tenant: tenant, Since: c.now.Add(-since), Holds: []fairshare.Charge{{Type: "T4", Amount: 1000 * n}}}, c.now)
 	c.book.Forget(tenant, c.now)
@@ -115,7 +118,7 @@ func (c *gpus) submit(tenant, uid string, takes time.Duration) {
 	c.Add(Entry{Pod: &sched.Pod{UID: uid, Name: uid}, Type: "T4", Tenant: tenant, Created: c.now})
 }
 
-// run advances the time. It assigns GPUs that become free, and computes the scores whenever a
+// run advances the time. It assigns GPUs that become free. It updates the scores whenever a
 // pod starts or ends, and every minute.
 func (c *gpus) run(d time.Duration) {
 	for range int(d / time.Minute) {
@@ -125,7 +128,7 @@ func (c *gpus) run(d time.Duration) {
 	}
 }
 
-// give starts pods until it is no pod's turn or no GPU is free.
+// give starts pods until no GPU is free or no pod's turn has come.
 func (c *gpus) give() {
 	for c.free > 0 {
 		pod := c.Poll()
@@ -154,7 +157,7 @@ func (c *gpus) start(pod *sched.Pod) {
 	}})
 }
 
-// scores returns all tenants' scores of now.
+// scores returns the present scores of all tenants.
 func (c *gpus) scores() (scores []float64) {
 	for _, tenant := range c.book.Tenants() {
 		scores = append(scores, c.book.Rank(tenant, "T4", c.now))

@@ -13,30 +13,31 @@ import (
 	"github.com/numalet/numalet/pkg/sched/fairshare"
 )
 
-// gang is a gang with at least one known pod. GangQueue's lock guards it.
+// gang is a gang of which the queue has at least one pod. GangQueue's lock guards it.
 //
-// Invariant: at most one of these is in the inner queue: the representative, or the
-// pending pods that are queued singly.
+// Invariant: the inner queue (GangQueue.Queue) has either the representative of the gang, or
+// pending pods of the gang by themselves, or neither.
 //
-// An event of a pod costs O(log pending), and O(minima + types) for the different minima and types
-// of the pending pods. So these are counted, and the members of the representative are listed only
-// when the gang's turn comes. If they were listed at each event, a gang would cost O(pods²) until
-// all of its pods are bound.
+// Complexity, for p pending pods of the gang that have m different minima and t different types: to
+// add or remove a pod, or to record that it is bound, takes O(log p + m + t) time. For this, the
+// maps minima and types count the pending pods. The members of the representative are listed only
+// when the gang's turn comes. If they were listed whenever a pod is added or bound, a gang of n
+// pods would take O(n²) time until all its pods are bound.
 type gang struct {
 	id      string
 	pending map[string]*member // by UID
 	bound   map[string]bool    // UIDs
-	// succeeded has the UIDs of pods that succeeded, by their owner, which does not create them
-	// again.
+	// succeeded has the UIDs of pods that have succeeded, by the UID of their owner
+	// (sched.Gang.Owner). The owner does not create these pods again.
 	succeeded map[string]map[string]bool
 
 	byAge  heapOf[*member]        // pending pods, the oldest first
 	minima map[minimum]int        // number of pending pods
 	types  map[fairshare.Type]int // number of pending pods
 
-	representative *sched.Pod // in the inner queue for all pending pods; nil for none
-	single         bool       // pending pods have turns of their own, apart from fresh
-	fresh          []*member  // pending pods that have come since single was set
+	representative *sched.Pod // the entry of the inner queue that stands for all pending pods; nil for none
+	single         bool       // the pending pods, except those in fresh, are in the inner queue by themselves
+	fresh          []*member  // pending pods that are not yet in the inner queue although single is set
 }
 
 // member is a pending pod of a gang.
@@ -44,10 +45,11 @@ type member struct {
 	Entry
 	index  int       // in gang.byAge
 	single bool      // it is scheduled by itself, because enough other pods of the gang are bound
-	added  time.Time // to the queue
+	added  time.Time // when it was added to the queue
 }
 
-// minimum is how many pods start together according to a pending pod, and the owner of that pod.
+// minimum is what a pending pod says about its gang: how many pods start together, and which owner
+// the pod has.
 type minimum struct {
 	need  int
 	owner string
@@ -66,7 +68,7 @@ func newGang(id string) *gang {
 	}
 }
 
-// add adds a pending pod, which is not known yet.
+// add adds a pending pod that the gang does not have yet.
 func (g *gang) add(m *member) {
 	g.pending[m.Pod.UID] = m
 	heap.Push(&g.byAge, m)
@@ -77,7 +79,7 @@ func (g *gang) add(m *member) {
 	}
 }
 
-// remove removes a pending pod, if it is known.
+// remove removes a pod from the pending pods, if it is one of them.
 func (g *gang) remove(uid string) {
 	m := g.pending[uid]
 	if m == nil {
@@ -95,10 +97,10 @@ func count[K comparable](in map[K]int, key K, add int) {
 	}
 }
 
-// need returns how many pods still have to start together. Each pod has the minimum that its
-// gang had when the pod was created. A minimum only shrinks, so the smallest one is the
-// newest. Pods of other owners that have succeeded do not count: they may belong to an earlier
-// gang of the same name.
+// need returns how many pods still have to start together. Each pod has the minimum that its gang
+// had when the pod was created. The minimum of a gang only shrinks, so the smallest one is the
+// newest. From the minimum of a pod, need subtracts the pods of the same owner that have succeeded.
+// Pods of other owners that have succeeded may belong to an earlier gang of the same name.
 func (g *gang) need() int {
 	least := math.MaxInt
 	for m := range g.minima {
@@ -107,7 +109,7 @@ func (g *gang) need() int {
 	return least - len(g.bound)
 }
 
-// empty reports whether no pod of the gang is known.
+// empty reports whether the gang has no pending, bound or succeeded pod.
 func (g *gang) empty() bool { return len(g.pending)+len(g.bound)+len(g.succeeded) == 0 }
 
 // members returns the pending pods, the oldest first.
@@ -122,9 +124,10 @@ func (g *gang) members() []*member {
 	return all
 }
 
-// represent returns the entry that represents the pending pods in the inner queue until the turn of
-// the gang comes. It has the gang's ID and name. It is ordered by the age of the oldest pod, among
-// the pods that wait for the GPUs of any member. Its pod lists no members: see complete.
+// represent returns the entry that represents all pending pods in the inner queue. Its pod has the
+// gang's ID as UID, and the gang's name. The entry has the priority, the tenant and the age of the
+// oldest pending pod. If any member needs GPUs, its type is that of the GPUs. The pod lists no
+// members, which complete adds when the gang's turn comes.
 func (g *gang) represent(need int) Entry {
 	entry := g.byAge[0].Entry
 	pod := *entry.Pod
@@ -137,8 +140,8 @@ func (g *gang) represent(need int) Entry {
 	return entry
 }
 
-// complete returns the representative with the pending pods as its members, and with what follows
-// from them. It costs O(members · log members).
+// complete returns the representative with the pending pods as its members, and with the values
+// Across and Topics that follow from them. For n members it takes O(n · log n) time.
 func (g *gang) complete() *sched.Pod {
 	all, pod := g.members(), *g.representative
 	pod.Gang = &sched.Gang{ID: g.id, Need: pod.Gang.Need, Members: make([]*sched.Pod, len(all))}
@@ -152,7 +155,7 @@ func (g *gang) complete() *sched.Pod {
 	return &pod
 }
 
-// union returns the topics that are in either list, in a new list if b adds any.
+// union returns the topics of both lists without duplicates. It does not change the lists.
 func union(a, b []sched.Topic) []sched.Topic {
 	for _, topic := range b {
 		if !slices.Contains(a, topic) {

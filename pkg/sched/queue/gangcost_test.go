@@ -10,7 +10,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched/fairshare"
 )
 
-// lives are what may happen to the pods of a gang, from their creation until none is pending.
+// lives has examples of what may happen to the pods of a gang, from their creation until no pod
+// of the gang is pending.
 var lives = map[string]func(q *GangQueue, pods []*sched.Pod){
 	"all start together": func(q *GangQueue, pods []*sched.Pod) {
 		q.addAll(pods, len(pods))
@@ -39,7 +40,7 @@ func (q *GangQueue) addAll(pods []*sched.Pod, need int) {
 	}
 }
 
-// placeAll takes the gang, and reports all its pods as bound, one after another.
+// placeAll takes the gang from the queue, and reports all its pods as bound, one after another.
 func (q *GangQueue) placeAll(pods []*sched.Pod) {
 	if gang := q.Poll(); gang == nil || len(gang.Gang.Members) != len(pods) {
 		panic(fmt.Sprintf("took %v, want all pods of the gang", gang))
@@ -58,8 +59,8 @@ func podsOf(n int) []*sched.Pod {
 }
 
 // TestGangCost checks that a gang with four times as many pods causes at most six times as much
-// work, which is counted as allocated bytes. When each event listed all pending pods, it was 14
-// times as much.
+// work. The number of allocated bytes stands for the work. Before, the queue listed all pending
+// pods of a gang whenever a pod was added or bound, and the work grew to 14 times as much.
 func TestGangCost(t *testing.T) {
 	for name, live := range lives {
 		t.Run(name, func(t *testing.T) {
@@ -71,7 +72,7 @@ func TestGangCost(t *testing.T) {
 	}
 }
 
-// allocated returns how many bytes a gang allocates in a queue of its own.
+// allocated returns how many bytes a new queue allocates for a gang with the given pods.
 func allocated(live func(*GangQueue, []*sched.Pod), pods []*sched.Pod) uint64 {
 	q := NewGangQueue(newScene(Options{}).Queue)
 	var before, after runtime.MemStats
@@ -81,7 +82,7 @@ func allocated(live func(*GangQueue, []*sched.Pod), pods []*sched.Pod) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// BenchmarkGang measures all events of a gang together.
+// BenchmarkGang measures all calls of the queue for one gang together.
 func BenchmarkGang(b *testing.B) {
 	for name, live := range lives {
 		for _, n := range []int{1000, 2000, 4000} {

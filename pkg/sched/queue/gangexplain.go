@@ -6,16 +6,17 @@ import (
 	"time"
 )
 
-// Waited returns how long a pod has been pending, or since when its gang has been
-// complete. It is false if the pod is not in the inner queue.
+// Waited returns how long a pod has been pending. For a pod of a gang, it returns how
+// long the gang has been complete. It returns false if neither the pod nor its gang is
+// in the inner queue.
 func (q *GangQueue) Waited(uid string) (time.Duration, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.Queue.Waited(q.queuedAs(uid))
 }
 
-// Explain explains a pending pod by its gang's position, and returns false if it is not
-// pending.
+// Explain describes a pending pod. A pod of a gang has the position of the gang. Explain
+// returns false if the pod is not pending.
 func (q *GangQueue) Explain(uid string) (Explanation, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -29,8 +30,10 @@ func (q *GangQueue) Explain(uid string) (Explanation, bool) {
 	return q.explainIncomplete(gang, gang.pending[uid]), true
 }
 
-// List explains all pending pods, by type and then in their order, each at its gang's
-// position, and then those of incomplete gangs. It costs O(pods · log pods).
+// List describes all pending pods, by type and then in the order of their turns. Each
+// pod of a gang has the position of the gang. Pods of incomplete gangs come last. For n
+// pending pods, and types that each overlap only a few types, List takes O(n · log n)
+// time.
 func (q *GangQueue) List() []Explanation {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -48,8 +51,8 @@ func (q *GangQueue) List() []Explanation {
 	return append(list, q.listIncomplete()...)
 }
 
-// listIncomplete explains the pods of incomplete gangs. It needs q.mu, as do the methods
-// below.
+// listIncomplete describes the pods of incomplete gangs. It needs q.mu, as do the
+// methods below.
 func (q *GangQueue) listIncomplete() (list []Explanation) {
 	for _, id := range slices.Sorted(maps.Keys(q.mu.gangs)) {
 		g := q.mu.gangs[id]
@@ -62,7 +65,8 @@ func (q *GangQueue) listIncomplete() (list []Explanation) {
 	return list
 }
 
-// queuedAs returns the UID under which the inner queue has a pod.
+// queuedAs returns the UID under which the inner queue has a pod: the ID of its gang, or
+// its own UID.
 func (q *GangQueue) queuedAs(uid string) string {
 	if gang := q.mu.byPod[uid]; gang != nil && gang.representative != nil {
 		return gang.id
@@ -77,7 +81,8 @@ func (q *GangQueue) explainIncomplete(g *gang, m *member) Explanation {
 	}.named(m)
 }
 
-// ofMember makes the explanation of a representative that of one of its pods.
+// ofMember turns the explanation of a gang's representative into the explanation of one
+// of the gang's pods.
 func (e Explanation) ofMember(g *gang, m *member) Explanation {
 	if g.representative != nil {
 		e.GangSize = g.representative.Gang.Need

@@ -9,42 +9,45 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// GangQueue is a Queue in which the pods of a gang have one turn: a representative, whose UID
-// is the gang's ID, is in the inner queue for all that are pending. Pods are added with their
-// gang's minimum (sched.Pod.Gang, Need without Members). Where the pending pods of a gang are
-// depends on how many pods of the gang still have to start together. This number is the
-// minimum minus the number of pods that are bound or have succeeded:
+// GangQueue is a Queue that returns the pods of a gang together. The embedded Queue, here called
+// the inner queue, has one entry for all pending pods of a gang: a representative, whose UID is
+// the gang's ID. Pods are added with the minimum of their gang: how many of its pods have to start
+// together (sched.Pod.Gang, with Need but without Members). How many pods still have to start
+// together is the minimum minus the number of pods that are bound or have succeeded. This number
+// decides how the inner queue has the pending pods of the gang:
 //
 //	still to start    the pending pods
 //	> pending         are not in the inner queue: the gang is incomplete
 //	1 … pending       are the Members of the representative that Next returns
 //	≤ 0               have turns of their own, each without a gang
 //
-// A pod that is placed stays pending until it is Bound. Until then the gang is in flight,
-// and a pod whose Binding fails is retried together with those that are pending. If a bound pod
-// ends and is created again, the new pod starts with the others that are still bound.
+// A pod that is placed stays pending until Bound is called for it. Until then the gang is in
+// flight. A pod whose Binding fails is retried together with the other pending pods of its gang.
+// If a bound pod ends and is created again, the pods that are still bound count for the new pod,
+// so it need not wait until the whole gang starts again.
 //
-// Its methods may be called from any goroutine; its lock is taken before the inner
-// queue's. An event of a gang costs O(log members). A turn costs O(members · log members), because
-// only then the members are listed.
+// Its methods may be called from any goroutine. Its lock is taken before the lock of the inner
+// queue. For a gang of n pods, a call that adds or removes a pod, or records that it is bound,
+// takes O(log n) time, because the members of the representative are listed only when the turn of
+// the gang comes. To list them takes O(n · log n) time.
 type GangQueue struct {
 	*Queue
 	mu struct {
 		sync.Mutex
 		gangs     map[string]*gang // by ID
 		byPod     map[string]*gang // by the UID of a pod that is pending or bound
-		succeeded map[string]*gang // by the UID of a pod that has succeeded; later events of it are ignored
+		succeeded map[string]*gang // by the UID of a pod that has succeeded; later calls of Add and Bound for the pod are ignored
 	}
 }
 
-// NewGangQueue returns a queue that puts gangs into another one.
+// NewGangQueue returns a GangQueue whose inner queue is q.
 func NewGangQueue(q *Queue) *GangQueue {
 	gangs := &GangQueue{Queue: q}
 	gangs.mu.gangs, gangs.mu.byPod, gangs.mu.succeeded = map[string]*gang{}, map[string]*gang{}, map[string]*gang{}
 	return gangs
 }
 
-// Add adds a pod, or replaces a pending one whose requests have changed.
+// Add adds a pod, or replaces a pending pod whose requests have changed.
 func (q *GangQueue) Add(e Entry) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -64,8 +67,8 @@ func (q *GangQueue) Add(e Entry) {
 	q.reconcile(g)
 }
 
-// Observe removes pods that are bound, have ended or were deleted. It is a subscriber of the
-// state of the nodes.
+// Observe removes pods that are bound, have ended or were deleted. It is meant to subscribe to the
+// events of nodestate.State.
 func (q *GangQueue) Observe(event nodestate.Event) {
 	switch event.Kind {
 	case nodestate.Bound:
@@ -75,7 +78,7 @@ func (q *GangQueue) Observe(event nodestate.Event) {
 	}
 }
 
-// Bound records that a pod of the gang id, "" for none, is bound.
+// Bound records that a pod is bound. id is the ID of its gang, or "" if it has none.
 func (q *GangQueue) Bound(uid, id string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -96,15 +99,15 @@ func (q *GangQueue) Bound(uid, id string) {
 	q.reconcile(g)
 }
 
-// Remove removes a pod: it has failed or was deleted.
+// Remove removes a pod that has failed or was deleted.
 func (q *GangQueue) Remove(uid string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.remove(uid)
 }
 
-// Succeeded records that a pod of the gang id has succeeded, and its owner. Until it is
-// Forgotten, it counts as started for the pods of the same owner.
+// Succeeded records that a pod of the gang id has succeeded. owner is the pod's sched.Gang.Owner.
+// Until Forgotten is called for the pod, it counts as started for the pods of the same owner.
 func (q *GangQueue) Succeeded(uid, id, owner string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -121,7 +124,7 @@ func (q *GangQueue) Succeeded(uid, id, owner string) {
 	q.reconcile(g)
 }
 
-// Forgotten records that a pod that had Succeeded was deleted.
+// Forgotten records that a pod was deleted for which Succeeded had been called.
 func (q *GangQueue) Forgotten(uid string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -138,7 +141,8 @@ func (q *GangQueue) Forgotten(uid string) {
 	q.reconcile(g)
 }
 
-// Next waits for the pod, or the gang, whose turn it is. Its only error is ctx's.
+// Next waits until it is the turn of a pod or a gang, and returns the pod or the representative of
+// the gang. It returns an error only if ctx has ended.
 func (q *GangQueue) Next(ctx context.Context) (*sched.Pod, error) {
 	pod, err := q.Queue.Next(ctx)
 	if err != nil {
@@ -147,7 +151,8 @@ func (q *GangQueue) Next(ctx context.Context) (*sched.Pod, error) {
 	return q.complete(pod), nil
 }
 
-// Poll is Next without waiting. It returns nil if no pod's turn has come.
+// Poll does the same as Next, but does not wait. It returns nil if it is not the turn of any pod
+// or gang.
 func (q *GangQueue) Poll() *sched.Pod {
 	pod := q.Queue.Poll()
 	if pod == nil {
@@ -166,7 +171,8 @@ func (q *GangQueue) complete(pod *sched.Pod) *sched.Pod {
 	return q.representative(pod)
 }
 
-// MarkUnschedulable returns a pod or a gang to the queue that fitted no node as of freedSeq.
+// MarkUnschedulable returns a pod or a gang to the queue that fitted no nodes. freedSeq is the
+// value of Env.FreedSeq when the nodes were read.
 func (q *GangQueue) MarkUnschedulable(pod *sched.Pod, freedSeq uint64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -181,8 +187,8 @@ func (q *GangQueue) Requeue(pod *sched.Pod) {
 	q.Queue.Requeue(q.representative(pod))
 }
 
-// Permit reports whether a pod, or a gang, may be placed now. A gang whose pods have changed
-// since Next returned it gets no permit, and is retried.
+// Permit reports whether a pod, or a gang, may be placed now. If the pods of a gang have changed
+// since Next returned it, Permit returns false, and the gang is retried.
 func (q *GangQueue) Permit(pod *sched.Pod) (ok, awaited bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -193,15 +199,16 @@ func (q *GangQueue) Permit(pod *sched.Pod) (ok, awaited bool) {
 	return q.Queue.Permit(pod)
 }
 
-// Placed records that an awaited pod, or gang, has been assigned its nodes.
+// Placed records that an awaited pod or gang has been assigned its nodes. The pods behind it may
+// then be scheduled.
 func (q *GangQueue) Placed(pod *sched.Pod) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.Queue.Placed(q.representative(pod))
 }
 
-// Undone returns a pod to the queue whose Binding failed, together with the pending pods of
-// its gang.
+// Undone returns a pod to the queue whose Binding failed. A pod of a gang returns together with
+// the other pending pods of the gang.
 func (q *GangQueue) Undone(pod *sched.Pod) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -223,7 +230,7 @@ func (q *GangQueue) join(uid, id string) *gang {
 	return g
 }
 
-// gang returns a gang, which it creates if none of its pods is known.
+// gang returns the gang with an ID. It creates the gang if the queue has no pod of it.
 func (q *GangQueue) gang(id string) *gang {
 	g, ok := q.mu.gangs[id]
 	if !ok {
@@ -233,9 +240,10 @@ func (q *GangQueue) gang(id string) *gang {
 	return g
 }
 
-// leave removes a pod from its gang, unless the gang is id. The other pods are added to the
-// inner queue again. If the gang is in flight, nobody else reports the result for the pod that
-// left.
+// leave removes a pod from its gang, unless the ID of the gang is id. It then removes the gang's
+// representative from the inner queue, and adds a new one if the other pods still need one. If the
+// old representative stayed in the queue, it could be in flight forever, because nobody reports
+// the result of the attempt for the pod that left.
 func (q *GangQueue) leave(uid, id string) {
 	gang := q.mu.byPod[uid]
 	if gang == nil || gang.id == id {
@@ -249,7 +257,7 @@ func (q *GangQueue) leave(uid, id string) {
 	q.reconcile(gang)
 }
 
-// added returns when a pod was added, now if it is new.
+// added returns when a pod was added to the gang, or the present time if the pod is new.
 func (q *GangQueue) added(g *gang, uid string) time.Time {
 	if m := g.pending[uid]; m != nil {
 		return m.added
@@ -257,7 +265,8 @@ func (q *GangQueue) added(g *gang, uid string) time.Time {
 	return q.env.Now()
 }
 
-// reconcile makes the inner queue agree with GangQueue's table for a gang.
+// reconcile adds a gang's pods to the inner queue, or removes them, so that the table in the
+// comment of GangQueue holds for the gang.
 func (q *GangQueue) reconcile(g *gang) {
 	need := g.need()
 	switch {
@@ -278,7 +287,7 @@ func (q *GangQueue) reconcile(g *gang) {
 	}
 }
 
-// addSingly adds each pending pod to the inner queue by itself.
+// addSingly adds each pending pod to the inner queue by itself, if it is not there yet.
 func (q *GangQueue) addSingly(g *gang) {
 	if !g.single {
 		g.single, g.fresh = true, g.members()
@@ -317,9 +326,9 @@ func (q *GangQueue) withdrawRepresentative(g *gang) {
 	}
 }
 
-// representative returns what the inner queue has for a pod, or for an earlier
-// representative of its gang: the newest representative, or the pod itself. It lists the members of
-// the representative if that has not been done since the last event.
+// representative returns the newest representative of a gang, given a pod of the gang or an
+// earlier representative. If the gang has no representative, it returns the given pod. If the
+// newest representative has no Members yet and is in flight, the members are added.
 func (q *GangQueue) representative(pod *sched.Pod) *sched.Pod {
 	g := q.mu.byPod[pod.UID]
 	if g == nil {

@@ -13,17 +13,17 @@ import (
 
 // TestGangScenarios walks through testdata/gang/*.txt:
 //
-//	add a [train 3]   adds pod a, of gang train, 3 pods of which start together; [train 3 job]
-//	                  belongs to a Job that replaces failed pods
+//	add a [train 3]   adds pod a of gang train, of which 3 pods start together; with
+//	                  [train 3 job], a Job named job owns the pod and replaces failed pods
 //	next              calls Next
 //	permit train      calls Permit for what Next returned
-//	placed a          a has a node, and is being bound
+//	placed a          a has got a node, and is being bound
 //	unbound a         the Binding of a failed
 //	blocked train     too few pods of the gang fit
-//	lost a            other pods were assigned to its node
+//	lost a            other pods took the node that a was to get
 //	bound a [train]   a is bound
 //	gone a            a has ended, or was deleted
-//	done a train job  a has succeeded
+//	done a train job  a, a pod of gang train owned by job, has succeeded
 //	forgotten a       a was deleted after it had succeeded
 //	free              resources have become free
 //	show              prints what each pod waits for
@@ -31,7 +31,7 @@ func TestGangScenarios(t *testing.T) {
 	scenario.WalkFiles(t, "testdata/gang/*.txt", func(*testing.T, *scenario.Answer) scenario.Commands { return newScene().commands() })
 }
 
-// scene is a queue.
+// scene is a queue with a clock that the scenario advances.
 type scene struct {
 	*queue.GangQueue
 	now  time.Time
@@ -48,7 +48,8 @@ func newScene() *scene {
 	return s
 }
 
-// commands returns the commands that a scenario has. A second passes before each.
+// commands returns the functions that execute the commands of a scenario. A second
+// passes before each command.
 func (s *scene) commands() scenario.Commands {
 	return scenario.Commands{
 		"add": s.add, "next": s.next, "show": s.show,

@@ -19,8 +19,8 @@ import (
 
 const (
 	gangs  = 4
-	owners = 2 // of each gang's pods
-	least  = 3 // of a gang start together
+	owners = 2 // the pods of each gang have one of 2 owners
+	least  = 3 // how many pods of a gang start together
 )
 
 // storm is a cluster on which pods of gangs arrive, are placed, fail to be bound, succeed,
@@ -34,7 +34,7 @@ type storm struct {
 	queue     *queue.GangQueue
 	proposer  *pipeline.Proposer
 	committer *pipeline.Committer
-	taken     []sched.List // by schedulers that are at work
+	taken     []sched.List // lists that were proposed and are not committed yet
 	binding   []sched.Decision
 	alive     []*sched.Pod
 	bound     map[string]bool
@@ -42,9 +42,9 @@ type storm struct {
 	made      int
 }
 
-// TestNobodyIsLost: after any sequence of events, a pod of a gang starts only if as many pods
-// as must start together have a node at that moment. Once there is room, all pods are bound
-// except those of incomplete gangs.
+// TestNobodyIsLost checks two rules after random sequences of events. A pod of a gang may
+// start only if as many pods of the gang as must start together have a node at that moment.
+// When the cluster has room for all pods, all must be bound except those of incomplete gangs.
 func TestNobodyIsLost(t *testing.T) {
 	for seed := range uint64(60) {
 		s := newStorm(t, seed)
@@ -150,7 +150,7 @@ func (s *storm) most(id string) (n int) {
 	return n
 }
 
-// bind finishes one bind.
+// bind ends the bind of a random decision, with success or without.
 func (s *storm) bind(succeeds bool) {
 	if len(s.binding) == 0 {
 		return
@@ -168,7 +168,8 @@ func (s *storm) bind(succeeds bool) {
 	s.queue.Bound(d.Pod.UID, d.Pod.UID[:len("gang0")])
 }
 
-// end deletes a pod, or makes a bound pod succeed. Two watches report a success, in any order.
+// end deletes a pod, or lets a bound pod succeed. Two watches may report a success, so the
+// queue gets Remove and Succeeded in random order.
 func (s *storm) end(i int) {
 	pod := s.alive[i]
 	s.alive = slices.Delete(s.alive, i, i+1)
@@ -186,7 +187,7 @@ func (s *storm) end(i int) {
 	}
 }
 
-// forget deletes a pod that has succeeded.
+// forget deletes a random pod that has succeeded.
 func (s *storm) forget() {
 	if len(s.done) > 0 {
 		i := s.IntN(len(s.done))
@@ -207,7 +208,8 @@ func (s *storm) pass() {
 	}
 }
 
-// calm schedules all pods to their end, in a cluster with room for all of them.
+// calm makes room for all pods in the cluster, schedules them, and checks that all are bound
+// except those of incomplete gangs.
 func (s *storm) calm() {
 	s.state.SetNode(&sched.Node{Name: "ample", Allocatable: sched.Amounts{CPU: 1e6, Pods: 1000}})
 	s.freed()

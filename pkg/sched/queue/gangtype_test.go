@@ -8,9 +8,9 @@ import (
 	"github.com/numalet/numalet/pkg/sched/fairshare"
 )
 
-// TestGangStandsWhereItsScarcestNeedStands has a gang whose oldest pod needs only CPUs. It checks
-// that the gang is ordered among the pods that wait for GPUs, behind those of tenants that used
-// less.
+// TestGangStandsWhereItsScarcestNeedStands checks that a gang is ordered among the pods that wait
+// for GPUs if any of its pods needs a GPU, even if its oldest pod needs only CPUs. Here the gang
+// must come after the pod of a tenant that used fewer GPUs.
 func TestGangStandsWhereItsScarcestNeedStands(t *testing.T) {
 	s := newScene(Options{Strict: true})
 	s.setScore("eve", "T4", 9)

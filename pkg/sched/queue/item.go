@@ -10,18 +10,18 @@ import (
 	"github.com/numalet/numalet/pkg/sched/fairshare"
 )
 
-// State is where a pending pod is.
+// State is the state of a pending pod in the queue.
 type State uint8
 
-// The states of a pending pod; Queue draws how it moves between them.
+// The states of a pending pod. The comment of Queue has a drawing of the transitions.
 const (
 	none            State = iota
 	Active                // Next returns it when its turn comes
 	InFlight              // it is being scheduled, or its Binding is being written
-	WaitingOnPermit       // it has been scheduled, but a pod ahead of it is not bound yet
-	Backoff               // it is retried later
+	WaitingOnPermit       // a pod ahead of it blocks it, or it is retried while it blocks the pods behind it (Requeue)
+	Backoff               // its last attempt failed, and it is retried later
 	Unschedulable         // no node fits it: it waits for a change that may help
-	Gated                 // it has to wait whatever nodes have free (sched.Pod.Wait)
+	Gated                 // it has to wait for something other than nodes, such as a quota (sched.Pod.Wait)
 	states
 )
 
@@ -41,37 +41,37 @@ type Depth [states]int
 
 // item is a pending pod. The queue's lock guards it.
 //
-// Invariant: lane is where the orders of class have the pod, as enterState says, and nil
-// if they do not.
+// Invariant: if one of the orders of class has the pod, lane is the lane with the pod in that
+// order. Otherwise lane is nil. enterState says which order has the pods of which state.
 type item struct {
 	Entry
 	class  *class
 	tenant *tenant
 	lane   *lane
-	index  int // in lane
+	index  int // of the pod in lane
 
 	state       State
-	awaited     bool // in flight after it has waited: others wait for it
-	reactivated bool // it is unschedulable, and a change may help
-	bypass      bool // while it is unschedulable it does not block others
-	hopeless    bool // no node could hold it when it failed last (Env.Hopeless)
+	awaited     bool // in flight after WaitingOnPermit or Unschedulable: the pods behind it wait for it
+	reactivated bool // it is unschedulable, and Next may return it, because a change may help it
+	bypass      bool // while it is unschedulable, it does not block others (AllowBypass)
+	hopeless    bool // when it last failed, no node could have held it (Env.Hopeless)
 
-	topics     []sched.Topic // under which waiting has the pod
+	topics     []sched.Topic // under which Queue.mu.waiting has the pod
 	byAgeEntry *list.Element // its place in waiting.byAge; nil if the pod is not there
-	missed     bool          // it is in flight, and a change of its topics may help
-	retry      *time.Time    // when it is retried in its present state; nil for never
+	missed     bool          // it is in flight, and a change that may help it was announced for one of its topics (Notify)
+	retry      *time.Time    // when it may be returned early in its present state; nil if this is not scheduled
 
 	unschedulableCount int       // attempts for which no node fitted, since the pod last changed
-	requeueCount       int       // attempts that failed otherwise, since the last of those
-	eventsSeen         uint64    // the queue's events when it was popped last
-	added              time.Time // to the queue
-	unschedulableSince time.Time // zero if a node may fit it
-	failed             time.Time // when no node fitted it last
-	notBefore          time.Time // end of its back-off, or of its wait on permit
+	requeueCount       int       // attempts that failed for other reasons, since the last attempt for which no node fitted
+	eventsSeen         uint64    // Queue.mu.events when Next last returned the pod
+	added              time.Time // when it was added to the queue
+	unschedulableSince time.Time // when it first fitted no node; zero if a node may fit it
+	failed             time.Time // when it last fitted no node
+	notBefore          time.Time // end of its back-off, or of its time in WaitingOnPermit
 }
 
-// before reports whether a's turn is before b's; both are of one class, or of overlapping
-// types.
+// before reports whether a's turn is before b's. Both must be of the same type of resource, or of
+// overlapping types.
 func (a *item) before(b *item) bool {
 	if c := cmp.Compare(b.Priority, a.Priority); c != 0 {
 		return c < 0
@@ -92,8 +92,8 @@ func (a *item) eligible() bool {
 	return a.state == Active || a.state == WaitingOnPermit || a.state == Unschedulable && a.reactivated
 }
 
-// joinClass adds an item to its class and its tenant. It creates them if they have no pods yet. It
-// needs q.mu.
+// joinClass adds an item to its class and to its tenant in that class. It creates the class and
+// the tenant if they do not exist yet. It needs q.mu.
 func (q *Queue) joinClass(queued *item) {
 	i := slices.IndexFunc(q.mu.classes, func(c *class) bool { return c.name == queued.Type })
 	if i < 0 {
@@ -134,8 +134,8 @@ func (q *Queue) removeClass(c *class) {
 	}
 }
 
-// leaveClass undoes joinClass, if there was one, and drops a class and a tenant without
-// pods. It needs q.mu.
+// leaveClass removes an item from its class and its tenant, if it has been added to them. It then
+// removes a class or a tenant without pods. It needs q.mu.
 func (q *Queue) leaveClass(queued *item) {
 	c := queued.class
 	if c == nil {
@@ -150,8 +150,8 @@ func (q *Queue) leaveClass(queued *item) {
 	queued.class, queued.tenant = nil, nil
 }
 
-// leaveState removes an item from the order that it is in. It must be called before any change
-// of the values that items are ordered by, and before enterState. It needs q.mu.
+// leaveState removes an item from the order that has it. It must be called before enterState, and
+// before any change of the values that items are ordered by. It needs q.mu.
 func (q *Queue) leaveState(queued *item) {
 	if queued.lane != nil {
 		queued.lane.in.remove(queued)
@@ -160,7 +160,8 @@ func (q *Queue) leaveState(queued *item) {
 	queued.reactivated, queued.retry = false, nil
 }
 
-// enterState moves an item to a state, and into the order of that state. It needs q.mu.
+// enterState sets the state of an item, and adds the item to the order of that state. It needs
+// q.mu.
 func (q *Queue) enterState(queued *item, s State) {
 	q.mu.count[queued.state]--
 	q.mu.count[s]++

@@ -5,18 +5,20 @@ import (
 	"slices"
 )
 
-// order sorts pods of one class. It is a heap of lanes, and a lane is a heap of the pods
-// that one tenant has with one priority. A lane is ordered by its first pod.
+// order sorts pods of one class. It is a heap of lanes. A lane is a heap of the pods that one
+// tenant has with one priority. Lanes are ordered by their first pods. In this example, two
+// tenants have pods that wait for T4 GPUs:
 //
 //	T4 ─┬─ bob, priority 0, score 0.4 ─ b1 b2 b3 …
 //	    └─ ann, priority 0, score 7.8 ─ a1 a2 …
 //
-// A score that changes moves the tenant's lanes, one for each priority, not its pods:
-// O(log lanes). insert and remove cost O(log pods), first O(1).
+// If the score of a tenant changes, the tenant's lanes have to be moved, but not its pods. The
+// tenant has one lane for each priority of its pods, and to move a lane takes O(log k) time for k
+// lanes. For n pods, insert and remove take O(log n) time, and first takes O(1) time.
 //
-// Two alternatives were rejected. With one heap of all pods, each change of the score of a tenant
-// with 100,000 pods would cost O(n log n). An order-statistic tree would give a pod's position in
-// O(log n), but only people need positions, of one pod at a time.
+// Two alternatives were rejected. With one heap of all n pods, a change of the score of a tenant
+// with 100,000 pods would take O(n · log n) time. An order-statistic tree would give a pod's
+// position in O(log n) time. But the position of a pod is needed only when a user asks for it.
 type order struct {
 	lanes heapOf[*lane]
 	of    map[laneKey]*lane
@@ -27,27 +29,28 @@ type laneKey struct {
 	priority int32
 }
 
-// lane is never empty.
+// lane is a heap of the pods that one tenant has with one priority. It is never empty.
 type lane struct {
 	laneKey
 	in    *order
-	index int // in the heap of in
+	index int // of the lane in the heap in.lanes
 	pods  heapOf[*item]
 }
 
 func (l *lane) before(m *lane) bool { return l.pods[0].before(m.pods[0]) }
 func (l *lane) moved(to int)        { l.index = to }
 
-// tenant is what a tenant has in one class.
+// tenant is a tenant that has pods in a class. A tenant with pods in several classes has one
+// tenant value in each.
 type tenant struct {
 	name  string
-	rank  float64 // Env.Rank; the smaller, the earlier
+	rank  float64 // returned by Env.Rank; tenants with a smaller rank come first
 	pods  int     // pending, in any state
 	lanes []*lane // unordered
 }
 
-// rescore sets the rank of a tenant. It removes all lanes first, because heap.Fix repairs
-// a heap in which one element has changed, not several.
+// rescore sets the rank of a tenant. It removes all lanes of the tenant from their heaps first,
+// because heap.Fix can repair a heap in which only one element has changed.
 func (t *tenant) rescore(rank float64) {
 	if rank == t.rank {
 		return
@@ -61,7 +64,7 @@ func (t *tenant) rescore(rank float64) {
 	}
 }
 
-// first returns the pod that is before all others, or nil.
+// first returns the pod that is before all other pods of the order, or nil if the order is empty.
 func (o *order) first() *item {
 	if len(o.lanes) == 0 {
 		return nil
@@ -113,7 +116,7 @@ func (o *order) removeLane(l *lane) {
 	l.tenant.lanes = slices.Delete(l.tenant.lanes, i, i+1)
 }
 
-// heaped is an element of a heapOf. moved is called with the element's new index.
+// heaped is an element of a heapOf. The heap calls moved with the element's new index.
 type heaped[T any] interface {
 	before(T) bool
 	moved(to int)

@@ -9,14 +9,15 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// TestLost checks what happens to a pod whose nodes are taken repeatedly. A pod that depends on
-// other nodes is retried at once, then retried while its turn is held, and then backs off. Any
-// other pod backs off from the first time on.
+// TestLost checks what happens to a pod whose nodes are repeatedly taken by other pods. A gang,
+// and a pod whose fit depends on other nodes too, is first retried at once. Then it is retried
+// while it blocks the pod behind it. Then it backs off. Any other pod must back off from the
+// first time on.
 func TestLost(t *testing.T) {
 	for name, tc := range map[string]struct {
 		pod  sched.Pod
 		want []State // after each loss
-		held []bool  // whether the pod behind it waits meanwhile
+		held []bool  // in each attempt: whether the pod behind it has to wait
 	}{
 		"a pod":                           {sched.Pod{}, []State{Backoff, Backoff}, []bool{false, false, false}},
 		"one that depends on other nodes": {sched.Pod{Across: true}, []State{Active, Active, WaitingOnPermit, WaitingOnPermit, Backoff, Backoff}, []bool{false, false, false, true, true, false, false}},

@@ -8,14 +8,18 @@ import (
 	"github.com/numalet/numalet/pkg/sched/fairshare"
 )
 
-// Permit reports whether a pod that is in flight may be placed now: no pod ahead of it
-// blocks it. Otherwise the pod waits on permit. When nothing blocks it, Next returns it again with
-// a permit. After Options.PermitTimeout it becomes active again. A pod behind an unschedulable one
-// waits without limit. A pod whose request has changed since Next returned it is active again.
+// Permit reports whether a pod that is in flight may be placed now. It may if no pod ahead of it
+// blocks it. A blocked pod enters the state WaitingOnPermit. When no pod blocks it any more, Next
+// returns it again, and it is then awaited. After Options.PermitTimeout, a pod in this state
+// becomes active, and no longer blocks the pods behind it. This timeout does not end the wait for
+// an unschedulable pod that blocks others.
 //
-// If the pod is awaited, it blocks the pods behind it until it is Placed or returned. No other pod
-// with a permit blocks pods: one goroutine asks for permits, and it places or returns a pod before
-// it asks for the next permit.
+// If the pod's request has changed since Next returned it, Permit returns false, and the pod
+// becomes active.
+//
+// awaited is true if the pod blocks the pods behind it until it is Placed or returned. Other
+// permitted pods need not block any pod, because only one goroutine calls Permit. It places a pod,
+// or returns it to the queue, before it calls Permit again.
 func (q *Queue) Permit(pod *sched.Pod) (ok, awaited bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -23,7 +27,7 @@ func (q *Queue) Permit(pod *sched.Pod) (ok, awaited bool) {
 	switch {
 	case !known || queued.state != InFlight:
 		return false, false
-	case queued.Pod != pod: // its request has changed since Next returned it
+	case queued.Pod != pod: // the pod's request has changed since Next returned the pod
 		q.leaveState(queued)
 		q.enterState(queued, Active)
 		return false, false
@@ -36,15 +40,15 @@ func (q *Queue) Permit(pod *sched.Pod) (ok, awaited bool) {
 	return false, false
 }
 
-// waitOnPermit makes an item wait on permit. It needs q.mu.
+// waitOnPermit puts an item in the state WaitingOnPermit. It needs q.mu.
 func (q *Queue) waitOnPermit(queued *item) {
 	q.enterState(queued, WaitingOnPermit)
 	queued.notBefore = q.env.Now().Add(q.options.PermitTimeout)
 	q.activateLater(queued)
 }
 
-// Placed records that an awaited pod has been assigned a node, so that the pods behind it may
-// continue while its Binding is written.
+// Placed records that an awaited pod has been assigned a node. The pods behind it may then be
+// scheduled while its Binding is written.
 func (q *Queue) Placed(pod *sched.Pod) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -57,8 +61,9 @@ func (q *Queue) Placed(pod *sched.Pod) {
 	q.changed.Broadcast()
 }
 
-// Undone returns a pod to the queue that was placed and whose Binding failed. Earlier attempts in
-// which no node fitted the pod no longer count.
+// Undone returns a pod to the queue that was placed and whose Binding failed. Because a node
+// fitted the pod, Head.Since starts anew with the next attempt for which no node fits, and an
+// earlier AllowBypass no longer applies.
 func (q *Queue) Undone(pod *sched.Pod) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -68,9 +73,9 @@ func (q *Queue) Undone(pod *sched.Pod) {
 	}
 }
 
-// AllowBypass lets the pods behind an unschedulable pod be scheduled before it, until the pod is
-// placed or changes. They need not wait, because a node is reserved for the pod or the pod will
-// never fit.
+// AllowBypass lets the pods behind an unschedulable pod be scheduled before that pod, until that
+// pod is placed or changes. The caller uses it if a node is reserved for the unschedulable pod, or
+// if that pod will never fit.
 func (q *Queue) AllowBypass(uid string) { q.setBypass(uid, true) }
 
 // Block undoes AllowBypass.
@@ -91,15 +96,15 @@ func (q *Queue) setBypass(uid string, bypass bool) {
 	q.changed.Broadcast()
 }
 
-// Head is the first unschedulable pod of a type.
+// Head is the first unschedulable pod of those that wait for a type of resource.
 type Head struct {
 	Type  fairshare.Type
 	Pod   *sched.Pod
-	Since time.Time // when no node fitted it first
+	Since time.Time // when the pod first fitted no node
 }
 
-// Heads returns the first unschedulable pod of each type that has one. Those whose types overlap
-// are in the order of their turns.
+// Heads returns the first unschedulable pod of each type of resource that has one. Pods whose
+// types overlap are in the order of their turns.
 func (q *Queue) Heads() []Head {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -2,8 +2,8 @@ package queue
 
 import "testing"
 
-// TestPermitChanged checks that a pod whose request changes in flight is not placed as it
-// was before.
+// TestPermitChanged checks that a pod whose request changes while it is in flight is not
+// placed with its old request.
 func TestPermitChanged(t *testing.T) {
 	s := newScene(Options{})
 	s.arrive("a", "ann", "T4", 1, 0)

@@ -11,52 +11,52 @@ import (
 	"github.com/numalet/numalet/pkg/sched/filter"
 )
 
-// Entry is a pending pod and what its turn depends on.
+// Entry is a pending pod with the values that decide when its turn comes.
 type Entry struct {
 	Pod      *sched.Pod
 	Priority int32
 	Created  time.Time
-	Type     fairshare.Type // of resource; types take turns, unless they overlap
+	Type     fairshare.Type // of the resource that the pod waits for
 	Tenant   string
 }
 
-// Env is what the queue needs of its surroundings. Neither FreedSeq, Rank nor Hopeless may
-// call the queue.
+// Env has the functions and values that the queue gets from its caller. FreedSeq, Rank and Hopeless
+// must not call the queue, because the queue calls them with its lock held.
 type Env struct {
 	Now func() time.Time
 	// After calls a function later, from a goroutine of its own, as time.AfterFunc does.
 	After func(time.Duration, func())
-	// FreedSeq counts how often resources have been freed (nodestate.State.FreedSeq).
+	// FreedSeq returns how often resources of nodes have been released (nodestate.State.FreedSeq).
 	FreedSeq func() uint64
-	// Rank is a tenant's score per weight now. Pods of the tenant with the smaller rank
-	// come first. Nil ranks all tenants equally.
+	// Rank returns a tenant's present fair-share score for a type, divided by the tenant's weight.
+	// Pods of the tenant with the smaller rank come first. If Rank is nil, all tenants rank equally.
 	Rank func(tenant string, t fairshare.Type) float64
-	// Hopeless reports whether no node could hold a pod even if all other pods ended. Such a pod blocks
-	// no other pods, and gets no reservation. It is called with the queue's lock held. Nil means that
-	// this is not known of any pod.
+	// Hopeless reports whether no node could hold a pod even if all other pods ended. Such a pod
+	// blocks no other pods, and gets no reservation. If Hopeless is nil, no pod counts as hopeless.
 	Hopeless func(*sched.Pod) bool
-	// Space is the dimensions in which Freed compares pods with a node before it compares
-	// them exactly: CPU and memory if it is nil.
+	// Space has the resources by which Freed preselects the pods that may fit a node, before it
+	// compares each of them exactly. If Space is nil, these are CPU and memory.
 	Space filter.Space
 }
 
-// Options configure a Queue. Zeros are the defaults.
+// Options configure a Queue. For a field that is zero, the default in the field's comment applies.
 type Options struct {
-	Backoff       sched.Backoff // of a pod that lost its nodes, or could not be bound: 10 ms to 10 s
-	Unschedulable sched.Backoff // of a pod that fitted no node, as in kube-scheduler: 1 s to 10 s
-	PermitTimeout time.Duration // how long a pod waits on permit: 30 s
-	// Strict makes an unschedulable pod block the pods behind it, of its type, until it
-	// allows them to bypass it, as kueue's StrictFIFO does. Otherwise they bypass it.
+	Backoff       sched.Backoff // of a pod whose nodes were taken by other pods, or whose Binding failed; default: 10 ms to 10 s
+	Unschedulable sched.Backoff // of a pod that fitted no node; default: 1 s to 10 s, as in kube-scheduler
+	PermitTimeout time.Duration // how long a pod is in the state WaitingOnPermit at most; default: 30 s
+	// If Strict is set, an unschedulable pod blocks the pods behind it that wait for its type of
+	// resource or an overlapping one, as with kueue's StrictFIFO, until AllowBypass is called for it.
+	// Otherwise these pods may be scheduled before it.
 	Strict bool
 }
 
-// Queue orders pending pods, each of which is in one State. The names are those of
-// kube-scheduler's scheduling queue. Its methods may be called from any goroutine.
+// Queue orders pending pods, each of which is in one State. The states have the names that
+// kube-scheduler's scheduling queue uses. The methods may be called from any goroutine.
 //
 //	        Add              Next            Permit
 //	(new) ───────► Active ─────────► InFlight ──────► (placed, Binding is written) ──► Remove
 //	               ▲ ▲ ▲             │  │  │
-//	               │ │ └─ Backoff ◄──┘  │  │   Requeue, Undone: its node was lost
+//	               │ │ └─ Backoff ◄──┘  │  │   Requeue: other pods took its nodes; Undone: its Binding failed
 //	               │ │       ▲          │  │
 //	               │ │       │ Freed, Notify: a change may help
 //	               │ └─ Unschedulable,  │  │
@@ -65,29 +65,39 @@ type Options struct {
 //
 // Invariants:
 //
-//   - Next never returns a pod while a pod ahead of it, of a type that overlaps its type, has waited on permit and
-//     is not yet Placed, or (Options.Strict) is Unschedulable, not hopeless, and does not allow bypass.
-//     Permit refuses such a pod. Pods ahead of the blocking one are not affected.
-//   - A blocked pod stays in its state and is examined again when something changes, so
-//     nothing polls.
+//   - A pod may block the pods behind it that are of its type or an overlapping one. Next does not
+//     return a blocked pod, and Permit refuses it. A pod blocks others while it is WaitingOnPermit,
+//     and then until it is Placed or returned to the queue. With Options.Strict, an Unschedulable
+//     pod blocks others too, unless it is hopeless (Env.Hopeless) or AllowBypass was called for it.
+//     Pods ahead of the blocking pod are not affected.
+//   - A blocked pod stays in its state. The queue checks whether it is still blocked when the state
+//     of any pod changes, so nothing polls.
 //   - A pod that is removed while it is in flight stays removed. Later calls that return it to the
 //     queue have no effect.
 //
-// Workers run concurrently, so without Permit a pod popped later may be bound earlier.
+// Several workers schedule pods concurrently. Without Permit, a pod that Next returned later could
+// therefore be bound earlier.
 //
-// Back-off limits the cost of a pod that always fails, even if each change may help it. The head of
-// a type and pods with sched.Pod.Across back off like other pods. A pod that a change may help is
-// active again when its back-off ends. If no pod is active, Next returns it earlier: at once after
-// its first failure, and after a delay that doubles from 10 ms on (see earlyRetry) after further
-// ones. At most maxFailedRetries such attempts may fail. Two simpler ways were rejected. If all
-// pods waited for the end of their back-off, free CPUs could stay unused: 500 pods that needed two
-// nodes were reactivated whenever a pod ended, all but one failed, and then all waited for the
-// maximal back-off. If all pods were retried, every pod that ends would cost O(unschedulable)
-// attempts. A pod that lost its nodes to others (but see Requeue) or whose Binding failed always
-// backs off, because immediate retries might never end.
+// Back-off limits how often a pod that always fails is tried, even if each change in the cluster
+// may help it. It applies to all pods, also to the first unschedulable pod of a type and to pods
+// with sched.Pod.Across. If a change may help an unschedulable pod, the pod is active again when
+// its back-off ends. While no pod is active, Next returns the pod earlier: at once after its first
+// failure, and after a delay that doubles from 10 ms on after each further failure (earlyRetry).
+// These early retries stop when maxFailedRetries attempts have failed since the last change.
 //
-// Complexity: O(log pods + types²) a pod, O(log tenants) a score (Rescore). A change costs
-// O(log unschedulable), and O(log pods) for each pod that it may help (package wakeindex).
+// Two simpler ways were rejected. In the first, all pods wait for the end of their back-off. Free
+// CPUs could then stay unused: when 500 pods fitted only two nodes, all of them were retried
+// whenever a pod there ended. All but one failed again, and in the end all waited for the maximal
+// back-off. In the second, all unschedulable pods are retried after each change. Each pod that ends
+// would then cause one attempt for each unschedulable pod.
+//
+// A pod whose nodes were taken by other pods backs off, with the exceptions that Requeue lists. A
+// pod whose Binding failed backs off, too. Immediate retries of these pods might never end.
+//
+// Complexity, for n pending pods, t types of resource, u unschedulable pods, and k tenants: to add,
+// return or remove a pod takes O(log n + t²) time, and Rescore takes O(log k) time for each type
+// and priority that pods of the tenant have. A change in the cluster takes O(log u) time, and O(log
+// n) time for each pod that it may help (package wakeindex).
 type Queue struct {
 	env     Env
 	options Options
@@ -96,10 +106,10 @@ type Queue struct {
 		sync.Mutex
 		items   map[string]*item // by UID
 		classes []*class         // that have pods
-		last    int              // index of the class that Next returned a pod of last
+		last    int              // index of the class whose turn came last
 		count   Depth
 		events  uint64 // how often ReactivateTenant was called
-		waiting        // unschedulable and gated pods, by what may help them
+		waiting        // the unschedulable and gated pods, by the changes that may help them
 	}
 	changed sync.Cond
 }
@@ -123,8 +133,8 @@ func New(env Env, o Options) *Queue {
 	return q
 }
 
-// Add adds a pod, or replaces a pending one whose requests have changed. The pod becomes
-// active without back-off, unless it is in flight.
+// Add adds a pod, or replaces a pending pod whose requests have changed. The pod becomes active
+// without back-off, unless it is in flight.
 func (q *Queue) Add(e Entry) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -145,8 +155,8 @@ func (q *Queue) Add(e Entry) {
 	q.enterState(queued, Active)
 }
 
-// replace replaces a pod that is in flight, without another change. It returns false if the pod is
-// not in flight.
+// replace replaces the sched.Pod of a pod that is in flight, and keeps its state and order. It
+// returns false if the pod is not in flight.
 func (q *Queue) replace(pod *sched.Pod) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -160,7 +170,7 @@ func (q *Queue) replace(pod *sched.Pod) bool {
 	return true
 }
 
-// Remove removes a pod: it is bound, or deleted.
+// Remove removes a pod that was bound or deleted.
 func (q *Queue) Remove(uid string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -175,7 +185,8 @@ func (q *Queue) Remove(uid string) {
 	q.changed.Broadcast()
 }
 
-// Next waits for the pod whose turn it is. Its only error is ctx's.
+// Next waits until it is the turn of a pod, and returns the pod. It returns an error only if ctx
+// has ended.
 func (q *Queue) Next(ctx context.Context) (*sched.Pod, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -191,7 +202,7 @@ func (q *Queue) Next(ctx context.Context) (*sched.Pod, error) {
 	return nil, fmt.Errorf("wait for a pending pod: %w", ctx.Err())
 }
 
-// Poll is Next without waiting. It returns nil if no pod's turn has come.
+// Poll does the same as Next, but does not wait. It returns nil if it is not the turn of any pod.
 func (q *Queue) Poll() *sched.Pod {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -205,9 +216,10 @@ func (q *Queue) wakeAll() {
 	q.changed.Broadcast()
 }
 
-// pop returns the pod whose turn it is, of the next class that has one, or nil. The pods behind a
-// pod that has waited on permit wait until that pod is placed. The same holds for an unschedulable
-// pod. It needs q.mu.
+// pop returns the pod whose turn it is, and puts it in the state InFlight. The classes take turns:
+// pop begins with the class after the one whose turn came last. If no class has a pod to return, it
+// returns nil. A pod that was WaitingOnPermit or Unschedulable is awaited: the pods behind it wait
+// until it is placed. pop needs q.mu.
 func (q *Queue) pop() *sched.Pod {
 	for range q.mu.classes {
 		q.mu.last = (q.mu.last + 1) % len(q.mu.classes)
@@ -222,7 +234,7 @@ func (q *Queue) pop() *sched.Pod {
 	return nil
 }
 
-// Waited returns how long a pod has been pending, and false if it is not.
+// Waited returns how long a pod has been pending, and false if the pod is not pending.
 func (q *Queue) Waited(uid string) (time.Duration, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -233,7 +245,7 @@ func (q *Queue) Waited(uid string) (time.Duration, bool) {
 	return q.env.Now().Sub(queued.added), true
 }
 
-// State returns the state of a pod, and false if it is not pending.
+// State returns the state of a pod, and false if the pod is not pending.
 func (q *Queue) State(uid string) (State, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -251,7 +263,7 @@ func (q *Queue) Depth() Depth {
 	return q.mu.count
 }
 
-// Rescore moves the pods of a tenant to their positions by its present rank.
+// Rescore reads the rank of a tenant again (Env.Rank), and orders the tenant's pods by it.
 func (q *Queue) Rescore(tenant string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -263,7 +275,7 @@ func (q *Queue) Rescore(tenant string) {
 	q.changed.Broadcast()
 }
 
-// RescoreAll is Rescore for all tenants with pending pods.
+// RescoreAll does the same as Rescore for all tenants that have pending pods.
 func (q *Queue) RescoreAll() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

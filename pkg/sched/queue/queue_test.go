@@ -14,7 +14,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched/queue"
 )
 
-// world is a queue with a count of freed resources and the clock of the synctest bubble.
+// world is the environment of a queue: the number of times that resources were freed. The clock
+// is that of package synctest.
 type world struct{ freedSeq uint64 }
 
 func (w *world) queue() *queue.Queue {
@@ -28,7 +29,7 @@ func pod(uid string) *sched.Pod { return &sched.Pod{UID: uid, Name: uid} }
 
 func entry(uid string) queue.Entry { return queue.Entry{Pod: pod(uid)} }
 
-// next returns the pod whose turn it is, and fails the test if Next blocks.
+// next returns the pod whose turn it is, or a pod with the name "none" if Next blocks.
 func next(t *testing.T, q *queue.Queue) *sched.Pod {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Nanosecond)
@@ -113,8 +114,8 @@ func sameDepth(a, b queue.Depth) bool {
 	return true
 }
 
-// TestUnschedulableTooLate: if resources become free during an attempt, the pod is retried at
-// once when the attempt fails.
+// TestUnschedulableTooLate checks that a pod is retried at once after its attempt fails if
+// resources became free during the attempt.
 func TestUnschedulableTooLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{freedSeq: 6}
@@ -127,8 +128,8 @@ func TestUnschedulableTooLate(t *testing.T) {
 	})
 }
 
-// TestLost: a pod that has waited for long and then loses its node to another pod does not
-// wait for long again.
+// TestLost checks that the back-off of a pod whose nodes were taken by other pods starts with
+// the shortest delay, even if no node fitted the pod in many attempts before.
 func TestLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := (&world{}).queue()
@@ -146,7 +147,8 @@ func TestLost(t *testing.T) {
 	})
 }
 
-// TestMaxFailedRetries: one change does not make all pods active at the same time.
+// TestMaxFailedRetries checks that after a change that may help 100 pods, at most
+// maxFailedRetries of them are retried before their back-off ends.
 func TestMaxFailedRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := (&world{}).queue()
@@ -173,8 +175,9 @@ func TestMaxFailedRetries(t *testing.T) {
 	})
 }
 
-// TestEarlyRetry: if a change may help a pod and no other pod is active, the back-off of the
-// first pod in order ends early. A pod that lost its nodes waits for the end of its back-off.
+// TestEarlyRetry checks that Next returns pods before their back-off ends if a change may help
+// them and no other pod is active. A pod whose nodes were taken by other pods must wait for the
+// end of its back-off.
 func TestEarlyRetry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := (&world{}).queue()
@@ -205,8 +208,8 @@ func TestEarlyRetry(t *testing.T) {
 	})
 }
 
-// TestNotify checks that a change other than of nodes helps the pods with its topic, also a pod
-// that was in flight.
+// TestNotify checks that Notify retries the pods that have one of the given topics. This
+// includes a pod that was in flight when Notify was called.
 func TestNotify(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := (&world{}).queue()
@@ -241,8 +244,8 @@ func TestNotify(t *testing.T) {
 	})
 }
 
-// TestRetryOverdue checks that pods that failed together are retried a few at a time, once
-// they are overdue.
+// TestRetryOverdue checks that pods that failed together are retried a few at a time, and not
+// before the given time has passed.
 func TestRetryOverdue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := (&world{}).queue()
@@ -263,8 +266,8 @@ func TestRetryOverdue(t *testing.T) {
 	})
 }
 
-// TestChanged: a pod whose request changes is retried at once, even if an attempt with the old
-// request is in progress.
+// TestChanged checks that a pod whose request changes is tried again at once. If an attempt
+// with the old request is in progress, the pod is tried again as soon as that attempt fails.
 func TestChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := (&world{}).queue()
@@ -285,8 +288,8 @@ func TestChanged(t *testing.T) {
 	})
 }
 
-// TestRemovedStaysRemoved: the result of an attempt is dropped if the pod was bound or removed
-// meanwhile.
+// TestRemovedStaysRemoved checks that a pod that is bound or removed during an attempt does not
+// return to the queue when the attempt fails.
 func TestRemovedStaysRemoved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := (&world{}).queue()

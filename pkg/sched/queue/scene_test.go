@@ -16,14 +16,14 @@ import (
 //	add a1 ann T4 [2] [prio=5]   adds a pod of ann that requests 2 GPUs (default 1)
 //	next                         calls Next
 //	permit a1                    calls Permit for a1
-//	placed a1                    a1, for which others wait, has a node
+//	placed a1                    a1, which blocks the pods behind it, has got a node
 //	unbound a1                   the Binding of a1 failed
 //	blocked a1                   a1 fits no node
-//	lost a1                      other pods were assigned to its node
+//	lost a1                      other pods took the node that a1 was to get
 //	bound a1, gone a1            a1 is no longer pending
 //	free T4 2                    2 GPUs of a node have become free
-//	reserve a1, release a1       reserves a node for a1, or releases it
-//	bar ann, unbar ann           makes ann's pods wait whatever nodes have free, or ends that
+//	reserve a1, release a1       reserves a node for a1, so that other pods may bypass it, or ends that
+//	bar ann, unbar ann           makes ann's pods wait as if a quota were exhausted, or ends that
 //	wait 30s                     advances the time
 //	show                         prints the state of each pod, and what it waits for
 //	why a1                       prints the same for a1, with the pods ahead of it
@@ -33,19 +33,20 @@ func TestScenarios(t *testing.T) {
 	})
 }
 
-// scene is a queue and its environment.
+// scene is a queue and its environment, which the commands of a scenario change.
 type scene struct {
 	*Queue
 	now      time.Time
 	timers   []timer
 	freedSeq uint64
-	seen     map[string]uint64  // FreedSeq at the moment when Next returned the pod
+	seen     map[string]uint64  // by pod: Env.FreedSeq when Next returned the pod
 	scores   map[string]float64 // by tenant and type
 	waiting  map[string]bool    // tenants whose pods have to wait (sched.Pod.Wait)
 	pods     map[string]*sched.Pod
 }
 
-// mostGPUs is how many GPUs a node has at most.
+// mostGPUs is how many GPUs a node of the cluster can have. A pod that requests more is
+// hopeless (Env.Hopeless).
 const mostGPUs = 8
 
 type timer struct {
@@ -67,7 +68,7 @@ func newScene(o Options) *scene {
 	return s
 }
 
-// commands returns the commands that a scenario has.
+// commands returns the functions that execute the commands of a scenario.
 func (s *scene) commands() scenario.Commands {
 	return scenario.Commands{
 		"score": s.score, "add": s.add, "next": s.next, "permit": s.permit, "free": s.free, "show": s.show, "why": s.why,

@@ -12,8 +12,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched/fairshare"
 )
 
-// twin finds the next pod by comparing all pods each time. It has no heaps, no lanes and no
-// stored scores.
+// twin is a simple model of the queue, with which the queue is compared. It finds the next pod
+// by comparing all pods each time. It has no heaps, no lanes and no stored scores.
 type twin struct {
 	*testing.T
 	*scene
@@ -28,7 +28,7 @@ func (w twin) before(a, b *item) bool {
 		a.Created.Compare(b.Created), cmp.Compare(a.Pod.UID, b.Pod.UID)) < 0
 }
 
-// first returns the first pod of a type among those for which it is true.
+// first returns the first pod of a type among those for which the function is returns true.
 func (w twin) first(resourceType fairshare.Type, is func(*item) bool) (first *item) {
 	for _, queued := range w.mu.items {
 		if queued.Type == resourceType && is(queued) && (first == nil || w.before(queued, first)) {
@@ -38,7 +38,7 @@ func (w twin) first(resourceType fairshare.Type, is func(*item) bool) (first *it
 	return first
 }
 
-// overlapping returns the types of the queue that overlap one, with that one.
+// overlapping returns the types of the queue that overlap a type, and that type itself.
 func (w twin) overlapping(resourceType fairshare.Type) (all []fairshare.Type) {
 	for _, k := range w.mu.classes {
 		if k.name.Overlaps(resourceType) {
@@ -48,7 +48,7 @@ func (w twin) overlapping(resourceType fairshare.Type) (all []fairshare.Type) {
 	return all
 }
 
-// free reports whether no pod of a type blocks a given pod.
+// free reports whether a given pod is not blocked by any pod of a type.
 func (w twin) free(resourceType fairshare.Type, queued *item) bool {
 	binding := w.first(resourceType, func(queued *item) bool {
 		return queued.state == WaitingOnPermit || queued.state == InFlight && queued.awaited && !queued.bypass
@@ -57,12 +57,13 @@ func (w twin) free(resourceType fairshare.Type, queued *item) bool {
 	return (binding == nil || !w.before(binding, queued)) && (!w.options.Strict || head == nil || head.bypass || !w.before(head, queued))
 }
 
-// head returns the first pod of a type that fits no node now, but may later.
+// head returns the first pod of a type that fits no node now, but may fit a node later.
 func (w twin) head(resourceType fairshare.Type) *item {
 	return w.first(resourceType, func(queued *item) bool { return queued.state == Unschedulable && !queued.hopeless })
 }
 
-// next returns the pod of a type whose turn it would be if there were no other types.
+// next returns the pod that the queue has to return next of the pods of a type, or nil if it
+// must return none of them.
 func (w twin) next(resourceType fairshare.Type) *item {
 	head := w.head(resourceType)
 	free := func(queued *item) bool {
@@ -81,8 +82,7 @@ func (w twin) class(resourceType fairshare.Type) *class {
 	return w.mu.classes[slices.IndexFunc(w.mu.classes, func(c *class) bool { return c.name == resourceType })]
 }
 
-// take compares the pod that the queue returns with the pod that the twin expects, for the
-// types in turn.
+// take removes the next pod from the queue. It fails the test if the twin expects another pod.
 func (w twin) take() *sched.Pod {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -100,7 +100,8 @@ func (w twin) take() *sched.Pod {
 	return got
 }
 
-// earliest returns the pod whose turn it is among all types that overlap a type.
+// earliest returns the first pod of those that next returns for a type and for the types that
+// overlap it.
 func (w twin) earliest(resourceType fairshare.Type) (earliest *item) {
 	for _, u := range w.overlapping(resourceType) {
 		if queued := w.next(u); queued != nil && (earliest == nil || w.before(queued, earliest)) {
@@ -110,11 +111,11 @@ func (w twin) earliest(resourceType fairshare.Type) (earliest *item) {
 	return earliest
 }
 
-// kinds are resource types. The last one overlaps the others.
+// kinds are types of resource. The last type overlaps the other two.
 var kinds = []string{"type-0", "type-1", "type-0|type-1"}
 
-// act calls one random method for one of twenty pods, whether or not it is valid in the pod's
-// state.
+// act calls one method for one of twenty pods, whether or not the call is valid in the pod's
+// state. The arguments, which are random, decide which method and which pod.
 func (w twin) act(what, which, how uint8) {
 	uid := fmt.Sprint(which % 20)
 	pod := w.pods[uid]
@@ -167,7 +168,8 @@ func (w twin) act(what, which, how uint8) {
 	w.check()
 }
 
-// check fails the test if an item is in a wrong state or order.
+// check fails the test if an item is not in the order that belongs to its state, or if the
+// counts of pods are wrong.
 func (w twin) check() {
 	w.Helper()
 	for uid, queued := range w.mu.items {
@@ -204,8 +206,8 @@ func (w twin) check() {
 	}
 }
 
-// notify notifies the queue of a topic, and compares the pods that it reactivates with all
-// pods that have the topic.
+// notify calls Notify for a topic. It fails the test if the pods that Notify considers are not
+// all waiting pods with the topic.
 func (w twin) notify(topic sched.Topic) {
 	var want, got []string
 	for uid, queued := range w.mu.items {
@@ -226,8 +228,8 @@ func (w twin) notify(topic sched.Topic) {
 	}
 }
 
-// drain fails the test if a pod was lost: once all pods that may start are bound, the queue is
-// empty.
+// drain places all pods and fails the test if any pod is left in the queue, because then the
+// queue would never return that pod.
 func (w twin) drain() {
 	w.Helper()
 	clear(w.waiting)

@@ -8,24 +8,25 @@ import (
 	"github.com/numalet/numalet/pkg/sched/wakeindex"
 )
 
-// waiting finds the unschedulable and gated pods that a change may help. The queue's lock
-// guards it.
+// waiting finds the unschedulable and gated pods that a change in the cluster may help. The queue's
+// lock guards it.
 type waiting struct {
 	bySize   *wakeindex.Index               // unschedulable pods
 	byTenant map[string]*wakeindex.Shapes   // unschedulable and gated pods that may have to wait for a quota
-	byTopic  map[sched.Topic]map[*item]bool // by sched.Pod.Topics; also those in flight
-	byAge    *list.List                     // of *item: all, those that wait longest first
+	byTopic  map[sched.Topic]map[*item]bool // by sched.Pod.Topics; unschedulable and gated pods, and pods in flight
+	byAge    *list.List                     // of *item: all unschedulable and gated pods, those that have waited longest first
 }
 
 func newWaiting(space filter.Space) waiting {
 	if len(space) == 0 {
-		space, _ = filter.ParseSpace("cpu,memory") // both are known
+		space, _ = filter.ParseSpace("cpu,memory") // no error: both names are valid
 	}
 	return waiting{wakeindex.New(space), map[string]*wakeindex.Shapes{}, map[sched.Topic]map[*item]bool{}, list.New()}
 }
 
-// add adds an item that has become unschedulable or gated. A gated item does not wait for a node, and
-// an item that lacks something under its topics does not wait for free resources.
+// add adds an item that has become unschedulable or gated. Free resources of nodes do not help a
+// gated item, nor an item that lacks a required neighbor (sched.Pod.Lacks). So bySize does not get
+// such items.
 func (w *waiting) add(queued *item) {
 	w.subscribe(queued)
 	queued.byAgeEntry = w.byAge.PushBack(queued)
@@ -41,7 +42,7 @@ func (w *waiting) add(queued *item) {
 	w.byTenant[queued.Pod.Tenant].Add(queued.Pod)
 }
 
-// subscribe adds an item under its topics.
+// subscribe adds an item to byTopic, under each of its topics.
 func (w *waiting) subscribe(queued *item) {
 	queued.topics = queued.Pod.Topics
 	for _, topic := range queued.topics {
@@ -52,7 +53,7 @@ func (w *waiting) subscribe(queued *item) {
 	}
 }
 
-// remove undoes add and subscribe, if they were called. The item's pod must be the same.
+// remove undoes add and subscribe, if they were called. The item must still have the same sched.Pod.
 func (w *waiting) remove(queued *item) {
 	for _, topic := range queued.topics {
 		if delete(w.byTopic[topic], queued); len(w.byTopic[topic]) == 0 {
@@ -73,7 +74,7 @@ func (w *waiting) remove(queued *item) {
 	}
 }
 
-// of returns the items of pods.
+// of returns the queue's items of the given pods.
 func (q *Queue) of(pods []*sched.Pod) []*item {
 	items := make([]*item, len(pods))
 	for i, pod := range pods {

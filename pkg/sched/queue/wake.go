@@ -6,9 +6,9 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// Freed retries the unschedulable pods that may fit a node, given by its newest record:
-// resources became free there, or the node changed. Call it after the change has counted in
-// Env.FreedSeq.
+// Freed retries the unschedulable pods that may fit a node, after resources became free there or
+// the node changed. node is the newest record of the node. Call Freed after Env.FreedSeq has
+// counted the change.
 func (q *Queue) Freed(node *sched.Node) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -19,9 +19,9 @@ func (q *Queue) Freed(node *sched.Node) {
 	q.changedFor(len(helped))
 }
 
-// Notify retries the pods that wait for one of these topics (sched.Pod.Topics), if helps
-// returns true for the pod. A nil helps means all of them. A pod that is in flight is retried,
-// too, if its attempt finds no node.
+// Notify retries the unschedulable and gated pods that have one of the given topics
+// (sched.Pod.Topics) and for which helps returns true. If helps is nil, it retries all pods with
+// such a topic. A pod that is in flight is retried, too, if its present attempt finds no node.
 func (q *Queue) Notify(topics []sched.Topic, helps func(*sched.Pod) bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -42,7 +42,7 @@ func (q *Queue) Notify(topics []sched.Topic, helps func(*sched.Pod) bool) {
 }
 
 // ReactivateTenant retries the pods of a tenant that no longer have to wait (sched.Pod.Wait). A pod
-// that is in flight is retried, too, if its attempt ends in the state Gated.
+// that is in flight is retried, too, if no node fits it in its present attempt.
 func (q *Queue) ReactivateTenant(tenant string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -52,7 +52,7 @@ func (q *Queue) ReactivateTenant(tenant string) {
 	}
 }
 
-// RetryPod retries a pod if it is unschedulable, because a node fits it now.
+// RetryPod retries a pod if it is unschedulable. Call it when a node fits the pod.
 func (q *Queue) RetryPod(uid string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -62,9 +62,10 @@ func (q *Queue) RetryPod(uid string) {
 	}
 }
 
-// RetryOverdue retries pods that have been unschedulable or gated for an age, the oldest
-// first, in case a change that would help them was not observed. It retries at most the given
-// number of them, so that pods that failed together are not retried together.
+// RetryOverdue retries pods that have been unschedulable or gated for at least the given time,
+// those that have waited longest first. This helps if a change that would let a pod fit was not
+// observed. It retries at most the given number of pods, so that pods that failed together are not
+// all retried together.
 func (q *Queue) RetryOverdue(age time.Duration, most int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -96,7 +97,8 @@ func (q *Queue) reactivateAll(items []*item) {
 	q.changedFor(len(items))
 }
 
-// changedFor restarts the early retries after a change that may help a number of pods.
+// changedFor allows early retries again (maxFailedRetries), after a change that may help the given
+// number of pods.
 func (q *Queue) changedFor(pods int) {
 	retries := pods > 0
 	for _, class := range q.mu.classes {
@@ -108,10 +110,11 @@ func (q *Queue) changedFor(pods int) {
 	}
 }
 
-// reactivate lets Next return an unschedulable or gated item, because a change may help it:
-// early if no pod is active, and otherwise after its back-off. sure means that a node fits the item
-// as far as the queue knows. A head that blocks others stays in its state and is retried early,
-// because no pod behind it can be scheduled before it.
+// reactivate lets Next return an unschedulable or gated item, because a change may help it. Next
+// returns it early if no pod is active, and otherwise after its back-off. sure means that a node
+// fits the item as far as the queue knows. With Options.Strict, the first unschedulable pod of a
+// type stays unschedulable, so that it still blocks the pods behind it. Next may return it early
+// even if other pods are active.
 func (q *Queue) reactivate(queued *item, sure bool) {
 	early := queued.earlyRetry(sure)
 	if q.options.Strict && queued == queued.class.unschedulable.first() {
@@ -129,8 +132,8 @@ func (q *Queue) reactivate(queued *item, sure bool) {
 	})
 }
 
-// reactivateHead lets Next return the head of a type from a time on, unless Next may already return
-// it earlier.
+// reactivateHead lets Next return the first unschedulable pod of a type from the time early on,
+// unless Next may already return it earlier.
 func (q *Queue) reactivateHead(queued *item, early time.Time, sure bool) {
 	if queued.reactivated || queued.retry != nil && !early.Before(*queued.retry) {
 		return
@@ -138,7 +141,7 @@ func (q *Queue) reactivateHead(queued *item, early time.Time, sure bool) {
 	queued.retry = &early
 	q.at(queued, early, func() {
 		if queued != queued.class.unschedulable.first() {
-			q.reactivate(queued, sure) // another pod has come before it
+			q.reactivate(queued, sure) // another pod is the first unschedulable pod now
 			return
 		}
 		queued.reactivated = true
@@ -146,9 +149,10 @@ func (q *Queue) reactivateHead(queued *item, early time.Time, sure bool) {
 	})
 }
 
-// earlyRetry returns when Next may return a pod that a change may help before its back-off
-// ends. The delay doubles from 10 ms to 1 s if the pod is sure to fit a node, so that freed
-// resources do not stay unused, and to 10 s otherwise.
+// earlyRetry returns when Next may return a pod that a change may help before its back-off ends.
+// After the first failure there is no delay. After the second one the delay is 10 ms, and it
+// doubles with each further failure. If the pod is sure to fit a node, the delay grows to at most 1
+// s, so that free resources do not stay unused. Otherwise it grows to at most 10 s.
 func (queued *item) earlyRetry(sure bool) time.Time {
 	if queued.unschedulableCount <= 1 {
 		return queued.failed
@@ -164,9 +168,9 @@ func (queued *item) earlyRetry(sure bool) time.Time {
 	return early
 }
 
-// at calls a function at a time, or at once if the time has passed, unless the item has left its
-// state by then. Its callers pass items that are unschedulable, or that back off and are not in
-// earlyRetry yet.
+// at calls a function at the time due, or at once if that time has passed. It does not call the
+// function if the item has left its present state by then. Callers pass items that are
+// unschedulable, or that back off and are not in class.earlyRetry yet.
 func (q *Queue) at(queued *item, due time.Time, do func()) {
 	wait := due.Sub(q.env.Now())
 	if wait <= 0 {
