@@ -94,7 +94,7 @@ func (p *Profile) Try(pod *sched.Pod, node *sched.Node, also sched.Filter, score
 func (p *Profile) Rate(pod *sched.Pod, node *sched.Node, scores *[]int64) sched.Candidate {
 	c, before := sched.Candidate{Node: node}, len(*scores)
 	if pod.GPUs.Offer != nil {
-		c.Surplus = pod.GPUs.Offer(node.For(pod.UID)).Over
+		c.Surplus = pod.GPUs.Offer(node.For(pod.Claim())).Over
 	}
 	if p.Ranker != nil {
 		*scores = p.Ranker.Score(*scores, pod, node)

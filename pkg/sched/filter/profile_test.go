@@ -60,3 +60,22 @@ func TestTry(t *testing.T) {
 		})
 	}
 }
+
+// TestRateReserved checks that the surplus of a GPU group counts GPUs that are reserved for the pod,
+// or for its gang, as free.
+func TestRateReserved(t *testing.T) {
+	for name, pod := range map[string]*sched.Pod{
+		"a pod":      {UID: "u1"},
+		"its gang":   {UID: "u2", Gang: &sched.Gang{ID: "u1"}},
+		"not theirs": {UID: "u3"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			node := machine([]int{8, 8}, 0, 0).Reserve(&sched.Reservation{UID: "u1", Holding: sched.Holding{Amounts: sched.Amounts{CPU: 3000}}})
+			pod.GPUs.Offer = func(n *sched.Node) sched.Offer { return sched.Offer{Over: int(n.Free.CPU)} }
+			got := (&Profile{}).Rate(pod, node, new([]int64)).Surplus
+			if want := int(node.For(pod.Claim()).Free.CPU); got != want {
+				t.Errorf("the offer is computed with %d free, want %d", got, want)
+			}
+		})
+	}
+}
