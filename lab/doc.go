@@ -2,9 +2,9 @@
 // traces and on a virtual clock, without a cluster. Only the tool numalet uses them, for the
 // commands in lab/commands.
 //
-//	fragmentation   measures how much free GPU capacity a workload cannot use, and minimizes it
+//	fragmentation   measures how much free GPU capacity the pods of a workload cannot use
 //	replay          schedules the pods of a trace, one after the other
-//	virtual         schedules work that arrives, runs and ends on a virtual clock
+//	virtual         schedules pods that arrive, run and end, on a virtual clock
 //	fairness        measures how users share a cluster over weeks, and whether large pods starve
 //	openb           reads and writes the format of Alibaba's GPU trace
 //	openbcheck      is a separate program that checks the placements of a simulation

@@ -17,7 +17,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched/filter"
 )
 
-// trial holds the flags of simulations on a virtual clock.
+// trial holds the flags that all simulations on a virtual clock have.
 type trial struct {
 	nodes, pods string // files
 	every       int
@@ -43,7 +43,8 @@ func (w *trial) bind(cmd *cobra.Command) {
 	command.Complete(cmd, "policy", policies()...)
 }
 
-// read returns nodes and samples.
+// read returns every Nth node and the pods of the trace. Pods run no longer than --longest, and
+// pods that request more GPUs than --gpus are left out.
 func (w trial) read() ([]*sched.Node, []fairness.Sample, error) {
 	nodes, err := w.readNodes()
 	if err != nil {
@@ -59,7 +60,7 @@ func (w trial) read() ([]*sched.Node, []fairness.Sample, error) {
 	return nodes, slices.DeleteFunc(samples, func(s fairness.Sample) bool { return s.GPUs.Count > w.gpus }), nil
 }
 
-// readNodes checks the flags and returns every Nth node.
+// readNodes checks the flags and returns every Nth node of the file, where --every gives N.
 func (w trial) readNodes() ([]*sched.Node, error) {
 	if w.nodes == "" || w.pods == "" || w.every < 1 || w.longest <= 0 {
 		return nil, command.WrongUsage("give the nodes and pods with --nodes FILE --pods FILE; --every and --longest are more than 0")
@@ -75,7 +76,8 @@ func everyNth(all []*sched.Node, n int) (nodes []*sched.Node) {
 	return nodes
 }
 
-// profile returns a new scheduling profile, one for each trial.
+// profile returns a new scheduling profile. Each trial needs its own, because the policy
+// fragmentation learns from the pods of the trial.
 func (w trial) profile() (filter.Profile, error) {
 	p, err := gpuProfile(w.policy)
 	if err != nil {
@@ -87,11 +89,11 @@ func (w trial) profile() (filter.Profile, error) {
 	return p, nil
 }
 
-// Limits of what is simulated.
+// Limits of the flags.
 const (
 	maxUsers   = 10_000
-	maxWaiting = 100_000 // pods of a user
-	minHours   = 2.4     // the outcome is sampled once an hour
+	maxWaiting = 100_000 // limit of --most
+	minHours   = 2.4     // half of this is measured, with a sample every hour
 	maxDays    = 3650
 	maxTrials  = 10_000
 )
@@ -103,7 +105,7 @@ type fairnessRun struct {
 	days               float64
 }
 
-// newFairness returns "numalet simulate fairness".
+// newFairness returns the command "numalet simulate fairness".
 func newFairness() *cobra.Command {
 	f := fairnessRun{trial: trial{out: command.Text}}
 	cmd := &cobra.Command{

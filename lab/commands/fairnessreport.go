@@ -14,13 +14,13 @@ import (
 // shared is the result for one order in "numalet simulate fairness -o json".
 type shared struct {
 	Order            string       `json:"order"`
-	Jain             float64      `json:"jain"` // of scores per weight
+	Jain             float64      `json:"jain"` // index of the users' scores per weight
 	AllocatedPercent float64      `json:"allocatedPercent"`
 	Started          int          `json:"started"`      // pods
 	StartedLarge     int          `json:"startedLarge"` // pods with several GPUs
 	MedianSeconds    float64      `json:"medianSeconds"`
 	P99Seconds       float64      `json:"p99Seconds"`
-	Waiting          int          `json:"waiting"` // pods with GPUs, at the end
+	Waiting          int          `json:"waiting"` // pods with GPUs that wait at the end
 	WaitingLarge     int          `json:"waitingLarge"`
 	Users            []sharedUser `json:"users"`
 }
@@ -50,7 +50,8 @@ func sharedOf(o fairness.Outcome) shared {
 	return s
 }
 
-// showFairness prints a line for each order and a line for each user.
+// showFairness prints one table with a line for each order of pods, and another one with a line for
+// each user. The format JSON has the same data.
 func showFairness(out io.Writer, f fairnessRun, nodes []*sched.Node, outcomes []fairness.Outcome) error {
 	var orders []shared
 	for _, o := range outcomes {
@@ -86,7 +87,8 @@ func showFairness(out io.Writer, f fairnessRun, nodes []*sched.Node, outcomes []
 	return table.Flush()
 }
 
-// inUnit writes a time in the largest unit in which it is at least 2.
+// inUnit writes a time in days, hours, minutes or seconds: in the largest of these units in which
+// it is at least 2.
 func inUnit(seconds float64) string {
 	d := time.Duration(seconds * float64(time.Second))
 	switch {

@@ -22,7 +22,7 @@ type forecastRun struct {
 	age  bool
 }
 
-// newForecast returns "numalet simulate forecast".
+// newForecast returns the command "numalet simulate forecast".
 func newForecast() *cobra.Command {
 	f := forecastRun{trial: trial{out: command.Text}}
 	cmd := &cobra.Command{
@@ -46,7 +46,7 @@ starts at once, and that it waits as long as the pods before it did on average.`
 	return cmd
 }
 
-// maxLoad and weekNodes bound the synthetic week.
+// maxLoad is the upper limit of --load. weekNodes is the number of nodes of the synthetic week.
 const (
 	maxLoad   = 2
 	weekNodes = 4
@@ -75,7 +75,8 @@ func (f forecastRun) run(out io.Writer) error {
 	return showPredicted(out, predictedOf(o))
 }
 
-// work returns the nodes and what arrives: the trace's, or those of the synthetic week.
+// work returns the nodes and the pods that arrive. Both are from a trace if --nodes or --pods is
+// set, and otherwise from the synthetic week.
 func (f forecastRun) work() ([]*sched.Node, []forecast.Arrival, error) {
 	if f.nodes != "" || f.pods != "" {
 		return f.traced()
@@ -87,7 +88,7 @@ func (f forecastRun) work() ([]*sched.Node, []forecast.Arrival, error) {
 	return nodes, forecast.Week(len(nodes), f.load, f.seed), nil
 }
 
-// traced returns nodes and what arrives in a trace, without the pods that fit no node.
+// traced returns the nodes and the arriving pods of a trace, without the pods that fit no node.
 func (f forecastRun) traced() ([]*sched.Node, []forecast.Arrival, error) {
 	nodes, err := f.readNodes()
 	if err != nil {

@@ -18,10 +18,11 @@ type predicted struct {
 	Waited   predictionErrors `json:"waited"` // of the pods that waited longer than a second
 }
 
-// predictionErrors are the absolute errors for some pods.
+// predictionErrors summarizes how wrong the predicted waiting times of some pods were. Its
+// quantiles are of absolute errors.
 type predictionErrors struct {
 	Pods         int     `json:"pods"`
-	Waits        twoOf   `json:"waits"` // no errors: how long the pods waited
+	Waits        twoOf   `json:"waits"` // not errors, but how long the pods waited
 	Forecast     twoOf   `json:"forecast"`
 	None         twoOf   `json:"startsAtOnce"`
 	Mean         twoOf   `json:"meanWait"`
@@ -48,7 +49,8 @@ func predictionErrorsOf(e forecast.Errors) predictionErrors {
 	}
 }
 
-// showPredicted prints a table for all pods, and one for those that waited.
+// showPredicted prints a table for all pods with a forecast, and one for those of them that waited
+// longer than a second.
 func showPredicted(out io.Writer, p predicted) error {
 	fmt.Fprintf(out, "%d pods: %d without a forecast, %d that never started\n", p.Pods, p.Unknown, p.Unserved)
 	showErrors(out, "all pods with a forecast", p.All)

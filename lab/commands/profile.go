@@ -5,10 +5,11 @@ import (
 	"github.com/numalet/numalet/pkg/sched/fragmentation"
 )
 
-// fragmentationAware is the policy that packs GPUs best. Its other name is default.
+// fragmentationAware is the name of the node selection policy that leaves the least free GPU
+// capacity useless to later pods. Its old name is "default".
 const fragmentationAware = "fragmentation"
 
-// canonical replaces the old name "default".
+// canonical returns the name of a policy. It replaces the old name "default" with "fragmentation".
 func canonical(policy string) string {
 	if policy == "default" {
 		return fragmentationAware
@@ -16,13 +17,14 @@ func canonical(policy string) string {
 	return policy
 }
 
-// policies returns the policies that choose equally each time.
+// policies returns the names of the deterministic policies, which choose the same nodes in each
+// run.
 func policies() []string {
 	return []string{"leastfit", "bestfit", "firstfit", "nextfit", fragmentationAware}
 }
 
-// gpuProfile returns the controller's profile for GPU clusters with a policy. Pods arrive in order
-// and without time between them. No policy knows a pod before it arrives.
+// gpuProfile returns the controller's scheduling profile for GPU clusters, with the given node
+// selection policy. A policy knows nothing of the pods of a trace that come later.
 func gpuProfile(policy string) (filter.Profile, error) {
 	space, err := filter.ParseSpace("gpu-total,gpu-share,gpus,cpu,memory")
 	if err != nil {

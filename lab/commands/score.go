@@ -15,7 +15,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched/fairshare"
 )
 
-// newScore returns "numalet score".
+// newScore returns the command "numalet score".
 func newScore() *cobra.Command {
 	constant, step, format := seconds(fairshare.DefaultTimeConstant), seconds(0), command.Text
 	cmd := &cobra.Command{
@@ -50,7 +50,7 @@ of seconds or durations such as 90m.`,
 	return cmd
 }
 
-// scorer computes a score sample by sample.
+// scorer reads lines of "time,usage" and computes the score at the time of each.
 type scorer struct {
 	decay fairshare.Decay
 	step  float64 // seconds, 0 for none
@@ -69,7 +69,7 @@ type scored struct {
 	Score   float64 `json:"score"`
 }
 
-// run reads samples and writes each with its score.
+// run reads the lines of input and writes each with its score.
 func (s *scorer) run(in io.Reader) error {
 	if err := readSamples(in, s.line); err != nil {
 		return err
@@ -99,10 +99,10 @@ func (s *scorer) line(now sample) error {
 	return err
 }
 
-// maxSteps limits the steps of one line, which then takes some seconds.
+// maxSteps limits the steps (--step) between two lines of input. That many steps take some seconds.
 const maxSteps = 1e7
 
-// follow updates the score to the time of a sample.
+// follow updates the score to the time of the given line.
 func (s *scorer) follow(now sample) error {
 	before := s.last
 	s.last = now
@@ -127,7 +127,7 @@ func (s *scorer) follow(now sample) error {
 	return nil
 }
 
-// seconds is a duration as the value of a flag. It implements pflag.Value.
+// seconds is a flag value with a duration in seconds. It implements pflag.Value.
 type seconds float64
 
 func (s *seconds) String() string { return strconv.FormatFloat(float64(*s), 'f', -1, 64) }

@@ -13,16 +13,16 @@ import (
 	"github.com/numalet/numalet/lab/openb"
 )
 
-// sample is a line of "time,usage".
+// sample is one input line "time,usage".
 type sample struct {
 	time, usage float64
-	text        []string // the fields without blanks
+	text        []string // the fields, without surrounding spaces
 }
 
 func (s sample) isHeader() bool { return slices.Equal(s.text, []string{"time", "usage"}) }
 
-// readSamples calls do for each line. The first line may be a header. Errors have the
-// line number.
+// readSamples calls do for each line. The first line may be a header. Its errors contain the line
+// number.
 func readSamples(in io.Reader, do func(sample) error) error {
 	rows := csv.NewReader(in)
 	rows.FieldsPerRecord = -1
@@ -64,7 +64,7 @@ func parseSample(fields []string) (s sample, err error) {
 	return s, nil
 }
 
-// finite returns an error if a number is not finite.
+// finite returns x and err, or an error if x is infinite or not a number.
 func finite(x float64, err error) (float64, error) {
 	if err == nil && (math.IsNaN(x) || math.IsInf(x, 0)) {
 		err = strconv.ErrRange

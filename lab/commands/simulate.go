@@ -16,7 +16,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// policyHelp is the help of the flag --policy, without the policy random.
+// policyHelp is the help text of the flag --policy. It lists all policies except random.
 const policyHelp = "Node selection policy: leastfit, bestfit, firstfit, nextfit, fragmentation (also called default)"
 
 // simulation holds the flags of "numalet simulate".
@@ -28,7 +28,7 @@ type simulation struct {
 	out                     command.Format
 }
 
-// newSimulate returns "numalet simulate".
+// newSimulate returns the command "numalet simulate".
 func newSimulate() *cobra.Command {
 	s := simulation{out: command.Text}
 	cmd := &cobra.Command{
@@ -66,7 +66,7 @@ the least free GPU capacity useless to such pods.`,
 	return cmd
 }
 
-// run places the pods of a trace.
+// run places the pods of a trace and prints a report.
 func (s simulation) run(out io.Writer) error {
 	if s.nodes == "" || s.pods == "" {
 		return command.WrongUsage("give the nodes and pods with --nodes FILE --pods FILE")

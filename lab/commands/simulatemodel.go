@@ -13,13 +13,14 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// modelPods is the number of pods, which arrive at the same time.
+// modelPods is the number of pods of the model. All of them arrive at the same time.
 const modelPods = 100
 
-// modelled is one line of "numalet simulate --virtual-clock": when each pod was placed.
+// modelled is one line of "numalet simulate --virtual-clock": one scheduler, and when it placed
+// each pod.
 type modelled struct {
 	Scheduler     string  `json:"scheduler"`
-	Proposers     int     `json:"proposers"` // first-tier schedulers
+	Proposers     int     `json:"proposers"` // first-tier schedulers, which look for nodes concurrently
 	Pods          int     `json:"pods"`
 	ProposeMillis int64   `json:"proposeMillis"`
 	CommitMillis  int64   `json:"commitMillis"` // 0: a single scheduler has no separate commit
@@ -27,7 +28,9 @@ type modelled struct {
 	PodMillis     []int64 `json:"podMillis"` // in ascending order
 }
 
-// showModel runs the model of two-tier scheduling with the engine.
+// showModel runs a model of two-tier scheduling with the controller's engine, and prints its
+// results. In the first tier, proposers look for nodes concurrently. The second tier is one
+// committer, which assigns the nodes.
 func showModel(out io.Writer, f command.Format) error {
 	lines := []modelled{
 		{Scheduler: "single", Proposers: 1, ProposeMillis: 200},
@@ -51,7 +54,8 @@ func showModel(out io.Writer, f command.Format) error {
 	return table.Flush()
 }
 
-// run schedules the pods on a cluster with room for all of them.
+// run schedules the pods of the model on a cluster with room for all of them, and records when each
+// was placed.
 func (m *modelled) run() error {
 	space, err := filter.ParseSpace("cpu")
 	if err != nil {

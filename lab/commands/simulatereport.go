@@ -20,13 +20,14 @@ type simulated struct {
 	Placed               int     `json:"placed"`
 	GPUs                 int     `json:"gpus"`
 	GPUAllocatedPercent  float64 `json:"gpuAllocatedPercent"`
-	GPUFragmentedPercent float64 `json:"gpuFragmentedPercent"` // of all GPUs, measured as in package fragmentation
+	GPUFragmentedPercent float64 `json:"gpuFragmentedPercent"` // of all GPUs: free capacity that the pods of the trace cannot use (lab/fragmentation)
 	CPUAllocatedPercent  float64 `json:"cpuAllocatedPercent"`
-	DecideSeconds        float64 `json:"decideSeconds"` // without reading files
+	DecideSeconds        float64 `json:"decideSeconds"` // the time for all decisions, without reading files
 	DecisionsPerSecond   float64 `json:"decisionsPerSecond"`
 }
 
-// report summarizes a simulation that placed a number of pods.
+// report summarizes a simulation. placed is the number of placed pods, and took is the time for all
+// decisions.
 func report(s simulation, state *nodestate.State, pods []*sched.Pod, placed int, took time.Duration) simulated {
 	sum := simulated{
 		Policy: canonical(s.policy), Seed: s.seed, Nodes: state.View().Len(), Pods: len(pods), Placed: placed,

@@ -21,7 +21,7 @@ type starvation struct {
 	known  bool
 }
 
-// newStarvation returns "numalet simulate starvation".
+// newStarvation returns the command "numalet simulate starvation".
 func newStarvation() *cobra.Command {
 	s := starvation{trial: trial{out: command.Text}}
 	cmd := &cobra.Command{

@@ -10,19 +10,19 @@ import (
 	"github.com/numalet/numalet/lab/virtual"
 )
 
-// starved is the result of one trial in "numalet simulate starvation -o json". Times are
-// from the arrival of the large pod.
+// starved is the result of one trial in "numalet simulate starvation -o json". Times count from the
+// arrival of the large pod.
 type starved struct {
 	Order             string  `json:"order"`
 	Seed              uint64  `json:"seed"`
 	GPUs              int     `json:"gpus"` // that the large pod requests
 	Started           bool    `json:"started"`
 	WaitedSeconds     float64 `json:"waitedSeconds"`
-	ReservedSeconds   float64 `json:"reservedSeconds"`   // until its node was reserved
-	FreeSeconds       float64 `json:"freeSeconds"`       // until enough of the pods that ran there then had ended
+	ReservedSeconds   float64 `json:"reservedSeconds"`   // until a node was reserved for the large pod
+	FreeSeconds       float64 `json:"freeSeconds"`       // until enough pods had ended that ran on this node when it was reserved
 	Ratio             float64 `json:"ratio,omitempty"`   // waitedSeconds / freeSeconds, if a node was reserved
-	SmallPercent      float64 `json:"smallPercent"`      // GPUs of small pods until the large pod started; without it 100
-	SmallAfterPercent float64 `json:"smallAfterPercent"` // the same until the large pod ended
+	SmallPercent      float64 `json:"smallPercent"`      // GPUs that small pods used until the large pod started, in percent of a trial without the large pod
+	SmallAfterPercent float64 `json:"smallAfterPercent"` // the same percentage, until the large pod ended
 }
 
 func starvedOf(turns virtual.Turns, seed uint64, o fairness.Starved) starved {
@@ -37,8 +37,8 @@ func starvedOf(turns virtual.Turns, seed uint64, o fairness.Starved) starved {
 	return s
 }
 
-// showStarved prints a line for each trial. For each order with several trials it adds the
-// mean and the worst case, if the large pod got a reservation and started in all of them.
+// showStarved prints a line for each trial. For each order of pods with several trials, it also
+// prints the mean and the worst case, if the large pod got a reservation and started in all trials.
 func showStarved(out io.Writer, all []starved) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(table, "order\tseed\tGPUs\tnode reserved after\tenough pods ended after\tstarted after\tratio\tsmall pods until then\tuntil it ended\t")
@@ -69,7 +69,7 @@ func showTrial(table io.Writer, s starved) {
 		s.Order, s.Seed, s.GPUs, reserved, free, inUnit(s.WaitedSeconds), ratio, s.SmallPercent, s.SmallAfterPercent)
 }
 
-// showSums prints the mean and the worst case of the trials of one order.
+// showSums prints the mean and the worst case of the trials with one order of pods.
 func showSums(table io.Writer, trials []starved) {
 	if len(trials) < 2 || slices.ContainsFunc(trials, func(s starved) bool { return !s.Started || s.Ratio == 0 }) {
 		return

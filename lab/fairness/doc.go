@@ -1,9 +1,10 @@
-// Package fairness measures how fairly an order of pods shares a cluster. On a virtual
-// clock, synthetic users with different demand submit work; the package measures how much
-// each user gets, how long work waits, and whether large pods starve among small ones.
+// Package fairness measures how fairly users share a cluster if pods are scheduled in a given
+// order. On a virtual clock, synthetic users with different demand submit pods. The package
+// measures how many GPUs each user gets, how long pods wait, and whether large pods starve among
+// small ones.
 //
-// It makes no scheduling decisions: package virtual runs the controller's queue, pipeline
-// and reservations.
+// It makes no scheduling decisions itself. Package lab/virtual makes them, with the controller's
+// queue, scheduling pipeline and reservations of nodes.
 //
 //	outcome, err := fairness.Share(nodes, samples, fairness.Settings{Users: fairness.Users(20, 4, 64), Turns: virtual.ByScore})
 package fairness

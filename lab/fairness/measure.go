@@ -8,11 +8,12 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// Jain returns Jain's fairness index: 1 if all amounts are equal, 1/n if one has all,
+// Jain returns Jain's fairness index of n amounts x. It is 1/n if all amounts but one are 0, and 1
+// if all are equal:
 //
 //	(Σx)² / (n · Σx²)
 //
-// and 1 if all amounts are 0. Source: https://arxiv.org/abs/cs/9809099
+// It is 1 too if all amounts are 0. Source: https://arxiv.org/abs/cs/9809099
 func Jain(xs []float64) float64 {
 	sum, squares := 0., 0.
 	for _, x := range xs {
@@ -40,8 +41,8 @@ func (n *Pods) add(pod *sched.Pod) {
 // Waits are waiting times.
 type Waits []time.Duration
 
-// Quantile returns the q-quantile: the smallest of the times that at least a fraction q of
-// them do not exceed. It returns 0 if there are none. It sorts w.
+// Quantile returns the q-quantile: the smallest time in w for which at least a fraction q of the
+// times in w are no longer. It returns 0 if w is empty. It sorts w.
 func (w Waits) Quantile(q float64) time.Duration {
 	if len(w) == 0 {
 		return 0
@@ -50,7 +51,7 @@ func (w Waits) Quantile(q float64) time.Duration {
 	return w[max(1, int(math.Ceil(q*float64(len(w)))))-1]
 }
 
-// meter integrates an amount over time, for example to GPU-seconds.
+// meter integrates an amount over time. The integral of a number of GPUs is in GPU-seconds.
 type meter struct {
 	amount, sum float64
 	at          time.Time
@@ -58,12 +59,12 @@ type meter struct {
 
 func (m *meter) reset(now time.Time) { m.sum, m.at = 0, now }
 
-// add changes the amount from now on.
+// add adds a value, which may be negative, to the amount from the time now on.
 func (m *meter) add(by float64, now time.Time) {
 	m.sum = m.area(now)
 	m.at = now
 	m.amount += by
 }
 
-// area returns the sum up to now.
+// area returns the integral up to the time now.
 func (m *meter) area(now time.Time) float64 { return m.sum + m.amount*now.Sub(m.at).Seconds() }

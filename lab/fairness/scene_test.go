@@ -13,7 +13,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched/filter"
 )
 
-// TestScenarios walks through testdata/*.txt:
+// TestScenarios runs the scenarios in testdata/*.txt. They consist of these commands:
 //
 //	nodes 4 8               adds four nodes of eight GPUs
 //	sample 0.5 1h           adds pods of half a GPU that run for an hour to those that users send
@@ -38,7 +38,7 @@ func newScene(t *testing.T) *scene {
 	return &scene{settings: Settings{Seed: 1, Constant: 6 * 3600, Profile: filter.Profile{Space: space, Policy: distbucket.BestFit, Candidates: 1}}}
 }
 
-// commands returns the commands that a scenario has.
+// commands returns the commands that a scenario may contain.
 func (s *scene) commands() scenario.Commands {
 	return scenario.Commands{"nodes": s.add, "sample": s.sample, "users": s.users, "share": s.share, "starve": s.starve}
 }
@@ -64,7 +64,8 @@ func (s *scene) sample(c *scenario.Command) {
 
 func (s *scene) users(c *scenario.Command) { s.settings.Users = Users(c.Int(0), c.Int(1), c.Int(2)) }
 
-// order sets how long a trial goes on and who goes first.
+// order sets how long a trial runs, in which order its pods are scheduled, and whether the
+// scheduler knows when pods will end.
 func (s *scene) order(c *scenario.Command) {
 	orders := map[string]virtual.Turns{"score": virtual.ByScore, "age": virtual.ByAge, "kube-scheduler": virtual.LikeKube}
 	s.settings.For, s.settings.Turns, s.settings.EndsKnown = c.Duration(0), orders[c.Arg(1)], c.Has("known")

@@ -12,11 +12,11 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// Settings configure a trial.
+// Settings configure a trial, which is one simulation.
 type Settings struct {
 	Users     []User
 	Seed      uint64
-	For       time.Duration // of which the second half is measured
+	For       time.Duration // how long the trial runs; its second half is measured
 	Constant  float64       // time constant of the scores, in seconds
 	EndsKnown bool
 	Profile   filter.Profile
@@ -26,11 +26,11 @@ type Settings struct {
 // Outcome is the result of a trial, measured in its second half.
 type Outcome struct {
 	Turns     virtual.Turns
-	Jain      float64 // of scores per weight, the mean over all hours
+	Jain      float64 // index of the users' scores per weight, the mean of hourly samples
 	Allocated float64 // GPUs in use as a fraction of all GPUs
 	Started   Pods
 	Waiting   Pods  // GPU pods at the end
-	All       Waits // of the pods that arrived in that half, until they started or to the end
+	All       Waits // of the GPU pods that arrived in that half; pods that never started waited until the end
 	Users     []UserOutcome
 }
 
@@ -58,10 +58,10 @@ func Share(nodes []*sched.Node, samples []Sample, settings Settings) (Outcome, e
 	return t.outcome(), nil
 }
 
-// sampling is the interval between samples of the users' amounts.
+// sampling is the interval at which the users' GPUs and scores are recorded.
 const sampling = time.Hour
 
-// trial is a running trial.
+// trial is the state of a running trial.
 type trial struct {
 	Settings
 	cluster   *virtual.Cluster
@@ -69,13 +69,13 @@ type trial struct {
 	all       float64 // GPUs
 	measuring time.Time
 	jain      []float64
-	held      map[string]float64 // GPUs by user, the sum over the samples
+	held      map[string]float64 // GPUs by user, added up over the hourly records
 	began     Pods
 	waits     map[string]Waits
-	meter     meter // of the users' GPUs
+	meter     meter // integrates the number of GPUs that all users hold
 }
 
-// start starts all users.
+// start makes all users submit pods.
 func (t *trial) start() {
 	for _, u := range t.Users {
 		t.senders[u.Name].send(t.cluster)
@@ -110,8 +110,8 @@ func newTrial(nodes []*sched.Node, samples []Sample, settings Settings) (*trial,
 	return t, nil
 }
 
-// begin records the waiting time of a pod that arrived since the start of the measurement.
-// Its user then sends another one.
+// begin is called when a pod starts. It records the waiting time if the pod arrived after the start
+// of the measurement. If it is a GPU pod, its user sends another one soon.
 func (t *trial) begin(ran virtual.Ran) {
 	if !t.measuring.IsZero() {
 		t.began.add(ran.Pod)
@@ -130,7 +130,7 @@ func (t *trial) end(ran virtual.Ran) {
 	}
 }
 
-// gpus returns the number of GPUs that a pod requests; parts of GPUs are fractions.
+// gpus returns the number of GPUs that a pod requests. For a part of a GPU this is a fraction.
 func gpus(pod *sched.Pod) float64 {
 	return float64(pod.GPUs.Milli) * float64(pod.GPUs.Count) / float64(sched.WholeGPU)
 }
@@ -141,7 +141,7 @@ func (t *trial) wait(ran virtual.Ran, d time.Duration) {
 	}
 }
 
-// sample records what the users hold.
+// sample records how many GPUs each user holds, and Jain's index of the users' scores.
 func (t *trial) sample() {
 	var scores []float64
 	now := t.cluster.Now()

@@ -8,18 +8,18 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// Starved is the result for one large pod that arrives at nodes full of small work, which
-// never ends. Times are from its arrival.
+// Starved is the result for one large pod. It arrives when the nodes are full of small pods, and
+// users keep submitting small pods after that. Times count from the arrival of the large pod.
 type Starved struct {
 	Large   Sample
 	Started bool          // within Settings.For
 	Waited  time.Duration // until it started, or to the end
-	// Reserved is when its final node was first reserved. Free is when enough of the pods
-	// that ran there at that time had ended for it to fit. Both are 0 if no node was
-	// reserved.
+	// Reserved is when the large pod got its last reservation of a node. Free is when enough of the
+	// pods that ran on this node at that time had ended for the large pod to fit. Both are 0 if no
+	// node was reserved.
 	Reserved, Free time.Duration
-	Small          float64 // GPUs of small pods until the large pod started, divided by those without the large pod
-	SmallAfter     float64 // the same until the large pod ended
+	Small          float64 // GPU time of small pods until the large pod started, divided by that of a trial without the large pod
+	SmallAfter     float64 // the same fraction, until the large pod ended
 }
 
 // Ratio returns the waiting time divided by Free; 1 means that the pod started as soon as it
@@ -31,9 +31,10 @@ func (s Starved) Ratio() float64 {
 	return s.Waited.Seconds() / s.Free.Seconds()
 }
 
-// Starve runs a trial in which the users submit samples with at most one GPU. In the middle
-// of Settings.For the largest sample arrives: the one with the most GPUs, and of several
-// the one with the most cores. A second trial without it is the base of comparison.
+// Starve runs a trial in which the users submit samples with at most one GPU. In the middle of
+// Settings.For the largest sample arrives. That is the sample with the most GPUs; among equal ones
+// it is the one with the most CPU cores. The result is compared with a second trial without this
+// sample.
 func Starve(nodes []*sched.Node, samples []Sample, settings Settings) (Starved, error) {
 	large, small := split(Fitting(nodes, samples))
 	with, err := newTrial(nodes, small, settings)
@@ -59,12 +60,12 @@ func Starve(nodes []*sched.Node, samples []Sample, settings Settings) (Starved, 
 	return f.Starved, nil
 }
 
-// part returns the users' total in one trial as a fraction of that in another.
+// part returns the GPU time that users got in trial a, divided by that in trial b.
 func part(a, b *trial) float64 {
 	return a.meter.area(a.cluster.Now()) / b.meter.area(b.cluster.Now())
 }
 
-// largeTrial is a trial with the large pod.
+// largeTrial is the trial in which the large pod arrives.
 type largeTrial struct {
 	*trial
 	Starved
@@ -72,7 +73,8 @@ type largeTrial struct {
 	node    string // reserved for it
 }
 
-// submit submits the large pod and runs the trial until it starts.
+// submit submits the large pod, and runs the trial until this pod starts, but for at most half of
+// Settings.For.
 func (f *largeTrial) submit() {
 	pod := *f.Large.Pod
 	pod.UID, pod.Name = large, large
@@ -86,7 +88,8 @@ func (f *largeTrial) submit() {
 	}
 }
 
-// recordReservation records when the large pod got its reservation.
+// recordReservation records when the large pod got a reservation of a node, if it has one on
+// another node than before.
 func (f *largeTrial) recordReservation(pod *sched.Pod) {
 	offer, ok := f.cluster.Reservation(large)
 	if !ok || offer.Node == f.node {
@@ -99,7 +102,7 @@ func (f *largeTrial) recordReservation(pod *sched.Pod) {
 // large is the name of the large pod and of its tenant.
 const large = "large"
 
-// split returns the largest sample, and the samples with at most one GPU.
+// split returns the largest sample, and all samples with at most one GPU.
 func split(samples []Sample) (large Sample, small []Sample) {
 	for _, sample := range samples {
 		if large.Pod == nil || sample.GPUs.Count > large.GPUs.Count || sample.GPUs.Count == large.GPUs.Count && sample.Requests.CPU > large.Requests.CPU {

@@ -13,23 +13,23 @@ import (
 	"github.com/numalet/numalet/pkg/sched/filter"
 )
 
-// Sample is a pod as users send them, and how long it ran.
+// Sample is a pod that users submit copies of, and how long each copy runs.
 type Sample struct {
 	*sched.Pod
 	Took time.Duration
 }
 
-// User submits pods all the time, so that a number of its GPU pods, Demand, are waiting.
-// When one of them starts, the user submits the next within a minute. Pods without GPUs
-// come between them.
+// User submits pods all the time, so that Demand of its GPU pods are waiting. When a GPU pod
+// starts, the user submits another one within a minute. The user also submits pods without GPUs,
+// which do not count.
 type User struct {
 	Name   string
 	Weight fairshare.Weight
 	Demand int
 }
 
-// Users returns users whose demand grows from least to most, each by the same factor.
-// Every fourth has a weight of 2.
+// Users returns n users. Their demand grows from least to most, by the same factor from each user
+// to the next. Every fourth user has a weight of 2.
 func Users(n, least, most int) []User {
 	users := make([]User, n)
 	for i := range users {
@@ -42,8 +42,8 @@ func Users(n, least, most int) []User {
 	return users
 }
 
-// sender sends a user's work. The samples are drawn at random, independently of the order
-// of pods in the trial.
+// sender submits the pods of one user. It draws the samples with a random number generator of its
+// own.
 type sender struct {
 	User
 	samples []Sample
@@ -52,15 +52,16 @@ type sender struct {
 	sent    int
 }
 
-// newSender returns the sender of the i-th user.
+// newSender returns the sender for the i-th user.
 func newSender(u User, samples []Sample, seed uint64, i int) *sender {
 	return &sender{User: u, samples: samples, rand: rand.New(rand.NewPCG(seed, uint64(i)))}
 }
 
-// pause returns how long it takes until the user notices that a pod has started.
+// pause returns a random time of less than a minute, after which the user notices that a pod has
+// started.
 func (s *sender) pause() time.Duration { return time.Duration(s.rand.Int64N(int64(time.Minute))) }
 
-// send submits as many pods as are missing.
+// send submits pods until as many GPU pods wait as the user's Demand.
 func (s *sender) send(v *virtual.Cluster) {
 	for s.waiting < s.Demand {
 		sample := s.samples[s.rand.IntN(len(s.samples))]
@@ -75,14 +76,14 @@ func (s *sender) send(v *virtual.Cluster) {
 	}
 }
 
-// Fitting returns the samples that fit some node when it is empty.
+// Fitting returns the samples that fit at least one of the nodes, if no other pods are on it.
 func Fitting(nodes []*sched.Node, samples []Sample) []Sample {
 	return slices.DeleteFunc(slices.Clone(samples), func(s Sample) bool {
 		return !slices.ContainsFunc(nodes, func(node *sched.Node) bool { return fits(s.Pod, node) })
 	})
 }
 
-// fits reports whether a pod fits a node that is empty.
+// fits reports whether a pod fits a node if no other pod is on it.
 func fits(pod *sched.Pod, node *sched.Node) bool {
 	empty := *node
 	empty.Free = node.Allocatable

@@ -15,16 +15,16 @@ type Outcome struct {
 	Waited   Errors // of the pods that waited longer than a second
 }
 
-// Errors are the absolute errors of predictions, for the pods that had a forecast and
-// started. Each has the same pods.
+// Errors holds the absolute errors of three predictions of how long pods wait. It covers only pods
+// that had a forecast and started. Each list has one value for each of them.
 type Errors struct {
-	Waits    fairness.Waits // what happened
-	Forecast fairness.Waits // the forecast's P50
-	None     fairness.Waits // "the pod starts now"
-	Mean     fairness.Waits // "the pod waits as long as those before did on average"
+	Waits    fairness.Waits // how long the pods waited
+	Forecast fairness.Waits // error of the forecast's P50 (median)
+	None     fairness.Waits // error of "the pod starts now"
+	Mean     fairness.Waits // error of "the pod waits as long as the pods before it did on average"
 	ByP50    int            // pods that had started by the forecast's P50
-	ByP90    int            // by its P90, of those
-	WithP90  int            // that had one
+	ByP90    int            // pods that had started by the forecast's P90
+	WithP90  int            // pods whose forecast had a P90
 }
 
 func (e *Errors) add(f *forecastOf) {

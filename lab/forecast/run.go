@@ -12,20 +12,21 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// Arrival is work that arrives at a time from the beginning on.
+// Arrival is a pod and when it arrives, counted from the beginning of the trial.
 type Arrival struct {
 	virtual.Work
 	At time.Duration
 }
 
-// Settings configure a trial.
+// Settings configure a trial, which is one simulation.
 type Settings struct {
 	Seed    uint64 // of the forecasts
 	Profile filter.Profile
 	Turns   virtual.Turns // ByScore or ByAge
 }
 
-// Run runs a trial until all arrivals have started and ended, or cannot.
+// Run runs a trial until all pods have arrived and no pod waits, but for at most maxDays days after
+// the last arrival.
 func Run(nodes []*sched.Node, arrivals []Arrival, settings Settings) (Outcome, error) {
 	decay, err := fairshare.NewDecay(fairshare.DefaultTimeConstant)
 	if err != nil {
@@ -55,34 +56,34 @@ func Run(nodes []*sched.Node, arrivals []Arrival, settings Settings) (Outcome, e
 	return t.outcome(), nil
 }
 
-// maxDays is how long a trial goes on after the last arrival, if pods still wait.
+// maxDays is for how many days a trial goes on after the last arrival if pods still wait.
 const maxDays = 30
 
-// trial is a running trial.
+// trial is the state of a running trial.
 type trial struct {
-	seed    uint64 // of the first forecast; each has its own
+	seed    uint64 // of the first forecast; each later forecast has the next seed
 	cluster *virtual.Cluster
 	runs    *forecast.Runs
 	asked   map[string]*forecastOf // by UID
 	all     []*forecastOf          // in the order of arrival
-	waits   time.Duration          // of the pods that have started, the sum
+	waits   time.Duration          // the sum of the waits of the pods that have started
 	begun   int
 }
 
-// idle reports whether no work waits.
+// idle reports whether no pod waits.
 func (t *trial) idle() bool { return len(t.cluster.Order()) == 0 }
 
-// forecastOf has the prediction for a pod, made when the pod was created, and the actual times.
-// Times are from its creation.
+// forecastOf has the prediction for a pod and how long the pod waited. Times count from the
+// creation of the pod, when the prediction was made.
 type forecastOf struct {
 	unknown  forecast.Unknown
 	p50, p90 time.Duration // p90 is negative if unknown
-	mean     time.Duration // the mean wait of the pods that had started by then
+	mean     time.Duration // the mean wait of the pods that had started before the prediction
 	waited   time.Duration
 	started  bool
 }
 
-// arrive submits work and asks when it will start.
+// arrive submits a pod and makes a forecast of its start.
 func (t *trial) arrive(w virtual.Work) {
 	t.cluster.Submit(w)
 	now := t.cluster.Now()
@@ -95,7 +96,8 @@ func (t *trial) arrive(w virtual.Work) {
 	t.all = append(t.all, f)
 }
 
-// present returns the cluster as it is, and what is before a pod in the queue.
+// present returns the input of a forecast for a pod: the nodes, the running pods, and the pods that
+// are ahead of it. A pod is ahead if it comes earlier in the queue or has a reservation.
 func (t *trial) present(w virtual.Work) forecast.Present {
 	p := forecast.Present{Now: t.cluster.Now(), Nodes: slices.Collect(t.cluster.Nodes()), Pod: waiting(w)}
 	for _, r := range t.cluster.Running() {

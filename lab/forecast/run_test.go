@@ -14,9 +14,10 @@ import (
 	"github.com/numalet/numalet/pkg/sched/filter"
 )
 
-// TestRun has a node of 8 GPUs, and pods of 8 GPUs that take an hour, one every 31 minutes:
-// the first is known to start at once, the second waits 29 minutes without a forecast, and
-// all others have an exact one. The waits so far have a mean that is too small.
+// TestRun checks the forecasts for pods that arrive every 31 minutes at one node of 8 GPUs. Each
+// pod requests 8 GPUs and runs for an hour. The first pod is known to start at once. The second
+// waits without a forecast, because no run time is known yet. The forecasts for all others are
+// exact. For these, the mean of the waits so far is too short.
 func TestRun(t *testing.T) {
 	var arrivals []Arrival
 	for i := range 6 {
@@ -50,9 +51,9 @@ func profile(t *testing.T) filter.Profile {
 	return filter.Profile{Space: space, Policy: distbucket.BestFit, Candidates: 1}
 }
 
-// TestWeek checks the properties of the synthetic week: equal seeds give equal weeks, the load
-// differs from the requested one by less than one pod of each user, and days are busier than
-// nights.
+// TestWeek checks the properties of the synthetic week: equal seeds give equal weeks, the load is
+// not below the requested load and exceeds it by less than one pod of each user, and more pods
+// arrive by day than by night.
 func TestWeek(t *testing.T) {
 	all := Week(2, .9, 7)
 	if diff := cmp.Diff(all, Week(2, .9, 7)); diff != "" {

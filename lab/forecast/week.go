@@ -16,7 +16,7 @@ import (
 // gpusPerNode is the number of GPUs of a node of the synthetic week.
 const gpusPerNode = 8
 
-// Nodes returns equal nodes of 8 GPUs.
+// Nodes returns n equal nodes with 8 GPUs each.
 func Nodes(n int) []*sched.Node {
 	var nodes []*sched.Node
 	for i := range n {
@@ -29,15 +29,16 @@ func Nodes(n int) []*sched.Node {
 	return nodes
 }
 
-// user sends pods of a few sizes, which run for about as long each time.
+// user is a user of the synthetic week. Its pods request one of a few numbers of GPUs, and their
+// run times vary around a median.
 type user struct {
 	name   string
 	median time.Duration
-	spread float64 // of the logarithm of run times
+	spread float64 // standard deviation of the logarithm of the run times
 	sizes  []int   // GPUs
 }
 
-// newUsers returns users with medians from 20 minutes to 5 hours.
+// newUsers returns n users whose median run times are from 20 minutes to 5 hours.
 func newUsers(n int, random *rand.Rand) []user {
 	var users []user
 	for i := range n {
@@ -50,9 +51,10 @@ func newUsers(n int, random *rand.Rand) []user {
 	return users
 }
 
-// Week returns a week of work for a number of Nodes: twelve users send pods, four times as
-// many by day as by night, so that more is sent by day than the nodes can run, and less by
-// night. All pods together keep the nodes as busy as load says; 1 is all the time.
+// Week returns the pods of a week for a number of Nodes. Twelve users send pods, four times as many
+// by day as by night. The load is the GPU time of all pods together, as a fraction of that of all
+// nodes in a week. With a load of 0.9, more pods arrive by day than the nodes can run, and fewer by
+// night.
 func Week(nodes int, load float64, seed uint64) []Arrival {
 	random := rand.New(rand.NewPCG(seed, 0))
 	users := newUsers(12, random)
@@ -71,7 +73,7 @@ func Week(nodes int, load float64, seed uint64) []Arrival {
 
 const week = 7 * 24 * time.Hour
 
-// arrival returns a pod of the user at some time of the week.
+// arrival returns a pod of the user that arrives at a random time of the week.
 func (u user) arrival(i int, random *rand.Rand) Arrival {
 	gpus := u.sizes[random.IntN(len(u.sizes))]
 	name := fmt.Sprintf("%s-%05d", u.name, i)
@@ -88,8 +90,8 @@ func (u user) arrival(i int, random *rand.Rand) Arrival {
 	}
 }
 
-// moment returns a time of the week in whole seconds, four times as likely from 8 to 20
-// o'clock as at another time.
+// moment returns a random time of the week in whole seconds. Times from 8 to 20 o'clock are four
+// times as likely as other times.
 func moment(random *rand.Rand) time.Duration {
 	for {
 		at := time.Duration(random.Int64N(int64(week/time.Second))) * time.Second

@@ -1,6 +1,6 @@
-// Package fragmentation measures how much free GPU capacity is useless to a workload. Reports use
-// this measure. The controller's policy of the same name has a measure of its own, which it
-// computes in another way (pkg/sched/fragmentation).
+// Package fragmentation measures how much free GPU capacity the pods of a workload cannot use. The
+// reports of simulations contain this measure. The controller's policy fragmentation uses a
+// different measure (pkg/sched/fragmentation).
 //
 // The measure is that of FGD (Weng et al., "Beware of Fragmentation: Scheduling
 // GPU-Sharing Workloads with Fragmentation Gradient Descent", USENIX ATC 2023):
@@ -49,7 +49,7 @@ func Of(pods []*sched.Pod) Workload {
 	return w
 }
 
-// kindKey identifies a kind.
+// kindKey identifies a kind of pods by its requests.
 type kindKey struct {
 	cpu    sched.MilliCPU
 	memory sched.Bytes
@@ -62,7 +62,9 @@ func key(pod *sched.Pod) kindKey {
 	return kindKey{pod.Requests.CPU, pod.Requests.Memory, pod.GPUs.Count, pod.GPUs.Milli, strings.Join(pod.GPUs.Types, "|")}
 }
 
-// Fragmented returns F(n) of the package comment, in thousandths of a GPU. O(kinds · GPUs).
+// Fragmented returns the free GPU capacity of a node that the workload cannot use, F(n) of the
+// package comment, in thousandths of a GPU. It visits each GPU of the node once for each kind of
+// pod.
 func (w Workload) Fragmented(node *sched.Node) float64 {
 	free := freeOf(node)
 	if free == 0 {
@@ -83,7 +85,8 @@ func freeOf(node *sched.Node) (sum sched.MilliGPU) {
 	return sum
 }
 
-// useless returns f(n, m) of the package comment, for a node and a request.
+// useless returns how much of a node's free GPU capacity one pod cannot use: f(n, m) of the package
+// comment.
 func useless(node *sched.Node, pod *sched.Pod, free sched.MilliGPU) sched.MilliGPU {
 	if pod.GPUs.Count == 0 || filter.Check(pod, node).Refuses() {
 		return free

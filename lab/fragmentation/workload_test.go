@@ -7,8 +7,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// TestFragmented measures one node with 0.3 and 1 GPU free, for a workload of
-// equal shares of: half a GPU, a whole GPU, two GPUs, and CPUs alone.
+// TestFragmented measures nodes with different free CPUs and GPUs. The workload has one pod each
+// with half a GPU, a whole GPU, two GPUs, and no GPU.
 func TestFragmented(t *testing.T) {
 	workload := fragmentation.Of([]*sched.Pod{gpuPod(1, 500), gpuPod(1, 1000), gpuPod(2, 1000), gpuPod(0, 0)})
 	for name, tc := range map[string]struct {
@@ -18,7 +18,7 @@ func TestFragmented(t *testing.T) {
 	}{
 		"nothing free":   {8000, []sched.MilliGPU{0, 0}, 0},
 		"no GPU":         {8000, nil, 0},
-		"all free":       {8000, []sched.MilliGPU{1000, 1000}, 500}, // of no use to CPUs alone
+		"all free":       {8000, []sched.MilliGPU{1000, 1000}, 500}, // the quarter of pods without a GPU cannot use them
 		"one and a bit":  {8000, []sched.MilliGPU{300, 1000}, 300*0.5 + 1300*0.5},
 		"CPUs are gone":  {0, []sched.MilliGPU{300, 1000}, 1300},
 		"a bit and half": {8000, []sched.MilliGPU{300, 500}, 300*0.25 + 800*0.75},

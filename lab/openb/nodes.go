@@ -8,10 +8,11 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// podsPerNode is practically no limit. The trace has none.
+// podsPerNode is how many pods fit a node. The trace has no such limit, so the number is too large
+// to matter.
 const podsPerNode = 1 << 20
 
-// gpusPerNode limits the GPUs of a node.
+// gpusPerNode is the most GPUs that a node may have or a pod may request.
 const gpusPerNode = 1024
 
 const mebibyte = 1 << 20

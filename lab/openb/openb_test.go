@@ -86,7 +86,7 @@ func TestReadErrors(t *testing.T) {
 	}
 }
 
-// TestTrace reads the trace itself.
+// TestTrace checks the totals of the real trace: its nodes, GPUs, pods and requested GPU capacity.
 func TestTrace(t *testing.T) {
 	nodes, err := ReadNodes(trace(t, "openb_node_list_all_node.csv"))
 	if err != nil {

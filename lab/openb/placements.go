@@ -9,11 +9,11 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// WritePlacements writes the decisions as CSV with the columns pod, node and gpus. gpus is
-// "index:milli;index:milli".
+// WritePlacements writes the decisions as CSV with the columns pod, node and gpus. The column gpus
+// is "index:milli;index:milli", with the allocated thousandths of each GPU.
 func WritePlacements(w io.Writer, decisions []sched.Decision) error {
 	rows := csv.NewWriter(w)
-	rows.Write([]string{"pod", "node", "gpus"}) // errors stay until Error
+	rows.Write([]string{"pod", "node", "gpus"}) // rows.Error returns the error, if any
 	for _, decision := range decisions {
 		rows.Write([]string{decision.Pod.Name, decision.At.Node, gpus(decision.At.GPUs)})
 	}

@@ -8,16 +8,16 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// ReadPods reads pods from CSV with the columns name, cpu_milli, memory_mib,
-// num_gpu, gpu_milli (of each GPU) and, optionally, gpu_spec, which has the allowed GPU
-// types, separated by "|". The order is that of the file.
+// ReadPods reads pods from CSV with the columns name, cpu_milli, memory_mib, num_gpu, gpu_milli (of
+// each GPU) and, optionally, gpu_spec, which has the allowed GPU types, separated by "|". The pods
+// are in the order of the file.
 func ReadPods(r io.Reader) ([]*sched.Pod, error) {
 	var pods []*sched.Pod
 	err := eachPod(r, func(_ *row, pod *sched.Pod) { pods = append(pods, pod) })
 	return pods, err
 }
 
-// eachPod calls do for each row. more are further columns that must exist.
+// eachPod calls do for each row and its pod. The columns in more must exist too.
 func eachPod(r io.Reader, do func(*row, *sched.Pod), more ...string) error {
 	t, err := open(r, append([]string{"name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli"}, more...)...)
 	if err != nil {

@@ -9,12 +9,12 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// maxSeconds is the longest time.Duration.
+// maxSeconds is the longest time.Duration in whole seconds.
 const maxSeconds = int64(math.MaxInt64 / time.Second)
 
-// ReadSamples reads pods as ReadPods does, with the columns scheduled_time and
-// deletion_time, in seconds. Pods that never ran or did not end are left out. Durations
-// are at least one second.
+// ReadSamples reads pods as ReadPods does, and how long they ran, from the columns scheduled_time
+// and deletion_time, in seconds. Pods that never ran or did not end are left out. A run time is at
+// least one second.
 func ReadSamples(r io.Reader) ([]fairness.Sample, error) {
 	var samples []fairness.Sample
 	err := eachPod(r, func(row *row, pod *sched.Pod) {
@@ -25,13 +25,14 @@ func ReadSamples(r io.Reader) ([]fairness.Sample, error) {
 	return samples, err
 }
 
-// Arrival is a sample and when it was created, from the beginning of the trace.
+// Arrival is a sample and when its pod was created, counted from the beginning of the trace.
 type Arrival struct {
 	fairness.Sample
 	At time.Duration
 }
 
-// ReadArrivals reads samples as ReadSamples does, with the column creation_time, in seconds.
+// ReadArrivals reads samples as ReadSamples does, and when each was created, from the column
+// creation_time, in seconds.
 func ReadArrivals(r io.Reader) ([]Arrival, error) {
 	var arrivals []Arrival
 	err := eachPod(r, func(row *row, pod *sched.Pod) {

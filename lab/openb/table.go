@@ -55,7 +55,8 @@ func CSVError(err error) error {
 	return fmt.Errorf("line %d, column %d: %s: put the whole field in quotes, and double the quotes in it", p.Line, p.Column, what)
 }
 
-// each calls do for every further row until one is invalid. Its error has the line number.
+// each calls do for every row after the first, until a row is invalid. Its error has the number of
+// the line.
 func (t *table) each(do func(row *row)) error {
 	for {
 		fields, err := t.rows.Read()
@@ -84,7 +85,7 @@ type row struct {
 	err    error
 }
 
-// wrong records an error in a column.
+// wrong records that the field in a column is invalid. want says what a valid field is.
 func (r *row) wrong(column, want string) {
 	if r.err == nil {
 		r.err = fmt.Errorf("column %s is %q: want %s", column, r.text(column), want)
@@ -99,8 +100,8 @@ func (r *row) text(column string) string {
 	return ""
 }
 
-// name returns the field with the name of the row. It is an error if another row has that
-// name.
+// name returns a field that is the name of the row. It records an error if the field is empty or if
+// an earlier row has the same name.
 func (r *row) name(column string) string {
 	name := r.text(column)
 	if name == "" || r.names[name] {
@@ -110,13 +111,15 @@ func (r *row) name(column string) string {
 	return name
 }
 
-// amount is the limit for numbers: as many mebibytes are less than 2^63 bytes.
+// amount is the largest number that number accepts. That many mebibytes are less than 2^63 bytes,
+// so they do not overflow an int64.
 const amount = 1<<42 - 1
 
-// number returns a field that is a whole number.
+// number returns a field that is a whole number from 0 to amount.
 func (r *row) number(column string) int64 { return r.upTo(amount, column) }
 
-// upTo returns a field that is a whole number, not more than most.
+// upTo returns a field that is a whole number from 0 to most. It records an error if the field is
+// not.
 func (r *row) upTo(most int64, column string) int64 {
 	n, err := strconv.ParseInt(r.text(column), 10, 64)
 	if err != nil || n < 0 || n > most {

@@ -7,9 +7,10 @@ import (
 	"strings"
 )
 
-// check returns the percentage of the GPUs that placements allocate. It is an error if a pod
-// is placed twice or does not get the GPUs that it requests, if a GPU is allocated beyond its
-// capacity or both whole and in parts, or if a node's CPU or memory is exceeded.
+// check returns the percentage of the GPUs that placements allocate. It returns an error if a pod
+// is placed twice or does not get the GPUs that it requests. It also returns an error if a GPU is
+// allocated beyond its capacity, or both whole and in parts. It returns an error, too, if the pods
+// on a node request more CPU or memory than the node has.
 func check(nodes, pods, placed string) (percent float64, err error) {
 	c := checker{gpus: map[string]int64{}, whole: map[string]bool{}, seen: map[string]bool{}, cpu: map[string]int64{}, memory: map[string]int64{}}
 	for to, file := range map[*table]string{&c.nodes: nodes, &c.pods: pods, &c.placed: placed} {
@@ -38,7 +39,7 @@ type checker struct {
 	cpu, memory map[string]int64 // allocated, by node
 }
 
-// place counts one placement.
+// place adds one placement to the allocated amounts, and checks the GPUs of the pod.
 func (c *checker) place(row, request []string) error {
 	pod, node := c.placed.text(row, "pod"), c.placed.text(row, "node")
 	if request == nil || c.seen[pod] {
@@ -64,7 +65,8 @@ func (c *checker) place(row, request []string) error {
 	return nil
 }
 
-// sum compares the allocated amounts with the capacity of the nodes.
+// sum compares the allocated amounts with the capacity of the nodes, and returns the percentage of
+// the GPUs that is allocated.
 func (c *checker) sum() (float64, error) {
 	total, given := int64(0), int64(0)
 	for _, row := range c.nodes.rows {

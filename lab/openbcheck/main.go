@@ -1,8 +1,8 @@
 // Command openbcheck runs Alibaba's openb GPU trace with numalet simulate, and checks the
-// placements. For each seed the pods are in random order, and some are repeated until their
-// requests add up to all GPUs. The check shares no code with Numalet. The output is the mean
-// and the standard deviation. The GPU results in docs/benchmarks/logs/performance.md are
-// from this command:
+// placements. For each seed the pods are in random order, and some are repeated until the requests
+// of all pods add up to all GPUs. The check shares no code with Numalet. The last line of the
+// output has the mean and the standard deviation of the results of all seeds. The GPU results in
+// docs/benchmarks/logs/performance.md are from this command:
 //
 //	go build -o build/numalet ./cmd/numalet
 //	go run ./lab/openbcheck -numalet build/numalet -trace DIR -least 95.5
@@ -33,10 +33,10 @@ func main() {
 	}
 }
 
-// run has the arguments of a simulation.
+// run has the arguments for numalet simulate.
 type run struct{ numalet, nodes, pods, policy string }
 
-// outcome is the part of the output of numalet simulate that is used here.
+// outcome is the part of the JSON output of numalet simulate that this program uses.
 type outcome struct {
 	Placed     int
 	Allocated  float64 `json:"gpuAllocatedPercent"`
@@ -70,7 +70,7 @@ func simulate(r run, seeds uint64, least float64) error {
 	return nil
 }
 
-// seed simulates one order of the pods and checks the placements.
+// seed simulates the random order of the pods for one seed, and checks the placements.
 func (r run) seed(dir string, seed uint64) (o outcome, err error) {
 	pods, placed := filepath.Join(dir, "pods.csv"), filepath.Join(dir, "placed.csv")
 	if err := shuffle(r.nodes, r.pods, pods, seed); err != nil {

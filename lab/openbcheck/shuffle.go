@@ -33,7 +33,7 @@ func readTable(file string) (table, error) {
 
 func (t table) text(row []string, column string) string { return row[slices.Index(t.columns, column)] }
 
-// number returns a numeric field, 0 if it is empty.
+// number returns a numeric field, or 0 if the field is empty.
 func (t table) number(row []string, column string) int64 {
 	n, _ := strconv.ParseInt(t.text(row, column), 10, 64)
 	return n
@@ -44,8 +44,8 @@ func (t table) milli(row []string) int64 {
 	return t.number(row, "num_gpu") * t.number(row, "gpu_milli")
 }
 
-// shuffle writes the pods in random order, then random pods again until the requests add up
-// to the GPUs of the nodes.
+// shuffle writes the pods in random order. Then it writes copies of random pods, until all requests
+// together add up to the GPUs of the nodes.
 func shuffle(nodes, pods, to string, seed uint64) error {
 	n, err := readTable(nodes)
 	if err != nil {

@@ -1,5 +1,6 @@
-// Package replay schedules pods one after the other with one proposer and the committer:
-// each pod is committed before the next one is proposed. The result is deterministic.
+// Package replay schedules pods one after the other, with the controller's proposer, which looks
+// for nodes for a pod, and its committer, which assigns one of them. Each pod is committed before
+// the next one is proposed, so the result is deterministic.
 package replay
 
 import (
@@ -10,9 +11,9 @@ import (
 	"github.com/numalet/numalet/pkg/sched/pipeline"
 )
 
-// Run schedules pods in their order and returns the decisions in that order. A pod that
-// fits no node is left out and not retried. The policy random draws from r, and other
-// policies break ties with it; nil breaks ties by name.
+// Run schedules pods in their order and returns the decisions in that order. A pod that fits no
+// node is left out and not retried. The policy random draws nodes with r. Other policies use r to
+// choose among equally good nodes; if r is nil, they choose by name.
 func Run(state *nodestate.State, pods []*sched.Pod, r *rand.Rand) (placed []sched.Decision) {
 	proposer := pipeline.NewProposer(state.View, pipeline.ProposerOptions{Rand: r})
 	committer := pipeline.NewCommitter(state, nil, pipeline.Effects{

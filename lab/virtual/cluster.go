@@ -20,7 +20,7 @@ type Work struct {
 	Takes  time.Duration
 }
 
-// Ran is work that was placed.
+// Ran is work that was submitted. Started and At are zero until it is placed.
 type Ran struct {
 	Work
 	Type             fairshare.Type
@@ -35,14 +35,14 @@ func (r Ran) Waited() time.Duration { return r.Started.Sub(r.Created) }
 type Rules struct {
 	Turns     Turns
 	Decay     fairshare.Decay
-	EndsKnown bool      // reservations know when running work ends
+	EndsKnown bool      // whether the reservations know when running work will end
 	Started   func(Ran) // called when work starts; may be nil
 	Ended     func(Ran) // called when work ends; may be nil
 }
 
-// Cluster is nodes on which work arrives, waits, runs and ends, on a virtual clock. The
-// queue, the proposer, the committer, the scores and the reservations are those of the
-// controller. A decision takes no time.
+// Cluster simulates nodes on which work arrives, waits, runs and ends, on a virtual clock. The
+// proposer, the committer and the scores are those of the controller. So are the queue and the
+// reservations, unless Rules.Turns is LikeKube. A decision takes no time.
 type Cluster struct {
 	state        *nodestate.State
 	rules        Rules
@@ -57,7 +57,7 @@ type Cluster struct {
 	tending      bool // a call of tend is planned
 }
 
-// NewCluster returns an idle cluster of the state's nodes.
+// NewCluster returns an idle cluster with the nodes of state.
 func NewCluster(state *nodestate.State, r Rules) *Cluster {
 	v := &Cluster{state: state, rules: r, book: fairshare.New(r.Decay), pending: map[string]Ran{}, running: map[string]Ran{}}
 	v.queue = v.newQueue()
@@ -69,15 +69,16 @@ func NewCluster(state *nodestate.State, r Rules) *Cluster {
 	return v
 }
 
-// Now returns the time, from the year 2000 on.
+// Now returns the virtual time. A new cluster starts at the beginning of the year 2000.
 func (v *Cluster) Now() time.Time {
 	return time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).Add(v.clock.now)
 }
 
-// Book returns the accounts of the tenants.
+// Book returns the accounts of the tenants, with their scores and usage.
 func (v *Cluster) Book() *fairshare.Book { return v.book }
 
-// Submit adds work now. It is scheduled with the next event or the next Run.
+// Submit adds work at the current virtual time. The work is scheduled after the next event or at
+// the start of the next Run.
 func (v *Cluster) Submit(w Work) {
 	ran := Ran{Work: w, Type: fairshare.Type(w.Pod.ResourceType()), Created: v.Now()}
 	v.pending[w.Pod.UID] = ran
@@ -93,8 +94,8 @@ func (v *Cluster) Waits(uid string) bool {
 	return ok
 }
 
-// Reservation returns a pod's reservation, and false if it has none. A reservation is on
-// one node, because this cluster has no gangs.
+// Reservation returns a pod's reservation, and false if it has none. A reservation is on one node,
+// because this cluster has no gangs (groups of pods that start together).
 func (v *Cluster) Reservation(uid string) (reservation.Offer, bool) {
 	if v.reservations == nil {
 		return reservation.Offer{}, false
@@ -105,14 +106,14 @@ func (v *Cluster) Reservation(uid string) (reservation.Offer, bool) {
 	return reservation.Offer{}, false
 }
 
-// Fits returns when a pod will fit a node because enough of the running work there will
-// have ended; zero if never.
+// Fits returns when a pod will fit a node, because enough of the work that runs there will have
+// ended by then. It returns the zero time if the pod will never fit.
 func (v *Cluster) Fits(pod *sched.Pod, node string) time.Time {
 	offer, _ := reservation.On(pod, v.state.Record(node), reservation.AssignedPods(v.state, node, v.ends))
 	return offer.Ready
 }
 
-// Every calls do periodically, for the first time after d.
+// Every calls do at intervals of d, for the first time after d.
 func (v *Cluster) Every(d time.Duration, do func()) {
 	v.clock.after(d, func() {
 		do()
@@ -123,7 +124,8 @@ func (v *Cluster) Every(d time.Duration, do func()) {
 // After calls do once, after d.
 func (v *Cluster) After(d time.Duration, do func()) { v.clock.after(d, do) }
 
-// Run advances the clock. All events of the same time run before pods are scheduled.
+// Run advances the clock by d. Pods are scheduled at the start and after each event; of several
+// events of the same time, after the last.
 func (v *Cluster) Run(d time.Duration) {
 	until := v.clock.now + d
 	v.schedule()
@@ -136,12 +138,12 @@ func (v *Cluster) Run(d time.Duration) {
 	v.clock.now = until
 }
 
-// schedule schedules pods until the queue has none left.
+// schedule schedules pods until the queue has no more that can be tried now.
 func (v *Cluster) schedule() {
 	for pod := v.queue.Poll(); pod != nil; pod = v.queue.Poll() {
 		list := v.proposer.Propose(pod)
 		if ok, _ := v.queue.Permit(pod); ok {
-			v.committer.Commit(list) // which ends the wait for the pod: it is removed, or returned
+			v.committer.Commit(list) // Commit removes the pod from the queue or returns it there
 		}
 	}
 	if v.reservations != nil && !v.tending && len(v.pending) > 0 {
@@ -155,7 +157,7 @@ func (v *Cluster) tend() {
 	v.reservations.Tend(v.Now())
 }
 
-// begin starts work that was placed.
+// begin starts work that the committer has placed.
 func (v *Cluster) begin(decision sched.Decision) {
 	ran := v.pending[decision.Pod.UID]
 	ran.Started, ran.At = v.Now(), decision.At
@@ -171,7 +173,7 @@ func (v *Cluster) begin(decision sched.Decision) {
 	}
 }
 
-// end ends work, and retries the pods that may fit now.
+// end ends work, and lets the queue retry the pods that may fit now.
 func (v *Cluster) end(r Ran) {
 	delete(v.running, r.Pod.UID)
 	v.state.Release(r.Pod.UID)
@@ -183,7 +185,7 @@ func (v *Cluster) end(r Ran) {
 	}
 }
 
-// ends returns when running work will end.
+// ends returns when running work will end, or the zero time if the work does not run.
 func (v *Cluster) ends(uid string) time.Time {
 	r, ok := v.running[uid]
 	if !ok {

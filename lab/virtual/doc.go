@@ -1,11 +1,10 @@
-// Package virtual runs the scheduler on a virtual clock. The scheduler is the controller's;
-// how long its steps take is given.
+// Package virtual runs the controller's scheduler on a virtual clock.
 //
-// Run schedules pods that are all pending at the start, with a duration for each step. It
-// computes what a number of proposers gains, and shows that conflicts never assign
-// resources twice. A Cluster has work that arrives, waits, runs and ends, with the
-// controller's queue, scores and reservations, or with a queue like kube-scheduler's. The
-// package neither generates workloads nor evaluates the results.
+// Run schedules pods that are all pending at the start. The caller sets how long each step of the
+// scheduler takes. Run computes how much time concurrent proposers save, and shows that their
+// conflicts never assign resources twice. A Cluster simulates work that arrives, waits, runs and
+// ends. It has the controller's queue, scores and reservations, or a queue like that of
+// kube-scheduler. The package neither generates workloads nor evaluates the results.
 //
 //	v := virtual.NewCluster(state, virtual.Rules{Turns: virtual.ByScore, Decay: decay})
 //	v.Submit(virtual.Work{Pod: pod, Tenant: "ann", Takes: time.Hour})

@@ -15,7 +15,7 @@ import (
 //     pod does not block others, and gets no reservation.
 //   - An unschedulable pod is retried after a pod has ended on a node and its own back-off
 //     is over: 1 s, doubled each time, at most 10 s, in steps of 1 s.
-//   - It is retried before that if no other pod is active (SchedulerPopFromBackoffQ).
+//   - It is retried before its back-off is over if no other pod is due (SchedulerPopFromBackoffQ).
 //
 // Not modeled: priority and preemption, because all pods here have the same priority; the
 // flush of pods that have waited for 5 minutes, because every end of a pod retries them
@@ -28,7 +28,7 @@ type kubeQueue struct {
 	now           func() time.Time
 	newest        func(node string) *sched.Node
 	active        []*kubePod // in the order in which they are tried
-	unschedulable []*kubePod // in the order of their last attempts
+	unschedulable []*kubePod // in the order of the last attempts to schedule them
 	freed         []string   // nodes with freed resources since active was last empty
 	inFlight      *kubePod
 }
@@ -39,7 +39,7 @@ type kubePod struct {
 	over   time.Time
 }
 
-// kubeWindow is the step in which back-offs end.
+// kubeWindow is the granularity of back-offs: they end at its multiples.
 const kubeWindow = time.Second
 
 // kubeBackoff returns the back-off after a number of failed attempts.
@@ -49,8 +49,8 @@ func kubeBackoff(failed int) time.Duration {
 
 func (q *kubeQueue) Add(e queue.Entry) { q.active = append(q.active, &kubePod{Pod: e.Pod}) }
 
-// Poll returns the next pod. Pods that do not fit any of the freed nodes are marked
-// unschedulable again without a search.
+// Poll returns the next pod. A pod that was tried before and fits none of the nodes in freed is
+// marked unschedulable again without a search.
 func (q *kubeQueue) Poll() *sched.Pod {
 	for len(q.active) > 0 {
 		q.inFlight, q.active = q.active[0], q.active[1:]

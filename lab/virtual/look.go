@@ -10,16 +10,17 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// Nodes yields the nodes as they are.
+// Nodes yields the nodes in their current state.
 func (v *Cluster) Nodes() iter.Seq[*sched.Node] { return v.state.View().Nodes() }
 
-// Running returns the running work in the order of its UIDs.
+// Running returns the running work, sorted by UID.
 func (v *Cluster) Running() []Ran {
 	return slices.SortedFunc(maps.Values(v.running), func(a, b Ran) int { return strings.Compare(a.Pod.UID, b.Pod.UID) })
 }
 
-// Order returns the waiting work in the order in which the controller's queue gives it its
-// turns now, as if all its types overlapped.
+// Order returns the waiting work in the order in which the controller's queue would schedule it
+// now. It orders work of all resource types together, which the queue does only if the types
+// overlap.
 func (v *Cluster) Order() []Ran {
 	ranks := map[string]float64{}
 	for uid, r := range v.pending {

@@ -13,7 +13,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// TestModel is the worked model: 100 pods at once, 200 ms to pre-schedule one.
+// TestModel checks when each of 100 pods is placed that arrive at the same time. A proposer takes
+// 200 ms for a pod.
 func TestModel(t *testing.T) {
 	ms := func(n int) time.Duration { return time.Duration(n) * time.Millisecond }
 	for name, tc := range map[string]struct {
@@ -43,7 +44,8 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// TestFull has more pods than fit: all nodes are filled, and the other pods stay pending.
+// TestFull checks that, with more pods than fit, all nodes are filled and the other pods stay
+// pending.
 func TestFull(t *testing.T) {
 	c := cluster(t, 3, 4000)
 	result := Run(c, pods(20, 1000), Model{Proposers: 8, Propose: 10 * time.Millisecond, Commit: time.Millisecond})
@@ -57,7 +59,7 @@ func TestFull(t *testing.T) {
 	}
 }
 
-// cluster returns the state of a cluster of equal nodes.
+// cluster returns the state of an idle cluster of equal nodes.
 func cluster(t *testing.T, nodes int, cpu sched.MilliCPU) *nodestate.State {
 	t.Helper()
 	state := nodestatetest.New(t, "cpu,memory", filter.Profile{})

@@ -11,8 +11,8 @@ import (
 // Model is the number of proposers and the duration of each step.
 type Model struct {
 	Proposers int
-	Propose   time.Duration // to make a first list
-	Commit    time.Duration // to commit a list
+	Propose   time.Duration // of a proposer, to list the best nodes for a pod
+	Commit    time.Duration // of the committer, to assign a node of a list
 }
 
 // Placed is a placed pod and when it was placed.
@@ -35,10 +35,10 @@ func (r Result) End() time.Duration {
 	return r.Placed[len(r.Placed)-1].At
 }
 
-// Run starts with all pods pending, in queue order, and runs until each is placed or fits
-// no node. A proposer reads the state when it starts with a pod, and appends its list to the
-// FIFO at the end of its step. It waits while the FIFO has 2·Proposers lists. A commit
-// takes effect at the end of its step.
+// Run starts with all pods pending, in the given order, and runs until each is placed or fits no
+// node. A proposer reads the state when it starts with a pod. At the end of its step, it appends
+// its list of nodes to the FIFO of the committer. It waits while the FIFO has 2·Proposers lists. A
+// commit takes effect at the end of its step.
 func Run(state *nodestate.State, pods []*sched.Pod, m Model) Result {
 	w := &world{model: m, pending: pods, idle: m.Proposers}
 	w.proposer = pipeline.NewProposer(state.View, pipeline.ProposerOptions{})
@@ -56,22 +56,22 @@ func Run(state *nodestate.State, pods []*sched.Pod, m Model) Result {
 	return w.result
 }
 
-// world is the state of a run.
+// world is the state of one call of Run.
 type world struct {
 	model     Model
-	proposer  *pipeline.Proposer // one for all, because a proposer keeps no state but the cursor of NextFit
+	proposer  *pipeline.Proposer // one for all, because a proposer keeps no state except the position of the policy NextFit
 	committer *pipeline.Committer
 	clock     clock
 
 	pending []*sched.Pod
 	idle    int          // proposers without a pod
-	done    []sched.List // of proposers that wait for the FIFO
+	done    []sched.List // of proposers that wait for space in the FIFO
 	fifo    []sched.List
-	busy    bool // the committer
+	busy    bool // whether the committer is busy
 	result  Result
 }
 
-// work starts all steps that can start now.
+// work starts all steps of proposers and of the committer that can start now.
 func (w *world) work() {
 	for w.idle > 0 && len(w.pending) > 0 {
 		w.startProposer()

@@ -16,13 +16,13 @@ type Turns uint8
 const (
 	ByScore  Turns = iota // the controller's queue, by score per weight
 	ByAge                 // the controller's queue without scores, by creation time
-	LikeKube              // like kube-scheduler (kubeQueue)
+	LikeKube              // a model of kube-scheduler's queue (kubeQueue)
 )
 
 // String returns "score", "creation time" or "kube-scheduler".
 func (t Turns) String() string { return [...]string{"score", "creation time", "kube-scheduler"}[t] }
 
-// podQueue is the part of queue.Queue that a Cluster uses.
+// podQueue has the methods of the controller's queue (queue.Queue) that a Cluster uses.
 type podQueue interface {
 	Add(queue.Entry)
 	Poll() *sched.Pod

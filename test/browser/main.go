@@ -1,7 +1,7 @@
-// Command browser opens the page of "numalet ui" in headless Chromium, as a user does: in
-// light and dark mode, with the keyboard only. It writes screenshots, and fails if axe-core
-// (https://github.com/dequelabs/axe-core) finds a violation of accessibility rules, if a
-// script fails, or if the content security policy refuses something.
+// Command browser tests the page of "numalet ui" in headless Chromium, in light and dark mode. It
+// operates the page with the keyboard only, and writes screenshots. It fails if axe-core
+// (https://github.com/dequelabs/axe-core) finds a violation of accessibility rules, if a script of
+// the page fails, or if the content security policy blocks something.
 //
 //	browser -url http://127.0.0.1:PORT/?token=… -axe axe.min.js -out DIR
 package main
@@ -22,7 +22,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// limit bounds the whole run.
+// limit is the longest time for a whole run.
 const limit = 3 * time.Minute
 
 func main() {
@@ -48,7 +48,7 @@ func run(url, axeFile, shots string) error {
 	tab, closeTab := chromedp.NewContext(browser)
 	defer closeTab()
 	v := &visit{axe: string(axe), shots: shots}
-	if err := chromedp.Do(tab); err != nil { // starts the browser, which a timeout would stop
+	if err := chromedp.Do(tab); err != nil { // starts the browser without a timeout, because the end of a timeout would stop it
 		return fmt.Errorf("start Chromium: %w", err)
 	}
 	go v.listen(tab)
@@ -62,11 +62,11 @@ func run(url, axeFile, shots string) error {
 	return v.report()
 }
 
-// visit is one tab.
+// visit is the test of the page in one browser tab.
 type visit struct {
 	axe, shots string
 	nodes      int
-	longest    float64 // longest task of the page's thread, in milliseconds
+	longest    float64 // longest task that blocked the page's main thread, in milliseconds
 	mu         struct {
 		sync.Mutex
 		problems []string
@@ -79,8 +79,8 @@ func (v *visit) problem(format string, args ...any) {
 	v.mu.problems = append(v.mu.problems, fmt.Sprintf(format, args...))
 }
 
-// listen collects what the page writes to the console: errors of scripts, and what the
-// content security policy refuses.
+// listen records errors that the page writes to the console: errors of scripts, and what the
+// content security policy has blocked.
 func (v *visit) listen(tab context.Context) {
 	for m, err := range chromedp.Console(tab) {
 		if err != nil {
@@ -92,8 +92,8 @@ func (v *visit) listen(tab context.Context) {
 	}
 }
 
-// look opens the page, reads it, opens and closes the map of the first node with the
-// keyboard, and checks both views.
+// look opens the page and waits for its data. It opens and closes the map of the first node with
+// the keyboard. It checks the page and the map.
 func (v *visit) look(ctx context.Context, url, scheme string) error {
 	feature := emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}}
 	if _, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, feature); err != nil {
@@ -102,7 +102,8 @@ func (v *visit) look(ctx context.Context, url, scheme string) error {
 	return errors.Join(v.open(ctx, url, scheme), v.openMap(ctx, scheme), v.closeMap(ctx), v.measure(ctx))
 }
 
-// longTasks keeps the longest task in a variable of the page.
+// longTasks is a script for the page. It stores the duration of the longest task of the page's main
+// thread in the variable longest.
 const longTasks = `window.longest = 0;
 new PerformanceObserver(l => { for (const e of l.getEntries()) window.longest = Math.max(window.longest, e.duration) }).observe({type: 'longtask', buffered: true});`
 
@@ -131,7 +132,7 @@ func (v *visit) openMap(ctx context.Context, scheme string) error {
 	return v.check(ctx, scheme+"-node")
 }
 
-// closeMap checks that the focus returns to the element that had it before.
+// closeMap closes the map, and checks that the keyboard focus returns to the list of nodes.
 func (v *visit) closeMap(ctx context.Context) error {
 	err := chromedp.Do(ctx, chromedp.Focus("#close"), chromedp.KeyEvent(kb.Enter))
 	if err != nil {
@@ -162,8 +163,8 @@ func (v *visit) measure(ctx context.Context) error {
 // finding is a violation that axe-core found.
 type finding struct{ ID, Help, Example string }
 
-// check takes a screenshot, and runs axe-core on the page. The script of axe-core is run
-// through the debugger, so that the content security policy stays in force.
+// check takes a screenshot, and runs axe-core on the page. It runs the script of axe-core through
+// the debugger, because the page's content security policy forbids other scripts.
 func (v *visit) check(ctx context.Context, name string) error {
 	png, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
 	if err != nil {
@@ -175,7 +176,8 @@ func (v *visit) check(ctx context.Context, name string) error {
 	if _, err := chromedp.Run(ctx, chromedp.Evaluate[any](v.axe+"; 0")); err != nil {
 		return fmt.Errorf("load axe-core: %w", err)
 	}
-	// All nodes are equal, and axe-core would take a minute to check a thousand of them.
+	// The elements of all nodes are alike, and axe-core would take a minute to check a thousand of
+	// them. So it checks only the first 49.
 	const axe = `axe.run({exclude: ['#grid li:nth-child(n+50)']}).then(r => r.violations.map(v => ({ID: v.id, Help: v.help, Example: v.nodes[0].html})))`
 	found, err := chromedp.Run(ctx, chromedp.Evaluate[[]finding](axe, chromedp.EvalAwaitPromise))
 	if err != nil {

@@ -16,7 +16,7 @@ func kubectl(ctx context.Context, args ...string) (string, error) {
 	return output(exec.CommandContext(ctx, "kubectl", args...))
 }
 
-// output runs a command and returns its output. The error has the command's error output.
+// output runs a command and returns its output. The error contains the command's standard error.
 func output(cmd *exec.Cmd) (string, error) {
 	var complaint bytes.Buffer
 	cmd.Stderr = &complaint

@@ -16,7 +16,8 @@ import (
 	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
-// actor is a pod of the demo and its letter on the picture. Pods with shared CPUs have none.
+// actor is a pod of the demo. A pod with exclusive CPUs has a letter, which marks its CPUs in the
+// picture.
 type actor struct {
 	letter byte
 	pod    *corev1.Pod
@@ -37,13 +38,13 @@ type demo struct {
 	bin string // path of numalet
 }
 
-// scene is a step of the demo, under a title.
+// scene is a step of the demo, with a title that is printed first.
 type scene struct {
 	title string
 	play  func(context.Context, []actor) error
 }
 
-// act is a list of scenes and their pods.
+// act is a part of the demo: a list of scenes, and the pods that they use.
 type act struct {
 	actors []actor
 	scenes []scene
@@ -80,7 +81,8 @@ func (d demo) run(ctx context.Context) error {
 	return nil
 }
 
-// perform shows the scenes of an act, numbered on from the last act's, and deletes the pods.
+// perform runs the scenes of an act and then deletes its pods. The numbers of the scenes continue
+// from the last act.
 func (d demo) perform(ctx context.Context, a act, shown *int) error {
 	defer d.clean(a.actors)
 	for _, s := range a.scenes {
@@ -148,7 +150,7 @@ func (d demo) start(ctx context.Context, actors []actor) error {
 	return nil
 }
 
-// decided returns how many CPUs of each NUMA node the controller chose.
+// decided returns, in words, how many CPUs of each NUMA node the controller chose for a pod.
 func decided(pod *corev1.Pod) (string, error) {
 	placement, err := e2eutil.Placement(pod)
 	var words []string
@@ -217,7 +219,7 @@ func (d demo) showReturned(ctx context.Context, actors []actor) error {
 	return nil
 }
 
-// awaitAll waits until a pod with shared CPUs may use the whole machine again.
+// awaitAll waits until a pod with shared CPUs may use all CPUs of the machine again.
 func (d demo) awaitAll(ctx context.Context, a actor, machine *topology.Machine) (cpuset.Set, error) {
 	for {
 		cpus, err := d.allowed(ctx, a)
@@ -232,7 +234,8 @@ func (d demo) awaitAll(ctx context.Context, a actor, machine *topology.Machine) 
 	}
 }
 
-// allowed returns the CPUs that the container itself sees.
+// allowed returns the allowed CPUs of the pod's container, as the kernel reports them inside the
+// container.
 func (d demo) allowed(ctx context.Context, a actor) (cpuset.Set, error) {
 	out, err := kubectl(ctx, "exec", a.pod.Name, "--", "/probe", "show")
 	if err != nil {

@@ -13,14 +13,14 @@ import (
 	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
-// withGPUs are a pod that requests CPUs and GPUs, and a pod of a tenant without permission
-// for any GPU.
+// withGPUs returns two pods: one requests CPUs and GPUs, the other one belongs to a tenant without
+// permission for any GPU.
 func withGPUs() []actor {
 	of := func(tenant string, pod *corev1.Pod, gpus string) actor {
 		pod.Labels = map[string]string{v1alpha1.LabelTenant: tenant}
 		pod.Annotations[v1alpha1.AnnotationGPUGroup] = tenant
 		pod.Spec.SchedulerName = "numalet-scheduler"
-		pod.Spec.Containers[0].Resources.Limits["nvidia.com/gpu"] = resource.MustParse(gpus) // and the requests: they are one map
+		pod.Spec.Containers[0].Resources.Limits["nvidia.com/gpu"] = resource.MustParse(gpus) // also changes the requests, which are the same map
 		return actor{0, pod}
 	}
 	return []actor{
@@ -29,7 +29,7 @@ func withGPUs() []actor {
 	}
 }
 
-// plugIn gives the machine its GPUs, and prints what the node reports of them.
+// plugIn installs the fake GPUs on the node, and prints what the agent reports about them.
 func (d demo) plugIn(ctx context.Context, _ []actor) error {
 	if err := d.Script(ctx, "test/e2e/gpu/install", "eight.layout"); err != nil {
 		return err
@@ -49,7 +49,7 @@ func (d demo) plugIn(ctx context.Context, _ []actor) error {
 	}
 }
 
-// unplug removes the GPUs and their groups.
+// unplug removes the fake GPUs and their GPU groups.
 func (d demo) unplug() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -62,7 +62,7 @@ func (d demo) unplug() {
 	}
 }
 
-// group creates the groups.
+// group creates the GPU groups of test/e2e/gpu/groups.yaml.
 func (d demo) group(ctx context.Context, _ []actor) error {
 	if err := d.Script(ctx, "test/e2e/gpu/groups", "apply"); err != nil {
 		return err
@@ -72,8 +72,8 @@ func (d demo) group(ctx context.Context, _ []actor) error {
 	return err
 }
 
-// align starts the pod with CPUs and GPUs, and prints what its container sees. The other pod
-// gets a reason why it waits.
+// align creates both pods. It prints the CPUs and GPUs that the container of the first pod sees,
+// and the reason why the second pod waits.
 func (d demo) align(ctx context.Context, actors []actor) error {
 	for _, a := range actors {
 		if _, err := d.Create(ctx, a.pod); err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
-// tenants are the pods of two tenants in the order of their creation. The node has room for
-// one at a time.
+// tenants returns the pods of two tenants in the order of their creation. The node has room for one
+// of these pods at a time.
 func tenants() []actor {
 	of := func(tenant, name string) actor {
 		pod := e2eutil.Pod(name, "spread", e2eutil.Container{Name: "c", CPU: "8"})
@@ -26,7 +26,7 @@ func tenants() []actor {
 	return []actor{of("ann", "train"), of("ann", "tune"), of("ben", "infer")}
 }
 
-// fill creates the pods: the first one runs, the others wait.
+// fill creates the pods, and waits until the first one runs. The other pods wait for its CPUs.
 func (d demo) fill(ctx context.Context, actors []actor) error {
 	for i, a := range actors {
 		pod, err := d.Create(ctx, a.pod)
@@ -45,7 +45,7 @@ func (d demo) fill(ctx context.Context, actors []actor) error {
 	return nil
 }
 
-// explain prints what the controller reports of the waiting pods.
+// explain prints the output of `numalet queue` and `numalet why` about the waiting pods.
 func (d demo) explain(ctx context.Context, actors []actor) error {
 	stop, err := d.forward(ctx)
 	if err != nil {
@@ -64,7 +64,7 @@ func (d demo) explain(ctx context.Context, actors []actor) error {
 	return err
 }
 
-// takeTurns ends the running pod again and again until no pod waits.
+// takeTurns deletes the running pod and waits until the next one runs, until no pod waits.
 func (d demo) takeTurns(ctx context.Context, actors []actor) error {
 	train, tune, infer := actors[0].pod.Name, actors[1].pod.Name, actors[2].pod.Name
 	for _, turn := range []struct{ ends, next string }{{train, infer}, {infer, tune}} {
@@ -101,9 +101,9 @@ func (d demo) showWho(ctx context.Context, actors []actor) error {
 	return nil
 }
 
-// forward makes the API server serve the queue API of the leading controller until stop is
-// called. The API server of the rig runs outside of the cluster. From there it can reach pods only
-// through forwarded ports.
+// forward makes the API server forward requests for the queue API to the controller that is the
+// leader, until stop is called. The API server of the test cluster runs on the host, where it can
+// reach pods only through forwarded ports.
 func (d demo) forward(ctx context.Context) (stop func(), err error) {
 	const queueAPI = "deploy/controller/queueapi"
 	if _, err := kubectl(ctx, "apply", "-k", queueAPI); err != nil {
@@ -144,7 +144,7 @@ func (d demo) forward(ctx context.Context) (stop func(), err error) {
 	return stop, nil
 }
 
-// awaitQueue returns the queue once n pods are in it.
+// awaitQueue waits until n pods are in the queue, and returns the output of `numalet queue`.
 func (d demo) awaitQueue(ctx context.Context, n int) (string, error) {
 	for {
 		queue, err := d.numalet(ctx, "queue", "--all-namespaces")

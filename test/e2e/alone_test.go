@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestAlone: without a controller, kube-scheduler places pods, and each node assigns CPUs or
-// refuses the pod.
+// TestAlone checks an installation without the controller. kube-scheduler then places pods, and the
+// agent of the node assigns CPUs or refuses the pod.
 func TestAlone(t *testing.T) {
 	alone(t)
 	t.Run("Policies", TestPolicies)
@@ -18,7 +18,8 @@ func TestAlone(t *testing.T) {
 	t.Run("RefusedByNode", refusedByNode)
 }
 
-// alone removes the controller from the installation until the test ends.
+// alone upgrades the installation to one without the controller, and installs the controller again
+// when the test ends.
 func alone(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
@@ -37,7 +38,8 @@ func install(ctx context.Context, t *testing.T) {
 	time.Sleep(2 * time.Second) // the API server compiles policies within a second of a change
 }
 
-// chart changes the installation to these values of the chart, and otherwise its defaults.
+// chart installs or upgrades the Helm chart with the given values. All other values are the chart's
+// defaults.
 func chart(ctx context.Context, t *testing.T, values ...string) {
 	t.Helper()
 	if out, err := exec.CommandContext(ctx, "./chart", values...).CombinedOutput(); err != nil {

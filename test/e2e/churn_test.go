@@ -21,13 +21,14 @@ import (
 	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
-// victims are the names of the programs that the test kills with SIGKILL (the rig's kubelet is
-// part of kubeone). Each is restarted automatically.
+// victims are the names of the programs that the test kills with SIGKILL. The program kubeone is
+// the kubelet of the test cluster. Each program is restarted automatically.
 var victims = []string{"numalet-agent", "containerd", "kubeone"}
 
-// TestChurn starts and ends pods of all kinds, several at a time. Meanwhile it kills the
-// agent, containerd and the kubelet. A watcher on the node compares the cpusets of all
-// containers, and the containers record their own allowed CPUs.
+// TestChurn starts and ends pods of all kinds, several at a time. Meanwhile it kills the agent,
+// containerd and the kubelet. A watcher on the node checks that no CPU of one container's exclusive
+// cpuset is in another cpuset. The containers also record their own allowed CPUs, which the test
+// checks at the end.
 func TestChurn(t *testing.T) {
 	t.Logf("seed %d: repeat with -seed %[1]d", *seed)
 	ctx := start(t, 2*time.Minute+time.Duration(*churnPods)*40*time.Second, churnNames(*churnPods)...)
@@ -60,8 +61,8 @@ func TestChurn(t *testing.T) {
 	nothingHeld(ctx, t)
 }
 
-// churnOne creates a pod, waits until it runs, and deletes it. A pod that runs once may end
-// early if a program was killed during its start; other pods are restarted.
+// churnOne creates a pod, waits until it runs, and deletes it. A pod whose containers are not
+// restarted may end early, if a program was killed while the pod started.
 func churnOne(ctx context.Context, t *testing.T, i int) {
 	rng := rand.New(rand.NewPCG(*seed, uint64(i)+1))
 	pod := shape(rng, i)
@@ -86,9 +87,9 @@ func churnOne(ctx context.Context, t *testing.T, i int) {
 	}
 }
 
-// shape draws a random pod: of any policy or shared, with or without more containers, and
-// running until deletion or ending soon. Exclusive pods request at most 4 CPUs, so that five
-// of them mostly fit on the 14 CPUs, and sometimes wait.
+// shape draws a random pod: of any policy or shared, with or without more containers, and running
+// until deletion or ending soon. Pods with exclusive CPUs request at most 4 CPUs. So five of them
+// usually fit on the 14 CPUs of the node together, but sometimes one has to wait.
 func shape(rng *rand.Rand, i int) *corev1.Pod {
 	name := churnNames(i + 1)[i]
 	policy := []string{"spread", "single", "random", ""}[rng.IntN(4)]
@@ -118,7 +119,7 @@ func churnNames(n int) []string {
 	return names
 }
 
-// killPlan returns, for each pod, which victims are killed before the pod is created.
+// killPlan returns, by the index of a pod, which victims are killed before this pod is created.
 func killPlan(rng *rand.Rand) map[int][]string {
 	plan := map[int][]string{}
 	for range *churnKills {
@@ -130,7 +131,8 @@ func killPlan(rng *rand.Rand) map[int][]string {
 	return plan
 }
 
-// killNow kills a program by its name. A program of that name runs again after its restart.
+// killNow kills all processes of a program on the node with SIGKILL. It does not wait for the
+// restart.
 func killNow(ctx context.Context, t *testing.T, victim string) {
 	out, err := cluster.Shell(ctx, "pidof "+victim+" && kill -9 $(pidof "+victim+")")
 	if err != nil {
@@ -140,8 +142,7 @@ func killNow(ctx context.Context, t *testing.T, victim string) {
 	t.Logf("killed %s (pid %s)", victim, strings.TrimSpace(out))
 }
 
-// watch starts the watcher on the node; the returned function stops it and
-// returns its report.
+// watch starts `probe watch` on the node. The returned function stops it and returns its report.
 func watch(ctx context.Context, t *testing.T) func() watchReport {
 	t.Helper()
 	cmd, out, err := cluster.Spawn(ctx, "exec /usr/local/bin/probe watch")
@@ -168,7 +169,8 @@ func stopWatch(ctx context.Context, t *testing.T, cmd *exec.Cmd, out *bytes.Buff
 	return r
 }
 
-// checkLives checks what the containers themselves wrote down.
+// checkLives checks the records that containers made of their own allowed CPUs. Exclusive CPUs of
+// different containers may not overlap, and those of a container may not change.
 func checkLives(ctx context.Context, t *testing.T) {
 	t.Helper()
 	lives, err := cluster.Lives(ctx)
@@ -184,8 +186,8 @@ func checkLives(ctx context.Context, t *testing.T) {
 	}
 }
 
-// nothingHeld checks that no CPU leaked: after all pods have ended, a new shared container may
-// use every CPU.
+// nothingHeld checks that no CPU is still assigned after all pods have ended: a new container with
+// shared CPUs may use every CPU.
 func nothingHeld(ctx context.Context, t *testing.T) {
 	t.Helper()
 	defer func() { must(t, cluster.Delete(ctx, "after")) }()

@@ -17,8 +17,8 @@ import (
 	"github.com/numalet/numalet/pkg/cpuset"
 )
 
-// configure sets environment variables of the DaemonSet, as docs/tasks/administer.md
-// has it, until the test ends.
+// configure sets environment variables of the DaemonSet with the command in
+// docs/tasks/administer.md, and removes them when the test ends.
 func configure(ctx context.Context, t *testing.T, settings ...string) {
 	t.Helper()
 	t.Cleanup(func() {
@@ -37,7 +37,7 @@ func setEnv(ctx context.Context, t *testing.T, settings ...string) {
 	rollOut(ctx, t)
 }
 
-// rollOut waits until every node runs the DaemonSet as it is now.
+// rollOut waits until every node runs a pod of the DaemonSet's current version.
 func rollOut(ctx context.Context, t *testing.T) {
 	t.Helper()
 	numalet(ctx, t, "rollout", "status", "daemonset/numalet", "--timeout=4m")
@@ -55,7 +55,8 @@ func numalet(ctx context.Context, t *testing.T, args ...string) string {
 	return string(out)
 }
 
-// requireAgent configures whether containerd creates containers without the agent.
+// requireAgent configures whether containerd refuses to create containers while the agent is not
+// connected, and restarts containerd.
 func requireAgent(ctx context.Context, on bool) error {
 	move := "mv /etc/containerd/conf.d/numalet.toml /etc/containerd/numalet.off"
 	if on {
@@ -65,7 +66,7 @@ func requireAgent(ctx context.Context, on bool) error {
 	return err
 }
 
-// awaitNode polls the node until wrong returns no error.
+// awaitNode polls the node until wrong returns "".
 func awaitNode(ctx context.Context, t *testing.T, wrong func(*corev1.Node) string) {
 	t.Helper()
 	for {
@@ -83,8 +84,9 @@ func awaitNode(ctx context.Context, t *testing.T, wrong func(*corev1.Node) strin
 	}
 }
 
-// nothingPublished checks that the node has neither the label nor exclusive CPUs. Resources
-// that the kubelet has checkpointed have the amount 0.
+// nothingPublished checks that the node has neither the label numalet.dev/exclusive-cpus nor
+// exclusive CPUs. The kubelet may still list the resources of the NUMA nodes, because it
+// checkpoints them, but with the amount 0.
 func nothingPublished(node *corev1.Node) string {
 	if label, ok := node.Labels[v1alpha1.LabelExclusiveCPUs]; ok {
 		return "labelled " + v1alpha1.LabelExclusiveCPUs + "=" + label
@@ -92,7 +94,7 @@ func nothingPublished(node *corev1.Node) string {
 	return cmp.Diff(map[int]int64{0: 0, 1: 0, 2: 0, 3: 0}, perNUMA(node.Status.Allocatable))
 }
 
-// awaitCount waits until a container has the given number of CPUs, and returns them.
+// awaitCount waits until a container may use exactly n CPUs, and returns these CPUs.
 func awaitCount(ctx context.Context, t *testing.T, pod, container string, n int) cpuset.Set {
 	t.Helper()
 	for {

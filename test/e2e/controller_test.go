@@ -23,8 +23,8 @@ const (
 	replicas   = "app.kubernetes.io/name=numalet-controller"
 )
 
-// TestTakeOver checks that one replica of the Deployment leads. After it has ended, another
-// one schedules and knows the existing assignments.
+// TestTakeOver checks that exactly one replica of the controller is the leader. After that replica
+// is deleted, another one schedules pods and knows which CPUs are already assigned.
 func TestTakeOver(t *testing.T) {
 	ctx := start(t, 6*time.Minute, "held", "fits", "too-many")
 	must(t, awaitLeader(ctx, ""))
@@ -35,15 +35,15 @@ func TestTakeOver(t *testing.T) {
 	checkTwoLeft(ctx, t)
 }
 
-// TestControllersKilled: all replicas and the agent are killed. After their restart, they
-// assign no CPU that a container has.
+// TestControllersKilled kills all replicas of the controller, and the agent. It checks that after
+// their restart they assign no CPU that a container already has.
 func TestControllersKilled(t *testing.T) {
 	ctx := start(t, 8*time.Minute, "held", "fits")
 	place(ctx, t, e2eutil.Pod("held", "spread", e2eutil.Container{Name: "c", CPU: "8"}))
 	four := e2eutil.Pod("fits", "single", e2eutil.Container{Name: "c", CPU: "4"})
 	killNow(ctx, t, "numalet-controller")
 	killNow(ctx, t, "numalet-agent")
-	_, err := cluster.Create(ctx, four) // no NUMA node has 4 left
+	_, err := cluster.Create(ctx, four) // no NUMA node has 4 free CPUs
 	must(t, err)
 	must(t, cluster.AwaitEvent(ctx, "fits", "FailedScheduling", "no NUMA node with enough exclusive CPUs"))
 	must(t, cluster.Delete(ctx, "held"))
@@ -53,8 +53,8 @@ func TestControllersKilled(t *testing.T) {
 	checkLives(ctx, t)
 }
 
-// checkTwoLeft checks that on a node with 12 of 14 CPUs in use, the other two are assigned
-// exactly once.
+// checkTwoLeft checks a node with 12 of 14 CPUs in use: a pod with one CPU starts, and then a pod
+// with two CPUs does not fit.
 func checkTwoLeft(ctx context.Context, t *testing.T) {
 	t.Helper()
 	place(ctx, t, e2eutil.Pod("fits", "random", e2eutil.Container{Name: "c", CPU: "1"}))
@@ -64,7 +64,8 @@ func checkTwoLeft(ctx context.Context, t *testing.T) {
 	checkLives(ctx, t)
 }
 
-// awaitLeader waits until exactly one replica leads, other than the given one.
+// awaitLeader waits until exactly one replica is the leader, and its name is not that of the given
+// one.
 func awaitLeader(ctx context.Context, not string) error {
 	for {
 		found, err := find(ctx)
@@ -86,7 +87,8 @@ func leaders(ctx context.Context, t *testing.T) []string {
 	return found
 }
 
-// find returns the replica that leads.
+// find returns the names of the replicas that are leaders, according to their metrics. This should
+// be one.
 func find(ctx context.Context) (leaders []string, err error) {
 	pods, err := controllers(ctx)
 	for _, pod := range pods {
@@ -115,8 +117,8 @@ func controllers(ctx context.Context) (run []corev1.Pod, err error) {
 	return run, nil
 }
 
-// countedBy returns a replica's metrics, which the machine can reach and the
-// control plane cannot.
+// countedBy returns the metrics of a replica. It reads them on the node, because the test itself
+// cannot reach pods.
 func countedBy(ctx context.Context, pod corev1.Pod) (e2eutil.Series, error) {
 	token, err := scraper(ctx)
 	if err != nil {
@@ -129,8 +131,8 @@ func countedBy(ctx context.Context, pod corev1.Pod) (e2eutil.Series, error) {
 	return e2eutil.ParseSeries(page)
 }
 
-// scraper returns the token of an account that may read the controller's metrics. An administrator
-// creates such an account for Prometheus.
+// scraper returns a token of an account that may read the controller's metrics, as an administrator
+// would create it for Prometheus.
 func scraper(ctx context.Context) (string, error) {
 	const name = "e2e-scraper"
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: name}}
@@ -152,7 +154,7 @@ func scraper(ctx context.Context) (string, error) {
 	return made.Status.Token, nil
 }
 
-// countedByLeader returns the metrics of the replica that leads.
+// countedByLeader returns the metrics of the leader.
 func countedByLeader(ctx context.Context, t *testing.T) e2eutil.Series {
 	t.Helper()
 	must(t, awaitLeader(ctx, ""))

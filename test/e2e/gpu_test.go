@@ -19,8 +19,8 @@ const (
 	medium = "nvidia.com/mig-2g.20gb"
 )
 
-// TestGPU gives the machine eight fake GPUs, two of them in MIG mode. Each tenant has a GPU
-// group with some of them.
+// TestGPU runs the GPU tests on a node with eight fake GPUs, two of them in MIG mode. The tenants
+// ann, ben and eve have a GPU group each.
 func TestGPU(t *testing.T) {
 	limit := 10*time.Minute + time.Duration(*gpuPods)*30*time.Second
 	ctx := start(t, limit, append(gpuNames(*gpuPods), "aligned", "stranger", "greedy", "over", "next", "first", "second", "loud", "beside", "cdi")...)
@@ -34,8 +34,8 @@ func TestGPU(t *testing.T) {
 	t.Run("CDI", func(t *testing.T) { gpuCDI(ctx, t) })
 }
 
-// withGPUs installs the fake driver and deploy/gpu until the test ends. Each resource of the
-// node then has the given amount.
+// withGPUs installs the fake NVIDIA driver and numalet-nvml, and disables GPUs again when the test
+// ends. It waits until each GPU resource of the node has the given amount.
 func withGPUs(ctx context.Context, t *testing.T, layout string, want map[string]int64) {
 	t.Helper()
 	t.Cleanup(func() {
@@ -48,7 +48,7 @@ func withGPUs(ctx context.Context, t *testing.T, layout string, want map[string]
 	})
 }
 
-// withGroups creates the groups of gpu/groups.yaml, and deletes them when the test ends.
+// withGroups creates the GPU groups of gpu/groups.yaml, and deletes them when the test ends.
 func withGroups(ctx context.Context, t *testing.T) {
 	t.Helper()
 	t.Cleanup(func() { must(t, cluster.Script(context.Background(), "./gpu/groups", "delete")) })

@@ -16,8 +16,8 @@ import (
 	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
-// TestWide: a container gets 2 GPUs and 8 CPUs of one NUMA node, on a machine whose second
-// NUMA node has exactly as many.
+// TestWide checks that a container gets 2 GPUs and 8 CPUs of one NUMA node. Only the second NUMA
+// node of the machine has as many, and it has no more.
 func TestWide(t *testing.T) {
 	if *flavour != "wide" {
 		t.Skip("no NUMA node has 8 CPUs: run `make e2e-wide`")
@@ -27,8 +27,8 @@ func TestWide(t *testing.T) {
 	checkAligned(ctx, t, placeAligned(ctx, t, 8, ""), wholeGPUs()[2:4], "8-15")
 }
 
-// placeAligned starts a container with two GPUs and the given number of CPUs by the policy
-// single.
+// placeAligned starts a container with two GPUs and the given number of exclusive CPUs, with the
+// CPU policy single.
 func placeAligned(ctx context.Context, t *testing.T, cpus int, tenant string) *corev1.Pod {
 	t.Helper()
 	pod := e2eutil.Once(e2eutil.Pod("aligned", "single", e2eutil.Container{Name: "c0", CPU: fmt.Sprint(cpus)}))
@@ -36,7 +36,8 @@ func placeAligned(ctx context.Context, t *testing.T, cpus int, tenant string) *c
 	return place(ctx, t, ofTenant(pod, tenant))
 }
 
-// checkAligned checks that a container sees GPUs, CPUs and memory of NUMA node 1 only.
+// checkAligned checks that the container c0 of a pod sees exactly these GPUs and CPUs, and only
+// memory of NUMA node 1. It also checks that the NodeTopology reports NUMA node 1 for these GPUs.
 func checkAligned(ctx context.Context, t *testing.T, pod *corev1.Pod, gpus []string, cpus string) {
 	t.Helper()
 	mustHold(ctx, t, pod)

@@ -12,8 +12,9 @@ import (
 	"time"
 )
 
-// gpuCDI allocates GPUs as CDI devices to a container that requests them as two resources.
-// The CDI specification only identifies the GPUs.
+// gpuCDI checks that a container gets its GPUs as CDI devices (Container Device Interface). The
+// container requests a whole GPU and a MIG slice, which are two resources. The CDI specification
+// only sets an environment variable for each device.
 func gpuCDI(ctx context.Context, t *testing.T) {
 	spec := filepath.Join(t.TempDir(), "fake.json")
 	must(t, os.WriteFile(spec, specification(append(wholeGPUs(), smallSlices()...)), 0o644))
@@ -25,8 +26,8 @@ func gpuCDI(ctx context.Context, t *testing.T) {
 	checkVisible(ctx, t, pod)
 }
 
-// specification returns a CDI specification by which a container finds, of each
-// device that it gets, a variable with its name.
+// specification returns a CDI specification. For each device that a container gets, the runtime
+// sets an environment variable with the ID of the device.
 // https://github.com/cncf-tags/container-device-interface/blob/v1.1.0/SPEC.md
 func specification(ids []string) []byte {
 	var devices []string
@@ -36,7 +37,7 @@ func specification(ids []string) []byte {
 	return fmt.Appendf(nil, `{"cdiVersion": "0.6.0", "kind": "nvidia.com/gpu", "devices": [%s]}`, strings.Join(devices, ", "))
 }
 
-// smallSlices returns the slices of the profile small.
+// smallSlices returns the IDs of the MIG slices of the profile 1g.10gb.
 func smallSlices() []string {
 	return []string{"MIG-fa4e0709-0000-0000-0000-000000000000", "MIG-fa4e070a-0000-0000-0000-000000000000"}
 }

@@ -17,10 +17,10 @@ import (
 	"github.com/numalet/numalet/test/hollowcluster"
 )
 
-// gpuChurn creates and deletes GPU pods of two tenants and of no tenant. Each container must
-// have the GPUs that the controller assigned, both in its own view and in the kubelet's, and
-// only GPUs of its tenant's group. A watch over all pods checks that no GPU is assigned twice
-// at any time.
+// gpuChurn runs many GPU pods of two tenants and of no tenant, several at a time. It checks that
+// each container has the GPUs that the controller assigned, according to the container and to the
+// kubelet, and only GPUs of its tenant's group. It also watches all pods and checks that no GPU is
+// assigned twice at any time.
 func gpuChurn(ctx context.Context, t *testing.T) {
 	var workers, watcher sync.WaitGroup
 	watching, stop := context.WithCancel(ctx)
@@ -54,8 +54,8 @@ func gpuChurn(ctx context.Context, t *testing.T) {
 		*gpuPods, len(wholeGPUs()), asked.Load())
 }
 
-// comeAndGo runs a pod to its end, and reports whether the pod ran long enough to compare its
-// devices with the kubelet's list.
+// comeAndGo runs the i-th pod to its end and checks its GPUs. It reports whether the pod ran long
+// enough to compare its GPUs with the kubelet's list.
 func comeAndGo(ctx context.Context, t *testing.T, i int) (asked bool) {
 	tenant, requests := turn(i)
 	pod := ofTenant(gpuPod(gpuName(i), 5*time.Second, requests...), tenant)
@@ -78,8 +78,8 @@ func comeAndGo(ctx context.Context, t *testing.T, i int) (asked bool) {
 	return asked
 }
 
-// turn returns the tenant of the i-th pod and the requests of its containers: one or two of
-// the tenant's three GPUs.
+// turn returns the tenant of the i-th pod and the requests of its containers. They request one or
+// two of the tenant's three GPUs. Every fifth pod has no tenant and requests one GPU.
 func turn(i int) (tenant string, requests []map[string]int) {
 	if i%5 == 4 {
 		return "", []map[string]int{{whole: 1}}
@@ -87,8 +87,8 @@ func turn(i int) (tenant string, requests []map[string]int) {
 	return []string{"ann", "ben"}[i%2], [][]map[string]int{{{whole: 1}}, {{whole: 1}, {whole: 1}}, {{whole: 2}}}[i%3]
 }
 
-// checkGroup checks that a pod has GPUs of its tenant's group in gpu/groups.yaml. A pod
-// without a tenant has the GPU that is in no group.
+// checkGroup checks that a pod has GPUs of its tenant's group in gpu/groups.yaml. A pod without a
+// tenant must have the GPU that is in no accepted group.
 func checkGroup(t *testing.T, pod *corev1.Pod, tenant string) {
 	t.Helper()
 	if got := pod.Annotations[v1alpha1.AnnotationGPUGroup]; got != tenant {

@@ -15,13 +15,14 @@ import (
 )
 
 const (
-	// faulty is the only slice of the profile medium, on the GPU that gets a fault.
+	// faulty is the only MIG slice of the profile 2g.20gb. It is on the GPU that gets a fault.
 	faulty  = "MIG-fa4e0703-0000-0000-0000-000000000000"
 	sickens = "xid GPU-fa4e0007-0000-0000-0000-000000000000 94 3 0"
 )
 
-// gpuFault injects a fault into one slice of a GPU while a container has another slice, and a whole
-// GPU.
+// gpuFault injects a fault into one MIG slice of a GPU. It checks that the node publishes this
+// slice as unhealthy until it recovers. A container that uses another slice and a whole GPU must
+// not be restarted.
 func gpuFault(ctx context.Context, t *testing.T) {
 	checkVisible(ctx, t, place(ctx, t, ofTenant(gpuPod("beside", time.Hour, map[string]int{whole: 1, small: 1}), "")))
 	_, err := cluster.Shell(ctx, "echo "+sickens+" >>/etc/fakenvml/layout.events")

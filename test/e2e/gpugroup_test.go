@@ -19,8 +19,8 @@ import (
 	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
-// gpuGroups checks the rules of a group: which tenants may use its GPUs, and how many at a
-// time. The group first has two GPUs of one NUMA node, and later another GPU.
+// gpuGroups checks the rules of a GPU group: which tenants may use its GPUs, and how many at a
+// time. The group first has two GPUs of one NUMA node. An edit then replaces them by another GPU.
 func gpuGroups(ctx context.Context, t *testing.T) {
 	pair, other := wholeGPUs()[2:4], wholeGPUs()[4:5]
 	regroup(ctx, t, "ann", 2, pair)
@@ -29,11 +29,12 @@ func gpuGroups(ctx context.Context, t *testing.T) {
 	over := overQuota(ctx, t, pair)
 	next := editApplies(ctx, t, other)
 	mustHold(ctx, t, next)
-	mustHold(ctx, t, over) // unchanged, although its group has other GPUs now
+	mustHold(ctx, t, over) // the pod keeps its GPUs, although its group has other GPUs now
 	must(t, cluster.Delete(ctx, "over", "next"))
 }
 
-// refused creates pods with groups that they may not use.
+// refused checks that pods wait if they name a GPU group that is not for their tenant, or whose
+// tenant has no permission.
 func refused(ctx context.Context, t *testing.T) {
 	t.Helper()
 	for name, tc := range map[string]struct{ tenant, group, why string }{
@@ -49,8 +50,8 @@ func refused(ctx context.Context, t *testing.T) {
 	}
 }
 
-// overQuota creates a pod that exceeds its tenant's quota, and so waits until the pod aligned
-// has ended.
+// overQuota checks that a pod that exceeds the quota of its GPU group waits until the pod aligned
+// is deleted.
 func overQuota(ctx context.Context, t *testing.T, gpus []string) *corev1.Pod {
 	t.Helper()
 	_, err := cluster.Create(ctx, ofTenant(gpuPod("over", time.Hour, map[string]int{whole: 2}), "ann"))
@@ -65,8 +66,8 @@ func overQuota(ctx context.Context, t *testing.T, gpus []string) *corev1.Pod {
 	return over
 }
 
-// editApplies replaces the GPUs of ann's group, all of which are in use, by another GPU. A pod
-// that is created right after the edit gets that GPU within a second.
+// editApplies replaces the GPUs of ann's group by another GPU, while pods use all of the old GPUs.
+// It checks that a pod that is created right after the edit gets the new GPU within a second.
 func editApplies(ctx context.Context, t *testing.T, gpus []string) *corev1.Pod {
 	t.Helper()
 	version := regroup(ctx, t, "ann", 3, gpus)
@@ -86,7 +87,7 @@ func editApplies(ctx context.Context, t *testing.T, gpus []string) *corev1.Pod {
 	return next
 }
 
-// regroup replaces the GPUs and the quota of a group, and returns its new generation.
+// regroup replaces the GPUs and the quota of a GPU group, and returns its new resource version.
 func regroup(ctx context.Context, t *testing.T, group string, quota int, gpus []string) (version string) {
 	t.Helper()
 	patch := fmt.Appendf(nil, `{"spec":{"quota":%d,"nodes":[{"name":%q,"gpus":["%s"]}]}}`, quota, cluster.Node(), strings.Join(gpus, `","`))
@@ -98,7 +99,7 @@ func regroup(ctx context.Context, t *testing.T, group string, quota int, gpus []
 	return edited.ResourceVersion
 }
 
-// awaitBound returns the time at which a watch reported that a pod is bound.
+// awaitBound waits until a watch reports that a pod is bound, and returns the time of this report.
 func awaitBound(ctx context.Context, t *testing.T, pod *corev1.Pod) time.Time {
 	t.Helper()
 	w, err := cluster.API.CoreV1().Pods(pod.Namespace).Watch(ctx, metav1.ListOptions{
@@ -115,7 +116,8 @@ func awaitBound(ctx context.Context, t *testing.T, pod *corev1.Pod) time.Time {
 	return time.Time{}
 }
 
-// awaitReason waits until a pod's condition and an event say why it waits.
+// awaitReason waits until the condition PodScheduled and an event of a pod both contain the text
+// why.
 func awaitReason(ctx context.Context, t *testing.T, pod, why string) {
 	t.Helper()
 	said, err := cluster.Await(ctx, pod, func(p *corev1.Pod) bool { return strings.Contains(e2eutil.WaitsFor(p), why) })

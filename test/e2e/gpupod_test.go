@@ -20,7 +20,8 @@ import (
 	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
-// wholeGPUs returns the GPUs that are not in MIG mode, two a NUMA node.
+// wholeGPUs returns the IDs of the GPUs that are not in MIG mode. Each NUMA node has two of them,
+// in this order.
 func wholeGPUs() (ids []string) {
 	for i := range 6 {
 		ids = append(ids, fmt.Sprintf("GPU-fa4e000%d-0000-0000-0000-000000000000", i))
@@ -37,7 +38,7 @@ func gpuNames(n int) (names []string) {
 
 func gpuName(i int) string { return fmt.Sprintf("gpu-%03d", i) }
 
-// gpuPod is a pod with a container for each request: c0, c1 and so on. The containers have
+// gpuPod returns a pod with a container for each request: c0, c1 and so on. The containers have
 // shared CPUs and report the GPUs that they see.
 func gpuPod(name string, life time.Duration, requests ...map[string]int) *corev1.Pod {
 	var containers []e2eutil.Container
@@ -63,7 +64,7 @@ func request(container *corev1.Container, life time.Duration, gpus map[string]in
 	container.Resources.Limits = limits
 }
 
-// ofTenant makes the controller schedule a pod of a tenant, or of no tenant for "".
+// ofTenant sets the scheduler of a pod to the controller, and its tenant unless tenant is "".
 func ofTenant(pod *corev1.Pod, tenant string) *corev1.Pod {
 	pod.Spec.SchedulerName = scheduler
 	if tenant != "" {
@@ -72,7 +73,8 @@ func ofTenant(pod *corev1.Pod, tenant string) *corev1.Pod {
 	return pod
 }
 
-// gpusOf returns the GPUs that were decided on for each container of a pod.
+// gpusOf returns the GPUs that the controller chose for each container of a pod, from the placement
+// annotation.
 func gpusOf(t *testing.T, pod *corev1.Pod) map[string][]string {
 	t.Helper()
 	decided, err := v1alpha1.ParsePlacement(pod.Annotations[v1alpha1.AnnotationPlacement])
@@ -116,7 +118,8 @@ func checkHolds(ctx context.Context, t *testing.T, pod *corev1.Pod) bool {
 	return true
 }
 
-// mustHold is checkHolds for a pod that continues to run.
+// mustHold calls checkHolds for a pod that runs, and fails the test if the kubelet reports no GPUs
+// for it.
 func mustHold(ctx context.Context, t *testing.T, pod *corev1.Pod) {
 	t.Helper()
 	if !checkHolds(ctx, t, pod) {
@@ -124,7 +127,8 @@ func mustHold(ctx context.Context, t *testing.T, pod *corev1.Pod) {
 	}
 }
 
-// checkSaw checks that the containers of a pod that is over saw the GPUs decided on.
+// checkSaw checks that the containers of a pod that has ended saw the GPUs that the controller
+// chose.
 func checkSaw(t *testing.T, pod *corev1.Pod) {
 	t.Helper()
 	saw := map[string][]string{}
@@ -138,7 +142,8 @@ func checkSaw(t *testing.T, pod *corev1.Pod) {
 	}
 }
 
-// look returns what a running container sees.
+// look returns the GPUs, CPUs and memory nodes that a running container sees, by the names gpus,
+// cpus and mems.
 func look(ctx context.Context, t *testing.T, pod *corev1.Pod, container string) map[string]string {
 	t.Helper()
 	out, err := exec.CommandContext(ctx, "kubectl", "exec", pod.Name, "-c", container, "--", "/probe", "see").Output()
@@ -148,7 +153,7 @@ func look(ctx context.Context, t *testing.T, pod *corev1.Pod, container string) 
 	return seen(string(out))
 }
 
-// seen parses what a container reports to see.
+// seen parses the output of `probe see`: a name and a value in each line.
 func seen(text string) map[string]string {
 	said := map[string]string{}
 	for line := range strings.Lines(text) {

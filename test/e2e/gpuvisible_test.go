@@ -15,7 +15,8 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// gpuLoud checks that a container is refused if its author sets NVIDIA_VISIBLE_DEVICES to all.
+// gpuLoud checks that the agent refuses a container whose author sets NVIDIA_VISIBLE_DEVICES to
+// all.
 func gpuLoud(ctx context.Context, t *testing.T) {
 	pod := ofTenant(gpuPod("loud", time.Hour, map[string]int{whole: 1}), "")
 	pod.Spec.Containers[0].Env = append(pod.Spec.Containers[0].Env, corev1.EnvVar{Name: v1alpha1.EnvGPUs, Value: "all"})
@@ -25,8 +26,8 @@ func gpuLoud(ctx context.Context, t *testing.T) {
 	must(t, cluster.Delete(ctx, pod.Name))
 }
 
-// checkVisible checks that a container sees exactly the devices of both resources that were
-// allocated to it.
+// checkVisible checks that a container sees exactly the two devices that the kubelet allocated to
+// it: a whole GPU and a MIG slice.
 func checkVisible(ctx context.Context, t *testing.T, pod *corev1.Pod) {
 	mustHold(ctx, t, pod)
 	all, err := cluster.Holders(ctx)

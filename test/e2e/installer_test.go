@@ -15,9 +15,11 @@ import (
 	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
-// TestInstaller has the chart configure containerd, whose main file imports no other files. Running
-// containers do not notice. While the agent is away, no container is created. Then the chart undoes
-// this, and the files of containerd are as before.
+// TestInstaller installs the chart with containerd.installer=install, so that containerd requires
+// the agent. At first, containerd's main configuration file imports no other files. The test checks
+// that running containers continue, and that containerd creates no container while the agent is
+// away. Then it sets containerd.installer=undo, and checks that the files of containerd are as
+// before.
 func TestInstaller(t *testing.T) {
 	needSystemd(t)
 	ctx := start(t, 15*time.Minute, "running", "late", "open")
@@ -35,7 +37,7 @@ func TestInstaller(t *testing.T) {
 	if now := container(ctx, t, "running"); now != life {
 		t.Errorf("running was container %s, and is %s", life, now)
 	}
-	numalet(ctx, t, "delete", "pods", "-l", "app.kubernetes.io/name=numalet-containerd", "--wait") // another pod finds it done
+	numalet(ctx, t, "delete", "pods", "-l", "app.kubernetes.io/name=numalet-containerd", "--wait") // the new pod must change nothing
 	awaitInstaller(ctx, t)
 	if again := containerd(ctx, t); again != restarted {
 		t.Errorf("the next pod has restarted containerd: process %s, and now %s", restarted, again)
@@ -49,9 +51,9 @@ func TestInstaller(t *testing.T) {
 		t.Errorf("running was container %s, and is %s", life, now)
 	}
 	checkLives(ctx, t)
-	must(t, cluster.Delete(ctx, "late", "running")) // pods without an agent run on all CPUs
+	must(t, cluster.Delete(ctx, "late", "running")) // after undo, containers that start without an agent may run on all CPUs
 
-	chart(ctx, t, "containerd.installer=undo") // its pod starts without the agent
+	chart(ctx, t, "containerd.installer=undo") // its pod must start although the agent is away
 	awaitInstaller(ctx, t)
 	if diff := cmp.Diff(before, containerdFiles(ctx, t)); diff != "" {
 		t.Errorf("files of containerd (-before +after undo):\n%s", diff)
@@ -61,8 +63,8 @@ func TestInstaller(t *testing.T) {
 	callBack(ctx, t)
 }
 
-// withoutImports makes containerd's main file import nothing until the test's end, as on a node
-// where nothing was configured for Numalet.
+// withoutImports removes all imports from containerd's main configuration file, as on a node that
+// was never configured for Numalet. It restores the files when the test ends.
 func withoutImports(ctx context.Context, t *testing.T) {
 	t.Helper()
 	t.Cleanup(func() {
@@ -84,7 +86,7 @@ func containerdFiles(ctx context.Context, t *testing.T) string {
 	return out
 }
 
-// containerd returns the process of containerd.
+// containerd returns the PID of containerd, as systemd prints it.
 func containerd(ctx context.Context, t *testing.T) string {
 	t.Helper()
 	out, err := cluster.Shell(ctx, "systemctl show -p MainPID containerd")
@@ -101,7 +103,8 @@ func container(ctx context.Context, t *testing.T, pod string) string {
 	return fmt.Sprintf("%s, restarted %d times", status.ContainerID, status.RestartCount)
 }
 
-// awaitInstaller waits until the newest numalet-containerd has done what it was asked to.
+// awaitInstaller waits until the newest pod of numalet-containerd is ready. It is ready once it has
+// changed the configuration of containerd as the chart's values say.
 func awaitInstaller(ctx context.Context, t *testing.T) {
 	t.Helper()
 	numalet(ctx, t, "rollout", "status", "daemonset/numalet-containerd", "--timeout=6m")

@@ -17,10 +17,11 @@ import (
 // latencyRuns is how often TestLatency repeats each measurement.
 const latencyRuns = 3
 
-// TestLatency measures how long the creation of an exclusive container waits until the shared
-// containers have been moved. It compares the agent's own writes with updates in an NRI
-// response, which the agent does not use. It prints a table for docs/benchmarks/logs/performance.md
-// and only checks that the containers really moved.
+// TestLatency measures how long the creation of a container with exclusive CPUs waits until the
+// containers with shared CPUs have lost these CPUs. The agent writes their cgroups itself. The test
+// compares this with container updates in an NRI response, which the agent does not use. It prints
+// a table for docs/benchmarks/logs/performance.md, and checks only that the shared containers have
+// lost the CPUs.
 func TestLatency(t *testing.T) {
 	ctx := start(t, 75*time.Minute, "crowd", "guest", "trigger")
 	var timings []e2eutil.Timing
@@ -31,16 +32,16 @@ func TestLatency(t *testing.T) {
 	must(t, requireAgent(ctx, false))
 	t.Cleanup(func() { must(t, requireAgent(context.Background(), true)) })
 	sendAway(ctx, t)
-	// There are fewer than 100 containers, because an update needs about 0.9 s in emulation, and the
-	// kubelet's timeout for a creation is 2 minutes.
+	// There are no 100 containers here, because an update takes about 0.9 s in emulation, and the
+	// kubelet's timeout for the creation of a container is 2 minutes.
 	for _, n := range []int{1, 10} {
 		timings = append(timings, timeUpdates(ctx, t, n)...)
 	}
 	callBack(ctx, t)
 }
 
-// timeAgent creates exclusive containers while n shared ones run, and reads the duration of
-// the hook from the agent's metrics.
+// timeAgent creates exclusive containers, one after the other, while n shared containers run. It
+// reads from the agent's metrics how long the NRI hook CreateContainer took.
 func timeAgent(ctx context.Context, t *testing.T, n int) []e2eutil.Timing {
 	t.Helper()
 	hook := e2eutil.Timing{What: "agent: CreateContainer", Shared: n}
@@ -61,8 +62,9 @@ func timeAgent(ctx context.Context, t *testing.T, n int) []e2eutil.Timing {
 	return []e2eutil.Timing{hook, shrink}
 }
 
-// checkOneCreated checks that what the agent measured is one container's
-// creation. Failed attempts before it are included and logged.
+// checkOneCreated checks that the agent has handled the creation of exactly one container between
+// two scrapes of its metrics. Failed attempts may come before it. Their time is included in the
+// measurement, and they are logged.
 func checkOneCreated(t *testing.T, before, after e2eutil.Series) {
 	t.Helper()
 	const count = `numalet_hook_duration_seconds_count{hook="CreateContainer",result=`
@@ -85,7 +87,7 @@ func scrape(ctx context.Context, t *testing.T) e2eutil.Series {
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// checkCrowd checks that the n containers of the crowd may use exactly these CPUs.
+// checkCrowd checks that the n containers of the pod crowd may use exactly these CPUs.
 func checkCrowd(ctx context.Context, t *testing.T, n int, want cpuset.Set) {
 	t.Helper()
 	if on := crowdCPUs(ctx, t); on[want.String()] < n {
@@ -93,7 +95,7 @@ func checkCrowd(ctx context.Context, t *testing.T, n int, want cpuset.Set) {
 	}
 }
 
-// awaitCrowd waits until checkCrowd would pass.
+// awaitCrowd waits until the n containers of the pod crowd may use exactly these CPUs.
 func awaitCrowd(ctx context.Context, t *testing.T, n int, want cpuset.Set) {
 	t.Helper()
 	for {
@@ -109,13 +111,13 @@ func awaitCrowd(ctx context.Context, t *testing.T, n int, want cpuset.Set) {
 	}
 }
 
-// crowdCPUs counts the cgroups of the crowd, its sandbox's too, by the CPUs
-// that the kernel has in force.
+// crowdCPUs counts the cgroups of the pod crowd, including that of its sandbox, by their
+// cpuset.cpus.effective.
 func crowdCPUs(ctx context.Context, t *testing.T) map[string]int {
 	t.Helper()
 	pod, err := cluster.API.CoreV1().Pods(cluster.Namespace).Get(ctx, "crowd", metav1.GetOptions{})
 	must(t, err)
-	uid := strings.ReplaceAll(string(pod.UID), "-", "?") // the systemd driver writes _
+	uid := strings.ReplaceAll(string(pod.UID), "-", "?") // with the systemd cgroup driver, the path has _ in place of -
 	out, err := cluster.Shell(ctx, "cat /sys/fs/cgroup/kubepods*/*burstable*/*pod"+uid+"*/*/cpuset.cpus.effective")
 	must(t, err)
 	on := map[string]int{}

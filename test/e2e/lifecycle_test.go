@@ -13,7 +13,7 @@ import (
 	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
-// TestCompleted: a pod that has completed but still exists holds no CPU.
+// TestCompleted checks that a pod that has completed but still exists holds no exclusive CPU.
 func TestCompleted(t *testing.T) {
 	ctx := start(t, 3*time.Minute, "done", "witness")
 	_, err := cluster.Create(ctx, e2eutil.Pod("witness", "", e2eutil.Container{Name: "c", CPU: "100m"}))
@@ -28,8 +28,8 @@ func TestCompleted(t *testing.T) {
 	checkLives(ctx, t)
 }
 
-// TestCrashLoop: a pod in CrashLoopBackOff, which has no running container,
-// keeps its CPUs across a restart of the agent.
+// TestCrashLoop checks that a pod in CrashLoopBackOff, which has no running container, keeps its
+// CPUs across a restart of the agent.
 func TestCrashLoop(t *testing.T) {
 	ctx := start(t, 4*time.Minute, "crash", "witness")
 	_, err := cluster.Create(ctx, e2eutil.Pod("crash", "single", e2eutil.Container{Name: "c", CPU: "4", Life: time.Second, Exit: 1}))
@@ -60,8 +60,8 @@ func backingOff(pod *corev1.Pod) bool {
 	return w != nil && w.Reason == "CrashLoopBackOff"
 }
 
-// TestKills kills the agent, containerd and the kubelet, one after another,
-// under running pods: the same pods keep the same CPUs.
+// TestKills kills the agent, containerd and the kubelet, one after another, while pods run. It
+// checks that these pods keep their CPUs and that new pods start.
 func TestKills(t *testing.T) {
 	ctx := start(t, 8*time.Minute, "held", "shared")
 	create(ctx, t, e2eutil.Pod("held", "spread", e2eutil.Container{Name: "c", CPU: "4"}))

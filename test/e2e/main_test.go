@@ -1,8 +1,9 @@
 //go:build e2e
 
-// Package e2e runs Numalet on real parts: a kubelet, containerd and runc on a
-// machine with four NUMA nodes (0-3, 4-7, 8-11, 12-15; CPUs 0-1 reserved),
-// under a real control plane. `make e2e` prepares all that and runs it.
+// Package e2e tests Numalet on a virtual machine with a real kubelet, containerd and runc, which
+// has joined a real control plane. The machine has four NUMA nodes with the CPUs 0-3, 4-7, 8-11 and
+// 12-15. CPUs 0 and 1 are reserved for the system. `make e2e` prepares the machine and runs the
+// tests.
 package e2e
 
 import (
@@ -40,8 +41,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// start bounds a test, clears the traces of earlier ones, and removes the
-// test's pods at its end.
+// start returns a context with the time limit of a test. It removes the records of containers of
+// earlier tests, and deletes the test's pods when the test ends.
 func start(t *testing.T, limit time.Duration, pods ...string) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)

@@ -15,12 +15,12 @@ import (
 	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
-// TestOffline sets a shared CPU offline and online again. Each time the agent restarts and
-// discovers the machine again. The exclusive pod keeps its CPUs, new pods do not get the
-// offline CPU, and the node publishes the online CPUs.
+// TestOffline sets a shared CPU offline and online again. It checks that the agent restarts each
+// time and discovers the machine again. The pod with exclusive CPUs keeps them, new pods do not get
+// the offline CPU, and the node publishes only the online CPUs.
 func TestOffline(t *testing.T) {
 	ctx := start(t, 10*time.Minute, "held", "shared", "without", "with")
-	numalet(ctx, t, "rollout", "restart", "daemonset/numalet") // a pod whose restarts the kubelet does not delay yet
+	numalet(ctx, t, "rollout", "restart", "daemonset/numalet") // so that the kubelet does not delay the restarts (CrashLoopBackOff)
 	rollOut(ctx, t)
 	create(ctx, t, e2eutil.Pod("held", "single", e2eutil.Container{Name: "c", CPU: "4"}))
 	create(ctx, t, e2eutil.Pod("shared", "", e2eutil.Container{Name: "c", CPU: "100m"}))
@@ -40,8 +40,8 @@ func TestOffline(t *testing.T) {
 	checkLives(ctx, t)
 }
 
-// checkRoom creates an exclusive pod. It must start on some of these CPUs, and the shared pod
-// keeps the others.
+// checkRoom creates a pod with two exclusive CPUs. It checks that the pod gets two CPUs of room,
+// and that the pod shared may use the other CPUs of room.
 func checkRoom(ctx context.Context, t *testing.T, name string, room cpuset.Set) {
 	t.Helper()
 	create(ctx, t, e2eutil.Pod(name, "single", e2eutil.Container{Name: "c", CPU: "2"}))
@@ -54,14 +54,13 @@ func checkRoom(ctx context.Context, t *testing.T, name string, room cpuset.Set) 
 	awaitCPUs(ctx, t, "shared", "c", room)
 }
 
-// plug sets a CPU of the machine offline (0) or online (1).
+// plug sets a CPU of the machine offline if online is 0, or online if it is 1.
 func plug(ctx context.Context, cpu cpuset.CPU, online int) error {
 	_, err := cluster.Shell(ctx, fmt.Sprintf("echo %d >/sys/devices/system/cpu/cpu%d/online", online, cpu))
 	return err
 }
 
-// awaitNewAgent waits until, after a change of the machine, another agent than
-// before is ready.
+// awaitNewAgent changes the machine, and waits until the agent has restarted and is ready.
 func awaitNewAgent(ctx context.Context, t *testing.T, change func()) {
 	t.Helper()
 	old, err := cluster.Shell(ctx, "pidof numalet-agent")
@@ -79,8 +78,8 @@ func awaitNewAgent(ctx context.Context, t *testing.T, change func()) {
 	t.Logf("another agent was ready after %.0f s", time.Since(since).Seconds())
 }
 
-// publishes checks that the node publishes as many CPUs of each NUMA node as the set has,
-// without the reserved CPUs 0 and 1.
+// publishes returns a check that the node's capacity has as many CPUs of each NUMA node as the set.
+// The allocatable CPUs must be fewer by the reserved CPUs 0 and 1.
 func publishes(online cpuset.Set) func(*corev1.Node) string {
 	capacity := map[int]int64{}
 	for c := range online.All() {

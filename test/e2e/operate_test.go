@@ -16,8 +16,10 @@ import (
 	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
-// TestExplicit: without a controller, a node that accepts the explicit form refuses policies.
-// The kubelet counts the CPUs of each NUMA node.
+// TestExplicit checks an installation without the controller, on a node that accepts only requests
+// by NUMA node (such as numalet.dev/numa1-cpu). A pod gets its CPUs on the requested NUMA node. A
+// pod that requests more than this NUMA node has free waits. The node refuses a pod with a CPU
+// policy.
 func TestExplicit(t *testing.T) {
 	alone(t)
 	ctx := start(t, 6*time.Minute, "two-on-1", "three-on-1", "policy")
@@ -39,8 +41,8 @@ func TestExplicit(t *testing.T) {
 	checkLives(ctx, t)
 }
 
-// TestUpgrade replaces the DaemonSet's pod, as every upgrade does. Running containers keep
-// their CPUs, and the new agent has all assignments.
+// TestUpgrade replaces the agent's pod, as every upgrade does. It checks that running containers
+// keep their CPUs, and that the new agent knows all assignments.
 func TestUpgrade(t *testing.T) {
 	ctx := start(t, 5*time.Minute, "held", "shared", "later")
 	create(ctx, t, e2eutil.Pod("held", "spread", e2eutil.Container{Name: "c", CPU: "4"}))
@@ -53,8 +55,9 @@ func TestUpgrade(t *testing.T) {
 	checkLives(ctx, t)
 }
 
-// TestSwitchedOff checks a node where exclusive CPUs are disabled. It publishes none and
-// accepts no pod that requests them. A running pod keeps its CPUs until it ends.
+// TestSwitchedOff checks a node where exclusive CPUs are disabled with
+// NUMALET_EXCLUSIVE_CPUS=false. The node publishes no exclusive CPUs and accepts no pod that
+// requests them. A pod that already runs keeps its CPUs until it ends.
 func TestSwitchedOff(t *testing.T) {
 	alone(t)
 	ctx := start(t, 6*time.Minute, "held", "shared", "late")
@@ -75,14 +78,14 @@ func TestSwitchedOff(t *testing.T) {
 	checkLives(ctx, t)
 }
 
-// TestReboot resets the machine. The same pods then run on the same CPUs again, and the node
-// publishes the same resources as before.
+// TestReboot resets the machine. It checks that the same pods then run on the same CPUs again, and
+// that the node publishes the same resources as before.
 func TestReboot(t *testing.T) {
 	ctx := start(t, 8*time.Minute, "held", "shared")
 	create(ctx, t, e2eutil.Pod("held", "single", e2eutil.Container{Name: "c", CPU: "4"}))
 	create(ctx, t, e2eutil.Pod("shared", "", e2eutil.Container{Name: "c", CPU: "100m"}))
 	before := born(ctx, t, "held", "c")
-	must(t, cluster.Forget(ctx)) // the time in the containers' reports starts at zero again
+	must(t, cluster.Forget(ctx)) // because the clock of the records starts at zero again
 	must(t, cluster.Reboot(ctx))
 	if after := born(ctx, t, "held", "c"); !after.Equal(before) {
 		t.Errorf("held was born on %v, and after the reboot on %v", before, after)
@@ -94,8 +97,8 @@ func TestReboot(t *testing.T) {
 	checkLives(ctx, t)
 }
 
-// TestWithoutNRI: if the runtime has no NRI, the agent writes the cgroups of containers
-// shortly after their start.
+// TestWithoutNRI checks NUMALET_ENFORCE=cgroup, which is for runtimes without NRI (Node Resource
+// Interface). The agent then sets the CPUs in the cgroups of containers, shortly after their start.
 func TestWithoutNRI(t *testing.T) {
 	ctx := start(t, 8*time.Minute, "held", "shared")
 	must(t, requireAgent(ctx, false))

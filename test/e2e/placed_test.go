@@ -19,9 +19,9 @@ import (
 // scheduler is the schedulerName that deploy/controller/admission sets.
 const scheduler = "numalet-scheduler"
 
-// TestPlaced starts one pod of each policy. From its start it has exactly as many CPUs of each
-// NUMA node as the controller decided. The NodeTopology names these CPUs. The available CPUs
-// are fewer by that number until the pod ends.
+// TestPlaced starts one pod of each CPU policy. It checks that the container starts with exactly as
+// many CPUs of each NUMA node as the controller chose. The NodeTopology lists these CPUs, and does
+// not count them as available until the pod ends.
 func TestPlaced(t *testing.T) {
 	for name, tc := range map[string]struct {
 		policy, cpus string
@@ -49,14 +49,14 @@ func TestPlaced(t *testing.T) {
 	}
 }
 
-// TestBothForms: on one node, pods that name NUMA nodes and pods with a policy are counted
-// together.
+// TestBothForms checks that pods that request CPUs of named NUMA nodes and pods with a CPU policy
+// can run on one node. The controller counts the CPUs of both.
 func TestBothForms(t *testing.T) {
 	ctx := start(t, 5*time.Minute, "named", "single", "late-named", "late-single")
 	on1 := e2eutil.Container{Name: "c", CPU: "3", On: map[topology.NodeID]int{1: 3}}
 	named := place(ctx, t, e2eutil.Pod("named", "", on1))
 	checkPromised(t, named, "c", born(ctx, t, "named", "c"))
-	for _, name := range []string{"single", "late-single"} { // NUMA nodes 2 and 3: 1 has one CPU left, 0 two
+	for _, name := range []string{"single", "late-single"} { // only NUMA nodes 2 and 3 have room: node 1 has one CPU left, and node 0 two
 		pod := place(ctx, t, e2eutil.Pod(name, "single", e2eutil.Container{Name: "c", CPU: "4"}))
 		cpus := born(ctx, t, name, "c")
 		checkPromised(t, pod, "c", cpus)
@@ -74,8 +74,8 @@ func TestBothForms(t *testing.T) {
 	checkLives(ctx, t)
 }
 
-// TestPending: a pod that fits no node waits. A message on the pod says how many nodes lack
-// which resource.
+// TestPending checks that a pod that fits no node stays pending. Its condition and an event say how
+// many nodes lack which resource.
 func TestPending(t *testing.T) {
 	for name, tc := range map[string]struct{ policy, cpus, message string }{
 		"wide-single": {"single", "5", "1 node(s) had no NUMA node with enough exclusive CPUs"},
@@ -105,8 +105,7 @@ func unschedulable(pod *corev1.Pod) bool {
 	return false
 }
 
-// place creates a pod without a scheduler's name, waits until it runs, and checks that the
-// controller placed it.
+// place creates a pod and waits until it runs. It checks that the controller was its scheduler.
 func place(ctx context.Context, t *testing.T, pod *corev1.Pod) *corev1.Pod {
 	t.Helper()
 	_, err := cluster.Create(ctx, pod)
@@ -119,7 +118,8 @@ func place(ctx context.Context, t *testing.T, pod *corev1.Pod) *corev1.Pod {
 	return runs
 }
 
-// checkPromised checks that a container's CPUs are what its pod was promised.
+// checkPromised checks that a container has as many CPUs of each NUMA node as the placement
+// annotation of its pod says.
 func checkPromised(t *testing.T, pod *corev1.Pod, container string, cpus cpuset.Set) {
 	t.Helper()
 	promised, err := e2eutil.Placement(pod)
@@ -129,7 +129,7 @@ func checkPromised(t *testing.T, pod *corev1.Pod, container string, cpus cpuset.
 	}
 }
 
-// perNode returns how many of the CPUs lie on which NUMA node.
+// perNode returns how many of the CPUs are on each NUMA node. Each NUMA node has four CPUs.
 func perNode(cpus cpuset.Set) map[topology.NodeID]int {
 	n := map[topology.NodeID]int{}
 	for c := range cpus.All() {
@@ -138,7 +138,7 @@ func perNode(cpus cpuset.Set) map[topology.NodeID]int {
 	return n
 }
 
-// less subtracts CPUs from the available ones.
+// less subtracts CPUs from the number of available CPUs of each NUMA node.
 func less(available map[topology.NodeID]int, cpus cpuset.Set) map[topology.NodeID]int {
 	left := map[topology.NodeID]int{}
 	for id, n := range available {

@@ -15,15 +15,16 @@ import (
 	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
-// TestPolicies starts one pod of each policy and checks the first CPUs of its container: how
-// many are on each NUMA node, and whether cores are whole.
+// TestPolicies starts pods of each CPU policy, and checks the CPUs with which the container starts:
+// how many are on each NUMA node, and whether the container has both threads of every core. It also
+// checks that there is no CPU quota, and that memory is from the right NUMA node.
 func TestPolicies(t *testing.T) {
 	for name, tc := range map[string]struct {
 		policy string
 		cpus   int
 		counts []int // per NUMA node, ascending; nil: any
-		whole  bool  // both threads of every core
-		bound  bool  // memory on the NUMA node of the CPUs
+		whole  bool  // whether both threads of every core must be among the CPUs
+		bound  bool  // memory must be on the NUMA node of the CPUs
 	}{
 		"spread-8": {"spread", 8, []int{2, 2, 2, 2}, true, false},
 		"spread-6": {"spread", 6, []int{1, 1, 2, 2}, false, false},
@@ -60,8 +61,10 @@ func TestPolicies(t *testing.T) {
 	}
 }
 
-// TestMixed starts a pod with an init container, a sidecar, an exclusive and a shared
-// container. The exclusive container reuses the init container's CPUs .
+// TestMixed starts a pod with an init container, a sidecar, and two app containers. One app
+// container has exclusive CPUs, the other one shared CPUs. The test checks that the exclusive
+// container reuses the CPUs of the init container, and that the shared container has no exclusive
+// CPU.
 func TestMixed(t *testing.T) {
 	ctx := start(t, 3*time.Minute, "mixed")
 	_, err := cluster.Create(ctx, e2eutil.Pod("mixed", "single",
@@ -85,8 +88,8 @@ func TestMixed(t *testing.T) {
 	checkLives(ctx, t)
 }
 
-// TestGiveBack: a shared container is confined while an exclusive pod runs, and gets the CPUs back
-// when that ends .
+// TestGiveBack checks that a shared container loses the CPUs of a pod with exclusive CPUs while
+// that pod runs, and gets them back when the pod has ended.
 func TestGiveBack(t *testing.T) {
 	ctx := start(t, 3*time.Minute, "shared", "guest")
 	_, err := cluster.Create(ctx, e2eutil.Pod("shared", "", e2eutil.Container{Name: "c", CPU: "100m"}))
@@ -103,14 +106,15 @@ func TestGiveBack(t *testing.T) {
 	checkLives(ctx, t)
 }
 
-// born returns the first CPUs of a container in its newest life.
+// born returns the CPUs with which a container started, after its latest restart.
 func born(ctx context.Context, t *testing.T, pod, container string) cpuset.Set {
 	t.Helper()
 	return newest(ctx, t, pod, container).Born()
 }
 
-// newest returns a container's newest life, and waits for it: the kubelet
-// calls a container running before its program's first line is written.
+// newest returns the records of a container since its latest restart. It waits until there are any,
+// because the kubelet reports a container as running before the container has written its first
+// record.
 func newest(ctx context.Context, t *testing.T, pod, container string) e2eutil.Life {
 	t.Helper()
 	for {
@@ -129,22 +133,23 @@ func newest(ctx context.Context, t *testing.T, pod, container string) e2eutil.Li
 	}
 }
 
-// mems returns the NUMA nodes from which a pod's probe may have memory.
+// mems returns the NUMA nodes from which a pod's program may allocate memory.
 func mems(ctx context.Context, t *testing.T, pod string) string {
 	t.Helper()
 	out := ofProbe(ctx, t, pod, "grep Mems_allowed_list /proc/$p/status")
 	return strings.TrimSpace(strings.TrimPrefix(out, "Mems_allowed_list:"))
 }
 
-// quotas returns the CPU time per period that the cgroups of a pod's probe and
-// of its pod may use.
+// quotas returns the CPU quotas (from cpu.max) of the cgroup of a pod's container and of the cgroup
+// of the pod.
 func quotas(ctx context.Context, t *testing.T, pod string) []string {
 	t.Helper()
 	out := ofProbe(ctx, t, pod, "cd /sys/fs/cgroup$(cut -d: -f3 /proc/$p/cgroup) && cut -d' ' -f1 cpu.max ../cpu.max")
 	return strings.Fields(out)
 }
 
-// ofProbe runs a command in the machine with p set to the process of a pod's probe.
+// ofProbe runs a shell command on the node, with the variable p set to the PID of the program probe
+// in a pod.
 func ofProbe(ctx context.Context, t *testing.T, pod, command string) string {
 	t.Helper()
 	out, err := cluster.Shell(ctx, "for p in $(pidof probe); do grep -q /"+pod+"_ /proc/$p/cmdline && { "+command+"; }; done; true")
@@ -152,7 +157,7 @@ func ofProbe(ctx context.Context, t *testing.T, pod, command string) string {
 	return out
 }
 
-// awaitCPUs waits until a container sees exactly these CPUs.
+// awaitCPUs waits until a container may use exactly these CPUs, according to its own records.
 func awaitCPUs(ctx context.Context, t *testing.T, pod, container string, want cpuset.Set) {
 	t.Helper()
 	for {
@@ -169,7 +174,8 @@ func awaitCPUs(ctx context.Context, t *testing.T, pod, container string, want cp
 	}
 }
 
-// counts returns how many of the CPUs lie on each NUMA node, ascending.
+// counts returns how many of the CPUs are on each NUMA node. The numbers are sorted, so their
+// indexes are not those of the NUMA nodes.
 func counts(cpus cpuset.Set) []int {
 	n := make([]int, 4)
 	for c := range cpus.All() {
@@ -179,7 +185,8 @@ func counts(cpus cpuset.Set) []int {
 	return n
 }
 
-// wholeCores reports whether with each CPU its SMT sibling (c^1) is in the set.
+// wholeCores reports whether the set has both threads of each core. The threads of a core are the
+// CPUs 2n and 2n+1.
 func wholeCores(cpus cpuset.Set) bool {
 	for c := range cpus.All() {
 		if !cpus.Has(c ^ 1) {

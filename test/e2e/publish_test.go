@@ -13,8 +13,8 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// TestPublish: the capacity is every CPU of a NUMA node. Allocatable CPUs do not include the
-// reserved ones (0 and 1, both on node 0).
+// TestPublish checks the CPUs that the node publishes for each NUMA node. The capacity includes
+// every CPU. Allocatable does not include the reserved CPUs 0 and 1, which are both on NUMA node 0.
 func TestPublish(t *testing.T) {
 	ctx := start(t, time.Minute)
 	node, err := cluster.API.CoreV1().Nodes().Get(ctx, cluster.Node(), metav1.GetOptions{})

@@ -16,16 +16,16 @@ import (
 	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
-// eventReason is the reason of the events by which the agent refuses.
+// eventReason is the reason of the events that the agent creates when it refuses a pod.
 const eventReason = "NumaletRefused"
 
-// badInput lists invalid requests of pods, and the messages for their authors.
+// badInput lists invalid requests of pods, and the messages with which they are refused.
 var badInput = map[string]struct {
 	policy  string
 	cpu     string
 	spoil   func(*corev1.Pod)
 	message string
-	late    bool // only the node can know
+	late    bool // only the node can know that the request is invalid
 }{
 	"no-integer":      {"single", "1500m", nil, "no container has an integer cpu limit (c: 1500m)", false},
 	"request-unlike":  {"single", "2", requestLess, `container "c" requests cpu 1 with a limit of 2; make the request equal to the limit`, false},
@@ -42,7 +42,7 @@ var badInput = map[string]struct {
 	"spread-too-many": {"spread", "12", nil, "12", true},
 }
 
-// TestRefusedAtAdmission: the API server refuses a pod whose request is invalid.
+// TestRefusedAtAdmission checks that the API server refuses a pod whose request is invalid.
 func TestRefusedAtAdmission(t *testing.T) {
 	for name, tc := range badInput {
 		if tc.late {
@@ -58,9 +58,9 @@ func TestRefusedAtAdmission(t *testing.T) {
 	}
 }
 
-// refusedByNode: an invalid pod that passes admission gets an event and does not run. It
-// creates one pod after another. Some refused pods stay on the node, and all of them together
-// would request more than the node has.
+// refusedByNode checks that an invalid pod that passes admission gets an event and does not run. It
+// creates one pod after another. Some refused pods stay on the node, so all of them together would
+// request more CPUs than the node has.
 func refusedByNode(t *testing.T) {
 	withoutAdmission(t)
 	for name, tc := range badInput {
@@ -104,7 +104,7 @@ func annotate(key, value string) func(*corev1.Pod) {
 	return func(pod *corev1.Pod) { pod.Annotations[key] = value }
 }
 
-// explicitly adds a limit of n CPUs on a NUMA node.
+// explicitly returns a function that adds a limit of n CPUs of one NUMA node to a pod.
 func explicitly(node, n string) func(*corev1.Pod) {
 	return func(pod *corev1.Pod) {
 		r := &pod.Spec.Containers[0].Resources
@@ -114,7 +114,8 @@ func explicitly(node, n string) func(*corev1.Pod) {
 	}
 }
 
-// withoutAdmission removes the admission policies until the test ends.
+// withoutAdmission removes the bindings of the admission policies for CPU requests, and creates
+// them again when the test ends.
 func withoutAdmission(t *testing.T) {
 	t.Helper()
 	bindings := cluster.API.AdmissionregistrationV1().ValidatingAdmissionPolicyBindings()

@@ -19,12 +19,12 @@ import (
 	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
-// rejected is the reason of pods whose placement their node cannot apply.
+// rejected is the reason in the event and the status of a pod whose node rejects its placement.
 const rejected = v1alpha1.ReasonPlacementRejected
 
-// TestRejected checks that a pod of a Job fails if its placement has CPUs that another pod
-// holds. The Job ignores the reason of the failure and creates a new pod, which the
-// controller places on a node with room.
+// TestRejected checks that a pod of a Job fails if its placement has CPUs that another pod holds.
+// The Job does not count this failure, and creates a new pod. The controller then assigns free CPUs
+// to the new pod.
 func TestRejected(t *testing.T) {
 	ctx := start(t, 8*time.Minute, "held")
 	must(t, cluster.Forget(ctx))
@@ -82,7 +82,8 @@ func refusedFor(t *testing.T, err error, sentence string) {
 
 func nothingElse(*corev1.Pod) bool { return true }
 
-// makeJob creates a Job of one pod that does not count disrupted pods as failures.
+// makeJob creates a Job of one pod. The Job does not count pods with the condition DisruptionTarget
+// as failures.
 func makeJob(ctx context.Context, t *testing.T, name string) *batchv1.Job {
 	t.Helper()
 	pod := e2eutil.Once(e2eutil.Pod(name, "single", e2eutil.Container{Name: "c", CPU: "4", Life: 3 * time.Second}))
@@ -109,7 +110,7 @@ func makeJob(ctx context.Context, t *testing.T, name string) *batchv1.Job {
 	return job
 }
 
-// podOf waits for a pod of a Job.
+// podOf waits for a pod of a Job for which ok returns true.
 func podOf(ctx context.Context, t *testing.T, job *batchv1.Job, ok func(*corev1.Pod) bool) *corev1.Pod {
 	t.Helper()
 	for {
@@ -124,7 +125,7 @@ func podOf(ctx context.Context, t *testing.T, job *batchv1.Job, ok func(*corev1.
 	}
 }
 
-// bindAsController binds a pod to the machine with the identity of the controller.
+// bindAsController binds a pod to the node, with the service account of the controller.
 func bindAsController(ctx context.Context, t *testing.T, pod *corev1.Pod, counts map[topology.NodeID]int) {
 	t.Helper()
 	controller, err := cluster.As("system:serviceaccount:numalet-system:numalet-controller")
@@ -132,7 +133,8 @@ func bindAsController(ctx context.Context, t *testing.T, pod *corev1.Pod, counts
 	must(t, bind(ctx, controller, pod, counts))
 }
 
-// bind places a pod's container c on the machine.
+// bind binds a pod to the node. The placement in the Binding has the given number of CPUs of each
+// NUMA node for the container c.
 func bind(ctx context.Context, api kubernetes.Interface, pod *corev1.Pod, counts map[topology.NodeID]int) error {
 	return api.CoreV1().Pods(pod.Namespace).Bind(ctx, &corev1.Binding{
 		ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Annotations: map[string]string{v1alpha1.AnnotationPlacement: placement(counts)}},

@@ -20,9 +20,9 @@ import (
 // resizedReason is the reason of the events that report a resize.
 const resizedReason = "NumaletResized"
 
-// TestResize grows and shrinks a container of the policy single, which has four CPUs of one
-// NUMA node at most. It begins with three, for which the NUMA node with reserved CPUs is too small.
-// A shared container must never see what it holds.
+// TestResize checks that a container of the policy single can grow and shrink in place. It can have
+// at most the four CPUs of one NUMA node. It begins with three CPUs, so that it cannot be on NUMA
+// node 0, which has two reserved CPUs. A shared container must never run on its CPUs.
 func TestResize(t *testing.T) {
 	ctx := start(t, 5*time.Minute, "resize", "witness")
 	create(ctx, t, e2eutil.Pod("witness", "", e2eutil.Container{Name: "c", CPU: "100m"}))
@@ -59,8 +59,8 @@ func TestResize(t *testing.T) {
 	}
 }
 
-// TestResizeKilled kills the agent, containerd and the kubelet at the moment of resizes. Each
-// resize is done in the end, and no shared container runs on a CPU of the other one.
+// TestResizeKilled kills the agent, containerd and the kubelet during resizes. It checks that each
+// resize is completed in the end, and that no shared container runs on an exclusive CPU.
 func TestResizeKilled(t *testing.T) {
 	ctx := start(t, 15*time.Minute, "resize", "witness")
 	create(ctx, t, e2eutil.Pod("witness", "", e2eutil.Container{Name: "c", CPU: "100m"}))
@@ -80,17 +80,17 @@ func TestResizeKilled(t *testing.T) {
 	checkWatched(t, stop())
 }
 
-// resized resizes the pod, waits until the kubelet says that it is done, and returns the CPUs
-// that the container sees.
+// resized resizes the pod, waits until the resize is completed, and returns the CPUs that the
+// container may use then.
 func resized(ctx context.Context, t *testing.T, cpu string) cpuset.Set {
 	t.Helper()
 	must(t, resize(ctx, "resize", cpu))
 	return awaitSize(ctx, t, cpu)
 }
 
-// awaitSize waits until the kubelet has given the pod a number of CPUs, and until the container
-// sees them. In the status, only the request follows a resize: the kubelet takes the limit from the
-// CFS quota, which exclusive containers do not have.
+// awaitSize waits until the status of the pod has the new CPU request and the container may use as
+// many CPUs. It does not check the limit in the status. The kubelet takes that from the CFS quota,
+// which containers with exclusive CPUs do not have.
 func awaitSize(ctx context.Context, t *testing.T, cpu string) cpuset.Set {
 	t.Helper()
 	_, err := cluster.Await(ctx, "resize", func(pod *corev1.Pod) bool {
@@ -104,12 +104,13 @@ func awaitSize(ctx context.Context, t *testing.T, cpu string) cpuset.Set {
 	return awaitCount(ctx, t, "resize", "c", n)
 }
 
-// resizing reports whether the kubelet has a resize to do.
+// resizing reports whether a resize of the pod is not completed.
 func resizing(pod *corev1.Pod) bool {
 	return inError(pod) || condition(pod, corev1.PodResizePending, "") || condition(pod, corev1.PodResizeInProgress, "")
 }
 
-// inError reports whether the runtime refuses a resize.
+// inError reports whether a resize has failed in the container runtime, which the kubelet then
+// retries.
 func inError(pod *corev1.Pod) bool {
 	return condition(pod, corev1.PodResizeInProgress, corev1.PodReasonError)
 }
@@ -123,7 +124,8 @@ func condition(pod *corev1.Pod, kind corev1.PodConditionType, reason string) boo
 	return false
 }
 
-// onNodes returns the NUMA nodes of CPUs.
+// onNodes returns a map with an entry for each NUMA node that has some of the CPUs. The keys are
+// not the IDs of the NUMA nodes, because counts sorts.
 func onNodes(cpus cpuset.Set) map[int]bool {
 	on := map[int]bool{}
 	for i, n := range counts(cpus) {
@@ -134,7 +136,8 @@ func onNodes(cpus cpuset.Set) map[int]bool {
 	return on
 }
 
-// checkWatched checks what the watcher on the node has seen in cgroups.
+// checkWatched checks that the watcher on the node (`probe watch`) has read exclusive and shared
+// containers and found no overlap.
 func checkWatched(t *testing.T, r watchReport) {
 	t.Helper()
 	t.Logf("the watcher made %d passes: %d violations", r.Passes, len(r.Violations))

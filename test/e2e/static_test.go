@@ -15,8 +15,8 @@ import (
 	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
-// TestStaticPod checks that a pod that the kubelet reads from a file gets exclusive CPUs,
-// even before the API server has its mirror pod.
+// TestStaticPod checks that a static pod, which the kubelet reads from a file, gets exclusive CPUs
+// and keeps them over a restart of the agent.
 func TestStaticPod(t *testing.T) {
 	ctx := start(t, 5*time.Minute, "shared")
 	create(ctx, t, e2eutil.Pod("shared", "", e2eutil.Container{Name: "c", CPU: "100m"}))
@@ -36,10 +36,10 @@ func TestStaticPod(t *testing.T) {
 	checkLives(ctx, t)
 }
 
-// manifest is where the rig's kubelet reads a static pod from.
+// manifest is the file from which the kubelet of the test cluster reads the static pod.
 const manifest = "/etc/kubernetes/manifests/static.json"
 
-// write creates a static pod on the machine, until unwrite or the test's end.
+// write creates a static pod on the node. It exists until unwrite is called or the test ends.
 func write(ctx context.Context, t *testing.T, pod *corev1.Pod) {
 	t.Helper()
 	pod.APIVersion, pod.Kind, pod.Namespace = "v1", "Pod", cluster.Namespace

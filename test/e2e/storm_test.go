@@ -20,14 +20,15 @@ import (
 	"github.com/numalet/numalet/test/hollowcluster"
 )
 
-// stormPods is how many pods want the CPUs of two small nodes.
+// stormPods is how many pods TestStorm creates.
 const stormPods = 500
 
-// TestStorm creates hundreds of exclusive pods of all policies on two small nodes: the machine and
-// a hollow node. The controller has 8 proposers. Each pod is deleted as soon as it runs or is bound
-// to the hollow node, so that CPUs are reassigned all the time. A watch over all pods checks that
-// no CPU is assigned twice at any time. No node rejects a placement, and every pod is bound. The
-// controller runs next to the control plane, because an emulated machine is too slow.
+// TestStorm creates hundreds of pods with exclusive CPUs and all CPU policies, for two small nodes:
+// the virtual machine, and a simulated node without a kubelet ("hollow"). Each pod is deleted as
+// soon as it runs or is bound to the simulated node, so that CPUs are reassigned all the time. The
+// test watches all pods and checks that no CPU is assigned twice at any time. No node may reject a
+// placement, and every pod must be bound. The controller has 8 proposers (concurrent searches for
+// nodes). It runs on the host of the control plane, because the emulated machine is too slow.
 func TestStorm(t *testing.T) {
 	ctx := start(t, 15*time.Minute)
 	t.Cleanup(func() { scaleControllers(context.Background(), t, 2) })
@@ -43,7 +44,7 @@ func TestStorm(t *testing.T) {
 		select {
 		case e := <-events:
 			s.see(ctx, e)
-		case <-created: // most of them wait now
+		case <-created: // now most of the pods wait
 			created = nil
 			shape := hollowcluster.Shape{NUMA: 2, CPUs: 4}
 			s.ledger.Room["hollow"] = hollowcluster.AmountsOf(shape.Named("hollow").Status.Allocatable)
@@ -62,7 +63,7 @@ func TestStorm(t *testing.T) {
 	checkLives(ctx, t)
 }
 
-// room returns the allocatable amounts of a node.
+// room returns the allocatable resources of a node.
 func room(ctx context.Context, t *testing.T, node string) hollowcluster.Amounts {
 	t.Helper()
 	n, err := cluster.API.CoreV1().Nodes().Get(ctx, node, metav1.GetOptions{})
@@ -70,8 +71,8 @@ func room(ctx context.Context, t *testing.T, node string) hollowcluster.Amounts 
 	return hollowcluster.AmountsOf(n.Status.Allocatable)
 }
 
-// hostController runs a controller next to the control plane until the test ends,
-// with the identity that deploy/controller gives it.
+// hostController runs a controller on the host of the control plane until the test ends, with the
+// service account of deploy/controller.
 func hostController(ctx context.Context, t *testing.T, args ...string) *hollowcluster.Controller {
 	t.Helper()
 	plane := &hollowcluster.Plane{Kubeconfig: *kubeconfig, Dir: t.TempDir()}
@@ -81,18 +82,18 @@ func hostController(ctx context.Context, t *testing.T, args ...string) *hollowcl
 	return controller
 }
 
-// storm is the state of the test.
+// storm is the state of TestStorm.
 type storm struct {
 	*testing.T
 	ledger           hollowcluster.Ledger
-	turn             map[types.UID]bool // pods that have had their CPUs
+	turn             map[types.UID]bool // pods that have run, or have been bound to the simulated node
 	bound, gone, ran int
 }
 
-// stormLabel is on all its pods.
+// stormLabel selects the pods of TestStorm.
 const stormLabel = "numalet-e2e=storm"
 
-// hollow creates a hollow node, and removes it when the test ends.
+// hollow creates a simulated node without a kubelet, and deletes it when the test ends.
 func hollow(ctx context.Context, t *testing.T, name string, shape hollowcluster.Shape) {
 	t.Helper()
 	alive, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -103,7 +104,7 @@ func hollow(ctx context.Context, t *testing.T, name string, shape hollowcluster.
 	must(t, cluster.Hollow(alive, name, shape))
 }
 
-// watchPods sends all changes of pods in the cluster, in their order.
+// watchPods returns a channel with all changes of pods in the cluster, in order.
 func watchPods(ctx context.Context, t *testing.T) <-chan apiwatch.Event {
 	t.Helper()
 	pods := cluster.API.CoreV1().Pods(metav1.NamespaceAll)
@@ -118,7 +119,7 @@ func watchPods(ctx context.Context, t *testing.T) <-chan apiwatch.Event {
 	return w.ResultChan()
 }
 
-// create creates the pods, with the policies in turn and 1 to 4 CPUs.
+// create creates the pods of TestStorm. They have the three CPU policies in turn, and 1 to 4 CPUs.
 func (s *storm) create(ctx context.Context) {
 	for i := range stormPods {
 		policy := []string{v1alpha1.PolicySpread, v1alpha1.PolicySingle, v1alpha1.PolicyRandom}[i%3]
@@ -131,7 +132,7 @@ func (s *storm) create(ctx context.Context) {
 	}
 }
 
-// see checks one event, and deletes a pod that runs or is bound to the hollow node.
+// see checks one change of a pod. It deletes the pod if it runs or is bound to the simulated node.
 func (s *storm) see(ctx context.Context, e apiwatch.Event) {
 	bound, err := s.ledger.See(e)
 	if err != nil {
@@ -169,7 +170,7 @@ func (s *storm) end(ctx context.Context, pod *corev1.Pod, grace int64) {
 	}
 }
 
-// clear removes what a failed test left.
+// clear deletes the pods of TestStorm that still exist after a failure.
 func (s *storm) clear(ctx context.Context) error {
 	return cluster.API.CoreV1().Pods(cluster.Namespace).DeleteCollection(ctx, *metav1.NewDeleteOptions(0), metav1.ListOptions{LabelSelector: stormLabel})
 }

@@ -14,9 +14,10 @@ import (
 	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
-// TestDaemonReload: on a daemon-reload, systemd writes the cpusets of all its units again. No
-// cpuset may change: neither that of an exclusive container, nor that of a shared container
-// that was confined after its start.
+// TestDaemonReload checks that `systemctl daemon-reload` changes no cpuset. On a daemon-reload,
+// systemd writes the cpusets of all units again. It would restore old CPUs of a container if the
+// agent had only changed the cgroup. The test has a container with exclusive CPUs, and a shared
+// container that lost CPUs after its start.
 func TestDaemonReload(t *testing.T) {
 	needSystemd(t)
 	ctx := start(t, 5*time.Minute, "shared", "held")
@@ -26,8 +27,8 @@ func TestDaemonReload(t *testing.T) {
 	checkLives(ctx, t)
 }
 
-// TestSystemBus restarts the system bus, over which the agent sets cpusets in systemd. The
-// agent reconnects: pods are still pinned, and systemd has their cpusets.
+// TestSystemBus restarts D-Bus, over which the agent sets cpusets in systemd. It checks that the
+// agent reconnects: new pods get exclusive CPUs, and systemd knows the cpusets of all containers.
 func TestSystemBus(t *testing.T) {
 	needSystemd(t)
 	ctx := start(t, 5*time.Minute, "shared", "first", "second")
@@ -55,7 +56,7 @@ func needSystemd(t *testing.T) {
 	}
 }
 
-// checkReload checks that no cpuset changes by a daemon-reload.
+// checkReload checks that `systemctl daemon-reload` changes no cpuset of a container.
 func checkReload(ctx context.Context, t *testing.T) {
 	t.Helper()
 	before := cpusets(ctx, t)

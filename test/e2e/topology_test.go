@@ -15,7 +15,8 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// TestNodeTopology: the agent publishes the machine in an object that its Node owns.
+// TestNodeTopology checks that the agent publishes the CPUs and NUMA nodes of the machine in a
+// NodeTopology object, and that the Node owns this object.
 func TestNodeTopology(t *testing.T) {
 	ctx := start(t, time.Minute)
 	node, err := cluster.API.CoreV1().Nodes().Get(ctx, cluster.Node(), metav1.GetOptions{})
@@ -36,7 +37,7 @@ func TestNodeTopology(t *testing.T) {
 	}
 }
 
-// awaitTopology waits until wrong returns no error for the NodeTopology.
+// awaitTopology waits until wrong returns "" for the NodeTopology of the node.
 func awaitTopology(ctx context.Context, t *testing.T, wrong func(v1alpha1.NodeTopologyStatus) string) {
 	t.Helper()
 	for {

@@ -23,15 +23,18 @@ import (
 )
 
 const (
-	// turnLabel has a pod's number in TestTwoSchedulers. A pod and its replacement have the same number.
+	// turnLabel is the label with the number (turn) of a pod in TestTwoSchedulers. A pod and the
+	// pod that replaces it have the same number.
 	turnLabel = "numalet-e2e-turn"
-	// mostRejections is how often a pod may be rejected because the other scheduler was faster.
+	// mostRejections is how often pods of one number may be rejected because the other scheduler
+	// was faster.
 	mostRejections = 2
 )
 
 // TestTwoSchedulers lets kube-scheduler and the controller assign the GPUs of one node at the same
-// time, in a Namespace with the label numalet.dev/enforcement: advisory. Each binds half of the pods.
-// All wait from the beginning, so both bind a pod whenever a GPU becomes free.
+// time, in a Namespace with the label numalet.dev/enforcement: advisory. It checks that no two pods
+// use the same GPU at the same time. Each scheduler binds half of the pods. All pods are created at
+// the beginning, so both schedulers try to bind a pod whenever a GPU becomes free.
 func TestTwoSchedulers(t *testing.T) {
 	ctx := start(t, 10*time.Minute+time.Duration(*mixedPods)*10*time.Second)
 	withGPUs(ctx, t, "eight.layout", map[string]int64{whole: 6, small: 2, medium: 1})
@@ -47,15 +50,16 @@ func TestTwoSchedulers(t *testing.T) {
 	m.checkBooks(ctx)
 }
 
-// mixed has the cluster with the test's Namespace, and the results of the pods.
+// mixed is the state of TestTwoSchedulers: the cluster with the test's Namespace, and the results
+// of the pods.
 type mixed struct {
 	*testing.T
 	e2eutil.Cluster
 	began    time.Time
 	over     map[types.UID]bool
-	rejected map[int]int              // by the pod's turn
+	rejected map[int]int              // number of rejections by turn
 	why      map[string]int           // rejections by scheduler and reason
-	last     map[string]time.Duration // when the last pod of a scheduler was seen to have run
+	last     map[string]time.Duration // by scheduler: when its last pod was found to have ended, since the start of the test
 	uses     []e2eutil.Use
 }
 
@@ -81,7 +85,8 @@ func newMixed(ctx context.Context, t *testing.T) *mixed {
 	}
 }
 
-// watchHolders asks the kubelet again and again which container has which device, until stop.
+// watchHolders asks the kubelet again and again which container has which device, until stop is
+// called. It checks that no two containers have the same device.
 func (m *mixed) watchHolders(ctx context.Context) (stop func() (samples int)) {
 	watching, cancel := context.WithCancel(ctx)
 	var watcher sync.WaitGroup
@@ -102,7 +107,8 @@ func (m *mixed) watchHolders(ctx context.Context) (stop func() (samples int)) {
 	return func() int { cancel(); watcher.Wait(); return samples }
 }
 
-// run creates all pods, and a new one for each that was rejected, until each turn has succeeded.
+// run creates all pods, and a new pod for each rejected one. It returns when one pod of each turn
+// has succeeded.
 func (m *mixed) run(ctx context.Context, pods int) {
 	m.Helper()
 	events := watchPods(ctx, m.T)
@@ -126,7 +132,8 @@ func (m *mixed) run(ctx context.Context, pods int) {
 	}
 }
 
-// ended records a pod that has ended, and reports whether it ran. A pod that was rejected is replaced.
+// ended records a pod that has ended, and reports whether it has succeeded. For a rejected pod it
+// creates a new one.
 func (m *mixed) ended(ctx context.Context, pod *corev1.Pod) (ran bool) {
 	turn, err := strconv.Atoi(pod.Labels[turnLabel])
 	must(m.T, err)
@@ -142,8 +149,8 @@ func (m *mixed) ended(ctx context.Context, pod *corev1.Pod) (ran bool) {
 	return ran
 }
 
-// note records which GPUs a pod used, and checks that it saw as many as it requested and, if the
-// controller assigned them, these.
+// note records which GPUs a pod used, and checks that it saw as many as it requested. If the
+// controller scheduled the pod, these must be the GPUs that the controller assigned.
 func (m *mixed) note(pod *corev1.Pod) {
 	if pod.Spec.SchedulerName == scheduler {
 		checkSaw(m.T, pod)
@@ -174,7 +181,7 @@ func (m *mixed) reject(pod *corev1.Pod, turn int) {
 	}
 }
 
-// histogram returns how many pods were rejected how often.
+// histogram returns how many turns had 0, 1, 2 and more rejections.
 func (m *mixed) histogram() map[int]int {
 	counts := map[int]int{0: *mixedPods - len(m.rejected)}
 	for _, n := range m.rejected {
@@ -183,8 +190,8 @@ func (m *mixed) histogram() map[int]int {
 	return counts
 }
 
-// create makes the pod of a turn: kube-scheduler schedules those of even turns. Two of six pods
-// request two GPUs.
+// create creates the pod of a turn. kube-scheduler schedules the pods of even turns, and the
+// controller those of odd turns. Two of six pods request two GPUs.
 func (m *mixed) create(ctx context.Context, turn int, life time.Duration) {
 	m.Helper()
 	cards := 1
@@ -198,9 +205,9 @@ func (m *mixed) create(ctx context.Context, turn int, life time.Duration) {
 	must(m.T, err)
 }
 
-// checkBooks checks that the agent and the controller agree with the kubelet while four GPUs are held:
-// the NodeTopology lists the same holders, and the controller finds the two GPUs that are free, and
-// then none.
+// checkBooks checks that the agent and the controller agree with the kubelet about which GPUs are
+// in use. While pods hold four of six GPUs, the NodeTopology must list the same holders as the
+// kubelet. The controller must assign the two free GPUs to one more pod, and let another pod wait.
 func (m *mixed) checkBooks(ctx context.Context) {
 	m.Helper()
 	for turn := range 4 {
@@ -226,8 +233,8 @@ func (m *mixed) checkBooks(ctx context.Context) {
 	m.Logf("a pod beyond them waits: %s", e2eutil.WaitsFor(waits))
 }
 
-// agree waits until the NodeTopology lists the holders that the kubelet reports, and returns the
-// holder of each GPU.
+// agree waits until the NodeTopology lists the same pods as holders of GPUs as the kubelet. It
+// returns the pod that holds each GPU.
 func (m *mixed) agree(ctx context.Context) map[string]string {
 	m.Helper()
 	all, err := m.Holders(ctx)

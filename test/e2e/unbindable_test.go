@@ -14,9 +14,9 @@ import (
 	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
-// TestFailedBind: a pod whose Binding the API server refuses holds no resources between the
-// attempts, and an event has the reason. Once the API server accepts the Binding, the pod is
-// bound.
+// TestFailedBind checks that a pod whose Binding the API server refuses holds no resources between
+// the attempts, and that an event has the reason. Once the API server accepts the Binding, the pod
+// is bound.
 func TestFailedBind(t *testing.T) {
 	ctx := start(t, 5*time.Minute, "unbindable", "other")
 	before, counted := available(ctx, t), countedByLeader(ctx, t)
@@ -46,7 +46,7 @@ func TestFailedBind(t *testing.T) {
 	checkPromised(t, pod, "c", born(ctx, t, "unbindable", "c"))
 }
 
-// awaitUndone waits until the leader has undone n more decisions.
+// awaitUndone waits until the leader has undone n more decisions because their Bindings failed.
 func awaitUndone(ctx context.Context, t *testing.T, before e2eutil.Series, n float64) {
 	t.Helper()
 	for {
@@ -62,8 +62,8 @@ func awaitUndone(ctx context.Context, t *testing.T, before e2eutil.Series, n flo
 	}
 }
 
-// refuseBinding makes the API server refuse the Bindings of a pod, until allow or the test's
-// end.
+// refuseBinding makes the API server refuse the Bindings of a pod, until allow is called or the
+// test ends.
 func refuseBinding(ctx context.Context, t *testing.T, pod string) (allow func()) {
 	t.Helper()
 	name, fail := "numalet-e2e-"+pod, admissionv1.Fail

@@ -13,9 +13,10 @@ import (
 	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
-// TestUninstall runs the steps of docs/tasks/administer.md. Running pods continue to run. Tenants
-// and groups remain until their definitions are deleted, and then nothing of Numalet remains on
-// the node or in the cluster. It must be the last test; `make cluster` installs Numalet again.
+// TestUninstall uninstalls Numalet with the steps in docs/tasks/administer.md. It checks that
+// running pods continue to run. Tenants and GPU groups must remain until their custom resource
+// definitions are deleted. After that, nothing of Numalet may remain on the node or in the cluster.
+// This must be the last test. `make cluster` installs Numalet again.
 func TestUninstall(t *testing.T) {
 	ctx := start(t, 8*time.Minute, "held", "stays", "after")
 	create(ctx, t, e2eutil.Pod("held", "single", e2eutil.Container{Name: "c", CPU: "4"}))
@@ -46,7 +47,7 @@ func TestUninstall(t *testing.T) {
 	}
 }
 
-// keep creates a Tenant and a group, which an uninstallation has to keep.
+// keep creates a Tenant and a GPUGroup, which must still exist after the chart is uninstalled.
 func keep(ctx context.Context, t *testing.T) {
 	t.Helper()
 	cmd := exec.CommandContext(ctx, "kubectl", "apply", "-f", "-")
@@ -65,7 +66,8 @@ spec: {tenants: [kept], nodes: [{name: ` + cluster.Node() + `, gpus: ["0"]}]}
 	}
 }
 
-// leftovers lists the objects and files with Numalet's name on the node and in the cluster.
+// leftovers lists the files and processes on the node and the objects in the cluster whose names
+// contain numalet.
 func leftovers(ctx context.Context, t *testing.T) string {
 	t.Helper()
 	found, err := cluster.Shell(ctx, "find /etc /var/lib/kubelet/device-plugins /var/run/nri /run -xdev -name '*numalet*'; pidof numalet-agent numalet-deviceplugin; true")

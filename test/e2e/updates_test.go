@@ -16,12 +16,12 @@ import (
 	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
-// updatesLog is where test/e2e/updates prints, in the machine.
+// updatesLog is the file on the node with the output of the NRI plugin test/e2e/updates.
 const updatesLog = "/run/updates.log"
 
-// timeUpdates measures the creation of containers while the NRI plugin of test/e2e/updates
-// moves n shared containers at each creation, each time to fewer CPUs. It then measures
-// creations without moves for comparison. The agent must not run.
+// timeUpdates measures how long the creation of a container takes while the NRI plugin
+// test/e2e/updates moves n shared containers to fewer CPUs at each creation. For comparison, it
+// then measures creations without moves. The agent must not run.
 func timeUpdates(ctx context.Context, t *testing.T, n int) []e2eutil.Timing {
 	t.Helper()
 	create(ctx, t, e2eutil.Crowd("crowd", n))
@@ -45,14 +45,15 @@ func createTrigger(ctx context.Context, t *testing.T) {
 	must(t, cluster.Delete(ctx, "trigger"))
 }
 
-// creation is a line of the plugin.
+// creation is a line that the NRI plugin has printed.
 type creation struct {
-	took  time.Duration // from the plugin's answer until the container was created
-	moved int           // containers
-	cpus  string        // where to
+	took  time.Duration // from the plugin's response until the container was created
+	moved int           // number of containers
+	cpus  string        // to which CPUs
 }
 
-// split separates the creations that moved containers from those that did not.
+// split checks what each creation moved, and separates the creations that moved containers from
+// those that did not.
 func split(t *testing.T, n int, sets []string, made []creation) []e2eutil.Timing {
 	t.Helper()
 	var got, want []string
@@ -78,7 +79,7 @@ func split(t *testing.T, n int, sets []string, made []creation) []e2eutil.Timing
 	return []e2eutil.Timing{updates, alone}
 }
 
-// startUpdates starts the plugin, which must find n containers in the crowd.
+// startUpdates starts the NRI plugin, and waits until it has found n containers in the pod crowd.
 func startUpdates(ctx context.Context, t *testing.T, n int, sets []string) *exec.Cmd {
 	t.Helper()
 	_, err := cluster.Shell(ctx, "rm -f "+updatesLog)
@@ -92,7 +93,7 @@ func startUpdates(ctx context.Context, t *testing.T, n int, sets []string) *exec
 	return plugin
 }
 
-// stopUpdates stops the plugin, and returns the creations that it has timed.
+// stopUpdates stops the NRI plugin, and returns the creations that it has measured.
 func stopUpdates(ctx context.Context, t *testing.T, plugin *exec.Cmd) []creation {
 	t.Helper()
 	_, err := cluster.Shell(ctx, "kill $(pidof updates)")

@@ -1,13 +1,13 @@
-// Package fakenvml puts a fake of NVIDIA's management library under a test: a
-// shared object in C that is loaded like the real one, with the GPUs of a text
-// file (eight.layout is one), and without any behind it.
+// Package fakenvml provides tests with a fake of NVIDIA's management library (NVML). The fake is a
+// shared library in C, which is loaded like the real one. It reports the GPUs that a text file
+// describes, such as eight.layout.
 //
 //	fake := fakenvml.New(t, fakenvml.Eight)
 //	driver, err := nvml.Open(nvml.Options{Library: fake.Library})
 //	fake.Inject("xid GPU-fa4e0006-… 94 1 0")
 //
-// lib/event.c lists what may be injected. Outside of tests, build makes the library, and the
-// environment variable NUMALET_FAKE_NVML names the layout.
+// lib/event.c lists the events that Inject accepts. Outside of tests, the script build builds the
+// library, and the environment variable NUMALET_FAKE_NVML names the layout file.
 package fakenvml
 
 import (
@@ -21,15 +21,15 @@ import (
 // Eight is the layout of eight GPUs over four NUMA nodes, two in MIG mode.
 const Eight = "eight.layout"
 
-// Fake is a built library and its layout.
+// Fake is a built library and its layout file.
 type Fake struct {
 	Library string // path of libnvidia-ml.so.1
 	t       *testing.T
 	layout  string
 }
 
-// New builds the library and sets the test's environment: the layout is that of
-// a file in this directory. It skips the test if there is no C compiler.
+// New builds the library, and sets the environment variable that names the layout file. The layout
+// is a copy of the named file in this directory. New skips the test if there is no C compiler.
 func New(t *testing.T, layout string) *Fake {
 	t.Helper()
 	if _, err := exec.LookPath("gcc"); err != nil {
@@ -47,10 +47,10 @@ func New(t *testing.T, layout string) *Fake {
 	return f
 }
 
-// Path returns the path of a layout of this directory.
+// Path returns the path of a layout file in this directory.
 func Path(layout string) string { return source(layout) }
 
-// Read returns a layout of this directory.
+// Read returns the text of a layout file in this directory.
 func (f *Fake) Read(name string) string {
 	f.t.Helper()
 	text, err := os.ReadFile(source(name))
@@ -58,26 +58,28 @@ func (f *Fake) Read(name string) string {
 	return string(text)
 }
 
-// Layout replaces the layout, and removes all events. The library reads it when it is started.
+// Layout replaces the layout and removes all events. The library reads the layout when it is
+// initialized.
 func (f *Fake) Layout(text string) {
 	f.t.Helper()
 	f.must(os.WriteFile(f.layout, []byte(text), 0o600))
 	f.must(os.WriteFile(f.events(), nil, 0o600))
 }
 
-// Append adds a line to the layout.
+// Append adds a line to the layout file.
 func (f *Fake) Append(line string) {
 	f.t.Helper()
 	f.add(f.layout, line)
 }
 
-// Unload removes the layout, as if the kernel driver were not loaded.
+// Unload removes the layout file, so that the library behaves as if NVIDIA's kernel driver were not
+// loaded.
 func (f *Fake) Unload() {
 	f.t.Helper()
 	f.must(os.Remove(f.layout))
 }
 
-// Inject appends a line to the file of events.
+// Inject appends a line to the file of events, which the library then reports.
 func (f *Fake) Inject(line string) {
 	f.t.Helper()
 	f.add(f.events(), line)
@@ -94,7 +96,8 @@ func (f *Fake) add(path, line string) {
 	f.must(err)
 }
 
-// touch reads all sources, so that Go's test cache notices changes of them.
+// touch reads all source files of the library. So Go's test cache runs a test again if one of these
+// files has changed.
 func (f *Fake) touch() {
 	f.t.Helper()
 	sources, err := filepath.Glob(source("lib/*"))

@@ -11,12 +11,12 @@ import (
 	"testing"
 )
 
-// isolated is the environment variable that is set in a test with its own namespaces.
+// isolated is the environment variable that is set if a test runs in its own Linux namespaces.
 const isolated = "NUMALET_TEST_ISOLATED"
 
-// Isolated reports whether the test runs in its own namespaces, in which it may mount file
-// systems. If not, it runs the test again in new namespaces, and the caller must return. It
-// skips the test if there are no such namespaces.
+// Isolated reports whether the test runs in a user and a mount namespace of its own, in which it
+// may mount file systems. If not, it runs the test again in new namespaces and returns false; the
+// caller must then return. It skips the test if it cannot create such namespaces.
 func Isolated(t *testing.T) bool {
 	t.Helper()
 	if os.Getenv(isolated) != "" {
@@ -43,9 +43,9 @@ func Isolated(t *testing.T) bool {
 	return false
 }
 
-// Root creates a root directory like that of a host with the driver and the layout's GPUs. Its
-// libraries are empty, its device nodes are copies of /dev/null, and /proc has MIG's
-// capabilities. The test has to be Isolated.
+// Root creates a root directory like that of a host with NVIDIA's driver and the GPUs of the
+// layout. Its library files are empty, and its device nodes are bind mounts of /dev/null. In /proc
+// it creates the list of MIG capabilities. Call Root only if Isolated has returned true.
 func (f *Fake) Root() string {
 	f.t.Helper()
 	root := f.t.TempDir()
@@ -59,14 +59,14 @@ func (f *Fake) Root() string {
 	return root
 }
 
-// host is a root directory in the making.
+// host is a root directory that Root is filling.
 type host struct {
 	*Fake
 	root string
-	made map[string]bool // device nodes
+	made map[string]bool // device nodes that exist, by name
 }
 
-// gpus creates the files that the driver would create for the layout.
+// gpus creates the files that NVIDIA's driver would create for the GPUs of the layout.
 func (h host) gpus() {
 	h.t.Helper()
 	gpus, minors := 0, ""
@@ -96,15 +96,16 @@ func scan(line, format string, to ...any) bool {
 	return n == len(to)
 }
 
-// capability creates the device node of a capability, and returns its line in mig-minors.
+// capability creates the device node of a MIG capability, and returns its line for the file
+// mig-minors.
 func (h host) capability(name string, minor int) string {
 	h.t.Helper()
 	h.node(fmt.Sprintf("nvidia-caps/nvidia-cap%d", minor))
 	return fmt.Sprintf("%s/access %d\n", name, minor)
 }
 
-// node creates a device node once, as a bind mount of a real one, because only root of the
-// machine may create device nodes.
+// node creates a device node unless it exists. It is a bind mount of /dev/null, because creating a
+// real one needs root outside of the namespaces.
 func (h host) node(name string) {
 	h.t.Helper()
 	if h.made[name] {
@@ -116,8 +117,8 @@ func (h host) node(name string) {
 	h.t.Cleanup(func() { h.must(syscall.Unmount(path, 0)) })
 }
 
-// mount skips the test if a new namespace does not permit mounts, for example because of AppArmor's
-// kernel.apparmor_restrict_unprivileged_userns.
+// mount mounts a file system. It skips the test if the new namespace does not permit mounts, for
+// example because of AppArmor's kernel.apparmor_restrict_unprivileged_userns.
 func (h host) mount(what, where, kind string, flags uintptr) {
 	h.t.Helper()
 	err := syscall.Mount(what, where, kind, flags, "")
@@ -127,7 +128,7 @@ func (h host) mount(what, where, kind string, flags uintptr) {
 	h.must(err)
 }
 
-// file creates an empty file.
+// file creates an empty file in the root directory, and returns its path.
 func (h host) file(name string) string {
 	h.t.Helper()
 	path := filepath.Join(h.root, name)

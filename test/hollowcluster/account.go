@@ -11,14 +11,15 @@ import (
 	"k8s.io/client-go/tools/clientcmd/api"
 )
 
-// Account writes a kubeconfig for an existing service account, with a token for a day and
-// the namespace, and returns its path. Its user has the rights of the account only.
+// Account writes a kubeconfig for an existing service account and returns its path. The token is
+// valid for a day, and the default namespace is that of the account. Clients have only the rights
+// of the account.
 func (p *Plane) Account(ctx context.Context, namespace, name string) (string, error) {
 	return p.account(ctx, namespace, name, nil)
 }
 
-// AccountOf writes a kubeconfig as Account does, with a token that names a pod and its node, as the
-// kubelet gives one to the pod.
+// AccountOf writes a kubeconfig as Account does. Its token is bound to a pod and so names the pod
+// and its node, like the token that a kubelet mounts into the pod.
 func (p *Plane) AccountOf(ctx context.Context, pod *corev1.Pod) (string, error) {
 	bound := &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Pod", Name: pod.Name, UID: pod.UID}
 	return p.account(ctx, pod.Namespace, pod.Spec.ServiceAccountName, bound)
@@ -46,9 +47,9 @@ func (p *Plane) account(ctx context.Context, namespace, name string, bound *auth
 	return file, clientcmd.WriteToFile(*config, file)
 }
 
-// Install creates what an administrator creates before the controller starts: the custom
-// resource definitions, the namespace, the controller's rights, and the policies that confine it. No kubelet runs the
-// Deployment of the same manifest.
+// Install creates what an administrator creates before the controller starts: the custom resource
+// definitions, the namespace, the controller's rights, and the policies that confine it. The
+// manifest also contains the controller's Deployment, but no node runs its pods.
 func (p *Plane) Install(ctx context.Context, repository string) error {
 	for _, what := range [][]string{
 		{"-k", repository + "/deploy/crds"},

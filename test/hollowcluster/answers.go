@@ -6,14 +6,15 @@ import (
 	"net"
 )
 
-// InstallQueue installs deploy/controller/queueapi.
+// InstallQueue installs deploy/controller/queueapi, which registers the queue API
+// (queue.numalet.dev) with the API server.
 func (p *Plane) InstallQueue(ctx context.Context, repository string) error {
 	_, err := p.Kubectl(ctx, "apply", "--server-side", "-k", repository+"/deploy/controller/queueapi")
 	return err
 }
 
-// ServeQueue makes the API server serve the queue API of a controller that runs on this machine
-// and not in a pod. InstallQueue must have been called.
+// ServeQueue makes the API server forward requests for the queue API to a controller that runs on
+// this machine and not in a pod. Call InstallQueue first.
 func (p *Plane) ServeQueue(ctx context.Context, c *Controller) error {
 	_, port, err := net.SplitHostPort(c.Queue)
 	if err != nil {

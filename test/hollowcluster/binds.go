@@ -14,8 +14,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// Binds counts the pods of a namespace that are bound. It watches only the metadata of bound
-// pods, so that counting costs little compared with what is measured.
+// Binds counts the bound pods of a namespace. It watches only the metadata of bound pods, so that
+// counting costs little compared with the scheduler that is measured.
 type Binds struct {
 	stop context.CancelFunc
 	done chan struct{}
@@ -26,7 +26,7 @@ type Binds struct {
 	changed chan struct{}
 }
 
-// CountBinds starts to count. Stop ends it.
+// CountBinds starts to count the bound pods of a namespace. Stop ends the counting.
 func (p *Plane) CountBinds(ctx context.Context, namespace string) (*Binds, error) {
 	config, err := p.Config()
 	if err != nil {
@@ -71,14 +71,14 @@ func (b *Binds) Stop() {
 	<-b.done
 }
 
-// At returns when each pod was seen bound, by name.
+// At returns when each pod was first seen bound, by name.
 func (b *Binds) At() map[string]time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return maps.Clone(b.mu.at)
 }
 
-// Await waits until n pods are bound. If no pod is bound for stallTimeout, it returns an
+// Await waits until n pods are bound. If no further pod is bound for stallTimeout, it returns an
 // error with the number of bound pods.
 func (b *Binds) Await(ctx context.Context, n int, stallTimeout time.Duration) error {
 	stuck := time.NewTimer(stallTimeout)

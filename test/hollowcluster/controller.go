@@ -21,10 +21,10 @@ type Controller struct {
 	*Process
 	Health  string // host:port of /readyz
 	Metrics string // host:port of /metrics
-	Queue   string // host:port of /queue
+	Queue   string // host:port of the queue API
 }
 
-// StartController starts a replica with extra flags. Install must have been called.
+// StartController starts a replica of the controller with additional flags. Call Install first.
 func (p *Plane) StartController(ctx context.Context, name, program string, settings ...string) (*Controller, error) {
 	kubeconfig, err := p.Account(ctx, "numalet-system", "numalet-controller")
 	if err != nil {
@@ -46,8 +46,8 @@ func (p *Plane) StartController(ctx context.Context, name, program string, setti
 	return c, nil
 }
 
-// GiveUpLease creates a lease that was given up, so that the first replica need not wait for
-// the expiry of a lease.
+// GiveUpLease creates a Lease without a holder, so that the first replica becomes the leader
+// without a delay.
 func (p *Plane) GiveUpLease(ctx context.Context, namespace, name string) error {
 	client, err := p.API()
 	if err != nil {
@@ -60,7 +60,8 @@ func (p *Plane) GiveUpLease(ctx context.Context, namespace, name string) error {
 	return err
 }
 
-// AwaitReady waits until the controller has handled all initial lists.
+// AwaitReady waits until the controller is ready, which includes that it has handled the initial
+// lists of all objects.
 func (c *Controller) AwaitReady(ctx context.Context) error {
 	for {
 		err := c.Ready(ctx)
@@ -83,15 +84,15 @@ func (c *Controller) Ready(ctx context.Context) error {
 	return err
 }
 
-// profiled is the duration of a profile.
+// profiled is the duration of a CPU profile.
 const profiled = 30 * time.Second
 
-// Profile writes profiles of the next 30 seconds, NAME.cpu.pprof and
-// NAME.allocs.pprof. The controller needs --profiling.
+// Profile writes a CPU profile and an allocation profile of the next 30 seconds to NAME.cpu.pprof
+// and NAME.allocs.pprof. The controller must run with --profiling.
 func (c *Controller) Profile(ctx context.Context, name string) error {
-	// A heap profile has the allocations up to the last garbage collection. So the garbage
-	// collector runs once before the measurement, and once between the ends of the two
-	// profiles.
+	// An allocation profile contains only allocations before the last garbage collection. So the
+	// garbage collector runs once before the profiles start, and once after the end of the CPU
+	// profile, before the end of the allocation profile.
 	if err := c.collect(ctx); err != nil {
 		return err
 	}
@@ -112,7 +113,7 @@ func (c *Controller) collect(ctx context.Context) error {
 	return err
 }
 
-// profile writes a profile of some seconds into a file.
+// profile writes a profile of the given duration to a file.
 func (c *Controller) profile(ctx context.Context, path string, long time.Duration, file string) error {
 	text, err := get(ctx, c.Metrics, fmt.Sprintf("/debug/pprof/%s?seconds=%.0f", path, long.Seconds()))
 	if err != nil {
@@ -121,7 +122,7 @@ func (c *Controller) profile(ctx context.Context, path string, long time.Duratio
 	return os.WriteFile(file, []byte(text), 0o644)
 }
 
-// Metric returns the value of a metric, given by name and labels as in /metrics.
+// Metric returns the value of a metric. The name includes the labels, as in /metrics.
 func (c *Controller) Metric(ctx context.Context, name string) (value float64, err error) {
 	text, err := get(ctx, c.Metrics, "/metrics")
 	if err != nil {
@@ -136,7 +137,8 @@ func (c *Controller) Metric(ctx context.Context, name string) (value float64, er
 	return 0, fmt.Errorf("read metric %s of %s: there is none", name, c.Metrics)
 }
 
-// get sends a request to one of the controller's servers, and returns the answer.
+// get sends a GET request to one of the controller's HTTP servers, and returns the body of the
+// response.
 func get(ctx context.Context, address, path string) (string, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+path, nil)
 	if err != nil {

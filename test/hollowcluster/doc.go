@@ -1,7 +1,7 @@
-// Package hollowcluster is a cluster without machines, for tests and benchmarks. It has a
-// real API server without nodes, which the rig starts, Node and NodeTopology objects
-// without kubelets and agents, the programs under test as processes with their own
-// accounts, and a counter of bound pods.
+// Package hollowcluster simulates a cluster without machines, for tests and benchmarks. The API
+// server is real; the program rig (test/cluster) starts it. Node and NodeTopology objects exist,
+// but no kubelets and no agents. The programs under test run as processes with their own service
+// accounts. The package also counts bound pods.
 //
-// It schedules, starts and deletes nothing unless the caller asks for it.
+// It does not schedule, start or delete pods unless the caller asks for it.
 package hollowcluster

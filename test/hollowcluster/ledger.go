@@ -16,10 +16,10 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// Amounts are thousandths of resources, by resource name.
+// Amounts are amounts of resources in thousandths, by resource name.
 type Amounts map[corev1.ResourceName]int64
 
-// AmountsOf reads a resource list.
+// AmountsOf converts a resource list to Amounts.
 func AmountsOf(list corev1.ResourceList) Amounts {
 	a := Amounts{}
 	for name, quantity := range list {
@@ -28,21 +28,22 @@ func AmountsOf(list corev1.ResourceList) Amounts {
 	return a
 }
 
-// Ledger adds up what pods hold on nodes. It gets the events of a watch of all pods in order:
-// a pod holds resources from its binding until it ends or is deleted. It holds the
-// exclusive CPUs and the GPUs of its placement.
+// Ledger adds up the resources that pods hold on each node, and so detects resources that are
+// assigned twice. It handles the events of a watch of all pods in order. A pod holds resources from
+// its binding until it ends or is deleted. These include the exclusive CPUs and the GPUs of its
+// placement.
 type Ledger struct {
-	Room  map[string]Amounts // of each node; a missing resource counts as 0
+	Room  map[string]Amounts // the allocatable resources of each node; a missing resource counts as 0
 	bound map[types.UID]assignment
 	held  map[string]map[types.UID]Amounts // by node
 }
 
-// assignment has the node of a bound pod and the resources that the pod holds there.
+// assignment has the node and the placement annotation of a bound pod.
 type assignment struct{ node, placement string }
 
-// See handles an event, and reports whether the pod has just been bound. It returns an error
-// if a pod has left the node that it was bound to, or if a node holds more than it has; the
-// error names the holders.
+// See handles an event, and reports whether the pod has just been bound. It returns an error if a
+// pod's node or placement has changed after the binding, or if the pods on a node hold more than
+// the node has. The second error names all pods on the node.
 func (l *Ledger) See(e watch.Event) (bound bool, err error) {
 	pod, ok := e.Object.(*corev1.Pod)
 	if !ok {
@@ -78,7 +79,7 @@ func (l *Ledger) enter(pod *corev1.Pod, at assignment) error {
 	return errors.Join(err, l.check(pod, at.node))
 }
 
-// check returns an error if a node holds more than it has.
+// check returns an error if the pods on a node hold more resources than the node has.
 func (l *Ledger) check(last *corev1.Pod, node string) error {
 	sum := Amounts{}
 	for _, amounts := range l.held[node] {
@@ -98,7 +99,7 @@ func (l *Ledger) check(last *corev1.Pod, node string) error {
 	return fmt.Errorf("node %s holds with pod %s %s: %v", node, last.Name, strings.Join(over, ", "), l.held[node])
 }
 
-// gpu is the prefix of a single GPU as a resource, of which there is one.
+// gpu is the prefix of the resource names of single GPUs. Each of these resources has the amount 1.
 const gpu = "gpu/"
 
 func (l *Ledger) room(node string, name corev1.ResourceName) int64 {
@@ -108,8 +109,9 @@ func (l *Ledger) room(node string, name corev1.ResourceName) int64 {
 	return l.Room[node][name]
 }
 
-// holds returns what a pod holds: its requests, with its exclusive CPUs by NUMA node as
-// decided, the maximum over its phases, and each of its GPUs.
+// holds returns the resources that a pod holds: its requests, the exclusive CPUs of each NUMA node
+// according to its placement, and each of its GPUs. The exclusive CPUs are the maximum that the pod
+// uses at a time (peak).
 func holds(pod *corev1.Pod, placement string) (Amounts, error) {
 	a := AmountsOf(resource.PodRequests(pod, resource.PodResourcesOptions{}))
 	a[corev1.ResourcePods] = 1000
@@ -134,8 +136,9 @@ func holds(pod *corev1.Pod, placement string) (Amounts, error) {
 	return a, nil
 }
 
-// peak returns the maximum number of CPUs that the pod has at a time on each NUMA node: init
-// containers run one after another, then the others; sidecars keep running.
+// peak returns the maximum number of exclusive CPUs that the pod has at a time on each NUMA node.
+// Init containers run one after another, and then the app containers run together. A sidecar keeps
+// its CPUs until the pod ends.
 func peak(pod *corev1.Pod, decided v1alpha1.Placement) map[topology.NodeID]int {
 	most, lasting := map[topology.NodeID]int{}, map[topology.NodeID]int{}
 	for _, container := range pod.Spec.InitContainers {

@@ -13,7 +13,8 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// on returns a bound pod of 5 CPUs, 3 of which are on NUMA node 1.
+// on returns a pod that is bound to a node, with 2 CPUs of NUMA node 0 and 3 of NUMA node 1. If
+// node is "", the pod is not bound.
 func on(node, name string) *corev1.Pod {
 	pod := Pod("default", name, "", "5", 1)
 	pod.UID = types.UID(name)
@@ -24,7 +25,8 @@ func on(node, name string) *corev1.Pod {
 	return pod
 }
 
-// withGPU returns a pod on node a with two containers that use one GPU, one after another.
+// withGPU returns a pod on node a. Its placement has the same GPU for an init container and for the
+// main container.
 func withGPU(name string) *corev1.Pod {
 	pod := Pod("default", name, "", "1", 1)
 	pod.UID, pod.Spec.NodeName = types.UID(name), "a"
@@ -74,7 +76,8 @@ func TestLedger(t *testing.T) {
 	}
 }
 
-// TestPeak checks that an init container's CPUs are used again, and a sidecar's are not.
+// TestPeak checks that the CPUs of an init container are used again by later containers, and that
+// those of a sidecar are not.
 func TestPeak(t *testing.T) {
 	always := corev1.ContainerRestartPolicyAlways
 	pod := &corev1.Pod{Spec: corev1.PodSpec{

@@ -15,10 +15,11 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// atOnce is the number of objects that are created concurrently.
+// atOnce is the number of objects that are created at the same time.
 const atOnce = 16
 
-// Each calls do with 0 to n-1, several at a time, until a call fails.
+// Each calls do with each i from 0 to n-1, several at a time. After a call has failed, it starts no
+// more and returns the error.
 func Each(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(atOnce)
@@ -33,14 +34,14 @@ func Each(ctx context.Context, n int, do func(ctx context.Context, i int) error)
 	return g.Wait()
 }
 
-// MakeNodes creates n nodes of a shape. It also creates their NodeTopologies if the type is
-// installed and the shape has NUMA nodes.
+// MakeNodes creates n nodes of a shape. It also creates their NodeTopologies if the shape has NUMA
+// nodes.
 func (p *Plane) MakeNodes(ctx context.Context, n int, s Shape) error {
 	return p.MakeNodesFrom(ctx, n, s, s.Node)
 }
 
-// MakeNodesFrom creates nodes as MakeNodes does, from the nodes that a function returns, which
-// may have more labels and taints than those of the shape.
+// MakeNodesFrom creates nodes as MakeNodes does, but the function node returns the i-th Node
+// object, which may have additional labels and taints.
 func (p *Plane) MakeNodesFrom(ctx context.Context, n int, s Shape, node func(i int) *corev1.Node) error {
 	config, err := p.Config()
 	if err != nil {

@@ -20,8 +20,8 @@ func makeNamespace(ctx context.Context, client kubernetes.Interface, name string
 	return nil
 }
 
-// Clear deletes the pods and events of a namespace. No kubelet runs the pods, so they are
-// gone at once.
+// Clear deletes the pods and events of a namespace. No kubelet runs the pods, so the API server
+// removes them at once.
 func (p *Plane) Clear(ctx context.Context, namespace string) error {
 	client, err := p.API()
 	if err != nil {
@@ -40,7 +40,8 @@ type collection interface {
 	DeleteCollection(context.Context, metav1.DeleteOptions, metav1.ListOptions) error
 }
 
-// removeAll repeats a deletion that a slow API server aborted after its minute.
+// removeAll deletes all objects of a collection. It repeats the request if a slow API server has
+// aborted it after the request timeout of a minute.
 func removeAll(ctx context.Context, c collection) error {
 	for {
 		err := c.DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: new(int64)}, metav1.ListOptions{})

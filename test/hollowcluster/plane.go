@@ -16,13 +16,13 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// Plane is a control plane without nodes that the rig runs. For an existing control plane,
-// Kubeconfig and Dir are sufficient for everything that neither starts servers nor calls
-// kubectl.
+// Plane is a control plane without nodes, which the program rig (test/cluster) starts. A Plane of
+// another control plane needs only Kubeconfig and Dir, but cannot start or stop the control plane
+// or call kubectl.
 type Plane struct {
-	Rig        string // path of the rig's command
+	Rig        string // path of the program rig
 	Name       string
-	Kubeconfig string // the administrator's
+	Kubeconfig string // path of the administrator's kubeconfig
 	Dir        string // for temporary files
 	Bin        string // directory of kubectl and kubeone
 }
@@ -58,7 +58,8 @@ func (p *Plane) Kubectl(ctx context.Context, args ...string) (string, error) {
 	return run(cmd)
 }
 
-// Config returns the configuration of the administrator's clients: protobuf, no rate limit.
+// Config returns a client configuration for the administrator, with protobuf and without a rate
+// limit.
 func (p *Plane) Config() (*rest.Config, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", p.Kubeconfig)
 	if err != nil {
@@ -70,7 +71,7 @@ func (p *Plane) Config() (*rest.Config, error) {
 	return config, nil
 }
 
-// API returns the administrator's client.
+// API returns a client with the rights of the administrator.
 func (p *Plane) API() (kubernetes.Interface, error) {
 	config, err := p.Config()
 	if err != nil {
@@ -79,7 +80,8 @@ func (p *Plane) API() (kubernetes.Interface, error) {
 	return kubernetes.NewForConfig(config)
 }
 
-// run returns a command's output. The error has the command's error output.
+// run runs a command and returns its standard output. The error contains the command's standard
+// error.
 func run(cmd *exec.Cmd) (string, error) {
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs

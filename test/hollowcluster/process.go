@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Process is a program under test.
+// Process is a running program under test.
 type Process struct {
 	Log  string // path of its standard output and error
 	cmd  *exec.Cmd
@@ -22,7 +22,7 @@ func (p *Plane) Start(name, program string, args ...string) (*Process, error) {
 	return p.StartWith(nil, name, program, args...)
 }
 
-// StartWith starts a program as Start does, with more variables in its environment, such as
+// StartWith starts a program as Start does, with additional environment variables such as
 // "GOGC=400".
 func (p *Plane) StartWith(env []string, name, program string, args ...string) (*Process, error) {
 	log, err := os.Create(p.File(name + ".log"))
@@ -47,10 +47,11 @@ func (r *Process) PID() int { return r.cmd.Process.Pid }
 // Signal sends a signal.
 func (r *Process) Signal(s syscall.Signal) error { return r.cmd.Process.Signal(s) }
 
-// Over returns a channel that is closed when the process has ended.
+// Over returns a channel that is closed when the process ends.
 func (r *Process) Over() <-chan struct{} { return r.over }
 
-// Stop asks the process to end, kills it if it does not, and waits for its end.
+// Stop sends SIGTERM to the process, and SIGKILL if the process still runs after grace. It returns
+// when the process has ended.
 func (r *Process) Stop(grace time.Duration) error {
 	if err := r.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("stop %s: %w", r.cmd.Path, err)
@@ -64,13 +65,14 @@ func (r *Process) Stop(grace time.Duration) error {
 	return nil
 }
 
-// Usage is the resources that a process has used so far.
+// Usage is the CPU time and memory that a process has used so far.
 type Usage struct {
-	CPU  time.Duration // user and system, all threads
-	Peak int64         // maximum resident set, bytes
+	CPU  time.Duration // user and system time of all threads
+	Peak int64         // maximum resident set size, in bytes
 }
 
-// Usage reads /proc/PID/stat and status; see proc_pid_stat and proc_pid_status(5).
+// Usage reads what the process has used so far from /proc/PID/stat and /proc/PID/status; see
+// proc_pid_stat(5) and proc_pid_status(5).
 func (r *Process) Usage() (u Usage, err error) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", r.PID()))
 	if err != nil {
@@ -83,12 +85,12 @@ func (r *Process) Usage() (u Usage, err error) {
 	return parseUsage(string(stat), string(status))
 }
 
-// tick is the unit of times in /proc: USER_HZ is 100 on all of Linux that Go
-// knows. The kernel scales them so that their sum is exact to a tick.
+// tick is the unit of CPU times in /proc. USER_HZ is 100 on all Linux systems that Go supports. The
+// kernel scales user and system time so that their sum is exact to a tick.
 const tick = 10 * time.Millisecond
 
 func parseUsage(stat, status string) (u Usage, err error) {
-	f := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:]) // the first is field 3
+	f := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:]) // f[0] is field 3 of the file
 	if len(f) < 13 {
 		return u, fmt.Errorf("parse /proc/PID/stat %q: too short", stat)
 	}

@@ -18,20 +18,20 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// Refusals is a proxy of the API server that reports which requests the API server refuses. The
-// audit log of the API server has this, too, but would have to be configured.
+// Refusals is a proxy for the API server. It reports which requests the API server refuses. The
+// audit log would contain this too, but would have to be configured.
 type Refusals struct {
 	proxy   httputil.ReverseProxy
 	server  *httptest.Server
 	refused func(message string)
 
 	mu   sync.Mutex
-	fail map[string]int // status of the answer to the next request, by METHOD and end of its path
+	fail map[string]int // HTTP status for the next request that Fail selects, by method and end of the path
 }
 
 // Refusals starts a proxy for a kubeconfig file, and returns it with the kubeconfig file of its
-// clients. It calls refused with the body of each answer 403 and 422, before the client has the
-// answer.
+// clients. It calls refused with the body of each response with the status 403 or 422, before the
+// client gets the response.
 func (p *Plane) Refusals(file string, refused func(message string)) (*Refusals, string, error) {
 	config, err := clientcmd.LoadFromFile(file)
 	if err != nil {
@@ -57,15 +57,15 @@ func (p *Plane) Refusals(file string, refused func(message string)) (*Refusals, 
 	return r, path, clientcmd.WriteToFile(*config, path)
 }
 
-// Fail answers the next request of a method, whose path ends so, with an HTTP status instead of
-// the API server.
+// Fail makes the proxy answer one request itself with an HTTP status. This is the next request with
+// the given method whose path ends with path.
 func (r *Refusals) Fail(method, path string, status int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.fail[method+" "+path] = status
 }
 
-// ServeHTTP forwards a request.
+// ServeHTTP forwards a request to the API server, or answers it if Fail has selected it.
 func (r *Refusals) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	if status := r.failure(q); status != 0 {
 		w.Header().Set("Content-Type", "application/json")
@@ -93,7 +93,7 @@ func (r *Refusals) failure(q *http.Request) int {
 	return 0
 }
 
-// read reports a refusal and leaves the answer as it is.
+// read calls refused if the API server has refused a request, and leaves the response unchanged.
 func (r *Refusals) read(answer *http.Response) error {
 	if answer.StatusCode != http.StatusForbidden && answer.StatusCode != http.StatusUnprocessableEntity {
 		return nil

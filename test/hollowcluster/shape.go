@@ -17,13 +17,13 @@ import (
 // GPU is the resource name of whole GPUs.
 const GPU corev1.ResourceName = "nvidia.com/gpu"
 
-// Shape is the resources of each node of a cluster. CPU 0 is reserved.
+// Shape has the resources of each node of a simulated cluster. CPU 0 of each node is reserved.
 type Shape struct {
 	NUMA  int // NUMA nodes
 	CPUs  int // per NUMA node
 	GPUs  int
-	Model string // model of the GPUs if agents list them: GPU-NODE-0, ..., spread evenly over the NUMA nodes
-	Zones int    // number of zones, which nodes join in turn; 0 for none
+	Model string // model of the GPUs; if not "", the NodeTopology lists the GPUs as GPU-NODE-0, ..., spread evenly over the NUMA nodes
+	Zones int    // number of zones, to which nodes belong in turn; 0 for no zones
 }
 
 // Node returns the i-th node of the cluster.
@@ -35,8 +35,8 @@ func (s Shape) Node(i int) *corev1.Node {
 	return n
 }
 
-// Named returns a ready node with all resources that a kubelet, device plugins and an agent
-// would publish.
+// Named returns a ready Node object with a name and with all resources that a kubelet, device
+// plugins and an agent would publish.
 func (s Shape) Named(name string) *corev1.Node {
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{
 		corev1.LabelHostname: name, corev1.LabelOSStable: "linux", corev1.LabelArchStable: "amd64", v1alpha1.LabelExclusiveCPUs: "true",
@@ -50,7 +50,8 @@ func (s Shape) Named(name string) *corev1.Node {
 	return node
 }
 
-// resources returns the node's resources without some reserved CPUs.
+// resources returns the resources of a node without the given number of reserved CPUs, which are on
+// NUMA node 0.
 func (s Shape) resources(reserved int) corev1.ResourceList {
 	list := corev1.ResourceList{
 		corev1.ResourceCPU:    quantity(s.NUMA*s.CPUs - reserved),

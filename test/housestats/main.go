@@ -1,6 +1,6 @@
-// Command housestats prints figures of the product's code that show how it reads: the
-// sizes of files and functions, the share of comments, the ratio of test files to code,
-// and names that occur often. Generated code and helpers of tests are left out.
+// Command housestats prints figures about the style of the repository's Go code: the sizes of files
+// and functions, the share of comments, the ratio of test code to other code, and names that are
+// declared often. It leaves out generated code and packages that only tests use.
 //
 //	go run ./test/housestats [-root DIR]
 package main
@@ -22,7 +22,7 @@ import (
 // smallFile is the number of lines below which a file counts as small.
 const smallFile = 30
 
-// A name is listed where more packages or files than this declare it.
+// Names that are declared more often than this are listed.
 const (
 	commonTypes     = 1
 	commonFunctions = 5
@@ -39,7 +39,7 @@ func main() {
 	s.print()
 }
 
-// comments counts lines that are comments only, and all that are not empty.
+// comments counts lines that are only comments, and all lines that are not empty.
 type comments struct{ comments, lines int }
 
 func (c comments) percent() float64 { return 100 * float64(c.comments) / float64(max(1, c.lines)) }
@@ -92,7 +92,8 @@ func (s *stats) file(path, rel string) error {
 	return nil
 }
 
-// forTests returns whether only tests use a file, which is then neither product nor test.
+// forTests reports whether only tests use a file that is not a test itself. Such a file is not
+// counted.
 func forTests(rel string) bool {
 	return strings.HasPrefix(rel, "test/") || strings.HasPrefix(rel, "internal/testutil/")
 }
@@ -156,7 +157,8 @@ func (s *stats) print() {
 	fmt.Printf("functions declared more than %d times: %s\n", commonFunctions, common(s.functions, commonFunctions))
 }
 
-// quantile returns the smallest value that is at least as large as a part q of all values.
+// quantile returns the q-quantile: the value at index q·n of the n sorted values, or the largest
+// value if q is 1.
 func quantile(values []int, q float64) int {
 	if len(values) == 0 {
 		return 0
@@ -165,7 +167,7 @@ func quantile(values []int, q float64) int {
 	return sorted[min(len(sorted)-1, int(q*float64(len(sorted))))]
 }
 
-// common lists the names that occur more often than limit, the most frequent first.
+// common lists the names that are declared more often than limit, the most frequent first.
 func common(names map[string]int, limit int) string {
 	maps.DeleteFunc(names, func(_ string, n int) bool { return n <= limit })
 	sorted := slices.SortedFunc(maps.Keys(names), func(a, b string) int {

@@ -9,22 +9,23 @@ import (
 	"slices"
 )
 
-// row is a pair of minor versions, as in --kubernetes and --containerd of the rig.
+// row is a row of the table: a pair of minor versions, as for the flags --kubernetes and
+// --containerd of the program rig (test/cluster).
 type row struct{ Kubernetes, Containerd string }
 
 func (r row) String() string { return "Kubernetes " + r.Kubernetes + ", containerd " + r.Containerd }
 
 // rows returns every Kubernetes version with the newest containerd, and every containerd version
-// with the Kubernetes version of the project's modules.
+// with the default Kubernetes version, which the modules of the repository require.
 func rows() []row {
 	return []row{{"1.34", "2.4"}, {"1.35", "2.4"}, {"1.36", "2.4"}, {"1.37", "2.4"}, {"1.36", "2.0"}, {"1.36", "2.2"}}
 }
 
-// column is one kind of test.
+// column is a column of the table: a group of tests.
 type column struct {
 	name    string
 	command string
-	machine bool // needs the node of the row; the others need a control plane alone
+	machine bool // needs a virtual machine with the versions of the row; other tests need only a control plane
 }
 
 func columns() []column {
@@ -38,16 +39,16 @@ func columns() []column {
 	}
 }
 
-// result is the newest outcome of a cell.
+// result is the newest outcome of one cell of the table.
 type result struct {
 	row
 	Column string
 	Passed bool
-	Commit string // the tree that was tested
-	Date   string // when, in UTC
+	Commit string // the commit that was tested
+	Date   string // of the test run, in UTC
 }
 
-// load reads results; a missing file has none.
+// load reads results from a file. It returns none if the file does not exist.
 func load(file string) (results []result, err error) {
 	data, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -62,7 +63,7 @@ func load(file string) (results []result, err error) {
 	return results, nil
 }
 
-// keep writes a result in place of the older one of its cell.
+// keep writes a result to the file, in place of the older result of the same cell.
 func keep(file string, new result) error {
 	results, err := load(file)
 	if err != nil {

@@ -5,8 +5,9 @@
 //	matrix -kubernetes 1.34 -columns controller,chart
 //	matrix -table                       # runs nothing, writes the table anew
 //
-// It must be run in the root of the repository. test/matrix/results.json keeps the newest outcome
-// of each cell with the commit, so that cells can be run one at a time.
+// Run it in the root of the repository. A cell of the table is one group of tests with one pair of
+// versions. test/matrix/results.json has the newest outcome of each cell and its commit, so the
+// cells can be run at different times.
 package main
 
 import (
@@ -60,7 +61,7 @@ func chosen(names string) []column {
 	return slices.DeleteFunc(columns(), func(c column) bool { return !slices.Contains(strings.Split(names, ","), c.name) })
 }
 
-// runRow runs columns of a row and keeps each outcome. The machine of the row is made for the
+// runRow runs columns of a row and stores each outcome. It starts the virtual machine before the
 // first column that needs it.
 func runRow(ctx context.Context, r row, columns []column) (ok bool) {
 	ok = true
@@ -80,7 +81,8 @@ func runRow(ctx context.Context, r row, columns []column) (ok bool) {
 	return ok
 }
 
-// run runs a shell line with the versions of a row, and its output in a log.
+// run runs a shell command line with the versions of a row in the environment. It writes the output
+// to a log file.
 func run(ctx context.Context, r row, name, line string) error {
 	dir := filepath.Join(logs, r.Kubernetes+"-"+r.Containerd)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -100,7 +102,7 @@ func run(ctx context.Context, r row, name, line string) error {
 	return err
 }
 
-// commit names the tree under test.
+// commit returns the commit under test, with the suffix -dirty if files have changed.
 func commit() string {
 	out, err := exec.Command("git", "describe", "--always", "--dirty", "--exclude=*").Output()
 	check(err)

@@ -9,7 +9,7 @@ import (
 // The table is between these lines of the page.
 const begin, end = "<!-- make matrix -->\n", "<!-- end of make matrix -->\n"
 
-// render returns the table: a cell that was never run says so.
+// render returns the table of the results. A cell that was never run contains "not run".
 func render(results []result) string {
 	var b strings.Builder
 	b.WriteString("| Kubernetes | containerd |")

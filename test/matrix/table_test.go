@@ -9,7 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestKeep: the newest result of a cell replaces the older one, and no other.
+// TestKeep checks that the newest result of a cell replaces the older result of this cell, and no
+// others.
 func TestKeep(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "results.json")
 	a, b := row{"1.36", "2.4"}, row{"1.36", "2.0"}
@@ -25,7 +26,8 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-// TestRender: each cell has its outcome, and the others say that nothing was run.
+// TestRender checks that each cell with a result shows it, and that all other cells show that
+// nothing was run.
 func TestRender(t *testing.T) {
 	table := render([]result{
 		{row: row{"1.34", "2.4"}, Column: "controller", Passed: true, Commit: "abc", Date: "2026-11-23"},
@@ -42,7 +44,7 @@ func TestRender(t *testing.T) {
 	}
 }
 
-// TestPage: docs/reference/tested.md has the table of the results.
+// TestPage checks that docs/reference/tested.md contains the table of the results in results.json.
 func TestPage(t *testing.T) {
 	results, err := load("results.json")
 	if err != nil {

@@ -1,7 +1,8 @@
-// Package oracle compares package cpuset/pool with the kubelet's static CPU manager: on random
-// machines with random CPUs in use, the pool's choice must be at least as good as the
-// kubelet's. Their orders of choice differ on purpose, so the tests compare figures (count,
-// evenness, whole cores) and never the CPUs.
+// Package oracle compares package cpuset/pool, which chooses exclusive CPUs, with the kubelet's
+// static CPU manager. On random machines with random CPUs in use, the pool's choice must be at
+// least as good as the kubelet's. The two choose CPUs in different orders on purpose. So the tests
+// do not compare the CPUs, but properties of the choice, such as the number of CPUs and of whole
+// cores.
 //
 // It is a module of its own because k8s.io/kubernetes is large. To run it:
 //

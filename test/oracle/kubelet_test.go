@@ -17,8 +17,8 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// kubeletPick gets k CPUs from the kubelet's static CPU manager, on a machine where the CPUs
-// used are in use. It returns false if the manager refuses.
+// kubeletPick lets the kubelet's static CPU manager choose k CPUs on a machine where the CPUs in
+// used are in use. It returns false if the CPU manager refuses.
 func kubeletPick(t *testing.T, machine *topology.Machine, reserved, used cpuset.Set, k int, option string) (cpuset.Set, bool) {
 	t.Helper()
 	policy, err := cpumanager.NewStaticPolicy(logr.Discard(), kubeletTopology(machine), reserved.Len(), foreign(reserved),
@@ -36,8 +36,8 @@ func kubeletPick(t *testing.T, machine *topology.Machine, reserved, used cpuset.
 	return native(got), true
 }
 
-// silent is a topology manager without a preference. Unlike the kubelet's fake, it does not
-// log each call.
+// silent is a fake topology manager without a preference. Unlike the fake in the kubelet's source,
+// it does not log each call.
 type silent struct{ topologymanager.Store }
 
 func (silent) GetAffinity(string, string) topologymanager.TopologyHint {

@@ -11,19 +11,19 @@ import (
 	"github.com/numalet/numalet/pkg/podspec"
 )
 
-// rounds is how many random cases each test tries, from a fixed seed.
+// rounds is how many random cases each test tries. The random numbers have a fixed seed.
 const rounds = 3000
 
-// Options of the kubelet's static policy. The option strict-cpu-reservation has no effect
-// here, but the kubelet requires one option.
+// Options of the kubelet's static policy. Each test sets one of them. For packed this is
+// strict-cpu-reservation, which has no effect here.
 const (
 	packed      = cpumanager.StrictCPUReservationOption
 	byCache     = cpumanager.PreferAlignByUnCoreCacheOption
 	distributed = cpumanager.DistributeCPUsAcrossNUMAOption
 )
 
-// TestSingle compares the choice inside one NUMA node with the kubelet's
-// packed order.
+// TestSingle compares the choices on a machine with one NUMA node. The kubelet's static policy
+// packs the CPUs into as few cores as possible.
 func TestSingle(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for range rounds {
@@ -40,7 +40,8 @@ func TestSingle(t *testing.T) {
 	}
 }
 
-// TestCaches compares the choices on a NUMA node with several last-level caches.
+// TestCaches compares the choices on a NUMA node with several last-level caches. The kubelet's
+// policy has the option prefer-align-cpus-by-uncorecache.
 func TestCaches(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 2))
 	for range rounds {
@@ -58,9 +59,10 @@ func TestCaches(t *testing.T) {
 	}
 }
 
-// TestSpread compares with the kubelet's option distribute-cpus-across-numa: where the kubelet
-// finds an even share on every NUMA node, so does the pool, and never a share that differs by more
-// than one.
+// TestSpread compares the pool's policy spread with the kubelet's option
+// distribute-cpus-across-numa. If the kubelet spreads the CPUs evenly over the NUMA nodes, the pool
+// must, too. The numbers of CPUs that the pool chooses on two NUMA nodes never differ by more than
+// one.
 func TestSpread(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	for range rounds {

@@ -9,7 +9,7 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// scene is one random fill of a machine and one question to it.
+// scene is one random case: a machine, the CPUs in use on it, and the number of CPUs to choose.
 type scene struct {
 	machine        *topology.Machine
 	reserved, used cpuset.Set
@@ -32,7 +32,7 @@ func (s scene) String() string {
 	return fmt.Sprintf("%d CPUs on %d (%d NUMA nodes), used %s", s.cpus, len(s.machine.CPUs), len(s.machine.Nodes), s.used)
 }
 
-// compare fails the test if our choice is worse than the kubelet's.
+// compare fails the test if the pool's choice (ours) is worse than the kubelet's (theirs).
 func (s scene) compare(t *testing.T, ours, theirs cpuset.Set) {
 	t.Helper()
 	if ours.Len() != s.cpus || ours.Overlaps(s.used.Union(s.reserved)) {
@@ -50,11 +50,11 @@ func (s scene) compare(t *testing.T, ours, theirs cpuset.Set) {
 	}
 }
 
-// merits are the properties of a choice that the tests compare.
+// merits are the properties of a choice of CPUs that the tests compare.
 type merits struct {
-	whole  int // cores used as a whole
-	split  int // cores that were entirely free and are used in part
-	caches int // last-level caches taken from
+	whole  int // cores with all threads in the choice
+	split  int // cores that were entirely free, and of which the choice has only some threads
+	caches int // last-level caches of the chosen CPUs
 }
 
 func (s scene) measure(cpus cpuset.Set) (m merits) {
@@ -78,7 +78,8 @@ func (s scene) measure(cpus cpuset.Set) (m merits) {
 	return m
 }
 
-// even reports whether the CPUs lie on every NUMA node, within one of each other.
+// even reports whether the CPUs are spread evenly: their numbers on any two NUMA nodes differ by at
+// most one.
 func even(machine *topology.Machine, cpus cpuset.Set) bool {
 	low, high := cpus.Len(), 0
 	for _, numaNode := range machine.Nodes {

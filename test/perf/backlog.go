@@ -14,7 +14,7 @@ import (
 
 func podName(i int) string { return fmt.Sprintf("pod-%05d", i) }
 
-// make creates the pods of the backlog.
+// make creates the pods of the backlog, which all wait before the scheduler starts.
 func (f *field) make(ctx context.Context, l load, scheduler string) error {
 	if scheduler == "" {
 		scheduler = "nobody"
@@ -22,7 +22,8 @@ func (f *field) make(ctx context.Context, l load, scheduler string) error {
 	return f.plane.MakePods(ctx, namespace, f.Pods, func(i int) *corev1.Pod { return l.pod(i, scheduler) })
 }
 
-// await waits until n pods are bound. It reports whether the limit has passed before that.
+// await waits until n pods are bound, but no longer than limit. stopped is true if the limit has
+// passed before that.
 func (f *field) await(ctx context.Context, binds *hollowcluster.Binds, n int, limit time.Duration) (stopped bool, err error) {
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -33,12 +34,12 @@ func (f *field) await(ctx context.Context, binds *hollowcluster.Binds, n int, li
 	return false, err
 }
 
-// freshLimit is how long a pod that was created alone may take to be bound. A pod that takes longer
-// counts with the time that it has waited.
+// freshLimit is how long the binding of a pod that is created one by one may take. For a pod that
+// takes longer, the time that it has waited so far is counted.
 const freshLimit = 30 * time.Second
 
-// steady creates pods at a fixed rate, and returns for each the time from its creation, as
-// the API server confirmed it, to its binding.
+// steady creates pods one by one at a fixed rate. For each pod it returns the time from the API
+// server's response to its creation until its binding.
 func (f *field) steady(ctx context.Context, c contender, l load, binds *hollowcluster.Binds) ([]time.Duration, error) {
 	made := map[string]time.Time{}
 	next := time.NewTicker(f.Pace)

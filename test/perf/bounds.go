@@ -9,18 +9,18 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// bound is a line of bounds.yaml: limits of the quotient of two contenders' values in one run.
-// Single values have no limits, because they depend on the machine.
+// bound is an entry of bounds.yaml: the limits of the quotient of two contenders' values in one
+// run. Single values have no limits, because they depend on the machine.
 type bound struct {
 	Load     string   `json:"load"`
-	Measure  string   `json:"measure"` // bound, told or cpu
+	Measure  string   `json:"measure"` // bound, told or cpu (see bounds.yaml)
 	Of       string   `json:"of"`
 	To       string   `json:"to"`
 	Min, Max *float64 `json:",omitempty"`
 }
 
-// check compares the results with a file of bounds and prints each quotient. Rounds that were
-// not run are skipped. Without a file there are no bounds.
+// check compares the results with a file of bounds and prints each quotient. Bounds for rounds that
+// were not run are skipped. If file is "", nothing is checked.
 func check(out io.Writer, file string, results results) error {
 	if file == "" {
 		return nil
@@ -45,7 +45,8 @@ func check(out io.Writer, file string, results results) error {
 	return broken
 }
 
-// hold returns how a result compares with its bound, or nothing if it was not measured.
+// hold returns a line with the quotient of two results and, if it exceeds the bound, an error. It
+// returns "" if one of the results was not measured.
 func (b bound) hold(results results) (string, error) {
 	value, to := b.value(b.Of, results), b.value(b.To, results)
 	if value == 0 || to == 0 {

@@ -6,7 +6,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestUnplaceable checks that each third of the waiting pods waits for a different reason.
+// TestUnplaceable checks that the waiting pods have three different reasons to wait, a third of the
+// pods each.
 func TestUnplaceable(t *testing.T) {
 	for i := range 6 {
 		pod := unplaceable("s", i)
@@ -18,8 +19,9 @@ func TestUnplaceable(t *testing.T) {
 	}
 }
 
-// TestGang checks that one member of the gang has no node, and that the others have one: the
-// gang's nodes have no taint, and enough free CPUs.
+// TestGang checks the nodes for the waiting gang (a group of pods that start together). They have
+// no taint and enough free CPUs. Their number is what gangNodes returns, so that the gang has one
+// member more than nodes.
 func TestGang(t *testing.T) {
 	for nodes, want := range map[int]int{5000: gangRoom, 500: gangRoom, 100: 40} {
 		f := &field{options: options{Nodes: nodes, Fill: fills{95}}}
@@ -39,8 +41,8 @@ func TestGang(t *testing.T) {
 	}
 }
 
-// TestFill checks that nodes are full to the percentage on average, and that no node is filled
-// beyond its capacity.
+// TestFill checks that the nodes are on average filled to the given percentage, and that no node is
+// filled beyond its capacity.
 func TestFill(t *testing.T) {
 	for percent, want := range map[int][]float64{50: {0, 25, 50, 75, 100}, 95: {90, 92.5, 95, 97.5, 100}, 10: {0, 5, 10, 15, 20}} {
 		var got []float64
@@ -58,7 +60,7 @@ func TestFill(t *testing.T) {
 	}
 }
 
-// TestMixed checks that a fifth of the pods have a rule about their nodes.
+// TestMixed checks that a fifth of the pods have an affinity or a topology spread constraint.
 func TestMixed(t *testing.T) {
 	rules := 0
 	for i := range 100 {

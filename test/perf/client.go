@@ -24,17 +24,18 @@ import (
 	"github.com/numalet/numalet/internal/controller/podwriter"
 )
 
-// poster writes what a scheduler writes, with the controller's client, but decides nothing:
-// the i-th pod goes to the i-th node.
+// poster writes what a scheduler writes, with the code of the controller, but decides nothing: it
+// binds the i-th pod to the i-th node. Its rate is the upper limit for a scheduler.
 type poster struct {
 	bindings    *podwriter.Bindings
 	events      *podwriter.Events
 	nodes, pods int
 	workers     int
-	reports     bool // also creates an event for each pod
+	reports     bool // whether it also creates an event for each pod
 }
 
-// client runs as a process of its own, so that its resource usage can be measured.
+// client is the main function of `perf client`. It runs as a process of its own, so that its CPU
+// time and memory can be measured.
 func client(args []string) error {
 	flags := flag.NewFlagSet("client", flag.ExitOnError)
 	kubeconfig := flags.String("kubeconfig", "", "how to reach the API server")
@@ -71,12 +72,12 @@ func client(args []string) error {
 	if err := p.post(ctx); err != nil {
 		return err
 	}
-	<-ctx.Done() // the process must exist when its usage is read
+	<-ctx.Done() // the process must still exist when perf reads its CPU time
 	return nil
 }
 
-// watch runs the informers that matter; the others of the controller get no events in this
-// cluster.
+// watch runs those informers of the controller that get events in this cluster: for nodes, pods and
+// NodeTopologies.
 func watch(ctx context.Context, config *rest.Config) error {
 	api, err := kubernetes.NewForConfig(config)
 	if err != nil {

@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// round is a contender and a load.
+// round is a contender and a load: one measurement.
 type round struct {
 	contender
 	load
 }
 
-// rounds returns the rounds to run, in order: those that match only, or the usual ones if there is
-// no only.
+// rounds returns the rounds to run, in order. If -only is set, these are the rounds that match
+// only, and otherwise the usual ones.
 func rounds(o options, only *regexp.Regexp) []round {
 	var all []round
 	for _, l := range loads(o) {

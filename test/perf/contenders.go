@@ -11,11 +11,11 @@ import (
 	"github.com/numalet/numalet/test/hollowcluster"
 )
 
-// contender is a program that binds pods.
+// contender is a program that binds pods and whose speed is measured.
 type contender struct {
 	name      string
 	scheduler string // spec.schedulerName; empty for a client that ignores it
-	silent    bool   // it writes no events
+	silent    bool   // whether it writes no events
 	start     func(context.Context, *field) (started, error)
 }
 
@@ -26,11 +26,11 @@ const (
 	ourName   = "numalet"
 )
 
-// started is a contender that is ready to begin.
+// started is a contender whose process runs and waits for the signal to begin.
 type started struct {
 	process *hollowcluster.Process
-	fire    func(context.Context) (time.Time, error) // starts it, and returns when it began
-	profile func(context.Context, string) error      // profiles the next seconds into a file; nil if that is impossible
+	fire    func(context.Context) (time.Time, error) // lets it begin, and returns when it began
+	profile func(context.Context, string) error      // writes profiles of the next seconds to files; nil if the contender cannot be profiled
 }
 
 func contenders() []contender {
@@ -41,7 +41,8 @@ func contenders() []contender {
 	}, append(kubeSchedulers(), contender{name: ourName, scheduler: "numalet-scheduler", start: numalet})...)
 }
 
-// clientWith starts this program as a client.
+// clientWith returns a function that starts this program as a client (perf client) with the given
+// flags.
 func clientWith(flags ...string) func(context.Context, *field) (started, error) {
 	return func(_ context.Context, f *field) (started, error) {
 		self, err := os.Executable()

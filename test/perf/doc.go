@@ -1,16 +1,19 @@
-// Command perf compares schedulers. It uses one API server, hollow nodes and a backlog of
-// pods. The contenders are a client that only creates Bindings, one that also writes a
-// scheduler's events, one that also runs a scheduler's informers, kube-scheduler with several
-// settings, and Numalet. `make perf` runs it with an empty cluster.
+// Command perf compares the speed of schedulers. It uses one API server, simulated nodes (Node
+// objects without kubelets) and a backlog of pods. The programs that it compares, the contenders,
+// are kube-scheduler with several settings, Numalet, and three clients that decide nothing. The
+// first client only creates Bindings, the second one also writes the events of a scheduler, and the
+// third one also runs the informers of a scheduler. `make perf` runs this with an empty cluster.
 //
-// Each contender is ready, with full caches, while the backlog is created, and starts on a
-// signal: a scheduler when it gets a lease that this program held, a client on SIGUSR1. The
-// rate "bound" is pods per second from the signal's effect to the last binding, as seen by a
-// separate watcher. The rate "told" counts until the last event is written. CPU is everything that
-// the process used from before the backlog was created until it was idle again, including events.
-// Then pods are created one by one, and the time until each is bound is measured.
+// Before the backlog is created, the process of a contender runs and has filled its caches. It
+// begins to bind pods on a signal: a scheduler when it gets the Lease that this program has held,
+// and a client on SIGUSR1. The rate "bound" is pods per second from this moment until the last
+// binding, which a separate watch reports. The rate "told" counts until the last event is written.
+// CPU is the CPU time of the process from before the backlog is created until it is idle again,
+// including the time for events. Then pods are created one by one, and the time until each is bound
+// is measured.
 //
-// With -fill, the cluster is busy: nodes are more or less full, some have a taint, and some
-// pods have affinity or spread. With -waiting, the schedulers bind the same backlog again
-// while older pods wait that nothing can place. `make perf-busy` runs this.
+// With -fill, the cluster is busy: the nodes are full to different degrees, some have a taint, and
+// some pods have an affinity or a topology spread constraint. With -waiting, there are additional
+// rounds with the same backlog, in which older pods wait that fit no node. `make perf-busy` runs
+// this.
 package main

@@ -14,20 +14,20 @@ import (
 )
 
 const (
-	namespace = "perf" // of the pods that are measured
+	namespace = "perf" // the namespace of the pods of the backlog
 	// quiet is the time without events after which no more events are expected.
 	quiet = 10 * time.Second
 )
 
-// field is the cluster in which the rounds take place.
+// field is the cluster in which the rounds are measured.
 type field struct {
 	options
 	plane  *hollowcluster.Plane
 	api    kubernetes.Interface
-	filled int // percentage to which the nodes are full
+	filled int // percentage to which the nodes are full on average
 }
 
-// newField starts a control plane with nodes.
+// newField starts a control plane and creates the simulated nodes.
 func newField(ctx context.Context, o options) (*field, error) {
 	plane, err := hollowcluster.Up(ctx, o.Rig, fmt.Sprintf("perf-%d", os.Getpid()))
 	if err != nil {
@@ -55,8 +55,8 @@ func (f *field) furnish(ctx context.Context) (err error) {
 	return nil
 }
 
-// countEvents waits until there are as many events as bound pods, or no more are written. It
-// returns their number and the time of the last one.
+// countEvents waits until there are as many events as pods in the backlog, or until no event was
+// written for the time quiet. It returns the number of events and the time of the last one.
 func (f *field) countEvents(ctx context.Context, c contender) (n int, last time.Time, err error) {
 	for last = time.Now(); !c.silent && n < f.Pods && time.Since(last) < quiet; time.Sleep(100 * time.Millisecond) {
 		now, err := f.events(ctx)
@@ -70,7 +70,7 @@ func (f *field) countEvents(ctx context.Context, c contender) (n int, last time.
 	return n, last, nil
 }
 
-// events returns the number of events.
+// events returns the number of events in the namespace of the backlog.
 func (f *field) events(ctx context.Context) (int, error) {
 	list, err := f.api.EventsV1().Events(namespace).List(ctx, metav1.ListOptions{Limit: 1})
 	if err != nil {

@@ -11,10 +11,11 @@ import (
 	"github.com/numalet/numalet/test/hollowcluster"
 )
 
-// fillNamespace has the pods that fill the nodes.
+// fillNamespace is the namespace of the pods that fill the nodes.
 const fillNamespace = "perf-fill"
 
-// fills is a list of percentages. It implements the interfaces of encoding for text.
+// fills is a list of percentages. It implements encoding.TextMarshaler and
+// encoding.TextUnmarshaler.
 type fills []int
 
 // MarshalText writes, for example, "50,95".
@@ -26,7 +27,7 @@ func (f fills) MarshalText() ([]byte, error) {
 	return []byte(strings.Join(words, ",")), nil
 }
 
-// UnmarshalText reads percentages from 1 to 99.
+// UnmarshalText reads percentages from 1 to 99, separated by commas.
 func (f *fills) UnmarshalText(text []byte) error {
 	*f = nil
 	for word := range strings.FieldsFuncSeq(string(text), func(r rune) bool { return r == ',' }) {
@@ -39,13 +40,13 @@ func (f *fills) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// shape is the shape of all nodes.
+// shape returns the resources that each node has.
 func shape() hollowcluster.Shape {
 	return hollowcluster.Shape{NUMA: 2, CPUs: 32, GPUs: 8, Zones: 3}
 }
 
-// node returns the i-th node. In a busy cluster every tenth has a taint that no pod tolerates,
-// and some have the label that the waiting gang selects.
+// node returns the i-th node. In a busy cluster, every tenth node has a taint that no pod
+// tolerates, and some nodes have the label that the waiting gang (see makeWaiting) selects.
 func (f *field) node(i int) *corev1.Node {
 	node := shape().Node(i)
 	if !f.busy() {
@@ -60,15 +61,16 @@ func (f *field) node(i int) *corev1.Node {
 	return node
 }
 
-// fillOf returns the percentage to which the i-th node is full. The nodes have five different
-// percentages, a fifth of the nodes each, around the mean. At 50 these are 0, 25, 50, 75 and 100.
+// fillOf returns the percentage to which the i-th node is full, if all nodes are full to percent on
+// average. There are five different percentages, for a fifth of the nodes each. For an average of
+// 50 these are 0, 25, 50, 75 and 100.
 func fillOf(percent, i int) float64 {
 	step := float64(min(percent, 100-percent)) / 2
 	return float64(percent) + float64(i%5-2)*step
 }
 
-// fill binds a pod to each node, which holds a part of the node's CPUs and GPUs. The pods stay
-// until another percentage is filled.
+// fill creates one pod on each node, which requests a part of the node's CPUs and GPUs. The pods
+// stay until fill is called with another percentage.
 func (f *field) fill(ctx context.Context, percent int) error {
 	if f.filled == percent {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// head describes what was measured, on which machine, and under which conditions.
+// head returns a text that says what was measured, on which machine, and under which conditions.
 func head(o options) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Machine: %s\nCommit: %s, %s\nSizes: %d nodes, %d pods, then %d pods one by one\n", machine(), commit(o), runtime.Version(), o.Nodes, o.Pods, o.Steady)
@@ -20,7 +20,7 @@ func head(o options) string {
 	return b.String()
 }
 
-// commit returns the commit of the repository that has the rig, and whether the tree differs.
+// commit returns the commit of the repository, with the suffix -dirty if files have changed.
 func commit(o options) string {
 	out, err := exec.Command("git", "-C", repository(o), "describe", "--always", "--dirty", "--exclude=*").Output()
 	if err != nil {
@@ -29,7 +29,7 @@ func commit(o options) string {
 	return strings.TrimSpace(string(out))
 }
 
-// repository returns the directory that has build/rig.
+// repository returns the root of the repository, which contains build/rig.
 func repository(o options) string { return filepath.Dir(filepath.Dir(o.Rig)) }
 
 // cluster describes how busy the cluster is.
@@ -45,7 +45,7 @@ func cluster(o options) string {
 	return text
 }
 
-// favors lists the conditions that make Numalet look better than it may be elsewhere.
+// favors lists the conditions of the measurement that favor Numalet.
 func favors(o options) []string {
 	all := []string{
 		"nodes are objects without kubelets, etcd does not sync to disk, and all programs share one machine",

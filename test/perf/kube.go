@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 )
 
-// kubeSettings has the settings in which one kube-scheduler differs from the default.
+// kubeSettings has the settings in which a contender differs from the default kube-scheduler.
 type kubeSettings struct {
 	name    string
 	env     []string
@@ -22,7 +22,7 @@ func kubeSchedulers() []contender {
 	var all []contender
 	for _, s := range []kubeSettings{
 		{name: kubeName},
-		{name: kubeName + ", GOGC=400", env: []string{"GOGC=400"}}, // gcPercent of cmd/controller
+		{name: kubeName + ", GOGC=400", env: []string{"GOGC=400"}}, // as the controller (gcPercent)
 		{name: kubeName + ", no scores", plugins: `{score: {disabled: [{name: "*"}]}, preScore: {disabled: [{name: "*"}]}}`},
 		{name: kubeName + ", 1 % of nodes", percent: 1}, // with 100 nodes as a minimum, which no setting lowers
 	} {

@@ -11,13 +11,14 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// lease keeps a scheduler from starting while this program holds it.
+// lease is the leader election Lease of a scheduler. While this program holds it, the scheduler
+// does not begin.
 type lease struct {
 	api             kubernetes.Interface
 	namespace, name string
 }
 
-// hold acquires the lease, which nobody holds, for an hour.
+// hold deletes the Lease if it exists, and creates it with this program as the holder for an hour.
 func (l lease) hold(ctx context.Context) error {
 	leases := l.api.CoordinationV1().Leases(l.namespace)
 	if err := leases.Delete(ctx, l.name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
@@ -30,7 +31,8 @@ func (l lease) hold(ctx context.Context) error {
 	return err
 }
 
-// release gives the lease up, and returns when another process has acquired it.
+// release gives up the Lease, and waits until another process has acquired it. It returns the time
+// of this.
 func (l lease) release(ctx context.Context) (time.Time, error) {
 	leases := l.api.CoordinationV1().Leases(l.namespace)
 	lease, err := leases.Get(ctx, l.name, metav1.GetOptions{})

@@ -10,12 +10,12 @@ import (
 	"github.com/numalet/numalet/test/hollowcluster"
 )
 
-// load is a kind of pods to bind, and the cluster to bind them in.
+// load is the kind of pods in the backlog, and how busy the cluster is.
 type load struct {
 	name    string
 	pod     func(i int, scheduler string) *corev1.Pod
-	fill    int // percentage to which the nodes are full
-	waiting int // number of pods that wait meanwhile and cannot be placed
+	fill    int // percentage to which the nodes are full on average
+	waiting int // number of other pods that wait meanwhile and fit no node
 }
 
 // loads returns the loads in the order in which they are run.
@@ -51,8 +51,8 @@ func emptyLoads() []load {
 	}
 }
 
-// possible reports whether a contender can take part: only Numalet knows NUMA nodes, and a
-// client ignores whether a node is full.
+// possible reports whether a contender can be measured with a load. Only Numalet knows NUMA nodes,
+// and a client cannot run in a busy cluster, because it ignores whether a node is full.
 func (l load) possible(c contender) bool {
 	if l.name == "single" {
 		return c.name == ourName
@@ -60,9 +60,10 @@ func (l load) possible(c contender) bool {
 	return l.fill == 0 || c.scheduler != ""
 }
 
-// usual reports whether a contender takes part if -only is not set. Other settings of
-// kube-scheduler are run once each in an empty and in a busy cluster, which shows whether they
-// matter. All of them with all loads would take more than half an hour.
+// usual reports whether a contender is measured with a load if -only is not set. kube-scheduler
+// with settings other than the default is measured only once in an empty cluster and once in a busy
+// one, which shows whether the settings matter. All settings with all loads would take more than
+// half an hour.
 func (l load) usual(c contender) bool {
 	variant := strings.HasPrefix(c.name, kubeName+",")
 	switch {

@@ -10,18 +10,18 @@ import (
 	"time"
 )
 
-// options are the flags.
+// options are the values of the flags.
 type options struct {
 	Rig, Controller string // paths of the programs
 	Nodes, Pods     int
 	Fill            fills         // empty for an empty cluster
-	Waiting         int           // number of pods that wait in some rounds and cannot be placed
+	Waiting         int           // number of pods that wait in some rounds and fit no node
 	Steady          int           // number of pods that are created one by one
-	Pace            time.Duration // between them
+	Pace            time.Duration // time between two of them
 	Limit           time.Duration
 	Only            string // regular expression of the rounds to run
 	Bounds          string
-	Settings        string // flags of the controller, separated by blanks
+	Settings        string // additional flags of the controller, separated by spaces
 	Profile         string // directory for the controller's profiles
 	Keep            bool
 }

@@ -7,12 +7,14 @@ import (
 	"github.com/numalet/numalet/test/hollowcluster"
 )
 
-// setLabel groups the pods whose rules concern each other.
+// setLabel is a label of pods. The affinity and spread rules of a pod concern the pods with the
+// same value.
 const setLabel = "numalet.test/set"
 
-// mixed returns a small pod for a busy cluster. Of 20 consecutive pods, four have a rule, each a
-// different one: a zone, a node without other pods of its set, an even spread over the zones, and
-// the zone of the other pods of its set.
+// mixed returns a small pod for a busy cluster. Of 20 consecutive pods, four have a rule about
+// their node, each a different one: node affinity for two zones, anti-affinity to the pods of its
+// set, an even spread over the zones, and affinity to the zone of the pods of its set. A set is the
+// pods with the same value of setLabel.
 func mixed(i int, scheduler string) *corev1.Pod {
 	pod := hollowcluster.Pod(namespace, podName(i), scheduler, "100m", 0)
 	switch i % 20 {
@@ -37,7 +39,8 @@ func mixed(i int, scheduler string) *corev1.Pod {
 	return pod
 }
 
-// apart puts a pod into a set, and requires a node without others of it.
+// apart puts a pod into a set, and returns an anti-affinity that requires a node without other pods
+// of this set.
 func apart(pod *corev1.Pod, set string) *corev1.PodAntiAffinity {
 	pod.Labels[setLabel] = set
 	return &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
@@ -45,7 +48,7 @@ func apart(pod *corev1.Pod, set string) *corev1.PodAntiAffinity {
 	}}}
 }
 
-// beside requires that the pod's zone has another pod with certain labels.
+// beside returns an affinity that requires a zone with another pod that has these labels.
 func beside(labels map[string]string) *corev1.PodAffinity {
 	return &corev1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
 		LabelSelector: &metav1.LabelSelector{MatchLabels: labels}, TopologyKey: corev1.LabelTopologyZone,

@@ -8,13 +8,13 @@ import (
 	"github.com/numalet/numalet/test/hollowcluster"
 )
 
-// result is the result of a round.
+// result is the result of a round: one contender with one load.
 type result struct {
 	contender        string
 	load             load
-	bound            int     // pods
+	bound            int     // number of bound pods
 	rate             float64 // bound pods per second
-	stopped          bool    // at the limit, before all pods were bound
+	stopped          bool    // whether the time limit passed before all pods were bound
 	cpu              time.Duration
 	peak             int64           // bytes
 	backlog          []time.Duration // times from the start to each binding, ascending
@@ -23,7 +23,8 @@ type result struct {
 	began, lastEvent time.Time // times of the start and of the last event
 }
 
-// fillRate computes the rate until the last binding, or until the contender was stopped.
+// fillRate computes the rate of bindings until the last one, or until the contender was stopped. at
+// has the time of each binding.
 func (r *result) fillRate(began, end time.Time, at map[string]time.Time) {
 	for _, t := range at {
 		r.backlog = append(r.backlog, t.Sub(began))
@@ -42,7 +43,8 @@ func (r *result) fillUsage(before, after hollowcluster.Usage) {
 	r.peak = after.Peak
 }
 
-// told returns the rate until the last event of a bound pod was written, or 0 without events.
+// told returns the number of events per second until the last event was written, or 0 if there are
+// no events.
 func (r result) told() float64 {
 	if r.events == 0 {
 		return 0
@@ -58,7 +60,7 @@ func (r result) String() string {
 	return text
 }
 
-// results are the results of a run.
+// results are the results of all rounds of a run.
 type results []result
 
 // of returns a contender's result for a load, and false if it was not measured.
@@ -70,7 +72,8 @@ func (rs results) of(contender, load string) (result, bool) {
 	return rs[i], true
 }
 
-// quantile returns the q-th quantile of the durations, 0 ≤ q < 1, or 0 if there are none.
+// quantile returns the q-quantile of the durations, or 0 if there are none. q must be at least 0
+// and less than 1.
 func quantile(of []time.Duration, q float64) time.Duration {
 	if len(of) == 0 {
 		return 0

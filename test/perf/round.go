@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// round measures how one contender binds pods of one kind.
+// round measures how one contender binds a backlog of one kind.
 func (f *field) round(ctx context.Context, c contender, l load) (r result, err error) {
 	r.contender, r.load = c.name, l
 	if err := f.fill(ctx, l.fill); err != nil {
@@ -27,7 +27,7 @@ func (f *field) round(ctx context.Context, c contender, l load) (r result, err e
 		return r, err
 	}
 	profiled := f.profile(ctx, s, l)
-	// 2. The pods are created, first those that nothing can place, and the contender observes them.
+	// 2. The pods are created, and the contender reads them. The pods that fit no node come first.
 	binds, err := f.plane.CountBinds(ctx, namespace)
 	if err != nil {
 		return r, err
@@ -42,7 +42,7 @@ func (f *field) round(ctx context.Context, c contender, l load) (r result, err e
 	if err := awaitIdle(ctx, s.process); err != nil {
 		return r, err
 	}
-	// 3. The contender starts and binds all pods, or as many as it can.
+	// 3. The contender begins, and binds all pods, or as many as it can within the limit.
 	began, err := s.fire(ctx)
 	if err != nil {
 		return r, err
@@ -51,8 +51,8 @@ func (f *field) round(ctx context.Context, c contender, l load) (r result, err e
 		return r, err
 	}
 	r.fillRate(began, time.Now(), binds.At())
-	// 4. The contender becomes idle: events are written after the bindings. While pods wait,
-	// it retries them and may never be idle.
+	// 4. The contender becomes idle, after it has written the events. If there are pods that fit no
+	//    node, this step is left out: a scheduler retries them and may never be idle.
 	if l.waiting == 0 && !r.stopped {
 		if r.events, r.lastEvent, err = f.countEvents(ctx, c); err == nil {
 			err = awaitIdle(ctx, s.process)
@@ -76,7 +76,8 @@ func (f *field) round(ctx context.Context, c contender, l load) (r result, err e
 	return r, errors.Join(profiled(), f.clear(ctx, s))
 }
 
-// profile starts a profile if one is requested, and returns a function that waits for its end.
+// profile starts profiles if -profile is set, and returns a function that waits until they are
+// written.
 func (f *field) profile(ctx context.Context, s started, l load) func() error {
 	if f.Profile == "" || s.profile == nil {
 		return func() error { return nil }
@@ -86,8 +87,8 @@ func (f *field) profile(ctx context.Context, s started, l load) func() error {
 	return func() error { return <-over }
 }
 
-// clear restores the cluster. It first ends the contender, so that the contender does not have to
-// handle the deletions.
+// clear stops the contender and deletes the pods and events of the round. The contender is stopped
+// first, so that it does not have to handle the deletions.
 func (f *field) clear(ctx context.Context, s started) error {
 	if err := s.process.Stop(10 * time.Second); err != nil {
 		return err

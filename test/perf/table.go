@@ -6,7 +6,7 @@ import (
 	"text/tabwriter"
 )
 
-// table prints the results as in docs/benchmarks/logs/performance.md.
+// table returns the results as a Markdown table, as in docs/benchmarks/logs/performance.md.
 func (rs results) table(o options) string {
 	rows := rs.emptyRows()
 	if o.busy() {
@@ -21,7 +21,8 @@ func (rs results) table(o options) string {
 	return b.String()
 }
 
-// emptyRows has one row for each round, with both rates and what they are compared with.
+// emptyRows returns the rows for an empty cluster: one for each round, with both rates and their
+// quotients to those of kube-scheduler and of floor.
 func (rs results) emptyRows() [][]string {
 	rows := [][]string{
 		{"pods", "who", "bound pods/s", "× kube-scheduler", "told pods/s", "× kube-scheduler", "× floor", "ms CPU a pod", "peak MiB", "one by one p50 / p99 ms"},
@@ -38,7 +39,8 @@ func (rs results) emptyRows() [][]string {
 	return rows
 }
 
-// busyRows has one row for each contender and fill, without and with pods that wait.
+// busyRows returns the rows for a busy cluster: one for each contender and percentage. Each row has
+// the results without and with pods that wait.
 func (rs results) busyRows(o options) [][]string {
 	with := fmt.Sprintf("with %d waiting", o.Waiting)
 	rows := [][]string{
@@ -62,7 +64,8 @@ func (rs results) busyRows(o options) [][]string {
 	return rows
 }
 
-// waiting returns a contender's result with pods that wait.
+// waiting returns a contender's result of the round with pods that wait, and false if it was not
+// measured.
 func (rs results) waiting(contender string, fill int) (result, bool) {
 	for _, r := range rs {
 		if r.contender == contender && r.load.fill == fill && r.load.waiting > 0 {
@@ -72,7 +75,8 @@ func (rs results) waiting(contender string, fill int) (result, bool) {
 	return result{}, false
 }
 
-// rateOf returns the rate, and if the contender was stopped, how many pods it had bound.
+// rateOf returns the rate as text. If the contender was stopped, the text also says how many pods
+// it had bound.
 func rateOf(r result) string {
 	if r.stopped {
 		return fmt.Sprintf("%s (stopped after %d)", number(r.rate), r.bound)
@@ -87,7 +91,8 @@ func oneByOne(r result) string {
 	return fmt.Sprintf("%.1f / %.1f", ms(quantile(r.steady, .5)), ms(quantile(r.steady, .99)))
 }
 
-// number returns a rate, or a dash if it was not measured. Small rates keep their digits.
+// number returns a rate as text, or a dash if it was not measured. A rate below 10 has two
+// significant digits.
 func number(rate float64) string {
 	switch {
 	case rate == 0:
@@ -98,7 +103,7 @@ func number(rate float64) string {
 	return fmt.Sprintf("%.0f", rate)
 }
 
-// times returns a quotient, or a dash if a value was not measured.
+// times returns the quotient of two values as text, or a dash if one of them was not measured.
 func times(value, to float64) string {
 	if value == 0 || to == 0 {
 		return "–"

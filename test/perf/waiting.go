@@ -12,17 +12,20 @@ import (
 )
 
 const (
-	// waitingNamespace has the pods that cannot be placed. They are in a namespace of their own, so
-	// that only the pods of the backlog and their events are counted.
+	// waitingNamespace is the namespace of the pods that fit no node. It is not that of the
+	// backlog, so that only the pods of the backlog and their events are counted.
 	waitingNamespace = "perf-waiting"
-	// gangLabel is on the nodes that the waiting gang selects.
+	// gangLabel is a label of the nodes that the waiting gang (a group of pods that start together)
+	// selects.
 	gangLabel = "numalet.test/gang"
-	// gangRoom is how many members of the gang fit: each on a node of its own.
+	// gangRoom is the largest number of nodes with gangLabel. Each member of the gang needs a node
+	// of its own.
 	gangRoom = 200
 )
 
-// makeWaiting creates pods that nothing can place. Numalet also gets a gang with one member more
-// than fits. kube-scheduler does not get it, because it would place all the other members.
+// makeWaiting creates n pods that fit no node. For Numalet it also creates a gang with one member
+// more than there are nodes for it. For kube-scheduler it does not, because kube-scheduler would
+// bind all members but one.
 func (f *field) makeWaiting(ctx context.Context, c contender, n int) error {
 	if n == 0 {
 		return nil
@@ -35,9 +38,9 @@ func (f *field) makeWaiting(ctx context.Context, c contender, n int) error {
 	return f.plane.MakePods(ctx, waitingNamespace, members, func(i int) *corev1.Pod { return gangMember(c.scheduler, i, members) })
 }
 
-// unplaceable returns one of the pods that wait: a third requests more CPUs than a node has, a
-// third has a selector that matches no node, and a third requires affinity to a pod that never
-// exists.
+// unplaceable returns the i-th pod that fits no node. A third of these pods request more CPUs than
+// a node has, a third have a nodeSelector that matches no node, and a third require affinity to a
+// pod that never exists.
 func unplaceable(scheduler string, i int) *corev1.Pod {
 	cpus := "100m"
 	if i%3 == 0 {
@@ -53,8 +56,8 @@ func unplaceable(scheduler string, i int) *corev1.Pod {
 	return pod
 }
 
-// gangMember returns a member of the gang. Each member requires one of the gang's nodes without
-// other members.
+// gangMember returns the i-th member of the gang. Each member requires a node with gangLabel and
+// without other members.
 func gangMember(scheduler string, i, members int) *corev1.Pod {
 	pod := hollowcluster.Pod(waitingNamespace, fmt.Sprintf("gang-%05d", i), scheduler, "100m", 0)
 	pod.Labels[v1alpha1.LabelGang] = "too-large"
@@ -64,11 +67,11 @@ func gangMember(scheduler string, i, members int) *corev1.Pod {
 	return pod
 }
 
-// forGang reports whether the i-th node is one of the gang's nodes. These are less full and have no
-// taint.
+// forGang reports whether the i-th node gets gangLabel. These nodes are less full than the average
+// and have no taint.
 func forGang(i int) bool { return i%5 < 2 && i < gangRoom/2*5 }
 
-// gangNodes returns how many nodes the gang may use.
+// gangNodes returns how many nodes have gangLabel.
 func (f *field) gangNodes() int {
 	n := 0
 	for i := range f.Nodes {

@@ -19,7 +19,8 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// TestChanges patches a pod of one exclusive and two shared containers.
+// TestChanges checks which patches of an existing pod the API server admits. The pod has one
+// container with exclusive CPUs and two with shared CPUs.
 func TestChanges(t *testing.T) {
 	client, _ := server(t)
 	p := pod("numalet-e2e-changes", v1alpha1.AnnotationCPUPolicy, v1alpha1.PolicySpread)
@@ -61,7 +62,8 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// TestResizeByNode: limits by NUMA node cannot be resized.
+// TestResizeByNode checks that a container with a CPU limit for one NUMA node
+// (numalet.dev/numa1-cpu) cannot be resized.
 func TestResizeByNode(t *testing.T) {
 	client, _ := server(t)
 	p := pod("numalet-e2e-resize", "example.com/note", "x")
@@ -96,8 +98,9 @@ func TestToleranceIsForSystemPods(t *testing.T) {
 	expect(t, err, "")
 }
 
-// TestAgentPatchesItsOwnNode acts as the agent's service account, bound to a
-// node as its token would be.
+// TestAgentPatchesItsOwnNode sends patches of nodes with the user info of an agent, whose token is
+// bound to its node. It checks that the agent can change only its own node, and of this only the
+// startup taint and the label numalet.dev/exclusive-cpus.
 func TestAgentPatchesItsOwnNode(t *testing.T) {
 	client, config := server(t)
 	for _, name := range []string{"numalet-e2e-own", "numalet-e2e-other"} {
@@ -139,8 +142,8 @@ func TestAgentPatchesItsOwnNode(t *testing.T) {
 	}
 }
 
-// TestOwnLease checks that the agent can write the Lease of its own node, and neither the Lease of
-// the leader election nor that of another node.
+// TestOwnLease checks that the agent can write the heartbeat Lease of its own node. It can write
+// neither the Lease of the controller's leader election nor that of another node.
 func TestOwnLease(t *testing.T) {
 	_, config := server(t)
 	agent := asAgent(config, "numalet-e2e-own")
@@ -155,8 +158,8 @@ func TestOwnLease(t *testing.T) {
 	}
 }
 
-// asAgent returns a client with the user info of the agent's bound token.
-// system:masters lets it past RBAC, which is not what is tested.
+// asAgent returns a client with the user info of the agent's bound token. The group system:masters
+// has all RBAC permissions, because only the admission policies are tested.
 func asAgent(config *rest.Config, node string) *kubernetes.Clientset {
 	as := rest.CopyConfig(config)
 	as.Impersonate = rest.ImpersonationConfig{
@@ -167,7 +170,7 @@ func asAgent(config *rest.Config, node string) *kubernetes.Clientset {
 	return kubernetes.NewForConfigOrDie(as)
 }
 
-// create creates a pod that exists until the test ends.
+// create creates a pod, and deletes it when the test ends.
 func create(t *testing.T, client *kubernetes.Clientset, pod *corev1.Pod) {
 	t.Helper()
 	if _, err := client.CoreV1().Pods(pod.Namespace).Create(context.Background(), pod, metav1.CreateOptions{}); err != nil {

@@ -19,9 +19,10 @@ import (
 
 const cases = "../../../api/v1alpha1/testdata/cpurequest/*.txt"
 
-// TestPolicyAgreesWithReadCPURequest sends the pod of every case of api/v1alpha1 to the
-// server: it refuses those that ReadCPURequest refuses, with the same sentence, and
-// adds the nodeSelector to those that request exclusive CPUs.
+// TestPolicyAgreesWithReadCPURequest sends the pods of the test cases of v1alpha1.ReadCPURequest,
+// which the node agent calls, to the API server. It checks that the server refuses the same pods as
+// ReadCPURequest, with the same sentence. It also checks that the server adds the nodeSelector to
+// the pods that request exclusive CPUs.
 func TestPolicyAgreesWithReadCPURequest(t *testing.T) {
 	client, _ := server(t)
 	files, err := filepath.Glob(cases)
@@ -55,8 +56,9 @@ func agree(t *testing.T, client *kubernetes.Clientset, pod *corev1.Pod) {
 	}
 }
 
-// sentence returns the part of a refusal that is the same on both sides. The sides differ only in
-// the advice on a misspelt name: CEL has no edit distance.
+// sentence returns the part of a refusal that is the same in ReadCPURequest and in the admission
+// policy. Only ReadCPURequest proposes a correction of a misspelt name, because CEL cannot compute
+// the edit distance of strings.
 func sentence(refusal error) string {
 	said, _, _ := strings.Cut(refusal.Error(), "did you mean")
 	return said

@@ -3,5 +3,6 @@
 //
 //	KUBECONFIG=… go test -tags e2e ./test/e2e/admission
 //
-// It installs both and does not remove them. It removes its pods and custom resources.
+// The tests install the policies and the definitions, and do not remove them. They remove the pods
+// and custom resources that they create.
 package admission

@@ -26,7 +26,8 @@ import (
 
 const policies, definitions = "../../../deploy/admission", "../../../deploy/crds"
 
-// server is the API server under test, with the policies in force.
+// server installs the policies, waits until they are active, and returns a client and a config for
+// the API server under test.
 func server(t *testing.T) (*kubernetes.Clientset, *rest.Config) {
 	t.Helper()
 	path := os.Getenv("KUBECONFIG")
@@ -44,7 +45,7 @@ func server(t *testing.T) (*kubernetes.Clientset, *rest.Config) {
 	return client, config
 }
 
-// install applies what a folder of the repository has.
+// install applies all objects in the YAML files of a folder of the repository.
 func install(t *testing.T, client dynamic.Interface, folder string) {
 	t.Helper()
 	files, err := filepath.Glob(folder + "/*.yaml")
@@ -83,14 +84,15 @@ func read(t *testing.T, file string) []*unstructured.Unstructured {
 	}
 }
 
-// kind returns the resource of a policy, of its binding, or of a definition.
+// kind returns the resource of an object, with the plural name that the API server uses in paths.
 func kind(object *unstructured.Unstructured) schema.GroupVersionResource {
 	plural := strings.ToLower(object.GetKind()) + "s"
 	plural = strings.Replace(plural, "policys", "policies", 1)
 	return object.GroupVersionKind().GroupVersion().WithResource(plural)
 }
 
-// await returns when all policies are active: the API server compiles them first.
+// await waits until all policies are active. After a policy is created, the API server needs some
+// time to compile it.
 func await(t *testing.T, client *kubernetes.Clientset) {
 	t.Helper()
 	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(200 * time.Millisecond) {

@@ -20,9 +20,9 @@ import (
 
 const objects = "../../../api/v1alpha1/testdata/object/*.txt"
 
-// TestObjects sends the object of every case of api/v1alpha1 to the server, and compares the
-// answer with that in the case. Cases about the status are left out, because creation ignores
-// it.
+// TestObjects sends the object of every test case in api/v1alpha1/testdata/object to the API
+// server, and compares the answer with that in the test case. Test cases about the status are left
+// out, because the server ignores the status of an object that is created.
 func TestObjects(t *testing.T) {
 	client := customResources(t)
 	files, err := filepath.Glob(objects)
@@ -46,8 +46,8 @@ func TestObjects(t *testing.T) {
 	}
 }
 
-// customResources returns a client of a server that serves what deploy/crds has,
-// with the policy of jobs in force.
+// customResources installs the custom resource definitions of deploy/crds. It waits until the API
+// server serves them and the policy for jobs is active, and returns a client.
 func customResources(t *testing.T) dynamic.Interface {
 	t.Helper()
 	_, config := server(t)
@@ -67,7 +67,8 @@ func customResources(t *testing.T) dynamic.Interface {
 	return nil
 }
 
-// send creates the last of the objects, or puts it in place of the one before it.
+// send sends the last object of a test case and returns the server's answer. If the test case has
+// another object before it, send creates that one and then updates it to the last one.
 func send(t *testing.T, client dynamic.Interface, sections []txtar.File) (*unstructured.Unstructured, error) {
 	t.Helper()
 	sent := object(t, sections[len(sections)-1].Data)
@@ -84,8 +85,8 @@ func send(t *testing.T, client dynamic.Interface, sections []txtar.File) (*unstr
 	return to.Update(context.Background(), sent, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}})
 }
 
-// check compares the server's answer with one that is a spec, or a line for each
-// refusal.
+// check compares the server's answer with the expected one. That is either a spec, or the reasons
+// why the server refuses the object, one in each line.
 func check(t *testing.T, want string, got *unstructured.Unstructured, err error) {
 	t.Helper()
 	if !strings.HasPrefix(want, "spec:\n") {

@@ -10,7 +10,8 @@ import (
 
 const tolerance = "tolerate-missing-nri-plugins.noderesource.dev"
 
-// pod returns a Guaranteed pod with 4 CPUs and one annotation, which no scheduler handles.
+// pod returns a Guaranteed pod with 4 CPUs and one annotation. No scheduler handles this pod,
+// because its schedulerName is unknown.
 func pod(name, key, value string) *corev1.Pod {
 	return complete(&corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{key: value}},
@@ -21,7 +22,7 @@ func pod(name, key, value string) *corev1.Pod {
 	})
 }
 
-// complete adds the fields that the API server requires and that the cases leave out.
+// complete adds the fields that the API server requires and that the test cases leave out.
 func complete(pod *corev1.Pod) *corev1.Pod {
 	pod.Namespace = "default"
 	pod.Spec.SchedulerName = "nobody"

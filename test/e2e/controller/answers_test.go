@@ -18,16 +18,15 @@ import (
 	"github.com/numalet/numalet/test/hollowcluster"
 )
 
-// user is a user with the role view in one namespace.
+// user is a service account that may read the pods and the queue of one namespace.
 type user struct {
 	*world
 	kubeconfig string
 }
 
 // newUser creates an account that may read the pods of its namespace, and nothing in
-// numalet-system. A controller manager would aggregate the role numalet-queue-view into the
-// role view. The controller that aggregates roles does not run here, so the role view is
-// empty.
+// numalet-system. kube-controller-manager would add the rules of the ClusterRole numalet-queue-view
+// to the ClusterRole view. It does not run here, so newUser binds numalet-queue-view itself.
 func (w *world) newUser(namespace string) user {
 	w.Helper()
 	for _, args := range [][]string{
@@ -51,7 +50,8 @@ func (u user) run(program string, args ...string) string {
 	return string(out)
 }
 
-// newAnswering starts a control plane, and a controller that serves the queue API through it.
+// newAnswering starts a control plane and a controller. The API server forwards requests for the
+// queue API (queue.numalet.dev) to the controller.
 func newAnswering(t *testing.T, n int, s hollowcluster.Shape) *world {
 	w := newPlane(t, n, s)
 	var err error
@@ -63,8 +63,8 @@ func newAnswering(t *testing.T, n int, s hollowcluster.Shape) *world {
 	return w
 }
 
-// serveQueue makes the API server serve the controller's queue API, and returns a client with
-// the rights of the administrator.
+// serveQueue makes the API server forward requests for the queue API to the controller. It returns
+// a client of the queue API with the rights of an administrator.
 func (w *world) serveQueue() queueapi.Client {
 	w.Helper()
 	w.must(w.InstallQueue(w.ctx, repository))
@@ -76,9 +76,9 @@ func (w *world) serveQueue() queueapi.Client {
 	return queueapi.Client{Server: config.Host, HTTP: client}
 }
 
-// TestAnswersFollowRights checks that a user without rights in numalet-system sees the pending
-// pods of the user's own namespace and no others. It also checks that the controller refuses
-// requests that do not come through the API server.
+// TestAnswersFollowRights checks that users without rights in numalet-system see the pending pods
+// of their own namespaces and no others. It also checks that the controller refuses requests that
+// do not come through the API server.
 func TestAnswersFollowRights(t *testing.T) {
 	w := newAnswering(t, 1, hollowcluster.Shape{NUMA: 2, CPUs: 8})
 	ann, bob := w.newUser("ann"), w.newUser("bob")

@@ -2,34 +2,37 @@ package controller
 
 import "strings"
 
-// attack is an attempt of a user to get something without permission. Either the API server refuses
-// it, or the attempt gains nothing, or a test of the node or the scheduler covers it.
+// attack is an attempt of a user to get something without permission. There are three kinds. The
+// API server refuses the attempt, or the attempt has no effect that helps the user, or another test
+// covers it.
 type attack struct {
 	name    string
 	as      string // "" for mallory, a user with the role edit in the namespace team-m, and nothing else
-	object  string // that is created, in team-m
-	args    string // of kubectl, if it does not create the object
-	request string // such as "PATCH /api/…", with the object as its body: kubectl would first read what it patches
-	refused string // words of the refusal
-	or      string // other words, if two policies refuse it: the API server names one of them
-	query   string // of kubectl get: what comes of the object …
-	gains   string // … has these words
-	gained  string // the same, for people
-	test    string // that covers it
+	object  string // the manifest of an object, which is created in the namespace team-m
+	args    string // arguments of kubectl, if the attack is not to create the object
+	request string // sent without kubectl: "PATCH /api/…", with object as its body; kubectl would first read the object that it patches
+	refused string // a part of the API server's refusal
+	or      string // another possible part of the refusal: if two policies refuse the request, the API server names only one
+	query   string // arguments of kubectl get, to check the outcome …
+	gains   string // … a part of its output
+	gained  string // the outcome in words, for docs/security.md
+	test    string // the other test that covers the attack
 }
 
-// Who attacks, besides mallory.
+// Other users that attack.
 const (
-	// writer may write GPUGroups, and use the tenant ben and the GPUs of node-00001.
+	// writer is the user ben, who may write GPUGroups and may use the tenant ben and the GPUs of
+	// node-00001.
 	writer = "ben"
-	// The controllers of the control plane create pods from templates that mallory wrote.
+	// These controllers of kube-controller-manager create pods from templates that mallory wrote.
 	replicaSets = "system:serviceaccount:kube-system:replicaset-controller"
 	daemonSets  = "system:serviceaccount:kube-system:daemon-set-controller"
-	// lookalike is an account that mallory created in her namespace.
+	// lookalike is a service account that mallory created in her namespace, with the name of the
+	// controller's account.
 	lookalike = "system:serviceaccount:team-m:numalet-controller"
 )
 
-// pod returns the pod of an attack, with additions to its metadata and its spec.
+// attackPod returns the manifest of a pod, with additions to its metadata and its spec.
 func attackPod(name, metadata, spec, resources string) string {
 	return `{apiVersion: v1, kind: Pod, metadata: {name: ` + name + metadata + `}, spec: {` + spec +
 		`containers: [{name: main, image: none, resources: {limits: {` + resources + `}}}]}}`
@@ -40,7 +43,8 @@ func attackGroup(name, tenants, more string) string {
 		`], nodes: [{name: node-00000, gpus: ["0"]}]` + more + `}}`
 }
 
-// attackJob returns a Job of ben, with additions to its spec and to its container.
+// attackJob returns the manifest of a Job of the tenant ben, with additions to its spec and to its
+// container.
 func attackJob(name, spec, container string) string {
 	return `{apiVersion: numalet.dev/v1alpha1, kind: Job, metadata: {name: ` + name + `, labels: {numalet.dev/tenant: ben}}, spec: {` + spec +
 		`template: {spec: {containers: [{` + container + `name: main, image: none}]}}}}`
@@ -68,7 +72,8 @@ const (
 	cannot       = "is forbidden: User"
 )
 
-// attacks are in groups that docs/security.md names.
+// attacks are the attacks in groups. docs/security.md has a table for each group, with the same
+// title.
 var attacks = []struct {
 	title string
 	list  []attack

@@ -17,8 +17,9 @@ import (
 	"github.com/numalet/numalet/test/hollowcluster"
 )
 
-// TestConfined uses the controller's account for what its role allows and the controller
-// never does: the policies of deploy/admission/controller-writes.yaml refuse it.
+// TestConfined sends requests with the controller's service account. Its RBAC roles allow all of
+// them. It checks that the policies of deploy/admission/controller-writes.yaml refuse those that
+// the controller itself never sends.
 func TestConfined(t *testing.T) {
 	w := newPlane(t, 1, hollowcluster.Shape{NUMA: 1, CPUs: 4})
 	w.create(pausing("stray"))
@@ -75,8 +76,9 @@ func TestConfined(t *testing.T) {
 	}
 }
 
-// TestNotReadyWithoutPolicies deletes the policies while a controller runs, and checks that the
-// controller reports this and is not ready.
+// TestNotReadyWithoutPolicies starts a controller while the binding of a policy that confines it is
+// missing. It checks that the controller reports this and is not ready until the policy is in force
+// again.
 func TestNotReadyWithoutPolicies(t *testing.T) {
 	w := newPlane(t, 1, hollowcluster.Shape{NUMA: 1, CPUs: 4})
 	_, err := w.Kubectl(w.ctx, "delete", "validatingadmissionpolicybinding", "numalet-controller-objects")
@@ -98,7 +100,7 @@ func TestNotReadyWithoutPolicies(t *testing.T) {
 	w.must(w.controller.AwaitReady(w.ctx))
 }
 
-// as returns a client of a service account.
+// as returns a client with the rights of a service account.
 func (w *world) as(namespace, account string) kubernetes.Interface {
 	w.Helper()
 	file, err := w.Account(w.ctx, namespace, account)
@@ -110,12 +112,12 @@ func (w *world) as(namespace, account string) kubernetes.Interface {
 	return client
 }
 
-// pausing returns a pod that waits for another scheduler.
+// pausing returns a pod that stays pending, because its scheduler does not exist.
 func pausing(name string) *corev1.Pod {
 	return hollowcluster.Pod("default", name, "nobody", "100m", 0)
 }
 
-// ofJob makes a Job the owner of a pod.
+// ofJob makes a Job (numalet.dev) the owner of a pod, and returns the pod.
 func ofJob(pod *corev1.Pod) *corev1.Pod {
 	yes := true
 	pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "numalet.dev/v1alpha1", Kind: "Job", Name: "a", UID: "a", Controller: &yes}}

@@ -11,7 +11,7 @@ import (
 	"github.com/numalet/numalet/test/hollowcluster"
 )
 
-// TestEnded: a pod that has ended holds no resources, although its object still exists.
+// TestEnded checks that a pod that has ended holds no resources, although its object still exists.
 func TestEnded(t *testing.T) {
 	w := newWorld(t, 1, hollowcluster.Shape{NUMA: 2, CPUs: 8})
 	w.create(ours("first", "8", "single"))

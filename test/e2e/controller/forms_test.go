@@ -15,7 +15,7 @@ import (
 	"github.com/numalet/numalet/test/hollowcluster"
 )
 
-// ours is a pod for the controller.
+// ours returns a pod that the controller schedules.
 func ours(name, cpus, policy string) *corev1.Pod {
 	pod := hollowcluster.Pod("default", name, "numalet-scheduler", cpus, 0)
 	if policy != "" {
@@ -24,12 +24,13 @@ func ours(name, cpus, policy string) *corev1.Pod {
 	return pod
 }
 
-// TestForms: pods of every form of request are bound on one node with 3+4 exclusive CPUs, with
-// the placement in the Binding. The pods that do not fit get an event with the reason.
+// TestForms checks that pods with every form of CPU or GPU request are bound to one node, and that
+// those with exclusive CPUs have a placement. A pod that does not fit gets an event with the
+// reason.
 func TestForms(t *testing.T) {
 	w := newWorld(t, 1, hollowcluster.Shape{NUMA: 2, CPUs: 8, GPUs: 2})
 	named := explicit("explicit", "1", "2")
-	named.Spec.SchedulerName = "" // the policy of deploy/controller/admission gives it to the controller
+	named.Spec.SchedulerName = "" // the policy of deploy/controller/admission sets it to numalet-scheduler
 	mixed := ours("mixed", "2", "single")
 	mixed.Spec.Containers = append(mixed.Spec.Containers, container("beside", "100m"))
 	mixed.Spec.InitContainers = []corev1.Container{container("first", "2")}
@@ -40,7 +41,7 @@ func TestForms(t *testing.T) {
 	want := map[string]string{
 		"explicit": `{"version":1,"containers":{"main":{"cpus":{"0":1,"1":2}}}}`,
 		"spread":   `{"version":1,"containers":{"main":{"cpus":{"0":2,"1":2}}}}`,
-		"mixed":    "", // either NUMA node
+		"mixed":    "", // compared below, because both NUMA nodes are right
 		"plain":    "",
 		"gpu":      "",
 	}

@@ -15,12 +15,13 @@ import (
 	"github.com/numalet/numalet/test/hollowcluster"
 )
 
-// TestGangs creates two gangs of six pods for ten nodes. Each pod needs a node of its own. One
-// gang runs, and no pod of the other is bound until the first has ended. Then the other runs:
-// six nodes are reserved for it, so that single pods that would fit start later.
+// TestGangs creates two gangs (groups of pods that start together) of six pods each, for ten nodes.
+// Each pod needs a node of its own. The test checks that one gang runs, and that no pod of the
+// second gang is bound until the first has ended. Nodes are reserved for the second gang, so that
+// single pods that would fit on them start later.
 func TestGangs(t *testing.T) {
 	w := newWorld(t, 10, hollowcluster.Shape{NUMA: 1, CPUs: 5})
-	for i := range 6 { // interleaved, as if two operators created them at the same time
+	for i := range 6 { // the pods of the gangs alternate, as if two operators created them at the same time
 		w.create(ofGang("red", i, 6))
 		w.create(ofGang("blue", i, 6))
 	}
@@ -48,8 +49,8 @@ func TestGangs(t *testing.T) {
 	w.replacePod(second)
 }
 
-// replacePod: one pod of a running gang fails, and a new pod replaces it. It starts alone, because
-// the others run.
+// replacePod deletes one pod of a running gang and creates a new one. It checks that the new pod
+// starts alone, because the other pods of the gang run.
 func (w *world) replacePod(gang string) {
 	w.Helper()
 	w.must(w.api.CoreV1().Pods("default").Delete(w.ctx, gang+"-3", *metav1.NewDeleteOptions(0)))
@@ -70,7 +71,7 @@ func (w *world) race(a, b string) (first, second string) {
 	return a, b
 }
 
-// gang counts the bound pods whose names start so.
+// gang counts the bound pods whose names start with name.
 func (w *world) gang(name string) (n int) {
 	w.Helper()
 	list, err := w.api.CoreV1().Pods("default").List(w.ctx, metav1.ListOptions{})
@@ -83,8 +84,8 @@ func (w *world) gang(name string) (n int) {
 	return n
 }
 
-// ofGang returns a pod of a gang that needs a whole node of five CPUs. least is the minimum
-// number of pods that start together.
+// ofGang returns the i-th pod of a gang. The pod needs a whole node of five CPUs. No pod of the
+// gang starts before the number of pods in least can start together.
 func ofGang(gang string, i, least int) *corev1.Pod {
 	pod := hollowcluster.Pod("default", fmt.Sprint(gang, "-", i), "numalet-scheduler", "4", 0)
 	pod.Labels[v1alpha1.LabelGang] = gang
@@ -92,7 +93,7 @@ func ofGang(gang string, i, least int) *corev1.Pod {
 	return pod
 }
 
-// said returns the message of a pod's condition PodScheduled.
+// said returns the message of a pod's condition PodScheduled while this is False.
 func said(pod *corev1.Pod) string {
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {

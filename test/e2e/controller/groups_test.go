@@ -21,7 +21,8 @@ import (
 	"github.com/numalet/numalet/test/hollowcluster"
 )
 
-// apply applies a manifest.
+// apply applies a manifest with kubectl. Before Kubernetes 1.36, it adds the annotations of the
+// author to a GPUGroup.
 func (w *world) apply(text string) {
 	w.Helper()
 	file := filepath.Join(w.TempDir(), "objects.yaml")
@@ -33,8 +34,9 @@ func (w *world) apply(text string) {
 	w.must(err)
 }
 
-// signed returns the objects of a file with the administrator as their author, whom people
-// write before Kubernetes 1.36.
+// signed returns the objects of a file, with annotations that name the administrator as their
+// author. From Kubernetes 1.36, an admission policy sets these annotations; before that, the author
+// has to write them.
 func (w *world) signed(file string) string {
 	w.Helper()
 	out, err := w.Kubectl(w.ctx, "annotate", "--local", "--overwrite", "-f", file, "-o", "yaml",
@@ -43,8 +45,8 @@ func (w *world) signed(file string) string {
 	return out
 }
 
-// groupGuide returns the objects in the user guide that make a group: the first two blocks of
-// YAML.
+// groupGuide returns the objects that make a GPU group, from the first two YAML blocks of
+// docs/tasks/groups-and-quotas.md.
 func groupGuide(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile(repository + "/docs/tasks/groups-and-quotas.md")
@@ -59,7 +61,7 @@ func groupGuide(t *testing.T) string {
 	return strings.Join(objects, "---\n")
 }
 
-// gpuPod returns a pod of the tenant ann with the given number of GPUs, and of a group unless
+// gpuPod creates a pod of a tenant with the given number of GPUs. The pod names a GPU group, unless
 // group is "".
 func (w *world) gpuPod(name, tenant, group string, gpus int) {
 	w.Helper()
@@ -71,7 +73,7 @@ func (w *world) gpuPod(name, tenant, group string, gpus int) {
 	w.create(pod)
 }
 
-// given returns the group and the GPUs that a pod has, "" while it waits.
+// given returns the GPU group and the GPUs of a pod, or "" while the pod is not bound.
 func (w *world) given(name string) string {
 	w.Helper()
 	pod := w.pod(name)
@@ -83,7 +85,7 @@ func (w *world) given(name string) string {
 	return pod.Annotations[v1alpha1.AnnotationGPUGroup] + " " + strings.Join(placement.Containers["main"].GPUs, ",")
 }
 
-// waits returns why a pod waits.
+// waits returns the message of the scheduler that says why a pod waits.
 func (w *world) waits(name string) string {
 	w.Helper()
 	return e2eutil.WaitsFor(w.pod(name))
@@ -96,9 +98,10 @@ func (w *world) condition(group string) string {
 	return out
 }
 
-// TestGroups: the group of the user guide is accepted, and only ann's pods get its GPUs. An
-// edit applies to new pods within a second. A group of a tenant without permission is refused.
-// A pod over the quota waits with that reason, and starts once enough GPUs are free.
+// TestGroups checks that the GPU group in docs/tasks/groups-and-quotas.md is accepted, and that
+// only pods of the tenant ann get its GPUs. A pod over the quota waits with that reason, and starts
+// once enough GPUs of the quota are free. An edit of the group applies to new pods within a second.
+// A group of a tenant without permission for its GPUs is refused.
 func TestGroups(t *testing.T) {
 	w := newWorld(t, 1, hollowcluster.Shape{NUMA: 2, CPUs: 8, GPUs: 4, Model: "NVIDIA A100"})
 	w.apply(groupGuide(t))
@@ -128,8 +131,8 @@ func TestGroups(t *testing.T) {
 	w.await("and its pod says so", func() bool { return strings.Contains(w.waits("greedy"), "has no permission to use GPU") })
 }
 
-// asAnn runs the command numalet as a user of the tenant ann, with the permissions in the user
-// guide.
+// asAnn runs the command numalet as a user of the tenant ann and returns its output. The user has
+// the permissions that docs/tasks/groups-and-quotas.md grants.
 func (w *world) asAnn(args ...string) string {
 	w.Helper()
 	config, err := clientcmd.LoadFromFile(w.Kubeconfig)
@@ -149,9 +152,10 @@ func (w *world) asAnn(args ...string) string {
 	return stdout.String()
 }
 
-// TestGroupsExample has 2 nodes of 4 GPUs, and containers that need 2, 1, 2 and 3: with the
-// proposed groups all four run. Ann may not use the third node, so no GPU of it is proposed. She
-// sees only the groups that her roles name.
+// TestGroupsExample checks the GPU groups that `numalet groups propose` proposes for pods of 2, 1,
+// 2 and 3 GPUs. The tenant ann may use two nodes of 4 GPUs: with the proposed groups, all four pods
+// run. She may not use the third node, so no group contains its GPUs. She sees only the groups that
+// her roles name.
 func TestGroupsExample(t *testing.T) {
 	w := newWorld(t, 3, hollowcluster.Shape{NUMA: 2, CPUs: 8, GPUs: 4, Model: "NVIDIA A100"})
 	rights, _, _ := strings.Cut(groupGuide(t), "---\napiVersion: numalet.dev")
@@ -178,7 +182,7 @@ func TestGroupsExample(t *testing.T) {
 	})
 }
 
-// annsRole lets ann's users read three of the proposed groups.
+// annsRole lets users of the tenant ann read three of the proposed groups.
 const annsRole = `
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole

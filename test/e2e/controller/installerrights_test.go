@@ -11,8 +11,9 @@ import (
 	"github.com/numalet/numalet/test/hollowcluster"
 )
 
-// TestEveryPermissionOfTheInstallerIsNeeded starts numalet-containerd on a node without systemd. It
-// cannot report that on the Node without its permission.
+// TestEveryPermissionOfTheInstallerIsNeeded starts numalet-containerd, which configures containerd,
+// on a node without systemd and without any permission. It checks that the program then cannot
+// report on the Node object that systemd is missing.
 func TestEveryPermissionOfTheInstallerIsNeeded(t *testing.T) {
 	w := newPlane(t, 1, hollowcluster.Shape{NUMA: 1, CPUs: 4})
 	_, err := w.Kubectl(w.ctx, "apply", "--server-side", "-f", repository+"/deploy/containerd/rbac.yaml")

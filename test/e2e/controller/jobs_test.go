@@ -26,13 +26,14 @@ import (
 	"github.com/numalet/numalet/test/hollowcluster"
 )
 
-// jobs is a world with room for jobs, where the test is their nodes' kubelet.
+// jobs is a control plane with nodes for Jobs (numalet.dev). The nodes have no kubelet, so the test
+// sets the status of the pods.
 type jobs struct {
 	*world
 	objects client.Client
 }
 
-// TestJobs plays the life of several jobs, each of another name.
+// TestJobs runs one subtest for each of several Jobs with different names.
 func TestJobs(t *testing.T) {
 	w := newWorld(t, 2, hollowcluster.Shape{NUMA: 2, CPUs: 16})
 	j := &jobs{w, w.objects()}
@@ -47,12 +48,12 @@ func TestJobs(t *testing.T) {
 	}
 }
 
-// objects returns a client of all kinds of objects.
+// objects returns a client for Kubernetes objects and for Numalet's custom resources.
 func (w *world) objects() client.Client {
 	w.Helper()
 	config, err := w.Config()
 	w.must(err)
-	config.ContentType = runtime.ContentTypeJSON // there is no protobuf of custom resources
+	config.ContentType = runtime.ContentTypeJSON // the API server has no protobuf encoding for custom resources
 	known := runtime.NewScheme()
 	w.must(scheme.AddToScheme(known))
 	w.must(v1alpha1.AddToScheme(known))
@@ -61,8 +62,8 @@ func (w *world) objects() client.Client {
 	return objects
 }
 
-// guide: the example of the user guide creates two pods. Both are bound, and have the names of
-// each other.
+// guide checks that the example in docs/tasks/run-jobs.md creates two pods and that both are bound.
+// Each pod gets its rank, and the DNS names of both are in a hostfile.
 func guide(j *jobs) {
 	text, err := os.ReadFile(repository + "/docs/tasks/run-jobs.md")
 	j.must(err)
@@ -101,7 +102,7 @@ func guide(j *jobs) {
 	}
 }
 
-// example returns the first block of a guide that is indented.
+// example returns the first indented block of a Markdown text.
 func example(text string) []byte {
 	_, text, _ = strings.Cut(text, "\n    ")
 	var b strings.Builder
@@ -115,7 +116,7 @@ func example(text string) []byte {
 	return []byte(b.String())
 }
 
-// succeeds: a job is Succeeded once all of its pods have succeeded.
+// succeeds checks that a job is Succeeded once all of its pods have succeeded.
 func succeeds(j *jobs) {
 	j.make("good", `replicas: 2`)
 	j.runs("good-0", "good-1")
@@ -137,8 +138,8 @@ func succeeds(j *jobs) {
 	}
 }
 
-// retries: a failed pod is replaced by a pod of the same name. One failure more than the limit
-// ends the job.
+// retries checks that a failed pod is replaced by a pod of the same name, and that the job fails
+// once more pods have failed than backoffLimit allows.
 func retries(j *jobs) {
 	j.make("bad", `{replicas: 2, backoffLimit: 1}`)
 	j.runs("bad-0", "bad-1")
@@ -159,8 +160,9 @@ func retries(j *jobs) {
 	}
 }
 
-// gang: a replacement pod has to start together with another pod, and waits because no node is
-// schedulable. The other pod succeeds meanwhile, so the replacement starts alone.
+// gang checks a job of two pods that have to start together. One pod is deleted, and its
+// replacement waits because no node is schedulable. Meanwhile the other pod succeeds, so that the
+// replacement may start alone.
 func gang(j *jobs) {
 	j.make("pair", `{replicas: 2, minAvailable: 2}`)
 	j.runs("pair-0", "pair-1")
@@ -178,7 +180,8 @@ func gang(j *jobs) {
 	j.await("it is bound", func() bool { return j.bound("pair-1") })
 }
 
-// suspend: a suspended job has no pods. When it is resumed, its pods are created again.
+// suspend checks that the pods of a job are deleted when it is suspended, and created again when it
+// is resumed.
 func suspend(j *jobs) {
 	j.make("pause", `replicas: 2`)
 	j.runs("pause-0", "pause-1")
@@ -196,7 +199,7 @@ func suspend(j *jobs) {
 	j.absent("pause-1")
 }
 
-// ttl: a finished job is deleted after its TTL.
+// ttl checks that a finished job is deleted after ttlSecondsAfterFinished.
 func ttl(j *jobs) {
 	j.make("short", `ttlSecondsAfterFinished: 2`)
 	j.runs("short-0")
@@ -207,8 +210,9 @@ func ttl(j *jobs) {
 	})
 }
 
-// inTheWay checks that a Job does not change objects of others that have its names, and that
-// it reports them.
+// inTheWay checks that the controller does not change an object that has a name that the job needs
+// but does not belong to the job. It also checks that the job's status and an event report the
+// object.
 func inTheWay(j *jobs) {
 	j.create(ours("taken-1", "1", ""))
 	mine := j.pod("taken-1").UID
@@ -224,8 +228,8 @@ func inTheWay(j *jobs) {
 	j.await("the pod is made", func() bool { return j.exists("taken-1") && j.get("taken").Status.Message != want })
 }
 
-// cascade: if kube-controller-manager collects garbage, all objects of a job are deleted with
-// the job.
+// cascade checks that the garbage collector of kube-controller-manager deletes all objects of a job
+// with the job.
 func cascade(j *jobs) {
 	j.make("whole", `replicas: 2`)
 	j.await("its pods are bound", func() bool { return j.bound("whole-0") && j.bound("whole-1") })
@@ -249,7 +253,7 @@ func cascade(j *jobs) {
 	})
 }
 
-// make creates a job with a name and additional fields of the spec.
+// make creates a job of the tenant ann, with additional fields of the spec in YAML.
 func (j *jobs) make(name, fields string) {
 	j.Helper()
 	now := int64(0)
@@ -282,7 +286,7 @@ func (j *jobs) phase(name string, want v1alpha1.JobPhase) {
 	j.await("job "+name+" is "+string(want), func() bool { return j.get(name).Status.Phase == want })
 }
 
-// cordon closes all nodes to new pods, or opens them.
+// cordon makes all nodes unschedulable, or schedulable again.
 func (j *jobs) cordon(closed bool) {
 	j.Helper()
 	nodes, err := j.api.CoreV1().Nodes().List(j.ctx, metav1.ListOptions{})
@@ -294,7 +298,8 @@ func (j *jobs) cordon(closed bool) {
 	}
 }
 
-// found returns the current pod, or nil if there is none, as between two attempts.
+// found returns the current pod of a name, or nil if there is none. Between two attempts there may
+// be none.
 func (j *jobs) found(name string) *corev1.Pod {
 	j.Helper()
 	pod, err := j.api.CoreV1().Pods("default").Get(j.ctx, name, metav1.GetOptions{})
@@ -312,7 +317,7 @@ func (j *jobs) bound(name string) bool {
 	return pod != nil && pod.Spec.NodeName != ""
 }
 
-// replaced reports whether another pod has the name of a pod.
+// replaced reports whether a new pod has the name of the given one.
 func (j *jobs) replaced(before *corev1.Pod) bool {
 	pod := j.found(before.Name)
 	return pod != nil && pod.UID != before.UID
@@ -323,7 +328,7 @@ func (j *jobs) absent(pod string) {
 	j.await(pod+" is gone", func() bool { return !j.exists(pod) })
 }
 
-// runs sets pods to Running as soon as they are bound.
+// runs waits until each pod is bound, and then sets its phase to Running.
 func (j *jobs) runs(pods ...string) {
 	j.Helper()
 	for _, name := range pods {
@@ -332,7 +337,7 @@ func (j *jobs) runs(pods ...string) {
 	}
 }
 
-// ends sets the phase of a pod that has ended.
+// ends sets the phase of a pod to Succeeded, or to Failed if the exit code is not 0.
 func (j *jobs) ends(name string, code int32) {
 	j.Helper()
 	phase, reason := corev1.PodSucceeded, "Completed"

@@ -31,18 +31,18 @@ var (
 	tool             = flag.String("numalet", repository+"/build/bin/numalet", "the people's tool")
 )
 
-// world is one control plane, with a controller at work if it was made by newWorld.
+// world is a control plane for one test. If newWorld made it, a controller runs.
 type world struct {
 	*testing.T
 	*hollowcluster.Plane
 	api        kubernetes.Interface
 	controller *hollowcluster.Controller
 	ctx        context.Context
-	readers    int // accounts made by reader
+	readers    int // number of accounts that reader has created
 }
 
-// newWorld starts a control plane, n nodes of a shape, and the controller; settings
-// are its flags.
+// newWorld starts a control plane with n simulated nodes of a shape, and the controller with
+// settings as its flags.
 func newWorld(t *testing.T, n int, s hollowcluster.Shape, settings ...string) *world {
 	t.Helper()
 	w := newPlane(t, n, s)
@@ -54,8 +54,8 @@ func newWorld(t *testing.T, n int, s hollowcluster.Shape, settings ...string) *w
 	return w
 }
 
-// newPlane starts a control plane and n nodes of a shape. The policies of deploy
-// are in force.
+// newPlane starts a control plane with n simulated nodes of a shape, and installs the manifests and
+// admission policies of deploy.
 func newPlane(t *testing.T, n int, s hollowcluster.Shape) *world {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Minute)
@@ -78,9 +78,9 @@ func newPlane(t *testing.T, n int, s hollowcluster.Shape) *world {
 	return w
 }
 
-// admission installs the policies: only the controller may set placements, and pods that
-// request exclusive CPUs must have its schedulerName. From Kubernetes 1.36 they get it. The API
-// server applies the policies after a delay.
+// admission installs the admission policies and waits until they are active. With them, only the
+// controller may set placements, and pods that request exclusive CPUs must have its schedulerName.
+// From Kubernetes 1.36, the API server adds the schedulerName.
 func (w *world) admission() {
 	w.Helper()
 	w.confine()
@@ -88,10 +88,11 @@ func (w *world) admission() {
 	w.await("the policies are in force", w.inForce)
 }
 
-// inForce reports whether a pod of a Deployment that requests exclusive CPUs, without a scheduler,
-// gets the controller's, or before Kubernetes 1.36 is refused because it names none. Administrators
-// may choose any scheduler, so the controller manager sends the request, for which the pod's
-// service account counts.
+// inForce reports whether the admission policies are active. It sends a pod that requests exclusive
+// CPUs and has no schedulerName. The API server must add the controller's name, or refuse the pod
+// before Kubernetes 1.36. Administrators may choose any scheduler, so the request comes from the
+// account of kube-controller-manager. For its requests, the policies check the permissions of the
+// pod's service account.
 func (w *world) inForce() bool {
 	w.Helper()
 	config, err := w.Config()
@@ -108,13 +109,14 @@ func (w *world) inForce() bool {
 	return err == nil && pod.Spec.SchedulerName == "numalet-scheduler"
 }
 
-// confine installs the policies that every installation needs.
+// confine installs the admission policies that every installation needs, with the controller or
+// without.
 func (w *world) confine() {
 	w.Helper()
 	w.install("admission", "before-1.36/admission")
 }
 
-// install applies a folder of deploy, or before Kubernetes 1.36 another one.
+// install applies a folder of deploy. Before Kubernetes 1.36 it applies the folder before.
 func (w *world) install(folder, before string) {
 	w.Helper()
 	if !w.mutates() {
@@ -124,7 +126,8 @@ func (w *world) install(folder, before string) {
 	w.must(err)
 }
 
-// mutates reports whether the API server has MutatingAdmissionPolicy v1.
+// mutates reports whether the API server supports MutatingAdmissionPolicy v1, which it does from
+// Kubernetes 1.36.
 func (w *world) mutates() bool {
 	w.Helper()
 	list, err := w.api.Discovery().ServerResourcesForGroupVersion("admissionregistration.k8s.io/v1")
@@ -132,8 +135,8 @@ func (w *world) mutates() bool {
 	return slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == "mutatingadmissionpolicies" })
 }
 
-// create makes a pod in the namespace default. Before Kubernetes 1.36, its author writes the
-// scheduler's name.
+// create creates a pod in the namespace default. Before Kubernetes 1.36, no policy adds the
+// schedulerName, so create does.
 func (w *world) create(pod *corev1.Pod) {
 	w.Helper()
 	if pod.Spec.SchedulerName == "" && !w.mutates() {
@@ -143,7 +146,7 @@ func (w *world) create(pod *corev1.Pod) {
 	w.must(err)
 }
 
-// pod returns a pod as it is now.
+// pod reads a pod from the API server.
 func (w *world) pod(name string) *corev1.Pod {
 	w.Helper()
 	pod, err := w.api.CoreV1().Pods("default").Get(w.ctx, name, metav1.GetOptions{})
@@ -151,10 +154,10 @@ func (w *world) pod(name string) *corev1.Pod {
 	return pod
 }
 
-// patience is enough on a machine that also does other work.
+// patience is how long await waits. It is long enough for a busy machine.
 const patience = 2 * time.Minute
 
-// await polls until ok.
+// await polls until ok returns true, and fails the test after patience.
 func (w *world) await(what string, ok func() bool) {
 	w.Helper()
 	for deadline := time.Now().Add(patience); !ok(); time.Sleep(50 * time.Millisecond) {
@@ -164,7 +167,7 @@ func (w *world) await(what string, ok func() bool) {
 	}
 }
 
-// show prints a log if the test failed.
+// show prints a log file if the test has failed.
 func (w *world) show(file string) {
 	if log, err := os.ReadFile(file); err == nil && w.Failed() {
 		w.Logf("%s:\n%s", file, log)

@@ -17,15 +17,16 @@ import (
 	"github.com/numalet/numalet/test/hollowcluster"
 )
 
-// TestParity plays each testdata/parity/*.txt twice, with kube-scheduler and with the
-// controller: both place the same pods, and say the same of the others. The last section of a
-// file has kube-scheduler's verdicts. Both have the same profiles.
+// TestParity runs each case in testdata/parity/*.txt twice, with kube-scheduler and with the
+// controller, which have the same profiles. It checks that both choose the same nodes, and give the
+// same reasons for pods that they do not place. The last section of a file has the results of
+// kube-scheduler.
 //
 // The cases leave out these known differences: kube-scheduler also rates nodes by their free
-// resources, it spreads the pods of a service or a set even if they have no constraints, it
-// preempts pods, and it chooses at random among equal nodes.
+// resources, it spreads the pods of a Service, ReplicaSet or StatefulSet even if they have no
+// spread constraints, it preempts pods, and it chooses at random among equal nodes.
 func TestParity(t *testing.T) {
-	w := newWorld(t, 0, hollowcluster.Shape{}, "--reserve-after=none", "--config="+profiles(t, "numalet-scheduler", "")) // kube-scheduler holds nothing back
+	w := newWorld(t, 0, hollowcluster.Shape{}, "--reserve-after=none", "--config="+profiles(t, "numalet-scheduler", "")) // because kube-scheduler reserves no nodes
 	w.upstream()
 	scenario.Cases(t, "testdata/parity/*.txt", func(t *testing.T, sections []txtar.File) []txtar.File {
 		last := len(sections) - 1
@@ -47,8 +48,8 @@ func TestParity(t *testing.T) {
 	})
 }
 
-// upstream starts kube-scheduler, and those parts of kube-controller-manager that bind volumes
-// and create claims.
+// upstream starts kube-scheduler, and those controllers of kube-controller-manager that bind
+// volumes and create ResourceClaims and PersistentVolumeClaims.
 func (w *world) upstream() {
 	w.Helper()
 	controllers := []string{"persistentvolume-binder-controller", "persistentvolumeclaim-protection-controller",
@@ -64,7 +65,8 @@ func (w *world) upstream() {
 	}
 }
 
-// still waits until every pod has its verdict, and none changes for 3 s.
+// still waits until every pod has a node or a reason why it has none, and until none of this has
+// changed for 3 s. It returns the verdicts.
 func (s *stage) still() string {
 	s.Helper()
 	s.awaitVerdicts()
@@ -79,8 +81,8 @@ func (s *stage) still() string {
 	}
 }
 
-// compare fails the case unless the verdicts become the expected ones and do not change for a
-// second.
+// compare fails the test unless the verdicts become the expected ones within 40 s, and are still
+// the same a second later.
 func (s *stage) compare(want string) {
 	s.Helper()
 	got := ""
@@ -96,8 +98,8 @@ func (s *stage) compare(want string) {
 	s.Errorf("verdicts (-want +got):\n%s", cmp.Diff(want, got))
 }
 
-// plain removes kube-scheduler's text about preemption from a message, and sorts the counts in
-// it.
+// plain removes kube-scheduler's text about preemption from the message about an unschedulable pod,
+// and sorts the reasons with their counts.
 func plain(message string) string {
 	for _, end := range []string{" preemption:", " still not schedulable,", " no new claims to deallocate,", " not found"} {
 		message, _, _ = strings.Cut(message, "."+end)
@@ -111,9 +113,10 @@ func plain(message string) string {
 	return what + ": " + strings.Join(parts, ", ")
 }
 
-// profiles writes testdata/profiles.yaml with a scheduler's name before the names of the
-// profiles. If kubeconfig is "", the scheduler gets its kubeconfig in another way. It then also
-// gets no profile with its own name, because this would replace its default profile.
+// profiles writes testdata/profiles.yaml with a scheduler's name before the names of the profiles,
+// and returns the path. If kubeconfig is not "", the file also contains the kubeconfig and a
+// profile with the scheduler's own name. The controller must not get such a profile, because it
+// would replace the controller's default profile.
 func profiles(t *testing.T, scheduler, kubeconfig string) string {
 	t.Helper()
 	text, err := os.ReadFile("testdata/profiles.yaml")

@@ -18,8 +18,8 @@ import (
 	"github.com/numalet/numalet/test/hollowcluster"
 )
 
-// TestEveryPermissionOfReadersIsNeeded takes the permissions away from the roles that administrators
-// give to people and to Prometheus. It checks for each permission that a request is refused without it,
+// TestEveryPermissionOfReadersIsNeeded tests the roles that administrators grant to users and to
+// Prometheus. For each permission of these roles, it checks that a request is refused without it
 // and answered with it.
 func TestEveryPermissionOfReadersIsNeeded(t *testing.T) {
 	w := newPlane(t, 1, hollowcluster.Shape{NUMA: 1, CPUs: 4})
@@ -59,7 +59,8 @@ func TestEveryPermissionOfReadersIsNeeded(t *testing.T) {
 			continue
 		}
 		delete(lacking.lacks, p)
-		// Each answer about an account is cached, so the account that has the permission is another one.
+		// The result of an authorization check is cached for each account. So the request with the
+		// permission comes from another account than the one without.
 		before, after := w.reader(), w.reader()
 		said := ""
 		w.await(fmt.Sprintf("nobody has %v", p), func() bool {
@@ -76,7 +77,7 @@ func TestEveryPermissionOfReadersIsNeeded(t *testing.T) {
 	lacking.check()
 }
 
-// reader returns a new account with the roles of readers.
+// reader returns a new account that has the roles numalet-queue-view and numalet-metrics-reader.
 func (w *world) reader() user {
 	w.Helper()
 	w.readers++

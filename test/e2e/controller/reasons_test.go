@@ -16,10 +16,10 @@ import (
 	"github.com/numalet/numalet/test/hollowcluster"
 )
 
-// stuck is a pod that cannot run, and the answer of numalet why to a user without rights in
-// numalet-system.
+// stuck is a pod that cannot run, and what `numalet why` prints about it for a user without rights
+// in numalet-system.
 type stuck struct {
-	namespace string // "" for team
+	namespace string // "" for the namespace team
 	meta      string // fields of metadata, besides the name
 	spec      string // fields of spec, besides the container's image
 	cpu       string // of the container; "" for 100m
@@ -27,8 +27,8 @@ type stuck struct {
 	says      string // cause and remedy
 }
 
-// stuckPods are ways in which a pod can be stuck, by name. Of the nodes a to d, b is tainted, c
-// is cordoned, and d has no agent. Pods fill 4 CPUs of a.
+// stuckPods returns pods that cannot run, each for another reason, by name. There are four nodes: b
+// is tainted, c is cordoned, and d has no agent. A pod uses 4 CPUs of node a.
 func stuckPods() map[string]stuck {
 	on := func(node string) string { return `nodeSelector: {kubernetes.io/hostname: ` + node + `}, ` }
 	of := func(annotation, value string) string {
@@ -65,7 +65,7 @@ func stuckPods() map[string]stuck {
 	}
 }
 
-// manifest returns the pod as YAML.
+// manifest returns the YAML manifest of the pod.
 func (s stuck) manifest(name string) string {
 	cpu, more, scheduler, port := s.cpu, "", "schedulerName: numalet-scheduler, ", ""
 	if cpu == "" {
@@ -93,7 +93,7 @@ const stuckObjects = `{apiVersion: numalet.dev/v1alpha1, kind: Tenant, metadata:
 {apiVersion: v1, kind: PersistentVolumeClaim, metadata: {namespace: team, name: unbound}, spec: {storageClassName: none-yet, accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}
 `
 
-// newStuck starts a cluster with the nodes and the users of stuckPods.
+// newStuck starts a cluster with the nodes, tenants and users that the pods of stuckPods need.
 func newStuck(t *testing.T) (*world, map[string]user) {
 	w := newPlane(t, 0, hollowcluster.Shape{})
 	config, err := w.Config()
@@ -123,8 +123,8 @@ func newStuck(t *testing.T) (*world, map[string]user) {
 	return w, users
 }
 
-// TestReasons makes each of the pods, and checks that numalet why, run by a user without rights
-// in numalet-system, names the cause and the remedy.
+// TestReasons creates the pods of stuckPods. For each pod it checks that `numalet why`, run by a
+// user without rights in numalet-system, names the cause and the remedy.
 func TestReasons(t *testing.T) {
 	w, users := newStuck(t)
 	filler := stuck{namespace: "team", meta: "labels: {app: filler}, ", spec: "nodeSelector: {kubernetes.io/hostname: a}, hostNetwork: true, ", cpu: "4"}
@@ -163,7 +163,7 @@ func TestReasons(t *testing.T) {
 	w.hears(team, "in-use", "too little cpu is free")
 }
 
-// hears waits until numalet why prints a certain text for a user.
+// hears waits until the output of `numalet why` for a user contains a text.
 func (w *world) hears(who user, pod, want string) {
 	w.Helper()
 	said := ""

@@ -16,7 +16,7 @@ import (
 	"github.com/numalet/numalet/test/hollowcluster"
 )
 
-// noBinds refuses all Bindings of pods named unlucky.
+// noBinds is a policy that refuses Bindings of pods whose names start with unlucky.
 const noBinds = `apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy
 metadata: {name: no-binds}
@@ -33,8 +33,8 @@ metadata: {name: no-binds}
 spec: {policyName: no-binds, validationActions: [Deny]}
 `
 
-// TestBindRefused: a Binding that the API server refuses does not change the pod, and releases
-// all resources. Once the API server accepts the Binding, the pod is bound.
+// TestBindRefused checks that a pod whose Binding the API server refuses is unchanged and holds no
+// resources. Once the API server accepts the Binding, the pod is bound.
 func TestBindRefused(t *testing.T) {
 	w := newWorld(t, 1, hollowcluster.Shape{NUMA: 2, CPUs: 8})
 	file := filepath.Join(t.TempDir(), "no-binds.yaml")
@@ -58,8 +58,8 @@ func TestBindRefused(t *testing.T) {
 	}
 }
 
-// TestForged checks that only the controller may set placements, and not even an
-// administrator.
+// TestForged checks that only the controller may set placements. Not even an administrator may set
+// them.
 func TestForged(t *testing.T) {
 	w := newWorld(t, 1, hollowcluster.Shape{NUMA: 2, CPUs: 8})
 	forged := map[string]string{v1alpha1.AnnotationPlacement: `{"version":1,"containers":{"main":{"cpus":{"1":8}}}}`}

@@ -13,16 +13,16 @@ import (
 	"github.com/numalet/numalet/test/hollowcluster"
 )
 
-// replicas are two controllers; one of them leads. A controller that ends is restarted
-// (tend), as by a kubelet: on a busy machine a leader may lose its lease.
+// replicas are two controllers, one of which is the leader. The method tend restarts a controller
+// that has ended, as a kubelet would. A leader on a busy machine may lose its lease and end.
 type replicas struct {
 	*world
 	running [2]*hollowcluster.Controller
-	logs    []string // of all that were started
+	logs    []string // of all replicas that were started
 	fenced  int      // binds that replicas did not send because their lease had ended
 }
 
-// newReplicas starts two controllers with a short lease.
+// newReplicas starts two controllers with a lease of 3 s, and waits until both are ready.
 func newReplicas(w *world) *replicas {
 	w.Helper()
 	r := &replicas{world: w}
@@ -43,7 +43,7 @@ func (r *replicas) ready(c *hollowcluster.Controller) bool {
 	return c.AwaitReady(ctx) == nil
 }
 
-// start starts a replica, in place of one that has ended if there is one.
+// start starts the i-th replica, or starts it again after it has ended.
 func (r *replicas) start(i int) {
 	r.Helper()
 	c, err := r.StartController(r.ctx, fmt.Sprintf("replica-%02d", len(r.logs)), *program,
@@ -64,7 +64,8 @@ func (r *replicas) stop() {
 	}
 }
 
-// leader waits until a replica other than the given one leads.
+// leader waits until a replica is the leader, and returns it. The replica in the parameter but does
+// not count.
 func (r *replicas) leader(but *hollowcluster.Controller) (leader *hollowcluster.Controller) {
 	r.Helper()
 	r.await("a replica leads", func() bool {
@@ -79,7 +80,7 @@ func (r *replicas) leader(but *hollowcluster.Controller) (leader *hollowcluster.
 	return leader
 }
 
-// tend starts replicas in place of those that have ended, except for the given one.
+// tend restarts replicas that have ended, except for the one in the parameter but.
 func (r *replicas) tend(but *hollowcluster.Controller) {
 	r.Helper()
 	for i, c := range r.running {
@@ -106,17 +107,18 @@ func (r *replicas) leads(c *hollowcluster.Controller) bool {
 	return err == nil && value == 1
 }
 
-// kill kills the leader. Another replica then becomes the leader.
+// kill kills the leader, waits until another replica is the leader, and restarts the killed one.
 func (r *replicas) kill(leader *hollowcluster.Controller) {
 	r.Helper()
 	r.must(leader.Signal(syscall.SIGKILL))
 	<-leader.Over()
 	r.leader(leader)
-	r.leader(nil) // starts one in its place
+	r.leader(nil) // restarts the old leader
 }
 
-// freeze stops the leader's process until another replica leads and meanwhile returns, and
-// then continues the process. It must notice that it lost the lease, and end.
+// freeze stops the leader's process with SIGSTOP. It waits until another replica leads, calls
+// meanwhile, and continues the process. It checks that the old leader then notices that it has lost
+// the lease, and ends.
 func (r *replicas) freeze(leader *hollowcluster.Controller, meanwhile func()) {
 	r.Helper()
 	r.must(leader.Signal(syscall.SIGSTOP))
@@ -135,5 +137,5 @@ func (r *replicas) freeze(leader *hollowcluster.Controller, meanwhile func()) {
 			r.fenced++
 		}
 	}
-	r.leader(nil) // starts one in its place
+	r.leader(nil) // restarts the old leader
 }

@@ -16,10 +16,10 @@ import (
 	"github.com/numalet/numalet/test/hollowcluster"
 )
 
-// TestEveryPermissionIsNeeded starts the controller without any permission, and lets it do
-// everything that it does. It checks that something fails without each permission of its roles, that
-// the controller logs it, and that the controller works once it has them all. If you add a rule to a
-// role, add a step here that fails without it.
+// TestEveryPermissionIsNeeded starts the controller without any permission, and makes it use all of
+// its functions. For each permission of its roles, it checks that a request fails without it, and
+// that the controller logs this. Each permission is granted again after that, and the controller
+// then has to work. If you add a rule to a role, add a step here that fails without it.
 func TestEveryPermissionIsNeeded(t *testing.T) {
 	w := newPlane(t, 2, hollowcluster.Shape{NUMA: 2, CPUs: 16, GPUs: 4, Model: "NVIDIA A100"})
 	w.upstream()
@@ -34,7 +34,7 @@ func TestEveryPermissionIsNeeded(t *testing.T) {
 	w.must(err)
 	t.Cleanup(proxy.Close)
 	w.controller, err = w.StartController(w.ctx, "controller", *program, "--kubeconfig="+kubeconfig, "--metrics-secure=true", "--score-interval=1s", "-v=2",
-		"--pod-ip=192.0.2.7", "--config="+profiles(t, "numalet-scheduler", "")) // default constraints read services and sets
+		"--pod-ip=192.0.2.7", "--config="+profiles(t, "numalet-scheduler", "")) // the default spread constraints need to read Services, ReplicaSets and StatefulSets
 	w.must(err)
 	t.Cleanup(func() { _ = w.controller.Stop(10 * time.Second); w.show(w.controller.Log) })
 	w.must(w.controller.AwaitReady(w.ctx))
@@ -42,12 +42,13 @@ func TestEveryPermissionIsNeeded(t *testing.T) {
 	lacking.check()
 }
 
-// everything makes the controller bind pods with volumes and claims, report others, run
-// Jobs, groups and tenants, and answer a request for metrics.
+// everything makes the controller use each permission. The controller binds pods with volumes and
+// claims, reports why other pods wait, handles Jobs, GPU groups and tenants, and answers a request
+// for metrics.
 func (w *world) everything(proxy *hollowcluster.Refusals) {
 	w.Helper()
-	proxy.Fail(http.MethodPut, "/resourceclaims/one", http.StatusConflict) // it then reads the claim again
-	for _, pod := range []string{"own", "second"} {                        // it then gives their claims back
+	proxy.Fail(http.MethodPut, "/resourceclaims/one", http.StatusConflict) // the controller then reads the claim again
+	for _, pod := range []string{"own", "second"} {                        // the controller then releases their claims
 		proxy.Fail(http.MethodPost, "/pods/"+pod+"/binding", http.StatusBadRequest)
 	}
 	for _, name := range []string{"claim", "claim-template", "device-freed", "volume-later", "volume-local", "volume-race"} {
@@ -121,7 +122,7 @@ spec:
   volumes: [{name: disk, persistentVolumeClaim: {claimName: provisioned}}]
 `
 
-// foreign makes a job while others have objects of its name.
+// foreign creates a job while a Service and a ConfigMap have its name but do not belong to it.
 func foreign(j *jobs) {
 	for _, kind := range []string{"service", "configmap"} {
 		args := []string{"create", kind, "foreign"}

@@ -12,10 +12,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// manifests are the files of deploy with roles.
+// manifests are the files in deploy that contain Roles or ClusterRoles.
 var manifests = []string{"deploy/daemonset/rbac.yaml", "deploy/containerd/rbac.yaml", "deploy/controller/rbac.yaml", "deploy/controller/queueapi/queueapi.yaml"}
 
-// roleTests are the tests that show for each role what fails without each of its permissions.
+// roleTests has for each role the test that shows what fails without each permission of the role.
 var roleTests = map[string]string{
 	"numalet-agent":          "TestEveryPermissionOfTheAgentIsNeeded",
 	"numalet-containerd":     "TestEveryPermissionOfTheInstallerIsNeeded",
@@ -25,7 +25,7 @@ var roleTests = map[string]string{
 	"numalet-queue-view":     "TestEveryPermissionOfReadersIsNeeded",
 }
 
-// rolesOf returns the names of the roles that a test is about.
+// rolesOf returns the names of the roles that a test covers.
 func rolesOf(test string) (names []string) {
 	for name, by := range roleTests {
 		if by == test {
@@ -35,7 +35,8 @@ func rolesOf(test string) (names []string) {
 	return names
 }
 
-// TestEveryRoleHasATest checks that roleTests has all roles of deploy, templates of the chart included.
+// TestEveryRoleHasATest checks that roleTests contains all roles in deploy, including those in the
+// templates of the Helm chart.
 func TestEveryRoleHasATest(t *testing.T) {
 	kind, name := regexp.MustCompile(`(?m)^kind: (Cluster)?Role$`), regexp.MustCompile(`(?m)^  name: (.+)$`)
 	found, in := map[string]string{}, map[string]bool{}

@@ -15,7 +15,7 @@ import (
 	"github.com/numalet/numalet/test/hollowcluster"
 )
 
-// TestRules runs the attacks of attacks_test.go.
+// TestRules runs the attacks of attacks_test.go and checks that each fails.
 func TestRules(t *testing.T) {
 	w := newWorld(t, 2, hollowcluster.Shape{NUMA: 2, CPUs: 8, GPUs: 4, Model: "NVIDIA A100"})
 	w.aggregate()
@@ -31,7 +31,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// attack checks the outcome of an attack.
+// attack runs an attack and checks its outcome.
 func (w *world) attack(t *testing.T, a attack) {
 	said, err := w.attempt(t, a)
 	switch {
@@ -46,7 +46,7 @@ func (w *world) attack(t *testing.T, a attack) {
 		}
 		return
 	case err != nil && !w.mutates() && incomplete(said):
-		return // from Kubernetes 1.36 the object is completed, and gains nothing
+		return // from Kubernetes 1.36, a policy would complete the object, and the attack would gain nothing
 	case err != nil:
 		t.Fatalf("refused: %s", said)
 	}
@@ -60,12 +60,13 @@ func (w *world) attack(t *testing.T, a attack) {
 	t.Logf("%s", got)
 }
 
-// incomplete reports whether an answer asks for what a mutating policy would have added.
+// incomplete reports whether the API server refused an object because fields are missing that a
+// mutating policy adds from Kubernetes 1.36.
 func incomplete(said string) bool {
 	return strings.Contains(said, otherwise) || strings.Contains(said, "Before Kubernetes 1.36, which sets them, write with each change")
 }
 
-// verb returns the verb of the attack's request, as RBAC names it.
+// verb returns the RBAC verb of the attack's request.
 func (a attack) verb() string {
 	if method, _, ok := strings.Cut(a.request, " "); ok {
 		return strings.ToLower(method)
@@ -78,7 +79,7 @@ func (a attack) verb() string {
 	return "create"
 }
 
-// attempt makes the attacker's request.
+// attempt sends the request of an attack as its user, and returns the answer.
 func (w *world) attempt(t *testing.T, a attack) (said string, err error) {
 	user := a.as
 	if user == "" {
@@ -93,7 +94,7 @@ func (w *world) attempt(t *testing.T, a attack) (said string, err error) {
 	return said, err
 }
 
-// kubectlAs runs kubectl as a user.
+// kubectlAs runs kubectl for an attack, impersonating a user.
 func (w *world) kubectlAs(user string, a attack) (said string, err error) {
 	args := strings.Fields(a.args)
 	if a.args == "" {
@@ -106,7 +107,7 @@ func (w *world) kubectlAs(user string, a attack) (said string, err error) {
 	return string(out), err
 }
 
-// send sends the request of an attack as a user.
+// send sends the HTTP request of an attack, impersonating a user.
 func (w *world) send(user string, a attack) (said string, err error) {
 	config, err := w.Config()
 	w.must(err)
@@ -120,8 +121,8 @@ func (w *world) send(user string, a attack) (said string, err error) {
 	return strings.ReplaceAll(string(answer), `\"`, `"`), err
 }
 
-// aggregate gives the role edit its rules. The controller manager would do this, but does not run
-// here.
+// aggregate adds the aggregated rules to the ClusterRole edit. kube-controller-manager would do
+// this, but does not run here.
 func (w *world) aggregate() {
 	w.Helper()
 	roles := w.api.RbacV1().ClusterRoles()
@@ -142,8 +143,8 @@ func (w *world) aggregate() {
 	w.must(err)
 }
 
-// town is the cluster of the attacks. It has the victim with a group, mallory with the role edit
-// and a quota, and ben.
+// town has the objects that exist before the attacks: the tenant victim with a GPU group, the user
+// mallory with the role edit in one namespace and a quota, and the user ben.
 const town = `
 {apiVersion: v1, kind: Namespace, metadata: {name: team-m, labels: {numalet.dev/tenant: mallory}}}
 ---

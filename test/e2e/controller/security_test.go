@@ -14,8 +14,8 @@ import (
 
 const securityPage = "../../../docs/security.md"
 
-// TestReferenceSecurity generates the tables of docs/security.md: the attacks, and the
-// permissions of the manifests.
+// TestReferenceSecurity generates the tables of docs/security.md, and checks that the page is up to
+// date. The tables list the attacks of attacks_test.go and the permissions of the roles in deploy.
 func TestReferenceSecurity(t *testing.T) {
 	text, err := os.ReadFile(securityPage)
 	if err != nil {
@@ -26,7 +26,7 @@ func TestReferenceSecurity(t *testing.T) {
 	scenario.Golden(t, securityPage, page)
 }
 
-// between replaces the text between two comments of a page.
+// between replaces the text between two HTML comments of a page.
 func between(t *testing.T, page, what, text string) string {
 	t.Helper()
 	start, end := "<!-- "+what+": generated -->\n", "<!-- end of "+what+" -->"
@@ -49,7 +49,7 @@ func attackTables() string {
 	return b.String() + "\n"
 }
 
-// outcome returns a text about the result of an attack.
+// outcome returns the result of an attack in words.
 func (a attack) outcome() string {
 	switch {
 	case a.test != "":

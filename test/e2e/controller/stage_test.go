@@ -26,14 +26,14 @@ import (
 	"k8s.io/client-go/restmapper"
 )
 
-// stage is where one scheduler plays one case.
+// stage runs one case of TestParity with one scheduler.
 type stage struct {
 	*world
 	scheduler string
 	objects   dynamic.Interface
 	kinds     meta.RESTMapper
 	made      []*unstructured.Unstructured
-	pods      []string // pods that must be scheduled
+	pods      []string // pods that the scheduler has to place
 }
 
 func newStage(t *testing.T, w *world, scheduler string) *stage {
@@ -52,9 +52,9 @@ func newStage(t *testing.T, w *world, scheduler string) *stage {
 	return s
 }
 
-// play applies the sections in order. Before each one it waits until all earlier pods have a
-// verdict. A section named "delete" deletes its objects; all others apply them. Nodes and Pods
-// get default values for fields that they leave out.
+// play applies the sections of a case in order. Before each section it waits until all earlier pods
+// have a node or a reason why they have none. A section named "delete" deletes its objects; all
+// others apply them. Nodes and Pods get default values for fields that they leave out.
 func (s *stage) play(sections []txtar.File) {
 	s.Helper()
 	for _, section := range sections {
@@ -76,7 +76,7 @@ func (s *stage) play(sections []txtar.File) {
 	}
 }
 
-// complete adds the default values.
+// complete adds default values to a Node or a Pod.
 func (s *stage) complete(object *unstructured.Unstructured) *unstructured.Unstructured {
 	switch object.GetKind() {
 	case "Node":
@@ -92,7 +92,7 @@ func (s *stage) complete(object *unstructured.Unstructured) *unstructured.Unstru
 			"schedulerName": s.scheduler, "terminationGracePeriodSeconds": int64(0),
 			"containers": []any{map[string]any{"name": "main", "image": "none"}},
 		}})
-		if name, _, _ := unstructured.NestedString(object.Object, "spec", "schedulerName"); strings.HasPrefix(name, "+") { // another profile
+		if name, _, _ := unstructured.NestedString(object.Object, "spec", "schedulerName"); strings.HasPrefix(name, "+") { // + stands for the name of the scheduler
 			s.must(unstructured.SetNestedField(object.Object, s.scheduler+"-"+name[1:], "spec", "schedulerName"))
 		}
 		_, placed, _ := unstructured.NestedString(object.Object, "spec", "nodeName")
@@ -103,7 +103,7 @@ func (s *stage) complete(object *unstructured.Unstructured) *unstructured.Unstru
 	return object
 }
 
-// usual adds the default values to an object.
+// usual adds default values to an object, where the object has none.
 func usual(object, defaults map[string]any) {
 	for key, value := range defaults {
 		inner, isMap := object[key].(map[string]any)
@@ -152,15 +152,15 @@ func (s *stage) delete(object *unstructured.Unstructured) {
 	}
 }
 
-// clear deletes all created objects, the last ones first, and waits until they are gone.
-// Namespaces remain, because no controller would empty them.
+// clear deletes all created objects, the last ones first, and waits until they are gone. Namespaces
+// remain, because no controller runs that would delete their contents.
 func (s *stage) clear() {
 	s.Helper()
 	s.made = slices.DeleteFunc(s.made, func(o *unstructured.Unstructured) bool { return o.GetKind() == "Namespace" })
 	for _, object := range slices.Backward(s.made) {
 		s.delete(object)
 	}
-	now, all := *metav1.NewDeleteOptions(0), metav1.ListOptions{} // claims that were made for pods
+	now, all := *metav1.NewDeleteOptions(0), metav1.ListOptions{} // also the claims that kube-controller-manager created for pods
 	s.must(s.api.CoreV1().PersistentVolumeClaims("default").DeleteCollection(s.ctx, now, all))
 	s.must(s.api.ResourceV1().ResourceClaims("default").DeleteCollection(s.ctx, now, all))
 	for _, object := range s.made {
@@ -171,17 +171,18 @@ func (s *stage) clear() {
 	}
 }
 
-// awaitVerdicts waits until every pod has a verdict.
+// awaitVerdicts waits until every pod has a node or a reason why it has none, but for 30 s at most.
 func (s *stage) awaitVerdicts() {
 	s.Helper()
 	for deadline := time.Now().Add(30 * time.Second); strings.Contains(s.verdicts(), ": ?\n"); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			return // the next section shows the result
+			return // the test later fails because the verdicts differ
 		}
 	}
 }
 
-// verdicts returns the node of each pod, or the reason why it has none.
+// verdicts returns a line for each pod: its node, or the reason why it has none, or "?" if the
+// scheduler has not tried it yet.
 func (s *stage) verdicts() string {
 	s.Helper()
 	list, err := s.api.CoreV1().Pods("default").List(s.ctx, metav1.ListOptions{})

@@ -19,14 +19,15 @@ var (
 	takeovers    = flag.Int("takeovers", 2, "how many leaders go, of each kind")
 )
 
-// TestKilled kills the leader repeatedly while it binds pods. The other replica continues,
-// every pod is bound once, and no resource is assigned twice.
+// TestKilled kills the leader repeatedly while it binds pods. It checks that the other replica
+// continues, that every pod is bound once, and that no resource is assigned twice.
 func TestKilled(t *testing.T) {
 	takeOver(t, func(r *replicas, _ int, _ func()) { r.kill(r.leader(nil)) })
 }
 
-// TestFrozen stops the leader's process until another replica has acquired the lease and, in
-// every second case, has also bound pods. Then the process continues where it was stopped.
+// TestFrozen stops the leader's process until another replica has acquired the lease and, in every
+// second case, has also bound pods. Then the process continues where it was stopped. The checks are
+// those of TestKilled.
 func TestFrozen(t *testing.T) {
 	takeOver(t, func(r *replicas, round int, someBound func()) {
 		r.freeze(r.leader(nil), func() {
@@ -37,8 +38,9 @@ func TestFrozen(t *testing.T) {
 	})
 }
 
-// takeOver creates pods of all forms, which are all pending at the start, on nodes that are
-// nearly full. The leader ends each time that another part of the pods is bound.
+// takeOver creates pods with all forms of requests, enough to nearly fill the nodes. All are
+// pending at the start. Each time that another part of the pods is bound, it calls goes to kill or
+// stop the leader.
 func takeOver(t *testing.T, goes func(r *replicas, round int, someBound func())) {
 	pods := *takeoverPods
 	shape := hollowcluster.Shape{NUMA: 2, CPUs: 8, GPUs: 2}
@@ -70,8 +72,8 @@ func takeOver(t *testing.T, goes func(r *replicas, round int, someBound func()))
 	t.Logf("%d pods bound once by %d replicas; %d binds were left alone without a lease", pods, len(r.logs), r.fenced)
 }
 
-// full ends all pods and starts others on all exclusive CPUs. This shows that no CPU is still
-// assigned to an ended pod.
+// full deletes all pods and creates others that need all exclusive CPUs. This shows that no CPU is
+// still assigned to a deleted pod.
 func (w *world) full(nodes int, s hollowcluster.Shape, await func(n int)) {
 	w.Helper()
 	w.must(w.Clear(w.ctx, "default"))
@@ -81,7 +83,7 @@ func (w *world) full(nodes int, s hollowcluster.Shape, await func(n int)) {
 	await(2 * nodes)
 }
 
-// crowd returns the i-th pod; the pods have all forms of requests in turn.
+// crowd returns the i-th pod. Successive pods have different forms of requests.
 func crowd(i int) *corev1.Pod {
 	name := fmt.Sprintf("pod-%05d", i)
 	switch i % 8 {
@@ -106,7 +108,7 @@ func crowd(i int) *corev1.Pod {
 	return pod
 }
 
-// explicit requests CPUs of NUMA nodes 0 and 1 by name.
+// explicit returns a pod that requests CPUs of the NUMA nodes 0 and 1 by number.
 func explicit(name, on0, on1 string) *corev1.Pod {
 	zero, one := quantity(on0), quantity(on1)
 	sum := zero.DeepCopy()
@@ -118,7 +120,8 @@ func explicit(name, on0, on1 string) *corev1.Pod {
 	return pod
 }
 
-// phased needs 6 CPUs at first, then 2 and a sidecar's one.
+// phased returns a pod whose init container needs 6 CPUs. After that, its main container needs 2
+// and its sidecar 1.
 func phased(name string) *corev1.Pod {
 	always := corev1.ContainerRestartPolicyAlways
 	pod := ours(name, "2", v1alpha1.PolicySingle)

@@ -22,11 +22,11 @@ import (
 	"github.com/numalet/numalet/test/hollowcluster"
 )
 
-// timeConstant is the time constant of scores in these tests: 80 s correspond to a week in a
-// cluster.
+// timeConstant is the time constant of scores in these tests. With it, scores change in 80 s as
+// much as they do in a week with the default.
 const timeConstant = 20 * time.Second
 
-// office is a world with tenants: a node of two GPUs of each of three models.
+// office is a control plane with tenants. For each of three GPU models it has a node with two GPUs.
 type office struct {
 	*world
 	tenants client.Client
@@ -39,7 +39,7 @@ func newOffice(t *testing.T) *office {
 	config, err := o.Config()
 	o.must(err)
 	plain := rest.CopyConfig(config)
-	plain.ContentType, plain.AcceptContentTypes = "", "" // there is no protobuf of custom resources
+	plain.ContentType, plain.AcceptContentTypes = "", "" // the API server has no protobuf encoding for custom resources
 	known := runtime.NewScheme()
 	o.must(v1alpha1.AddToScheme(known))
 	o.tenants, err = client.New(plain, client.Options{Scheme: known})
@@ -68,7 +68,7 @@ func (o *office) begin(name string) {
 	o.must(o.controller.AwaitReady(o.ctx))
 }
 
-// open creates a Tenant with a stored score.
+// open creates a Tenant, with the given score in its status if it is more than 0.
 func (o *office) open(name string, of fairshare.Type, score float64) {
 	o.Helper()
 	t := &v1alpha1.Tenant{ObjectMeta: metav1.ObjectMeta{Name: name}}
@@ -79,7 +79,7 @@ func (o *office) open(name string, of fairshare.Type, score float64) {
 	}
 }
 
-// stored returns the stored account of a tenant for a type.
+// stored returns the account (score and usage) for a resource type from the status of a Tenant.
 func (o *office) stored(name string, of fairshare.Type) fairshare.Account {
 	o.Helper()
 	t := &v1alpha1.Tenant{}
@@ -94,15 +94,15 @@ func (o *office) stored(name string, of fairshare.Type) fairshare.Account {
 	return fairshare.Account{}
 }
 
-// gpu is a tenant's pod that requests one GPU of a model.
+// gpu returns a pod of a tenant that requests one GPU of a model.
 func gpu(who, name, model string) *corev1.Pod {
 	pod := hollowcluster.Pod("default", name, "numalet-scheduler", "100m", 1)
 	pod.Labels[v1alpha1.LabelTenant], pod.Annotations[v1alpha1.AnnotationGPUType] = who, model
 	return pod
 }
 
-// turns lets each pod run for a second, until n pods have started. It returns their tenants in
-// the order in which the pods were bound.
+// turns deletes each bound pod of a tenant after a second, until n pods were bound. It returns
+// their tenants in the order in which it found the pods bound.
 func (o *office) turns(n int) (whose []string) {
 	o.Helper()
 	began := map[string]time.Time{}
@@ -127,9 +127,10 @@ func (o *office) turns(n int) (whose []string) {
 	return whose
 }
 
-// TestTenants: ann has used both T4s for a week, so bob, whose pods arrive later, gets them
-// until his score equals hers. Carl's pods already ran when the controller started, and he has
-// the score of their use. All scores are the same after a restart.
+// TestTenants checks the scores of tenants. The tenant ann has used both T4 GPUs for a week. So
+// pods of bob, which arrive later, get them until his score equals hers. A pod of carl already ran
+// when the controller started, and its use counts for his score. All scores are the same after a
+// restart of the controller.
 func TestTenants(t *testing.T) {
 	o := newOffice(t)
 	o.open("ann", "T4", 2*(1-math.Exp(-4)))
@@ -158,7 +159,9 @@ func TestTenants(t *testing.T) {
 	o.restart()
 }
 
-// firstSeen compares carl's score with 2 · (1 − e^(−running time/T)).
+// firstSeen checks that carl's score counts the time before the controller started. It compares the
+// score with 2 · (1 − e^(−t/T)), where t is how long his pod has run with 2 cores and T is the time
+// constant.
 func (o *office) firstSeen(began time.Time) {
 	o.Helper()
 	var a fairshare.Account
@@ -170,8 +173,8 @@ func (o *office) firstSeen(began time.Time) {
 	}
 }
 
-// typesApart: many pods wait for the T4s, and both V100s are in use with pods waiting. A pod
-// that requests an H200 starts at once.
+// typesApart checks that pods do not wait for pods of other GPU types. Many pods wait for T4s and
+// for V100s, but a pod that requests an H200 starts at once.
 func (o *office) typesApart() {
 	o.Helper()
 	for i := range 4 {
@@ -194,8 +197,9 @@ func (o *office) typesApart() {
 	o.must(o.api.CoreV1().Pods("default").Delete(o.ctx, "h", *metav1.NewDeleteOptions(0)))
 }
 
-// untilScoresMeet: bob's pods get both T4s, although ann's are older. Once the scores are equal, ann's
-// pods start, too. The time until then has passed after fewer turns on a slower machine.
+// untilScoresMeet checks that bob's pods get both T4s, although ann's pods are older. Once their
+// scores are equal, ann's pods start, too. On a slower machine, fewer of bob's pods start before
+// that.
 func (o *office) untilScoresMeet() {
 	o.Helper()
 	whose := o.turns(50)
@@ -211,8 +215,8 @@ func (o *office) untilScoresMeet() {
 	o.Logf("scores: ann %.3f, bob %.3f", ann.Score, bob.Score)
 }
 
-// explained: the queue explains why a pod waits. It is called after turns, because its answer
-// takes seconds, in which scores decay.
+// explained checks that the queue API explains why a pod waits. It is called after untilScoresMeet,
+// because it takes seconds, in which scores decay.
 func (o *office) explained() {
 	o.Helper()
 	queue := o.serveQueue()
@@ -225,8 +229,9 @@ func (o *office) explained() {
 	o.Logf("%d pods are pending; the first: %+v", len(pods), pods[0])
 }
 
-// restart ends the controller just after a pod was bound. It compares the scores that the next
-// controller stores with those that the first one stored, plus the use by that pod.
+// restart stops the controller just after a pod was bound, and starts another one. It checks that
+// the scores that the second controller stores continue those of the first, plus the use by that
+// pod.
 func (o *office) restart() {
 	o.Helper()
 	o.must(o.api.CoreV1().Pods("default").DeleteCollection(o.ctx, *metav1.NewDeleteOptions(0),

@@ -24,7 +24,8 @@ var (
 	pictures = flag.String("pictures", repository+"/build", "directory of the screenshots")
 )
 
-// TestUI shows 1,000 nodes, pods of two tenants and a queue in Chromium.
+// TestUI checks the page of `numalet ui` in Chromium. It shows 1,000 nodes, pods of two tenants and
+// a queue.
 func TestUI(t *testing.T) {
 	if *browser == "" {
 		t.Fatal("give the program with -browser, as make ui-check does")
@@ -52,7 +53,7 @@ func TestUI(t *testing.T) {
 	w.must(err)
 }
 
-// uiPod is a pod with GPUs and exclusive CPUs.
+// uiPod returns a pod of a tenant with GPUs and exclusive CPUs.
 func uiPod(name, tenant string, gpus int) *corev1.Pod {
 	limits := corev1.ResourceList{
 		corev1.ResourceCPU: *resource.NewQuantity(4, resource.DecimalSI), corev1.ResourceMemory: resource.MustParse("1Gi"),

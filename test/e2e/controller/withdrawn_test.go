@@ -19,30 +19,32 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// permission is the smallest unit that RBAC grants. The resource may also be a path, such as /metrics.
+// permission is the smallest unit that RBAC grants: one verb for one resource. The resource may
+// also be a path, such as /metrics.
 type permission struct{ group, resource, verb string }
 
-// withdrawn are permissions of a program's roles that the test has removed. Each of them is given
-// back once the API server has refused a request because it was missing, and the program has
-// reported this. So a single run of a program shows for each permission what fails without it: the
-// test need not start the program once for each.
+// withdrawn has the permissions that the test has removed from a program's roles. Each permission
+// is granted again once the API server has refused a request because it was missing, and the
+// program has reported this. So a single run of the program shows for each permission what fails
+// without it.
 type withdrawn struct {
 	*world
 
 	mu    sync.Mutex
 	files []string // logs of the program
 	all   map[permission]bool
-	lacks map[permission][]*role // the roles that had it
+	lacks map[permission][]*role // permissions that are still missing, with the roles that had them
 	given sync.WaitGroup
 }
 
-// role is a ClusterRole, or a Role, which has the same fields.
+// role is a ClusterRole or a Role. Both have the same fields.
 type role struct {
 	rbacv1.ClusterRole
-	full []rbacv1.PolicyRule // as in the manifest
+	full []rbacv1.PolicyRule // the rules in the manifest
 }
 
-// withdraw removes all rules of the roles in manifests whose names are given.
+// withdraw removes all rules from the roles with the given names. The roles are in the given
+// manifests.
 func (w *world) withdraw(names []string, manifests ...string) *withdrawn {
 	w.Helper()
 	r := &withdrawn{world: w, all: map[permission]bool{}, lacks: map[permission][]*role{}}
@@ -73,9 +75,9 @@ func (w *world) withdraw(names []string, manifests ...string) *withdrawn {
 	return r
 }
 
-// withdrawOnNode withdraws the permissions of the test's roles from a program that runs on node-00000
-// with a service account of numalet-system, and returns the program's kubeconfig. An account of a
-// node's pod names the pod, so there is one.
+// withdrawOnNode removes all permissions from the roles that the test covers. It returns a
+// kubeconfig for a program on node-00000 that has a service account of numalet-system. The token is
+// bound to a pod on that node, so withdrawOnNode creates the pod.
 func (w *world) withdrawOnNode(account string) (*withdrawn, string) {
 	w.Helper()
 	own := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "numalet-system", Name: account},
@@ -92,7 +94,7 @@ func (w *world) withdrawOnNode(account string) (*withdrawn, string) {
 	return l, kubeconfig
 }
 
-// permissions lists what rules grant.
+// permissions lists the permissions that rules grant.
 func permissions(rules []rbacv1.PolicyRule) (all []permission) {
 	for _, rule := range rules {
 		for _, path := range rule.NonResourceURLs {
@@ -111,7 +113,8 @@ func permissions(rules []rbacv1.PolicyRule) (all []permission) {
 	return all
 }
 
-// rule returns a rule that grants only this.
+// rule returns an RBAC rule that grants only this permission, for the resources with the given
+// names if there are any.
 func (p permission) rule(names []string) rbacv1.PolicyRule {
 	if strings.HasPrefix(p.resource, "/") {
 		return rbacv1.PolicyRule{NonResourceURLs: []string{p.resource}, Verbs: []string{p.verb}}
@@ -129,7 +132,8 @@ func (r *withdrawn) write(own *role) (err error) {
 	return err
 }
 
-// refused handles an answer of the API server that refuses a request.
+// refused is called with the message of each request that the API server refuses. It waits until
+// the program reports the refusal, and then grants the missing permission again.
 func (r *withdrawn) refused(message string) {
 	p, words, ok := wanting(message)
 	if !ok {
@@ -156,7 +160,8 @@ func (r *withdrawn) refused(message string) {
 	})
 }
 
-// told waits until the program's log, or a condition of a GPUGroup, has some words.
+// told waits until the program's log or a condition of a GPUGroup contains some words. It returns
+// false after 30 s.
 func (r *withdrawn) told(words string) bool {
 	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(500 * time.Millisecond) {
 		for _, file := range r.logged() {
@@ -173,7 +178,7 @@ func (r *withdrawn) told(words string) bool {
 	return false
 }
 
-// logs adds a file with logs of the program.
+// logs adds a log file of the program, which told reads.
 func (r *withdrawn) logs(file string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -186,7 +191,7 @@ func (r *withdrawn) logged() []string {
 	return slices.Clone(r.files)
 }
 
-// give adds a permission to the roles that had it.
+// give grants a permission to the roles that had it.
 func (r *withdrawn) give(p permission, holders []*role) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -203,8 +208,8 @@ func (r *withdrawn) give(p permission, holders []*role) error {
 	return nil
 }
 
-// elsewhere gives back a permission whose use another test shows, or that only some orders of requests
-// need.
+// elsewhere grants a permission again without a check. It is for a permission that another test
+// covers, or that the program needs only for some orders of requests.
 func (r *withdrawn) elsewhere(p permission, why string) {
 	r.Helper()
 	holders := r.lacks[p]
@@ -213,14 +218,14 @@ func (r *withdrawn) elsewhere(p permission, why string) {
 	r.Logf("%v: %s", p, why)
 }
 
-// done reports whether every permission was given back.
+// done reports whether each permission was granted again or is about to be granted.
 func (r *withdrawn) done() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.lacks) == 0
 }
 
-// check fails the test for each permission that no request lacked.
+// check fails the test for each permission that no refused request needed.
 func (r *withdrawn) check() {
 	r.Helper()
 	r.given.Wait()
@@ -229,17 +234,19 @@ func (r *withdrawn) check() {
 	}
 }
 
-// byRBAC matches the API server's refusals.
+// byRBAC matches the API server's message if RBAC refuses a request.
 var byRBAC = regexp.MustCompile(`cannot (\w+) resource "([^"]+)" in API group "([^"]*)"`)
 
-// indirect are the refusals that are caused by missing permissions for other objects than the
-// requested one.
+// indirect has parts of refusals by admission plugins, with the permission that is missing. This
+// permission is for another object than the requested one, so the message does not name it as
+// byRBAC expects.
 var indirect = map[string]permission{
 	"which only the numalet controller may set":                                                           {"numalet.dev", "placements", "create"},
 	"cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't set finalizers on": {"numalet.dev", "jobs/finalizers", "update"},
 }
 
-// wanting returns the permission whose lack was the cause of a refusal, and the words that say so.
+// wanting returns the missing permission that caused a refusal, and the part of the message that
+// says so.
 func wanting(message string) (p permission, words string, ok bool) {
 	message = strings.ReplaceAll(message, `\`, "")
 	if found := byRBAC.FindStringSubmatch(message); found != nil {

@@ -17,8 +17,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// Cluster is a machine of the rig, the API server that it has joined, and the namespace of
-// the test.
+// Cluster is a node of the test cluster (a virtual machine, see test/cluster), a client of the API
+// server, and the namespace of the test.
 type Cluster struct {
 	Rig
 	API       kubernetes.Interface
@@ -26,7 +26,7 @@ type Cluster struct {
 	config    *rest.Config
 }
 
-// Connect returns the Cluster of a kubeconfig.
+// Connect returns a Cluster with a client for the API server in a kubeconfig file.
 func Connect(kubeconfig string, rig Rig) (*Cluster, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
@@ -44,7 +44,7 @@ func (c *Cluster) As(user string) (kubernetes.Interface, error) {
 	return kubernetes.NewForConfig(config)
 }
 
-// Create creates a pod on the machine.
+// Create creates a pod with a nodeSelector for the node of the Cluster.
 func (c *Cluster) Create(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, error) {
 	if pod.Spec.NodeSelector == nil {
 		pod.Spec.NodeSelector = map[string]string{}
@@ -53,7 +53,7 @@ func (c *Cluster) Create(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, err
 	return c.API.CoreV1().Pods(c.Namespace).Create(ctx, pod, metav1.CreateOptions{})
 }
 
-// Delete deletes a pod and waits until it is gone.
+// Delete deletes pods and waits until they are gone.
 func (c *Cluster) Delete(ctx context.Context, names ...string) error {
 	for _, name := range names {
 		err := c.API.CoreV1().Pods(c.Namespace).Delete(ctx, name, metav1.DeleteOptions{})
@@ -76,8 +76,8 @@ func (c *Cluster) gone(ctx context.Context, name string) error {
 	})
 }
 
-// Await polls until the pod satisfies a condition. When ctx ends, the error has the pod's
-// state.
+// Await polls a pod until ok returns true for it. If ctx ends before that, the error contains the
+// state of the pod.
 func (c *Cluster) Await(ctx context.Context, name string, ok func(*corev1.Pod) bool) (*corev1.Pod, error) {
 	var pod *corev1.Pod
 	err := poll(ctx, func() (done bool, state string, err error) {
@@ -127,7 +127,7 @@ func (c *Cluster) AwaitEvent(ctx context.Context, pod, reason, text string) erro
 	})
 }
 
-// Lives reads what the containers of the machine have recorded so far.
+// Lives reads what the containers on the node have recorded so far about their own CPUs.
 func (c *Cluster) Lives(ctx context.Context) ([]Life, error) {
 	text, err := c.Shell(ctx, "cd "+traces+` && for f in *; do [ ! -e "$f" ] || { echo "==> $f <=="; cat "$f"; }; done`)
 	if err != nil {
@@ -136,14 +136,15 @@ func (c *Cluster) Lives(ctx context.Context) ([]Life, error) {
 	return ParseTraces(text)
 }
 
-// Forget removes the records of earlier tests and syncs the disk: otherwise a machine that
-// is reset would have them again.
+// Forget removes the records of containers of earlier tests. It syncs the disk, because otherwise a
+// reset of the machine could bring the records back.
 func (c *Cluster) Forget(ctx context.Context) error {
 	_, err := c.Shell(ctx, "mkdir -p "+traces+" && rm -f "+traces+"/* && sync")
 	return err
 }
 
-// poll calls a function until it is done or ctx ends. The error then has the last state.
+// poll calls a function until it is done or ctx ends. If ctx ends first, the error contains the
+// last state.
 func poll(ctx context.Context, check func() (done bool, state string, err error)) error {
 	var last string
 	err := wait.PollUntilContextCancel(ctx, 300*time.Millisecond, true, func(context.Context) (bool, error) {

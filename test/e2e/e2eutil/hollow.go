@@ -12,15 +12,15 @@ import (
 	"github.com/numalet/numalet/test/hollowcluster"
 )
 
-// Hollow creates a hollow node on the rig's control plane: the controller assigns its CPUs,
-// but no pod on it ever starts. The node stays Ready until ctx ends; RemoveHollow removes it.
+// Hollow creates a simulated node in the test cluster. The controller assigns its CPUs, but no pod
+// on it ever starts. The node stays Ready until ctx ends. RemoveHollow deletes it.
 func (c *Cluster) Hollow(ctx context.Context, name string, shape hollowcluster.Shape) error {
 	resources, err := dynamic.NewForConfig(c.config)
 	if err != nil {
 		return err
 	}
 	node := shape.Named(name)
-	delete(node.Labels, corev1.LabelOSStable) // DaemonSets select by it
+	delete(node.Labels, corev1.LabelOSStable) // so that no DaemonSet creates pods for it
 	if err := hollowcluster.MakeNode(ctx, c.API, resources, node, shape); err != nil {
 		return err
 	}
@@ -28,13 +28,14 @@ func (c *Cluster) Hollow(ctx context.Context, name string, shape hollowcluster.S
 	return nil
 }
 
-// RemoveHollow deletes what Hollow created. The pods of the node must be deleted first, because it
-// has no kubelet that would do it.
+// RemoveHollow deletes a node that Hollow created. Delete the pods of the node first, because it
+// has no kubelet that would end them.
 func (c *Cluster) RemoveHollow(ctx context.Context, name string) error {
-	return c.API.CoreV1().Nodes().Delete(ctx, name, metav1.DeleteOptions{}) // its NodeTopology goes with it
+	return c.API.CoreV1().Nodes().Delete(ctx, name, metav1.DeleteOptions{}) // the garbage collector deletes its NodeTopology
 }
 
-// beat sends a kubelet's heartbeats. The node lifecycle controller tolerates 40 s without.
+// beat sends heartbeats in place of a kubelet. The node lifecycle controller marks a node as not
+// ready after 40 s without a heartbeat.
 func (c *Cluster) beat(ctx context.Context, node string) {
 	every := time.NewTicker(10 * time.Second)
 	defer every.Stop()

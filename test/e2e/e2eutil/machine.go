@@ -21,7 +21,8 @@ func (c *Cluster) Machine(ctx context.Context) (*topology.Machine, error) {
 	return parseMachine(out)
 }
 
-// parseMachine reads the part of topo's JSON that a picture needs.
+// parseMachine reads the JSON output of `numalet topo`: the CPUs and the NUMA nodes, which the
+// pictures of a machine show.
 func parseMachine(text []byte) (*topology.Machine, error) {
 	var topo struct {
 		CPUs []struct {

@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// Overlaps describes every moment at which a container ran on a CPU that another container
-// held exclusively, and every exclusive container whose CPUs changed while it ran. It has no
-// false positives: a sample counts only if it was read wholly within the exclusive
-// container's life.
+// Overlaps describes each case in which a container could run on a CPU that another container held
+// exclusively, with the first sample that shows it. It also describes each exclusive container
+// whose CPUs changed while it ran. There are no false positives: a sample counts only if it was
+// read between the first and the last sample of the exclusive container.
 func Overlaps(lives []Life) []string {
 	var found []string
 	for _, holder := range lives {
@@ -47,8 +47,7 @@ func firstOverlap(holder, other Life) (Sample, bool) {
 	return Sample{}, false
 }
 
-// Moved describes every exclusive container that started with other CPUs after a restart
-// than before it.
+// Moved describes every exclusive container whose CPUs were different after a restart.
 func Moved(lives []Life) []string {
 	first := map[string]Life{}
 	var found []string

@@ -8,14 +8,14 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// Mark is a letter that marks held CPUs on the picture.
+// Mark is the letter of the exclusive CPUs of one container in a Picture.
 type Mark struct {
 	Letter byte
 	CPUs   cpuset.Set
 }
 
-// Picture draws a machine with one NUMA node per line and a pair of brackets per core. A held
-// CPU has its holder's mark, a shared one a dot.
+// Picture draws a machine with one NUMA node per line and a pair of brackets per core. An exclusive
+// CPU has the letter of its Mark, and a shared CPU is a dot.
 func Picture(machine *topology.Machine, marks []Mark) string {
 	var b strings.Builder
 	for _, node := range machine.Nodes {
@@ -32,7 +32,7 @@ func Picture(machine *topology.Machine, marks []Mark) string {
 	return b.String()
 }
 
-// cores splits CPUs into cores, in the order of their smallest CPU.
+// cores splits CPUs into sets of one core each, in the order of the smallest CPU of each core.
 func cores(machine *topology.Machine, cpus cpuset.Set) []cpuset.Set {
 	var list []cpuset.Set
 	index := map[cpuset.CPU]int{}

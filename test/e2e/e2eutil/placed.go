@@ -29,7 +29,7 @@ func Placement(pod *corev1.Pod) (map[string]map[topology.NodeID]int, error) {
 	return counts, nil
 }
 
-// Topology reads the NodeTopology of the machine.
+// Topology reads the NodeTopology of a node, in which its agent publishes its NUMA nodes and CPUs.
 func (c *Cluster) Topology(ctx context.Context, node string) (*v1alpha1.NodeTopology, error) {
 	body, err := c.API.CoreV1().RESTClient().Get().AbsPath(topologies, node).DoRaw(ctx)
 	if err != nil {

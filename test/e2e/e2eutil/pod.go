@@ -16,31 +16,32 @@ import (
 
 const (
 	image = "localhost/probe:e2e"
-	// traces is the directory of the containers' records, on the node and in the container.
+	// traces is the directory of the containers' records. It has the same path on the node and in
+	// the container.
 	traces = "/var/lib/numalet-e2e"
 )
 
-// Container is a container of a test pod. It runs the probe, which records its allowed CPUs
-// in a file on the node.
+// Container is a container of a test pod. It runs the program test/e2e/probe, which records its
+// allowed CPUs in a file on the node.
 type Container struct {
 	Name    string
 	CPU     string // limit = request, as in a manifest: "2" is exclusive, "500m" is shared
 	Init    bool
 	Sidecar bool
-	On      map[topology.NodeID]int // CPUs by NUMA node, requested explicitly
-	Life    time.Duration           // 0: until it is stopped
-	Exit    int                     // status after Life
+	On      map[topology.NodeID]int // requested CPUs of single NUMA nodes (such as numalet.dev/numa1-cpu)
+	Life    time.Duration           // how long it runs; 0: until it is stopped
+	Exit    int                     // exit status after Life
 }
 
-// Exclusive reports whether the container requests exclusive CPUs in a pod with this policy,
-// which may be empty.
+// Exclusive reports whether the container requests exclusive CPUs if its pod has this CPU policy,
+// which may be "".
 func (c Container) Exclusive(policy string) bool {
 	q, err := resource.ParseQuantity(c.CPU)
 	return c.On != nil || policy != "" && err == nil && q.MilliValue()%1000 == 0
 }
 
-// Pod returns a Guaranteed pod. Without a policy it has no annotation, and its containers
-// use shared CPUs.
+// Pod returns a Guaranteed pod. If policy is "", it has no annotation for a CPU policy, and its
+// containers use shared CPUs unless they set On.
 func Pod(name, policy string, containers ...Container) *corev1.Pod {
 	grace := int64(1)
 	pod := &corev1.Pod{
@@ -68,15 +69,15 @@ func Pod(name, policy string, containers ...Container) *corev1.Pod {
 	return pod
 }
 
-// Once makes the pod's containers run once, as those of a Job.
+// Once sets the restart policy of a pod to Never, as for the pods of a Job.
 func Once(pod *corev1.Pod) *corev1.Pod {
 	pod.Spec.RestartPolicy = corev1.RestartPolicyNever
 	return pod
 }
 
-// Crowd returns a pod of n containers with shared CPUs that only wait and record nothing.
-// They cost so little that a hundred fit on an emulated machine. There is no CPU limit: one
-// as small as the request would throttle runc in the container's cgroup.
+// Crowd returns a pod of n containers with shared CPUs that only wait and record nothing. They cost
+// so little that a hundred fit on an emulated machine. The containers have no CPU limit, because a
+// limit as small as their request would throttle runc, which starts in the container's cgroup.
 func Crowd(name string, n int) *corev1.Pod {
 	pod := Pod(name, "")
 	for i := range n {
@@ -122,9 +123,9 @@ func build(pod, policy string, c Container) corev1.Container {
 	return built
 }
 
-// ParseTraces reads the machine's trace files, concatenated by
-// `tail -n +1`-like headers "==> pod_container_role <==". A line without an end is not read,
-// because a line that is being written across two pages of the file appears in parts.
+// ParseTraces reads the trace files of the node in one text. As in the output of tail, a header
+// "==> pod_container_role <==" stands before each file. A last line without a line break is
+// ignored, because the container may still be writing it.
 func ParseTraces(text string) ([]Life, error) {
 	var lives []Life
 	for part := range strings.SplitSeq(text, "==> ") {

@@ -13,7 +13,7 @@ type Holding struct {
 	IDs                      []string // sorted
 }
 
-// Holders returns the devices of each container as the machine's kubelet reports them.
+// Holders returns the devices of each container as the kubelet of the node reports them.
 func (c *Cluster) Holders(ctx context.Context) ([]Holding, error) {
 	text, err := c.Shell(ctx, "/usr/local/bin/podresources")
 	if err != nil {
@@ -22,8 +22,8 @@ func (c *Cluster) Holders(ctx context.Context) ([]Holding, error) {
 	return parseHolders(text, c.Namespace)
 }
 
-// parseHolders reads the lines of the namespace's pods. The kubelet lists a device once for
-// each of its NUMA nodes.
+// parseHolders reads the lines about pods of a namespace. It removes duplicates, because the
+// kubelet lists a device once for each of its NUMA nodes.
 func parseHolders(text, namespace string) (all []Holding, err error) {
 	lines := map[[3]string][]string{}
 	for line := range strings.Lines(text) {

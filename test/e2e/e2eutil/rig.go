@@ -9,17 +9,17 @@ import (
 	"strings"
 )
 
-// Rig is the machine under test: a virtual machine with NUMA nodes whose
-// kubelet has joined a real control plane. Bin is the rig's command.
+// Rig is the machine under test: a virtual machine with NUMA nodes whose kubelet has joined a real
+// control plane. Bin is the path of the program rig (test/cluster), which manages such machines.
 type Rig struct {
 	Bin     string
 	Flavour string // plain, systemd or wide
 }
 
-// Node returns the machine's name in the cluster.
+// Node returns the name of the machine's Node object.
 func (r Rig) Node() string { return "numa-" + r.Flavour }
 
-// Shell runs a command in the machine and returns what it printed.
+// Shell runs a shell command line in the machine and returns its standard output.
 func (r Rig) Shell(ctx context.Context, command string) (string, error) {
 	return r.run(ctx, "shell", "--flavour", r.Flavour, "sh", "-c", command)
 }
@@ -30,14 +30,14 @@ func (r Rig) Copy(ctx context.Context, file, path string) error {
 	return err
 }
 
-// Reboot restarts the machine without warning and waits until its kubelet is Ready.
+// Reboot resets the machine without a shutdown, and waits until its node is Ready.
 func (r Rig) Reboot(ctx context.Context) error {
 	_, err := r.run(ctx, "reboot", "--hard", "--flavour", r.Flavour)
 	return err
 }
 
-// Spawn starts a command in the machine, for which the caller waits. Its standard output
-// goes to the returned buffer.
+// Spawn starts a command in the machine and returns it. The caller must wait for the command. Its
+// standard output and standard error go to the returned buffer.
 func (r Rig) Spawn(ctx context.Context, command string) (*exec.Cmd, *bytes.Buffer, error) {
 	cmd := exec.CommandContext(ctx, r.Bin, "shell", "--flavour", r.Flavour, "sh", "-c", command)
 	out := &bytes.Buffer{}
@@ -45,8 +45,8 @@ func (r Rig) Spawn(ctx context.Context, command string) (*exec.Cmd, *bytes.Buffe
 	return cmd, out, cmd.Start()
 }
 
-// Script runs a script of the tests in the machine. Its arguments are the machine's flavour
-// and the action.
+// Script runs a script of the tests on this host, not in the machine. The script's first argument
+// is the machine's flavour; args follow.
 func (r Rig) Script(ctx context.Context, path string, args ...string) error {
 	cmd := exec.CommandContext(ctx, path, append([]string{r.Flavour}, args...)...)
 	cmd.Env = append(os.Environ(), "RIG="+r.Bin)

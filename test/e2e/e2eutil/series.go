@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// Series are the values of a scrape, by the metric's name and labels in Prometheus' text
-// format: `name{label="value"}`.
+// Series are the values of metrics. The keys are the metric's name and labels as in Prometheus'
+// text format: `name{label="value"}`.
 type Series map[string]float64
 
-// ParseSeries reads a page of /metrics without timestamps.
-// Source: https://prometheus.io/docs/instrumenting/exposition_formats/
+// ParseSeries parses the text of /metrics. The values must not have timestamps. Source:
+// https://prometheus.io/docs/instrumenting/exposition_formats/
 func ParseSeries(page string) (Series, error) {
 	all := Series{}
 	for line := range strings.Lines(page) {
@@ -29,8 +29,8 @@ func ParseSeries(page string) (Series, error) {
 	return all, nil
 }
 
-// Since returns by how much the metrics with this prefix have grown in total. A missing
-// metric counts as 0.
+// Since returns by how much the sum of all metrics whose keys have this prefix has grown since
+// before. A missing metric counts as 0.
 func (s Series) Since(before Series, prefix string) float64 {
 	return s.sum(prefix) - before.sum(prefix)
 }

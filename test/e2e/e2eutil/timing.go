@@ -7,14 +7,15 @@ import (
 	"time"
 )
 
-// Timing is the durations of several runs.
+// Timing has the durations of several runs of one measurement.
 type Timing struct {
 	What   string
-	Shared int // containers on the node
+	Shared int // how many containers with shared CPUs run on the node
 	Took   []time.Duration
 }
 
-// median returns the median, the upper of two.
+// median returns the median. Of an even number of durations, it is the larger of the two in the
+// middle.
 func (t Timing) median() time.Duration { return slices.Sorted(slices.Values(t.Took))[len(t.Took)/2] }
 
 // Table writes timings as a Markdown table in milliseconds. Each timing has at least one run.

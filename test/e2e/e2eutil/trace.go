@@ -10,28 +10,29 @@ import (
 	"github.com/numalet/numalet/pkg/cpuset"
 )
 
-// Sample is one reading of a container's allowed CPUs: they were in force at some moment
-// between From and To, in nanoseconds of CLOCK_BOOTTIME, which all containers share.
+// Sample is one reading of a container's allowed CPUs. These CPUs were allowed at some moment
+// between From and To. Times are in nanoseconds of CLOCK_BOOTTIME, which is the same in all
+// containers of a node.
 type Sample struct {
 	From, To int64
 	CPUs     cpuset.Set
 }
 
-// Life is one run of a container's program: its first CPUs and all later samples, in order.
-// A restart begins a new life.
+// Life is one run of a container's program, with all samples of its allowed CPUs in order. A
+// restart begins a new life.
 type Life struct {
 	Pod, Container string
 	Exclusive      bool
-	Samples        []Sample // the first one is the birth
+	Samples        []Sample // the first one is at the program's first instruction
 }
 
-// Born returns the CPUs at the very first instruction.
+// Born returns the CPUs that were allowed at the program's first instruction.
 func (l Life) Born() cpuset.Set { return l.Samples[0].CPUs }
 
 func (l Life) String() string { return l.Pod + "/" + l.Container }
 
-// ParseLives reads the records of a container: "born <ns> <cpus>" and
-// "sample <ns> <ns> <cpus>".
+// ParseLives reads the records of a container. A life begins with the line "born <ns> <cpus>". Each
+// later sample is a line "sample <ns> <ns> <cpus>".
 func ParseLives(r io.Reader, pod, container string, exclusive bool) ([]Life, error) {
 	var lives []Life
 	for lines := bufio.NewScanner(r); lines.Scan(); {

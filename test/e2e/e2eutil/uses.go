@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// Use is the time for which a container had a device.
+// Use is the period in which a pod had a device.
 type Use struct {
 	Device, Pod string
 	From, To    time.Time
 }
 
-// UsedTwice describes the uses of a device that overlap in time: each use with the first later one
-// that overlaps it. Times may be rounded down to the same unit, as in a pod's status, so uses that
-// only touch do not count.
+// UsedTwice describes uses of the same device that overlap in time. It compares each use with the
+// earlier use of the device that ends last. A use that begins when another ends does not overlap
+// it, because times in a pod's status are rounded down to seconds.
 func UsedTwice(uses []Use) (sentences []string) {
 	inOrder := slices.SortedFunc(slices.Values(uses), func(a, b Use) int { return a.From.Compare(b.From) })
 	last := map[string]Use{} // by device: the use that ends last

@@ -1,6 +1,6 @@
-// Command podresources prints the devices of all containers according to the pod resources API
-// of the node's kubelet: lines of pod, container, resource and ids, such as "default/a main
-// nvidia.com/gpu GPU-0,GPU-1".
+// Command podresources prints the devices of all containers according to the pod resources API of
+// the node's kubelet. Each line has a pod, a container, a resource and device IDs, such as
+// "default/a main nvidia.com/gpu GPU-0,GPU-1".
 package main
 
 import (

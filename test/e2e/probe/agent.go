@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// agentAddress is where the node's agent answers HTTP.
+// agentAddress is the address at which the node's agent serves /readyz and /metrics.
 const agentAddress = "127.0.0.1:8123"
 
-// awaitReady polls the agent's /readyz until the status is 200.
+// awaitReady polls the agent's /readyz until the status is 200, for three minutes at most.
 func awaitReady() error {
 	last := "no answer"
 	for range 900 {
@@ -28,7 +28,7 @@ func awaitReady() error {
 	return fmt.Errorf("the agent is not ready after three minutes: %s", last)
 }
 
-// metrics prints the metrics of a program. It uses HTTPS if there is a token.
+// metrics writes the metrics of the program at an address. It uses HTTPS if there is a token.
 func metrics(to io.Writer, address, token string) error {
 	status, body, err := get(address, "/metrics", token)
 	if err == nil && !strings.Contains(status, " 200 ") {
@@ -41,8 +41,8 @@ func metrics(to io.Writer, address, token string) error {
 	return err
 }
 
-// get uses plain HTTP/1.0, because wget is missing on one kind of node, and to keep this
-// program small.
+// get sends a GET request. It writes the HTTP/1.0 request itself, because wget is missing on one
+// kind of node, and because package net/http would make this program much larger.
 func get(address, path, token string) (status, body string, err error) {
 	conn, err := dial(address, token != "")
 	if err != nil {
@@ -64,8 +64,8 @@ func get(address, path, token string) (status, body string, err error) {
 	return status, body, nil
 }
 
-// dial connects to an address, with TLS if encrypted. The certificates of Numalet's
-// programs are self-signed.
+// dial connects to an address, with TLS if encrypted. It does not verify the certificates, because
+// Numalet's programs have self-signed ones.
 func dial(address string, encrypted bool) (net.Conn, error) {
 	conn, err := net.DialTimeout("tcp", address, time.Second)
 	if err != nil || !encrypted {

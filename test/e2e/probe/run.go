@@ -13,11 +13,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// period between two samples: short against a pod's life, long against the
-// cost of a sample in an emulated machine.
+// period is the time between two samples. It is short compared with the life of a pod, and long
+// compared with the time that a sample takes in an emulated machine.
 const period = 250 * time.Millisecond
 
-// run appends "sample <CLOCK_BOOTTIME ns> <cpu list>" to a file every period.
+// run writes a sample of its allowed CPUs to a file every period, until it gets a signal or the
+// time of -for is over.
 func run(args []string) error {
 	flags := flag.NewFlagSet("run", flag.ContinueOnError)
 	life := flags.Duration("for", 0, "stop after this long; 0: when told to")
@@ -50,8 +51,8 @@ func run(args []string) error {
 	}
 }
 
-// sample reads the clock before and after the CPUs, and writes the earlier
-// time: a set seen at t was in force at some moment not before t.
+// sample writes a record of the allowed CPUs. It reads the clock before and after it reads the
+// CPUs, and writes both times: these CPUs were allowed at some moment between the two.
 func sample(out *os.File) error {
 	before, err := boottime()
 	if err != nil {
@@ -77,10 +78,10 @@ func boottime() (int64, error) {
 	return now.Nano(), nil
 }
 
-// allowed returns the Cpus_allowed_list of a status file.
+// allowed returns the allowed CPUs in a status file: the field Cpus_allowed_list.
 func allowed(path string) (string, error) { return field(path, "Cpus_allowed_list") }
 
-// field returns a field of a status file (proc(5)).
+// field returns a field of a file such as /proc/self/status (see proc(5)).
 func field(path, name string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {

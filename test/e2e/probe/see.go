@@ -10,8 +10,9 @@ import (
 	"time"
 )
 
-// see prints what its container was started with, writes it to the termination
-// message, which the pod's status shows, and lives on for a while:
+// see prints the GPUs, CPUs and memory nodes of its container, and sleeps for the time of -for. It
+// also writes them to the termination message, which is in the pod's status after the end. The text
+// is:
 //
 //	gpus GPU-…,GPU-…
 //	cpus 4-7
@@ -40,8 +41,8 @@ func see(args []string) error {
 	return nil
 }
 
-// gpus returns the GPUs in the environment: the value of the variable of NVIDIA's container
-// runtime, or else the sorted values of all variables with the prefix CDI_.
+// gpus returns the GPUs that the environment names: the value of NVIDIA_VISIBLE_DEVICES, or, if
+// that is empty, the sorted values of all variables with the prefix CDI_.
 func gpus(env []string) string {
 	var visible string
 	var devices []string

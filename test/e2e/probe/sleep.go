@@ -6,7 +6,7 @@ import (
 	"syscall"
 )
 
-// sleep waits for a signal to end. It uses no CPU time meanwhile, so that a hundred of them
+// sleep waits for a signal to end. It uses no CPU time meanwhile, so that a hundred such processes
 // can run on an emulated node.
 func sleep() {
 	stop := make(chan os.Signal, 1)

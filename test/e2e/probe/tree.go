@@ -11,8 +11,9 @@ import (
 	"github.com/numalet/numalet/pkg/cpuset"
 )
 
-// roleVariable is the environment variable with the role of a test's container. Until the
-// container's program runs, its cgroup has processes of runc, which do not have the variable.
+// roleVariable is the environment variable that says whether a test's container has shared or
+// exclusive CPUs. Until the container's program runs, its cgroup contains processes of runc, which
+// do not have the variable.
 const roleVariable = "NUMALET_ROLE="
 
 type role int
@@ -26,7 +27,7 @@ const (
 
 func (r role) String() string { return [...]string{"unknown", "sandbox", "shared", "exclusive"}[r] }
 
-// mask is a cpuset in list format, comparable.
+// mask is a cpuset in the kernel's list format, such as "0-3,8".
 type mask string
 
 func (m mask) overlaps(n mask) bool {
@@ -38,7 +39,7 @@ func (m mask) overlaps(n mask) bool {
 // tree is a cgroup v2 hierarchy.
 type tree struct{ root string }
 
-// containers returns the leaf cgroups below kubepods, relative to the root.
+// containers returns the cgroups of all containers, as paths relative to the root of the hierarchy.
 func (t tree) containers() []string {
 	var leaves []string
 	pods, err := filepath.Glob(filepath.Join(t.root, "kubepods*"))
@@ -46,7 +47,8 @@ func (t tree) containers() []string {
 		return nil
 	}
 	for _, dir := range pods {
-		// What vanishes during the walk is a container that ended: no error.
+		// A cgroup that vanishes during the walk is that of a container that has ended. This is no
+		// error.
 		filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error { //nolint:errcheck // see above
 			if err == nil && d.IsDir() && isContainer(d.Name()) {
 				leaves = append(leaves, strings.TrimPrefix(path, t.root))
@@ -65,8 +67,8 @@ func isContainer(name string) bool {
 	return len(name) == 64 && strings.Trim(name, "0123456789abcdef") == ""
 }
 
-// effective returns the CPUs a populated cgroup may use; false when it has no
-// process (any more).
+// effective returns the CPUs that the processes in a cgroup may use. It returns false if the cgroup
+// has no process.
 func (t tree) effective(path string) (mask, bool) {
 	events, err := os.ReadFile(filepath.Join(t.root, path, "cgroup.events"))
 	if err != nil || !bytes.Contains(events, []byte("populated 1")) {
@@ -79,7 +81,8 @@ func (t tree) effective(path string) (mask, bool) {
 	return mask(bytes.TrimSpace(list)), true
 }
 
-// role reads what the cgroup's first process is.
+// role returns the role of a container, from the name or the environment of the first process in
+// its cgroup.
 func (t tree) role(path string) role {
 	procs, err := os.ReadFile(filepath.Join(t.root, path, "cgroup.procs"))
 	pid, _, _ := strings.Cut(string(procs), "\n")

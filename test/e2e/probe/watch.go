@@ -10,21 +10,22 @@ import (
 	"time"
 )
 
-// report is the output of watch, as JSON, when it gets a signal to end.
+// report is what watch prints as JSON when it gets a signal to end.
 type report struct {
-	Passes     int      `json:"passes"`     // over all containers of the node
-	Readings   int      `json:"readings"`   // of one container's effective cpuset
+	Passes     int      `json:"passes"`     // how often all containers of the node were read
+	Readings   int      `json:"readings"`   // how often the effective cpuset of a container was read
 	Exclusive  int      `json:"exclusive"`  // distinct exclusive containers seen
 	Shared     int      `json:"shared"`     // distinct shared containers seen
 	Violations []string `json:"violations"` // overlaps of containers, in words
-	// Sandboxes counts readings of pause processes on exclusive CPUs. A new pause process
-	// sleeps there until the sandbox is ready and the runtime calls the agent
-	// (RunPodSandbox). No program of the pod runs before that.
+	// Sandboxes counts how often a pause process was on exclusive CPUs of a container, which is no
+	// violation. A new pause process sleeps on these CPUs until the sandbox is ready and the
+	// runtime calls the agent (RunPodSandbox). No program of the pod runs before that.
 	Sandboxes int   `json:"sandboxes"`
 	LongestMS int64 `json:"longestMs"` // longest time between two passes
 }
 
-// watch compares the effective cpusets of all containers, over and over.
+// watch compares the effective cpusets of all containers again and again until a signal ends it.
+// Then it prints its report.
 func watch(args []string) error {
 	flags := flag.NewFlagSet("watch", flag.ContinueOnError)
 	root := flags.String("root", "/sys/fs/cgroup", "cgroup v2 mount")
@@ -48,17 +49,19 @@ func watch(args []string) error {
 	}
 }
 
-// watcher stores the role of each container, so that a pass reads only cpusets.
+// watcher stores the role of each container (known), so that later passes only need to read
+// cpusets.
 type watcher struct {
 	tree   tree
 	known  map[string]role
 	report report
 }
 
-// pass reads every exclusive container, then every container, and counts an overlap only if
-// the exclusive one still runs on the same CPUs afterwards. This order causes no false alarm.
-// CPUs that become exclusive were removed from the other containers before, and CPUs that
-// become shared are read a second time.
+// pass reads the cpusets of all exclusive containers, and then those of all containers. If two
+// overlap, it reads the exclusive container again, and counts the overlap only if its CPUs are
+// unchanged. This order avoids false alarms while CPUs are reassigned. Before CPUs become
+// exclusive, the agent removes them from all other containers. If CPUs become shared again, the
+// second reading shows this.
 func (w *watcher) pass() {
 	all := w.tree.containers()
 	w.classify(all)
@@ -106,7 +109,7 @@ func (w *watcher) read(path string) (mask, bool) {
 	return w.tree.effective(path)
 }
 
-// classify finds the role of new containers.
+// classify finds the roles of containers whose roles are not known yet.
 func (w *watcher) classify(all []string) {
 	for _, path := range all {
 		if w.known[path] != unknownRole {

@@ -1,18 +1,19 @@
-// Command updates is an NRI plugin that moves containers as the agent does not: by updates in its
-// answer to the creation of another container, which the runtime carries out one after another
-// before it continues. The agent's own writes are compared with it
-// (docs/benchmarks/logs/performance.md).
+// Command updates is an NRI plugin that changes the CPUs of running containers by container
+// updates, in its response to the creation of another container. The runtime carries out these
+// updates one after another before it continues. The agent does not do this: it writes to the
+// cgroups itself. A benchmark compares both ways (docs/benchmarks/logs/performance.md).
 //
 //	updates POD [CPUS...]
 //
-// The first container that is created outside the pod moves all containers of
-// the pod to the first CPUS, the second one to the second, and those after the
-// last CPUS none. A line is printed for each, as
+// The arguments are the name of a pod and CPU sets. When the first container outside the pod is
+// created, the plugin moves all containers of the pod to the first CPU set. With the second created
+// container it moves them to the second CPU set, and so on. After the last CPU set it moves no
+// container. For each created container it prints a line
 //
 //	created <ns> <containers moved> <CPUS, or none>
 //
-// with the time from the answer until the runtime reports that the container was created. Before
-// these lines is "synchronized <containers of the pod>".
+// with the time from the plugin's response until the runtime reports that the container was
+// created. The first line of the output is "synchronized <number of containers of the pod>".
 package main
 
 import (

@@ -10,22 +10,23 @@ import (
 	"github.com/containerd/nri/pkg/api"
 )
 
-// none is printed instead of CPUs for a creation that moved no container.
+// none is printed in place of a CPU set if no container was moved.
 const none = "none"
 
-// plugin has one method per hook; the stub finds them by their interfaces.
+// plugin has one method for each NRI hook that it handles. The NRI stub finds the hooks by their
+// interfaces.
 type plugin struct {
-	pod string // whose containers are moved
+	pod string // name of the pod whose containers are moved
 	mu  struct {
 		sync.Mutex
 		out      io.Writer
-		members  []string // number of containers of the pod at the start
-		cpus     []string // CPU sets for the next creations
+		members  []string // IDs of the pod's containers at the start
+		cpus     []string // CPU sets for the next created containers
 		answered map[string]answer
 	}
 }
 
-// answer is what the plugin answered to a container's creation, and when.
+// answer is the plugin's response to the creation of a container, and when it was sent.
 type answer struct {
 	at    time.Time
 	moved int

@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestPlugin creates three containers while a pod of two containers runs, with CPUs for the
-// first two creations.
+// TestPlugin creates three containers while a pod of two containers runs. It checks that the first
+// two creations move the two containers to the given CPU sets, and that the third moves none.
 func TestPlugin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out strings.Builder

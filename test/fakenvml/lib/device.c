@@ -19,7 +19,7 @@ static nvmlReturn_t copy(char *to, unsigned int length, const char *from)
 	return NVML_SUCCESS;
 }
 
-/* How often the library was started, as NVIDIA's counts it: the first start reads the layout. */
+/* How often nvmlInit was called without nvmlShutdown. NVML counts this, too. The first call reads the layout. */
 static int started;
 
 nvmlReturn_t nvmlInit_v2(void)

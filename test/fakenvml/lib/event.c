@@ -5,17 +5,19 @@
 #include <string.h>
 #include <time.h>
 
-/* Lines of the file of events, each about one GPU:
+/* Each line of the file of events is about one GPU and has one of these forms:
  *
  *   xid UUID NUMBER [GI [CI]]   doublebit UUID   unavailable UUID
  *   lost UUID   found UUID   ecc UUID COUNT   action UUID NUMBER
  *   deaf UUID   hears UUID
  *
- * The first three are events, for the event sets that were there before them.
- * The others are what a GPU is like from then on. */
+ * xid, doublebit and unavailable are NVML events. An event set reports them if it was created before
+ * the line was written. The other lines set the state of the GPU from then on: after lost, calls for
+ * the GPU return NVML_ERROR_GPU_IS_LOST, and after deaf, its events cannot be registered. found and
+ * hears undo this. ecc sets the number of uncorrected memory errors, and action the recovery action. */
 
 struct nvmlEventSet_st {
-	long seen; /* bytes of the file that were delivered */
+	long seen; /* bytes of the file whose events were reported */
 	unsigned long long wanted[MAX_GPUS];
 };
 
@@ -78,7 +80,7 @@ static int parse(const char *line, nvmlEventData_t *data)
 	return data->device.handle && !data->device.handle->parent;
 }
 
-/* Delivers the next whole line that is an event that the set wants. */
+/* Reports the next event in the file for which the set was registered. It reads only complete lines. */
 static int next(nvmlEventSet_t set, nvmlEventData_t *data)
 {
 	char line[256];

@@ -1,9 +1,11 @@
-/* The instances behind MIG slices. One of either kind is known by a slice: a GPU instance by its first. */
+/* GPU instances and compute instances of MIG slices. The handle of an instance points to a slice. For a GPU
+ * instance this is its first slice. */
 #include "fake.h"
 
 #include <string.h>
 
-/* NVML_GPU_INSTANCE_PROFILE_… and NVML_COMPUTE_INSTANCE_PROFILE_… by the number of slices, which the profile 3g.40gb starts with. */
+/* sizes[i] is the number of slices of NVML_GPU_INSTANCE_PROFILE_… and NVML_COMPUTE_INSTANCE_PROFILE_… with the
+ * value i. The name of a profile starts with this number: 3g.40gb has 3 slices. */
 static const char sizes[] = "12347";
 
 static unsigned int profile(const gpu *slice)

@@ -2,7 +2,8 @@
 
 #include <string.h>
 
-/* Link numbers of a GPU go through the other GPUs in order, then to the switch. */
+/* Returns the GPU at the other end of a GPU's link, or NULL for a switch. The links of a GPU are numbered in the
+ * order of the other GPUs; those to the switch come last. */
 static nvmlReturn_t remote(const gpu *g, unsigned int link, gpu **other)
 {
 	unsigned int passed = 0;

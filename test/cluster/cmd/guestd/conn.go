@@ -11,7 +11,7 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// serverConfig accepts a single client key.
+// serverConfig returns the configuration of an SSH server that accepts only one client key.
 func serverConfig(hostKeyFile, clientKeyFile string) (*ssh.ServerConfig, error) {
 	private, err := os.ReadFile(hostKeyFile)
 	if err != nil {

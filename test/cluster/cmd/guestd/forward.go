@@ -7,7 +7,7 @@ import (
 	"net"
 )
 
-// forward accepts connections on service and connects each with target.
+// forward accepts TCP connections at the address service, and forwards each to the address target.
 func forward(service, target string) error {
 	l, err := net.Listen("tcp", service)
 	if err != nil {
@@ -40,7 +40,7 @@ func join(caller *net.TCPConn, target string) {
 	<-done
 }
 
-// copyHalf copies one direction, and closes the other side for writing at its end.
+// copyHalf copies data from src to dst. When src has no more data, it closes dst for writing.
 func copyHalf(dst, src *net.TCPConn) {
 	_, _ = io.Copy(dst, src)
 	_ = dst.CloseWrite()

@@ -1,6 +1,6 @@
-// Command guestd runs inside the rig's virtual machines. It is an SSH server that runs commands as
-// root, and it replaces kube-proxy: it forwards the cluster's API address to the API server on the
-// host.
+// Command guestd runs inside the virtual machines of the test cluster. It is an SSH server that
+// runs commands as root. It also replaces kube-proxy: it accepts connections at the address at
+// which pods reach the API server, and forwards them to the API server on the host.
 package main
 
 import (

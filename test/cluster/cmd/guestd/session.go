@@ -14,14 +14,14 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// session is one command of one client.
+// session is an SSH session, in which a client runs one command.
 type session struct {
 	ssh.Channel
-	terminal *pty.Winsize // nil: plain pipes
+	terminal *pty.Winsize // size of the terminal; nil: no terminal, but pipes
 }
 
-// serveSession answers requests until the client disconnects, which kills the command.
-// Source: RFC 4254, section 6.
+// serveSession handles the requests of an SSH session until the client disconnects. Then it kills
+// the command of the session. Source: RFC 4254, section 6.
 func serveSession(channel ssh.Channel, requests <-chan *ssh.Request) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -44,12 +44,13 @@ func serveSession(channel ssh.Channel, requests <-chan *ssh.Request) {
 	}
 }
 
-// run executes cmd in a session of its own and reports its exit status.
+// run executes cmd in a process session (setsid) of its own, and sends its exit status to the
+// client.
 func (s *session) run(cmd *exec.Cmd) {
 	defer s.Close()
 	cmd.Dir = "/root"
 	cmd.Env = append(os.Environ(), "HOME=/root", "TERM=xterm", "CONTAINERD_NAMESPACE=k8s.io")
-	cmd.WaitDelay = 5 * time.Second // a daemon it leaves behind may hold its output open
+	cmd.WaitDelay = 5 * time.Second // a daemon that the command leaves behind may keep its output open
 	var err error
 	if s.terminal != nil {
 		err = s.onTerminal(cmd)
@@ -86,12 +87,12 @@ func (s *session) onTerminal(cmd *exec.Cmd) error {
 	}
 	defer terminal.Close()
 	go io.Copy(terminal, s.Channel)
-	_, _ = io.Copy(s.Channel, terminal) // ends with EIO when the last process closes it
+	_, _ = io.Copy(s.Channel, terminal) // ends with EIO when the last process closes the terminal
 	return cmd.Wait()
 }
 
-// exitStatus returns the exit status of a command: 128+N after signal N, as in shells,
-// and 127 if the command could not be started.
+// exitStatus returns the exit status of a command. As in shells, this is 128+N if signal N has
+// ended the command, and 127 if the command could not be started.
 func exitStatus(err error) uint32 {
 	var exit *exec.ExitError
 	switch {

@@ -11,8 +11,8 @@ import (
 	"github.com/numalet/numalet/test/cluster/internal/guest"
 )
 
-// shell runs a command with this process's input and output. Without a
-// command, on a terminal, it opens a shell.
+// shell runs a command in the machine, with the standard input and output of this process. Without
+// a command it runs a shell, which is interactive if the input is a terminal.
 func shell(_ context.Context, c call) error {
 	g, err := c.rig.Enter(c.flavour)
 	if err != nil {

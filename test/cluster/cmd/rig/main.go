@@ -1,5 +1,6 @@
-// Command rig builds and starts a real Kubernetes cluster whose nodes are NUMA machines
-// under QEMU, and runs commands in them. See README.md in the module's directory.
+// Command rig builds and starts a test cluster. Its control plane is real, and its nodes are QEMU
+// virtual machines with several NUMA nodes. Command rig also runs commands in these machines. See
+// README.md in the module's directory.
 package main
 
 import (
@@ -33,7 +34,7 @@ Without --kubernetes and --containerd, the environment variables KUBERNETES and 
 the versions, and without these the newest that the project's modules are made for.
 `
 
-// call is one invocation of a command.
+// call holds the flags and arguments of one run of a rig command.
 type call struct {
 	rig     *rig.Rig
 	flavour machine.Flavour
@@ -42,7 +43,7 @@ type call struct {
 	args    []string
 }
 
-// exitStatus is how a command in the machine ended.
+// exitStatus is the exit status of a command in the machine, as an error.
 type exitStatus int
 
 func (s exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(s)) }

@@ -1,6 +1,6 @@
-// Package artefact caches build results. An artefact is a directory whose name has a
-// hash of all inputs, so a new version gets a new directory. Artefacts appear
-// atomically, so an incomplete one is never used.
+// Package artefact caches build results. An artefact is a directory whose name contains a hash of
+// all inputs, so a new version gets a new directory. Each directory is built under a temporary name
+// and then renamed, so an incomplete build is never used.
 package artefact
 
 import (
@@ -17,11 +17,11 @@ type Store struct{ Dir string }
 // Recipe describes how to build one artefact.
 type Recipe struct {
 	Name   string
-	Inputs []string // versions, flags, contents: everything the result depends on
+	Inputs []string // everything that the result depends on, such as versions, flags and contents of sources
 	Make   func(dir string) error
 }
 
-// Path returns the directory of the artefact of r, which need not exist.
+// Path returns the directory of the artefact of r, whether it exists or not.
 func (s Store) Path(r Recipe) string {
 	sum := sha256.Sum256([]byte(strings.Join(r.Inputs, "\x00")))
 	return filepath.Join(s.Dir, fmt.Sprintf("%s-%x", r.Name, sum[:6]))
@@ -33,8 +33,8 @@ func (s Store) Has(r Recipe) bool {
 	return err == nil
 }
 
-// Get builds the artefact of r unless it exists, and returns its directory. The result
-// appears by one rename; a failed build leaves nothing behind.
+// Get builds the artefact of r unless it exists, and returns its directory. A failed build leaves
+// nothing behind.
 func (s Store) Get(r Recipe) (string, error) {
 	dir := s.Path(r)
 	if s.Has(r) {

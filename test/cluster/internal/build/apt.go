@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// debianPackages are the packages that the rig needs, by a file of each.
+// debianPackages returns the Debian packages that the program rig needs. For each it has a file
+// that exists if the package is installed.
 func debianPackages() map[string]string {
 	return map[string]string{
 		"qemu-system-x86": "/usr/bin/qemu-system-x86_64",
@@ -46,7 +47,8 @@ func (b Builder) installTools() error {
 	return b.run(quiet, strings.Fields(command)...)
 }
 
-// mirror returns the repository of the installed Debian release, and its codename.
+// mirror returns the URI of the package repository of the installed Debian release, and the
+// codename of the release.
 func mirror() (uri, codename string, err error) {
 	out, err := exec.Command("apt-get", "indextargets", "--format", "$(REPO_URI) $(CODENAME)", "Created-By: Packages").Output()
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package build builds everything that the rig starts: Kubernetes, the container
-// runtime, a kernel, images and root file systems. Each part is an artefact of the
-// cache, built once per version.
+// Package build builds everything that the command rig starts: Kubernetes, the container runtime, a
+// kernel, images and root file systems. Each part is a directory in the cache (package artefact)
+// and is built once for each version.
 package build
 
 import (
@@ -15,15 +15,17 @@ import (
 	"github.com/numalet/numalet/test/cluster/internal/progress"
 )
 
-// Builder builds artefacts from the sources of this module.
+// Builder builds the artefacts that a cluster needs, from the Go module proxy, Debian packages and
+// the sources of this module.
 type Builder struct {
 	Store    artefact.Store
 	Source   string   // directory of this module
-	Log      *os.File // the output of the tools
+	Log      *os.File // receives the output of the tools
 	Versions Versions
 }
 
-// Plane builds the programs of a control plane without nodes: Kubeone and Kubectl.
+// Plane builds the programs of a control plane without nodes: kubeone, which contains etcd and the
+// Kubernetes components, and kubectl.
 func (b Builder) Plane(out io.Writer) (r Result, err error) {
 	p := &progress.Reporter{Out: out, Total: 2}
 	if r.Kubeone, err = b.step(p, b.kubernetesTitle(), b.kubeone()); err != nil {
@@ -39,7 +41,7 @@ func (b Builder) kubernetesTitle() string {
 	return "Kubernetes " + b.Versions.kubernetes() + " and etcd (about 5 min cold)"
 }
 
-// Result is the directories of the artefacts.
+// Result has the directories of the built parts. The comments name the files in them.
 type Result struct {
 	Emulator string            // qemu
 	Kubeone  string            // kubeone
@@ -50,7 +52,7 @@ type Result struct {
 	Roots    map[string]string // by flavour: root.img
 }
 
-// All builds the missing artefacts for the flavours, and reports each step.
+// All builds the missing parts for machines of these flavours, and reports each step to out.
 func (b Builder) All(flavours []machine.Flavour, out io.Writer) (Result, error) {
 	r := Result{Roots: map[string]string{}}
 	p := &progress.Reporter{Out: out, Total: 7 + len(flavours)}
@@ -97,7 +99,7 @@ func (b Builder) step(p *progress.Reporter, title string, recipe artefact.Recipe
 	return dir, err
 }
 
-// tool is one run of a program, with its output in the build log.
+// tool has the directory and additional environment variables for a program that run executes.
 type tool struct {
 	Dir string
 	Env []string

@@ -9,17 +9,17 @@ import (
 	"github.com/numalet/numalet/test/cluster/internal/artefact"
 )
 
-// oldestQEMU is the first version whose translator write-protects a page of code before
-// it reads the page. With older ones, an emulated CPU may miss a change of the kernel's
-// code by another CPU and hang, or QEMU crashes.
+// oldestQEMU is the oldest version of QEMU that is used. Its code translator is the first that
+// write-protects a page of code before it reads the page. With an older version, an emulated CPU
+// may miss that another CPU has changed the kernel's code. Then the CPU hangs, or QEMU crashes.
 // Source: QEMU's commit "accel/tcg: Always lock pages before translation", in 8.1.
 var oldestQEMU = [2]int{8, 1}
 
-// backported are the packages of QEMU that belong together.
+// backported are the Debian packages of QEMU, which must have the same version.
 var backported = []string{"qemu-system-x86", "qemu-system-common", "qemu-system-data", "seabios"}
 
-// emulator provides the program qemu: the installed one if it is new enough, else that
-// of the release's backports, unpacked into the artefact.
+// emulator returns the recipe for the program qemu. If the installed QEMU is new enough, it is a
+// link to it. Otherwise QEMU is unpacked from the backports of the Debian release.
 func (b Builder) emulator() artefact.Recipe {
 	installed, _ := exec.Command("qemu-system-x86_64", "--version").Output()
 	return artefact.Recipe{
@@ -38,13 +38,15 @@ func (b Builder) emulator() artefact.Recipe {
 	}
 }
 
-// startBackport starts QEMU from a directory other than the one it was built for.
+// startBackport is a script that starts the unpacked QEMU. It names the directories with QEMU's
+// data, because QEMU looks for them in /usr/share by default.
 const startBackport = `#!/bin/sh
 here=$(dirname "$0")
 exec "$here/usr/bin/qemu-system-x86_64" -L "$here/usr/share/qemu" -L "$here/usr/share/seabios" -L /usr/lib/ipxe/qemu "$@"
 `
 
-// newEnough parses the first line of qemu-system-x86_64 --version.
+// newEnough reports whether QEMU is at least of version oldestQEMU. It parses the first line of the
+// output of qemu-system-x86_64 --version.
 func newEnough(version string) bool {
 	var major, minor int
 	if _, err := fmt.Sscanf(version, "QEMU emulator version %d.%d", &major, &minor); err != nil {
@@ -53,7 +55,7 @@ func newEnough(version string) bool {
 	return major > oldestQEMU[0] || major == oldestQEMU[0] && minor >= oldestQEMU[1]
 }
 
-// unpackBackports downloads the packages and unpacks them into out.
+// unpackBackports downloads the packages of QEMU from the backports and unpacks them into out.
 func (b Builder) unpackBackports(out string) error {
 	dir, err := os.MkdirTemp("", "backports")
 	if err != nil {
@@ -79,8 +81,8 @@ func (b Builder) unpackBackports(out string) error {
 	return nil
 }
 
-// backportsOnly returns an apt-get command whose only source is the release's
-// backports. It stores its lists in dir, so the host's sources stay unchanged.
+// backportsOnly returns an apt-get command whose only source is the backports of the Debian
+// release. The command stores its package lists in dir, so those of the host stay unchanged.
 func backportsOnly(dir string) ([]string, error) {
 	uri, codename, err := mirror()
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/numalet/numalet/test/cluster/internal/image"
 )
 
-// images builds the two images that all machines have:
+// images returns the recipe for the two container images that all machines have:
 // localhost/pause:rig and localhost/busybox:rig.
 func (b Builder) images() artefact.Recipe {
 	return artefact.Recipe{

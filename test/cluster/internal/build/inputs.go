@@ -6,8 +6,9 @@ import (
 	"slices"
 )
 
-// sources returns the contents of the files in a directory that match one of the
-// patterns, ordered by name, as inputs of an artefact.
+// sources returns the names and contents of the files in a directory that match one of the
+// patterns, ordered by name. They are inputs of an artefact: if a file changes, the artefact is
+// built again.
 func sources(dir string, patterns ...string) []string {
 	var inputs []string
 	entries, _ := os.ReadDir(dir)

@@ -14,19 +14,19 @@ import (
 	"github.com/numalet/numalet/test/cluster/internal/cpio"
 )
 
-// kernelPackage depends on the newest kernel that Debian builds for virtual
-// machines.
+// kernelPackage is the Debian package that depends on the newest kernel for virtual machines.
 const kernelPackage = "linux-image-cloud-amd64"
 
-// kernelModules are loaded before the root file system is mounted; ext4 and
-// cgroups are built in.
+// kernelModules are the kernel modules that are loaded before the root file system is mounted. ext4
+// and cgroups are part of the kernel image.
 const kernelModules = "virtio_pci virtio_blk virtio_net virtio_rng overlay veth bridge autofs4"
 
 //go:embed init.sh
 var initScript []byte
 
-// kernel builds vmlinuz, and an initrd that loads the modules, copies the seed to the
-// disk on the first boot, and boots from the disk.
+// kernel returns the recipe for vmlinuz and an initrd. The initrd loads the modules and starts the
+// system on the disk. On the first boot it copies the machine's own files (package seed) to the
+// disk.
 func (b Builder) kernel() artefact.Recipe {
 	return artefact.Recipe{
 		Name:   "kernel",
@@ -46,8 +46,8 @@ func (b Builder) kernel() artefact.Recipe {
 	}
 }
 
-// unpackKernel downloads the kernel to out/vmlinuz, and returns the directory with its
-// modules.
+// unpackKernel downloads the kernel package and unpacks it. The kernel is then out/vmlinuz, and
+// tree is the directory with its modules.
 func (b Builder) unpackKernel(out string) (tree string, err error) {
 	depends, err := exec.Command("apt-cache", "depends", "--important", kernelPackage).Output()
 	if err != nil {
@@ -77,8 +77,8 @@ func (b Builder) unpackKernel(out string) (tree string, err error) {
 	return tree, b.run(tool{}, "depmod", "-b", tree, release)
 }
 
-// moduleFiles returns the files of the modules in an order for insmod: each after its
-// dependencies (modules.dep lists the nearest first).
+// moduleFiles returns the files of the modules in the order for insmod: each module comes after its
+// dependencies. In modules.dep, the dependencies of a module are in the reverse order.
 func moduleFiles(tree string) ([]string, error) {
 	dirs, _ := filepath.Glob(filepath.Join(tree, "lib/modules/*"))
 	index, err := os.ReadFile(filepath.Join(dirs[0], "modules.dep"))

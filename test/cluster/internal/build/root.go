@@ -8,13 +8,15 @@ import (
 	"github.com/numalet/numalet/test/cluster/internal/machine"
 )
 
-// diskSize in bytes; the image is sparse.
+// diskSize is the size of the disk in bytes. The image file is sparse.
 const diskSize = 6 << 30
 
-// debianPackagesInGuest are the packages of systemd nodes beside Debian's minimum.
+// debianPackagesInGuest are the packages that nodes with systemd have in addition to the minimum of
+// debootstrap.
 const debianPackagesInGuest = "systemd,systemd-sysv,dbus,iproute2,kmod"
 
-// root builds root.img: a base system with the programs of a node.
+// root returns the recipe for root.img, the root file system of a node: a base system with kubelet,
+// containerd, runc and the CNI plugins.
 func (b Builder) root(f machine.Flavour, r Result) artefact.Recipe {
 	name, base, inputs := "root-plain", b.busyboxBase, "busybox"
 	if f.Systemd {
@@ -37,7 +39,7 @@ func (b Builder) root(f machine.Flavour, r Result) artefact.Recipe {
 	}
 }
 
-// busyboxBase writes a base system of one program, busybox.
+// busyboxBase writes a base system whose only program is busybox.
 func (b Builder) busyboxBase(tree string) error {
 	applets, err := busyboxApplets()
 	if err != nil {
@@ -64,7 +66,7 @@ func (b Builder) busyboxBase(tree string) error {
 	return nil
 }
 
-// debianBase writes a minimal Debian of the host's release.
+// debianBase installs a minimal Debian system of the same release as the host.
 func (b Builder) debianBase(tree string) error {
 	uri, codename, err := mirror()
 	if err != nil {
@@ -90,8 +92,8 @@ func (b Builder) nodePrograms(tree string, r Result) error {
 	return nil
 }
 
-// format writes the tree into a new ext4 image. It also writes the inode tables, which
-// would be slow in the guest.
+// format creates an ext4 image with the files of tree. It also initializes the inode tables,
+// because the guest would need a long time for this.
 func (b Builder) format(image, tree string) error {
 	f, err := os.Create(image)
 	if err != nil {

@@ -7,13 +7,14 @@ import (
 	"strings"
 )
 
-// Versions selects what a cluster runs: minor versions, such as 1.36 and 2.4. The
-// newest patches of each that the Go module proxy had with all their modules are in
-// kubernetesVersions and containerdVersions.
+// Versions are the minor versions of Kubernetes and containerd that a cluster runs, such as 1.36
+// and 2.4. kubernetesVersions and containerdVersions have a patch version for each: the newest one
+// that the Go module proxy had with all modules that it requires.
 type Versions struct{ Kubernetes, Containerd string }
 
-// kubernetesVersions are the Kubernetes versions that the rig builds, by minor version.
-// Each but the default has its own go.mod and go.sum in kubeone, named v1.NN.
+// kubernetesVersions are the Kubernetes versions that the program rig can build, by minor version.
+// The directory kubeone has a file v1.NN.mod and a file v1.NN.sum for each, except for the default
+// version, which has go.mod and go.sum.
 var kubernetesVersions = map[string]string{
 	"1.34": "v1.34.4",
 	"1.35": "v1.35.4",
@@ -21,7 +22,7 @@ var kubernetesVersions = map[string]string{
 	"1.37": "v1.37.2",
 }
 
-// containerdVersions are the containerd versions that the rig builds, by minor version.
+// containerdVersions are the containerd versions that the program rig can build, by minor version.
 var containerdVersions = map[string]string{
 	"2.0": "v2.0.14",
 	"2.2": "v2.2.9",
@@ -34,11 +35,11 @@ const (
 	cniVersion  = "v1.9.1"
 )
 
-// DefaultVersions are the versions that a cluster runs unless others are named.
+// DefaultVersions returns the versions that a cluster runs if the user names no other versions.
 func DefaultVersions() Versions { return Versions{Kubernetes: "1.36", Containerd: "2.4"} }
 
-// Check fills empty versions with the defaults and refuses those that the rig does not
-// build.
+// Check replaces empty versions with the defaults. It returns an error for versions that the
+// program rig cannot build.
 func (v Versions) Check() (Versions, error) {
 	d := DefaultVersions()
 	if v.Kubernetes == "" {
@@ -66,8 +67,9 @@ func (v Versions) kubernetes() string { return kubernetesVersions[v.Kubernetes] 
 // containerd returns the full version, such as v2.4.2.
 func (v Versions) containerd() string { return containerdVersions[v.Containerd] }
 
-// module returns the name, without extension, of the go.mod and go.sum that pin all of
-// Kubernetes: a file for each version, as one module cannot require two of them.
+// module returns the name, without extension, of the .mod and .sum files that pin all modules of
+// Kubernetes. Each version has files of its own, because one module cannot require two versions of
+// Kubernetes.
 func (v Versions) module() string {
 	if v.Kubernetes == DefaultVersions().Kubernetes {
 		return "go"
@@ -75,8 +77,8 @@ func (v Versions) module() string {
 	return "v" + v.Kubernetes
 }
 
-// flags set the version that Kubernetes reports. The API server's version skew checks
-// reject a kubelet without a version.
+// flags returns the linker flags that set the version that Kubernetes reports. The API server's
+// checks of the version skew reject a kubelet without a version.
 func (v Versions) flags() string {
 	_, minor, _ := strings.Cut(v.Kubernetes, ".")
 	return "-s -w -X k8s.io/component-base/version.gitVersion=" + v.kubernetes() +

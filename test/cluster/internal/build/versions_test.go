@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// TestVersions: every Kubernetes version has a module that requires it, whose hashes
-// are pinned, and gives its programs a name of their own in the cache.
+// TestVersions checks that every Kubernetes version has a .mod file that requires it and a .sum
+// file with its hash. It also checks that the programs of each version have a directory of their
+// own in the cache.
 func TestVersions(t *testing.T) {
 	const source = "../.."
 	names := map[string]string{}
@@ -36,7 +37,7 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// TestCheckVersions: the defaults, and refusal by name.
+// TestCheckVersions checks the default versions, and that unknown versions are refused.
 func TestCheckVersions(t *testing.T) {
 	if v, err := (Versions{}).Check(); err != nil || v != DefaultVersions() {
 		t.Errorf("no version named: %+v, %v, want the defaults", v, err)

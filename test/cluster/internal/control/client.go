@@ -11,13 +11,13 @@ import (
 	"time"
 )
 
-// Client sends the few requests to the API server that the rig itself needs.
+// Client sends the few requests to the API server that the command rig needs.
 type Client struct {
 	http *http.Client
 	url  string
 }
 
-// Client returns an administrator's client.
+// Client returns a client with the rights of an administrator.
 func (p Plane) Client() (*Client, error) {
 	admin, err := tls.LoadX509KeyPair(p.file("admin.crt"), p.file("admin.key"))
 	if err != nil {
@@ -29,18 +29,19 @@ func (p Plane) Client() (*Client, error) {
 	return &Client{http: &http.Client{Transport: t, Timeout: 10 * time.Second}, url: p.url()}, nil
 }
 
-// Get returns the body of a successful GET.
+// Get sends a GET request and returns the body of the response. If the object does not exist, it
+// returns "{}".
 func (c *Client) Get(ctx context.Context, path string) ([]byte, error) {
 	return c.do(ctx, http.MethodGet, path)
 }
 
-// DeleteNode deletes a Node object. A missing one is not an error.
+// DeleteNode deletes a Node object. It returns no error if the object does not exist.
 func (c *Client) DeleteNode(ctx context.Context, name string) error {
 	_, err := c.do(ctx, http.MethodDelete, "/api/v1/nodes/"+name)
 	return err
 }
 
-// Node is the part of a node's status that the rig uses.
+// Node is the part of a node's status that the command rig uses.
 type Node struct {
 	Ready  bool
 	BootID string // changes with each boot of the machine

@@ -38,8 +38,9 @@ func (p Plane) apiserverArgs() []string {
 		"--service-account-signing-key-file=" + p.file("service-accounts.key"),
 	}
 	if p.Alone {
-		// No controller creates the service accounts of pods or removes the initial taint of nodes.
-		// The plugin OwnerReferencesPermissionEnforcement is enabled as on OpenShift.
+		// Two plugins are disabled, because no controller runs that would create the default
+		// service accounts or remove the initial taint of nodes.
+		// OwnerReferencesPermissionEnforcement is enabled because OpenShift enables it.
 		args = append(args, "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition",
 			"--enable-admission-plugins=NodeRestriction,OwnerReferencesPermissionEnforcement")
 	}

@@ -14,23 +14,24 @@ import (
 	"github.com/numalet/numalet/test/cluster/internal/proc"
 )
 
-// ServiceIP is the address of the API server for pods: the first of serviceRange.
+// ServiceIP is the address at which pods reach the API server. It is the first address of
+// serviceRange.
 const (
 	ServiceIP    = "10.96.0.1"
 	serviceRange = "10.96.0.0/16"
 )
 
-// Plane is the control plane of one run directory.
+// Plane is a control plane. Its state is in the directory Run.
 type Plane struct {
 	Run     string // run directory
 	Kubeone string // program
 	CA      *pki.Authority
 	Ports   Ports
-	Nodes   []string // names that resolve to loopback, where the kubelets' ports are
-	Alone   bool     // etcd and kube-apiserver only
+	Nodes   []string // names of nodes, which the API server resolves to loopback, because the kubelets' ports are forwarded there
+	Alone   bool     // without kube-scheduler and kube-controller-manager
 }
 
-// Up starts the components that do not run, and waits until the API server serves.
+// Up starts the components that do not run, and waits until the API server is ready.
 func (p Plane) Up(ctx context.Context) error {
 	if err := p.credentials(); err != nil {
 		return err
@@ -70,8 +71,8 @@ func (p Plane) start(name string, args []string) error {
 	if name != "kube-apiserver" || len(p.Nodes) == 0 {
 		return process.Start(append([]string{p.Kubeone, name}, args...)...)
 	}
-	// Only this process must resolve the node names, so it gets a mount namespace
-	// with its own /etc/hosts.
+	// Only the API server must resolve the names of the nodes, so it runs in a mount namespace with
+	// its own /etc/hosts.
 	const script = `mount --bind "$0" /etc/hosts && exec "$@"`
 	argv := []string{"unshare", "-m", "sh", "-c", script, p.hostsFile(), p.Kubeone, name}
 	return process.Start(append(argv, args...)...)
@@ -95,13 +96,14 @@ func (p Plane) awaitReady(ctx context.Context) error {
 	}
 }
 
-// credentials issues the missing credentials of each component.
+// credentials creates the certificate of each component if it is missing, and writes a kubeconfig
+// with it.
 func (p Plane) credentials() error {
 	leaves := []pki.Leaf{
 		{Name: "apiserver", DNS: []string{"localhost", "kubernetes.default.svc"},
 			IPs: []net.IP{net.IPv4(127, 0, 0, 1), net.ParseIP(ServiceIP), net.IPv4(10, 0, 2, 2)}},
 		{Name: "apiserver-kubelet-client", Group: "system:masters"},
-		{Name: "front-proxy"}, // names callers to aggregated APIs
+		{Name: "front-proxy"}, // the API server's client certificate for aggregated APIs
 		{Name: "admin", Group: "system:masters"},
 		{Name: "kube-scheduler", Common: "system:kube-scheduler"},
 		{Name: "kube-controller-manager", Common: "system:kube-controller-manager"},

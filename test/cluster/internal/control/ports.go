@@ -12,8 +12,8 @@ import (
 // Ports are the loopback ports of a control plane.
 type Ports struct{ API, EtcdClient, EtcdPeer int }
 
-// MachinePorts returns the fixed ports of the control plane that machines join. They are
-// part of the machines' configuration before they boot.
+// MachinePorts returns the ports of the control plane that machines join. They are fixed, because
+// the files of a machine contain them before it boots.
 func MachinePorts() Ports { return Ports{API: 16443, EtcdClient: 16379, EtcdPeer: 16380} }
 
 // KeptPorts returns the ports in a file. If the file is missing, it chooses free ports

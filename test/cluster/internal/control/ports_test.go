@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestKeptPorts: the control plane gets three ports, and the same ports at its next start.
+// TestKeptPorts checks that a control plane gets three different ports, and the same ports at its
+// next start.
 func TestKeptPorts(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ports.json")
 	first, err := KeptPorts(file)

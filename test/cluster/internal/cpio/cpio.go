@@ -18,8 +18,8 @@ const (
 	typeSymlink = 0o120000
 )
 
-// Writer writes one archive. It adds missing parent directories. Close returns the first
-// error.
+// Writer writes one archive. It adds missing parent directories. The first error of all methods is
+// returned by Close.
 type Writer struct {
 	w    io.Writer
 	ino  int
@@ -44,7 +44,7 @@ func (w *Writer) Symlink(name, target string) {
 	w.entry(name, typeSymlink|0o777, []byte(target))
 }
 
-// Dir adds an empty directory. It may be added more than once.
+// Dir adds an empty directory. It does nothing if the directory was added before.
 func (w *Writer) Dir(name string) {
 	name = path.Clean(name)
 	if w.dirs[name] {
@@ -73,7 +73,7 @@ func (w *Writer) entry(name string, mode uint32, body []byte) {
 	w.pad(len(body))
 }
 
-// pad writes the padding after n bytes, to a multiple of four.
+// pad writes zero bytes after n bytes, up to a multiple of four bytes.
 func (w *Writer) pad(n int) { w.write(make([]byte, (4-n%4)%4)) }
 
 func (w *Writer) printf(format string, args ...any) {

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// The archive is unpacked by cpio(1), which reads what the kernel reads.
+// TestWriterAgainstCpio unpacks an archive with cpio(1), which reads the same format as the kernel,
+// and compares the files.
 func TestWriterAgainstCpio(t *testing.T) {
 	if _, err := exec.LookPath("cpio"); err != nil {
 		t.Skip("cpio is not installed")

@@ -1,4 +1,4 @@
-// Package guest runs commands inside a machine of the rig.
+// Package guest runs commands inside a virtual machine of the test cluster, over SSH.
 package guest
 
 import (
@@ -13,23 +13,24 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// Door is the address and the credentials of a machine.
+// Door has the address and the keys for SSH connections to a machine.
 type Door struct {
 	Address   string // host:port on loopback
 	ClientKey []byte // private, PEM
 	HostKey   []byte // public, authorized_keys line
 }
 
-// Client is a connection that carries any number of concurrent commands.
+// Client is an SSH connection to a machine. Any number of commands can run over it at the same
+// time.
 type Client struct{ conn *ssh.Client }
 
-// Stdio is the input and output of a command; nil means none.
+// Stdio is the input and output of a command. A nil field means that the command has none.
 type Stdio struct {
 	In       io.Reader
 	Out, Err io.Writer
 }
 
-// Dial connects without retries, so it fails while the machine boots.
+// Dial connects to the machine without retries, so it fails while the machine boots.
 func (d Door) Dial(timeout time.Duration) (*Client, error) {
 	signer, err := ssh.ParsePrivateKey(d.ClientKey)
 	if err != nil {
@@ -57,7 +58,7 @@ func (d Door) Dial(timeout time.Duration) (*Client, error) {
 	return &Client{ssh.NewClient(conn, channels, requests)}, nil
 }
 
-// Await retries Dial until the machine answers or ctx ends.
+// Await calls Dial again and again until the machine answers or ctx ends.
 func (d Door) Await(ctx context.Context) (*Client, error) {
 	for {
 		c, err := d.Dial(10 * time.Second)
@@ -75,8 +76,8 @@ func (d Door) Await(ctx context.Context) (*Client, error) {
 // Close ends the connection and all its running commands.
 func (c *Client) Close() error { return c.conn.Close() }
 
-// Run runs a shell line and returns its exit status. The error means that the command
-// could not be run, or that the connection was lost.
+// Run runs a shell command line and returns its exit status. It returns an error if the command
+// could not be started, or if the connection was lost.
 func (c *Client) Run(line string, stdio Stdio) (int, error) {
 	s, err := c.conn.NewSession()
 	if err != nil {
@@ -87,8 +88,8 @@ func (c *Client) Run(line string, stdio Stdio) (int, error) {
 	return status(s.Run(line))
 }
 
-// Shell runs a login shell on a terminal of the given size; stdio is the
-// caller's terminal in raw mode.
+// Shell runs a login shell in a terminal of the given size. The caller must set its own terminal,
+// which stdio is connected to, to raw mode.
 func (c *Client) Shell(rows, columns int, stdio Stdio) (int, error) {
 	s, err := c.conn.NewSession()
 	if err != nil {

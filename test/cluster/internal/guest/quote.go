@@ -2,8 +2,8 @@ package guest
 
 import "strings"
 
-// Line returns the shell line of a command. A single word is a line already
-// ("ps | wc -l"); several words are an argument vector, and each is quoted.
+// Line returns the shell command line for words. A single word is a command line already, such as
+// "ps | wc -l". Several words are a program and its arguments, so each is quoted.
 func Line(words []string) string {
 	if len(words) == 1 {
 		return words[0]
@@ -15,7 +15,7 @@ func Line(words []string) string {
 	return strings.Join(quoted, " ")
 }
 
-// Quote quotes text as one word of a shell line.
+// Quote quotes text so that a shell reads it as one word.
 func Quote(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

@@ -17,8 +17,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 )
 
-// Spec is a one-layer image: programs by their path in the image, and links
-// by theirs to their targets.
+// Spec describes an image with one layer, which contains programs and symbolic links.
 type Spec struct {
 	Ref        string // name with tag
 	Entrypoint []string
@@ -99,8 +98,8 @@ func (s Spec) layer() ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// dirs are the directories that programs and links lie in; one level is all
-// that these images need.
+// dirs returns the directories of the image: tmp, and the directories of the programs. It does not
+// return parents of these, because these images need none.
 func (s Spec) dirs() []string {
 	dirs := []string{"tmp"}
 	seen := map[string]bool{".": true}

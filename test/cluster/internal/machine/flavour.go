@@ -1,5 +1,5 @@
-// Package machine describes the virtual machines of the rig and runs them
-// under QEMU: two sockets of four cores of two threads, in two or four NUMA nodes.
+// Package machine describes the virtual machines of the test cluster, and how QEMU runs them. Each
+// has two sockets of four cores with two threads each, and two or four NUMA nodes.
 package machine
 
 import (
@@ -14,7 +14,7 @@ type Flavour struct {
 	Node        string // Kubernetes node name
 	Systemd     bool   // systemd as init and as cgroup driver
 	NUMANodes   int
-	KubeletPort int // the same inside and outside
+	KubeletPort int // port of the kubelet in the machine, and on the host's loopback
 	SSHPort     int
 }
 
@@ -27,7 +27,7 @@ func Flavours() []Flavour {
 	}
 }
 
-// Parse returns the flavour with a name.
+// Parse returns the flavour with the given name.
 func Parse(name string) (Flavour, error) {
 	var names []string
 	for _, f := range Flavours() {

@@ -7,12 +7,13 @@ import (
 	"syscall"
 )
 
-// mailboxSize is the maximum size of a posted file. The image is sparse.
+// mailboxSize is the size of the mailbox disk, and so the maximum size of a file. The disk image is
+// sparse.
 const mailboxSize = 1 << 30
 
-// MakeMailbox creates an empty mailbox. It is the machine's second disk: the host writes
-// a file to its start, and the guest reads it from there. This is tens of times faster
-// than the emulated network card.
+// MakeMailbox creates an empty mailbox. A mailbox is the machine's second disk, which transfers
+// files into the machine: the host writes a file to the start of the disk, and the guest reads it
+// from there. This is tens of times faster than the emulated network card.
 func (b Boot) MakeMailbox() error {
 	f, err := os.Create(b.Mailbox)
 	if err != nil {
@@ -22,8 +23,8 @@ func (b Boot) MakeMailbox() error {
 	return f.Truncate(mailboxSize)
 }
 
-// Post writes a file to the mailbox, and calls take with a shell command that prints the
-// file in the guest. Posts to one machine run one after another.
+// Post writes a file to the mailbox, and calls take with a shell command that prints the file in
+// the guest. Only one Post runs at a time for each machine.
 func (b Boot) Post(file string, take func(read string) error) error {
 	box, err := os.OpenFile(b.Mailbox, os.O_WRONLY, 0)
 	if err != nil {

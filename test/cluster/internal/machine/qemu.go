@@ -2,7 +2,7 @@ package machine
 
 import "fmt"
 
-// The size of all machines.
+// The numbers of CPUs and the memory of each machine.
 const (
 	sockets        = 2
 	coresPerSocket = 4
@@ -11,30 +11,31 @@ const (
 	memoryMiB      = 6144
 )
 
-// Distances in the emulated firmware (ACPI SLIT).
+// Distances between NUMA nodes in the emulated firmware (ACPI SLIT).
 const (
 	distanceLocal       = 10
 	distanceSameSocket  = 12
 	distanceOtherSocket = 20
 )
 
-// kernelArgs configure the guest's kernel for software emulation: no mitigations, no
-// watchdogs, which a slow host would trigger, no NUMA balancing, and expedited RCU grace
-// periods, because cgroup operations wait for many of them and a normal one waits for
-// all 16 emulated CPUs. Memory is cleared with plain moves and only if necessary: QEMU
-// translates "rep stosb" byte by byte, and Debian's kernel clears all allocations.
+// kernelArgs configure the guest's kernel for software emulation. There are no mitigations and no
+// NUMA balancing. There are no watchdogs, because a slow host would trigger them. RCU grace periods
+// are expedited: cgroup operations wait for many of them, and a normal grace period waits for all
+// 16 emulated CPUs. Memory is cleared with plain moves (clearcpuid), because QEMU translates "rep
+// stosb" byte by byte. Allocations are not cleared by default (init_on_alloc=0), as they would be
+// in Debian's kernel.
 const kernelArgs = "console=ttyS0 loglevel=4 panic=1 nokaslr mitigations=off tsc=reliable clocksource=tsc " +
 	"nowatchdog nosoftlockup rcupdate.rcu_cpu_stall_suppress=1 rcupdate.rcu_expedited=1 numa_balancing=disable audit=0 " +
 	"clearcpuid=erms,rep_good,fsrm init_on_alloc=0 transparent_hugepage=never psi=0 apparmor=0 kfence.sample_interval=0"
 
-// Boot is the parameters of the start of one machine.
+// Boot has the parameters for the start of one machine.
 type Boot struct {
 	Flavour
 	QEMU    string // program
 	Kernel  string // bzImage
 	Initrd  string
-	Disk    string // raw image of the root file system, written to
-	Mailbox string // raw image for files, see Post
+	Disk    string // raw image of the root file system, which the machine writes to
+	Mailbox string // raw image of the mailbox disk (MakeMailbox)
 	Console string // file that receives the serial console
 	Monitor string // unix socket of QEMU's machine protocol
 }
@@ -61,8 +62,8 @@ func (b Boot) Args() []string {
 	return append(args, numaArgs(b.NUMANodes)...)
 }
 
-// numaArgs returns the arguments that divide the CPUs and the memory into NUMA nodes,
-// with all distances.
+// numaArgs returns the arguments that divide the CPUs and the memory into NUMA nodes, and that set
+// the distances between them.
 func numaArgs(nodes int) []string {
 	const node = "node,nodeid=%d,cpus=%d-%d,memdev=mem%[1]d"
 	var args []string
@@ -80,8 +81,8 @@ func numaArgs(nodes int) []string {
 	return args
 }
 
-// distance returns the distance between two NUMA nodes, by the number of nodes per
-// socket.
+// distance returns the distance between the NUMA nodes a and b, if each socket has nodesPerSocket
+// NUMA nodes.
 func distance(nodesPerSocket, a, b int) int {
 	switch {
 	case a == b:

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// The rig guarantees that its programs accept connections only from this machine.
+// TestListenersAreLocal checks that QEMU forwards only ports on the host's loopback, so that no
+// other computer can connect to the virtual machines.
 func TestListenersAreLocal(t *testing.T) {
 	for _, f := range Flavours() {
 		args := strings.Join(Boot{Flavour: f}.Args(), " ")

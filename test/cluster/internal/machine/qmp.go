@@ -34,7 +34,8 @@ type monitor struct {
 	in  *json.Decoder
 }
 
-// execute sends a command and returns its answer. It skips the greeting and events.
+// execute sends a command and waits for its response, which may be an error. It skips the greeting
+// and events.
 func (m monitor) execute(command string) error {
 	if err := m.out.Encode(map[string]string{"execute": command}); err != nil {
 		return err

@@ -32,7 +32,8 @@ func TestReset(t *testing.T) {
 	}
 }
 
-// answerOnce greets, accepts the capabilities, and answers the reset.
+// answerOnce plays QEMU's monitor for one connection: it sends the greeting, accepts the command
+// qmp_capabilities, and sends answer in response to system_reset.
 func answerOnce(l net.Listener, answer string) {
 	c, err := l.Accept()
 	if err != nil {

@@ -2,13 +2,13 @@ package machine
 
 import "time"
 
-// rdtsc returns the time stamp counter. Under software emulation the guest has the
-// host's counter.
+// rdtsc returns the time stamp counter (TSC) of the host. With software emulation, the guest reads
+// the same counter.
 func rdtsc() uint64
 
-// tscKHz measures the frequency of the counter, with an error of a few parts in ten
-// thousand. It is passed to the guest (tsc_early_khz), whose own calibration, and so its
-// clock, was wrong by a factor of seven on a busy host.
+// tscKHz measures the frequency of the time stamp counter, with an error of a few parts in ten
+// thousand. The guest gets it as a kernel parameter (tsc_early_khz). Without it, the guest's own
+// calibration, and so its clock, was wrong by a factor of seven on a busy host.
 func tscKHz() uint64 {
 	const span = 100 * time.Millisecond
 	t0, c0 := simultaneous()
@@ -17,8 +17,8 @@ func tscKHz() uint64 {
 	return (c1 - c0) * uint64(time.Millisecond) / uint64(t1.Sub(t0))
 }
 
-// simultaneous reads the clock and the counter at nearly the same time. It returns the
-// shortest of several attempts.
+// simultaneous reads the clock and the time stamp counter at nearly the same time. It tries this
+// several times, and returns the result of the attempt that took the shortest time.
 func simultaneous() (time.Time, uint64) {
 	var when time.Time
 	var counter uint64

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Kubeconfig returns a client configuration with the credentials inline.
+// Kubeconfig returns a kubeconfig that contains the certificates and the key of a user.
 func Kubeconfig(server string, ca []byte, user Pair) []byte {
 	b64 := base64.StdEncoding.EncodeToString
 	return fmt.Appendf(nil, `apiVersion: v1

@@ -1,5 +1,5 @@
-// Package pki creates the certificates of a test cluster: one authority, and a leaf for
-// each party. They are valid for ten years and stored in files.
+// Package pki creates the certificates of a test cluster: one certificate authority, and a leaf
+// certificate for each component. They are valid for ten years and stored in files.
 package pki
 
 import (
@@ -24,7 +24,7 @@ const lifetime = 10 * 365 * 24 * time.Hour
 // Pair is a certificate and its key, both PEM.
 type Pair struct{ Cert, Key []byte }
 
-// Leaf is the name and the addresses of a party.
+// Leaf has the names and addresses for the certificate of a component.
 type Leaf struct {
 	Name   string // file name and, unless Common is set, common name
 	Common string
@@ -33,7 +33,7 @@ type Leaf struct {
 	IPs    []net.IP
 }
 
-// Authority signs leaves and stores them in Dir.
+// Authority is a certificate authority. It signs leaf certificates and stores them in Dir.
 type Authority struct {
 	Dir string
 	Pair
@@ -41,7 +41,7 @@ type Authority struct {
 	key  *ecdsa.PrivateKey
 }
 
-// Open loads the authority in dir, or creates one.
+// Open loads the certificate authority in dir, or creates one.
 func Open(dir string) (*Authority, error) {
 	a := &Authority{Dir: dir}
 	pair, err := a.load("ca")
@@ -55,7 +55,7 @@ func Open(dir string) (*Authority, error) {
 	return a, a.parse()
 }
 
-// Issue returns the stored leaf with the name l.Name, or signs one.
+// Issue returns the stored certificate with the name l.Name, or creates and stores it.
 func (a *Authority) Issue(l Leaf) (Pair, error) {
 	pair, err := a.load(l.Name)
 	if err == nil {
@@ -133,7 +133,7 @@ func (a *Authority) store(name string, p Pair) error {
 	return os.WriteFile(base+".key", p.Key, 0o600)
 }
 
-// sign creates a key and its certificate, which is self-signed without a parent.
+// sign creates a key and its certificate. The certificate is self-signed if parent is nil.
 func sign(template, parent *x509.Certificate, by *ecdsa.PrivateKey) (Pair, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package proc starts detached processes and finds them again through pid
-// files. A pid file holds the pid and the kernel's start time of the process,
-// so that a reused pid is not mistaken for it.
+// Package proc starts detached processes and finds them again through pid files. A pid file holds
+// the pid and the kernel's start time of the process, so that another process that later gets the
+// same pid is not mistaken for it.
 package proc
 
 import (
@@ -14,15 +14,17 @@ import (
 	"time"
 )
 
-// Process is one named process of a run directory: RUN/pid/NAME, RUN/log/NAME.log.
+// Process is a process with a name. Its pid file is RUN/pid/NAME and its output is in
+// RUN/log/NAME.log, where RUN is the directory Run.
 type Process struct{ Run, Name string }
 
 func (p Process) pidFile() string { return filepath.Join(p.Run, "pid", p.Name) }
 
-// LogFile returns the path of the process's output.
+// LogFile returns the path of the file with the process's output.
 func (p Process) LogFile() string { return filepath.Join(p.Run, "log", p.Name+".log") }
 
-// Start runs argv in a session of its own, so that it outlives the caller.
+// Start runs argv in a session of its own (setsid), so that it continues to run after this program
+// has ended.
 func (p Process) Start(argv ...string) error {
 	for _, f := range []string{p.pidFile(), p.LogFile()} {
 		if err := os.MkdirAll(filepath.Dir(f), 0o755); err != nil {
@@ -40,7 +42,7 @@ func (p Process) Start(argv ...string) error {
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start %s: %w", p.Name, err)
 	}
-	go cmd.Wait() // a child that ends meanwhile must not remain a zombie
+	go cmd.Wait() // if the child ends before this program, it must not remain a zombie
 	return p.remember(cmd.Process.Pid)
 }
 
@@ -100,8 +102,9 @@ func (p Process) gone(within time.Duration) bool {
 	return p.PID() == 0
 }
 
-// startTime reads field 22 of /proc/PID/stat, in clock ticks since boot.
-// A zombie counts as ended. Source: proc_pid_stat(5).
+// startTime returns when a process started, in clock ticks since boot. This is field 22 of
+// /proc/PID/stat. For a zombie it returns an error, as for a process that has ended. Source:
+// proc_pid_stat(5).
 func startTime(pid int) (string, error) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

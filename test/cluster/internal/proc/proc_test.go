@@ -38,8 +38,8 @@ func TestStopKillsTheStubborn(t *testing.T) {
 	}
 }
 
-// A pid file may still exist after its process has ended, and another process may then have
-// the pid.
+// TestForeignPID checks a pid file whose process has ended, and whose pid now belongs to another
+// process. PID must return 0, and Stop must not kill that process.
 func TestForeignPID(t *testing.T) {
 	p := Process{Run: t.TempDir(), Name: "gone"}
 	if err := os.MkdirAll(filepath.Dir(p.pidFile()), 0o755); err != nil {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// heartbeat is the interval of the reports of a running step.
+// heartbeat is the interval at which a step that still runs is reported.
 const heartbeat = 30 * time.Second
 
 // Reporter reports the numbered steps of a job, which run one at a time.
@@ -19,7 +19,8 @@ type Reporter struct {
 	done int
 }
 
-// Step runs do as the next step: "[2/7] kubernetes (about 5 min cold) ...".
+// Step runs do as the next step. It reports the start, as "[2/7] kubernetes (about 5 min cold)
+// ...", and at the end how long the step took.
 func (r *Reporter) Step(title string, do func() error) error {
 	r.done++
 	prefix := fmt.Sprintf("[%d/%d] %s", r.done, r.Total, title)
@@ -34,7 +35,7 @@ func (r *Reporter) Step(title string, do func() error) error {
 	return err
 }
 
-// Skip counts a step without work.
+// Skip reports the next step as cached, without running anything.
 func (r *Reporter) Skip(title string) {
 	r.done++
 	fmt.Fprintf(r.Out, "[%d/%d] %s: cached\n", r.done, r.Total, title)

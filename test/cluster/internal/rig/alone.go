@@ -13,14 +13,14 @@ import (
 	"github.com/numalet/numalet/test/cluster/internal/pki"
 )
 
-// Alone is a control plane without machines: etcd and kube-apiserver, with a run
-// directory and ports of its own, so that several can run.
+// Alone is a control plane without machines: only etcd and kube-apiserver. It has a directory and
+// ports of its own, so that several control planes can run at the same time.
 type Alone struct {
 	rig *Rig
-	Run string // run directory
+	Run string // directory of its state
 }
 
-// Alone returns the control plane with a name, which need not run.
+// Alone returns the control plane with the given name, whether it runs or not.
 func (r *Rig) Alone(name string) (Alone, error) {
 	if name == "" || name != filepath.Base(name) || name[0] == '.' {
 		return Alone{}, fmt.Errorf("name of the control plane %q: want a file name", name)
@@ -34,8 +34,8 @@ func (a Alone) Bin() string { return filepath.Join(a.Run, "bin") }
 // Kubeconfig returns the path of the administrator's kubeconfig.
 func (a Alone) Kubeconfig() string { return filepath.Join(a.Run, "admin.kubeconfig") }
 
-// Up builds missing artefacts, starts the components that do not run, and waits until
-// the API server serves.
+// Up builds missing programs, starts the components that do not run, and waits until the API server
+// is ready.
 func (a Alone) Up(ctx context.Context) error {
 	unlock, err := a.lock()
 	if err != nil {

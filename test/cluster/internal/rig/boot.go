@@ -12,9 +12,8 @@ import (
 	"github.com/numalet/numalet/test/cluster/internal/machine"
 )
 
-// A boot takes a quarter of a minute, on a busy host four. One was seen to hang for a
-// quarter of an hour, so a machine that does not answer by then is thrown away, and another
-// one is made.
+// A boot takes 15 seconds, or one minute on a busy host. One boot hung for 15 minutes. So a machine
+// that does not answer within bootTimeout is deleted, and another one is started.
 const (
 	bootTimeout = 6 * time.Minute
 	bootTries   = 2

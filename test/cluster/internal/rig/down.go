@@ -35,7 +35,8 @@ func (r *Rig) Down(context.Context) error {
 	return os.RemoveAll(r.Run())
 }
 
-// DownMachine stops one machine and deletes its Node. The rest keeps running.
+// DownMachine stops one machine and deletes its Node. The control plane and other machines continue
+// to run.
 func (r *Rig) DownMachine(ctx context.Context, flavour machine.Flavour) error {
 	unlock, err := r.lock()
 	if err != nil {
@@ -56,7 +57,8 @@ func (r *Rig) DownMachine(ctx context.Context, flavour machine.Flavour) error {
 	return c.DeleteNode(ctx, flavour.Node)
 }
 
-// stopMachine ends a machine without a shutdown, because its disk is deleted.
+// stopMachine ends a machine and deletes its disk and other files. No shutdown is needed, because
+// the disk is deleted.
 func (r *Rig) stopMachine(flavour machine.Flavour) error {
 	if err := r.process(flavour).Stop(3 * time.Second); err != nil {
 		return err

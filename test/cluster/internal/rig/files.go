@@ -24,8 +24,8 @@ func (r *Rig) Copy(g *guest.Client, flavour machine.Flavour, file, path string) 
 	})
 }
 
-// Load imports an image archive into the machine's containerd. It waits while containerd
-// starts.
+// Load imports an image archive into the machine's containerd. If containerd does not answer yet,
+// Load waits for it.
 func (r *Rig) Load(g *guest.Client, flavour machine.Flavour, archive string) error {
 	const ready = "until ctr version >/dev/null 2>&1; do sleep 0.2; done"
 	return r.boot(flavour).Post(archive, func(read string) error {

@@ -23,7 +23,7 @@ import (
 // hostFromGuest is the address of the host's loopback in QEMU's user network.
 const hostFromGuest = "10.0.2.2"
 
-// process returns the process of a flavour's machine.
+// process returns the QEMU process of a flavour's machine.
 func (r *Rig) process(flavour machine.Flavour) proc.Process {
 	return proc.Process{Run: r.Run(), Name: flavour.Node}
 }
@@ -37,7 +37,7 @@ func (r *Rig) boot(flavour machine.Flavour) machine.Boot {
 	}
 }
 
-// startMachine prepares the files of a machine and starts QEMU.
+// startMachine creates the disk and the other files of a machine, and starts QEMU.
 func (r *Rig) startMachine(p control.Plane, b build.Result, flavour machine.Flavour) error {
 	boot := r.boot(flavour)
 	boot.QEMU = filepath.Join(b.Emulator, "qemu")
@@ -59,7 +59,8 @@ func (r *Rig) startMachine(p control.Plane, b build.Result, flavour machine.Flav
 	return r.process(flavour).Start(boot.Args()...)
 }
 
-// writeInitrd appends the machine's seed to the cached initrd.
+// writeInitrd writes the machine's initrd: the cached one, with the machine's own files (package
+// seed) appended.
 func (r *Rig) writeInitrd(p control.Plane, base string, boot machine.Boot) error {
 	out, err := os.ReadFile(base)
 	if err != nil {
@@ -114,7 +115,7 @@ func (r *Rig) credentials(ca *pki.Authority, flavour machine.Flavour) (map[strin
 	}, nil
 }
 
-// guestd builds the program guestd. Go's build cache makes this fast.
+// guestd builds the program guestd, which runs in the machine. Go's build cache makes this fast.
 func (r *Rig) guestd() ([]byte, error) {
 	source, err := moduleDir()
 	if err != nil {
@@ -129,7 +130,7 @@ func (r *Rig) guestd() ([]byte, error) {
 	return os.ReadFile(file)
 }
 
-// Door returns the address and the credentials of a machine.
+// Door returns the address and the keys for SSH connections to a machine.
 func (r *Rig) Door(flavour machine.Flavour) (guest.Door, error) {
 	p, err := r.plane()
 	if err != nil {
@@ -146,7 +147,7 @@ func (r *Rig) Door(flavour machine.Flavour) (guest.Door, error) {
 	return guest.Door{Address: fmt.Sprintf("127.0.0.1:%d", flavour.SSHPort), ClientKey: client.Key, HostKey: host.Cert}, nil
 }
 
-// Enter connects to a running machine.
+// Enter connects to a machine. It returns an error if the machine does not run.
 func (r *Rig) Enter(flavour machine.Flavour) (*guest.Client, error) {
 	if r.process(flavour).PID() == 0 {
 		return nil, fmt.Errorf("machine %s is not up: run: rig up --flavour %s", flavour.Node, flavour.Name)
@@ -158,7 +159,8 @@ func (r *Rig) Enter(flavour machine.Flavour) (*guest.Client, error) {
 	return d.Dial(30 * time.Second)
 }
 
-// awaitNode waits until the node is Ready with a boot ID other than previous.
+// awaitNode waits until the node is Ready and has another boot ID than previous. After a reboot,
+// this tells the new status from the old one.
 func awaitNode(ctx context.Context, c *control.Client, name, previous string) error {
 	for {
 		n, err := c.Node(ctx, name)

@@ -1,5 +1,5 @@
-// Package rig builds, starts and stops a real control plane on the host, and NUMA nodes
-// under QEMU that join it.
+// Package rig builds, starts and stops a test cluster: a real control plane on the host, and nodes
+// with several NUMA nodes in QEMU virtual machines.
 package rig
 
 import (
@@ -16,15 +16,16 @@ import (
 	"github.com/numalet/numalet/test/cluster/internal/pki"
 )
 
-// Rig is a directory with a cache of artefacts and the state of one cluster.
+// Rig manages the test cluster. Its directory has a cache of build results and the state of one
+// cluster.
 type Rig struct {
 	Dir      string
 	Out      io.Writer      // progress
-	Versions build.Versions // versions of what is built; a running cluster keeps its own
+	Versions build.Versions // versions to build; a running cluster keeps its versions
 }
 
-// Open returns the rig in ${NUMALET_CACHE:-$HOME/.cache/numalet}/rig, for clusters of the
-// versions.
+// Open returns the Rig whose directory is ${NUMALET_CACHE:-$HOME/.cache/numalet}/rig, for clusters
+// of the given versions.
 func Open(out io.Writer, v build.Versions) (*Rig, error) {
 	cache := os.Getenv("NUMALET_CACHE")
 	if cache == "" {
@@ -37,7 +38,7 @@ func Open(out io.Writer, v build.Versions) (*Rig, error) {
 	return &Rig{Dir: filepath.Join(cache, "rig"), Out: out, Versions: v}, nil
 }
 
-// Build builds the missing artefacts for the flavours.
+// Build builds everything that is missing for machines of these flavours.
 func (r *Rig) Build(flavours []machine.Flavour) (build.Result, error) {
 	b, err := r.builder()
 	if err != nil {
@@ -51,7 +52,7 @@ func (r *Rig) Build(flavours []machine.Flavour) (build.Result, error) {
 	return result, linkPrograms(r.Bin(), result)
 }
 
-// builder returns a Builder for the cache. The caller closes its log.
+// builder returns a Builder that builds into the cache. The caller must close its log.
 func (r *Rig) builder() (build.Builder, error) {
 	if err := os.MkdirAll(r.Dir, 0o755); err != nil {
 		return build.Builder{}, fmt.Errorf("make %s: %w", r.Dir, err)
@@ -67,7 +68,8 @@ func (r *Rig) builder() (build.Builder, error) {
 	return build.Builder{Store: artefact.Store{Dir: filepath.Join(r.Dir, "cache")}, Source: source, Log: log, Versions: r.Versions}, nil
 }
 
-// linkPrograms links the programs for users into one directory for their PATH.
+// linkPrograms creates links to kubectl and kubeone in one directory, which users add to their
+// PATH.
 func linkPrograms(bin string, b build.Result) error {
 	if err := os.MkdirAll(bin, 0o755); err != nil {
 		return fmt.Errorf("make %s: %w", bin, err)
@@ -100,8 +102,8 @@ func (r *Rig) plane() (control.Plane, error) {
 	return p, nil
 }
 
-// moduleDir returns the directory of this module's sources, from which the rig builds
-// programs for the guest.
+// moduleDir returns the directory of this module's sources, from which the command rig builds
+// programs for the machines.
 func moduleDir() (string, error) {
 	_, file, _, _ := runtime.Caller(0)
 	dir := filepath.Dir(filepath.Dir(filepath.Dir(file)))

@@ -14,11 +14,12 @@ import (
 	"github.com/numalet/numalet/test/cluster/internal/machine"
 )
 
-// startupTimeout bounds the start of a cluster on a slow, busy host.
+// startupTimeout is the longest time that the start of a cluster may take. It is long enough for a
+// slow, busy host.
 const startupTimeout = 15 * time.Minute
 
-// Up builds missing artefacts, starts the components that do not run, and waits until
-// the flavour's node is Ready.
+// Up builds everything that is missing, starts the control plane and the flavour's machine unless
+// they run, and waits until the node is Ready.
 func (r *Rig) Up(ctx context.Context, flavour machine.Flavour) error {
 	unlock, err := r.lock()
 	if err != nil {
@@ -98,7 +99,8 @@ func (r *Rig) loadImages(g *guest.Client, flavour machine.Flavour, dir string) e
 	return nil
 }
 
-// lock waits for other starts and stops, and excludes them.
+// lock waits until no other process starts or stops parts of the cluster, and prevents others from
+// doing so until unlock is called.
 func (r *Rig) lock() (unlock func(), err error) {
 	if err := os.MkdirAll(r.Run(), 0o755); err != nil {
 		return nil, fmt.Errorf("make %s: %w", r.Run(), err)

@@ -1,6 +1,6 @@
-// Package seed writes the individual files of a machine: its name, credentials,
-// configuration and start scripts. The seed is a second initramfs after the cached one,
-// and the first boot copies it to the disk.
+// Package seed writes the files that each machine has of its own: its name, credentials,
+// configuration and start scripts. They are a second initramfs archive after the cached one. The
+// first boot copies them to the disk.
 package seed
 
 import (
@@ -17,20 +17,20 @@ import (
 //go:embed all:files
 var files embed.FS
 
-// Values fill the templates under files/.
+// Values are the values for the templates in files/.
 type Values struct {
 	Node        string
 	Systemd     bool
 	KubeletPort int
-	ServiceIP   string // the address of the API server for pods
+	ServiceIP   string // the address at which pods reach the API server
 	APIServer   string // host:port of the API server as the guest sees it
 }
 
 // Prefix is the directory of the initramfs that the first boot copies to /.
 const Prefix = "seed"
 
-// Write renders the common files and those of the flavour, and adds extra:
-// guest paths and their contents.
+// Write writes the files in files/common and those for the machine's init system to the archive. It
+// also writes the files in extra, which maps paths in the machine to contents.
 func Write(w *cpio.Writer, v Values, extra map[string][]byte) error {
 	flavour := "plain"
 	if v.Systemd {
@@ -80,8 +80,9 @@ func permissions(name string, body []byte) fs.FileMode {
 	}
 }
 
-// enableUnits enables and masks units as systemctl does. It masks the getty on the
-// serial line, which would wait 90 s for a device that never appears.
+// enableUnits enables and masks systemd units with the symbolic links that systemctl would create.
+// One of the masked units is the getty on the serial line, which would wait 90 s for a device that
+// never appears.
 func enableUnits(w *cpio.Writer) {
 	const units = Prefix + "/etc/systemd/system/"
 	for _, u := range []string{"containerd.service", "guestd.service", "kubelet.service"} {

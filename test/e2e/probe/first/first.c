@@ -1,6 +1,6 @@
-// first prints the CPUs with which this process started, and then executes its arguments. It is C,
-// not Go, because the Go runtime runs for milliseconds before main: this asks the kernel within
-// microseconds of exec.
+// first records the CPUs with which its process started, and then executes its arguments. It is in
+// C, because a C program asks the kernel within microseconds after exec. The Go runtime runs for
+// milliseconds before main.
 //
 //   first FILE PROGRAM [ARG...]   appends "born <CLOCK_BOOTTIME ns> <cpu>,<cpu>…" to FILE
 #define _GNU_SOURCE
