@@ -35,11 +35,11 @@ type rehearsal struct {
 
 // newRehearsal creates the proposer for what-if requests.
 func (c *controller) newRehearsal(ctx context.Context) error {
-	own, err := filters.NewProposer(ctx, c.filters.cluster, filters.API{Client: c.clients.watch, Informers: c.factory})
+	own, err := filters.NewProposer(ctx, c.filters.cluster, c.filters.api)
 	if err != nil {
 		return err
 	}
-	c.whatIf = &rehearsal{limit: flowcontrol.NewTokenBucketRateLimiter(whatIfRate, whatIfBurst), read: filters.Reader{Cluster: c.filters.cluster}}
+	c.whatIf = &rehearsal{limit: flowcontrol.NewTokenBucketRateLimiter(whatIfRate, whatIfBurst), read: filters.Reader{Cluster: c.filters.cluster, Configuration: c.filters.api.Configuration}}
 	c.whatIf.mu.proposer = pipeline.NewProposer(c.state.View, pipeline.ProposerOptions{Filter: own})
 	return nil
 }

@@ -1,6 +1,8 @@
 package controller
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -51,4 +53,44 @@ func TestWhatIf(t *testing.T) {
 	if !refused {
 		t.Errorf("%d questions at once were all answered", 2*whatIfBurst)
 	}
+}
+
+// TestWhatIfProfile checks that the answers of a what-if request obey the pod's profile, here a node
+// affinity that the profile adds to all pods.
+func TestWhatIfProfile(t *testing.T) {
+	w := newWorld(t)
+	w.node("n1", 8)
+	w.start("--config=" + onlySSD(t))
+	w.create(pendingPod("a", "4", "single"))
+	w.await("no node has the label", func() bool { return w.controller.queue.Depth()[queue.Unschedulable] == 1 && w.unscheduled("a") != "" })
+	got, err := w.queueClient().WhatIf(t.Context(), "default", "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, variant := range got.Variants {
+		if variant.Fits {
+			t.Errorf("%s, the pod fits %s, which its profile excludes", variant.Change, variant.Node)
+		}
+	}
+}
+
+// onlySSD writes a KubeSchedulerConfiguration that allows only nodes with a label, and returns its
+// path.
+func onlySSD(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "config.yaml")
+	if err := os.WriteFile(path, []byte(`apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- schedulerName: numalet-scheduler
+  pluginConfig:
+  - name: NodeAffinity
+    args:
+      addedAffinity:
+        requiredDuringSchedulingIgnoredDuringExecution:
+          nodeSelectorTerms: [{matchExpressions: [{key: disk, operator: In, values: [ssd]}]}]
+`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
