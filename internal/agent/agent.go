@@ -33,7 +33,7 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// agent has all parts of the program.
+// agent has all parts of the program numalet-agent.
 type agent struct {
 	cfg        config.Agent
 	log        logr.Logger
@@ -41,29 +41,30 @@ type agent struct {
 	pods       *nodeapi.Pods
 	events     *nodeapi.Events
 	cluster    *cluster    // nil without a controller
-	gpus       *gpus       // nil if Numalet hands out no GPUs on this node
-	holders    *gpuHolders // nil without a controller, and without GPUs
+	gpus       *gpus       // nil if Numalet assigns no GPUs on this node
+	holders    *gpuHolders // nil without a controller, or without GPUs
 	cgroups    *cgroup.Cgroups
 	node       *node.Node
 	runtime    adapter
-	needs      []need // on which the node's label depends
-	podChanged func() // notifies the adapter
+	needs      []need // must all be ready before the node is labelled
+	podChanged func() // tells runtime, the adapter, that a pod changed
 	kubelet    *kubeletCheck
 	unreserved bool                 // no CPU is reserved
-	usable     cpuset.Set           // online and in the kubelet's cgroup, when the agent read the machine
+	usable     cpuset.Set           // the CPUs that were online and in the kubelet's cgroup when the agent started
 	lacking    string               // why some online CPUs are not usable; "" if all are
 	marked     atomic.Pointer[bool] // whether the node has the label; nil while unknown
 	foreign    *foreign.Monitor
 	isolation  *isolation.Isolation
-	readiness  []telemetry.Check // of /readyz
+	readiness  []telemetry.Check // the checks that /readyz reports
 	health     *telemetry.Server
 	measured   *metrics.Metrics
-	// confinement checks that the admission policies confine the agent's account.
+	// confinement checks that the admission policies restrict what the agent's service account can
+	// write.
 	confinement *kubeapi.Confinement
 }
 
-// newAgent reads the machine, the kubelet's configuration and the checkpoint, and
-// wires the parts. Nothing runs yet.
+// newAgent reads the machine's topology, the kubelet's configuration and the checkpoint, and creates
+// the parts of the agent. It does not start them.
 func newAgent(ctx context.Context, cfg config.Agent, log logr.Logger) (_ *agent, err error) {
 	a := &agent{cfg: cfg, log: log, podChanged: func() {}}
 	machine, reserved, err := readMachine(cfg, log)
@@ -118,21 +119,22 @@ func newAgent(ctx context.Context, cfg config.Agent, log logr.Logger) (_ *agent,
 	return a, err
 }
 
-// panicked counts and logs a panic in a hook of the runtime or in the handling of a pod. It is
-// called where the panic is recovered, so the stack still has its cause.
+// panicked counts and logs a panic in an NRI hook or in the handling of a changed pod. It must be
+// called by the function that recovers the panic, because its stack trace still shows where the panic
+// began.
 func (a *agent) panicked(object string, cause any) {
 	a.measured.Panicked()
 	a.log.Error(fmt.Errorf("panic: %v", cause), "the hook failed, or the change of the pod is ignored until the next one; please report this with the stack", "object", object, "stack", string(debug.Stack()))
 }
 
-// reservation is what containers cannot have exclusively.
+// reservation is the CPUs and the memory that Numalet never gives to one container exclusively.
 type reservation struct {
 	cpus   cpuset.Set
-	memory map[topology.NodeID]uint64 // bytes that cannot be bound
+	memory map[topology.NodeID]uint64 // bytes of each NUMA node that containers cannot bind
 }
 
-// readMachine returns the machine and what is reserved on it. It returns an error if the
-// kubelet pins containers itself.
+// readMachine returns the machine's topology, and the CPUs and memory that are reserved on it. It
+// returns an error if the kubelet's CPU manager pins containers itself.
 func readMachine(cfg config.Agent, log logr.Logger) (*topology.Machine, reservation, error) {
 	none := reservation{}
 	machine, err := sysfs.Discover(os.DirFS(cfg.SysfsRoot))
@@ -156,7 +158,8 @@ func readMachine(cfg config.Agent, log logr.Logger) (*topology.Machine, reservat
 	return machine, reservation{cpus, memory}, nil
 }
 
-// kernelReserved returns the bytes of each NUMA node that the kernel keeps, for the log.
+// kernelReserved returns how many bytes of each NUMA node the kernel keeps for itself. They are
+// only logged.
 func kernelReserved(machine *topology.Machine) map[topology.NodeID]uint64 {
 	bytes := map[topology.NodeID]uint64{}
 	for _, numaNode := range machine.Nodes {
@@ -165,9 +168,10 @@ func kernelReserved(machine *topology.Machine) map[topology.NodeID]uint64 {
 	return bytes
 }
 
-// newNode restores the grants of the checkpoint. If the checkpoint is missing or damaged,
-// the node rebuilds them from the running containers. A checkpoint of another version is an error:
-// overwriting it would lose the CPUs of containers that are not running now.
+// newNode sets a.node, with the grants that the checkpoint lists. A grant is the exclusive CPUs of one
+// container. If the checkpoint is missing or damaged, the node rebuilds the grants from the running
+// containers. A checkpoint of another format version is an error: if the agent overwrote it, the grants
+// of containers that are not running now would be lost.
 func (a *agent) newNode(machine *topology.Machine, reserved reservation, measured *metrics.Metrics) error {
 	bootID, err := checkpoint.BootID(os.DirFS(a.cfg.SysfsRoot))
 	if err != nil {
@@ -210,7 +214,8 @@ func (a *agent) newNode(machine *topology.Machine, reserved reservation, measure
 	return nil
 }
 
-// warner writes events on pods, which it gets as the runtime identifies them.
+// warner writes events on pods. Its callers identify a pod as the container runtime does, so it looks
+// up the pod's reference first.
 type warner struct {
 	events *nodeapi.Events
 	pods   *nodeapi.Pods

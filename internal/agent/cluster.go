@@ -14,8 +14,8 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// cluster is the part of the agent for the cluster controller. It is nil without a
-// controller.
+// cluster is the part of the agent that works with numalet-controller, which schedules the cluster's
+// pods. It is nil if the cluster has no numalet-controller.
 type cluster struct {
 	topology *nodeapi.Topology
 	rejecter *nodeapi.Rejecter
@@ -47,7 +47,7 @@ func (a *agent) newCluster() error {
 	return nil
 }
 
-// parts returns the functions to run.
+// parts returns the functions that a.run runs for this part of the agent.
 func (c *cluster) parts() []func(context.Context) error {
 	if c == nil {
 		return nil
@@ -55,27 +55,29 @@ func (c *cluster) parts() []func(context.Context) error {
 	return []func(context.Context) error{c.topology.Run, c.rejecter.Run, c.groups.Run, c.alive.Run}
 }
 
-// Reject fails a pod whose placement this node cannot apply.
+// Reject sets a pod to Failed, because this node cannot apply its placement.
 func (c *cluster) Reject(pod workload.Pod, reason, message string) {
 	c.rejecter.Reject(nodeapi.PodRef{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}, reason, message)
 }
 
-// changed makes sure that a rejected pod stays failed.
+// changed is called when a pod has changed. If the pod was rejected but is no longer Failed, it is
+// set to Failed again.
 func (c *cluster) changed(pod *corev1.Pod) {
 	if c != nil {
 		c.rejecter.Enforce(pod)
 	}
 }
 
-// notify requests a publication because the status may have changed.
+// notify requests that the NodeTopology is published again. It is called when the status of the node
+// may have changed.
 func (c *cluster) notify() {
 	if c != nil {
 		c.topology.Notify()
 	}
 }
 
-// notifyingMetrics is the metrics. It also notifies the cluster when the checkpoint is
-// saved, which is whenever grants change.
+// notifyingMetrics is the agent's metrics. It also requests that the NodeTopology is published when the
+// checkpoint is saved, because that happens whenever containers get or lose CPUs.
 type notifyingMetrics struct {
 	*metrics.Metrics
 	cluster *cluster
@@ -91,7 +93,8 @@ var (
 	_ node.Observer = notifyingMetrics{}
 )
 
-// status returns the status of the NodeTopology.
+// status returns the status of this node's NodeTopology, the custom resource that numalet-controller
+// reads.
 func (a *agent) status() v1alpha1.NodeTopologyStatus {
 	s := a.node.Report()
 	if a.gpus != nil {
@@ -106,7 +109,8 @@ func (a *agent) status() v1alpha1.NodeTopologyStatus {
 	return s
 }
 
-// ready returns the condition Ready, which agrees with the node's label.
+// ready returns the condition Ready of the NodeTopology. It is true if the node has the label that
+// allows pods with exclusive CPUs.
 func (a *agent) ready() metav1.Condition {
 	condition := metav1.Condition{
 		Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, LastTransitionTime: metav1.NewTime(time.Now()),

@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestReadyFollowsTheLabel: the condition follows the node's label.
+// TestReadyFollowsTheLabel checks that the condition Ready agrees with the label of the node.
 func TestReadyFollowsTheLabel(t *testing.T) {
 	yes, no := true, false
 	for name, tc := range map[string]struct {

@@ -1,10 +1,11 @@
-// Package agent is the program numalet-agent: it wires its parts and runs them.
+// Package agent is the program numalet-agent: it creates the parts of the program, connects them and
+// runs them.
 //
-// Below it, node decides on which CPUs each container of this node runs, nri talks to
-// the container runtime, cgroup writes cpusets, checkpoint stores grants across
-// restarts, and nodeapi talks to the API server.
+// The packages in its folder are the parts. Package node decides on which CPUs each container of this
+// node runs, and nri talks to the container runtime. Package cgroup writes cpusets, checkpoint stores
+// on disk which container has which CPUs, and nodeapi talks to the API server.
 //
-// agent.go wires, run.go runs; cluster.go is for the cluster controller, mark.go
-// labels the node, hotplug.go finds the CPUs that containers can use, and ends
-// the agent when these change.
+// agent.go creates the parts, and run.go runs them. cluster.go has what the agent does for the cluster
+// controller, and mark.go labels the node. hotplug.go finds the CPUs that containers can use, and ends
+// the agent when these CPUs change.
 package agent

@@ -14,11 +14,12 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// EventForeignTime is the reason of events on a pod. It says that others used too much of the time
-// of the pod's exclusive CPUs.
+// EventForeignTime is the reason of an event on a pod. The event says that interrupts, kernel
+// threads or other processes used too much time of the pod's exclusive CPUs.
 const EventForeignTime = "NumaletForeignTime"
 
-// newForeign creates the monitor of foreign time on exclusive CPUs.
+// newForeign creates the monitor of foreign time: the time of exclusive CPUs that interrupts,
+// kernel threads and other processes use.
 func (a *agent) newForeign() {
 	events := warner{a.events, a.pods}
 	a.foreign = foreign.New(foreign.Options{
@@ -45,7 +46,7 @@ func (a *agent) held() (all []foreign.Name) {
 	return all
 }
 
-// foreignTimes returns the measurements for the metrics.
+// foreignTimes returns the measured foreign time of each container, for the metrics.
 func (a *agent) foreignTimes() (all []metrics.ForeignTime) {
 	for _, t := range a.foreign.Totals() {
 		bySource := map[string]time.Duration{}
@@ -57,7 +58,8 @@ func (a *agent) foreignTimes() (all []metrics.ForeignTime) {
 	return all
 }
 
-// undisturbed returns the condition CPUsUndisturbed.
+// undisturbed returns the condition CPUsUndisturbed of the NodeTopology. noisy has the names of
+// containers with too much foreign time.
 func undisturbed(noisy []string, percent float64, window time.Duration) metav1.Condition {
 	condition := metav1.Condition{
 		Type: v1alpha1.ConditionCPUsUndisturbed, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(time.Now()),
@@ -73,7 +75,7 @@ func undisturbed(noisy []string, percent float64, window time.Duration) metav1.C
 	return condition
 }
 
-// atMost returns the first names, and how many more there are.
+// atMost returns the first limit names. If there are more names, it adds how many.
 func atMost(names []string, limit int) []string {
 	if len(names) <= limit {
 		return names

@@ -12,14 +12,16 @@ import (
 	"github.com/numalet/numalet/pkg/gpu"
 )
 
-// EventGPUUnhealthy is the reason of a Node's event that one of its GPUs became unhealthy.
+// EventGPUUnhealthy is the reason of an event on a Node. The event says that one of the node's GPUs
+// became unhealthy.
 const EventGPUUnhealthy = "NumaletGPUUnhealthy"
 
-// maxListed bounds the GPUs that a condition names; the status has all.
+// maxListed is how many GPUs the condition GPUsHealthy names. The status of the NodeTopology has
+// the health of all GPUs.
 const maxListed = 8
 
-// report writes an event for each GPU or MIG slice that has become unhealthy. Only the
-// receiver of the inventories calls it.
+// report writes an event for each GPU or MIG slice that has become unhealthy since the last call.
+// It is not safe for concurrent use: only the goroutine that receives the inventories calls it.
 func (g *gpus) report(now *gpu.Inventory, warn func(message string)) {
 	unhealthy := map[string]bool{}
 	for _, unit := range now.Units() {
@@ -34,7 +36,7 @@ func (g *gpus) report(now *gpu.Inventory, warn func(message string)) {
 	g.unhealthy = unhealthy
 }
 
-// gpusChanged acts on a new inventory.
+// gpusChanged is called when numalet-nvml has sent a new inventory of the GPUs.
 func (a *agent) gpusChanged() {
 	a.cluster.notify()
 	a.gpus.report(a.gpus.latest(), func(message string) {
@@ -42,7 +44,8 @@ func (a *agent) gpusChanged() {
 	})
 }
 
-// gpusHealthy returns the condition GPUsHealthy, or none on a node without GPUs.
+// gpusHealthy returns the condition GPUsHealthy of the NodeTopology. It returns no condition on a
+// node without GPUs.
 func gpusHealthy(inventory *gpu.Inventory) []metav1.Condition {
 	units := inventory.Units()
 	if len(units) == 0 {
@@ -70,7 +73,7 @@ func inState(units []gpu.Unit, s gpu.State) (all []gpu.Unit) {
 	return all
 }
 
-// listed names the first GPUs and their faults.
+// listed returns the IDs and faults of the first maxListed GPUs, and how many GPUs follow.
 func listed(units []gpu.Unit) string {
 	var texts []string
 	for i, unit := range units {

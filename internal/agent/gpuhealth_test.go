@@ -10,7 +10,7 @@ import (
 	"github.com/numalet/numalet/pkg/gpu"
 )
 
-// inventory returns GPUs with these states and reasons.
+// inventory returns an inventory with one GPU for each of these health values.
 func inventory(health ...gpu.Health) *gpu.Inventory {
 	v := &gpu.Inventory{}
 	for i, h := range health {
@@ -48,7 +48,8 @@ func TestGPUsHealthy(t *testing.T) {
 	}
 }
 
-// TestGPUEvents: there is one event each time a GPU becomes unhealthy.
+// TestGPUEvents checks that there is one event each time a GPU becomes unhealthy, and no other
+// event.
 func TestGPUEvents(t *testing.T) {
 	ok, sick, sicker := gpu.Health{State: gpu.Healthy}, gpu.Health{State: gpu.Unhealthy, Reason: "Xid 95"}, gpu.Health{State: gpu.Unhealthy, Reason: "Xid 95, Xid 79"}
 	g, got := &gpus{}, []string{}

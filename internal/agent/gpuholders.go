@@ -17,19 +17,21 @@ import (
 	"github.com/numalet/numalet/pkg/gpu"
 )
 
-// holdersInterval is the time between reads of the kubelet's list, if no pod changes.
+// holdersInterval is the time after which the kubelet is asked again which pods have devices, if no
+// pod changes.
 const holdersInterval = 2 * time.Second
 
-// gpuHolders finds out who holds the node's GPUs. The kubelet lists the devices of app
-// containers from the pod's admission on. The node knows those of init containers, which
-// the kubelet does not list, from their creation on. The kubelet's checkpoint has both,
-// but it is internal to the kubelet.
+// gpuHolders finds out which pods hold the node's GPUs, from two sources. The kubelet lists the
+// devices of app containers, from the moment when it admits the pod. It does not list the devices
+// of init containers. Package node knows these from the moment when the init container is created.
+// The checkpoint file of the kubelet's device manager has both, but its format is internal to the
+// kubelet.
 type gpuHolders struct {
-	list    func(context.Context) ([]kubelet.PodDevices, error) // the kubelet's
-	created func() []v1alpha1.GPUHolder                         // the node's
-	pods    func() []*corev1.Pod                                // of this node, from the API server
+	list    func(context.Context) ([]kubelet.PodDevices, error) // the devices that the kubelet lists
+	created func() []v1alpha1.GPUHolder                         // the holders that package node knows
+	pods    func() []*corev1.Pod                                // the pods of this node, from the API server
 	known   func() *gpu.Inventory
-	changed func() // is called when latest returns another value
+	changed func() // called when the result of latest has changed
 
 	wake chan struct{}
 	mu   struct {
@@ -38,7 +40,7 @@ type gpuHolders struct {
 	}
 }
 
-// newGPUHolders sets a.holders, which the NodeTopology is published for.
+// newGPUHolders sets a.holders, whose result is published in the NodeTopology.
 func (a *agent) newGPUHolders() {
 	if a.gpus == nil || a.cluster == nil {
 		return
@@ -52,25 +54,27 @@ func (a *agent) newGPUHolders() {
 	}
 }
 
-// notify requests a read because a pod has changed. It does not block.
+// notify requests that the holders are read again. It is called when a pod has changed, and does
+// not block.
 func (h *gpuHolders) notify() {
 	if h == nil {
 		return
 	}
 	select {
 	case h.wake <- struct{}{}:
-	default: // one is already requested
+	default: // a read is already requested
 	}
 }
 
-// latest returns the holders by the last read, ordered by UID.
+// latest returns the holders that the last read found, ordered by UID.
 func (h *gpuHolders) latest() []v1alpha1.GPUHolder {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.mu.latest
 }
 
-// run reads until ctx ends. While the kubelet does not answer, its last list counts.
+// run reads the holders regularly until ctx ends. While the kubelet does not answer, run uses the
+// last list that the kubelet sent.
 func (h *gpuHolders) run(ctx context.Context) error {
 	ticker := time.NewTicker(holdersInterval)
 	defer ticker.Stop()
@@ -104,8 +108,8 @@ func (h *gpuHolders) set(now []v1alpha1.GPUHolder) {
 	}
 }
 
-// merge returns the holders by the kubelet's list and by the node. The list may still
-// have pods that have ended, whose devices are free.
+// merge combines the kubelet's list with the holders that package node knows. It leaves out ended
+// pods, which the kubelet may still list, because their devices are free.
 func (h *gpuHolders) merge(listed []kubelet.PodDevices) []v1alpha1.GPUHolder {
 	byName := map[string]*corev1.Pod{}
 	for _, pod := range h.pods() {
@@ -114,7 +118,7 @@ func (h *gpuHolders) merge(listed []kubelet.PodDevices) []v1alpha1.GPUHolder {
 	byUID := map[string]v1alpha1.GPUHolder{}
 	add := func(one v1alpha1.GPUHolder) {
 		if other, taken := byUID[one.UID]; taken && (other.Namespace != one.Namespace || other.Name != one.Name) {
-			one.UID = one.Namespace + "/" + one.Name // one of them only says that it is the mirror pod
+			one.UID = one.Namespace + "/" + one.Name // two pods have this UID: one of them falsely claims to be a mirror pod
 		}
 		one.Devices = append(one.Devices, byUID[one.UID].Devices...)
 		slices.Sort(one.Devices)
@@ -138,7 +142,7 @@ func (h *gpuHolders) merge(listed []kubelet.PodDevices) []v1alpha1.GPUHolder {
 	return slices.SortedFunc(maps.Values(byUID), func(a, b v1alpha1.GPUHolder) int { return cmp.Compare(a.UID, b.UID) })
 }
 
-// gpus returns the IDs of GPUs among those of all devices.
+// gpus returns those of the device IDs that belong to GPUs.
 func (h *gpuHolders) gpus(ids []string) (found []string) {
 	known := h.known()
 	for _, id := range ids {

@@ -13,8 +13,8 @@ import (
 	"github.com/numalet/numalet/pkg/gpu"
 )
 
-// TestGPUHolders checks that the report has every pod with GPUs, whoever bound it, and
-// the devices of all of its containers.
+// TestGPUHolders checks that merge returns every pod that holds GPUs, with the devices of all its
+// containers. It does not matter which scheduler bound the pod.
 func TestGPUHolders(t *testing.T) {
 	pod := func(name, hash string, phase corev1.PodPhase) *corev1.Pod {
 		meta := metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID("uid-" + name)}

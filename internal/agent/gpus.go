@@ -12,17 +12,19 @@ import (
 	"github.com/numalet/numalet/pkg/gpu/pci"
 )
 
-// gpus is the node's GPUs. It is nil without --gpu-socket: Numalet then hands out none.
+// gpus is the node's GPUs. It is nil without --gpu-socket, because Numalet then assigns no GPUs to
+// containers.
 type gpus struct {
 	client  *gpufeed.Client
 	present bool // the kernel listed a GPU when the agent started
-	// unhealthy has the GPUs that the last inventory had as unhealthy, by ID.
+	// unhealthy has the IDs of the GPUs that were unhealthy in the last inventory.
 	unhealthy map[string]bool
 }
 
-// newGPUs returns the node's GPUs. The kernel's list counts beside that of numalet-nvml,
-// which may start later than the first containers. If it cannot be read, there may be
-// GPUs, and containers without any must not see them.
+// newGPUs returns the node's GPUs. The program numalet-nvml, which reports them, may start later
+// than the first containers. So newGPUs first looks for GPUs in the kernel's list of PCI devices.
+// If that list cannot be read, the node counts as having GPUs, because containers without GPUs must
+// not see them.
 func newGPUs(cfg config.Agent, changed func(), log logr.Logger) *gpus {
 	if cfg.GPUSocket == "" {
 		return nil
@@ -35,7 +37,7 @@ func newGPUs(cfg config.Agent, changed func(), log logr.Logger) *gpus {
 	return &gpus{client: client, present: err != nil || len(listed.GPUs) > 0}
 }
 
-// parts returns the functions to run.
+// parts returns the functions that a.run runs for the GPUs.
 func (g *gpus) parts() []func(context.Context) error {
 	if g == nil {
 		return nil
@@ -46,11 +48,12 @@ func (g *gpus) parts() []func(context.Context) error {
 // latest returns the inventory that numalet-nvml reported last.
 func (g *gpus) latest() *gpu.Inventory { return g.client.Latest() }
 
-// any reports whether the node has GPUs that Numalet hands out.
+// any reports whether the node has GPUs that Numalet assigns to containers.
 func (g *gpus) any() bool { return g != nil && (g.present || len(g.latest().GPUs) > 0) }
 
-// groupOf returns the group that reserves a GPU of this node, or a slice or share of it,
-// and whether the groups are known.
+// groupOf returns the GPU group that reserves the device with this ID. The device is a GPU of this
+// node, or a MIG slice or share of a GPU. known is false while the agent has not read the GPU
+// groups yet.
 func (a *agent) groupOf(id string) (group string, known bool) {
 	if a.cluster == nil || a.gpus == nil {
 		return "", true

@@ -29,11 +29,11 @@ func TestOnline(t *testing.T) {
 	}
 }
 
-// TestOtherCPUsOnline: the agent ends once the online CPUs differ from those that it read at
-// its start, and no longer change.
+// TestOtherCPUsOnline checks that the agent ends once the online CPUs differ from those at its
+// start and no longer change.
 func TestOtherCPUsOnline(t *testing.T) {
 	for name, tc := range map[string]struct {
-		online []string // at each tick; "" cannot be read
+		online []string // at each tick; "" means that the file cannot be read
 		ends   bool
 	}{
 		"as ever":             {[]string{"0-3", "0-3", "0-3"}, false},
@@ -67,11 +67,11 @@ func TestOtherCPUsOnline(t *testing.T) {
 	}
 }
 
-// TestKubeletWithoutSomeCPUs: CPUs that are not in the kubelet's cgroup count as offline, and
-// a condition has the reason.
+// TestKubeletWithoutSomeCPUs checks that CPUs outside of the kubelet's cgroup count as offline, and
+// that a condition gives the reason.
 func TestKubeletWithoutSomeCPUs(t *testing.T) {
 	for name, tc := range map[string]struct {
-		kubepods string // its CPUs; "" for no such cgroup
+		kubepods string // the CPUs of the kubelet's cgroup; "" if there is no such cgroup
 		want     string
 		reason   string
 	}{

@@ -9,8 +9,9 @@ import (
 	"github.com/numalet/numalet/pkg/cpuset"
 )
 
-// newIsolation creates the part that keeps interrupts off CPUs. It is needed even without
-// --isolation, because an earlier agent may have moved interrupts that must be moved back.
+// newIsolation creates the part of the agent that keeps interrupts off isolated CPUs. It is needed
+// even without --isolation: an agent that ran earlier with --isolation may have moved interrupts,
+// which must be moved back.
 func (a *agent) newIsolation(bootID string) (err error) {
 	a.isolation, err = isolation.New(isolation.Options{
 		Enabled: a.cfg.Isolation, Proc: a.cfg.HostProc, Sys: a.cfg.SysfsRoot, BootID: bootID,

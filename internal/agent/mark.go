@@ -16,27 +16,30 @@ import (
 )
 
 const (
-	// markEvery is how often the label is compared with the state of the runtime and of
-	// systemd.
+	// markEvery is the time between two checks whether the container runtime and systemd are
+	// connected, on which the label depends.
 	markEvery = time.Second
-	// unservedAfter is how long one of them may be disconnected before the label is
-	// removed; agents and runtimes restart.
+	// unservedAfter is how long the runtime or systemd may be disconnected before the label is
+	// removed. A restart of the agent or of the runtime is shorter.
 	unservedAfter = 2 * time.Minute
-	// checkLabelEvery is how often the label is read: another client may have changed it. A
-	// watch would need the right to list all nodes.
+	// checkLabelEvery is the time between two reads of the label, which another client may have
+	// changed. The agent does not watch its Node, because it would need the right to list all
+	// Nodes.
 	checkLabelEvery = time.Minute
-	// labelTimeout bounds the reading of the label, and the attempt of an agent that
-	// cannot start to remove it.
+	// labelTimeout is how long it may take to read the label, and to remove it when the agent
+	// cannot start.
 	labelTimeout = 5 * time.Second
 )
 
-// need is a part without which the node serves no exclusive CPUs.
+// need is something that must be ready before the node can run containers with exclusive CPUs, such
+// as the container runtime.
 type need struct {
-	reason string // of the condition while it is not ready
+	reason string // the reason of the condition Ready while this need is not ready
 	Ready  func() error
 }
 
-// unserved returns the first need that is not ready and why, or nil.
+// unserved returns the first need that is not ready, and the error that says why. It returns nil if
+// all needs are ready.
 func (a *agent) unserved() (*need, error) {
 	for i := range a.needs {
 		if err := a.needs[i].Ready(); err != nil {
@@ -46,13 +49,13 @@ func (a *agent) unserved() (*need, error) {
 	return nil, nil
 }
 
-// mark labels the node while it serves exclusive CPUs, so that pods that request them
-// are scheduled here, and removes the label otherwise. Without NRI nothing else
-// prevents such a pod from running unpinned.
+// mark labels the node while it can run containers with exclusive CPUs, and removes the label
+// otherwise. Only pods without exclusive CPUs are scheduled to a node without the label. On a node
+// without NRI, nothing else prevents a pod that requests exclusive CPUs from running unpinned.
 func (a *agent) mark(ctx context.Context) error {
 	ticker := time.NewTicker(markEvery)
 	defer ticker.Stop()
-	var labelled *bool // nil: not changed yet
+	var labelled *bool // what the label was last set to; nil before that
 	for served, checked := time.Now(), time.Now(); ; {
 		_, ready := a.unserved()
 		if ready == nil {
@@ -79,8 +82,8 @@ func (a *agent) mark(ctx context.Context) error {
 	}
 }
 
-// serves reports whether the node serves exclusive CPUs, and whether that is certain:
-// the runtime or systemd may be disconnected for a moment.
+// serves reports whether the node can run containers with exclusive CPUs. certain is false while
+// the runtime or systemd is disconnected, but not yet for unservedAfter.
 func (a *agent) serves(ready error, unserved time.Duration) (yes, certain bool) {
 	switch {
 	case !a.cfg.ExclusiveCPUs, errors.Is(ready, nri.ErrUnsupported), errors.Is(ready, kubelet.ErrStaticCPUManager), unserved >= unservedAfter:
@@ -123,9 +126,9 @@ func (a *agent) label(ctx context.Context, served bool) {
 	}
 }
 
-// withdraw removes the label of an earlier start from a node whose agent cannot start, and
-// reports the reason as an event of the node. It tries once, because the kubelet restarts
-// the agent.
+// withdraw is called when the agent cannot start. It removes the label that an earlier process may
+// have set, and reports the reason as an event of the Node. It tries only once, because the kubelet
+// restarts the agent.
 func withdraw(ctx context.Context, cfg config.Agent, log logr.Logger, reason error) {
 	ctx, cancel := context.WithTimeout(ctx, labelTimeout)
 	defer cancel()

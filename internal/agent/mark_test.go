@@ -31,13 +31,13 @@ import (
 	"github.com/numalet/numalet/internal/platform/telemetry"
 )
 
-// unsupported is a runtime that the plugin refused.
+// unsupported is a fake container runtime whose version the agent does not support.
 type unsupported struct{}
 
 func (unsupported) Run(context.Context) error { return nri.ErrUnsupported }
 func (unsupported) Ready() error              { return nri.ErrUnsupported }
 
-// flaky is a runtime that can be disconnected.
+// flaky is a fake container runtime that is connected while there is true.
 type flaky struct{ there atomic.Bool }
 
 func (f *flaky) Run(context.Context) error { return nil }
@@ -48,8 +48,8 @@ func (f *flaky) Ready() error {
 	return errors.New("no socket")
 }
 
-// labelled returns an agent for node n, which carries the label already if it
-// was served before.
+// labelled returns an agent for the Node n. If before is true, the Node already has the label from
+// an earlier agent.
 func labelled(t *testing.T, runtime adapter, before bool) *agent {
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}
 	if before {
@@ -70,14 +70,14 @@ func (a *agent) labelNow(t *testing.T) string {
 	return node.Labels[v1alpha1.LabelExclusiveCPUs]
 }
 
-// TestMarkFollowsTheRuntime: the node has the label only while the runtime is connected, so
-// that no pod with exclusive CPUs is scheduled to it before. A short interruption does not
-// remove the label.
+// TestMarkFollowsTheRuntime checks that the agent sets the label only once the runtime is
+// connected, so that no pod with exclusive CPUs is scheduled to the node before. A short
+// interruption must not remove the label, and a long one must.
 func TestMarkFollowsTheRuntime(t *testing.T) {
 	for name, tc := range map[string]struct {
 		before bool
 		off    bool
-		there  []bool // for 90 s each
+		there  []bool // whether the runtime is connected, for 90 s each
 		want   []string
 	}{
 		"never connected":              {there: []bool{false, false}, want: []string{"", ""}},
@@ -113,8 +113,9 @@ func TestMarkFollowsTheRuntime(t *testing.T) {
 	}
 }
 
-// TestUntaint: the startup taint goes away when the runtime is served and the agent is ready, also if
-// the node is registered again, and does not come back while the runtime is away.
+// TestUntaint checks that the agent removes the startup taint when the runtime is connected and the
+// agent is ready, also after the node was registered again. The agent must not add the taint again
+// while the runtime is disconnected.
 func TestUntaint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		runtime := &flaky{}
@@ -159,7 +160,7 @@ func TestUntaint(t *testing.T) {
 	})
 }
 
-// taint gives the node the startup taint, as the registration of a node does.
+// taint adds the startup taint to the node, as the kubelet does when it registers the node.
 func (a *agent) taint(t *testing.T) {
 	t.Helper()
 	patch := fmt.Appendf(nil, `{"spec":{"taints":[{"key":%q,"effect":"NoSchedule"}]}}`, v1alpha1.TaintAgentNotReady)
@@ -168,8 +169,8 @@ func (a *agent) taint(t *testing.T) {
 	}
 }
 
-// TestMarkRestoresTheLabel: if another client removes or sets the label, the agent restores
-// it.
+// TestMarkRestoresTheLabel checks that the agent corrects the label if another client removes or
+// sets it.
 func TestMarkRestoresTheLabel(t *testing.T) {
 	for name, off := range map[string]bool{"removed while it serves": false, "set while it is switched off": true} {
 		t.Run(name, func(t *testing.T) {
@@ -201,8 +202,8 @@ func TestMarkRestoresTheLabel(t *testing.T) {
 	}
 }
 
-// TestMarkNeedsSystemd: no pod that requests exclusive CPUs is scheduled to a node whose
-// systemd does not answer, because each of its containers would be refused.
+// TestMarkNeedsSystemd checks that a node has no label while its systemd does not answer. The agent
+// would refuse every container with exclusive CPUs that is scheduled there.
 func TestMarkNeedsSystemd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		runtime, systemd := &flaky{}, &flaky{}
@@ -230,8 +231,9 @@ func TestMarkNeedsSystemd(t *testing.T) {
 	})
 }
 
-// TestUnsupportedRuntime: the agent continues to run, and removes the label, so that no
-// further pod with exclusive CPUs is scheduled to the node.
+// TestUnsupportedRuntime checks an agent whose container runtime is not supported. The agent must
+// continue to run, and remove the label, so that no further pod with exclusive CPUs is scheduled to
+// the node.
 func TestUnsupportedRuntime(t *testing.T) {
 	agent := labelled(t, unsupported{}, true)
 	pods, err := nodeapi.NewPods(agent.client, "n", nodeapi.Handlers{})
@@ -260,8 +262,8 @@ func TestUnsupportedRuntime(t *testing.T) {
 	}
 }
 
-// TestAgentThatCannotStart: an agent that cannot start removes the label that an earlier run
-// has set.
+// TestAgentThatCannotStart checks that an agent that cannot start removes the label that an earlier
+// process has set.
 func TestAgentThatCannotStart(t *testing.T) {
 	var asked []string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -17,15 +17,15 @@ import (
 	"github.com/numalet/numalet/pkg/cpuset"
 )
 
-// EventNodeConfig is the reason of the events on a node whose configuration has to be
-// changed. The conditions of the NodeTopology say the same, but exist only with a
-// controller.
+// EventNodeConfig is the reason of events on a Node whose configuration must be changed. The
+// conditions of the NodeTopology say the same, but without a controller there is no NodeTopology.
 const EventNodeConfig = "NumaletNodeConfig"
 
-// kubeletEvery is the time between checks of the kubelet's configuration, because a kubelet
-// can restart with another one while the agent runs. A file that is replaced, not edited,
-// is seen only after a restart of the agent: the mount keeps the old file. A mount of the
-// directory was rejected, because the secrets of all pods are below it.
+// kubeletEvery is the time between two checks of the kubelet's configuration. The checks repeat
+// because the kubelet can restart with another configuration while the agent runs. If the
+// configuration file is replaced by a new file, the mount of the agent keeps the old file. The
+// agent then sees the new file only after its own restart. The agent does not mount the file's
+// directory, because the secrets of all pods are below it.
 const kubeletEvery = 30 * time.Second
 
 // kubeletCheck compares the kubelet's configuration with what Numalet needs.
@@ -38,7 +38,7 @@ type kubeletCheck struct {
 	}
 }
 
-// run checks until ctx ends.
+// run checks the configuration every kubeletEvery until ctx ends.
 func (k *kubeletCheck) run(ctx context.Context) error {
 	ticker := time.NewTicker(kubeletEvery)
 	defer ticker.Stop()
@@ -52,7 +52,8 @@ func (k *kubeletCheck) run(ctx context.Context) error {
 	}
 }
 
-// check reads the configuration. What cannot be read, as a file that is being written,
+// check reads the configuration, and calls changed if the conflicts differ from those of the last
+// check. If the configuration cannot be read, for example because the file is being written, it
 // counts as unchanged.
 func (k *kubeletCheck) check(log logr.Logger) {
 	now, err := k.read()
@@ -75,7 +76,7 @@ func (k *kubeletCheck) latest() []kubelet.Conflict {
 	return k.mu.conflicts
 }
 
-// ready returns an error while the kubelet pins containers itself.
+// ready returns an error while the kubelet's CPU manager pins containers itself.
 func (k *kubeletCheck) ready() error {
 	for _, c := range k.latest() {
 		if c.Reason == kubelet.CPUManagerStatic {
@@ -85,7 +86,7 @@ func (k *kubeletCheck) ready() error {
 	return nil
 }
 
-// condition returns the condition KubeletCompatible.
+// condition returns the condition KubeletCompatible of the NodeTopology.
 func (k *kubeletCheck) condition() metav1.Condition {
 	c := metav1.Condition{
 		Type: v1alpha1.ConditionKubeletCompatible, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(time.Now()),
@@ -112,7 +113,7 @@ func (a *agent) checkConfig(reserved cpuset.Set) {
 	a.kubelet.check(a.log)
 }
 
-// kubeletConflicts reads the kubelet's configuration.
+// kubeletConflicts reads the kubelet's configuration and returns its conflicts with Numalet.
 func (a *agent) kubeletConflicts() ([]kubelet.Conflict, error) {
 	c, err := kubelet.ReadConfig(a.cfg.KubeletConfig, a.cfg.KubeletConfigDir)
 	if err != nil {
@@ -121,8 +122,8 @@ func (a *agent) kubeletConflicts() ([]kubelet.Conflict, error) {
 	return kubelet.Conflicts(c, a.cfg.KubeletDir)
 }
 
-// kubeletChanged updates the conflicts of the kubelet's configuration, and reports those that
-// are new.
+// kubeletChanged is called when the conflicts of the kubelet's configuration have changed. It
+// requests a publication of the NodeTopology, and reports all conflicts that exist now.
 func (a *agent) kubeletChanged(now []kubelet.Conflict) {
 	a.cluster.notify()
 	if len(now) == 0 {
@@ -132,16 +133,17 @@ func (a *agent) kubeletChanged(now []kubelet.Conflict) {
 	a.warnNode(messages(now))
 }
 
-// warnNode reports in the log and as an event what to change on the node.
+// warnNode reports a fault in the node's configuration in the log and as an event on the Node.
 func (a *agent) warnNode(message string) {
 	a.log.Error(errors.New(message), "change the configuration of the node")
 	a.events.Warn(nodeapi.NodeRef(a.cfg.NodeName), EventNodeConfig, message)
 }
 
-// unreserved is why CPUs should be reserved, and how.
+// unreserved is the message that says why CPUs should be reserved, and how to reserve them.
 const unreserved = "no CPU is reserved, so a shared container that starts while the agent is away can start on exclusive CPUs; set reservedSystemCPUs in the kubelet's configuration, or --reserved-cpus of the agent and the device plugin"
 
-// checkReserved reports that no CPU is reserved, which is the default of kubeadm.
+// checkReserved warns if no CPU is reserved. That is the case by default on nodes that kubeadm set
+// up.
 func (a *agent) checkReserved(reserved cpuset.Set) {
 	a.unreserved = reserved.Empty()
 	if a.unreserved {
@@ -149,7 +151,7 @@ func (a *agent) checkReserved(reserved cpuset.Set) {
 	}
 }
 
-// reservedCondition returns the condition CPUsReserved.
+// reservedCondition returns the condition CPUsReserved of the NodeTopology.
 func (a *agent) reservedCondition() metav1.Condition {
 	c := metav1.Condition{
 		Type: v1alpha1.ConditionCPUsReserved, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(time.Now()),

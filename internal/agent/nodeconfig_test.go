@@ -19,8 +19,9 @@ import (
 	"github.com/numalet/numalet/pkg/cpuset"
 )
 
-// TestKubeletIsCheckedAgain changes the kubelet's configuration while the agent runs: the
-// condition and the events follow it, and the label does if the kubelet pins containers.
+// TestKubeletIsCheckedAgain changes the kubelet's configuration while the agent runs. It checks
+// that the condition KubeletCompatible and the events report the conflicts, and that the node has
+// no label while the kubelet pins containers itself.
 func TestKubeletIsCheckedAgain(t *testing.T) {
 	static := kubelet.Conflict{Reason: kubelet.CPUManagerStatic, Message: "cpu manager"}
 	memory := kubelet.Conflict{Reason: kubelet.MemoryManagerStatic, Message: "memory manager"}

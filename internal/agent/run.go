@@ -17,12 +17,12 @@ import (
 	"github.com/numalet/numalet/internal/platform/telemetry"
 )
 
-// podsTimeout is how long the agent waits for the list of the node's pods before it
-// serves the runtime without it. Pods without exclusive CPUs must start even while
-// the API server is unavailable; the others are refused until it is available.
+// podsTimeout is how long the agent waits for the list of the node's pods before it connects to the
+// runtime without that list. Pods without exclusive CPUs must start even while the API server is
+// unavailable. Pods that request exclusive CPUs are refused until it is available.
 const podsTimeout = 5 * time.Second
 
-// run serves until ctx ends or a part fails; then everything ends.
+// run runs all parts of the agent until ctx ends or one part returns an error. Then all parts end.
 func (a *agent) run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(logr.NewContext(ctx, a.log))
 	defer stop()
@@ -49,8 +49,9 @@ func (a *agent) run(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// serveRuntime waits a moment for the API server, then serves the runtime. If the
-// runtime is not supported, it only waits, so that /readyz reports the reason.
+// serveRuntime waits for the list of pods, for up to podsTimeout, and then serves the container
+// runtime. If the runtime is not supported, serveRuntime waits until ctx ends, so that the agent
+// keeps running and /readyz reports the reason.
 func (a *agent) serveRuntime(ctx context.Context) error {
 	wait, cancel := context.WithTimeout(ctx, podsTimeout)
 	defer cancel()
@@ -66,11 +67,11 @@ func (a *agent) serveRuntime(ctx context.Context) error {
 	return nil
 }
 
-// retryEvery is the time between calls to a systemd that does not answer.
+// retryEvery is the time between two calls of callSystemd to systemd.
 const retryEvery = 5 * time.Second
 
-// callSystemd sends systemd what hooks could not send it, and checks at the start that it
-// answers, before the node is labelled.
+// callSystemd regularly sends systemd what NRI hooks could not send. Its first call checks that
+// systemd answers, because the node is labelled only after that.
 func (a *agent) callSystemd(ctx context.Context) error {
 	ticker := time.NewTicker(retryEvery)
 	defer ticker.Stop()
@@ -94,7 +95,8 @@ func (a *agent) retrySystemd(ctx context.Context) error {
 	return a.cgroups.Retry(ctx)
 }
 
-// reconcileWhenListed reconciles the node again once its pods are listed.
+// reconcileWhenListed waits until the API server has listed the node's pods, and then reconciles
+// the node again.
 func (a *agent) reconcileWhenListed(ctx context.Context) error {
 	if err := a.pods.WaitForSync(ctx); err != nil {
 		return nil // ctx has ended
@@ -120,14 +122,15 @@ func Run(ctx context.Context, cfg config.Agent) error {
 	return a.run(ctx)
 }
 
-// adapter is the connection to the container runtime or to the kubelet's cgroups.
+// adapter pins containers, either by hooks of the container runtime or by writing the kubelet's
+// cgroups.
 type adapter interface {
 	Run(ctx context.Context) error
 	Ready() error
 }
 
-// newAdapter sets the adapter of --enforce: hooks of the runtime, or cgroups that are
-// written after the start of a container.
+// newAdapter sets a.runtime to the adapter that the flag --enforce selects. It uses hooks of the
+// runtime, or it writes cgroups after a container has started.
 func (a *agent) newAdapter(measured *metrics.Metrics) {
 	if a.cfg.Enforce != config.Cgroup {
 		a.runtime = nri.New(nri.Options{Socket: a.cfg.NRISocket, Node: a.node, Log: a.log, Observe: measured.Hook, Panicked: a.panicked})

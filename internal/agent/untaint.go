@@ -9,9 +9,9 @@ import (
 	"github.com/numalet/numalet/internal/agent/nodeapi"
 )
 
-// untaint removes the startup taint from the node when the agent is ready, and again if the node
-// was registered anew since. It never adds the taint: a node whose agent is away for a moment serves
-// its pods, and containerd refuses containers without the agent.
+// untaint removes the startup taint from the node when the agent is ready, and again if the node is
+// registered again later. It never adds the taint. A node whose agent is down for a moment does not
+// need it: running pods continue, and containerd refuses new containers without the agent.
 func (a *agent) untaint(ctx context.Context) error {
 	ticker := time.NewTicker(markEvery)
 	defer ticker.Stop()
@@ -44,9 +44,9 @@ func (a *agent) removeTaint(ctx context.Context) (bool, error) {
 	return nodeapi.RemoveStartupTaint(ctx, a.client, a.cfg.NodeName)
 }
 
-// startedUp returns why pods should not start on the node yet: the agent is not connected to the
-// runtime, has not compared its checkpoint with the running containers, does not know the pods of the
-// node, or the controller cannot read the node's NodeTopology.
+// startedUp returns nil if pods may start on the node, and otherwise the reason why not. For
+// example, the agent may not be connected to the runtime or not know the pods of the node yet, or
+// the NodeTopology may not be published yet.
 func (a *agent) startedUp() error {
 	if a.marked.Load() == nil {
 		return fmt.Errorf("the agent has not decided yet if the node gets the label %s", v1alpha1.LabelExclusiveCPUs)

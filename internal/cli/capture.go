@@ -53,7 +53,8 @@ names, no serial numbers, no processes. Attach the result to a bug report.`,
 	return cmd
 }
 
-// machineFiles returns the files that describe the machine, none if it has no CPUs.
+// machineFiles returns the names of the files that describe the machine. It returns none if the
+// tree has no CPUs.
 func machineFiles(tree *capture.Tree) ([]string, error) {
 	files, err := sysfs.Files(tree)
 	if err != nil || len(files) == 0 {
@@ -63,7 +64,8 @@ func machineFiles(tree *capture.Tree) ([]string, error) {
 	return append(files, gpus...), err
 }
 
-// save writes a new tar file or a new directory.
+// save writes the captured files to a new tar file if name ends in .tar, and otherwise to a new
+// directory.
 func save(name string, tree *capture.Tree, files []string) error {
 	if _, err := os.Lstat(name); err == nil {
 		return fmt.Errorf("%s exists: name a new file or directory", name)

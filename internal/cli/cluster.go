@@ -12,10 +12,11 @@ import (
 	"github.com/numalet/numalet/internal/controller/queueapi"
 )
 
-// cluster is a cluster as kubectl finds it: by a kubeconfig file, by $KUBECONFIG, or by
-// ~/.kube/config, with kubectl's flags over it.
+// cluster is the cluster that the command talks to. It is found as kubectl finds it: by a
+// kubeconfig file, by $KUBECONFIG, or by ~/.kube/config. kubectl's flags, such as --context,
+// override the file.
 //
-// The flags are those of client-go. The library k8s.io/cli-runtime has the same flags, but would
+// The flags come from client-go. The library k8s.io/cli-runtime has the same flags, but would also
 // add kustomize and a disk cache to the program.
 type cluster struct {
 	kubeconfig string
@@ -52,7 +53,8 @@ func (c *cluster) config() (*rest.Config, error) {
 	return config, nil
 }
 
-// namespace returns the namespace of the flag or of the context, or "default".
+// namespace returns the namespace of the flag -n. Without the flag it returns the namespace of the
+// current context, or "default".
 func (c *cluster) namespace() (string, error) {
 	namespace, _, err := c.load().Namespace()
 	if err != nil {
@@ -67,7 +69,7 @@ func (c *cluster) load() clientcmd.ClientConfig {
 	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &c.overrides)
 }
 
-// queue returns a client of the queue API.
+// queue returns a client of the controller's queue API, which lists pending pods.
 func (c *cluster) queue() (queueapi.Client, error) {
 	config, err := c.config()
 	if err != nil {
@@ -84,7 +86,7 @@ func (c *cluster) queue() (queueapi.Client, error) {
 	return queueapi.Client{Server: url.String(), HTTP: client}, nil
 }
 
-// objects returns a client of the custom resources that the user may read.
+// objects returns a client that lists those custom resources of Numalet that the user may read.
 func (c *cluster) objects() (*groups.Client, error) {
 	config, err := c.config()
 	if err != nil {

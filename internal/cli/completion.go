@@ -11,11 +11,11 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// completionTimeout is how long the shell waits for values of an argument.
+// completionTimeout is how long the shell waits for the cluster when it completes an argument.
 const completionTimeout = time.Second
 
-// offer returns a completion function for at most max arguments. It offers the names that list
-// returns, or nothing if the cluster does not answer in time.
+// offer returns a shell completion function for a command with at most max arguments. The function
+// offers the names that list returns, or nothing if the cluster does not answer in time.
 func offer(max int, list func(context.Context) ([]string, error)) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) >= max {
@@ -35,7 +35,8 @@ func offer(max int, list func(context.Context) ([]string, error)) cobra.Completi
 	}
 }
 
-// pendingPods returns the names of the pending pods of the namespace.
+// pendingPods returns the names of the pending pods in the namespace of the flag -n or of the
+// context.
 func (c *cluster) pendingPods(ctx context.Context) ([]string, error) {
 	namespace, err := c.namespace()
 	if err != nil {
@@ -76,7 +77,8 @@ func (c *cluster) nodeNames(ctx context.Context) ([]string, error) {
 	return namesOf(found, func(i int) string { return found[i].Name }), err
 }
 
-// completeNamespaces offers the namespaces if the user may list them.
+// completeNamespaces offers the names of the cluster's namespaces, if the user is allowed to list
+// them.
 func (c *cluster) completeNamespaces(cmd *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	return offer(1, func(ctx context.Context) ([]string, error) {
 		config, err := c.config()

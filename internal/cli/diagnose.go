@@ -23,8 +23,8 @@ const schedulerName = "numalet-scheduler"
 // answer.
 const notQueued = "notQueued"
 
-// diagnose explains a pod that the queue API does not explain. It reads only the pod. asked is the
-// error of the queue API.
+// diagnose explains why a pod does not run, if the queue API cannot. It reads only the pod. asked
+// is the error that the queue API returned.
 func (c *cluster) diagnose(ctx context.Context, namespace, name string, asked error) (queueapi.PendingPod, error) {
 	config, err := c.config()
 	if err != nil {
@@ -41,7 +41,8 @@ func (c *cluster) diagnose(ctx context.Context, namespace, name string, asked er
 	return unqueued(pod, errors.Is(asked, queueapi.ErrNoAPI), time.Now()), nil
 }
 
-// unqueued explains a pod that is not in the queue. away means that no queue API answers.
+// unqueued explains why a pod that is not in the queue does not run. away means that the queue API
+// does not answer.
 func unqueued(pod *corev1.Pod, away bool, now time.Time) queueapi.PendingPod {
 	p := queueapi.PendingPod{
 		TypeMeta:   metav1.TypeMeta{APIVersion: queueapi.Group + "/" + queueapi.Version, Kind: queueapi.Kind},
@@ -66,7 +67,8 @@ func unqueued(pod *corev1.Pod, away bool, now time.Time) queueapi.PendingPod {
 	return p
 }
 
-// standing returns a cause that is visible in the pod itself, such as scheduling gates, or nil.
+// standing returns why a pod does not run, if the pod itself shows the cause, such as scheduling
+// gates. Otherwise it returns nil.
 func standing(pod *corev1.Pod) *queueapi.Advice {
 	gates := make([]string, len(pod.Spec.SchedulingGates))
 	for i, g := range pod.Spec.SchedulingGates {
@@ -98,7 +100,7 @@ func rejected(pod *corev1.Pod) bool {
 	return pod.Status.Reason == v1alpha1.ReasonPlacementRejected
 }
 
-// starting says what the first container that does not run waits for.
+// starting returns why the first waiting container of the pod does not run yet, or "".
 func starting(pod *corev1.Pod) string {
 	for _, c := range pod.Status.ContainerStatuses {
 		if c.State.Waiting != nil && c.State.Waiting.Reason != "" {
@@ -118,7 +120,8 @@ func unscheduled(pod *corev1.Pod) string {
 	return ""
 }
 
-// unexplained reports whether the cause has to be found in the pod itself.
+// unexplained reports whether err means that the queue API cannot explain the pod, so that the
+// cause has to be found in the pod itself.
 func unexplained(err error) bool {
 	return apierrors.IsNotFound(err) || errors.Is(err, queueapi.ErrNoAPI)
 }

@@ -13,8 +13,8 @@ import (
 
 const images = "../../docs/concepts/img"
 
-// TestImagesOfDemo keeps the pictures of the demo's machine equal to what topo draws.
-// demo.txtar is the machine, demo-*.json what its NodeTopology says.
+// TestImagesOfDemo checks that the pictures of the demo's machine in the documentation are what
+// numalet topo draws. demo.txtar has the machine's files, and demo-*.json have its NodeTopology.
 func TestImagesOfDemo(t *testing.T) {
 	archive, err := txtar.ParseFile(filepath.Join(images, "demo.txtar"))
 	if err != nil {
@@ -33,8 +33,8 @@ func TestImagesOfDemo(t *testing.T) {
 	}
 }
 
-// TestImagesOfMachines keeps the pictures of captured machines equal to what topo draws, if
-// the captured machines are available (see testData).
+// TestImagesOfMachines checks that the pictures of captured machines in the documentation are what
+// numalet topo draws. It skips a machine whose captured files are not available (see testData).
 func TestImagesOfMachines(t *testing.T) {
 	for image, machine := range map[string]string{
 		"two-packages": "128arm-2pa2n8cluster4co",

@@ -16,17 +16,18 @@ import (
 	"github.com/numalet/numalet/internal/cli/doctor"
 )
 
-// diagnosis is what a run of numalet doctor checks.
+// diagnosis has the flags of numalet doctor, which select what it checks.
 type diagnosis struct {
 	node, cluster         bool
 	root, kubeletConfig   string
 	kubeconfig, namespace string
 }
 
-// errFindings ends numalet doctor with status 1 if something does not work.
+// errFindings is the error of numalet doctor if a check failed. It makes the exit status 1.
 var errFindings = errors.New("some checks failed; see the findings")
 
-// newDoctor returns "numalet doctor": what keeps Numalet from working, and the remedy.
+// newDoctor returns "numalet doctor", which finds what keeps Numalet from working, and says how to
+// correct it.
 func newDoctor() *cobra.Command {
 	out := command.Text
 	var d diagnosis

@@ -73,7 +73,7 @@ exit status is 1. The nodes are a CSV file in the format of Alibaba's openb GPU 
 	return cmd
 }
 
-// inventories returns the GPUs of the nodes by node.
+// inventories returns the GPUs of each node, by the node's name.
 func inventories(nodes []*sched.Node) group.Nodes {
 	all := group.Nodes{}
 	for _, node := range nodes {

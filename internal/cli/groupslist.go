@@ -12,7 +12,8 @@ import (
 	"github.com/numalet/numalet/internal/cli/command"
 )
 
-// listGroups prints the groups that the user may see.
+// listGroups prints the GPU groups with these names, or all GPU groups that the user is allowed to
+// read.
 func listGroups(cmd *cobra.Command, at *cluster, out command.View, names []string) error {
 	client, err := at.objects()
 	if err != nil {
@@ -47,7 +48,7 @@ func writeGroups(to io.Writer, groups []v1alpha1.GPUGroup, wide bool) error {
 	return command.Table(to, rows)
 }
 
-// why returns the message about a group's acceptance.
+// why returns the message of a group's condition Accepted, or "-".
 func why(group *v1alpha1.GPUGroup) string {
 	if condition := meta.FindStatusCondition(group.Status.Conditions, v1alpha1.ConditionAccepted); condition != nil {
 		return condition.Message

@@ -61,11 +61,11 @@ is not changed: review the output, edit it, and apply it.`,
 	return cmd
 }
 
-// naming has the tenant of new groups and the prefix of their names.
+// naming has the tenant of the proposed GPU groups, and the prefix of their names.
 type naming struct{ tenant, prefix string }
 
-// writeProposal writes groups to out and a summary to messages. The error is about demands
-// that do not fit.
+// writeProposal writes the proposed GPU groups to out. If all demands fit at the same time, it also
+// writes that to messages. Otherwise it returns an error.
 func writeProposal(out, messages io.Writer, nodes group.Nodes, e group.Estimate, n naming) error {
 	proposal, err := group.Propose(nodes, e, nil)
 	if err != nil {

@@ -18,18 +18,18 @@ import (
 // planned is the output of "numalet groups plan -o json".
 type planned struct {
 	Groups   []plannedGroup `json:"groups"`   // in the order of the demands
-	Unplaced []int          `json:"unplaced"` // demands larger than any node
+	Unplaced []int          `json:"unplaced"` // demands for more GPUs than any node has
 }
 
 type plannedGroup struct {
 	Name   string `json:"name"`
 	Node   string `json:"node"`
-	GPUs   []int  `json:"gpus"` // indexes
+	GPUs   []int  `json:"gpus"` // indexes of the GPUs on the node
 	Demand int    `json:"demand"`
 	Shared bool   `json:"shared,omitempty"` // other groups have some of these GPUs, too
 }
 
-// plan summarizes a proposal.
+// plan converts a proposal of GPU groups to the output of "numalet groups plan".
 func plan(p group.Proposal, nodes []*sched.Node) planned {
 	sum := planned{Groups: []plannedGroup{}, Unplaced: []int{}}
 	for i, g := range p.Groups {

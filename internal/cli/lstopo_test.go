@@ -16,10 +16,10 @@ import (
 	"github.com/numalet/numalet/internal/cli/capture"
 )
 
-// TestTopoAgreesWithLstopo compares package, NUMA node, core and last-level
-// cache of every online CPU with what hwloc's lstopo says, on captured trees of
-// real machines and on this one. The trees are optional test data: the
-// directory NUMALET_TESTDATA, else ../shared beside the repository.
+// TestTopoAgreesWithLstopo checks that numalet topo and hwloc's lstopo report the same package,
+// NUMA node, core and last-level cache for every online CPU. It checks this machine and captured
+// files of real machines. The captured files are optional test data, in the directory that
+// NUMALET_TESTDATA names, or by default in ../shared beside the repository.
 func TestTopoAgreesWithLstopo(t *testing.T) {
 	lstopo, err := exec.LookPath("lstopo-no-graphics")
 	if err != nil {
@@ -46,7 +46,8 @@ func testData() string {
 	return filepath.Join("..", "..", "..", "shared")
 }
 
-// unpack unpacks a captured machine and returns the directory that holds its sys.
+// unpack unpacks a captured machine, and returns the directory that contains the machine's
+// directory sys.
 func unpack(t *testing.T, archive string) string {
 	t.Helper()
 	file, err := os.Open(archive)
@@ -105,8 +106,9 @@ func agree(t *testing.T, lstopo, root string) {
 	}
 }
 
-// lines writes every online CPU as readLstopo does. If a memory-only node is beside the NUMA node
-// of a CPU, lstopo shows several nodes, and the CPU must be in one of them.
+// lines returns the place of every online CPU in the form that readLstopo returns. lstopo lists
+// several NUMA nodes for a CPU if a NUMA node without CPUs is local to it. Then the CPU's NUMA node
+// must be one of these nodes.
 func lines(machine machineJSON, lstopo map[int]place) map[int]place {
 	got := map[int]place{}
 	for _, cpu := range machine.CPUs {

@@ -10,7 +10,8 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// place is where lstopo puts a CPU. NUMA lists every node that is local to it.
+// place is where a CPU is, according to lstopo. NUMA lists all NUMA nodes that are local to the
+// CPU.
 type place struct {
 	Package, Core, LLC int
 	NUMA               string
@@ -24,7 +25,7 @@ type object struct {
 	Objects []object `xml:"object"`
 }
 
-// readLstopo returns where each CPU (PU in hwloc's words) lies.
+// readLstopo returns the place of each CPU. hwloc calls a CPU a PU.
 func readLstopo(document []byte) (map[int]place, error) {
 	var top struct {
 		Objects []object `xml:"object"`
@@ -53,7 +54,8 @@ func readLstopo(document []byte) (map[int]place, error) {
 	return places, nil
 }
 
-// descend walks down to the PUs; the cache of the highest level wins.
+// descend visits an object and the objects in it, and records the place of each PU. If a PU has
+// caches of several levels, the cache of the highest level is its last-level cache.
 func descend(o object, above place, level int, places map[int]place) error {
 	cpus, err := members(o)
 	if err != nil {
@@ -79,7 +81,7 @@ func descend(o object, above place, level int, places map[int]place) error {
 	return nil
 }
 
-// locate notes the NUMA nodes at the CPUs that they are local to.
+// locate adds each NUMA node to the places of the CPUs to which it is local.
 func locate(o object, places map[int]place) error {
 	cpus, err := members(o)
 	if err != nil {
@@ -99,8 +101,8 @@ func locate(o object, places map[int]place) error {
 	return nil
 }
 
-// members reads hwloc's masks, "0x00000001,,0x0000000f": groups of 32 bits; an empty group is
-// zero.
+// members returns the CPUs of an object. hwloc writes them as a bit mask in groups of 32 bits, such
+// as "0x00000001,,0x0000000f". An empty group is zero.
 func members(o object) (cpuset.Set, error) {
 	groups := strings.Split(strings.ReplaceAll(o.CPUs, "0x", ""), ",")
 	for i, group := range groups {

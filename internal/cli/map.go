@@ -74,7 +74,7 @@ func (c *cluster) nodeTopologies() (dynamic.ResourceInterface, error) {
 	return client.Resource(v1alpha1.NodeTopologyResource()), nil
 }
 
-// all writes the overview of all nodes.
+// all writes an overview of all nodes.
 func (look nodeMap) all(cmd *cobra.Command, at *cluster) error {
 	if look.svg {
 		return command.WrongUsage("--svg draws one node: name it")
@@ -105,7 +105,7 @@ func summarize(topologies []v1alpha1.NodeTopology) []nodemap.Summary {
 	return summaries
 }
 
-// one draws one node.
+// one draws one node, or writes a summary of it as JSON.
 func (look nodeMap) one(cmd *cobra.Command, at *cluster, name string) error {
 	topologies, err := at.nodeTopologies()
 	if err != nil {

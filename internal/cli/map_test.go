@@ -12,8 +12,8 @@ import (
 	"github.com/numalet/numalet/internal/testutil/scenario"
 )
 
-// nodeTopologies serves the NodeTopology of testdata/map.json and one of an older agent as
-// an API server does, and returns a kubeconfig for it.
+// nodeTopologies starts a fake API server with two NodeTopologies: the one of testdata/map.json,
+// and one that an older agent wrote. It returns a kubeconfig for this server.
 func nodeTopologies(t *testing.T) string {
 	t.Helper()
 	nodeA, err := os.ReadFile("testdata/map.json")

@@ -75,7 +75,7 @@ func (n noise) run(cmd *cobra.Command) error {
 	return showNoise(cmd.OutOrStdout(), found)
 }
 
-// readNoise reads the agent's metrics.
+// readNoise reads the foreign time of each container from the agent's metrics.
 func readNoise(ctx context.Context, agent string) (noises, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()

@@ -10,7 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// agentMetrics is /metrics of an agent with one quiet and one disturbed container.
+// agentMetrics is the answer of /metrics of an agent with two containers: one with foreign time on
+// its exclusive CPUs, and one without.
 const agentMetrics = `# TYPE numalet_container_exclusive_cpu_seconds_total counter
 numalet_container_exclusive_cpu_seconds_total{container="main",namespace="b",pod="q",uid="2"} 50
 numalet_container_exclusive_cpu_seconds_total{container="main",namespace="a",pod="p",uid="1"} 400
@@ -68,7 +69,7 @@ func TestNoiseSince(t *testing.T) {
 // TestServerAddress checks which addresses of servers are accepted.
 func TestServerAddress(t *testing.T) {
 	for text, want := range map[string]server{
-		"http://host:1": "http://host:1", "host:1": "http://host:1", "https://host": "https://host", // as curl, without the scheme
+		"http://host:1": "http://host:1", "host:1": "http://host:1", "https://host": "https://host", // a host without a scheme is accepted, as curl does
 		"ftp://host": "", "http://": "", "%%": "", "": "",
 	} {
 		var got server

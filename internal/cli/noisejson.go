@@ -8,8 +8,9 @@ import (
 	dto "github.com/prometheus/client_model/go"
 )
 
-// containerNoise is the foreign time of one container, in seconds: an element of the
-// output of "numalet noise -o json".
+// containerNoise is an element of the output of "numalet noise -o json". It has the foreign time of
+// one container in seconds: the time of its exclusive CPUs that interrupts, kernel threads and
+// other processes used.
 type containerNoise struct {
 	Namespace      string  `json:"namespace"`
 	Pod            string  `json:"pod"`
@@ -18,7 +19,7 @@ type containerNoise struct {
 	Interrupts     float64 `json:"interruptsSeconds"`
 	Kernel         float64 `json:"kernelSeconds"`
 	Other          float64 `json:"otherSeconds"`
-	CPUSeconds     float64 `json:"cpuSeconds"` // of the CPUs, idle or busy
+	CPUSeconds     float64 `json:"cpuSeconds"` // measured time of the container's CPUs, idle or busy
 	ForeignPercent float64 `json:"foreignPercent"`
 }
 
@@ -29,10 +30,10 @@ func (c containerNoise) percent(seconds float64) float64 {
 	return 100 * seconds / c.CPUSeconds
 }
 
-// noises are the measurements by container.
+// noises has the foreign time of each container.
 type noises map[string]containerNoise
 
-// noiseOf reads the agent's metrics of foreign time.
+// noiseOf returns the foreign time of each container in the agent's metrics.
 func noiseOf(families map[string]*dto.MetricFamily) noises {
 	all := noises{}
 	for _, m := range families["numalet_container_exclusive_cpu_seconds_total"].GetMetric() {
@@ -67,8 +68,8 @@ func (c *containerNoise) addSource(source string, seconds float64) {
 	}
 }
 
-// since subtracts earlier measurements, and returns the result ordered by name. If the agent has
-// restarted meanwhile, its counters started at zero, so nothing is subtracted.
+// since returns the difference to earlier measurements, ordered by name. If the agent has restarted
+// between the measurements, its counters have started at zero again. Then since subtracts nothing.
 func (n noises) since(before noises) []containerNoise {
 	all := []containerNoise{}
 	for _, key := range slices.Sorted(maps.Keys(n)) {

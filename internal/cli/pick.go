@@ -62,7 +62,7 @@ No CPU is allocated. At least one CPU stays shared.`,
 	return cmd
 }
 
-// perNUMA counts CPUs by NUMA node.
+// perNUMA returns how many of the CPUs are on each NUMA node.
 func perNUMA(machine *topology.Machine, cpus cpuset.Set) map[topology.NodeID]int {
 	counts := map[topology.NodeID]int{}
 	for _, cpu := range machine.CPUs {

@@ -17,7 +17,8 @@ const trainPod = `{"apiVersion":"queue.numalet.dev/v1alpha1","kind":"PendingPod"
 
 const objectMissing = `{"kind":"Status","status":"Failure","reason":"NotFound","code":404,"message":"%s \"%s\" not found","details":{"kind":"%[1]s","name":"%s"}}`
 
-// fakeCluster is an API server of a cluster with one pending pod in the namespace team.
+// fakeCluster starts a fake API server and returns its URL. The cluster has one pending pod, in the
+// namespace team.
 func fakeCluster(t *testing.T) string {
 	const queue = "/apis/queue.numalet.dev/v1alpha1/"
 	pages := map[string]string{
@@ -46,8 +47,8 @@ func fakeCluster(t *testing.T) string {
 	return server.URL
 }
 
-// kubeconfig writes a kubeconfig. Its current context has the namespace team, and the context named
-// "there" has the namespace other.
+// kubeconfig writes a kubeconfig file and returns its name. The current context has the namespace
+// team, and the context named "there" has the namespace other.
 func kubeconfig(t *testing.T, server string) string {
 	file := filepath.Join(t.TempDir(), "config")
 	content := `apiVersion: v1
@@ -63,7 +64,7 @@ users: [{name: u, user: {}}]
 	return file
 }
 
-// TestShow checks what the commands that read a cluster print.
+// TestShow checks the output of the commands that read a cluster.
 func TestShow(t *testing.T) {
 	file := kubeconfig(t, fakeCluster(t))
 	for line, want := range map[string]string{
@@ -114,7 +115,7 @@ func TestShowNothing(t *testing.T) {
 	}
 }
 
-// TestCompletion checks which values the shell offers.
+// TestCompletion checks which values shell completion offers.
 func TestCompletion(t *testing.T) {
 	at := "--kubeconfig " + kubeconfig(t, fakeCluster(t)) + " "
 	for line, want := range map[string]string{

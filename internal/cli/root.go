@@ -12,8 +12,8 @@ import (
 	"github.com/numalet/numalet/internal/platform/telemetry"
 )
 
-// NewRoot returns the command numalet with the subcommands of this package and more. Its
-// help shows "kubectl numalet" if it was called as kubectl-numalet.
+// NewRoot returns the command numalet with the subcommands of this package and those in more. If
+// the program was called as kubectl-numalet, its help shows "kubectl numalet".
 func NewRoot(calledAs string, more ...*cobra.Command) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "numalet",

@@ -7,13 +7,13 @@ import (
 	"github.com/numalet/numalet/internal/cli/command"
 )
 
-// result is what a run of the tool left.
+// result is the exit status and the output of one run of numalet.
 type result struct {
 	status         int
 	stdout, stderr string
 }
 
-// numalet runs the tool.
+// numalet runs the command numalet with these arguments.
 func numalet(args ...string) result {
 	var stdout, stderr strings.Builder
 	root := NewRoot("numalet")

@@ -11,10 +11,10 @@ type server string
 
 func (s *server) String() string { return string(*s) }
 
-// Type names the value in the help text.
+// Type returns the name of the value in the help text. It implements pflag.Value.
 func (s *server) Type() string { return "URL" }
 
-// Set accepts an address without a scheme, as curl does.
+// Set parses an address. The scheme may be missing, as for curl. It implements pflag.Value.
 func (s *server) Set(text string) error {
 	if !strings.Contains(text, "://") {
 		text = "http://" + text

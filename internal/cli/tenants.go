@@ -77,7 +77,8 @@ func showTenants(out io.Writer, found []v1alpha1.Tenant, wide bool) error {
 	return command.Table(out, rows)
 }
 
-// tenantRows returns a row for each type that a tenant uses or has a quota of.
+// tenantRows returns a row for each type of resource that a tenant uses or for which it has a
+// quota.
 func tenantRows(tenant *v1alpha1.Tenant, wide bool) (rows [][]string) {
 	weight := "1"
 	if tenant.Spec.Weight != nil {
@@ -107,7 +108,7 @@ func tenantRows(tenant *v1alpha1.Tenant, wide bool) (rows [][]string) {
 	return rows
 }
 
-// shortScore rounds a score for people. Only the controller needs all digits.
+// shortScore rounds a score to four digits. Only the controller needs all digits.
 func shortScore(text string) string {
 	var score float64
 	if _, err := fmt.Sscan(strings.TrimSpace(text), &score); err != nil {

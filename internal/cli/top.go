@@ -84,7 +84,7 @@ func numaRows(topology *v1alpha1.NodeTopology) (rows [][]string) {
 	return rows
 }
 
-// countGPUs returns the number of physical GPUs, and the number of those that are entirely free.
+// countGPUs returns the number of physical GPUs, and how many of them no pod holds even in part.
 func countGPUs(topology *v1alpha1.NodeTopology) (all, free int) {
 	held := nodemap.HeldGPUs(&topology.Status)
 	for _, gpu := range topology.Status.GPUs {

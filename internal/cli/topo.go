@@ -18,7 +18,7 @@ import (
 	"github.com/numalet/numalet/pkg/topology/sysfs"
 )
 
-// live is the root of the running machine.
+// live is the root directory of the running machine.
 const live = "/"
 
 // topo has the flags of "numalet topo".
@@ -26,7 +26,7 @@ type topo struct {
 	root, socket string
 	nodeTopology string // file, or "-" for standard input
 	out          topoFormat
-	check        bool // compare with the library ghw
+	check        bool // warn if the library ghw reports another topology
 }
 
 // newTopo returns "numalet topo".
@@ -94,7 +94,7 @@ func (t topo) run(cmd *cobra.Command) error {
 	return picture.DrawUse(cmd.OutOrStdout(), m, v.GPUs, node.Use)
 }
 
-// topoFormat is the value of topo's -o. It implements pflag.Value.
+// topoFormat is the value of the flag -o of "numalet topo". It implements pflag.Value.
 type topoFormat string
 
 const (
@@ -105,10 +105,10 @@ const (
 
 func (f *topoFormat) String() string { return string(*f) }
 
-// Type names the value in the help text.
+// Type returns the name of the value in the help text. It implements pflag.Value.
 func (f *topoFormat) Type() string { return "format" }
 
-// Set is for pflag.
+// Set parses the value of the flag. It implements pflag.Value.
 func (f *topoFormat) Set(s string) error {
 	if !slices.Contains([]topoFormat{topoText, topoJSON, topoSVG}, topoFormat(s)) {
 		return fmt.Errorf("unknown format: use %s, %s or %s", topoText, topoJSON, topoSVG)
@@ -117,8 +117,9 @@ func (f *topoFormat) Set(s string) error {
 	return nil
 }
 
-// differences returns how ghw's view of the running machine differs. GPUs are compared
-// only if there are any: ghw needs the file pci.ids for them.
+// differences returns how the topology that the library ghw reports for the running machine differs
+// from machine and inventory. It compares GPUs only if the machine has GPUs, because ghw needs the
+// file pci.ids for them.
 func differences(machine *topology.Machine, inventory *gpu.Inventory) []string {
 	warnings := ghwcheck.Differences(machine, live)
 	if len(inventory.GPUs) == 0 {
@@ -132,7 +133,7 @@ func rootFlag(cmd *cobra.Command, root *string) {
 	cmd.Flags().StringVar(root, "root", *root, "Machine to read: / for this one, a directory with sys and proc, or a tar file of such a directory.")
 }
 
-// machine discovers the machine under root.
+// machine reads the topology of the machine whose root directory or captured files are at root.
 func machine(root string) (*topology.Machine, error) {
 	tree, err := capture.Open(root)
 	if err != nil {
@@ -142,7 +143,7 @@ func machine(root string) (*topology.Machine, error) {
 	return sysfs.Discover(tree)
 }
 
-// warn writes one line for each warning.
+// warn writes each warning in a line.
 func warn(w io.Writer, warnings []string) {
 	for _, line := range warnings {
 		fmt.Fprintf(w, "warning: %s\n", line)

@@ -41,7 +41,8 @@ func TestTopoOutput(t *testing.T) {
 	}
 }
 
-// TestCaptureRoundTrip checks that a capture shows the machine on which it was made.
+// TestCaptureRoundTrip checks that numalet topo prints the same for a machine and for its captured
+// files.
 func TestCaptureRoundTrip(t *testing.T) {
 	root := testMachine(t)
 	want := numalet("topo", "--root", root, "-o", "json").stdout
@@ -59,8 +60,8 @@ func TestCaptureRoundTrip(t *testing.T) {
 	}
 }
 
-// TestCaptureOfThisMachine checks that no privilege is needed, and that the captured files
-// equal those of this machine.
+// TestCaptureOfThisMachine checks that numalet capture needs no privileges, and that numalet topo
+// prints the same for this machine and for its captured files.
 func TestCaptureOfThisMachine(t *testing.T) {
 	if _, err := os.Stat("/sys/devices/system/cpu/online"); err != nil {
 		t.Skip("this machine has no sysfs")
@@ -75,7 +76,7 @@ func TestCaptureOfThisMachine(t *testing.T) {
 	}
 }
 
-// withoutMemory drops the figures that change while a virtual machine runs.
+// withoutMemory removes the memory sizes, which can change while a virtual machine runs.
 func withoutMemory(picture string) string {
 	words := strings.Fields(picture)
 	kept := words[:0]

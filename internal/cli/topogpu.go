@@ -14,12 +14,12 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// gpuTimeout is the time that numalet-nvml has to answer.
+// gpuTimeout is how long numalet-nvml, the program that reads the GPUs, may take to answer.
 const gpuTimeout = 2 * time.Second
 
-// gpus returns the GPUs of the machine under root. Those of the running machine are from
-// numalet-nvml if it runs; all others are from sysfs. It warns if numalet-nvml runs and
-// does not answer.
+// gpus returns the GPUs of the machine whose root directory is root. For the running machine it
+// asks numalet-nvml, if that runs. Otherwise it reads sysfs. It returns a warning if numalet-nvml
+// runs and does not answer.
 func gpus(ctx context.Context, root, socket string) (inventory *gpu.Inventory, warnings []string, err error) {
 	if root == live && socket != "" {
 		ctx, cancel := context.WithTimeout(ctx, gpuTimeout)

@@ -6,8 +6,8 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// machineJSON is the output of "numalet topo -o json". Unknown ids are -1. core and llc are
-// the smallest CPU id of the core and of the CPUs that share the last-level cache.
+// machineJSON is the output of "numalet topo -o json". An unknown ID is -1. core is the smallest ID
+// of the CPUs of the core, and llc the smallest ID of the CPUs that share the last-level cache.
 type machineJSON struct {
 	CPUs []cpuJSON  `json:"cpus"`
 	NUMA []numaJSON `json:"numa"`
@@ -69,7 +69,8 @@ func nodeJSON(numaNode topology.Node) numaJSON {
 	return doc
 }
 
-// kindJSON omits the kind if all cores are of one kind.
+// kindJSON returns the kind of a core, such as performance core. It returns "" if the kind is
+// unknown, because all cores of the machine are of one kind.
 func kindJSON(k topology.CoreKind) string {
 	if k == topology.UnknownKind {
 		return ""

@@ -11,8 +11,8 @@ import (
 	"github.com/numalet/numalet/internal/cli/nodemap"
 )
 
-// readUse reads a NodeTopology, as JSON, from a file, or from the command's standard
-// input for "-".
+// readUse reads a NodeTopology as JSON from a file. If file is "-", it reads from the command's
+// standard input.
 func readUse(cmd *cobra.Command, file string) (nodemap.Node, error) {
 	if file == "-" {
 		return parseUse(command.TextReader(cmd.InOrStdin()))

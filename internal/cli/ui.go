@@ -63,8 +63,9 @@ func serveUI(cmd *cobra.Command, at *cluster, port uint16) error {
 	return ui.Serve(ctx, on, page)
 }
 
-// pageSource reads the cluster with the user's rights. It reads the pending pods of all namespaces
-// if the user may list them, and else those of the current namespace.
+// pageSource returns the source of the page's data, which reads the cluster with the user's rights.
+// It lists the pending pods of all namespaces. If the user is not allowed to do that, it lists
+// those of the current namespace.
 func (c *cluster) pageSource() (ui.Source, error) {
 	objects, err := c.objects()
 	if err != nil {

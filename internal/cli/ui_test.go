@@ -13,7 +13,7 @@ import (
 	"github.com/numalet/numalet/internal/cli/command"
 )
 
-// TestUI opens the page as a browser does, and reads what it shows.
+// TestUI opens the page as a browser does, and checks the data that the page reads.
 func TestUI(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	out, in := io.Pipe()

@@ -41,7 +41,7 @@ func newWhy() *cobra.Command {
 	return cmd
 }
 
-// whatIf shows which changes of a pod would find room now.
+// whatIf shows with which changes a pod would fit on a node now.
 func (c *cluster) whatIf(cmd *cobra.Command, name string, out command.View) error {
 	namespace, err := c.namespace()
 	if err != nil {
@@ -111,7 +111,7 @@ func showWhy(out io.Writer, p queueapi.PendingPod) error {
 	return err
 }
 
-// standingOf returns a line about the position of a pod in the queue.
+// standingOf returns a text about the position of a pod in the queue.
 func standingOf(s queueapi.Status) string {
 	switch {
 	case s.State == notQueued:
@@ -122,7 +122,7 @@ func standingOf(s queueapi.Status) string {
 	return fmt.Sprintf("is number %d of %d pods that wait for %s, pending for %s", s.Position, s.Of, s.Type, s.Waited)
 }
 
-// start says when a pod will probably start.
+// start returns a text that says when a pod will probably start.
 func start(f queueapi.Forecast) string {
 	switch {
 	case f.Unknown != "":

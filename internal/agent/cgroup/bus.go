@@ -10,15 +10,17 @@ import (
 	godbus "github.com/godbus/dbus/v5"
 )
 
-// persistTimeout bounds every persist: its callers hold a lock that all hooks
-// wait for, and some set no deadline. 100 units took 12 s on an emulated machine.
+// persistTimeout limits how long one call of persist takes. The callers of persist hold a lock that all
+// NRI hooks need, and some callers set no deadline. To persist 100 units took 12 s on an emulated
+// machine.
 const persistTimeout = time.Minute
 
-// connect opens the system bus, or systemd's own socket where only that is
-// mounted; both have the same latency in measurements.
+// connect connects to systemd over the D-Bus system bus. Where only systemd's private socket is
+// mounted, it uses that socket. Both ways had the same latency in measurements.
 //
-// The connection outlives ctx, which belongs to one hook: godbus closes a
-// connection when the context of its creation ends (newConn in its conn.go).
+// The connection stays open after ctx, the context of one NRI hook, has ended. godbus closes a
+// connection when the context that created it ends (newConn in its conn.go). So connect gives
+// godbus a context that does not end with the hook.
 func (u *units) connect(ctx context.Context) error {
 	if u.conn != nil {
 		return nil
@@ -37,8 +39,9 @@ func (u *units) connect(ctx context.Context) error {
 	return nil
 }
 
-// dialSystemd does what systemd.NewWithContext does, but returns the errors of both connections:
-// the error of the bus says more than the error that systemd's own socket does not exist.
+// dialSystemd does what systemd.NewWithContext does, but returns the errors of both attempts.
+// systemd.NewWithContext returns only the second error, that systemd's private socket does not exist.
+// The error of the bus says more.
 func dialSystemd(ctx context.Context) (UnitSetter, error) {
 	conn, err := systemd.NewSystemConnectionContext(ctx)
 	if err == nil {
@@ -51,8 +54,7 @@ func dialSystemd(ctx context.Context) (UnitSetter, error) {
 	return direct, nil
 }
 
-// disconnect closes a connection that connect opened, so that the next persist
-// opens another one.
+// disconnect closes the connection that connect opened. The next persist then opens a new connection.
 func (u *units) disconnect() {
 	if conn, ok := u.conn.(*systemd.Conn); ok {
 		conn.Close()
@@ -60,8 +62,9 @@ func (u *units) disconnect() {
 	}
 }
 
-// isDisconnected reports whether err comes from the connection, so that another connection may
-// succeed: it is neither an answer of the bus or of systemd, nor the end of ctx.
+// isDisconnected reports whether err says that the connection broke, so that a new connection may
+// succeed. An error that the bus or systemd sent as its answer does not count, and neither does the end
+// of ctx.
 func isDisconnected(ctx context.Context, err error) bool {
 	return err != nil && ctx.Err() == nil && !errors.As(err, new(godbus.Error))
 }

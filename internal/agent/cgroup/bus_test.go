@@ -10,8 +10,8 @@ import (
 	systemd "github.com/coreos/go-systemd/v22/dbus"
 )
 
-// bound is a connection that, like godbus' own, is closed when the context it
-// was made with ends.
+// bound is a fake connection to systemd. Like a connection of godbus, it is closed when the context
+// that created it ends.
 type bound struct {
 	recorder
 	life context.Context
@@ -24,8 +24,8 @@ func (b *bound) SetUnitPropertiesContext(ctx context.Context, name string, runti
 	return b.recorder.SetUnitPropertiesContext(ctx, name, runtime, properties...)
 }
 
-// TestConnectionOutlivesTheHook: the connection stays open after the hook that opened it has
-// ended, and the next hook uses it.
+// TestConnectionOutlivesTheHook checks that a connection stays open after the hook that opened it has
+// ended, and that the next hook uses this connection.
 func TestConnectionOutlivesTheHook(t *testing.T) {
 	u, dials := newUnits(nil), 0
 	u.dial = func(ctx context.Context) (UnitSetter, error) {
@@ -46,8 +46,8 @@ func TestConnectionOutlivesTheHook(t *testing.T) {
 	}
 }
 
-// TestConnectingTakesNoLongerThanTheHook: a connection that is ready only after the hook's
-// deadline is closed.
+// TestConnectingTakesNoLongerThanTheHook checks that persist fails and keeps no connection, if the
+// connection is established only after the hook's deadline.
 func TestConnectingTakesNoLongerThanTheHook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		units := newUnits(nil)
@@ -64,8 +64,8 @@ func TestConnectingTakesNoLongerThanTheHook(t *testing.T) {
 	})
 }
 
-// TestPersistEnds: if systemd never answers, Persist returns after a timeout, even if the
-// caller has no deadline.
+// TestPersistEnds checks that persist returns after persistTimeout if systemd never answers, even if
+// its caller set no deadline.
 func TestPersistEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u, start := newUnits(&recorder{hang: make(chan struct{})}), time.Now()

@@ -21,11 +21,11 @@ import (
 // it has ended.
 var ErrNotExist = fmt.Errorf("container has no cgroup: %w", fs.ErrNotExist)
 
-// Options of New.
+// Options are the options of New.
 type Options struct {
 	Root string // the mount point of the host's cgroups; "" is /sys/fs/cgroup
-	// Units sets properties of systemd units. nil is the host's systemd over
-	// D-Bus, connected at the first request.
+	// Units sets properties of systemd units. If it is nil, New uses the host's systemd, and connects
+	// to it over D-Bus at the first request.
 	Units UnitSetter
 }
 
@@ -36,28 +36,30 @@ type Cgroups struct {
 	units *units
 }
 
-// tree is one version of the kernel's interface. Paths are relative to the mount
-// point and start with a slash. The error for a missing path is fs.ErrNotExist.
+// tree is the kernel's cgroup interface, in version 1 or 2. Paths are relative to the mount point and
+// start with a slash. The error for a missing path is fs.ErrNotExist.
 type tree interface {
-	// confine writes cpus, and mems unless they are empty.
+	// confine sets the cgroup's CPUs to cpus, and its memory nodes to mems unless mems is empty.
 	confine(path string, cpus, mems cpuset.Set) error
-	// effective returns the CPUs and memory nodes that the kernel has in force.
+	// effective returns the CPUs and memory nodes that the cgroup's processes can really use.
 	effective(path string) (cpus, mems cpuset.Set, err error)
-	// unlimited reports whether there is no CFS bandwidth limit; false if unknown.
+	// unlimited reports whether the cgroup has no CFS bandwidth limit. It returns false if it cannot
+	// read the limit.
 	unlimited(path string) bool
 	// liftQuota removes the CFS bandwidth limit.
 	liftQuota(path string) error
-	// empty reports whether the subtree has no processes.
+	// empty reports whether the cgroup and all cgroups below it have no processes.
 	empty(path string) (bool, error)
-	// usage returns the CPU time used on some CPUs, or on all CPUs if the kernel does not count it
-	// by CPU.
+	// usage returns the CPU time that the cgroup has used on the CPUs in on. Where the kernel does not
+	// count CPU time for each CPU, it returns the time on all CPUs.
 	usage(path string, on cpuset.Set) (time.Duration, error)
-	// dir returns the directory whose children are the cgroups below path.
+	// dir returns the directory of the cgroup at path. In v1, this is the directory in the cpuset
+	// hierarchy.
 	dir(path string) string
 }
 
-// New detects which version of cgroups is mounted at the root. It fails when
-// neither version has a cpuset controller there.
+// New detects which version of cgroups is mounted at the root. It fails if the root has neither
+// cgroup v2 nor the cpuset hierarchy of cgroup v1.
 func New(o Options) (*Cgroups, error) {
 	if o.Root == "" {
 		o.Root = "/sys/fs/cgroup"
@@ -82,17 +84,18 @@ func detect(root string) (tree, error) {
 // Close closes the connection to systemd.
 func (c *Cgroups) Close() { c.units.close() }
 
-// Confine sets the CPUs of a container, and its memory nodes unless there are none, and
-// checks that they are in force. Child cgroups that the container created are confined
-// with it. The error for a container without a cgroup is ErrNotExist. The cost is two
-// writes and two reads, about 100 µs.
+// Confine sets the CPUs of a container, and its memory nodes if decision has any. It then checks that
+// the kernel uses them. Child cgroups that the container created are limited to the same CPUs. The
+// error for a container without a cgroup is ErrNotExist. A call costs two writes and two reads, about
+// 100 µs.
 //
-// An exclusive container gets exactly these CPUs, or an error. Any other container gets at most
-// these CPUs: those that a parent cgroup lacks or that went offline are left out.
+// For an exclusive container, Confine returns an error unless the container gets exactly the CPUs of
+// decision. For any other container, CPUs that a parent cgroup lacks or that went offline are left out
+// without an error.
 //
-// Under the systemd driver the container's unit must have the same CPUs, or the
-// next daemon-reload reverts the write (systemd#40438). Confine only records
-// that; Persist sends it.
+// Under the systemd cgroup driver, the container's systemd unit must have the same CPUs, or the next
+// daemon-reload reverts the write (systemd#40438). Confine only records the CPUs for the unit, and
+// Persist sends them to systemd.
 func (c *Cgroups) Confine(ctx context.Context, target string, decision workload.Decision) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("confine %s: %w", target, err)
@@ -119,11 +122,11 @@ func (c *Cgroups) Confine(ctx context.Context, target string, decision workload.
 	return c.check(target, at, decision)
 }
 
-// confineOrParent writes a container's cgroup, or its pod's where the kernel denies
-// permission, and returns the location that it wrote. The kernel denies it for
-// one cgroup: where cgroups are mounted with nsdelegate, as systemd does it, a
-// process cannot write the root of its own cgroup namespace, which is the
-// container of the agent. The pod's cgroup confines that container just as well.
+// confineOrParent writes the cpuset of a container's cgroup. Where the kernel denies permission, it
+// writes the pod's cgroup instead. It returns the location that it wrote. The kernel denies
+// permission for one container, the agent's own. If cgroups are mounted with nsdelegate, as systemd
+// mounts them, a process cannot write the root of its own cgroup namespace. The cpuset of the pod's
+// cgroup confines the agent's container just as well.
 // Source: https://github.com/torvalds/linux/blob/v6.12/kernel/cgroup/cgroup.c, cgroup_file_write.
 func confineOrParent(t tree, at location, cpus, mems cpuset.Set) (location, error) {
 	err := t.confine(at.path, cpus, mems)
@@ -134,8 +137,9 @@ func confineOrParent(t tree, at location, cpus, mems cpuset.Set) (location, erro
 	return at, err
 }
 
-// check compares the cpuset in force with the one that was written: cgroup v2 accepts any list and
-// then intersects it with the parent's, or inherits that if nothing is left.
+// check compares the effective cpuset with the cpuset that was written. They can differ: cgroup v2
+// accepts any list, and intersects it with the parent's cpuset. If the intersection is empty, the
+// cgroup gets the parent's cpuset.
 func (c *Cgroups) check(target string, at location, decision workload.Decision) error {
 	cpus, mems, err := c.tree.effective(at.path)
 	if err != nil {
@@ -151,17 +155,17 @@ func (c *Cgroups) check(target string, at location, decision workload.Decision) 
 	return nil
 }
 
-// Persist sends systemd everything that Confine and LiftQuota recorded, and
-// returns when systemd has it in force. Until then a daemon-reload may revert a
-// write, and an older value from an interrupted Persist may still arrive. So a
-// container must not start on CPUs that were taken from others before Persist has
-// returned nil. What fails is sent again by the next Persist. Concurrent calls run
-// one after another; without the systemd driver a call costs nothing.
+// Persist sends systemd everything that Confine and LiftQuota recorded, and returns when systemd has
+// applied it. Before that, a daemon-reload may revert what Confine wrote, and systemd may still apply
+// an older value that an interrupted Persist sent. So a container must not start on CPUs that were
+// taken from other containers before Persist has returned nil. The next Persist sends again what
+// failed. Concurrent calls run one after another. Under the cgroupfs driver, Persist sends nothing.
 func (c *Cgroups) Persist(ctx context.Context) error { return c.units.persist(ctx) }
 
-// Retry sends what an earlier Persist could not send. If systemd has not answered since
-// the start or since a failure, Retry also waits for an answer. Otherwise, and where
-// systemd does not manage the pods' cgroups, it does nothing.
+// Retry sends what an earlier Persist could not send. If systemd has never answered, or the last call
+// failed, Retry also sends a request and waits for its answer. If there is nothing to send and the last
+// call succeeded, Retry does nothing. It also does nothing where systemd does not manage the pods'
+// cgroups.
 func (c *Cgroups) Retry(ctx context.Context) error {
 	if !c.underSystemd() {
 		return nil
@@ -169,8 +173,9 @@ func (c *Cgroups) Retry(ctx context.Context) error {
 	return c.units.retry(ctx)
 }
 
-// Ready returns nil if systemd answered the last call or does not manage the pods'
-// cgroups, else the reason. Without systemd no exclusive container can start.
+// Ready returns nil if systemd answered the last call, or does not manage the pods' cgroups. Otherwise
+// it returns why systemd did not answer. Where systemd manages the pods' cgroups, no exclusive
+// container can start until systemd answers.
 func (c *Cgroups) Ready() error {
 	if !c.underSystemd() {
 		return nil
@@ -178,14 +183,14 @@ func (c *Cgroups) Ready() error {
 	return c.units.ready()
 }
 
-// underSystemd reports whether the kubelet uses the systemd driver.
+// underSystemd reports whether the kubelet uses the systemd cgroup driver.
 func (c *Cgroups) underSystemd() bool {
 	return slices.ContainsFunc(c.podParents(), isUnitName)
 }
 
-// KubeletCPUs returns the CPUs that the kubelet's root cgroup has in force, which no
-// container can exceed, and its path. The error is fs.ErrNotExist if there is none, or
-// none with a cpuset.
+// KubeletCPUs returns the effective CPUs of the kubelet's root cgroup, and the path of that cgroup.
+// Containers of pods can use no other CPUs. The error is fs.ErrNotExist if the kubelet has no root
+// cgroup, or one without a cpuset.
 func (c *Cgroups) KubeletCPUs() (cpuset.Set, string, error) {
 	for _, root := range kubeRoots() {
 		cpus, _, err := c.tree.effective(root)
@@ -196,7 +201,8 @@ func (c *Cgroups) KubeletCPUs() (cpuset.Set, string, error) {
 	return cpuset.Set{}, "", fmt.Errorf("find the cpuset of the kubelet's cgroup: %w", fs.ErrNotExist)
 }
 
-// Effective returns the CPUs and memory nodes that the kernel has in force.
+// Effective returns the CPUs and memory nodes that a container can really use, as the kernel reports
+// them.
 func (c *Cgroups) Effective(target string) (cpuset.Set, []topology.NodeID, error) {
 	at, err := locate(target)
 	if err != nil {
@@ -213,9 +219,9 @@ func (c *Cgroups) Effective(target string) (cpuset.Set, []topology.NodeID, error
 	return cpus, nodes, nil
 }
 
-// LiftQuota removes the CFS quota of a pod or a container, which would throttle
-// even a container alone on its CPUs (kubernetes#70585). Persist makes the change
-// survive a daemon-reload.
+// LiftQuota removes the CFS quota of a pod or a container. The quota would throttle even a container
+// that has its CPUs for itself (kubernetes#70585). A daemon-reload of systemd would restore the quota
+// unless the caller also calls Persist.
 func (c *Cgroups) LiftQuota(ctx context.Context, target string) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("lift quota of %s: %w", target, err)
@@ -237,8 +243,8 @@ func (c *Cgroups) LiftQuota(ctx context.Context, target string) error {
 	return nil
 }
 
-// PodEmpty reports whether a pod's cgroup and those below it have no processes.
-// A pod without a cgroup is empty.
+// PodEmpty reports whether a pod's cgroup and the cgroups below it have no processes. A pod without a
+// cgroup counts as empty.
 func (c *Cgroups) PodEmpty(target string) (bool, error) {
 	at, err := locate(target)
 	if err != nil {
@@ -254,8 +260,7 @@ func (c *Cgroups) PodEmpty(target string) (bool, error) {
 	return empty, nil
 }
 
-// PodExists reports whether a pod has a cgroup. The kubelet removes it after the pod has
-// ended.
+// PodExists reports whether a pod has a cgroup. The kubelet removes the cgroup after the pod has ended.
 func (c *Cgroups) PodExists(target string) (bool, error) {
 	at, err := locate(target)
 	if err != nil {
@@ -267,8 +272,9 @@ func (c *Cgroups) PodExists(target string) (bool, error) {
 	return err == nil, err
 }
 
-// asNotExist translates the kernel's two errors for a missing cgroup into
-// ErrNotExist: ENOENT, and ENODEV when it was removed while its file was open.
+// asNotExist translates the kernel's two errors for a missing cgroup into ErrNotExist. They are
+// ENOENT and ENODEV. The kernel returns ENODEV if the cgroup was removed while one of its files was
+// open.
 func asNotExist(err error) error {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENODEV) {
 		return fmt.Errorf("%w (%w)", ErrNotExist, err)
@@ -276,7 +282,7 @@ func asNotExist(err error) error {
 	return err
 }
 
-// nodeSet returns memory nodes as a set, which prints as the kernel's list format.
+// nodeSet returns memory nodes as a set, whose method String returns the kernel's list format.
 func nodeSet(mems []topology.NodeID) cpuset.Set {
 	var ids []cpuset.CPU
 	for _, m := range mems {

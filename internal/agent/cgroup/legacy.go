@@ -14,13 +14,13 @@ import (
 
 // legacy is cgroup v1, which has one mount per controller.
 //
-// It writes the files itself: cgroup1.NewCpuset of containerd/cgroups creates a
-// missing cgroup, which would leave one behind for each container that ends
-// while its set is written.
+// It writes the cgroup files itself and does not use cgroup1.NewCpuset of containerd/cgroups, which
+// creates a missing cgroup. A container that ends while its cpuset is written would then leave an empty
+// cgroup behind.
 // Source: https://docs.kernel.org/admin-guide/cgroup-v1/cpusets.html.
 type legacy struct{ root string }
 
-// confine writes the CPUs that the parent has: the kernel accepts no others in v1.
+// confine writes those of cpus that the parent cgroup has, because in v1 the kernel accepts no others.
 func (l legacy) confine(path string, cpus, mems cpuset.Set) error {
 	parent, err := readList(filepath.Dir(l.dir(path)), "cpuset.cpus")
 	if err != nil {
@@ -35,10 +35,10 @@ func (l legacy) confine(path string, cpus, mems cpuset.Set) error {
 	return resize(l.dir(path), "cpuset.mems", mems)
 }
 
-// resize sets a cpuset and those of the child cgroups. In v1 a child is a
-// subset of its parent at every moment, so the parent is grown first and shrunk
-// last. A child with all CPUs of its parent gets the new set; a child with fewer
-// keeps those that are in the new set.
+// resize sets the cpuset of a cgroup and of its child cgroups. In v1 the cpuset of a child must be a
+// subset of its parent's at every moment. So the parent gets added CPUs before its children, and loses
+// CPUs after them. A child that had all CPUs of its parent gets the whole new set. A child that had
+// fewer keeps those that are in the new set.
 func resize(dir, file string, want cpuset.Set) error {
 	old, err := readList(dir, file)
 	if err != nil {
@@ -61,7 +61,7 @@ func resize(dir, file string, want cpuset.Set) error {
 	return overwrite(dir, file, want)
 }
 
-// resizeChild resizes a child whose parent changes from old to want.
+// resizeChild resizes a child cgroup whose parent's cpuset changes from old to want.
 func resizeChild(dir, file string, old, want cpuset.Set) error {
 	has, err := readList(dir, file)
 	if err != nil {
@@ -93,7 +93,7 @@ func (l legacy) quota(path string) string {
 	return filepath.Join(l.root, "cpu", path, "cpu.cfs_quota_us")
 }
 
-// empty reads cgroup.procs in the whole subtree.
+// empty reads cgroup.procs of the cgroup and of all cgroups below it.
 func (l legacy) empty(path string) (bool, error) { return noProcess(l.dir(path)) }
 
 func noProcess(dir string) (bool, error) {
@@ -137,7 +137,7 @@ func overwrite(dir, file string, set cpuset.Set) error {
 	return write(filepath.Join(dir, file), set.String())
 }
 
-// write writes an existing file; it never creates one.
+// write overwrites an existing file. It never creates a file.
 func write(path, text string) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_TRUNC, 0)
 	if err != nil {

@@ -10,7 +10,8 @@ import (
 	"github.com/numalet/numalet/pkg/cpuset"
 )
 
-// delegated is a tree in which one cgroup is the root of our own namespace.
+// delegated is a fake cgroup tree. Its cgroup own is the root of this process's cgroup namespace, which
+// the kernel does not let the process write.
 type delegated struct {
 	tree
 	own     string

@@ -6,8 +6,8 @@ import (
 	"github.com/numalet/numalet/pkg/cpuset"
 )
 
-// BenchmarkConfine measures the direct write with its reading back, on the
-// host's own kernel, as root.
+// BenchmarkConfine measures Confine, which writes a cpuset and reads it back. It uses the host's own
+// kernel, and needs root.
 //
 //	go test -run '^$' -bench Confine -count 10 ./internal/agent/cgroup | benchstat -
 func BenchmarkConfine(b *testing.B) {

@@ -10,9 +10,9 @@ import (
 	"github.com/numalet/numalet/pkg/cpuset"
 )
 
-// transientScope starts a process in its own scope, as the systemd driver does for a
-// container, and returns its target. The scope has all CPUs named in AllowedCPUs, as a scope made
-// by runc has.
+// transientScope starts a process in its own systemd scope, as the systemd cgroup driver does for a
+// container. It returns the scope in the form that Confine takes. AllowedCPUs of the scope lists all
+// CPUs, as for a scope that runc creates.
 func transientScope(t *testing.T, all cpuset.Set) string {
 	t.Helper()
 	name := fmt.Sprintf("numalet-test-%d", os.Getpid())
@@ -30,7 +30,8 @@ func transientScope(t *testing.T, all cpuset.Set) string {
 	}
 }
 
-// host opens the cgroups of a host with systemd, cgroup v2 and two CPUs.
+// host returns the cgroups and the CPUs of this host. It skips the test unless the host has systemd,
+// cgroup v2 and at least two CPUs.
 func host(t *testing.T) (*Cgroups, cpuset.Set) {
 	t.Helper()
 	if _, err := os.Stat("/run/systemd/system"); err != nil || os.Getuid() != 0 {
@@ -54,8 +55,8 @@ func daemonReload(t *testing.T) {
 	}
 }
 
-// TestRealDaemonReload shows both halves of systemd#40438: a daemon-reload
-// reverts a write that Persist has not sent, and keeps one that it has.
+// TestRealDaemonReload checks both sides of systemd#40438. A daemon-reload reverts CPUs that Confine
+// wrote but Persist did not send to systemd, and keeps CPUs that Persist sent.
 func TestRealDaemonReload(t *testing.T) {
 	c, all := host(t)
 	target := transientScope(t, all)
@@ -86,8 +87,8 @@ func TestRealDaemonReload(t *testing.T) {
 	}
 }
 
-// TestRealPersistIsFinal changes the CPUs of a scope repeatedly. After Persist has returned,
-// systemd never writes an older value.
+// TestRealPersistIsFinal changes the CPUs of a scope repeatedly, and checks that systemd never writes
+// an older value after Persist has returned.
 func TestRealPersistIsFinal(t *testing.T) {
 	c, all := host(t)
 	target := transientScope(t, all)

@@ -12,8 +12,8 @@ import (
 	"github.com/numalet/numalet/pkg/cpuset"
 )
 
-// private creates a cgroup on the host for one test. At the end of the test it removes the
-// cgroup and those below.
+// private creates a cgroup on the host for one test. At the end of the test it removes this cgroup and
+// all cgroups below it.
 func private(t testing.TB) (*Cgroups, string) {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -35,7 +35,8 @@ func private(t testing.TB) (*Cgroups, string) {
 	return c, group
 }
 
-// dirs are the directories of a cgroup in every hierarchy that is used here.
+// dirs returns the directories of a cgroup: in v1 one in the cpuset and one in the cpu hierarchy, in v2
+// only one.
 func dirs(c *Cgroups, group string) []string {
 	if l, ok := c.tree.(legacy); ok {
 		return []string{l.dir(group), filepath.Join(l.root, "cpu", group)}
@@ -43,8 +44,8 @@ func dirs(c *Cgroups, group string) []string {
 	return []string{c.tree.dir(group)}
 }
 
-// inherit copies the cpuset of the parent into a new cgroup: in v1 it starts empty, in v2 the
-// controller may be off.
+// inherit gives a new cgroup the cpuset of its parent. In v1 it copies the cpuset, because a new cgroup
+// has an empty one. In v2 it enables the cpuset controller, which may be disabled.
 func inherit(t testing.TB, c *Cgroups, group string) {
 	t.Helper()
 	if u, ok := c.tree.(unified); ok {
@@ -74,8 +75,8 @@ func child(t *testing.T, c *Cgroups, group, name string) string {
 	return path
 }
 
-// removeAll removes a tree of cgroups, leaves first; a killed process leaves
-// its cgroup a moment later.
+// removeAll removes a cgroup after all cgroups below it. It retries, because a killed process leaves
+// its cgroup only a moment later.
 func removeAll(t testing.TB, dir string) {
 	children, _ := subdirs(dir)
 	for _, child := range children {
@@ -90,8 +91,8 @@ func removeAll(t testing.TB, dir string) {
 	t.Errorf("left behind: %s", dir)
 }
 
-// TestRealConfine confines a cgroup with a child, and reverts that. It uses the host's kernel,
-// with either version of cgroups.
+// TestRealConfine confines a cgroup that has a child cgroup, and then gives it all CPUs again. It uses
+// the host's kernel, with cgroup v1 or v2.
 func TestRealConfine(t *testing.T) {
 	cgroup, group := private(t)
 	all, _, err := cgroup.Effective(group)

@@ -10,19 +10,19 @@ import (
 
 // PodCgroup is a pod's cgroup as found on the host.
 type PodCgroup struct {
-	Target     string // for Confine, LiftQuota and PodEmpty
-	UID        string // of a static pod, the hash of its manifest
+	Target     string // the argument for Confine, LiftQuota and PodEmpty
+	UID        string // for a static pod, the hash of its manifest
 	Containers []ContainerCgroup
 }
 
 // ContainerCgroup is the cgroup of a container or of a pod's sandbox.
 type ContainerCgroup struct {
-	Target string // for Confine
-	ID     string // the runtime's
+	Target string // the argument for Confine
+	ID     string // the ID that the runtime gave the container
 }
 
-// Pods lists the cgroups of all pods in the kubelet's tree, with those of their
-// containers and sandboxes. O(cgroups).
+// Pods lists the cgroups of all pods in the kubelet's tree, with the cgroups of their containers and
+// sandboxes. It reads one directory for each pod.
 func (c *Cgroups) Pods() ([]PodCgroup, error) {
 	var found []PodCgroup
 	for _, group := range c.podParents() {
@@ -33,8 +33,8 @@ func (c *Cgroups) Pods() ([]PodCgroup, error) {
 	return found, nil
 }
 
-// Dirs returns the directories in which cgroups of pods and containers are
-// created and removed: those of the QoS classes, and those of the pods.
+// Dirs returns the directories in which cgroups of pods and containers are created and
+// removed: the cgroups of the QoS classes and the cgroups of the pods.
 func (c *Cgroups) Dirs() ([]string, error) {
 	var dirs []string
 	for _, group := range c.podParents() {
@@ -47,8 +47,8 @@ func (c *Cgroups) Dirs() ([]string, error) {
 	return dirs, err
 }
 
-// podParents returns the existing parents of pods' cgroups: the kubelet's root and
-// one for each QoS class below it.
+// podParents returns the cgroups in which the kubelet creates cgroups of pods: its root cgroup, and one
+// cgroup for each QoS class below the root. It leaves out cgroups that do not exist.
 func (c *Cgroups) podParents() []string {
 	var groups []string
 	for _, root := range kubeRoots() {
@@ -61,13 +61,15 @@ func (c *Cgroups) podParents() []string {
 	return groups
 }
 
-// kubeRoots returns the possible root cgroups of the kubelet: of the cgroupfs and
-// of the systemd driver, by default and with --cgroup-root=/kubelet, as in kind.
+// kubeRoots returns the possible root cgroups of the kubelet. The first two are the kubelet's defaults,
+// under the cgroupfs and the systemd driver. The last two are for --cgroup-root=/kubelet, which kind
+// sets.
 func kubeRoots() []string {
 	return []string{"/kubepods", "/kubepods.slice", "/kubelet/kubepods", "/kubelet.slice/kubelet-kubepods.slice"}
 }
 
-// qosCgroup returns the cgroup of a QoS class. Guaranteed pods are in the root.
+// qosCgroup returns the cgroup of a QoS class. The cgroups of Guaranteed pods are directly in the root
+// cgroup.
 func qosCgroup(root, qos string) string {
 	if slice, ok := strings.CutSuffix(path.Base(root), ".slice"); ok {
 		return path.Join(root, slice+"-"+qos+".slice")
@@ -109,8 +111,8 @@ func (c *Cgroups) scanPod(pod *PodCgroup) error {
 	return nil
 }
 
-// podUID parses "pod<uid>" or "kubepods-burstable-pod<uid>.slice", in which the
-// kubelet writes the dashes of the UID as underscores.
+// podUID returns the UID in a cgroup name, "pod<uid>" or "kubepods-burstable-pod<uid>.slice". In the
+// second form the kubelet writes underscores for the dashes of the UID.
 func podUID(name string) (string, bool) {
 	if slice, ok := strings.CutSuffix(name, ".slice"); ok {
 		_, uid, ok := strings.Cut(slice, "-pod")
@@ -119,8 +121,9 @@ func podUID(name string) (string, bool) {
 	return strings.CutPrefix(name, "pod")
 }
 
-// containerID parses "<id>", "cri-containerd-<id>.scope" or "crio-<id>.scope";
-// ids are 64 hexadecimal digits. CRI-O's "crio-conmon-<id>.scope" is not a container.
+// containerID returns the ID in a cgroup name, "<id>", "cri-containerd-<id>.scope" or
+// "crio-<id>.scope". An ID is 64 hexadecimal digits. CRI-O's "crio-conmon-<id>.scope" is the cgroup of
+// a monitor process, not of a container.
 func containerID(name string) (string, bool) {
 	if scope, ok := strings.CutSuffix(name, ".scope"); ok && !strings.HasPrefix(name, "crio-conmon-") {
 		name = scope[strings.LastIndex(scope, "-")+1:]

@@ -12,12 +12,12 @@ import (
 	"github.com/numalet/numalet/pkg/cpuset"
 )
 
-// BenchmarkShrink measures how long it takes to confine 1, 10 and 100 running
-// containers, under both cgroup drivers, by
+// BenchmarkShrink measures how long it takes to change the cpusets of 1, 10 and 100 running
+// containers, under both cgroup drivers. It measures three ways:
 //
-//	direct   Confine
-//	persisted  Confine and Persist: direct for the cgroupfs driver
-//	runc     "runc update" one after another, which an NRI update ends in
+//	direct     call Confine for each container
+//	persisted  call Confine for each container, and then Persist once
+//	runc       run "runc update" for each container, as the runtime does for an update over NRI
 //
 // It creates the containers with runc, so it needs runc, a static busybox, and root.
 // docs/benchmarks/logs/performance.md has figures.
@@ -70,7 +70,7 @@ func firstError(errs ...error) error {
 	return nil
 }
 
-// containers is a number of running containers.
+// containers are the running containers of one benchmark.
 type containers struct {
 	flags   []string // of runc
 	ids     []string
@@ -118,8 +118,8 @@ func launch(b *testing.B, driver string, n int) containers {
 	return f
 }
 
-// runc runs a command of runc. Its errors go to a file: a pipe would stay open
-// for as long as the container that inherits it runs.
+// runc runs a command of runc. The command's error output goes to a file. The container inherits it,
+// and a pipe would stay open until the container ends.
 func (f containers) runc(args ...string) error {
 	said, err := os.CreateTemp("", "runc-*.log")
 	if err != nil {

@@ -17,24 +17,24 @@ import (
 	godbus "github.com/godbus/dbus/v5"
 )
 
-// maxReplies is the limit max_replies_per_connection of dbus-daemon 1.14.
+// maxReplies is the default of the limit max_replies_per_connection of dbus-daemon 1.14.
 // Source: dbus-daemon(1) and bus_config_parser_new in bus/config-parser.c.
 const maxReplies = 128
 
-// systemBus is a dbus-daemon with a systemd behind it, which answers one request
-// every millisecond. Like dbus-daemon, it refuses a call of a connection that
-// already waits for maxReplies answers.
+// systemBus is a fake dbus-daemon with a fake systemd that answers one request every millisecond. Like
+// dbus-daemon, it refuses a call if maxReplies earlier calls of the same connection wait for their
+// answers.
 type systemBus struct {
-	requests chan busRequest // to systemd
+	requests chan busRequest // sent to systemd
 	mu       struct {
 		sync.Mutex
 		dials int
 		open  []net.Conn
-		set   map[string]bool // units
+		set   map[string]bool // the units whose properties were set
 	}
 }
 
-// busRequest is a call that waits for systemd.
+// busRequest is a call that waits for systemd's answer.
 type busRequest struct {
 	from *peer
 	call *godbus.Message
@@ -45,7 +45,7 @@ type peer struct {
 	net.Conn
 	mu struct {
 		sync.Mutex
-		waiting int // for systemd
+		waiting int // calls that systemd has not answered yet
 		serial  uint32
 	}
 }
@@ -57,7 +57,7 @@ func newSystemBus() *systemBus {
 	return b
 }
 
-// dial is dialSystemd with this bus.
+// dial connects to this bus, as dialSystemd connects to the host's bus.
 func (b *systemBus) dial(ctx context.Context) (UnitSetter, error) {
 	b.mu.Lock()
 	b.mu.dials++
@@ -79,7 +79,7 @@ func (b *systemBus) dial(ctx context.Context) (UnitSetter, error) {
 	})
 }
 
-// restart closes all connections.
+// restart closes all connections, as a restart of dbus-daemon does.
 func (b *systemBus) restart() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -89,7 +89,7 @@ func (b *systemBus) restart() {
 	b.mu.open = nil
 }
 
-// serve is the dbus-daemon.
+// serve handles the calls of one connection, as dbus-daemon does.
 func (b *systemBus) serve(p *peer) {
 	defer p.Close()
 	in := bufio.NewReader(p)
@@ -112,7 +112,7 @@ func (b *systemBus) serve(p *peer) {
 	}
 }
 
-// authenticate is the server's part of the authentication protocol.
+// authenticate does the server's part of the D-Bus authentication protocol.
 // Source: https://dbus.freedesktop.org/doc/dbus-specification.html#auth-protocol
 func (p *peer) authenticate(in *bufio.Reader) bool {
 	for {
@@ -134,7 +134,7 @@ func (p *peer) authenticate(in *bufio.Reader) bool {
 	}
 }
 
-// wait counts a call, and reports false if too many wait already.
+// wait counts a call that waits for its answer. It returns false if maxReplies calls already wait.
 func (p *peer) wait() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -163,7 +163,8 @@ func (b *systemBus) systemd() {
 	}
 }
 
-// answer sends an answer. Nobody reads the answers on a lost connection.
+// answer sends an answer to a call. It ignores errors, because nobody reads the answers on a closed
+// connection.
 func (p *peer) answer(call *godbus.Message, kind godbus.Type, body ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -180,8 +181,9 @@ func (p *peer) answer(call *godbus.Message, kind godbus.Type, body ...any) {
 	_ = m.EncodeTo(p, binary.LittleEndian)
 }
 
-// TestPersistManyUnits: the bus refuses the 129th call that waits for an answer, and a node
-// can have more containers than that, so fewer calls wait at the same time.
+// TestPersistManyUnits checks that persist works for more units than the 128 calls of one connection
+// that the bus lets wait for an answer. A node can have more containers than that, so persist must send
+// fewer calls at the same time.
 func TestPersistManyUnits(t *testing.T) {
 	for _, n := range []int{100, 128, 140, 220, 500} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
@@ -204,8 +206,8 @@ func TestPersistManyUnits(t *testing.T) {
 	}
 }
 
-// TestPersistReconnects: if the connection broke since the last call, the next call reconnects
-// and succeeds.
+// TestPersistReconnects checks that persist reconnects and succeeds if the connection broke after the
+// previous call.
 func TestPersistReconnects(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		bus, u := newSystemBus(), newUnits(nil)

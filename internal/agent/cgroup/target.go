@@ -10,7 +10,7 @@ import (
 // unit, which is "" under the cgroupfs driver.
 type location struct{ path, unit string }
 
-// parent returns the location above. For a container that is its pod.
+// parent returns the location of the parent cgroup. For a container's cgroup, that is the pod's cgroup.
 func (l location) parent() location {
 	up := location{path: path.Dir(l.path)}
 	if base := path.Base(up.path); isUnitName(base) {
@@ -19,7 +19,8 @@ func (l location) parent() location {
 	return up
 }
 
-// locate parses a cgroups path in the forms of the OCI runtime spec and of NRI:
+// locate returns the location of a cgroup. target is in one of the forms that the OCI runtime spec and
+// NRI use:
 //
 //	/kubepods/burstable/pod<uid>/<id>                    cgroupfs: the path itself
 //	kubepods-burstable-pod<uid>.slice:cri-containerd:<id> systemd: slice:prefix:name
@@ -61,8 +62,8 @@ func locateScope(target, slice, scope string) (location, error) {
 	return location{path.Join(dir, unit), unit}, nil
 }
 
-// sliceDir returns the directory of a slice. Each dash is one level, so
-// "a-b.slice" is "/a.slice/a-b.slice". Source: systemd.slice(5).
+// sliceDir returns the directory of a slice. Each dash in the name stands for one directory level, so
+// the directory of "a-b.slice" is "/a.slice/a-b.slice". Source: systemd.slice(5).
 func sliceDir(slice string) (string, error) {
 	name, ok := strings.CutSuffix(slice, ".slice")
 	if !ok || name == "" || strings.Contains(name, "/") {

@@ -17,8 +17,8 @@ import (
 // Source: https://docs.kernel.org/admin-guide/cgroup-v2.html#cpuset.
 type unified struct{ root string }
 
-// confine writes the container's own cgroup only: the kernel intersects the sets
-// of its children with it.
+// confine writes only the container's own cgroup, because the kernel intersects the cpusets of its
+// child cgroups with it.
 func (u unified) confine(path string, cpus, mems cpuset.Set) error {
 	err := u.update(path, cgroup2.CPU{Cpus: cpus.String(), Mems: mems.String()})
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -33,8 +33,8 @@ func (u unified) confine(path string, cpus, mems cpuset.Set) error {
 	return u.update(path, cgroup2.CPU{Cpus: cpus.String(), Mems: mems.String()})
 }
 
-// enable enables the cpuset controller in every parent: systemd disables it where
-// no unit requests it (kubernetes#122955).
+// enable enables the cpuset controller in every parent cgroup. systemd disables the controller where no
+// unit needs it (kubernetes#122955).
 func (u unified) enable(path string) error {
 	group, err := cgroup2.Load(path, cgroup2.WithMountpoint(u.root))
 	if err != nil {
@@ -69,7 +69,7 @@ func (u unified) unlimited(path string) bool {
 
 func (u unified) liftQuota(path string) error { return u.update(path, cgroup2.CPU{Max: "max"}) }
 
-// empty reads the kernel's own flag for the subtree, O(1).
+// empty reads one file, whose field populated covers the cgroup and all cgroups below it.
 func (u unified) empty(path string) (bool, error) {
 	events, err := os.ReadFile(filepath.Join(u.dir(path), "cgroup.events"))
 	if err != nil {
@@ -85,7 +85,7 @@ func (u unified) empty(path string) (bool, error) {
 
 func (u unified) dir(path string) string { return filepath.Join(u.root, path) }
 
-// readList parses a file in the kernel's list format.
+// readList reads a file with a set in the kernel's list format, such as "0-3,8".
 func readList(dir, file string) (cpuset.Set, error) {
 	text, err := os.ReadFile(filepath.Join(dir, file))
 	if err != nil {

@@ -15,8 +15,9 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// fake creates a tree of cgroup v2 from plain files. Its argument maps paths to contents. No
-// kernel updates these files, so a test also writes the effective values.
+// fake creates a directory with plain files that looks like a cgroup v2 tree. files maps paths to
+// contents. No kernel updates these files, so a test must also give the contents of files such as
+// cpuset.cpus.effective.
 func fake(t *testing.T, files map[string]string) string {
 	t.Helper()
 	root := t.TempDir()
@@ -52,7 +53,7 @@ func read(t testing.TB, path ...string) string {
 	return strings.TrimSpace(string(text))
 }
 
-// exactly is the decision of an exclusive container.
+// exactly returns the decision for an exclusive container.
 func exactly(cpus cpuset.Set, mems ...topology.NodeID) workload.Decision {
 	return workload.Decision{CPUs: cpus, Mems: mems, Exclusive: true}
 }
@@ -189,7 +190,8 @@ func TestNewWithoutCgroups(t *testing.T) {
 	}
 }
 
-// TestKubeletCPUs checks which CPUs the kubelet's cgroup allows its containers.
+// TestKubeletCPUs checks which CPUs KubeletCPUs returns for the kubelet's cgroup, and in which root
+// cgroup it finds them.
 func TestKubeletCPUs(t *testing.T) {
 	for name, tc := range map[string]struct {
 		files map[string]string

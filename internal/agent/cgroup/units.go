@@ -14,45 +14,47 @@ import (
 	"github.com/numalet/numalet/pkg/cpuset"
 )
 
-// UnitSetter is the part of systemd's D-Bus interface that is used here.
-// *dbus.Conn of go-systemd implements it.
+// UnitSetter has the calls to systemd that this package uses. *dbus.Conn of
+// go-systemd implements it.
 type UnitSetter interface {
 	SetUnitPropertiesContext(ctx context.Context, name string, runtime bool, properties ...systemd.Property) error
 	SystemStateContext(ctx context.Context) (*systemd.Property, error)
 }
 
-// properties of one unit by name; the latest value of each wins.
+// properties are the properties of one systemd unit, by name. A later value of a property replaces an
+// earlier one.
 type properties map[string]godbus.Variant
 
-// maxAcknowledged bounds the acknowledged units, most of which are long gone.
-// Beyond it all of them are dropped, and a later request sends its unit once more.
+// maxAcknowledged is how many acknowledged units are remembered. Most of these units no longer exist.
+// At this limit, units forgets them all. A unit that still exists is then sent to systemd once more at
+// its next request.
 const maxAcknowledged = 4096
 
-// maxCalls bounds the calls that wait for an answer. dbus-daemon refuses more than 128
-// of one connection (max_replies_per_connection in dbus-daemon(1)); systemd handles them
-// one after another, so more of them would not be faster.
+// maxCalls is how many calls wait for an answer at the same time. dbus-daemon refuses more than 128
+// waiting calls of one connection (max_replies_per_connection in dbus-daemon(1)). systemd handles calls
+// one after another, so a higher limit would not be faster.
 const maxCalls = 64
 
-// units compares what systemd should have with what it acknowledged, so that
-// writing an unchanged state again sends no request.
+// units compares the properties that each systemd unit should have with those that systemd
+// acknowledged. It sends no request for a unit whose properties did not change.
 //
-// A synchronous call per container was rejected: 100 sequential calls take longer
-// than concurrent ones, and a systemd that is busy with a daemon-reload would
-// block the first write already.
+// Confine does not call systemd itself for each container, for two reasons. 100 sequential calls take
+// longer than concurrent calls. And while systemd is busy with a daemon-reload, already the first
+// container would have to wait.
 type units struct {
-	turn chan struct{} // held by the one persist in progress
-	conn UnitSetter    // guarded by turn; nil until connected
+	turn chan struct{} // full while a persist runs, so that only one runs at a time
+	conn UnitSetter    // used only by the persist that holds turn; nil until connected
 	dial func(context.Context) (UnitSetter, error)
 	mu   struct {
 		sync.Mutex
-		desired      map[string]*request   // by unit: not acknowledged yet
+		desired      map[string]*request   // by unit: requests that systemd has not acknowledged yet
 		acknowledged map[string]properties // by unit: the last request that systemd answered
-		notReady     error                 // of the last exchange with systemd
+		notReady     error                 // the error of the last exchange with systemd
 	}
 }
 
-// request is what one unit should have. It is never changed, only replaced, so
-// that acknowledge can tell whether it is still the latest.
+// request is the properties that one unit should have. A request is never changed, only replaced by a
+// new one. So acknowledge can compare pointers to see whether a newer request has replaced it.
 type request struct{ properties }
 
 func newUnits(conn UnitSetter) *units {
@@ -62,7 +64,7 @@ func newUnits(conn UnitSetter) *units {
 	return u
 }
 
-// require adds properties to what a unit should have, unless systemd has them.
+// require adds properties to the request for a unit, unless systemd already acknowledged them.
 func (u *units) require(unit string, p properties) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -87,16 +89,16 @@ func includes(acknowledged, p properties) bool {
 	return true
 }
 
-// invalidate drops what systemd acknowledged for a unit: another process wrote
-// the unit's cgroup, so the next require has to be sent.
+// invalidate forgets what systemd acknowledged for a unit. It is called when another process has
+// written the unit's cgroup, so that the next request is sent even if its properties did not change.
 func (u *units) invalidate(unit string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	delete(u.mu.acknowledged, unit)
 }
 
-// pending returns the requests to send. Until each is acknowledged, the state of
-// its unit is unknown.
+// pending returns the requests to send. It also forgets what systemd acknowledged for their units:
+// until systemd answers, the properties that a unit has are unknown.
 func (u *units) pending() map[string]*request {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -106,8 +108,8 @@ func (u *units) pending() map[string]*request {
 	return maps.Clone(u.mu.desired)
 }
 
-// acknowledge records that systemd has what was requested for a unit. A request
-// that replaced it meanwhile stays pending.
+// acknowledge records that systemd has set the properties of request r. A newer request for the same
+// unit stays pending.
 func (u *units) acknowledge(unit string, r *request) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -125,27 +127,29 @@ func (u *units) drop(unit string, r *request) {
 	u.complete(unit, r)
 }
 
-// complete removes a request unless a later one replaced it. Callers hold the lock.
+// complete removes a request, unless a newer request for the unit has replaced it. The caller holds the
+// lock.
 func (u *units) complete(unit string, r *request) {
 	if u.mu.desired[unit] == r {
 		delete(u.mu.desired, unit)
 	}
 }
 
-// persist sends all pending requests, waits for the answers, and then for one more:
-// systemd writes cgroups after it has answered, but before it handles the next
-// request (manager_dispatch_cgroup_realize_queue in its main loop). A request that
-// fails stays pending.
+// persist sends all pending requests and waits for the answers. It then sends one more request and
+// waits for its answer. This is needed because systemd writes cgroups after it has answered a
+// request, but before it handles the next one (manager_dispatch_cgroup_realize_queue in its main
+// loop). A request that fails stays pending.
 func (u *units) persist(ctx context.Context) error {
 	return u.update(ctx, func(pending int) bool { return pending > 0 })
 }
 
-// retry is persist, and also waits for an answer if the last one failed.
+// retry does what persist does. If the last exchange with systemd failed, it also calls systemd when no
+// request is pending.
 func (u *units) retry(ctx context.Context) error {
 	return u.update(ctx, func(pending int) bool { return pending > 0 || u.ready() != nil })
 }
 
-// update sends all pending requests if needed reports so.
+// update sends all pending requests if needed returns true for their number.
 func (u *units) update(ctx context.Context, needed func(pending int) bool) error {
 	ctx, cancel := context.WithTimeout(ctx, persistTimeout)
 	defer cancel()
@@ -168,7 +172,8 @@ func (u *units) update(ctx context.Context, needed func(pending int) bool) error
 	return err
 }
 
-// ready returns nil if systemd answered the last exchange, else the error of that exchange.
+// ready returns nil if systemd answered the last exchange, and otherwise the error of that
+// exchange.
 func (u *units) ready() error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -181,8 +186,8 @@ func (u *units) setReady(reason error) {
 	u.mu.notReady = reason
 }
 
-// exchange sends requests and waits until systemd has them in force. After a failure
-// the next exchange opens another connection.
+// exchange sends requests and waits until systemd has applied them. After a failure it closes the
+// connection, and the next exchange opens a new one.
 func (u *units) exchange(ctx context.Context, pending map[string]*request) error {
 	err := u.connect(ctx)
 	if err == nil {
@@ -199,7 +204,7 @@ func (u *units) exchange(ctx context.Context, pending map[string]*request) error
 	return err
 }
 
-// send sets the properties of every unit, and returns one of the failures.
+// send sets the properties of every unit. If it fails for several units, it returns the first error.
 func (u *units) send(ctx context.Context, pending map[string]*request) error {
 	var all errgroup.Group // without a context: one unit's failure does not end the others
 	all.SetLimit(maxCalls)
@@ -209,7 +214,7 @@ func (u *units) send(ctx context.Context, pending map[string]*request) error {
 	return all.Wait()
 }
 
-// set sets the properties of one unit until the unit ends or the machine reboots.
+// set sets the properties of one unit. They last until the unit ends or the machine reboots.
 func (u *units) set(ctx context.Context, unit string, r *request) error {
 	list := make([]systemd.Property, 0, len(r.properties))
 	for name, value := range r.properties {
@@ -227,7 +232,8 @@ func (u *units) set(ctx context.Context, unit string, r *request) error {
 	return nil
 }
 
-// allowed returns the properties of a cpuset. Source: systemd.resource-control(5).
+// allowed returns the unit properties that limit a unit to these CPUs and memory nodes. Source:
+// systemd.resource-control(5).
 func allowed(cpus, mems cpuset.Set) properties {
 	p := properties{"AllowedCPUs": godbus.MakeVariant(mask(cpus))}
 	if !mems.Empty() {
@@ -236,12 +242,14 @@ func allowed(cpus, mems cpuset.Set) properties {
 	return p
 }
 
-// noQuota returns the properties of a cgroup without a CFS quota: infinity.
+// noQuota returns the unit properties that remove the CFS quota. systemd reads the highest number as
+// infinity.
 func noQuota() properties {
 	return properties{"CPUQuotaPerSecUSec": godbus.MakeVariant(^uint64(0))}
 }
 
-// mask returns systemd's encoding of a set: one bit per CPU, the lowest first.
+// mask returns a set in systemd's encoding, a bitmap with one bit for each CPU or memory node. Bit 0 of
+// the first byte stands for number 0.
 func mask(set cpuset.Set) []byte {
 	var bits []byte
 	for c := range set.All() {

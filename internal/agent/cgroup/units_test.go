@@ -19,10 +19,10 @@ import (
 	"github.com/numalet/numalet/pkg/cpuset"
 )
 
-// recorder is a systemd that records the properties it receives.
+// recorder is a fake systemd that records the properties that it receives.
 type recorder struct {
-	fail error         // of every unit
-	hang chan struct{} // answers wait for it; nil does not wait
+	fail error         // the answer for every unit
+	hang chan struct{} // if not nil, answers wait until it is closed
 	mu   struct {
 		sync.Mutex
 		sent map[string]string // "unit property" to value
@@ -114,8 +114,8 @@ func TestPersistRetriesWhatFailed(t *testing.T) {
 	}
 }
 
-// TestPersistSendsOnlyChanges writes an unchanged state again, then one
-// that another process changed.
+// TestPersistSendsOnlyChanges checks that writing an unchanged cpuset again sends systemd no request,
+// and that writing a cpuset that another process changed does.
 func TestPersistSendsOnlyChanges(t *testing.T) {
 	effective := scopeDir + "/cpuset.cpus.effective"
 	root := fake(t, map[string]string{effective: "8-9\n", scopeDir + "/cpuset.mems.effective": "1\n"})
@@ -143,9 +143,9 @@ func TestPersistSendsOnlyChanges(t *testing.T) {
 	}
 }
 
-// TestPersistSendsAQuotaThatCameBack removes a quota, and removes it again after the kubelet
-// has written it again, as it does before a resize. Only the second removal needs another
-// request.
+// TestPersistSendsAQuotaThatCameBack removes a pod's CFS quota three times. Before the second time
+// nothing has changed, so no request is sent. Before the third time the kubelet has written a quota
+// again, as it does before a resize, so a request is sent.
 func TestPersistSendsAQuotaThatCameBack(t *testing.T) {
 	const quota, slice = "kubepods.slice/kubepods-pod1.slice/cpu.max", "kubepods-pod1.slice"
 	root := fake(t, map[string]string{quota: "100000 100000\n"})
@@ -188,8 +188,9 @@ func TestPersistDropsUnitsThatAreGone(t *testing.T) {
 	}
 }
 
-// TestPersistWaitsAtMostUntilTheDeadline has a systemd that does not answer, as during a
-// daemon-reload. 100 units share one deadline, and unsent requests stay pending.
+// TestPersistWaitsAtMostUntilTheDeadline checks persist with a systemd that does not answer, as during
+// a daemon-reload. persist returns at its deadline, however many units wait, and the requests stay
+// pending.
 func TestPersistWaitsAtMostUntilTheDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &recorder{hang: make(chan struct{})}
@@ -212,8 +213,8 @@ func TestPersistWaitsAtMostUntilTheDeadline(t *testing.T) {
 	})
 }
 
-// TestReadyOnceSystemdAnswers: under the systemd driver, Ready returns an error until systemd
-// has answered, and after a failure until it answers again.
+// TestReadyOnceSystemdAnswers checks that Ready returns an error until systemd has answered, and after
+// a failure until systemd answers again. Under the cgroupfs driver, Ready must return nil.
 func TestReadyOnceSystemdAnswers(t *testing.T) {
 	const pod = "kubepods.slice/kubepods-pod1.slice"
 	for name, tc := range map[string]struct {

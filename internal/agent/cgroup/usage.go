@@ -10,9 +10,9 @@ import (
 	"github.com/numalet/numalet/pkg/cputime"
 )
 
-// Usage returns the CPU time that a container has used on some CPUs. cgroup v2 does not count by
-// CPU: there Usage returns all CPU time that the container has used, on any CPU. The error for a
-// container without a cgroup is ErrNotExist.
+// Usage returns the CPU time that a container has used on the CPUs in on. cgroup v2 has no counter
+// for each CPU. There Usage returns the CPU time that the container has used on all CPUs. The error
+// for a container without a cgroup is ErrNotExist.
 func (c *Cgroups) Usage(target string, on cpuset.Set) (time.Duration, error) {
 	at, err := locate(target)
 	if err != nil {

@@ -1,9 +1,9 @@
 // Package checkpoint keeps a value on disk across crashes.
 //
-// It knows atomic replacement, a version and a checksum, but nothing about the
-// value. A damaged file is renamed and reported, so that the agent can still
-// start and rebuild its state from the running containers. A file of another version is
-// left as it is and reported.
+// It replaces the file atomically, and stores a format version and a checksum with the value. It knows
+// nothing about the value. Load renames a damaged file and returns an error, so that the agent can
+// still start and rebuild its state from the running containers. For a file of another version, Load
+// returns an error and leaves the file as it is.
 //
 //	file := checkpoint.File[node.Snapshot]{Path: "/var/lib/numalet/checkpoint.json"}
 //	snapshot, err := file.Load() // errors.Is(err, checkpoint.ErrDamaged): rebuild

@@ -11,27 +11,27 @@ import (
 	"path/filepath"
 )
 
-// Version is the format that Save writes, and the only one that Load reads.
+// Version is the format version that Save writes, and the only one that Load reads.
 const Version = 1
 
-// ErrVersion means that a release with another format wrote the file, which Load leaves
-// as it is: it is not damaged, and that release can still read it.
+// ErrVersion means that a release with another format wrote the file. Load leaves the file as it is,
+// because it is not damaged, and the release that wrote it can still read it.
 var ErrVersion = errors.New("checkpoint has another format")
 
-// ErrDamaged means that the file exists but is invalid. Load has renamed it to its
-// old name with DamagedSuffix.
+// ErrDamaged means that the file exists but is invalid. Load has appended DamagedSuffix to the name of
+// the file.
 var ErrDamaged = errors.New("checkpoint is damaged")
 
-// DamagedSuffix ends the name of a damaged file. A later damaged file replaces an
-// earlier one, so that they never fill the disk.
+// DamagedSuffix is what Load appends to the name of a damaged file. A later damaged file replaces an
+// earlier one, so that damaged files never fill the disk.
 const DamagedSuffix = ".damaged"
 
 // File keeps one value of type T as JSON at Path. It is not safe for concurrent
 // use.
 type File[T any] struct{ Path string }
 
-// envelope is the format of the file. SHA256 is computed over the bytes of Content,
-// so it detects torn and edited files without canonical JSON.
+// envelope is the format of the file. SHA256 is the checksum of the bytes of Content as they are in the
+// file. It detects files that were written only in part, or edited.
 type envelope struct {
 	Version int             `json:"version"`
 	SHA256  string          `json:"sha256"`
@@ -56,8 +56,8 @@ func (f File[T]) Save(value T) error {
 	return nil
 }
 
-// Load returns the saved value. The error is fs.ErrNotExist without a file, ErrVersion
-// for one of another version, and ErrDamaged for an invalid one, which it renames.
+// Load returns the saved value. The error is fs.ErrNotExist if there is no file, ErrVersion if the file
+// has another version, and ErrDamaged if the file is invalid. Load renames an invalid file.
 func (f File[T]) Load() (T, error) {
 	var zero, value T
 	text, err := os.ReadFile(f.Path)
@@ -103,8 +103,8 @@ func sum(content []byte) string {
 	return hex.EncodeToString(s[:])
 }
 
-// replace writes a file atomically and durably. The temporary file has a fixed
-// name, so that crashes never leave more than one behind.
+// replace writes a file atomically and durably. The temporary file has a fixed name, so that crashes
+// never leave more than one temporary file behind.
 func replace(path string, text []byte) error {
 	next := path + ".next"
 	if err := write(next, text); err != nil {
@@ -125,8 +125,8 @@ func write(path string, text []byte) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// syncDir makes a rename in dir durable: without it, a power failure can lose the
-// rename with the blocks of the directory.
+// syncDir makes a rename in dir durable. Without it, a power failure can undo the rename, because the
+// changed directory may not be on the disk yet.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {

@@ -85,8 +85,8 @@ func TestLoadSetsDamagedAside(t *testing.T) {
 	}
 }
 
-// TestLoadNamesAnotherVersion: the file stays unchanged, so that the release that wrote it can
-// read it.
+// TestLoadNamesAnotherVersion checks that Load returns ErrVersion for a file of another version and
+// leaves the file as it is, so that the release that wrote it can still read it.
 func TestLoadNamesAnotherVersion(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "checkpoint.json")
 	for _, text := range []string{`{"version":2,"sha256":"","content":{}}`, `{"version":2,"entries":[]}`} {

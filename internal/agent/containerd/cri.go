@@ -13,10 +13,12 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 )
 
-// askTimeout bounds a question to containerd or to the agent; a busy node answers slowly.
+// askTimeout is how long a call to containerd or to the agent may take. On a busy node, both answer
+// slowly.
 const askTimeout = 10 * time.Second
 
-// Serves returns a function that returns nil if containerd answers the kubelet's API at a socket.
+// Serves returns a function that checks whether containerd answers CRI, the API that the kubelet uses,
+// at a socket.
 func Serves(socket string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, askTimeout)
@@ -26,7 +28,7 @@ func Serves(socket string) func(context.Context) error {
 			return fmt.Errorf("connect to containerd: %w", err)
 		}
 		defer conn.Close()
-		// A VersionRequest may be empty, and what the answer says does not matter here.
+		// A VersionRequest may be empty, and the contents of the answer are not needed.
 		if err := conn.Invoke(ctx, "/runtime.v1.RuntimeService/Version", &emptypb.Empty{}, &emptypb.Empty{}); err != nil {
 			return fmt.Errorf("containerd does not answer the kubelet's API at %s: %w", socket, err)
 		}
@@ -34,8 +36,8 @@ func Serves(socket string) func(context.Context) error {
 	}
 }
 
-// Connected returns a function that returns nil if the agent at a URL says that it is ready: then it
-// is connected to containerd.
+// Connected returns a function that checks whether the agent at a URL is ready. A ready agent is
+// connected to containerd.
 func Connected(url string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, askTimeout)
@@ -57,7 +59,7 @@ func Connected(url string) func(context.Context) error {
 	}
 }
 
-// reasons returns the checks of a /readyz that fail, in one line.
+// reasons returns the failed checks that an answer of /readyz lists, in one line.
 func reasons(text string) string {
 	var failed []string
 	for line := range strings.SplitSeq(text, "\n") {

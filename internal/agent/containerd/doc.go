@@ -1,6 +1,9 @@
-// Package containerd makes a node's containerd require the agent, and takes that back: it changes
-// containerd's files, has them checked by the node's own containerd, and restarts it by systemd.
+// Package containerd changes the configuration of a node's containerd so that containerd starts
+// containers only while the agent is connected, and can undo the change. It writes containerd's
+// configuration files, lets the node's own containerd check them, and restarts containerd through
+// systemd.
 //
-// All state is in files, so that a new process continues where a killed one stopped: files.go writes
-// them, installer.go has the steps. host.go and cri.go talk to the node.
+// All state is in files, so that a new process continues where a killed process stopped. files.go
+// writes the files, and installer.go has the steps. host.go and cri.go talk to the programs of the
+// node.
 package containerd

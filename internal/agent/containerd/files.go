@@ -14,7 +14,8 @@ import (
 	"github.com/numalet/numalet/pkg/containerdconf"
 )
 
-// stateDir has the journal, and the files of a trial.
+// stateDir is the directory of the journal, and of the files with which a new configuration is
+// tried.
 const stateDir = "/var/lib/numalet/containerd"
 
 const (
@@ -23,14 +24,15 @@ const (
 	trialDropIn = stateDir + "/numalet.toml"
 )
 
-// unfinished ends the name of a file that is being written. No import of containerd matches it.
+// unfinished is the suffix of a file that is being written. Imports of containerd, such as
+// conf.d/*.toml, do not match a name with this suffix.
 const unfinished = ".numalet-tmp"
 
-// files is the node's file system. Names are absolute in it.
+// files is the node's file system. Names of files are absolute paths on the node.
 type files struct {
 	root  *os.Root
 	step  func(string)         // called before each change
-	flush func(*os.File) error // writes what the kernel still holds to the disk
+	flush func(*os.File) error // makes what was written to the file durable on the disk
 }
 
 func inside(name string) string { return strings.TrimPrefix(name, "/") }
@@ -44,8 +46,8 @@ func (f files) text(name string) (string, bool, error) {
 	return string(content), err == nil, err
 }
 
-// replace writes a file so that it has the old content or the new one after a crash at any moment. It
-// keeps the mode and the owner of an earlier file.
+// replace writes a file atomically: after a crash at any moment, the file has the old content or
+// the new content. If the file exists, its mode and owner stay.
 func (f files) replace(name, text string) error {
 	if err := f.prepare(name, text); err != nil {
 		return err
@@ -57,8 +59,8 @@ func (f files) replace(name, text string) error {
 	return f.sync(path.Dir(name))
 }
 
-// create writes a file that does not exist yet. A file with the same content is left as it is, and
-// another one is an error.
+// create writes a new file. If the file already exists with the same content, create leaves it as
+// it is. If it exists with another content, create returns an error.
 func (f files) create(name, text string) error {
 	if err := f.prepare(name, text); err != nil {
 		return err
@@ -74,7 +76,7 @@ func (f files) create(name, text string) error {
 	return errors.Join(err, f.remove(name+unfinished), f.sync(path.Dir(name)))
 }
 
-// prepare writes the content beside a file.
+// prepare writes the new content of a file to a temporary file in the same directory.
 func (f files) prepare(name, text string) error {
 	f.step("write " + name)
 	mode := fs.FileMode(0o644)
@@ -95,7 +97,8 @@ func (f files) prepare(name, text string) error {
 	return errors.Join(err, f.flush(out), out.Close())
 }
 
-// keepOwner changes the owner only if it has to, because that needs a capability.
+// keepOwner gives a file the owner of another file. It calls chown only if the owners differ,
+// because chown needs a capability.
 func keepOwner(f *os.File, like fs.FileInfo) error {
 	now, err := f.Stat()
 	if err != nil {
@@ -128,8 +131,8 @@ func (f files) sync(dir string) error {
 	return errors.Join(f.flush(d), d.Close())
 }
 
-// regular returns an error if a file is something else, such as a symbolic link, which a new file
-// would replace. A missing file is no error.
+// regular returns an error unless name is a regular file or does not exist. Renaming a new file to
+// the name of a symbolic link, for example, would replace the link.
 func (f files) regular(name string) error {
 	info, err := f.root.Lstat(inside(name))
 	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode().IsRegular() {
@@ -141,36 +144,38 @@ func (f files) regular(name string) error {
 	return err
 }
 
-// phase says what a killed process left. The comments say what containerd runs with.
+// phase is how far an installation or its removal has come. It tells the next process what a killed
+// process left. The comment of each phase says with which files containerd runs.
 type phase string
 
 const (
 	nothing    phase = ""           // the old files
-	writing    phase = "Writing"    // the old files; some of the new ones are there
-	restarting phase = "Restarting" // the old files, or the new ones, which are complete
+	writing    phase = "Writing"    // the old files; some of the new files are already written
+	restarting phase = "Restarting" // the old files or the new files; all new files are written
 	installed  phase = "Installed"  // the new files
-	reverting  phase = "Reverting"  // any of them; the old ones are being restored because of Reason
+	reverting  phase = "Reverting"  // the old files or the new files; the old files are being restored because of Reason
 	failed     phase = "Failed"     // the old files
-	removing   phase = "Removing"   // any of them; the old ones are being restored on request
+	removing   phase = "Removing"   // the old files or the new files; the old files are being restored because Undo was called
 )
 
-// place is where a node has its containerd: the program as in its command line, and the main file.
+// place is where a node has its containerd: the program as in its command line, and the main
+// configuration file.
 type place struct {
 	Program string `json:"program"`
 	Main    string `json:"main"`
 }
 
-// journal is written before each phase begins.
+// journal is what Installer remembers across restarts. It is written before each phase begins.
 type journal struct {
 	Phase   phase  `json:"phase"`
-	Attempt string `json:"attempt"`          // the pod that began it
-	Reason  string `json:"reason,omitempty"` // why it failed
-	MadeDir bool   `json:"madeDir"`          // the drop-in directory did not exist
-	Place   place  `json:"place"`            // of containerd, which may not run any more
+	Attempt string `json:"attempt"`          // the UID of the pod that began the installation
+	Reason  string `json:"reason,omitempty"` // why the installation failed
+	MadeDir bool   `json:"madeDir"`          // the directory of drop-in files did not exist before
+	Place   place  `json:"place"`            // where containerd is, in case it no longer runs
 }
 
-// load returns the journal. One that cannot be read counts as none: the files themselves show what
-// was installed.
+// load returns the journal. A journal that cannot be parsed counts as empty, because the
+// configuration files themselves show what was installed.
 func (f files) load() (journal, error) {
 	text, ok, err := f.text(journalFile)
 	if err != nil || !ok {
@@ -197,17 +202,18 @@ func (f files) save(j journal) error {
 	return nil
 }
 
-// dropIn returns the name of the drop-in file beside a main file.
+// dropIn returns the name of the drop-in file that belongs to a main configuration file.
 func dropIn(main string) string { return path.Join(path.Dir(main), containerdconf.DropInName) }
 
-// backup returns the name of the copy of a main file with a content. Two copies of one name are
-// equal, so that none is ever overwritten.
+// backup returns the name for a backup copy of a main file. The name has a hash of the content, so
+// two copies with the same name have the same content, and no copy is ever overwritten.
 func backup(main, text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return fmt.Sprintf("%s.numalet-%x", main, sum[:8])
 }
 
-// ours reports whether a file of a node is there that the program writes for containerd.
+// ours reports whether the node has the drop-in file of this program, or a main file that imports
+// it.
 func (f files) ours(main string) (bool, error) {
 	text, _, err := f.text(dropIn(main))
 	if err != nil || containerdconf.IsDropIn(text) {
@@ -217,7 +223,8 @@ func (f files) ours(main string) (bool, error) {
 	return containerdconf.RemoveImport(main, text) != text, err
 }
 
-// addImport makes the main file import the drop-in file, after a copy of it was made.
+// addImport makes a backup copy of the main file, and then makes the main file import the drop-in
+// file.
 func (f files) addImport(main string) error {
 	text, exists, err := f.text(main)
 	if err != nil {
@@ -231,8 +238,8 @@ func (f files) addImport(main string) error {
 	return f.replace(main, containerdconf.AddImport(main, text))
 }
 
-// takeBack removes what was written for containerd, as far as it is there. What others have changed in the main
-// file since remains, and the copy of it, too.
+// takeBack undoes what this program wrote to containerd's files, even if only some of it was
+// written. If others have changed the main file since, their changes and the backup copy remain.
 func (f files) takeBack(main string, madeDir bool) error {
 	text, ok, err := f.text(main)
 	if err != nil {
@@ -243,7 +250,7 @@ func (f files) takeBack(main string, madeDir bool) error {
 		switch {
 		case err != nil:
 			return err
-		case old == "" && !kept: // there was none
+		case old == "" && !kept: // there was no main file before
 			err = f.remove(main)
 		default:
 			err = f.replace(main, old)

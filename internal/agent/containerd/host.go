@@ -14,17 +14,18 @@ import (
 	"github.com/coreos/go-systemd/v22/dbus"
 )
 
-// dumpTimeout bounds a run of containerd that prints its settings; an emulated machine took 2 s.
+// dumpTimeout is how long `containerd config dump` may run. It took 2 s on an emulated machine.
 const dumpTimeout = time.Minute
 
-// programDirs are where a program without a path is searched.
+// programDirs are the directories in which look searches for a program whose name has no path.
 const programDirs = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// Chroot is the Binary of a node whose file system is mounted at Root.
+// Chroot implements Binary, which runs the node's containerd. The node's file system is mounted at
+// Root.
 type Chroot struct{ Root *os.Root }
 
-// Dump implements Binary. The process runs with the node's root as its own, which needs the
-// capability CAP_SYS_CHROOT.
+// Dump implements Binary. It runs containerd with the node's root directory as its root directory,
+// which needs the capability CAP_SYS_CHROOT.
 func (c Chroot) Dump(ctx context.Context, program, main string) (string, error) {
 	found, err := c.look(program)
 	if err != nil {
@@ -57,8 +58,8 @@ func (c Chroot) look(program string) (string, error) {
 	return "", fmt.Errorf("the node has no program %s in %s", program, programDirs)
 }
 
-// Unit is the Service of a unit of systemd. It calls systemd over the system bus, whose address is
-// in the environment variable DBUS_SYSTEM_BUS_ADDRESS.
+// Unit implements Service for the systemd unit with this name. It calls systemd over the D-Bus
+// system bus, whose address is in the environment variable DBUS_SYSTEM_BUS_ADDRESS.
 type Unit struct{ Name string }
 
 // State implements Service.
@@ -85,7 +86,7 @@ func (u Unit) State(ctx context.Context) (s State, err error) {
 	return s, nil
 }
 
-// Restart implements Service. It returns when systemd has finished.
+// Restart implements Service. It returns when systemd has finished the restart.
 func (u Unit) Restart(ctx context.Context) error {
 	conn, err := u.connect(ctx)
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 
 // Binary runs the node's containerd.
 type Binary interface {
-	// Dump returns the settings that result from a main file, as `containerd config dump` prints them.
-	// program is as in the command line of the running containerd.
+	// Dump returns the settings that `containerd config dump` prints for a main configuration file.
+	// program is the name of the program in the command line of the running containerd.
 	Dump(ctx context.Context, program, main string) (string, error)
 }
 
@@ -27,42 +27,45 @@ type Service interface {
 	Restart(ctx context.Context) error
 }
 
-// State is the state of a unit: its ActiveState, KillMode and MainPID.
+// State is the state of a systemd unit: its ActiveState, KillMode and MainPID.
 type State struct {
 	Active, KillMode string
 	PID              uint32
 }
 
-// Options of New.
+// Options are the options of New.
 type Options struct {
-	Root    *os.Root // of the node's file system, with /proc
+	Root    *os.Root // the root of the node's file system, which includes /proc
 	Binary  Binary
 	Service Service
-	// Serves returns why containerd does not serve the kubelet, or nil.
+	// Serves returns nil if containerd serves the kubelet, and otherwise the reason.
 	Serves func(context.Context) error
-	// Connected returns why the agent of this node is not ready, or nil.
+	// Connected returns nil if the agent of this node is ready, and otherwise the reason.
 	Connected func(context.Context) error
-	// Tolerated returns which pods must start before the agent and could not, or nil.
+	// Tolerated returns an error if containerd would refuse pods that must start before the agent.
+	// The error names these pods.
 	Tolerated func(context.Context) error
-	// Attempt identifies this pod. An installation that failed is tried again by another pod only.
+	// Attempt is the UID of the pod in which this program runs. After an installation has failed,
+	// only a pod with another UID tries again.
 	Attempt string
-	Timeout time.Duration // of a restart, until Serves and Connected return nil
+	Timeout time.Duration // how long Serves and Connected may take to return nil after a restart
 	Log     logr.Logger
 
-	// For tests: called before each change, and instead of (*os.File).Sync and time.Sleep.
+	// These are for tests. step is called before each change of the node. flush and sleep replace
+	// (*os.File).Sync and time.Sleep.
 	step  func(string)
 	flush func(*os.File) error
 	sleep func(time.Duration)
 }
 
-// Installer makes a containerd require the agent, and takes that back. Its methods may be called
-// again and again, and not at the same time.
+// Installer changes containerd's configuration so that containerd requires the agent, and undoes
+// the change. Its methods may be called repeatedly, but not concurrently.
 type Installer struct {
 	Options
 	files files
 }
 
-// New returns an installer.
+// New returns an Installer for the node in o.
 func New(o Options) *Installer {
 	if o.step == nil {
 		o.step = func(string) {}
@@ -76,10 +79,10 @@ func New(o Options) *Installer {
 	return &Installer{o, files{o.Root, o.step, o.flush}}
 }
 
-// Install makes containerd require the agent, and restarts it if it has to. It returns nil when
-// containerd and the agent work with it. After an error containerd has its old configuration, or
-// the next call restores it; what the error names may be mended meanwhile. The end of ctx leaves
-// everything as it is, for the next call.
+// Install makes containerd require the agent, and restarts containerd if its configuration changed.
+// It returns nil when containerd and the agent work with the new configuration. After an error,
+// containerd has its old configuration, or the next call restores it. When ctx ends, Install leaves
+// everything as it is, and the next call continues.
 func (i *Installer) Install(ctx context.Context) error {
 	j, at, err := i.load(ctx)
 	if err != nil {
@@ -103,8 +106,8 @@ func (i *Installer) Install(ctx context.Context) error {
 	return i.begin(ctx, at, j)
 }
 
-// Undo removes what Install added, and restarts containerd if there was something. It returns nil
-// when containerd serves the kubelet again.
+// Undo removes what Install added, and restarts containerd if there was anything to remove. It
+// returns nil when containerd serves the kubelet again.
 func (i *Installer) Undo(ctx context.Context) error {
 	j, at, err := i.load(ctx)
 	if err != nil {
@@ -133,7 +136,7 @@ func (i *Installer) Undo(ctx context.Context) error {
 	return err
 }
 
-// load returns what earlier calls have written down, and where the node's containerd is.
+// load returns the journal that earlier calls have written, and where the node's containerd is.
 func (i *Installer) load(ctx context.Context) (journal, place, error) {
 	j, err := i.files.load()
 	if err != nil {
@@ -143,11 +146,13 @@ func (i *Installer) load(ctx context.Context) (journal, place, error) {
 	return j, at, err
 }
 
-// find finds the node's containerd, also one that does not run because of an earlier attempt. It
-// fails if its configuration is not one to change, or if systemd would end the containers with it.
+// find returns where the node's containerd is. If containerd no longer runs, because an earlier
+// attempt broke it, find takes the place from the journal. It returns an error if another program,
+// such as k3s, manages containerd's configuration, or if systemd would end all containers when it
+// restarts containerd.
 func (i *Installer) find(ctx context.Context, j journal) (place, error) {
 	release, there, err := i.files.text("/etc/os-release")
-	if err != nil || !there { // a symbolic link with an absolute target cannot be followed below Root
+	if err != nil || !there { // os.Root does not follow a symbolic link with an absolute target
 		if release, _, err = i.files.text("/usr/lib/os-release"); err != nil {
 			return place{}, err
 		}
@@ -179,7 +184,7 @@ func (i *Installer) find(ctx context.Context, j journal) (place, error) {
 	return at, errors.Join(i.files.regular(at.Main), i.files.regular(dropIn(at.Main)))
 }
 
-// begin installs on a node where nothing is half done.
+// begin starts an installation. The caller has finished or undone what a killed process left.
 func (i *Installer) begin(ctx context.Context, at place, j journal) error {
 	before, err := i.dump(ctx, at, at.Main)
 	if err != nil {
@@ -192,7 +197,7 @@ func (i *Installer) begin(ctx context.Context, at place, j journal) error {
 	own := containerdconf.IsDropIn(present)
 	switch {
 	case before.Requires() && (!own || j.Phase == installed):
-		return i.Serves(ctx) // by the administrator, or by an earlier pod
+		return i.Serves(ctx) // the administrator or an earlier pod made containerd require the agent
 	case j.Phase == installed && j.Attempt == i.Attempt:
 		return fmt.Errorf("containerd's configuration no longer requires the agent: somebody changed %s, %s or another file after the installation; delete this pod to install it again", at.Main, dropIn(at.Main))
 	case present != "" && !own:
@@ -213,7 +218,8 @@ func (i *Installer) begin(ctx context.Context, at place, j journal) error {
 	return i.restart(ctx, at, j)
 }
 
-// write writes the files, after a trial. The journal that it returns is not saved yet.
+// write tries the new configuration and then writes its files. The caller must save the journal
+// that it returns.
 func (i *Installer) write(ctx context.Context, j journal, before containerdconf.Dump) (journal, error) {
 	at := j.Place
 	text, err := containerdconf.DropIn(before)
@@ -237,7 +243,8 @@ func (i *Installer) write(ctx context.Context, j journal, before containerdconf.
 	return j, nil
 }
 
-// try has containerd read the drop-in file before it is where containerd would read it.
+// try lets containerd read the drop-in file from a trial directory, before the file is written to
+// where the running containerd reads it at its next start.
 func (i *Installer) try(ctx context.Context, at place, before containerdconf.Dump, text string) error {
 	if err := i.files.replace(trialDropIn, text); err != nil {
 		return err
@@ -258,9 +265,9 @@ func (i *Installer) try(ctx context.Context, at place, before containerdconf.Dum
 	return errors.Join(err, i.files.remove(trialFile), i.files.remove(trialDropIn))
 }
 
-// place writes the drop-in file, and the import of it if containerd does not read it yet. Only
-// containerd itself can say whether it does: its list of imports has a default that it reads in some
-// cases only.
+// place writes the drop-in file. If containerd then does not read the drop-in file, place makes the
+// main file import it. To learn whether containerd reads it, place runs `containerd config dump`,
+// because containerd uses its default list of imports only in some cases.
 func (i *Installer) place(ctx context.Context, at place, before containerdconf.Dump, text string) error {
 	if err := i.makeDir(path.Dir(dropIn(at.Main))); err != nil {
 		return err
@@ -292,8 +299,8 @@ func (i *Installer) makeDir(dir string) error {
 	return i.files.sync(path.Dir(dir))
 }
 
-// restart restarts containerd with the new files, and waits until it works. Otherwise it restores
-// the old files.
+// restart restarts containerd with the new files, and waits until it works. If containerd does not
+// work in time, restart restores the old files.
 func (i *Installer) restart(ctx context.Context, at place, j journal) error {
 	i.Log.Info("restarting containerd with the required plugin", "file", dropIn(at.Main))
 	i.step("restart")
@@ -330,7 +337,7 @@ func failure(j journal) error {
 	return fmt.Errorf("containerd did not work with the required plugin, and has its old configuration again: %s; delete this pod to try again", j.Reason)
 }
 
-// remove finishes Undo.
+// remove restores the old files for Undo, restarts containerd and empties the journal.
 func (i *Installer) remove(ctx context.Context, at place, j journal) error {
 	i.Log.Info("removing the required plugin from containerd's configuration", "file", dropIn(at.Main))
 	if err := i.goBack(ctx, at, j); err != nil {
@@ -355,7 +362,8 @@ func (i *Installer) goBack(ctx context.Context, at place, j journal) error {
 	return i.await(ctx, i.Serves)
 }
 
-// forget restores the old files, which containerd still runs with.
+// forget restores the old files and removes the journal. It does not restart containerd, which
+// still runs with the old configuration.
 func (i *Installer) forget(at place, j journal) error {
 	if err := i.files.takeBack(at.Main, j.MadeDir); err != nil {
 		return err
@@ -373,13 +381,13 @@ func (i *Installer) dump(ctx context.Context, at place, main string) (containerd
 
 const (
 	awaitEvery = time.Second
-	// settled is how often in a row all checks must pass. The agent may take 3 s to notice that
-	// its connection is lost.
+	// settled is how many times in a row all checks must pass. Once is not enough, because the
+	// agent may take 3 s to notice that it has lost its connection to containerd.
 	settled = 6
 )
 
-// await waits until the checks pass and keep passing, and returns the error of the last one that did
-// not after the timeout.
+// await waits until all checks have passed settled times in a row. After the timeout, it returns
+// the error of the last check that failed.
 func (i *Installer) await(ctx context.Context, checks ...func(context.Context) error) error {
 	within, cancel := context.WithTimeout(ctx, i.Timeout)
 	defer cancel()

@@ -18,13 +18,14 @@ import (
 	"github.com/numalet/numalet/pkg/containerdconf"
 )
 
-// node is a node in a directory, with a containerd that reads files as containerd 2.4.2 does.
+// node is a fake node, whose files are in a directory. Its fake containerd reads configuration
+// files as containerd 2.4.2 does.
 type node struct {
 	t        *testing.T
 	dir      string
 	root     *os.Root
 	state    State
-	conf     string // what the running containerd was started with
+	conf     string // the configuration with which the running containerd was started
 	restarts int
 	steps    int
 	killAt   int  // the number of the step before which the process is killed; 0 for never
@@ -37,7 +38,7 @@ type node struct {
 
 const main = containerdconf.DefaultMain
 
-// printed is a part of what containerd 2.4.2 prints.
+// printed is a part of what `containerd config dump` of containerd 2.4.2 prints.
 const printed = `version = 4
 disabled_plugins = []
 imports = ['/etc/containerd/conf.d/*.toml']
@@ -58,7 +59,8 @@ imports = ['/etc/containerd/conf.d/*.toml']
       tolerate_missing_plugins_annotation = ''
 `
 
-// newNode returns a node with a main file; "-" stands for none.
+// newNode returns a node whose main configuration file has this text. "-" means that there is no
+// main file.
 func newNode(t *testing.T, text string) *node {
 	t.Helper()
 	n := &node{t: t, dir: t.TempDir(), state: State{"active", "process", 7}, dumps: printed}
@@ -84,7 +86,8 @@ func newNode(t *testing.T, text string) *node {
 
 type killed struct{}
 
-// process runs a process of the installer, which the node may kill, and reports whether it was.
+// process runs the installer as one process, and reports whether the process was killed.
+// node.killAt says where it is killed.
 func (n *node) process(attempt string, run func(*Installer) error) (dead bool, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -100,7 +103,7 @@ func (n *node) process(attempt string, run func(*Installer) error) (dead bool, e
 		Serves:    func(context.Context) error { return nil },
 		Connected: n.connected, Tolerated: func(context.Context) error { return n.pods },
 		step: n.step, sleep: func(time.Duration) {},
-		flush: func(*os.File) error { return nil }, // a process is killed here, not the machine
+		flush: func(*os.File) error { return nil }, // flushing is not needed: the tests kill processes, not the machine
 	}))
 }
 
@@ -132,7 +135,8 @@ func (n *node) Restart(context.Context) (err error) {
 
 var imported = regexp.MustCompile(`(?s)^(?:.*\n)?imports = \[([^\]]*)\]`)
 
-// Dump follows imports, as containerd does. Without imports in the main file it reads no drop-in.
+// Dump prints the settings of a main file and of the files that it imports, as containerd does. If
+// the main file has no imports, Dump reads no drop-in file.
 func (n *node) Dump(_ context.Context, _, name string) (string, error) {
 	text, err := os.ReadFile(filepath.Join(n.dir, name))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -166,7 +170,8 @@ func (n *node) Dump(_ context.Context, _, name string) (string, error) {
 	return dump, nil
 }
 
-// tree returns the files and directories of /etc/containerd and the state, with their modes and content.
+// tree returns the files and directories below /etc/containerd and stateDir, with their modes and
+// contents.
 func (n *node) tree() map[string]string {
 	files := map[string]string{}
 	for _, dir := range []string{"/etc/containerd", stateDir} {
@@ -210,7 +215,7 @@ func (n *node) undo() error {
 	return err
 }
 
-// mains are main files of nodes.
+// mains returns the main configuration files that the tests use, by name.
 func mains(t *testing.T) map[string]string {
 	t.Helper()
 	texts := map[string]string{"none": "-", "empty": "", "covered": "version = 3\nimports = [\"/etc/containerd/conf.d/*.toml\"]\n"}
@@ -228,8 +233,8 @@ func mains(t *testing.T) map[string]string {
 	return texts
 }
 
-// TestInstallAndUndo: containerd is restarted once each time, a second call changes nothing, and
-// afterwards the files are as before.
+// TestInstallAndUndo checks that Install and Undo restart containerd once each, that a second call
+// changes nothing, and that the files after Undo are the files before Install.
 func TestInstallAndUndo(t *testing.T) {
 	for name, text := range mains(t) {
 		t.Run(name, func(t *testing.T) {
@@ -258,10 +263,11 @@ func TestInstallAndUndo(t *testing.T) {
 	}
 }
 
-// ways are what the installer is asked to do, and what comes out.
+// ways are the cases of TestKilledAnywhere: what the killed process and the next process do, and
+// what must result.
 var ways = map[string]struct {
 	broken   bool
-	first    func(*node) // before the process that is killed
+	first    func(*node) // runs before the process that is killed
 	run      func(*Installer, context.Context) error
 	then     func(*Installer, context.Context) error
 	required bool
@@ -281,12 +287,13 @@ func mustInstall(n *node) {
 	}
 }
 
-// TestKilledAnywhere kills a process before each of its changes. containerd can always start with
-// the files that are there, the next process finishes, and undo leaves the files as before.
+// TestKilledAnywhere kills a process before each of its changes in turn. It checks that containerd
+// can start with the files that the process left, and that the next process finishes the work.
+// After Undo, the files must be the files before Install.
 func TestKilledAnywhere(t *testing.T) {
 	all := mains(t)
 	for name, way := range ways {
-		for _, file := range []string{"none", "covered", "debian-12.toml"} { // no file, no change of it, and a change
+		for _, file := range []string{"none", "covered", "debian-12.toml"} { // no main file, a main file that stays as it is, and a main file that changes
 			text := all[file]
 			t.Run(name+"/"+file, func(t *testing.T) {
 				kills := 0
@@ -325,8 +332,8 @@ func TestKilledAnywhere(t *testing.T) {
 	}
 }
 
-// TestFailureIsFinal: after a failure containerd has its old files, and only another pod tries
-// again.
+// TestFailureIsFinal checks that containerd has its old files after a failed installation, and that
+// only another pod tries again.
 func TestFailureIsFinal(t *testing.T) {
 	n := newNode(t, "version = 2\n")
 	before := n.tree()
@@ -348,8 +355,8 @@ func TestFailureIsFinal(t *testing.T) {
 	}
 }
 
-// TestStopIsNoFailure: SIGTERM while containerd restarts changes nothing, and the next process
-// finishes.
+// TestStopIsNoFailure checks that a process that ends while containerd restarts does not restore
+// the old files, and that the next process finishes the installation.
 func TestStopIsNoFailure(t *testing.T) {
 	n := newNode(t, "version = 3\n")
 	ctx, stop := context.WithCancel(t.Context())
@@ -371,7 +378,8 @@ func TestStopIsNoFailure(t *testing.T) {
 	}
 }
 
-// TestRefusals: nothing is touched where the preconditions do not hold.
+// TestRefusals checks that Install changes nothing on the node if one of its preconditions does not
+// hold.
 func TestRefusals(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change func(*node)
@@ -425,7 +433,8 @@ func (n *node) put(name, text string) {
 	}
 }
 
-// TestTrialStopsABadChange: a drop-in that would change more never gets to where containerd reads it.
+// TestTrialStopsABadChange checks that a drop-in file that would change other settings, too, is
+// never written to the directory from which containerd reads it.
 func TestTrialStopsABadChange(t *testing.T) {
 	n := newNode(t, "version = 3\nimports = [\"/etc/containerd/conf.d/*.toml\"]\n")
 	before := n.tree()
@@ -446,7 +455,7 @@ func TestTrialStopsABadChange(t *testing.T) {
 	}
 }
 
-// worse is a containerd in which the drop-in changes another setting, too.
+// worse is a fake containerd in which the drop-in file also changes another setting.
 type worse struct{ *node }
 
 func (w worse) Dump(ctx context.Context, program, name string) (string, error) {
@@ -457,8 +466,8 @@ func (w worse) Dump(ctx context.Context, program, name string) (string, error) {
 	return text, err
 }
 
-// TestOthersChangesRemain: what an administrator writes into the main file meanwhile survives undo, as
-// does the copy of the old file.
+// TestOthersChangesRemain checks that Undo keeps what an administrator has written to the main file
+// after Install. The backup copy of the old main file also remains.
 func TestOthersChangesRemain(t *testing.T) {
 	n := newNode(t, "version = 3\n")
 	mustInstall(n)
@@ -476,8 +485,8 @@ func TestOthersChangesRemain(t *testing.T) {
 	}
 }
 
-// TestLostChangeIsReported: if the import disappears, the same pod reports it, and another one installs it
-// again.
+// TestLostChangeIsReported removes the import from the main file after Install. It checks that a
+// second Install of the same pod reports that, and that another pod installs again.
 func TestLostChangeIsReported(t *testing.T) {
 	n := newNode(t, "version = 3\n")
 	mustInstall(n)
@@ -490,8 +499,9 @@ func TestLostChangeIsReported(t *testing.T) {
 	}
 }
 
-// TestForeignRequirement: an administrator's own configuration is left alone, and undo says that it is
-// still there.
+// TestForeignRequirement checks a containerd that requires the agent because the administrator
+// configured it so. Install and Undo must not change that configuration, and Undo must report that
+// containerd still requires the agent.
 func TestForeignRequirement(t *testing.T) {
 	n := newNode(t, "version = 3\n")
 	n.dumps = strings.NewReplacer("enable = false\n      reject", "enable = true\n      reject", "required_plugins = []\n      tol", "required_plugins = ['numalet']\n      tol").Replace(n.dumps)

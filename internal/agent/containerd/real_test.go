@@ -10,8 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestRealContainerd installs and undoes with the containerd that the test rig has built, in a
-// directory that is the root of its processes. It must be run as root, after `make rig-up`.
+// TestRealContainerd calls Install and Undo with the containerd that `make rig-up` has built. The
+// containerd processes run with a temporary directory as their root directory, so the test must be
+// run as root.
 func TestRealContainerd(t *testing.T) {
 	home, err := os.UserCacheDir()
 	if err != nil {

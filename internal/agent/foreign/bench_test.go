@@ -10,7 +10,7 @@ import (
 	"github.com/numalet/numalet/pkg/cpuset"
 )
 
-// BenchmarkProc measures reading the /proc of this machine.
+// BenchmarkProc measures how long it takes to read the CPU times from the /proc of this machine.
 func BenchmarkProc(b *testing.B) {
 	p := procfs{root: os.DirFS("/proc")}
 	for b.Loop() {
@@ -21,9 +21,9 @@ func BenchmarkProc(b *testing.B) {
 	b.ReportMetric(float64(len(p.known)), "processes")
 }
 
-// BenchmarkLargeMachine is one measurement on a machine with 512 CPUs, 4,096 kernel threads,
-// and 64 containers of 8 CPUs. To get the agent's share of a CPU, divide the time by the 10 s
-// between two measurements.
+// BenchmarkLargeMachine measures one call of Sample on a fake machine with 512 CPUs, 4,096 kernel
+// threads, and 64 containers of 8 CPUs each. The agent calls Sample every 10 s, so divide the time
+// by 10 s to get the agent's share of a CPU.
 func BenchmarkLargeMachine(b *testing.B) {
 	proc := b.TempDir()
 	write := func(name, text string) {

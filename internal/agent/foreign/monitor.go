@@ -1,6 +1,7 @@
 // Package foreign measures the foreign time of exclusive CPUs: the CPU time that interrupts, kernel
-// threads and other processes used. Package cputime computes it. This package reads the files, and
-// reports containers with too much foreign time.
+// threads and other processes used on them. This package reads files in /proc, and reports
+// containers with too much foreign time. Package cputime computes the foreign time from these
+// files.
 package foreign
 
 import (
@@ -22,35 +23,37 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// every is the time between two measurements. /proc/stat counts in steps of 10 ms, which is 0.1 %
-// of this interval.
+// every is the time between two measurements. /proc/stat counts CPU time in steps of 10 ms, which
+// is 0.1 % of this interval.
 const every = 10 * time.Second
 
 // Container is a container with exclusive CPUs.
 type Container struct {
 	Pod    workload.Pod
 	Name   string
-	ID     string // the runtime's
+	ID     string // the ID that the runtime gave it
 	Cgroup string
 	CPUs   cpuset.Set
 }
 
-// Options of New.
+// Options are the options of New.
 type Options struct {
 	Proc fs.FS // the host's /proc
-	// Containers returns the exclusive containers, including exited ones.
+	// Containers returns the containers with exclusive CPUs, including containers that have exited.
 	Containers func() []Container
-	// Held returns all containers that hold CPUs, including those that are not running at the
-	// moment, for example before a restart.
+	// Held returns all containers that hold exclusive CPUs, including containers that are not
+	// running now, for example before a restart.
 	Held func() []Name
 	// Usage returns the CPU time of a cgroup. The error is fs.ErrNotExist if the cgroup does not
 	// exist.
 	Usage func(cgroup string, on cpuset.Set) (time.Duration, error)
-	// Threshold is the share of the CPUs' time, over the Window, at which a container is
-	// reported. 0 reports none.
+	// Threshold is how much foreign time a container may have, as a share of the time of its
+	// exclusive CPUs within Window. From this share on, the container is reported. 0 means that no
+	// container is reported.
 	Threshold float64
 	Window    time.Duration
-	// Warn reports a container. Changed is called when the result of Noisy has changed.
+	// Warn is called to report a container with too much foreign time. Changed is called when the
+	// result of Noisy has changed.
 	Warn    func(pod workload.Pod, message string)
 	Changed func()
 	Now     func() time.Time
@@ -64,14 +67,14 @@ type Total struct {
 	Pod       workload.Pod
 	Container string
 	cputime.Foreign
-	Recent cputime.Foreign // within the window
-	Noisy  bool            // it is too much
+	Recent cputime.Foreign // the part within the window
+	Noisy  bool            // the recent foreign time reaches the threshold
 }
 
-// Monitor measures the exclusive containers of this node.
+// Monitor measures the foreign time of the containers with exclusive CPUs on this node.
 type Monitor struct {
 	o    Options
-	proc procfs // of the one sampling at a time
+	proc procfs // used only by Sample, which runs once at a time
 	mu   struct {
 		sync.Mutex
 		meters map[Name]*meter
@@ -84,14 +87,15 @@ type meter struct {
 	cputime.Alarm
 }
 
-// New returns a monitor that has measured nothing.
+// New returns a monitor that has measured nothing yet.
 func New(o Options) *Monitor {
 	m := &Monitor{o: o, proc: procfs{root: o.Proc}}
 	m.mu.meters = map[Name]*meter{}
 	return m
 }
 
-// Run measures until ctx ends. A failure is logged once, and has no effect on containers.
+// Run measures until ctx ends. A failure that repeats is logged only once. It has no effect on
+// containers.
 func (m *Monitor) Run(ctx context.Context) error {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
@@ -110,7 +114,7 @@ func (m *Monitor) Run(ctx context.Context) error {
 	}
 }
 
-// Sample measures once. It is called by one goroutine at a time.
+// Sample measures all containers once. Only one goroutine may call it at a time.
 func (m *Monitor) Sample() error {
 	m.forget()
 	containers := m.o.Containers()
@@ -126,7 +130,7 @@ func (m *Monitor) Sample() error {
 	for _, container := range containers {
 		used, err := m.o.Usage(container.Cgroup, container.CPUs)
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // it has exited, or has not started
+			continue // the container has exited, or has not started
 		}
 		if err != nil {
 			errs = append(errs, err)
@@ -140,8 +144,8 @@ func (m *Monitor) Sample() error {
 	return errors.Join(errs...)
 }
 
-// add adds a sample to a container's meter, and reports the container if there is too much
-// foreign time.
+// add adds a sample to a container's meter, and reports the container if its foreign time has just
+// reached the threshold.
 func (m *Monitor) add(c Container, s cputime.Sample) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -160,15 +164,15 @@ func (m *Monitor) add(c Container, s cputime.Sample) {
 	}
 }
 
-// describe says how much foreign time there was in the window, what its main source is, and what to
-// do about it.
+// describe returns a message with the container's foreign time in the window, its main source, and
+// what to do about that source.
 func (m *Monitor) describe(t Total, cpus cpuset.Set) string {
 	most := slices.MaxFunc(Sources(), func(a, b Source) int { return cmp.Compare(a.Used(t.Recent), b.Used(t.Recent)) })
 	return fmt.Sprintf("others used %.1f%% of the time of the exclusive CPUs %s of container %q in the last %s, most of it %s: %s",
 		100*t.Recent.Share(), cpus, t.Container, m.o.Window, most.name, most.remedy)
 }
 
-// forget removes the containers that no longer hold CPUs.
+// forget removes the meters of containers that no longer hold exclusive CPUs.
 func (m *Monitor) forget() {
 	held := map[Name]bool{}
 	for _, name := range m.o.Held() {
@@ -179,7 +183,7 @@ func (m *Monitor) forget() {
 	maps.DeleteFunc(m.mu.meters, func(name Name, _ *meter) bool { return !held[name] })
 }
 
-// Totals returns the measurements, ordered by pod and container.
+// Totals returns the foreign time of all containers, ordered by pod and container.
 func (m *Monitor) Totals() []Total {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -193,7 +197,7 @@ func (m *Monitor) Totals() []Total {
 
 func (t Total) key() string { return t.Pod.String() + "/" + t.Pod.UID + "/" + t.Container }
 
-// Noisy names the containers with too much foreign time.
+// Noisy returns the names of the containers whose recent foreign time reaches the threshold.
 func (m *Monitor) Noisy() (names []string) {
 	for _, t := range m.Totals() {
 		if t.Noisy {

@@ -15,7 +15,8 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// machine has a /proc of CPUs 0-3 and kernel threads, and one container on the CPUs 2-3.
+// machine is a fake machine with one container on the CPUs 2-3. Its /proc has the CPUs 0-3 and
+// kernel threads.
 type machine struct {
 	proc     fstest.MapFS
 	now      time.Time
@@ -38,7 +39,8 @@ func newMachine() *machine {
 	return m
 }
 
-// set writes how many ticks CPU 2 was busy, was in interrupts, and ran kworker/2:0.
+// set writes to /proc for how many ticks CPU 2 was busy, handled interrupts, and ran the kernel
+// thread kworker/2:0.
 func (m *machine) set(busy, interrupts, kworker int) {
 	m.proc["stat"] = &fstest.MapFile{Data: fmt.Appendf(nil, "cpu  0 0 0 0 0 0 0\ncpu0 9 9 9 9 9 9 9\ncpu1 0 0 0 0 0 0 0\ncpu2 0 0 %d 5 5 %d 0\ncpu3 0 0 0 0 0 0 0\n", busy-interrupts, interrupts)}
 	m.proc["20/stat"] = &fstest.MapFile{Data: []byte(taskOf("kworker/2:0", 0x200000, kworker, 2))}

@@ -12,15 +12,15 @@ import (
 	"github.com/numalet/numalet/pkg/cputime"
 )
 
-// procfs reads the times of CPUs and of kernel threads from a /proc. Only the host's /proc
-// has the kernel's threads: that of a container has its own PID namespace.
+// procfs reads the CPU time of CPUs and of kernel threads from a /proc. It must be the host's
+// /proc. A container's /proc shows only the container's PID namespace, which has no kernel threads.
 type procfs struct {
 	root    fs.FS
-	known   map[cputime.PID]bool // by PID: whether it is a kernel thread
+	known   map[cputime.PID]bool // by PID: whether the process is a kernel thread
 	threads cputime.Threads
 }
 
-// read returns the times of the online CPUs, and updates the CPU time of the kernel threads.
+// read returns the CPU times of the online CPUs, and updates the CPU time of the kernel threads.
 func (p *procfs) read() (map[cpuset.CPU]cputime.Times, error) {
 	text, err := fs.ReadFile(p.root, "stat")
 	if err != nil {
@@ -33,10 +33,11 @@ func (p *procfs) read() (map[cpuset.CPU]cputime.Times, error) {
 	return online, p.readThreads()
 }
 
-// readThreads reads each kernel thread. A process is read only once, to learn that it is not a
-// kernel thread: a machine can have ten times as many processes as kernel threads. If a process
-// ends and a kernel thread gets its PID within one interval, the thread is taken for the process.
-// Its time then counts as time of other processes.
+// readThreads reads the CPU time of each kernel thread. Any other process is read only once, to
+// learn that it is not a kernel thread, because a machine can have ten times as many processes as
+// kernel threads. If a process ends and a new kernel thread gets its PID before the next read,
+// readThreads takes the thread for the process. The CPU time of that thread then counts as time of
+// other processes.
 func (p *procfs) readThreads() error {
 	entries, err := fs.ReadDir(p.root, ".")
 	if err != nil {
@@ -46,7 +47,7 @@ func (p *procfs) readThreads() error {
 	for _, e := range entries {
 		number, err := strconv.Atoi(e.Name())
 		if err != nil {
-			continue // a file that is no process
+			continue // not the directory of a process
 		}
 		pid := cputime.PID(number)
 		if kernel, seen := p.known[pid]; seen && !kernel {

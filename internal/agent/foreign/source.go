@@ -6,14 +6,14 @@ import (
 	"github.com/numalet/numalet/pkg/cputime"
 )
 
-// Source is one source of foreign time, and what to do about it.
+// Source is one source of foreign time, with the advice that messages give about it.
 type Source struct {
-	Label        string // of the metric
+	Label        string // the value of the metric's label
 	Used         func(cputime.Foreign) time.Duration
-	name, remedy string // in messages
+	name, remedy string // used in messages
 }
 
-// Sources returns all sources.
+// Sources returns all sources of foreign time.
 func Sources() []Source {
 	return []Source{
 		{

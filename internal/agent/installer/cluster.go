@@ -25,15 +25,15 @@ const EventContainerd = "NumaletContainerd"
 const (
 	normal  = corev1.EventTypeNormal
 	warning = corev1.EventTypeWarning
-	// maxMessage is the API server's limit of an event's message.
+	// maxMessage is the API server's limit for the length of an event's message.
 	maxMessage = 1024
 )
 
-// cluster is what the API server knows of a node.
+// cluster reads pods of one node from the API server, and writes events on that node.
 type cluster struct {
 	client kubernetes.Interface
 	node   string
-	first  labels.Selector // of pods that must start before the agent, besides static pods
+	first  labels.Selector // selects the pods that must start before the agent; static pods are always among them
 }
 
 func newEvents(ctx context.Context, client kubernetes.Interface, node string) record.EventBroadcaster {
@@ -42,7 +42,7 @@ func newEvents(ctx context.Context, client kubernetes.Interface, node string) re
 	return b
 }
 
-// report returns the function that writes events on the node. It never blocks.
+// report returns a function that writes an event on the node. That function never blocks.
 func (c *cluster) report(b record.EventBroadcaster) func(kind, message string) {
 	recorder := b.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "numalet-containerd", Host: c.node})
 	return func(kind, message string) {
@@ -50,8 +50,8 @@ func (c *cluster) report(b record.EventBroadcaster) func(kind, message string) {
 	}
 }
 
-// tolerated returns an error with the pods of the node that must start before the agent and lack
-// the annotation for that, or nil.
+// tolerated returns an error if pods of the node that must start before the agent lack the
+// annotation that lets them. The error names these pods.
 func (c *cluster) tolerated(ctx context.Context) error {
 	pods, err := c.client.CoreV1().Pods("").List(ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("spec.nodeName", c.node).String()})
 	if err != nil {

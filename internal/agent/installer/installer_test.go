@@ -19,7 +19,8 @@ import (
 	"github.com/numalet/numalet/pkg/containerdconf"
 )
 
-// TestNamesAgree: containerd requires the plugin under the name that the agent registers.
+// TestNamesAgree checks that the name of the NRI plugin that containerd requires is the name that
+// the agent registers.
 func TestNamesAgree(t *testing.T) {
 	if containerdconf.Plugin != nri.Name {
 		t.Errorf("containerd requires %s, and the agent is %s", containerdconf.Plugin, nri.Name)
@@ -67,7 +68,8 @@ func TestTolerated(t *testing.T) {
 	}
 }
 
-// TestEachOutcomeIsReportedOnce: what is refused is tried again, and reported once.
+// TestEachOutcomeIsReportedOnce checks that a failed step is tried again, and that the same outcome
+// is reported only once in a row.
 func TestEachOutcomeIsReportedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())

@@ -1,5 +1,6 @@
-// Package installer is the program numalet-containerd: it makes the containerd of a node require the
-// agent, or takes that back, and reports how it went on the Node and by its readiness.
+// Package installer is the program numalet-containerd. It configures the containerd of a node to
+// require the agent, or undoes that. It reports the result as events on the Node and as its
+// readiness.
 package installer
 
 import (
@@ -21,14 +22,15 @@ import (
 	"github.com/numalet/numalet/internal/platform/telemetry"
 )
 
-// What is refused is tried again after retryEvery. What is in force is checked every checkEvery,
-// because others may change containerd's configuration.
+// After a failure, the installer tries again after retryEvery. After a success, it checks the
+// result every checkEvery, because others may change containerd's configuration.
 const (
 	retryEvery = 15 * time.Second
 	checkEvery = 5 * time.Minute
 )
 
-// Run installs or undoes, and reports until ctx ends. The end of ctx takes nothing back.
+// Run installs or undoes the configuration, and reports the result until ctx ends. When ctx ends,
+// containerd keeps its configuration.
 func Run(ctx context.Context, cfg config.Containerd) error {
 	log := telemetry.NewLogger(os.Stderr, telemetry.LogOptions{JSON: cfg.LogFormat == config.JSON, Verbosity: cfg.Verbosity})
 	version := telemetry.Version()
@@ -73,10 +75,10 @@ func Run(ctx context.Context, cfg config.Containerd) error {
 	return group.Wait()
 }
 
-// keeper does one thing again and again, and reports each new outcome.
+// keeper calls do again and again, and reports each outcome that differs from the last.
 type keeper struct {
 	do     func(context.Context) error
-	done   string // the message of success
+	done   string // the message that reports a success
 	log    logr.Logger
 	report func(kind, message string)
 
@@ -84,14 +86,14 @@ type keeper struct {
 	state error
 }
 
-// Ready returns why it is not done, or nil.
+// Ready returns nil if the last call of do succeeded, and otherwise the reason.
 func (k *keeper) Ready() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.state
 }
 
-// setState reports whether the state is a new one.
+// setState records the outcome of do, and reports whether it differs from the last outcome.
 func (k *keeper) setState(err error) (changed bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -14,18 +14,18 @@ import (
 	"github.com/numalet/numalet/pkg/cpuset"
 )
 
-// Names of files in steering.State.
+// These are the names of two files in steering.State.
 const (
-	defaultIRQ = "irq/default" // of interrupts that drivers add later
+	defaultIRQ = "irq/default" // the CPUs of interrupts that drivers add later
 	workqueues = "workqueue"
 )
 
-// files are the kernel's files with the CPUs of interrupts and of unbound workqueues.
+// files are the kernel's files that set on which CPUs interrupts and unbound workqueues run.
 // Sources: https://docs.kernel.org/core-api/irq/irq-affinity.html;
 // https://docs.kernel.org/core-api/workqueue.html, "Affinity Scopes".
 type files struct{ proc, sys string }
 
-// path returns the path of a file, and whether its format is a mask instead of a list.
+// path returns the path of a file, and whether the file has a bit mask of CPUs instead of a list.
 func (f files) path(name string) (path string, mask bool) {
 	switch name {
 	case defaultIRQ:
@@ -36,7 +36,8 @@ func (f files) path(name string) (path string, mask bool) {
 	return filepath.Join(f.proc, name, "smp_affinity_list"), false
 }
 
-// read returns the contents of all files. An interrupt that has no affinity is left out.
+// read returns the CPUs in each file. It leaves out an interrupt whose affinity the kernel does not
+// report.
 func (f files) read() (map[string]cpuset.Set, error) {
 	entries, err := os.ReadDir(filepath.Join(f.proc, "irq"))
 	if err != nil {
@@ -93,9 +94,10 @@ func (f files) write(name string, cpus cpuset.Set) error {
 	return errors.Join(err, file.Close())
 }
 
-// unmovable reports whether a write failed because nobody can move the interrupt. The kernel then
-// answers EIO, or EPERM on later kernels (seen on 6.18). If the process may not open the file, the
-// error is another one.
+// unmovable reports whether a write failed because the kernel does not let anybody move the
+// interrupt. The kernel then returns EIO from the write, and newer kernels return EPERM (seen on
+// 6.18). If the process lacks the permission to open the file, opening it fails, and unmovable
+// returns false.
 // Source: https://github.com/torvalds/linux/blob/v6.12/kernel/irq/proc.c, write_irq_affinity.
 func unmovable(err error) bool {
 	path := (*fs.PathError)(nil)
@@ -115,7 +117,7 @@ func (f files) writable() error {
 	return nil
 }
 
-// irqbalance returns the process id of irqbalance, or "" if it does not run.
+// irqbalance returns the PID of the program irqbalance, or "" if it does not run.
 func (f files) irqbalance() (string, error) {
 	names, err := filepath.Glob(filepath.Join(f.proc, "[0-9]*/comm"))
 	if err != nil {
@@ -123,7 +125,7 @@ func (f files) irqbalance() (string, error) {
 	}
 	for _, name := range names {
 		comm, err := os.ReadFile(name)
-		if err == nil && strings.TrimSpace(string(comm)) == "irqbalance" { // a process may end meanwhile
+		if err == nil && strings.TrimSpace(string(comm)) == "irqbalance" { // err is not nil if the process has ended meanwhile
 			return filepath.Base(filepath.Dir(name)), nil
 		}
 	}

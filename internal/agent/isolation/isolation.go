@@ -1,5 +1,6 @@
 // Package isolation keeps interrupts and unbound workqueues of the kernel off isolated CPUs, and
-// restores the old settings when the CPUs are released. Package steering computes what to write.
+// restores the old settings when the CPUs are released. Package steering computes what to write to
+// the kernel's files.
 package isolation
 
 import (
@@ -17,27 +18,28 @@ import (
 	"github.com/numalet/numalet/pkg/steering"
 )
 
-// every is the time between checks that the interrupts are where they should be: drivers add
-// interrupts, and other programs move them.
+// every is the time between two checks that no movable interrupt is on an isolated CPU. The checks
+// repeat because drivers add interrupts, and other programs move them.
 const every = 10 * time.Second
 
-// Saved is the content of the state file.
+// Saved is the content of the state file. Files has the settings that the kernel's files had
+// before.
 type Saved struct {
 	BootID string         `json:"bootID"`
 	Files  steering.State `json:"files"`
 }
 
-// Store makes the state durable before Save returns.
+// Store stores the state on disk. Save returns when the state is durable.
 type Store interface {
 	Load() (Saved, error)
 	Save(Saved) error
 }
 
-// Options of New.
+// Options are the options of New.
 type Options struct {
 	Enabled bool
-	Proc    string // the host's /proc, of which irq is written
-	Sys     string // the root with sys
+	Proc    string // the host's /proc; files in its directory irq are written
+	Sys     string // the directory in which sys is mounted
 	Store   Store
 	BootID  string
 	Online  func() (cpuset.Set, error)
@@ -52,13 +54,13 @@ type Isolation struct {
 		sync.Mutex
 		state    steering.State
 		isolated cpuset.Set
-		known    bool // the node has reported isolated
-		done     bool // and was written
+		known    bool // Isolate has been called, so that isolated is known
+		done     bool // the last write of all settings succeeded
 	}
 }
 
-// New returns an Isolation with the state of an earlier process. After a reboot the kernel has its
-// default settings again, so the state of the last boot is dropped.
+// New returns an Isolation. It continues with the state that an earlier process saved, unless the
+// machine has rebooted since. After a reboot the kernel has its default settings again.
 func New(o Options) (*Isolation, error) {
 	i := &Isolation{o: o, files: files{proc: o.Proc, sys: o.Sys}}
 	saved, err := o.Store.Load()
@@ -72,7 +74,7 @@ func New(o Options) (*Isolation, error) {
 	return i, nil
 }
 
-// Check returns why this node cannot isolate CPUs, or nil. It names the first cause.
+// Check returns nil if this node can isolate CPUs, and otherwise the first reason why it cannot.
 func (i *Isolation) Check() error {
 	if !i.o.Enabled {
 		return errors.New("the agent of the node runs without --isolation")
@@ -90,20 +92,22 @@ func (i *Isolation) Check() error {
 	return nil
 }
 
-// Isolate keeps interrupts and unbound workqueues off these CPUs and no others. When it returns
-// nil, only interrupts that the kernel lets nobody move are left on these CPUs. They belong to
-// drivers with one queue for each CPU, and are raised only for requests of that CPU.
+// Isolate keeps interrupts and unbound workqueues off these CPUs, and no longer off other CPUs of
+// earlier calls. When it returns nil, the only interrupts left on these CPUs are those that the
+// kernel does not let anybody move. Such an interrupt belongs to a driver with one queue for each
+// CPU, and is raised only for requests from its CPU.
 func (i *Isolation) Isolate(ctx context.Context, cpus cpuset.Set) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.mu.done && cpus.Equal(i.mu.isolated) {
-		return nil // Run finds what others changed meanwhile
+		return nil // Run corrects what others have changed meanwhile
 	}
 	i.mu.isolated, i.mu.known = cpus, true
 	return i.apply(ctx)
 }
 
-// Run checks regularly that all settings are as planned, and corrects them, until ctx ends.
+// Run checks regularly whether all settings still keep interrupts off the isolated CPUs, and
+// corrects them, until ctx ends.
 func (i *Isolation) Run(ctx context.Context) error {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
@@ -124,13 +128,14 @@ func (i *Isolation) again(ctx context.Context) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if !i.mu.known {
-		return nil // the containers of the node are not known yet: nothing is put back
+		return nil // the containers of the node are not known yet, so no setting may be restored
 	}
 	return i.apply(ctx)
 }
 
-// apply saves the old contents of the files, and then writes the files that differ from the plan.
-// If there are no isolated CPUs and no saved state, it reads nothing. Callers hold the lock.
+// apply saves the old contents of the kernel's files, and then writes the files that differ from
+// the plan. If there are no isolated CPUs and no saved state, it does nothing. The caller holds the
+// lock.
 func (i *Isolation) apply(ctx context.Context) (err error) {
 	defer func() { i.mu.done = err == nil }()
 	if i.mu.isolated.Empty() && len(i.mu.state) == 0 {
@@ -146,19 +151,20 @@ func (i *Isolation) apply(ctx context.Context) (err error) {
 		switch {
 		case unmovable(err):
 			logr.FromContextOrDiscard(ctx).V(2).Info("the kernel lets nobody move this interrupt", "file", name)
-		case errors.Is(err, fs.ErrNotExist): // a driver has freed it
+		case errors.Is(err, fs.ErrNotExist): // a driver has freed the interrupt
 		case err != nil:
 			errs = append(errs, err)
 		}
 	}
 	if i.mu.isolated.Empty() && len(errs) == 0 {
-		_, err := i.plan() // drops files that have their old contents again
+		_, err := i.plan() // removes restored files from the saved state
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
 }
 
-// plan saves the state, and returns what to write. Callers hold the lock.
+// plan computes and saves the new state, and returns what to write to the kernel's files. The
+// caller holds the lock.
 func (i *Isolation) plan() (map[string]cpuset.Set, error) {
 	now, err := i.files.read()
 	if err != nil {

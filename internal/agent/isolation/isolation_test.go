@@ -15,13 +15,13 @@ import (
 	"github.com/numalet/numalet/pkg/cpuset"
 )
 
-// kernel is a tree of plain files.
+// kernel is a fake of the kernel's files, made of plain files.
 type kernel struct {
 	*testing.T
 	root  string
-	saved *Saved // nil: none
+	saved *Saved // the state file; nil if there is none
 	boot  string
-	full  bool // the disk
+	full  bool // the disk is full, so Save fails
 }
 
 func newKernel(t *testing.T) *kernel {
@@ -46,7 +46,7 @@ func (k *kernel) write(name, text string) {
 	}
 }
 
-// show prints the contents of the files.
+// show returns the contents of the kernel's files, separated by spaces.
 func (k *kernel) show() string {
 	k.Helper()
 	var out []string
@@ -60,7 +60,7 @@ func (k *kernel) show() string {
 	return strings.Join(out, " ")
 }
 
-// Load and Save are the state file.
+// Load returns the content of the fake state file.
 func (k *kernel) Load() (Saved, error) {
 	if k.saved == nil {
 		return Saved{}, fs.ErrNotExist
@@ -76,7 +76,7 @@ func (k *kernel) Save(s Saved) error {
 	return nil
 }
 
-// start starts an agent.
+// start returns the Isolation of a newly started agent.
 func (k *kernel) start() *Isolation {
 	k.Helper()
 	i, err := New(Options{
@@ -98,7 +98,7 @@ func (k *kernel) isolate(i *Isolation, cpus string) {
 
 const (
 	original = "0-7 3 000000ff 000000ff"
-	without  = "0-1,4-7 0-1,4-7 000000f3 000000f3" // CPUs 2-3
+	without  = "0-1,4-7 0-1,4-7 000000f3 000000f3" // what show returns while CPUs 2-3 are isolated
 )
 
 func TestIsolate(t *testing.T) {
@@ -123,8 +123,9 @@ func TestIsolate(t *testing.T) {
 	}
 }
 
-// TestAgentEnds kills the agent while CPUs are isolated. The next agent restores nothing before it
-// knows the containers, and then restores what they do not need.
+// TestAgentEnds ends the agent while CPUs are isolated. It checks that the next agent restores no
+// setting until it knows the containers, and then restores the settings because no container needs
+// isolated CPUs.
 func TestAgentEnds(t *testing.T) {
 	kernel := newKernel(t)
 	kernel.isolate(kernel.start(), "2-3")
@@ -138,13 +139,13 @@ func TestAgentEnds(t *testing.T) {
 	}
 }
 
-// TestReboot checks that the state of the last boot is not written after a reboot: the kernel
-// starts with its default settings.
+// TestReboot checks that the agent does not restore settings that it saved before a reboot, because
+// the kernel starts with its default settings.
 func TestReboot(t *testing.T) {
 	kernel := newKernel(t)
 	kernel.isolate(kernel.start(), "2-3")
 	kernel.boot = "b2"
-	kernel.write("proc/irq/24/smp_affinity_list", "0-1,4-7") // as was written before the reboot, by chance
+	kernel.write("proc/irq/24/smp_affinity_list", "0-1,4-7") // by chance the setting that was written before the reboot
 	next := kernel.start()
 	kernel.isolate(next, "2-3")
 	kernel.isolate(next, "")

@@ -11,18 +11,20 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// Held is a grant and the pod that holds it.
+// Held is a grant of exclusive CPUs, and the pod that holds it.
 type Held struct {
 	Pod    workload.Pod `json:"pod"`
-	Cgroup string       `json:"cgroup"`           // of the pod
-	Static bool         `json:"static,omitempty"` // a static pod, which the API server may never have
-	// Isolated means that interrupts and unbound workqueues stay off the CPUs.
+	Cgroup string       `json:"cgroup"`           // the pod's own cgroup
+	Static bool         `json:"static,omitempty"` // a static pod, which may have no mirror pod in the API server
+	// Isolated means that interrupts and unbound workqueues are kept off the grant's CPUs.
 	Isolated bool `json:"isolated,omitempty"`
-	// Unconfirmed means that the container's spec is all that is known: see holdUnconfirmed.
+	// Unconfirmed means that the agent does not know the pod, and took the CPUs from the running
+	// container's spec: see holdUnconfirmed.
 	Unconfirmed bool `json:"unconfirmed,omitempty"`
-	// Grant.UID is that of the pod, or key(pod, container) for a grant per container.
+	// Grant.UID is the pod's UID. If each container of the pod has a grant of its own, it is
+	// key(pod, container).
 	Grant pool.Grant `json:"grant"`
-	Homes pool.Homes `json:"homes,omitempty"` // where the grant's CPUs are, also those that went offline
+	Homes pool.Homes `json:"homes,omitempty"` // the grant's CPUs by NUMA node, including CPUs that went offline
 }
 
 // Snapshot is the content of the checkpoint.
@@ -31,19 +33,20 @@ type Snapshot struct {
 	Held   []Held `json:"held"`
 }
 
-// book is the ledger with the pods that hold its grants. Usually a pod has one grant
-// for all its containers. If its spec is not known (a static pod without a mirror
-// pod, or a running pod after the loss of the checkpoint), each container has a
-// grant of its own, and containers do not reuse each other's CPUs.
+// book is the ledger of exclusive CPUs, with the pods that hold its grants. Usually a pod has one
+// grant for all its containers. If the pod's spec is not known, each container has a grant of its
+// own, and does not reuse the CPUs of other containers. That is the case for a static pod without a
+// mirror pod, and for a running pod after the checkpoint was lost.
 type book struct {
 	ledger *pool.Ledger
 	held   map[string]Held // by Grant.UID
 }
 
-// key returns the UID of a grant per container. A pod's UID has no slash.
+// key returns the Grant.UID for a container that has a grant of its own. It differs from every
+// pod's UID, which has no slash.
 func key(uid, container string) string { return uid + "/" + container }
 
-// reserve grants the request p and returns a function that undoes it.
+// reserve grants CPUs for the request p. It returns a function that undoes the grant.
 func (b *book) reserve(h Held, p pool.Pod) (undo func(), err error) {
 	if h.Grant, err = b.ledger.Reserve(p); err != nil {
 		return nil, err
@@ -52,7 +55,7 @@ func (b *book) reserve(h Held, p pool.Pod) (undo func(), err error) {
 	return func() { b.dropGrant(p.UID) }, nil
 }
 
-// restore adds an existing grant.
+// restore adds a grant that was made earlier, with the same CPUs.
 func (b *book) restore(h Held) error {
 	if err := b.ledger.Restore(h.Grant); err != nil {
 		return err
@@ -72,8 +75,8 @@ func (b *book) enter(h Held) {
 	b.held[h.Grant.UID] = h
 }
 
-// replaceOffline gives a pod other CPUs for those that went offline, as far as some are
-// free. It returns a function that undoes it, or nil if nothing has changed.
+// replaceOffline gives a pod free CPUs in place of those of its CPUs that went offline, as far as
+// CPUs are free. It returns a function that undoes the change, or nil if nothing has changed.
 func (b *book) replaceOffline(uid string) (undo func()) {
 	for _, before := range b.of(uid) {
 		after, earlier := before, undo
@@ -86,19 +89,20 @@ func (b *book) replaceOffline(uid string) (undo func()) {
 			if earlier != nil {
 				earlier()
 			}
-			_ = b.restore(before) // its CPUs were not given to others meanwhile
+			_ = b.restore(before) // cannot fail: the CPUs have not been given to another pod meanwhile
 		}
 	}
 	return undo
 }
 
-// claim returns the CPUs of a container.
+// claim returns the exclusive CPUs of a container, and whether it has any.
 func (b *book) claim(uid, container string) (pool.Claim, bool) {
 	_, c, ok := b.holder(uid, container)
 	return c, ok
 }
 
-// holder returns the grant with the claim of a container, and the claim.
+// holder returns the claim of a container, which has its exclusive CPUs, and the grant that
+// contains the claim.
 func (b *book) holder(uid, container string) (Held, pool.Claim, bool) {
 	for _, k := range []string{uid, key(uid, container)} {
 		if h, ok := b.held[k]; ok {
@@ -110,10 +114,10 @@ func (b *book) holder(uid, container string) (Held, pool.Claim, bool) {
 	return Held{}, pool.Claim{}, false
 }
 
-// change changes a grant and returns a function that undoes it. If by fails, possibly after
-// the first of its changes, the grant is as before.
+// change calls by to change a grant, and returns a function that undoes the change. If by fails,
+// the grant is as before, even if by had already changed a part of it.
 func (b *book) change(before Held, by func(l *pool.Ledger, uid string) (pool.Grant, error)) (undo func(), err error) {
-	undo = func() { _ = b.restore(before) } // its CPUs were not given to others meanwhile
+	undo = func() { _ = b.restore(before) } // cannot fail: the CPUs have not been given to another pod meanwhile
 	after := before
 	if after.Grant, err = by(b.ledger, before.Grant.UID); err != nil {
 		undo()
@@ -123,8 +127,8 @@ func (b *book) change(before Held, by func(l *pool.Ledger, uid string) (pool.Gra
 	return undo, nil
 }
 
-// whole reports whether the pod has one grant for all its containers, so that a
-// container without a claim is known to be shared.
+// whole reports whether the pod has one grant for all its containers. If it has, a container
+// without a claim in that grant runs on the shared CPUs.
 func (b *book) whole(uid string) bool { _, ok := b.held[uid]; return ok }
 
 // byContainer reports whether a container of the pod has a grant of its own.
@@ -137,7 +141,7 @@ func (b *book) byContainer(uid string) bool {
 	return false
 }
 
-// of returns all grants of a pod.
+// of returns all grants of the pod with this UID.
 func (b *book) of(uid string) []Held {
 	var out []Held
 	for _, h := range b.sorted() {

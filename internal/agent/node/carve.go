@@ -14,13 +14,14 @@ import (
 
 // carve moves the CPUs of a pod out of the shared set:
 //
-//  1. reserve them in the ledger, all or nothing
+//  1. reserve all requested CPUs in the ledger, or none
 //  2. write the checkpoint
-//  3. lift the CFS quota of the pod's cgroup, which step 4 persists
-//  4. shrink all shared containers, and move interrupts away if the pod asks for that
+//  3. remove the CFS quota of the pod's cgroup; step 4 sends this change to systemd, too
+//  4. remove the CPUs from the cpusets of all shared containers, and move interrupts away if the
+//     pod asks for that
 //
-// If a step fails, the pod holds nothing, so that no shared container overlaps with
-// it. Only its quota stays lifted, for the kubelet's next attempt. carve returns the new specs of
+// If a step fails, the pod holds no CPUs, so that no shared container runs on CPUs of the pod. Only
+// the quota stays removed, because the kubelet will try again. carve returns the new specs of
 // containers that have not started. Callers hold the lock.
 func (n *Node) carve(ctx context.Context, c workload.Container, p pool.Pod) ([]workload.Spec, error) {
 	undo, err := n.reserveOrReject(ctx, c, p)
@@ -35,8 +36,8 @@ func (n *Node) carve(ctx context.Context, c workload.Container, p pool.Pod) ([]w
 	return specs, nil
 }
 
-// commit is steps 2 to 4 of carve, for a change of the ledger that undo reverts. Callers
-// hold the lock.
+// commit does the steps 2 to 4 of carve after a change of the ledger. If a step fails, it calls
+// undo, which reverts that change. Callers hold the lock.
 func (n *Node) commit(ctx context.Context, s workload.Sandbox, undo func()) ([]workload.Spec, error) {
 	if err := n.save(); err != nil {
 		undo()
@@ -50,8 +51,8 @@ func (n *Node) commit(ctx context.Context, s workload.Sandbox, undo func()) ([]w
 	return specs, err
 }
 
-// clear removes all other containers from the CPUs that were granted to the sandbox's
-// pod. Callers hold the lock.
+// clear moves all shared containers off the CPUs that were granted to the sandbox's pod. Callers
+// hold the lock.
 func (n *Node) clear(ctx context.Context, s workload.Sandbox) ([]workload.Spec, error) {
 	if err := n.liftQuota(ctx, s); err != nil {
 		return nil, err
@@ -60,8 +61,7 @@ func (n *Node) clear(ctx context.Context, s workload.Sandbox) ([]workload.Spec, 
 	if err != nil {
 		return nil, refuse(CgroupFailed, "cannot move shared containers off the CPUs for the pod: %s", err)
 	}
-	// If moving interrupts fails, only a pod that asks for isolation fails. Other pods start
-	// anyway.
+	// If interrupts cannot be moved, the container is refused only if its pod asks for isolation.
 	if err := n.isolate(ctx); err != nil {
 		if isolates(s) {
 			return nil, err
@@ -71,8 +71,8 @@ func (n *Node) clear(ctx context.Context, s workload.Sandbox) ([]workload.Spec, 
 	return specs, nil
 }
 
-// reserve grants the request of the container's pod, or only that of the container if
-// the pod has grants per container. Callers hold the lock.
+// reserve grants the CPUs that the container's pod requests. If the pod's containers have grants of
+// their own, it grants only the CPUs of this container. Callers hold the lock.
 func (n *Node) reserve(c workload.Container, p pool.Pod) (undo func(), err error) {
 	s := c.Sandbox
 	if p.UID == s.Pod.UID && n.mu.book.byContainer(p.UID) {
@@ -81,9 +81,9 @@ func (n *Node) reserve(c workload.Container, p pool.Pod) (undo func(), err error
 	return n.mu.book.reserve(Held{Pod: s.Pod, Cgroup: s.PodCgroup, Static: isStatic(s), Isolated: isolates(s)}, p)
 }
 
-// finishRelease writes the checkpoint and adds the released CPUs to all shared
-// containers. A failure causes no overlap, so it is only logged. Callers hold the
-// lock.
+// finishRelease writes the checkpoint and adds the released CPUs to all shared containers. A
+// failure is only logged, because it lets no container run on exclusive CPUs of another container.
+// Callers hold the lock.
 func (n *Node) finishRelease(ctx context.Context) {
 	log := logr.FromContextOrDiscard(ctx)
 	if err := n.save(); err != nil {
@@ -97,9 +97,9 @@ func (n *Node) finishRelease(ctx context.Context) {
 	}
 }
 
-// confineSharers writes the shared set to every sandbox and every container without a
-// grant, and continues after a failure. It returns the specs of those without a
-// cgroup, which have not started or have ended. Callers hold the lock.
+// confineSharers writes the shared CPUs to the cpuset of every sandbox and of every container
+// without a grant, and continues after a failure. It returns new specs for the containers that have
+// no cgroup, because they have not started or have ended. Callers hold the lock.
 func (n *Node) confineSharers(ctx context.Context, why Why) (absent []workload.Spec, err error) {
 	shared, start := n.shared(), n.env.Now()
 	written := 0
@@ -120,7 +120,7 @@ func (n *Node) confineSharers(ctx context.Context, why Why) (absent []workload.S
 	return absent, errors.Join(errs...)
 }
 
-// sharer is a cgroup without a grant.
+// sharer is the cgroup of a sandbox or container without a grant, which runs on the shared CPUs.
 type sharer struct{ name, cgroup, containerID string }
 
 func (n *Node) sharers() []sharer {

@@ -6,13 +6,12 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// reserveWholeCores is reserve for a pod that no controller placed. With full cores it
-// refuses a pod that holds parts of cores, like the kubelet's option full-pcpus-only: the
-// rest of such a core stays idle, but the kubelet, which counts CPUs, would offer it to
-// another pod, and that pod could never start. A controller counts whole cores, so the
-// pods that it placed may hold parts of cores. To publish fewer CPUs was rejected: a pod
-// takes as much as it requests from the kubelet's native CPUs, which no plugin can change.
-// Callers hold the lock.
+// reserveWholeCores calls reserve for a pod that no controller placed. With --full-cores it refuses
+// a pod that would hold a part of a core, like the kubelet's option full-pcpus-only. The rest of
+// such a core would stay idle. The kubelet counts single CPUs, so it would admit another pod for
+// that rest, and this pod could never start. The controller counts whole cores, so the pods that it
+// placed may hold parts of cores. It would not help if the device plugin published fewer CPUs,
+// because a plugin cannot change the kubelet's own count of CPUs. Callers hold the lock.
 func (n *Node) reserveWholeCores(c workload.Container, p pool.Pod) (undo func(), err error) {
 	if undo, err = n.reserve(c, p); err != nil {
 		return nil, err
@@ -27,7 +26,7 @@ func (n *Node) reserveWholeCores(c workload.Container, p pool.Pod) (undo func(),
 		held, idle, n.shape().ThreadsPerCore)
 }
 
-// heldBy returns all CPUs of a pod. Callers hold the lock.
+// heldBy returns all exclusive CPUs of a pod. Callers hold the lock.
 func (n *Node) heldBy(uid string) cpuset.Set {
 	var held cpuset.Set
 	for _, h := range n.mu.book.of(uid) {

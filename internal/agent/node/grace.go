@@ -9,13 +9,13 @@ import (
 	"github.com/go-logr/logr"
 )
 
-// grace is how long CPUs that a container gave back stay idle before they become shared. The
-// container learns this from its cpuset, so it is off the CPUs when the grace begins. A program
-// that reads its affinity now and then has time to follow, and a container whose resize is reverted
-// gets the same CPUs.
+// grace is how long CPUs that a container gave back stay idle before they become shared. The kernel
+// has already moved the container's threads off these CPUs when this time begins, because its
+// cpuset has shrunk. A program that reads its CPU affinity from time to time can adapt within this
+// time. If the resize is reverted within this time, the container gets the same CPUs again.
 const grace = 10 * time.Second
 
-// leaving returns the grants with CPUs that containers gave back.
+// leaving returns the grants with CPUs that containers gave back and that are not shared yet.
 func (n *Node) leaving() []Held {
 	var all []Held
 	for _, h := range n.mu.book.sorted() {
@@ -29,7 +29,8 @@ func (n *Node) leaving() []Held {
 	return all
 }
 
-// finishResizes makes CPUs shared whose grace is over. Callers hold the lock.
+// finishResizes returns CPUs to the shared set if a container gave them back at least grace ago.
+// Callers hold the lock.
 func (n *Node) finishResizes(ctx context.Context) {
 	now, returned := n.env.Now(), false
 	for _, h := range n.leaving() {
@@ -52,8 +53,9 @@ func (n *Node) finishResizes(ctx context.Context) {
 	}
 }
 
-// isOff makes sure that the containers of a pod run on their own CPUs only: the kernel's cpuset may
-// differ from the runtime's spec.
+// isOff writes the cpusets of a pod's exclusive containers again, and reports whether that
+// succeeded. Then the containers run only on their own CPUs, even if something else changed their
+// cpusets.
 func (n *Node) isOff(ctx context.Context, h Held) bool {
 	p := n.mu.pods[h.Pod.UID]
 	if p == nil {
@@ -72,15 +74,16 @@ func (n *Node) isOff(ctx context.Context, h Held) bool {
 	return err == nil
 }
 
-// resizing reports whether a resize is not finished.
+// resizing reports whether the runtime still has to confirm a resize, or CPUs that a container gave
+// back are not shared yet.
 func (n *Node) resizing() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return len(n.mu.confirm) > 0 || len(n.leaving()) > 0
 }
 
-// forgetResizes forgets the times of grants and containers that are gone. Callers hold the
-// lock.
+// forgetResizes deletes the entries of n.mu.leave and n.mu.confirm for grants and containers that
+// no longer exist. Callers hold the lock.
 func (n *Node) forgetResizes() {
 	maps.DeleteFunc(n.mu.leave, func(uid string, _ time.Time) bool { _, held := n.mu.book.held[uid]; return !held })
 	known := map[string]bool{}

@@ -24,7 +24,8 @@ func (n *Node) checkIsolation(request v1alpha1.CPURequest) error {
 	return nil
 }
 
-// isolate keeps interrupts off the CPUs of the pods that ask for it. Callers hold the lock.
+// isolate keeps interrupts off the exclusive CPUs of all pods that ask for isolation. Callers hold
+// the lock.
 func (n *Node) isolate(ctx context.Context) error {
 	var cpus cpuset.Set
 	for _, h := range n.mu.book.held {

@@ -14,9 +14,10 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// changed returns why a grant from before a reboot does not fit this machine: firmware and boot
-// options can change which CPUs there are and on which NUMA nodes they are. Such a grant is
-// dropped, and its pod gets CPUs like a new one, by its placement if it has one.
+// changed returns why a grant from before a reboot does not fit the machine now, or nil if it fits.
+// Firmware and boot options can change which CPUs the machine has and to which NUMA nodes they
+// belong. A grant that does not fit is dropped, and its pod gets CPUs like a new pod, as its
+// placement says if it has one.
 func (n *Node) changed(h Held) error {
 	if !h.Grant.CPUs().SubsetOf(n.machine.Online().Minus(n.cfg.Reserved)) {
 		return errors.New("they are offline or reserved since the reboot")
@@ -35,8 +36,8 @@ func (n *Node) changed(h Held) error {
 	return nil
 }
 
-// withoutMemory returns the NUMA nodes that a claim's memory is bound to and that are gone
-// or have no memory now.
+// withoutMemory returns those NUMA nodes to which a claim's memory is bound that no longer exist or
+// have no memory now.
 func (n *Node) withoutMemory(c pool.Claim) (gone []topology.NodeID) {
 	for _, id := range c.Mems {
 		if node := n.machine.Node(id); node == nil || node.MemoryBytes == 0 {
@@ -46,8 +47,9 @@ func (n *Node) withoutMemory(c pool.Claim) (gone []topology.NodeID) {
 	return gone
 }
 
-// replaceOffline gives all pods other CPUs for those that went offline, as far as some
-// are free. Callers hold the lock, and then write the checkpoint and all cgroups.
+// replaceOffline gives pods free CPUs in place of those of their CPUs that went offline, as far as
+// CPUs are free. Callers hold the lock. After the call, they must write the checkpoint and all
+// cgroups.
 func (n *Node) replaceOffline(ctx context.Context) {
 	for _, uid := range n.uids() {
 		if n.mu.book.replaceOffline(uid) != nil {
@@ -56,8 +58,9 @@ func (n *Node) replaceOffline(ctx context.Context) {
 	}
 }
 
-// refit makes sure that the machine has all that a container holds before the container
-// is created: it replaces offline CPUs, or refuses the container. Callers hold the lock.
+// refit is called before a container that already has a grant is created. If CPUs of the grant are
+// offline, it replaces them, or refuses the container if no other CPUs are free. It also refuses
+// the container if a NUMA node to which its memory is bound has no memory. Callers hold the lock.
 func (n *Node) refit(ctx context.Context, c workload.Container) (specs []workload.Spec, err error) {
 	uid := c.Sandbox.Pod.UID
 	if undo := n.mu.book.replaceOffline(uid); undo != nil {

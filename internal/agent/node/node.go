@@ -14,45 +14,46 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// Node is the state of this machine. Its methods are the hooks of a runtime and the
-// changes of pods. They are safe for concurrent use but run one after another, in
-// O(containers of the machine) each. One lock, which also covers writes to cgroups,
-// was preferred to a lock per pod: a reservation writes all shared containers, and
-// the runtime calls its hooks one after another anyway.
+// Node is the state of this machine. The container runtime's hooks and changes of pods call its
+// methods. They are safe for concurrent use, but run one after another. Each writes at most one
+// cgroup for each container of the machine. There is one lock, which also covers writes to cgroups.
+// A lock for each pod would not be faster: a reservation writes the cgroups of all shared
+// containers, and the runtime calls its hooks one after another anyway.
 type Node struct {
 	machine *topology.Machine
 	cfg     Config
 	env     Dependencies
-	ended   chan struct{} // some pod may have ended
+	ended   chan struct{} // signals that a pod may have ended
 
 	mu struct {
 		sync.Mutex
 		book   *book
 		pods   map[string]*pod // by UID
 		synced bool            // the runtime has listed its containers
-		saved  *Snapshot       // content of the checkpoint; nil when unknown
-		// confirm is until when the runtime may still confirm a growth, by container ID.
+		saved  *Snapshot       // content of the checkpoint file; nil while unknown: at the start and after a failed write
+		// confirm has, by container ID, until when the runtime may confirm that it has applied a
+		// resize to more CPUs.
 		confirm map[string]time.Time
-		// leave is when the CPUs that a pod gave back become shared, by Grant.UID.
+		// leave has, by Grant.UID, when the CPUs that a pod gave back become shared.
 		leave map[string]time.Time
 	}
 }
 
-// pod is the running part of a pod.
+// pod is what the container runtime has of a pod: its sandboxes and containers.
 type pod struct {
 	ref        workload.Pod
 	cgroup     string
 	sandboxes  map[string]workload.Sandbox   // by ID, including stopped ones
 	containers map[string]workload.Container // by ID, including exited ones until they are removed
 	newest     map[string]string             // ID of the newest container, by name
-	gpus       map[string]bool               // IDs of the GPUs of all of its containers until now
-	rejected   error                         // why it was rejected; nil if it was not
+	gpus       map[string]bool               // device IDs of the GPUs of all of its containers, including ended containers
+	rejected   error                         // why the pod was rejected; nil if it was not
 }
 
-// New returns a node with the grants of a snapshot. Grants that cannot be restored are
-// left out and are in the error, beside a valid node; only a nil *Node is fatal. After
-// a reboot no container of the snapshot runs, but pods that still exist keep their
-// CPUs, unless the machine has changed.
+// New returns a node with the grants of a snapshot. It leaves out grants that cannot be restored,
+// and returns an error that names them, together with a valid node. Only if the returned node is
+// nil has New failed. After a reboot no container of the snapshot runs, but pods that still exist
+// keep their CPUs, unless the machine has changed.
 func New(m *topology.Machine, cfg Config, env Dependencies, s Snapshot) (*Node, error) {
 	ledger, err := pool.New(m, pool.Options{Reserved: cfg.Reserved, FullCores: cfg.FullCores, ReservedMemory: cfg.ReservedMemory})
 	if err != nil {
@@ -84,12 +85,12 @@ func (n *Node) restore(s Snapshot) error {
 	return errors.Join(errs...)
 }
 
-// shared returns the CPUs of all containers without a grant. Callers hold the lock.
+// shared returns the CPUs on which all containers without a grant run. Callers hold the lock.
 func (n *Node) shared() cpuset.Set { return n.mu.book.ledger.Shared() }
 
-// decide returns the CPUs of a container by the current grants. A container that runs
-// continues on those of its CPUs that are online, or on shared ones if none is. Callers
-// hold the lock.
+// decide returns the CPUs of a container according to the current grants. If some of the
+// container's CPUs are offline, it returns the others. If all are offline, it returns the shared
+// CPUs. Callers hold the lock.
 func (n *Node) decide(c workload.Container) workload.Decision {
 	if claim, ok := n.mu.book.claim(c.Sandbox.Pod.UID, c.Name); ok {
 		if cpus := claim.CPUs.Minus(n.mu.book.ledger.Lost(claim)); !cpus.Empty() {
@@ -99,8 +100,8 @@ func (n *Node) decide(c workload.Container) workload.Decision {
 	return workload.Decision{CPUs: n.shared()}
 }
 
-// save writes the checkpoint if the grants have changed. After a failure it may have
-// the old or the new grants. Callers hold the lock.
+// save writes the checkpoint if the grants have changed. After a failure, the file may have the old
+// or the new grants. Callers hold the lock.
 func (n *Node) save() error {
 	now := Snapshot{BootID: n.cfg.BootID, Held: n.mu.book.sorted()}
 	if n.mu.saved != nil && reflect.DeepEqual(*n.mu.saved, now) {
@@ -116,7 +117,7 @@ func (n *Node) save() error {
 	return err
 }
 
-// addContainer adds a container and its sandbox. Callers hold the lock.
+// addContainer adds a container and its sandbox to n.mu.pods. Callers hold the lock.
 func (n *Node) addContainer(c workload.Container) {
 	p := n.addSandbox(c.Sandbox)
 	p.containers[c.ID] = c
@@ -126,7 +127,7 @@ func (n *Node) addContainer(c workload.Container) {
 	}
 }
 
-// addSandbox adds a sandbox and returns its pod. Callers hold the lock.
+// addSandbox adds a sandbox to n.mu.pods and returns its pod. Callers hold the lock.
 func (n *Node) addSandbox(s workload.Sandbox) *pod {
 	p := n.mu.pods[s.Pod.UID]
 	if p == nil {

@@ -12,8 +12,9 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// checkPlacer refuses a placement that no controller can have made: any placement on a
-// node without a controller, and that of a static pod, which no controller binds.
+// checkPlacer refuses a pod whose annotation with a placement cannot come from numalet-controller.
+// That is any placement on a node without a controller, and the placement of a static pod, which no
+// controller binds.
 func (n *Node) checkPlacer(s workload.Sandbox) error {
 	if _, claimed := s.Annotations[v1alpha1.AnnotationPlacement]; claimed && !n.isPlaced(s) {
 		return v1alpha1.RefusePlacement()
@@ -21,14 +22,14 @@ func (n *Node) checkPlacer(s workload.Sandbox) error {
 	return nil
 }
 
-// isPlaced reports whether a controller placed the sandbox's pod.
+// isPlaced reports whether numalet-controller placed the sandbox's pod.
 func (n *Node) isPlaced(s workload.Sandbox) bool {
 	_, claimed := s.Annotations[v1alpha1.AnnotationPlacement]
 	return claimed && n.cfg.Controller && !isStatic(s)
 }
 
-// placedWithoutCPUs reports whether a controller placed the pod's GPUs only, so that the
-// pod needs no exclusive CPUs.
+// placedWithoutCPUs reports whether the pod's placement has only GPUs, so that the pod needs no
+// exclusive CPUs.
 func (n *Node) placedWithoutCPUs(s workload.Sandbox) bool {
 	if _, policy := s.Annotations[v1alpha1.AnnotationCPUPolicy]; policy || !n.isPlaced(s) {
 		return false
@@ -37,14 +38,15 @@ func (n *Node) placedWithoutCPUs(s workload.Sandbox) bool {
 	return err == nil && p.CPUs() == 0
 }
 
-// placed returns the request with the controller's counts per NUMA node, or unchanged if
-// the pod has no placement. A pod that was resized since gets what was placed; each of its
-// containers then gets its new size when it is created (see fit).
+// placed returns the request with the numbers of CPUs per NUMA node on which the controller
+// decided. If the pod has no placement, it returns the request unchanged. For a pod that was
+// resized after its placement, it returns the placed numbers. Each container of that pod gets its
+// new size when it is created (see fit).
 func (n *Node) placed(s workload.Sandbox, pod *corev1.Pod, request v1alpha1.CPURequest) (v1alpha1.CPURequest, error) {
 	if !n.isPlaced(s) {
 		return request, nil
 	}
-	if pod.Generation > 1 { // it may have been resized, after the placement was made
+	if pod.Generation > 1 { // the pod may have been resized after its placement was made
 		if p, err := v1alpha1.ParsePlacement(pod.Annotations[v1alpha1.AnnotationPlacement]); err == nil {
 			request = request.Sized(p)
 		}
@@ -53,7 +55,7 @@ func (n *Node) placed(s workload.Sandbox, pod *corev1.Pod, request v1alpha1.CPUR
 	return request.At(p), err
 }
 
-// rejectIfPermanent rejects a placed pod whose refusal cannot be resolved by a retry.
+// rejectIfPermanent rejects a placed pod if err is a refusal that a retry cannot resolve.
 func (n *Node) rejectIfPermanent(s workload.Sandbox, err error) error {
 	if err == nil || !n.isPlaced(s) {
 		return err
@@ -64,10 +66,10 @@ func (n *Node) rejectIfPermanent(s workload.Sandbox, err error) error {
 	return err
 }
 
-// reserveOrReject reserves CPUs, and rejects a placed pod for which they are not free,
-// unless an ended pod or a shrunk container is about to release some. A rejected pod remains rejected: CPUs
-// that are free at the kubelet's next attempt may belong to another placement. Callers
-// hold the lock.
+// reserveOrReject reserves CPUs. If the CPUs for a placed pod are not free, it rejects the pod,
+// unless an ended pod or a shrunk container is about to release CPUs. A rejected pod remains
+// rejected, because CPUs that are free at the kubelet's next attempt may be meant for another
+// placed pod. Callers hold the lock.
 func (n *Node) reserveOrReject(ctx context.Context, c workload.Container, p pool.Pod) (undo func(), err error) {
 	s := c.Sandbox
 	if rejected := n.rejected(s); rejected != nil {
@@ -90,9 +92,9 @@ func (n *Node) reserveOrReject(ctx context.Context, c workload.Container, p pool
 	return nil, err
 }
 
-// rejected returns why the sandbox's pod was rejected, or nil if it was not. The pod's
-// status also records a rejection from before a restart of the agent or from a removed
-// sandbox. Callers hold the lock.
+// rejected returns why the sandbox's pod was rejected, or nil if it was not. It also reads the
+// pod's status, which records a rejection from before a restart of the agent. Callers hold the
+// lock.
 func (n *Node) rejected(s workload.Sandbox) error {
 	if known := n.addSandbox(s).rejected; known != nil {
 		return known
@@ -111,8 +113,8 @@ func (n *Node) endedPodHolds() bool {
 	return slices.ContainsFunc(n.mu.book.sorted(), func(h Held) bool { return n.hasEnded(h.Pod.UID) })
 }
 
-// reject returns the refusal that fails a pod. Its message says whether the pod's owner
-// replaces it.
+// reject returns the refusal with which the pod is set to failed. Its message says whether the
+// pod's owner creates a new pod.
 func (n *Node) reject(s workload.Sandbox, why *v1alpha1.Refusal) error {
 	next := "nobody makes it anew, for no controller owns it: create it again"
 	if pod, known := n.env.Pods.Pod(s.Pod); known {

@@ -8,17 +8,17 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// checkGPUs rejects a container's pod if the kubelet allocated other GPUs to the
-// container than the controller decided on. The device plugin prefers the decided
-// ones (kubelet.Decider), but the kubelet need not follow. Here, before the creation
-// of the container, both the decision and the allocation are certain.
+// checkGPUs rejects a container's pod if the kubelet allocated other GPUs to the container than the
+// controller decided on. The device plugin prefers the decided GPUs (kubelet.Decider), but the
+// kubelet may allocate others. checkGPUs runs before the container is created, when both the
+// decision and the allocation are final.
 func (n *Node) checkGPUs(c workload.Container) error {
 	if !n.isPlaced(c.Sandbox) {
 		return nil
 	}
 	p, err := v1alpha1.ParsePlacement(c.Sandbox.Annotations[v1alpha1.AnnotationPlacement])
 	if err != nil {
-		return nil // reading the request refuses the pod for it
+		return nil // an invalid placement: the pod is refused for it when its request is read
 	}
 	decided, given := p.Containers[c.Name].GPUs, v1alpha1.ParseAllocatedGPUs(c.Annotations)
 	if asDecided(p, decided, given) {
@@ -35,10 +35,11 @@ func notDecided(container string, decided, given []string) *v1alpha1.Refusal {
 	return refuse(NotDecided, "the kubelet gave container %q the GPUs %s, and the controller decided on %s", container, list(given), list(decided))
 }
 
-// asDecided reports whether a container has the decided GPUs. Containers that share
-// GPUs run one after another, and the kubelet assigns the pod's GPUs to them in any
-// order, so the right number of the pod's GPUs is enough. The kubelet chooses GPUs
-// without a decision, such as slices beside whole GPUs.
+// asDecided reports whether a container has the GPUs that the controller decided on. Containers
+// that share GPUs run one after another, and the kubelet assigns the pod's GPUs to them in any
+// order. For these, asDecided only checks that the container has enough of the pod's GPUs. A
+// container may also have devices on which the controller did not decide, such as MIG slices beside
+// whole GPUs. The kubelet chooses these.
 func asDecided(p v1alpha1.Placement, decided, given []string) bool {
 	wanted := decided
 	if p.SharesGPUs() {
@@ -56,11 +57,12 @@ func asDecided(p v1alpha1.Placement, decided, given []string) bool {
 // list returns sorted IDs, separated by commas.
 func list(ids []string) string { return strings.Join(slices.Sorted(slices.Values(ids)), ", ") }
 
-// checkGroups refuses a container with a GPU, slice or share of a GPU group on which the
-// controller did not decide. Other schedulers, spec.nodeName and static pods know no
-// groups, and the kubelet alone chooses shares. The pod keeps the GPU until the pod ends, so no
-// other pod gets the GPU before. A refusal in Allocate, which would end the pod, was rejected: the
-// device plugin API does not name the pod.
+// checkGroups refuses a container that has a device of a GPU group on which the controller did not
+// decide. The device is a GPU, a MIG slice or a share of a GPU. Such a container is possible: other
+// schedulers, pods with spec.nodeName and static pods ignore GPU groups, and the kubelet alone
+// chooses shares. The pod keeps the device until the pod ends, so until then no other pod gets it.
+// The device plugin cannot refuse the device in Allocate, because the device plugin API does not
+// name the pod.
 func (n *Node) checkGroups(c workload.Container) error {
 	if n.env.GroupOf == nil {
 		return nil
@@ -90,7 +92,7 @@ func (n *Node) decidedGPUs(s workload.Sandbox) []string {
 	}
 	p, err := v1alpha1.ParsePlacement(s.Annotations[v1alpha1.AnnotationPlacement])
 	if err != nil {
-		return nil // reading the request refuses the pod for it
+		return nil // an invalid placement: the pod is refused for it when its request is read
 	}
 	return p.GPUs()
 }

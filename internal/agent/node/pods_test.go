@@ -16,9 +16,10 @@ import (
 )
 
 // pod: pod NAME [policy=P] [place=CONTAINER@NODE=N,…[/GPU,…][;…]] [owner=KIND/NAME]
-// [NAME=VALUE of other annotations] [static] [never], which is its restartPolicy
-// CONTAINER:LIMIT[/REQUEST][@NODE=N…]…
-// A container may be given as init.NAME or sidecar.NAME. The pod's UID is its name.
+// [ANNOTATION=VALUE…] [static] [never] CONTAINER:LIMIT[/REQUEST][@NODE=N…]… creates a pod whose UID
+// is its name. policy and place set the annotations of the CPU policy and of the placement.
+// ANNOTATION=VALUE sets the annotation numalet.dev/ANNOTATION. never sets the restartPolicy Never.
+// CONTAINER may be init.NAME or sidecar.NAME.
 func (s *script) pod(args []string) error {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: args[0], UID: types.UID(args[0]), Annotations: map[string]string{}},
@@ -51,8 +52,9 @@ func (s *script) pod(args []string) error {
 	return nil
 }
 
-// placementOf writes the annotation that main@0=2,1=2/a,b;side@0=1 is short for: a
-// and b are GPUs.
+// placementOf returns the placement annotation for a short form such as main@0=2,1=2/a,b;side@0=1.
+// In this example, the container main gets two CPUs of each of the NUMA nodes 0 and 1, and the GPUs
+// a and b.
 func placementOf(text string) string {
 	containers := map[string]v1alpha1.ContainerPlacement{}
 	for item := range strings.SplitSeq(text, ";") {
@@ -71,7 +73,7 @@ func placementOf(text string) string {
 	return value
 }
 
-// countsOf reads 0=2,1=2.
+// countsOf parses numbers of CPUs by NUMA node, such as 0=2,1=2.
 func countsOf(text string) map[topology.NodeID]int {
 	counts := map[topology.NodeID]int{}
 	for item := range strings.SplitSeq(text, ",") {
@@ -109,8 +111,8 @@ func addContainer(pod *corev1.Pod, name, text string) {
 	}
 }
 
-// containerOf returns a container of the pod as the runtime would describe it: with the
-// kubelet's cgroup limits and the device plugin's annotations.
+// containerOf returns a container of the pod as the runtime would describe it, with the cgroup
+// limits that the kubelet sets and the annotations that the device plugin adds.
 func containerOf(pod *corev1.Pod, name string, s workload.Sandbox) workload.Container {
 	c := workload.Container{Name: name, Sandbox: s, Annotations: map[string]string{}}
 	for _, spec := range append(pod.Spec.InitContainers, pod.Spec.Containers...) {

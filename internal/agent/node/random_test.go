@@ -17,11 +17,11 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// TestRandomLives starts and ends pods of all kinds in random order. Meanwhile the agent is
-// killed, the informer lags behind, and writes of cgroups fail. At every step, no process may
-// overlap with an exclusive container. The CPUs of a container never change, and agree with
-// its placement. After the last pod, all CPUs are free. Every other life has a cluster
-// controller.
+// TestRandomLives starts and ends pods of all kinds in random order. Meanwhile the agent is killed,
+// the informer lags behind, and writes of cgroups fail. At every step it checks that no other
+// process runs on the CPUs of an exclusive container. The CPUs of a container must not change
+// unless it is resized, and must agree with its placement. When all pods have ended, all CPUs must
+// be free. Every second seed has a cluster controller.
 func TestRandomLives(t *testing.T) {
 	for seed := range uint64(30) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -40,14 +40,14 @@ func TestRandomLives(t *testing.T) {
 	}
 }
 
-// lives plays random commands.
+// lives runs random commands of the test script, and checks the node after each.
 type lives struct {
 	*script
 	rand    *rand.Rand
 	count   int
 	history []string
-	was     map[string]cpuset.Set // what "pod/container" held when last seen
-	resized map[string]bool       // "pod/container" that were ever resized
+	was     map[string]cpuset.Set // the CPUs that "pod/container" held at the last check
+	resized map[string]bool       // whether "pod/container" was ever resized
 }
 
 func (l *lives) do(words ...string) {
@@ -55,7 +55,7 @@ func (l *lives) do(words ...string) {
 	l.play(strings.Join(words, " "))
 }
 
-// step does one thing to the world.
+// step runs one random command.
 func (l *lives) step() {
 	uids := slices.Sorted(maps.Keys(l.pods))
 	if len(uids) < 3 || len(uids) < 12 && l.rand.IntN(4) == 0 {
@@ -94,7 +94,8 @@ func (l *lives) step() {
 	l.endRejected()
 }
 
-// endRejected is the worker that sets rejected pods Failed, sooner or later.
+// endRejected stands for the agent's worker that sets rejected pods to Failed. It sets each pod
+// with some delay.
 func (l *lives) endRejected() {
 	for _, uid := range slices.Sorted(maps.Keys(l.rejected)) {
 		if p := l.pods[uid]; p != nil && p.Status.Phase != corev1.PodFailed && l.rand.IntN(3) > 0 {
@@ -119,7 +120,8 @@ func (l *lives) newPod() {
 	l.late[name] = l.rand.IntN(4) == 0
 }
 
-// placedKinds are pods that a controller bound, and one with an explicit request.
+// placedKinds returns descriptions of pods that a controller placed, and of one pod with an
+// explicit request.
 func placedKinds() [][]string {
 	return [][]string{
 		{"policy=random", "place=main@1=1,3=1", "main:2"},
@@ -131,7 +133,7 @@ func placedKinds() [][]string {
 	}
 }
 
-// advance creates the pod's sandbox, or its next container.
+// advance creates the pod's sandbox. If the pod has a sandbox, it creates the next container.
 func (l *lives) advance(uid string) {
 	pod := l.pods[uid]
 	if v1alpha1.Ended(pod) {
@@ -157,15 +159,16 @@ func (l *lives) advance(uid string) {
 	}
 }
 
-// newPause makes a sandbox. The runtime can create a sandbox without the agent. The pause
-// process then has all CPUs until the agent runs again. That is known, and left out here.
+// newPause creates a sandbox, but only while the agent runs. A runtime can also create a sandbox
+// while the agent is down. The pause process then may use all CPUs until the agent runs again. This
+// is a known limitation, which the test leaves out.
 func (l *lives) newPause(uid string) {
 	if l.node != nil {
 		l.do("sandbox", uid)
 	}
 }
 
-// crash ends a running container; it is removed and may be made again.
+// crash ends and removes a running container. advance may create it again.
 func (l *lives) crash(uid string) {
 	for _, id := range slices.Sorted(maps.Keys(l.containers)) {
 		if c := l.containers[id]; c.Sandbox.Pod.UID == uid && c.state == "running" {
@@ -176,7 +179,7 @@ func (l *lives) crash(uid string) {
 	}
 }
 
-// remake creates a new sandbox for a pod; the old one is removed later.
+// remake creates a new sandbox for a pod, and then removes the old sandbox.
 func (l *lives) remake(uid string) {
 	old := l.current(uid).ID
 	if old == "" || v1alpha1.Ended(l.pods[uid]) {
@@ -187,7 +190,8 @@ func (l *lives) remake(uid string) {
 	l.removeSandbox(old)
 }
 
-// unwritable breaks some container's cgroup, and repairs all others.
+// unwritable makes writes to the cgroups of some random containers fail. Writes to all other
+// cgroups work again.
 func (l *lives) unwritable() {
 	clear(l.broken)
 	for _, c := range l.containers {
@@ -197,7 +201,7 @@ func (l *lives) unwritable() {
 	}
 }
 
-// end ends a pod. The agent gets the events in one of the possible orders.
+// end ends a pod. The agent gets the events of the runtime and of the API server in a random order.
 func (l *lives) end(uid string) {
 	l.late[uid] = false
 	lost := []string{uid, "lost"}
@@ -228,7 +232,7 @@ func (l *lives) endAll() {
 	l.do("wait", "1h")
 }
 
-// check checks the conditions that hold at every step.
+// check checks the conditions that must hold after every step.
 func (l *lives) check(t *testing.T) {
 	t.Helper()
 	for _, o := range l.overlaps {
@@ -252,7 +256,8 @@ func (l *lives) check(t *testing.T) {
 	l.was = seen
 }
 
-// placedAt returns where the controller placed a container, or nil.
+// placedAt returns how many CPUs of each NUMA node the controller gave to a container. It returns
+// nil if the pod has no placement.
 func (l *lives) placedAt(uid, container string) map[topology.NodeID]int {
 	pod := l.pods[uid]
 	if pod == nil || pod.Annotations[v1alpha1.AnnotationPlacement] == "" {
@@ -265,7 +270,7 @@ func (l *lives) placedAt(uid, container string) map[topology.NodeID]int {
 	return p.Containers[container].CPUs
 }
 
-// perNode counts CPUs by NUMA node.
+// perNode returns how many of the CPUs are on each NUMA node.
 func (l *lives) perNode(cpus cpuset.Set) map[topology.NodeID]int {
 	counts := map[topology.NodeID]int{}
 	for _, n := range l.machine.Nodes {
@@ -276,7 +281,7 @@ func (l *lives) perNode(cpus cpuset.Set) map[topology.NodeID]int {
 	return counts
 }
 
-// ran reports whether the container runs now.
+// ran reports whether the container is running now.
 func (l *lives) ran(name string) bool {
 	id := l.instance(name)
 	return id != "" && l.containers[id].state == "running"

@@ -14,8 +14,8 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// Why the node refuses a valid request. The reasons for invalid requests are in package
-// v1alpha1, those for a lack of CPUs in package numaplan.
+// These are the reasons why the node refuses a valid request. Package v1alpha1 has the reasons for
+// refusing invalid requests, and package numaplan those for a lack of CPUs.
 const (
 	CheckpointFailed  v1alpha1.Reason = "CheckpointFailed"  // the checkpoint cannot be written
 	CgroupFailed      v1alpha1.Reason = "CgroupFailed"      // a container cannot be confined
@@ -42,8 +42,8 @@ func refuse(reason v1alpha1.Reason, format string, args ...any) *v1alpha1.Refusa
 	return &v1alpha1.Refusal{Reason: reason, Message: fmt.Sprintf(format, args...)}
 }
 
-// asRefusal returns the refusal that err is or wraps. An error of the ledger keeps its
-// message and its reason.
+// asRefusal converts an error to a refusal. If err is or wraps a refusal of this package or of the
+// ledger, the result has its reason and message. Any other error gets the reason "Internal".
 func asRefusal(err error) *v1alpha1.Refusal {
 	if r := (*v1alpha1.Refusal)(nil); errors.As(err, &r) {
 		return r
@@ -54,16 +54,16 @@ func asRefusal(err error) *v1alpha1.Refusal {
 	return refuse("Internal", "%s", err)
 }
 
-// What follows a refusal that may pass (see passes).
+// These texts say what happens after a refusal that may resolve itself (see passes).
 const (
 	retried      = "the kubelet will try again"
 	keepsRunning = "until then the container runs on the shared CPUs"
 	keepsSize    = "until then the container keeps its CPUs"
 )
 
-// afterFailedStart returns what follows a refusal at the start of a container. The runtime
-// has created the container, so the kubelet starts another one only as the pod's
-// restartPolicy says.
+// afterFailedStart returns the text that says what happens after the start of a container was
+// refused. The runtime has already created the container, so the kubelet starts a new container
+// only if the pod's restartPolicy allows it.
 func (n *Node) afterFailedStart(c workload.Container) string {
 	pod, known := n.env.Pods.Pod(c.Sandbox.Pod)
 	switch {
@@ -75,14 +75,15 @@ func (n *Node) afterFailedStart(c workload.Container) string {
 	return retried
 }
 
-// passes reports whether a refusal may pass without a change of the pod.
+// passes reports whether the cause of a refusal may go away without a change of the pod, so that a
+// retry may succeed.
 func passes(r v1alpha1.Reason) bool {
 	return slices.Contains([]v1alpha1.Reason{CheckpointFailed, CgroupFailed, IsolationFailed, MachineChanged, NotReady, PodUnknown, v1alpha1.PlacementNewer}, r)
 }
 
-// reportRefusal reports a refusal as an event, in the metrics and in the log, with what
-// happens next if it may pass. It returns the error for the runtime, which fails the
-// operation.
+// reportRefusal reports a refusal as an event, in the metrics and in the log. If a retry may
+// succeed, the message ends with next, which says what happens next. It returns the error for the
+// runtime, which makes the runtime's operation fail.
 func (n *Node) reportRefusal(ctx context.Context, c workload.Container, err error, next string) error {
 	if err == nil {
 		return nil

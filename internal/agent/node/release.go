@@ -12,26 +12,27 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// sweepInterval is the time between checks of an ended pod with remaining processes.
+// sweepInterval is the time between two checks whether an ended pod still has processes.
 const sweepInterval = time.Second
 
-// staticSweepInterval is the time between checks of static pods that hold CPUs. Nothing may
-// announce their end: they may have no mirror pod, and for a runtime that has restarted see
-// PodEnded.
+// staticSweepInterval is the time between two checks whether static pods that hold CPUs have ended.
+// There may be no event when a static pod ends: it may have no mirror pod, and a runtime that has
+// restarted may send no event, as PodEnded explains.
 const staticSweepInterval = 10 * time.Second
 
-// PodEnded requests a sweep because a pod may have ended: it is terminal or deleted.
-// It does not block. The runtime's StopPodSandbox and RemovePodSandbox are not enough: usually they
-// come before the API server has the change, and containerd 2.4 does not send them for a sandbox
-// that is older than its own last restart: in its internal/nri/nri.go, needsStopping and
-// needsRemoval look into a map that syncPlugin fills with containers only.
+// PodEnded requests a sweep, which releases the CPUs of ended pods. It is called when a pod is
+// terminal or deleted, and does not block. The runtime's hooks StopPodSandbox and RemovePodSandbox
+// are not enough. Usually they come before the API server has the change. And after a restart,
+// containerd 2.4 does not call them for sandboxes from before the restart. In its
+// internal/nri/nri.go, needsStopping and needsRemoval read a map that syncPlugin fills with
+// containers only.
 func (n *Node) PodEnded(string) { n.wake() }
 
-// wake requests a sweep.
+// wake requests a sweep, which releases the CPUs of ended pods.
 func (n *Node) wake() {
 	select {
 	case n.ended <- struct{}{}:
-	default: // one is already requested
+	default: // a sweep is already requested
 	}
 }
 
@@ -62,15 +63,15 @@ func (n *Node) holdsStatic() bool {
 	return slices.ContainsFunc(n.mu.book.sorted(), func(h Held) bool { return h.Static })
 }
 
-// Sweep releases the grants of ended pods and the CPUs that others gave back, and returns how
-// many of the ended pods still have processes.
+// Sweep releases the grants of ended pods, and the CPUs that resized containers gave back. It
+// returns how many ended pods still have processes, and so keep their CPUs.
 func (n *Node) Sweep(ctx context.Context) (left int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.sweep(ctx)
 }
 
-// sweep is Sweep for callers who hold the lock.
+// sweep does what Sweep does, for callers that hold the lock.
 func (n *Node) sweep(ctx context.Context) (left int) {
 	for _, uid := range n.uids() {
 		if n.hasEnded(uid) && !n.releaseEnded(ctx, uid) {
@@ -83,7 +84,7 @@ func (n *Node) sweep(ctx context.Context) (left int) {
 	return left
 }
 
-// uids returns the UIDs of all pods that run or hold a grant.
+// uids returns the UIDs of all pods that the runtime has or that hold a grant.
 func (n *Node) uids() []string {
 	uids := maps.Clone(n.mu.pods)
 	for _, h := range n.mu.book.held {
@@ -92,8 +93,8 @@ func (n *Node) uids() []string {
 	return slices.Sorted(maps.Keys(uids))
 }
 
-// releaseEnded releases a pod that has ended and has no processes, and reports whether
-// it has. Callers hold the lock.
+// releaseEnded releases the CPUs of a pod if the pod has ended and has no processes. It reports
+// whether it released them. Callers hold the lock.
 func (n *Node) releaseEnded(ctx context.Context, uid string) bool {
 	if !n.hasEnded(uid) || !n.empty(ctx, uid) {
 		return false
@@ -102,9 +103,8 @@ func (n *Node) releaseEnded(ctx context.Context, uid string) bool {
 	return true
 }
 
-// hasEnded reports whether a pod is terminal or deleted. A static pod may never have
-// been in the API server; it ends when the runtime removes its last sandbox, or the kubelet
-// the pod's cgroup.
+// hasEnded reports whether a pod is terminal or deleted. A static pod may have no mirror pod in the
+// API server. Such a pod has ended when its cgroups no longer exist.
 func (n *Node) hasEnded(uid string) bool {
 	if pod, known := n.env.Pods.Pod(n.ref(uid)); known {
 		return v1alpha1.Ended(pod)
@@ -124,7 +124,8 @@ func (n *Node) removed(uid string) bool {
 	})
 }
 
-// ref returns the identity of a pod that runs or holds a grant. Callers hold the lock.
+// ref returns the name, namespace and UID of a pod that runs or holds a grant. Callers hold the
+// lock.
 func (n *Node) ref(uid string) workload.Pod {
 	if p := n.mu.pods[uid]; p != nil {
 		return p.ref

@@ -9,8 +9,9 @@ import (
 	"github.com/numalet/numalet/internal/testutil/scenario"
 )
 
-// TestRunReleasesStaticPods: a static pod has no mirror pod, and the container runtime has
-// restarted, so the agent gets no event at the pod's end. Its CPUs are released nevertheless.
+// TestRunReleasesStaticPods checks that the CPUs of an ended static pod are released, even if the
+// agent gets no event at the pod's end. That happens if the pod has no mirror pod and the container
+// runtime has restarted.
 func TestRunReleasesStaticPods(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScript(t, &scenario.Answer{})

@@ -11,9 +11,8 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// Report returns the status of the NodeTopology: the machine, what is available, and
-// the CPUs of each exclusive container. It leaves out GPUs (see ReportGPUs) and
-// conditions.
+// Report returns the status of the NodeTopology: the machine, the available CPUs and memory, and
+// the CPUs of each exclusive container. It leaves out GPUs, which ReportGPUs adds, and conditions.
 func (n *Node) Report() v1alpha1.NodeTopologyStatus {
 	v := n.View()
 	r := v1alpha1.NodeTopologyStatus{Machine: n.shape(), Caches: cachesOf(n.machine), Pods: podsOf(v.Held)}
@@ -31,8 +30,8 @@ func (n *Node) Report() v1alpha1.NodeTopologyStatus {
 	return r
 }
 
-// counts returns the CPUs of one NUMA node. None are allocatable while exclusive CPUs
-// are disabled.
+// counts returns how many CPUs one NUMA node has. If exclusive CPUs are disabled on this node, no
+// CPUs are allocatable.
 func (n *Node) counts(v View, id topology.NodeID) v1alpha1.CPUCounts {
 	c := v1alpha1.CPUCounts{Capacity: int32(v.Capacity[id])}
 	if !n.cfg.Disabled {
@@ -41,7 +40,8 @@ func (n *Node) counts(v View, id topology.NodeID) v1alpha1.CPUCounts {
 	return c
 }
 
-// shape counts the online parts of the machine.
+// shape returns the numbers of the machine's packages, NUMA nodes and cores. It counts only what is
+// online.
 func (n *Node) shape() v1alpha1.Machine {
 	packages, threads := map[int]bool{}, map[cpuset.CPU]int32{}
 	for _, c := range n.machine.CPUs {
@@ -57,7 +57,7 @@ func (n *Node) shape() v1alpha1.Machine {
 	}
 }
 
-// describe returns the fixed properties of a NUMA node.
+// describe returns the properties of a NUMA node that do not change when pods start and end.
 func describe(node topology.Node) v1alpha1.NUMANode {
 	out := v1alpha1.NUMANode{ID: int32(node.ID), CPUs: node.CPUs.String()}
 	if node.MemoryBytes > 0 {
@@ -69,7 +69,7 @@ func describe(node topology.Node) v1alpha1.NUMANode {
 	return out
 }
 
-// cachesOf returns the cores of a machine by last-level cache.
+// cachesOf returns the last-level caches of a machine, with the cores of each.
 func cachesOf(m *topology.Machine) (caches []v1alpha1.Cache) {
 	for _, c := range m.Caches() {
 		out := v1alpha1.Cache{ID: known(c.ID), Package: known(c.Package), NUMA: known(c.NUMA)}
@@ -81,7 +81,7 @@ func cachesOf(m *topology.Machine) (caches []v1alpha1.Cache) {
 	return caches
 }
 
-// known returns nil for an ID that the kernel does not report.
+// known returns the ID, or nil if the kernel does not report it.
 func known[ID ~int](id ID) *int32 {
 	if id == topology.Unknown {
 		return nil
@@ -91,7 +91,7 @@ func known[ID ~int](id ID) *int32 {
 
 func bytes(n uint64) *resource.Quantity { return resource.NewQuantity(int64(n), resource.BinarySI) }
 
-// podsOf groups the holdings, which are ordered by pod, by pod.
+// podsOf groups holdings by pod. held must be ordered by pod.
 func podsOf(held []Holding) []v1alpha1.PodCPUs {
 	var pods []v1alpha1.PodCPUs
 	for _, h := range held {

@@ -17,19 +17,17 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// annotationSource is the annotation with the source of a pod: "api", or "file" or
-// "http" for static pods. The kubelet overwrites it, so the author of a pod cannot
-// forge it.
+// annotationSource is the annotation that says from where the kubelet has a pod: "api", or "file"
+// or "http" for static pods. The kubelet overwrites it, so the author of a pod cannot forge it.
 // Source: k8s.io/kubernetes/pkg/kubelet/types, ConfigSourceAnnotationKey.
 const annotationSource = "kubernetes.io/config.source"
 
-// lookup finds the pod that the runtime knows.
+// lookup returns the API server's pod for a pod that the runtime names.
 type lookup func(context.Context, workload.Pod) (*corev1.Pod, bool)
 
-// request returns the CPUs to reserve before the container may run, or nil if the
-// container is shared. The annotations of the sandbox and the container show whether
-// the pod may request CPUs, so other pods never wait for the informer. request takes no
-// lock, because find may wait.
+// request returns the CPUs to reserve before the container may run, or nil if the container is
+// shared. The annotations of the sandbox and the container show whether the pod may request CPUs,
+// so other pods never wait for the informer. request does not take the lock, because find may wait.
 func (n *Node) request(ctx context.Context, c workload.Container, find lookup) (*pool.Pod, error) {
 	tokens := v1alpha1.ParseAllocated(c.Annotations)
 	announced := n.announces(c)
@@ -71,9 +69,10 @@ func (n *Node) announces(c workload.Container) bool {
 	return len(v1alpha1.ParseAllocated(c.Annotations)) > 0 || v1alpha1.MayRequest(c.Sandbox.Annotations) && !n.placedWithoutCPUs(c.Sandbox)
 }
 
-// requestsWithoutAnnotation reports whether a known pod requests CPUs although the
-// runtime's annotations do not show it: by explicit resources that another device plugin
-// allocated, or by mistake with labels. It does not wait for an unknown pod.
+// requestsWithoutAnnotation reports whether a pod requests exclusive CPUs although the annotations
+// that the runtime passes do not show it. That happens if another device plugin allocated the CPUs,
+// or if the author wrote labels instead of annotations by mistake. It does not wait for a pod that
+// the informer does not have.
 func (n *Node) requestsWithoutAnnotation(s workload.Sandbox) bool {
 	pod, known := n.env.Pods.Pod(s.Pod)
 	if !known {
@@ -97,8 +96,8 @@ func isStatic(s workload.Sandbox) bool {
 	return source != "" && source != "api"
 }
 
-// withSandboxAnnotations returns the pod with the numalet.dev annotations of its
-// sandbox: edits after the creation of the sandbox have no effect.
+// withSandboxAnnotations returns the pod with the numalet.dev annotations that its sandbox has, so
+// that edits after the creation of the sandbox have no effect.
 func withSandboxAnnotations(pod *corev1.Pod, s workload.Sandbox) *corev1.Pod {
 	ours := func(name, _ string) bool { return strings.HasPrefix(name, v1alpha1.Group+"/") }
 	then := *pod
@@ -115,9 +114,9 @@ func withSandboxAnnotations(pod *corev1.Pod, s workload.Sandbox) *corev1.Pod {
 	return &then
 }
 
-// admit checks that this node serves the form of a request, and that the container's
-// limits match the device tokens that the kubelet allocated to it. It reports whether
-// the container is exclusive.
+// admit checks that this node serves the form of the pod's request. It also checks that the
+// container's limits match the tokens for CPUs that the kubelet allocated to the container. It
+// reports whether the container gets exclusive CPUs.
 func (n *Node) admit(c workload.Container, request v1alpha1.CPURequest, tokens map[topology.NodeID]int) (exclusive bool, err error) {
 	if request.Form != v1alpha1.None && request.Form != n.cfg.RequestForm && !n.cfg.Controller {
 		return false, refuse(FormNotServed, "the pod requests CPUs in the %s form, but this node serves the %s form (--cpu-request-form=%s); use that form, or run the pod on a node that serves its own",
@@ -131,20 +130,20 @@ func (n *Node) admit(c workload.Container, request v1alpha1.CPURequest, tokens m
 	return exclusive, nil
 }
 
-// poolPod returns a pod's request in the form of the ledger.
+// poolPod converts a pod's request to the type that the ledger takes.
 func poolPod(uid string, request v1alpha1.CPURequest) *pool.Pod {
 	return &pool.Pod{UID: uid, Policy: request.Policy, Seed: seed(uid), Containers: request.Containers}
 }
 
-// seed returns the seed of the random policy: the same at each attempt for a pod, and
-// different between pods.
+// seed returns the seed for the policy random. It is the same at each attempt for a pod, and
+// differs between pods.
 func seed(uid string) uint64 {
 	h := fnv.New64a()
 	h.Write([]byte(uid))
 	return h.Sum64()
 }
 
-// onlyContainer returns the part of a request that concerns one container. It gets a
+// onlyContainer returns the part of a pod's request that is for one container. The container gets a
 // grant of its own, so it reuses no CPUs of other containers.
 func onlyContainer(p pool.Pod, name string) pool.Pod {
 	i := slices.IndexFunc(p.Containers, func(w podspec.Container) bool { return w.Name == name })

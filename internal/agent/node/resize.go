@@ -13,16 +13,19 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// ResizedReason is the reason of the events that report a resize in place.
+// ResizedReason is the reason of the events on a pod that report that a container was resized in
+// place.
 const ResizedReason = "NumaletResized"
 
-// confirmation is how long the runtime may take to confirm a growth with Updated: longer
-// than the kubelet waits for the runtime (runtimeRequestTimeout, 2 minutes). A growth that the
-// runtime failed to write is never confirmed, and is then undone.
+// confirmation is how long the runtime may take to call Updated, which confirms that it has applied
+// a resize to more CPUs. It is longer than the kubelet waits for the runtime
+// (runtimeRequestTimeout, 2 minutes). If the runtime fails to apply the resize, it never confirms
+// it, and after this time the agent undoes the resize.
 const confirmation = 3 * time.Minute
 
-// grow gives a container a larger size: the ledger, the checkpoint and the shared containers
-// change in this order (see commit), or nothing does. Callers hold the lock.
+// grow gives a container more CPUs or more bound memory. It changes the ledger, then the
+// checkpoint, then the shared containers (see commit). If one of these steps fails, nothing has
+// changed. Callers hold the lock.
 func (n *Node) grow(ctx context.Context, c workload.Container, to size) ([]workload.Spec, error) {
 	held, claim, _ := n.mu.book.holder(c.Sandbox.Pod.UID, c.Name)
 	undo, err := n.mu.book.change(held, func(l *pool.Ledger, uid string) (pool.Grant, error) {
@@ -40,8 +43,8 @@ func (n *Node) grow(ctx context.Context, c workload.Container, to size) ([]workl
 	return n.commit(ctx, c.Sandbox, undo)
 }
 
-// checkWholeCores is the rule of reserveWholeCores for a pod that a resize leaves these CPUs.
-// It undoes the resize if the pod would hold parts of cores.
+// checkWholeCores applies the rule of reserveWholeCores to a resize, after which the pod holds the
+// CPUs in held. If the pod would hold parts of cores, it calls undo and returns an error.
 func (n *Node) checkWholeCores(c workload.Container, held cpuset.Set, undo func()) error {
 	idle := n.mu.book.ledger.Idle(held)
 	if idle.Empty() || n.isPlaced(c.Sandbox) {
@@ -51,7 +54,8 @@ func (n *Node) checkWholeCores(c workload.Container, held cpuset.Set, undo func(
 	return fmt.Errorf("CPUs %s would stay idle beside them, and this node gives whole cores only (--full-cores)", idle)
 }
 
-// keep returns the CPUs that a container keeps when it shrinks. Callers hold the lock.
+// keep returns the online CPUs that a container keeps if it is resized to fewer CPUs. Callers hold
+// the lock.
 func (n *Node) keep(c workload.Container, claim pool.Claim, cpus int) (cpuset.Set, error) {
 	uid := c.Sandbox.Pod.UID
 	held, _, _ := n.mu.book.holder(uid, c.Name)
@@ -67,7 +71,8 @@ func (n *Node) keep(c workload.Container, claim pool.Claim, cpus int) (cpuset.Se
 	return online, nil
 }
 
-// refusal says which size a container keeps, which one it cannot have, and what to restore.
+// refusal returns the message for a refused resize. It says which CPUs the container keeps, which
+// size it cannot have, and to which size the user must set it again.
 func refusal(c workload.Container, claim pool.Claim, to size, why error) string {
 	was := size{claim.CPUs.Len(), claim.MemoryBytes}
 	if to.memory == was.memory {
@@ -85,8 +90,9 @@ func (s size) String() string {
 	return text
 }
 
-// fit gives a container that is about to be created the size that the kubelet wants: a resize
-// may restart it, or come before its first start. Callers hold the lock.
+// fit gives a container that is about to be created the size that the kubelet wants. The container
+// may hold another number of CPUs, if a resize restarted it or came before its first start. Callers
+// hold the lock.
 func (n *Node) fit(ctx context.Context, c workload.Container) ([]workload.Spec, error) {
 	claim, holds := n.mu.book.claim(c.Sandbox.Pod.UID, c.Name)
 	if !holds {
@@ -102,10 +108,12 @@ func (n *Node) fit(ctx context.Context, c workload.Container) ([]workload.Spec, 
 	return nil, n.shrink(ctx, c, claim, to)
 }
 
-// followSpec brings a container's claim to the size in the spec that the runtime has of it.
-// They differ after Updated, if the container has shrunk; if the runtime has not confirmed a growth
-// in time; and if the runtime resized the container while the agent was away: then a growth is made
-// up for here, or refused although the kubelet believes that it is done. Callers hold the lock.
+// followSpec changes a container's claim to the size in the container's spec at the runtime. The
+// sizes can differ because Updated was called for a container that has shrunk, or because the
+// runtime has not confirmed a growth in time. They can also differ because the runtime resized the
+// container while the agent was down. In that case, if the container has grown, followSpec reserves
+// the missing CPUs now, or refuses them although the kubelet believes that the resize is done.
+// Callers hold the lock.
 func (n *Node) followSpec(ctx context.Context, c workload.Container) error {
 	p := n.mu.pods[c.Sandbox.Pod.UID]
 	claim, holds := n.mu.book.claim(c.Sandbox.Pod.UID, c.Name)
@@ -127,8 +135,8 @@ func (n *Node) followSpec(ctx context.Context, c workload.Container) error {
 	return n.shrink(ctx, c, claim, to)
 }
 
-// shrink removes the CPUs beyond the new size from a claim, and records this in the checkpoint. The
-// CPUs stay with the pod until finishResizes. Callers hold the lock.
+// shrink removes the CPUs beyond the new size from a claim, and writes the checkpoint. The pod
+// holds the removed CPUs until finishResizes returns them to the shared set. Callers hold the lock.
 func (n *Node) shrink(ctx context.Context, c workload.Container, claim pool.Claim, to size) error {
 	if to.cpus >= claim.CPUs.Len() && to.memory >= claim.MemoryBytes {
 		return nil
@@ -136,7 +144,7 @@ func (n *Node) shrink(ctx context.Context, c workload.Container, claim pool.Clai
 	held, _, _ := n.mu.book.holder(c.Sandbox.Pod.UID, c.Name)
 	kept := n.mu.book.ledger.Keep(held.Grant.UID, c.Name, to.cpus)
 	if r := c.Resources; r.Pinned() && r.CPUs.Len() == to.cpus && r.CPUs.SubsetOf(claim.CPUs) {
-		kept = r.CPUs // as Update answered
+		kept = r.CPUs // the CPUs that Update returned to the runtime
 	}
 	undo, err := n.mu.book.change(held, func(l *pool.Ledger, uid string) (pool.Grant, error) {
 		if _, err := l.Bind(uid, c.Name, min(to.memory, claim.MemoryBytes)); err != nil {
@@ -148,17 +156,18 @@ func (n *Node) shrink(ctx context.Context, c workload.Container, claim pool.Clai
 		return err
 	}
 	if err := n.save(); err != nil {
-		undo() // the sweep tries again
+		undo() // the next sweep tries again
 		return refuse(CheckpointFailed, "cannot write the checkpoint: %s; free disk space or repair the file system", err)
 	}
 	n.noteSize(c, claim)
-	delete(n.mu.leave, held.Grant.UID) // a new grace
+	delete(n.mu.leave, held.Grant.UID) // the CPUs stay idle for another grace
 	n.finishResizes(ctx)
 	n.wake()
 	return nil
 }
 
-// noteGrowth reports a growth that the runtime has confirmed, before learn.
+// noteGrowth reports a growth that the runtime has confirmed. It must be called before learn,
+// because it needs the CPUs that the container had before.
 func (n *Node) noteGrowth(c workload.Container) {
 	_, grows := n.mu.confirm[c.ID]
 	p := n.mu.pods[c.Sandbox.Pod.UID]
@@ -169,7 +178,7 @@ func (n *Node) noteGrowth(c workload.Container) {
 	n.noteSize(c, pool.Claim{CPUs: p.containers[c.ID].Resources.CPUs})
 }
 
-// noteSize reports that a container's claim has changed.
+// noteSize writes an event on the pod if the CPUs of a container's claim have changed.
 func (n *Node) noteSize(c workload.Container, before pool.Claim) {
 	claim, _ := n.mu.book.claim(c.Sandbox.Pod.UID, c.Name)
 	if claim.CPUs.Equal(before.CPUs) {
@@ -182,8 +191,8 @@ func (n *Node) noteSize(c workload.Container, before pool.Claim) {
 	n.env.Events.Note(c.Sandbox.Pod, ResizedReason, message)
 }
 
-// catchUp is followSpec for all containers, without reports, because earlier refusals were already
-// reported. Callers hold the lock.
+// catchUp calls followSpec for all containers. It does not report refusals, because they were
+// reported when they first occurred. Callers hold the lock.
 func (n *Node) catchUp(ctx context.Context) {
 	for _, c := range n.running() {
 		if err := n.followSpec(ctx, c); err != nil {

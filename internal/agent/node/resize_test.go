@@ -16,10 +16,10 @@ import (
 
 // resize: resize POD/CONTAINER CPUS[/MEMORY] [fails|unconfirmed|unanswered]
 //
-// The author changes the pod, and the kubelet tells the runtime. With fails, the runtime
-// cannot write the agent's answer. With unconfirmed, the agent is killed after the runtime has
-// written it. With unanswered, the agent is killed before the runtime has its answer. As
-// containerd does, the runtime goes on without an agent that is away.
+// A user changes the resources of the pod, and the kubelet passes the new size to the runtime. With
+// fails, the runtime cannot apply the agent's answer. With unconfirmed, the agent is killed after
+// the runtime has applied the answer. With unanswered, the agent is killed before the runtime has
+// the answer. If the agent is down, the runtime applies the resize without it, as containerd does.
 func (s *script) resize(args []string) error {
 	c := s.containers[s.instance(args[0])]
 	cpus, memory, _ := strings.Cut(args[1], "/")
@@ -31,7 +31,7 @@ func (s *script) resize(args []string) error {
 		want.MemoryBytes = q.Value()
 	}
 	if c == nil || c.state == "exited" {
-		return nil // it gets its size when it is created
+		return nil // the container gets its new size when it is created
 	}
 	if s.node == nil {
 		c.setSpec(want)
@@ -64,7 +64,8 @@ func (s *script) resize(args []string) error {
 	return s.node.Updated(context.Background(), c.Container)
 }
 
-// edit is the author changing the resources of a pod, which the API server counts.
+// edit changes the resources of a container in the API server, as a user does. The API server then
+// raises the pod's generation.
 func (s *script) edit(container, cpus, memory string) {
 	uid, name, _ := strings.Cut(container, "/")
 	pod := s.pods[uid].DeepCopy()
@@ -85,7 +86,8 @@ func (s *script) edit(container, cpus, memory string) {
 	s.pods[uid] = pod
 }
 
-// setSpec writes the resources that the kubelet requests into the container, as the runtime does.
+// setSpec writes the resources that the kubelet requests into the container's spec, as the runtime
+// does.
 func (c *runtimeContainer) setSpec(want workload.Resources) {
 	c.Resources.Shares, c.Resources.QuotaMicros, c.Resources.PeriodMicros = want.Shares, want.QuotaMicros, want.PeriodMicros
 	if want.MemoryBytes > 0 {
@@ -93,7 +95,7 @@ func (c *runtimeContainer) setSpec(want workload.Resources) {
 	}
 }
 
-// write is the runtime writing the agent's answer into a container's spec and cgroup.
+// write writes the agent's answer into a container's spec and cgroup, as the runtime does.
 func (w *world) write(c *runtimeContainer, d workload.Decision) {
 	c.decision, c.Resources.CPUs = d, d.CPUs
 	if d.Exclusive {
@@ -105,7 +107,7 @@ func (w *world) write(c *runtimeContainer, d workload.Decision) {
 	w.look()
 }
 
-// wait: wait DURATION lets time pass, in which the agent sweeps.
+// wait: wait DURATION lets this time pass, and then lets the agent sweep.
 func (s *script) wait(args []string) error {
 	d, err := time.ParseDuration(args[0])
 	s.now += d
@@ -115,7 +117,8 @@ func (s *script) wait(args []string) error {
 	return err
 }
 
-// resizeSome resizes a running container with exclusive CPUs, and lets things go wrong.
+// resizeSome resizes a running container with exclusive CPUs. In some cases the runtime fails or
+// the agent is killed meanwhile.
 func (l *lives) resizeSome(uid string) {
 	for _, id := range slices.Sorted(maps.Keys(l.containers)) {
 		c := l.containers[id]

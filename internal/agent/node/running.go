@@ -8,13 +8,14 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// Running is an exclusive container that has a cgroup, or had one until it exited.
+// Running is a container with exclusive CPUs that the runtime has. It runs, or it has exited and is
+// not removed yet.
 type Running struct {
 	workload.Container
-	CPUs cpuset.Set // those of its CPUs that are online
+	CPUs cpuset.Set // the container's CPUs that are online
 }
 
-// Running returns the exclusive containers that the runtime has, ordered by ID.
+// Running returns the containers with exclusive CPUs that the runtime has, ordered by ID.
 func (n *Node) Running() []Running {
 	n.mu.Lock()
 	defer n.mu.Unlock()

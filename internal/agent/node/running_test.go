@@ -9,8 +9,8 @@ import (
 	"github.com/numalet/numalet/internal/testutil/scenario"
 )
 
-// TestRunning checks that only exclusive containers are listed, with those of their CPUs that are
-// online.
+// TestRunning checks that Running lists only containers with exclusive CPUs, and that it lists
+// their online CPUs.
 func TestRunning(t *testing.T) {
 	s := newScript(t, &scenario.Answer{})
 	s.play("agent start", "pod x main:500m", "run x", "pod a policy=single main:4 side:500m", "run a")

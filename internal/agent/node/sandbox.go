@@ -12,7 +12,8 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// RunSandbox adds a new sandbox and confines its pause process, which already runs.
+// RunSandbox adds a new sandbox, and moves its pause process, which already runs, to the shared
+// CPUs.
 func (n *Node) RunSandbox(ctx context.Context, s workload.Sandbox) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -33,8 +34,8 @@ func (n *Node) RunSandbox(ctx context.Context, s workload.Sandbox) error {
 	return fmt.Errorf("numalet: confine the sandbox of pod %s to CPUs %s: %w", s.Pod, n.shared(), err)
 }
 
-// StopSandbox releases the grants of the sandbox's pod if the pod has ended. A pod
-// that continues in a new sandbox keeps them.
+// StopSandbox releases the grants of the sandbox's pod if the pod has ended. A pod that continues
+// in a new sandbox keeps its grants.
 func (n *Node) StopSandbox(ctx context.Context, s workload.Sandbox) {
 	if !n.releaseSandbox(ctx, s.Pod.UID) {
 		n.PodEnded(s.Pod.UID)
@@ -47,8 +48,8 @@ func (n *Node) releaseSandbox(ctx context.Context, uid string) bool {
 	return n.releaseEnded(ctx, uid)
 }
 
-// RemoveSandbox removes a sandbox with its containers. With its last sandbox a pod
-// loses its grants, because the kubelet keeps one sandbox while the pod exists.
+// RemoveSandbox removes a sandbox with its containers. When a pod's last sandbox is removed, the
+// pod loses its grants. The kubelet does not remove the last sandbox while the pod exists.
 func (n *Node) RemoveSandbox(ctx context.Context, s workload.Sandbox) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -63,8 +64,8 @@ func (n *Node) RemoveSandbox(ctx context.Context, s workload.Sandbox) {
 	}
 }
 
-// Remove removes a container. Its pod keeps the grant for the next start of the
-// container.
+// Remove removes a container. The pod keeps its grant, so that the container gets the same CPUs if
+// it is created again.
 func (n *Node) Remove(c workload.Container) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -10,8 +10,8 @@ import (
 	"github.com/numalet/numalet/internal/testutil/scenario"
 )
 
-// TestSavesWhatChanged counts the checkpoints that each hook writes, and compares the last one
-// with the assigned CPUs.
+// TestSavesWhatChanged counts how often each step writes the checkpoint: once if the grants
+// changed, otherwise never. It also compares the last checkpoint with the assigned CPUs.
 func TestSavesWhatChanged(t *testing.T) {
 	s := newScript(t, &scenario.Answer{})
 	steps := []struct {
@@ -22,7 +22,7 @@ func TestSavesWhatChanged(t *testing.T) {
 		{[]string{"pod x main:500m", "run x", "resynchronize"}, 0},
 		{[]string{"pod a policy=single main:2 other:1", "sandbox a", "create a/main"}, 1},
 		{[]string{"start a/main", "create a/other", "resynchronize", "resynchronize"}, 0},
-		{[]string{"break disk", "phase a Succeeded", "stop a", "repair disk"}, 0}, // a release that is not remembered
+		{[]string{"break disk", "phase a Succeeded", "stop a", "repair disk"}, 0}, // the release is not in the checkpoint, because the disk is broken
 		{[]string{"resynchronize"}, 1},
 		{[]string{"resynchronize"}, 0},
 		{[]string{"agent kill", "agent start"}, 1},

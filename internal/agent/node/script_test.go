@@ -20,24 +20,26 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// TestScenarios walks through testdata/*.txt. The output of a command is its error, and the
-// events and overlaps that it caused. The comment of each handler describes its arguments.
+// TestScenarios runs the commands in testdata/*.txt and compares their output. The output of a
+// command is its error, the events that it caused, and the overlaps: containers that run on
+// exclusive CPUs of another container. The comment above the function of each command describes its
+// arguments.
 func TestScenarios(t *testing.T) {
 	scenario.Walk(t, func(t *testing.T, out *scenario.Answer) scenario.Commands { return newScript(t, out).commands })
 }
 
-// script is a world with commands.
+// script is a fake world with the commands of the test scripts.
 type script struct {
 	*world
 	t        *testing.T
 	out      *scenario.Answer
 	quiet    scenario.Commands
-	commands scenario.Commands // the same, which print events and overlaps
-	made     int               // containers and sandboxes so far
+	commands scenario.Commands // the commands of quiet, which also print events and overlaps
+	made     int               // how many containers and sandboxes were created so far
 	gpus     map[string]string // devices that the kubelet allocated to containers, by POD/CONTAINER
 }
 
-// newScript returns an empty world with a disk, and no agent yet.
+// newScript returns a script without pods, in which no agent runs yet.
 func newScript(t *testing.T, out *scenario.Answer) *script {
 	s := &script{world: newWorld(), t: t, out: out, gpus: map[string]string{}, commands: scenario.Commands{}}
 	for name, do := range map[string]func(args []string) error{
@@ -54,13 +56,14 @@ func newScript(t *testing.T, out *scenario.Answer) *script {
 	return s
 }
 
-// play runs commands, and keeps the events and overlaps that they cause for later checks.
+// play runs commands. It does not print the events and overlaps that they cause, but keeps them for
+// later checks.
 func (s *script) play(lines ...string) {
 	s.t.Helper()
 	s.quiet.Play(s.t, s.out, lines...)
 }
 
-// fail prints why a command failed.
+// fail prints the reason of a refusal, or another error.
 func (s *script) fail(err error) {
 	if r := (*v1alpha1.Refusal)(nil); errors.As(err, &r) {
 		s.out.Line("refused: %s", r.Reason)
@@ -80,7 +83,8 @@ func (s *script) flush() {
 	s.events, s.overlaps = nil, nil
 }
 
-// agent start|kill [form=explicit] [reserved=LIST] [controller] [off] [full-cores]
+// agent: agent start|kill [form=explicit] [reserved=LIST] [controller] [off] [full-cores] starts the
+// agent with these settings, or kills it.
 func (s *script) agent(args []string) error {
 	for _, arg := range args[1:] {
 		name, value, _ := strings.Cut(arg, "=")
@@ -104,13 +108,14 @@ func (s *script) agent(args []string) error {
 	return s.startAgent()
 }
 
-// resynchronize lists everything to the agent again.
+// resynchronize sends the agent the list of all sandboxes and containers again, as the runtime does
+// after a restart.
 func (s *script) resynchronize([]string) error {
 	s.synchronize()
 	return nil
 }
 
-// newSandbox: sandbox POD
+// newSandbox: sandbox POD creates a sandbox for a pod.
 func (s *script) newSandbox(args []string) error {
 	s.made++
 	return s.sandbox(fmt.Sprintf("%s-s%02d", args[0], s.made), s.pods[args[0]])
@@ -131,7 +136,8 @@ func (s *script) current(uid string) workload.Sandbox {
 	return s.sandboxes[ids[len(ids)-1]]
 }
 
-// createContainer: create POD/CONTAINER [unpinned]
+// createContainer: create POD/CONTAINER [unpinned] creates a container. With unpinned, the runtime
+// does not require the agent.
 func (s *script) createContainer(args []string) error {
 	uid, name, _ := strings.Cut(args[0], "/")
 	s.made++
@@ -149,14 +155,14 @@ func (s *script) give(args []string) error {
 	return nil
 }
 
-// setSystemd: systemd down|up
+// setSystemd: systemd down|up sets whether systemd answers.
 func (s *script) setSystemd(args []string) error {
 	s.systemd.down = args[0] == "down"
 	return nil
 }
 
-// setGroups: groups GPU=GROUP… sets the GPU groups; without arguments, the groups are not
-// known.
+// setGroups: groups GPU=GROUP… sets which GPU group reserves each GPU. Without arguments, the agent
+// does not know the groups.
 func (s *script) setGroups(args []string) error {
 	s.reserved = nil
 	for gpu, group := range scenario.Pairs(strings.ReplaceAll(strings.Join(args, ","), "=", ":")) {
@@ -168,7 +174,7 @@ func (s *script) setGroups(args []string) error {
 	return nil
 }
 
-// showGPUs: gpus prints which container holds which GPUs.
+// showGPUs: gpus prints which pods hold which GPUs.
 func (s *script) showGPUs([]string) error {
 	for _, h := range s.node.GPUHolders() {
 		s.out.Line("%s/%s %s", h.Namespace, h.Name, strings.Join(h.Devices, ","))
@@ -176,7 +182,7 @@ func (s *script) showGPUs([]string) error {
 	return nil
 }
 
-// instance returns the newest container of a pod with the name.
+// instance returns the ID of the newest container for a name of the form POD/CONTAINER.
 func (s *script) instance(name string) string {
 	uid, name, _ := strings.Cut(name, "/")
 	var ids []string
@@ -198,15 +204,15 @@ func (s *script) exitContainer(args []string) error {
 	return nil
 }
 
-// vanish: vanish POD/CONTAINER removes the cgroup of a container whose end the runtime has not
-// noticed.
+// vanish: vanish POD/CONTAINER removes the cgroup of a container. It stands for a container that
+// has ended before the runtime noticed its end.
 func (s *script) vanish(args []string) error {
 	delete(s.groups, s.containers[s.instance(args[0])].Cgroup)
 	return nil
 }
 
-// run: run POD creates the sandbox and starts the pod's app containers; run POD/CONTAINER
-// creates and starts one.
+// run: run POD creates the sandbox and starts the pod's app containers. run POD/CONTAINER creates
+// and starts one container.
 func (s *script) run(args []string) error {
 	uid, _, one := strings.Cut(args[0], "/")
 	names := []string{args[0]}
@@ -230,14 +236,15 @@ func (s *script) run(args []string) error {
 	return nil
 }
 
-// stopPod: stop POD [lost] stops the newest sandbox; lost: the agent gets no event.
+// stopPod: stop POD [lost] stops the newest sandbox of a pod. With lost, the agent gets no event.
 func (s *script) stopPod(args []string) error {
 	defer s.untold(args)()
 	s.stopSandbox(s.current(args[0]).ID)
 	return nil
 }
 
-// removePod: remove POD [lost] removes the oldest sandbox.
+// removePod: remove POD [lost] removes the oldest sandbox of a pod. With lost, the agent gets no
+// event.
 func (s *script) removePod(args []string) error {
 	defer s.untold(args)()
 	for _, id := range slices.Sorted(maps.Keys(s.sandboxes)) {
@@ -255,7 +262,8 @@ func (s *script) collect(args []string) error {
 	return nil
 }
 
-// untold disconnects the agent. The runtime then sends it no events.
+// untold disconnects the agent if the second argument is lost. The runtime then sends the agent no
+// events. The caller must call back to connect it again.
 func (s *script) untold(args []string) (back func()) {
 	n := s.node
 	if len(args) > 1 && args[1] == "lost" {
@@ -264,7 +272,8 @@ func (s *script) untold(args []string) (back func()) {
 	return func() { s.node = n }
 }
 
-// phase: phase POD PHASE; a rejected pod that is Failed has the reason in its status.
+// phase: phase POD PHASE sets the phase of a pod. If a rejected pod is set to Failed, its status
+// also gets the reason of the rejection.
 func (s *script) phase(args []string) error {
 	pod := s.pods[args[0]].DeepCopy()
 	pod.Status.Phase = corev1.PodPhase(args[1])
@@ -301,7 +310,7 @@ func (s *script) setLate(args []string) error {
 	return nil
 }
 
-// informer: informer away|synced
+// informer: informer away|synced sets whether the informer has listed the pods.
 func (s *script) informer(args []string) error {
 	s.unsynced = args[0] == "away"
 	if !s.unsynced && s.node != nil {
@@ -310,7 +319,8 @@ func (s *script) informer(args []string) error {
 	return nil
 }
 
-// breaks: break disk|CONTAINER
+// breaks: break disk|POD/CONTAINER|irqbalance|interrupts makes writes of the checkpoint, writes of a
+// container's cgroup, or calls of the isolator fail.
 func (s *script) breaks(args []string) error {
 	s.broken[s.target(args[0])] = true
 	return nil
@@ -333,7 +343,7 @@ func (s *script) damage([]string) error {
 	return nil
 }
 
-// reboot: all containers end. The API server and the disk keep their contents.
+// reboot ends the agent and all containers. The API server and the disk keep their contents.
 func (s *script) reboot([]string) error {
 	clear(s.groups)
 	clear(s.containers)
@@ -343,8 +353,8 @@ func (s *script) reboot([]string) error {
 	return nil
 }
 
-// offline: offline LIST sets CPUs offline. The kernel then reports neither their NUMA node nor
-// their core, and moves their processes to the container's other CPUs.
+// offline: offline LIST sets CPUs offline. The kernel then reports neither the NUMA node nor the
+// core of these CPUs, and moves their processes to other CPUs of the same container.
 func (s *script) offline(args []string) error {
 	gone := cpuset.MustParse(args[0])
 	m := *s.machine
@@ -370,7 +380,7 @@ func (s *script) online([]string) error {
 	return nil
 }
 
-// firmware: firmware NODES [memoryless] changes the number of NUMA nodes per package; with
+// firmware: firmware NODES [memoryless] changes the number of NUMA nodes per package. With
 // memoryless, the second NUMA node has no memory.
 func (s *script) firmware(args []string) error {
 	nodes, err := strconv.Atoi(args[0])
@@ -381,7 +391,7 @@ func (s *script) firmware(args []string) error {
 	return err
 }
 
-// report: report [cpus] prints the report to the cluster, or the sums of it.
+// report: report [cpus] prints the status of the NodeTopology, or only its numbers of CPUs.
 func (s *script) report(args []string) error {
 	r := s.node.Report()
 	if len(args) > 0 {
@@ -430,7 +440,8 @@ func (s *script) showHeld(v View) {
 	}
 }
 
-// strip draws a NUMA node: a letter per CPU, its pod's first or "." for shared.
+// strip returns one character for each CPU of a NUMA node: the first letter of the pod that holds
+// it, or "." for a shared CPU.
 func strip(n topology.Node, owner map[cpuset.CPU]string) string {
 	var b strings.Builder
 	for c := range n.CPUs.All() {

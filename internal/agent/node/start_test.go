@@ -8,8 +8,9 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// TestStartWithoutCgroup: if a container's cgroup does not exist yet, the container may start
-// only if its spec has the right CPUs.
+// TestStartWithoutCgroup checks the start of a container whose cgroup does not exist yet, so that
+// the agent cannot write its CPUs. The container may start only if the CPUs in its spec are CPUs
+// that the agent gave it.
 func TestStartWithoutCgroup(t *testing.T) {
 	for name, tc := range map[string]struct {
 		spec    cpuset.Set

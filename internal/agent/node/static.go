@@ -14,18 +14,18 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// staticRequest returns the request of a container of a static pod whose spec is not
-// known, because the kubelet runs static pods without the API server. The counts come
-// from the container's cgroup limits. The container reuses no CPUs, because it is not
-// known which containers are init containers. The result is nil if the container is
-// shared.
+// staticRequest returns the request of a container of a static pod that has no mirror pod. The
+// kubelet runs static pods without the API server, so the agent does not know the pod's spec. The
+// numbers of CPUs come from the container's cgroup limits. The container does not reuse CPUs of
+// other containers, because the agent does not know which of them are init containers. The result
+// is nil if the container is shared.
 func (n *Node) staticRequest(c workload.Container, tokens map[topology.NodeID]int) (*pool.Pod, error) {
 	if exempted(c) {
 		return nil, nil
 	}
 	request, err := v1alpha1.ReadCPURequest(staticPod(c, tokens))
 	if r := (*v1alpha1.Refusal)(nil); errors.As(err, &r) && r.Reason == v1alpha1.NoExclusiveContainer {
-		return nil, nil // another container of the pod may be the exclusive one
+		return nil, nil // another container of the pod may request exclusive CPUs
 	}
 	if err != nil {
 		return nil, err
@@ -40,14 +40,15 @@ func (n *Node) staticRequest(c workload.Container, tokens map[topology.NodeID]in
 	return &only, nil
 }
 
-// exempted reports whether an annotation of the pod keeps the container shared.
+// exempted reports whether an annotation of the pod lists the container among those that stay on
+// the shared CPUs.
 func exempted(c workload.Container) bool {
 	names := strings.Split(c.Sandbox.Annotations[v1alpha1.AnnotationSharedContainers], ",")
 	return slices.ContainsFunc(names, func(name string) bool { return strings.TrimSpace(name) == c.Name })
 }
 
-// staticPod returns a pod with this container only, with the resources that follow from
-// its cgroup limits.
+// staticPod returns a pod that has only this container, whose resources are derived from its cgroup
+// limits.
 func staticPod(c workload.Container, tokens map[topology.NodeID]int) *corev1.Pod {
 	var pod corev1.Pod
 	pod = *withSandboxAnnotations(&pod, c.Sandbox)

@@ -14,12 +14,13 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// Synchronize replaces the known sandboxes and containers by the runtime's list and
-// reconciles the ledger and the cgroups with it. The list leaves out exited
-// containers, so it never ends a grant: a pod in CrashLoopBackOff keeps its CPUs.
+// Synchronize replaces the known sandboxes and containers by the runtime's list. It then makes the
+// ledger and the cgroups agree with that list. A container that is missing in the list does not
+// lose its grant, because the list leaves out exited containers: a pod in CrashLoopBackOff keeps
+// its CPUs.
 //
-// It continues after ctx has ended: even on a machine so busy that the runtime's
-// timeout expires, running containers must get their CPUs.
+// It continues after ctx has ended, because running containers must get their CPUs even on a
+// machine that is so busy that the runtime's timeout expires.
 func (n *Node) Synchronize(ctx context.Context, sandboxes []workload.Sandbox, containers []workload.Container) {
 	ctx = context.WithoutCancel(ctx)
 	n.mu.Lock()
@@ -32,11 +33,12 @@ func (n *Node) Synchronize(ctx context.Context, sandboxes []workload.Sandbox, co
 		n.addContainer(c)
 	}
 	n.mu.synced = true
-	clear(n.mu.confirm) // the runtime sends its list while no update is under way
+	clear(n.mu.confirm) // the runtime sends its list only while no update of a container is in progress
 	n.reconcile(ctx)
 }
 
-// Reconcile repeats the reconciliation of Synchronize once the informer has the pods.
+// Reconcile makes the ledger and the cgroups agree with the known containers again. It is called
+// when the informer has listed the pods.
 func (n *Node) Reconcile(ctx context.Context) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -52,17 +54,17 @@ func (n *Node) Synced() bool {
 	return n.mu.synced
 }
 
-// reconcile brings the ledger and the cgroups in line with the known containers:
+// reconcile makes the ledger and the cgroups agree with the known containers:
 //
 //  1. release pods that have ended
-//  2. add grants of running containers that the checkpoint lacks, and confirm those whose
-//     pod was unknown
+//  2. add grants for running containers that have none in the checkpoint, and replace unconfirmed
+//     grants of containers whose pod is known now
 //  3. replace CPUs that went offline
 //  4. finish resizes that the agent has missed
 //  5. write the checkpoint
-//  6. shrink all shared containers, then write the exclusive ones
+//  6. write the cpusets of all shared containers, then those of the exclusive containers
 //
-// It reports failures and continues, because the node must start. Callers hold the
+// It reports failures and continues, because the agent must start in any case. Callers hold the
 // lock.
 func (n *Node) reconcile(ctx context.Context) {
 	log := logr.FromContextOrDiscard(ctx)
@@ -75,7 +77,7 @@ func (n *Node) reconcile(ctx context.Context) {
 	}
 	for _, c := range n.running() {
 		if err := n.adopt(ctx, c); err != nil {
-			_ = n.reportRefusal(ctx, c, err, keepsRunning) // no operation can fail
+			_ = n.reportRefusal(ctx, c, err, keepsRunning) // the error is for an operation of the runtime, and there is none here
 		}
 	}
 	n.replaceOffline(ctx)
@@ -99,14 +101,14 @@ func (n *Node) reconcile(ctx context.Context) {
 	}
 }
 
-// staticOnly reports whether the pod has grants and all of them are static.
+// staticOnly reports whether the pod has grants, and all of them belong to a static pod.
 func (n *Node) staticOnly(uid string) bool {
 	held := n.mu.book.of(uid)
 	return len(held) > 0 && !slices.ContainsFunc(held, func(h Held) bool { return !h.Static })
 }
 
-// running returns the known containers, first those that are already pinned: they keep
-// their CPUs before others get new ones.
+// running returns the known containers. Containers that are already pinned come first, so that they
+// keep their CPUs before other containers get new CPUs.
 func (n *Node) running() []workload.Container {
 	var pinned, rest []workload.Container
 	for _, uid := range n.uids() {
@@ -128,8 +130,9 @@ func (n *Node) running() []workload.Container {
 	return append(pinned, rest...)
 }
 
-// adopt makes sure that a running container that requests exclusive CPUs has a grant:
-// for the CPUs it runs on if it is pinned, else for new ones.
+// adopt makes sure that a running container that requests exclusive CPUs has a grant. A container
+// that is already pinned gets a grant for the CPUs on which it runs. Any other container gets a
+// grant for new CPUs.
 func (n *Node) adopt(ctx context.Context, c workload.Container) error {
 	uid := c.Sandbox.Pod.UID
 	_, podKnown := n.env.Pods.Pod(c.Sandbox.Pod)
@@ -157,15 +160,15 @@ func (n *Node) adopt(ctx context.Context, c workload.Container) error {
 	return err
 }
 
-// grantPinned grants a container the CPUs that it is pinned to, and reports false if
-// they differ from its request or another container holds them.
+// grantPinned grants a container the CPUs to which it is pinned. It returns false if their number
+// differs from the request, or if another container holds them.
 func (n *Node) grantPinned(c workload.Container, p pool.Pod) bool {
 	if p.UID == c.Sandbox.Pod.UID {
 		p = onlyContainer(p, c.Name)
 	}
 	want := p.Containers[0]
 	if size, err := c.Resources.ExclusiveCPUs(); err == nil && size > 0 {
-		want.CPUs = size // by a resize, which may not be in the pod's spec as the informer has it
+		want.CPUs = size // a resize may have changed the size, and the informer's pod may not have it yet
 	}
 	if c.Resources.CPUs.Len() != want.CPUs {
 		return false

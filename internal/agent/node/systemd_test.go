@@ -12,11 +12,12 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// systemd is a fake. At a daemon-reload it reverts every value that it was not sent.
+// systemd is a fake of systemd. It keeps which values it was sent, because a daemon-reload reverts
+// all others.
 type systemd struct {
-	acknowledged, pending map[string]string // by cgroup
-	rounds                int               // number of requests
-	down                  bool              // it does not answer
+	acknowledged, pending map[string]string // values by cgroup
+	rounds                int               // how often systemd was called
+	down                  bool              // systemd does not answer
 }
 
 func (s *systemd) note(path, value string) {
@@ -33,8 +34,10 @@ func (s *systemd) reload() {
 	clear(s.pending)
 }
 
-// lookAtUnits records what a daemon-reload would revert now that an exclusive container
-// may start. The runtime has given systemd the CPUs of the container's own spec.
+// lookAtUnits is called when a container may start. If the container is exclusive, lookAtUnits
+// records as an overlap every cgroup whose values systemd was not sent, because a daemon-reload
+// would revert these. The CPUs in the container's own spec do not count, because the runtime has
+// sent them to systemd.
 func (w *world) lookAtUnits(id string, d workload.Decision) {
 	pending := maps.Clone(w.systemd.pending)
 	if c := w.containers[id]; c != nil && pending[c.Cgroup] == d.CPUs.String() {
@@ -45,8 +48,9 @@ func (w *world) lookAtUnits(id string, d workload.Decision) {
 	}
 }
 
-// TestRoundsOfSystemd counts what the hooks of a pod with two exclusive
-// containers cost beside a shared one: each at most one round.
+// TestRoundsOfSystemd counts how often each hook of a pod with two exclusive containers calls
+// systemd. Each hook may call it at most once. A shared container of another pod also runs on the
+// node.
 func TestRoundsOfSystemd(t *testing.T) {
 	s := newScript(t, &scenario.Answer{})
 	s.play("agent start", "pod x main:500m", "run x", "pod a policy=single main:2 other:1", "sandbox a")

@@ -6,10 +6,10 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// holdUnconfirmed grants a pinned container whose pod is not known the CPUs on which it
-// runs, after the checkpoint was lost while the API server is away. Only the container's
-// spec says that it is exclusive, so the grant is unconfirmed until the pod is known. It
-// reports false if another container holds one of the CPUs.
+// holdUnconfirmed grants a pinned container the CPUs on which it runs, if its pod is not known.
+// That happens if the checkpoint was lost while the API server cannot be reached. Only the
+// container's spec says that it has exclusive CPUs, so the grant is unconfirmed until the pod is
+// known. holdUnconfirmed returns false if another container holds one of the CPUs.
 func (n *Node) holdUnconfirmed(c workload.Container) bool {
 	claim := pool.Claim{Container: c.Name, Kind: podspec.App, CPUs: c.Resources.CPUs, Mems: c.Resources.Mems}
 	if len(claim.Mems) > 0 {
@@ -22,8 +22,8 @@ func (n *Node) holdUnconfirmed(c workload.Container) bool {
 	}) == nil
 }
 
-// dropUnconfirmed drops the unconfirmed grant of a container whose pod is known, so that adopt
-// makes a new one from the pod's request.
+// dropUnconfirmed drops the unconfirmed grant of a container whose pod is known now, so that adopt
+// makes a new grant from the pod's request.
 func (n *Node) dropUnconfirmed(c workload.Container) {
 	grant := key(c.Sandbox.Pod.UID, c.Name)
 	if n.mu.book.held[grant].Unconfirmed {

@@ -8,9 +8,9 @@ import (
 	"github.com/numalet/numalet/internal/testutil/scenario"
 )
 
-// TestRequestsWithoutAnnotations: a pod requests CPUs, but its annotations do not show it, because
-// another device plugin answered the kubelet or because they were set as labels. Such a pod
-// must not run unpinned.
+// TestRequestsWithoutAnnotations checks pods that request exclusive CPUs although their annotations
+// do not show it: another device plugin allocated the CPUs, or the user set labels instead of
+// annotations. The agent must refuse these pods, because otherwise they would run unpinned.
 func TestRequestsWithoutAnnotations(t *testing.T) {
 	for name, tc := range map[string]struct {
 		pod   string

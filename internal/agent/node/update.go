@@ -9,15 +9,15 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// Update returns the CPUs of a container whose resources the kubelet resizes in place. The
-// answer is needed even if the CPUs do not change: the runtime writes the whole old spec of
-// the container again, with an outdated shared set.
+// Update returns the CPUs of a container whose resources the kubelet resizes in place. The runtime
+// needs an answer even if the CPUs do not change. Without one, it would write the CPUs of the
+// container's old spec again, which may be an outdated shared set.
 //
-// A growth is in the ledger and the checkpoint, and shared containers are off the new CPUs,
-// before the answer. A shrink changes nothing yet: the runtime may still fail to write it, so
-// followSpec changes the claim when the runtime has told the container. An error refuses the
-// update: the container keeps its size, the kubelet shows the error in the condition
-// PodResizeInProgress of the pod and tries again.
+// If the container gets more CPUs, Update first reserves them, writes the checkpoint, and moves
+// shared containers off them. If it gets fewer CPUs, Update changes nothing yet, because the
+// runtime may fail to apply the resize. followSpec changes the claim when the runtime has applied
+// it. After an error the container keeps its size. The kubelet then shows the error in the pod's
+// condition PodResizeInProgress, and tries again.
 func (n *Node) Update(ctx context.Context, c workload.Container, want workload.Resources) (workload.Answer, error) {
 	a, err := n.update(ctx, c, want)
 	return a, n.reportRefusal(ctx, c, err, retried)
@@ -31,7 +31,8 @@ func (n *Node) update(ctx context.Context, c workload.Container, want workload.R
 		return a, n.checkStaysShared(c, want)
 	}
 	n.learn(c)
-	// The kubelet writes the pod's quota before this call, whatever the answer.
+	// The kubelet has written a new CFS quota for the pod before this call, so the quota must be
+	// removed again, whatever Update returns.
 	if err := n.liftQuotaForGood(ctx, c.Sandbox); err != nil {
 		return workload.Answer{}, err
 	}
@@ -47,7 +48,7 @@ func (n *Node) update(ctx context.Context, c workload.Container, want workload.R
 		n.mu.confirm[c.ID] = time.Time{}
 		a.Decision = n.decide(c)
 	}
-	if _, grows := n.mu.confirm[c.ID]; grows { // also one that the runtime failed to write
+	if _, grows := n.mu.confirm[c.ID]; grows { // also if this is a retry after the runtime failed to apply it
 		n.mu.confirm[c.ID] = n.env.Now().Add(confirmation)
 	}
 	if to.cpus < claim.CPUs.Len() {
@@ -56,7 +57,8 @@ func (n *Node) update(ctx context.Context, c workload.Container, want workload.R
 	return a, err
 }
 
-// checkStaysShared refuses a shared container a size with which it would be exclusive.
+// checkStaysShared refuses to resize a shared container to a whole number of CPUs if a new
+// container of this size would get exclusive CPUs.
 func (n *Node) checkStaysShared(c workload.Container, want workload.Resources) error {
 	_, policy := c.Sandbox.Annotations[v1alpha1.AnnotationCPUPolicy]
 	if _, whole := want.WholeCPUs(); !whole || !policy || exempted(c) || n.holds(c) || !n.mu.book.whole(c.Sandbox.Pod.UID) {
@@ -65,9 +67,9 @@ func (n *Node) checkStaysShared(c workload.Container, want workload.Resources) e
 	return refuse(Resize, "container %q shares CPUs, and with a whole number of CPUs it would get exclusive ones, which a running container cannot; restore its cpu, or create a new pod", c.Name)
 }
 
-// Updated is called when the runtime has written a container's resources. It writes the
-// container's CPUs again: the shared set may have shrunk between the answer of Update and
-// that write.
+// Updated is called when the runtime has written a container's new resources. It writes the
+// container's CPUs again, because the shared set may have shrunk after Update returned and before
+// the runtime wrote the resources.
 func (n *Node) Updated(ctx context.Context, c workload.Container) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -90,14 +92,14 @@ func (n *Node) learn(c workload.Container) {
 	}
 }
 
-// size is what a container is resized to.
+// size is the size to which a container is resized.
 type size struct {
 	cpus   int
-	memory uint64 // that is bound to the NUMA nodes of the CPUs; 0 if none is
+	memory uint64 // bytes that are bound to the NUMA nodes of the CPUs; 0 if none are bound
 }
 
-// sizeOf returns the size of a container by its resources; where they say nothing, it keeps the
-// claim's size.
+// sizeOf returns the size of a container according to its resources. If the resources have no
+// number of CPUs or no memory, it takes that number from the claim.
 func sizeOf(claim pool.Claim, r workload.Resources) (size, error) {
 	cpus, err := r.ExclusiveCPUs()
 	if err != nil {
@@ -117,13 +119,13 @@ func (s size) exceeds(c pool.Claim) bool {
 	return s.cpus > c.CPUs.Len() || s.memory > c.MemoryBytes
 }
 
-// atLeast returns the size, raised to that of the claim where it is smaller.
+// atLeast returns the size, but with no fewer CPUs and no less memory than the claim.
 func (s size) atLeast(c pool.Claim) size {
 	return size{max(s.cpus, c.CPUs.Len()), max(s.memory, c.MemoryBytes)}
 }
 
-// newSize returns the size that the kubelet wants, if a container with exclusive CPUs may
-// have it.
+// newSize returns the size that the kubelet wants for a container. It returns an error if a
+// container with exclusive CPUs cannot be resized to that size.
 func (n *Node) newSize(c workload.Container, claim pool.Claim, want workload.Resources) (size, error) {
 	to, err := sizeOf(claim, want)
 	if err != nil {

@@ -7,14 +7,15 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// View is the allocation of CPUs at one moment.
+// View is the allocation of CPUs and memory at one moment.
 type View struct {
 	Shared    cpuset.Set
 	Exclusive cpuset.Set
-	// By NUMA node with CPUs: the online ones, those not reserved, and those that
-	// can still become exclusive.
+	// Numbers of CPUs, for each NUMA node that has CPUs. Capacity counts online CPUs, Allocatable
+	// those that are not reserved, and Available those that can still become exclusive.
 	Capacity, Allocatable, Available map[topology.NodeID]int
-	// Bytes that can be bound to a NUMA node at most, and that can still be bound.
+	// Bytes of memory. AllocatableMemory is how much containers can bind to a NUMA node in total,
+	// and AvailableMemory how much can still be bound.
 	AllocatableMemory, AvailableMemory map[topology.NodeID]uint64
 	Held                               []Holding
 }
@@ -45,8 +46,8 @@ func (n *Node) View() View {
 	return v
 }
 
-// Warnings describes grants that would not be made now, because their CPUs are reserved
-// or offline.
+// Warnings returns a message for each pod that holds CPUs that it would not get now, for example
+// because they are reserved or offline.
 func (n *Node) Warnings() []string {
 	n.mu.Lock()
 	defer n.mu.Unlock()

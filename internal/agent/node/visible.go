@@ -8,16 +8,16 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// voidDevices is the value of the variable with which NVIDIA's container runtime adds no
-// GPUs. Containers with CDI devices have it, too.
+// voidDevices is the value of NVIDIA_VISIBLE_DEVICES with which NVIDIA's container runtime adds no
+// GPUs to a container. Containers that get their GPUs as CDI devices have this value, too.
 // https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/docker-specialized.html
 const voidDevices = "void"
 
-// visibleGPUs returns the value that the environment variable with a container's GPUs
-// must have, or "" if the container's own value is right, or does not matter because no
-// GPUs are handed out on this node. A container whose author also sets the variable,
-// e.g. to "all", is refused: the author's value comes after that of the device plugin
-// and takes effect, and NRI can replace only the first of two.
+// visibleGPUs returns the value that the agent must set for NVIDIA_VISIBLE_DEVICES in a container.
+// It returns "" if the container's own value is right, or if Numalet assigns no GPUs on this node.
+// It refuses a container with GPUs whose author also sets the variable, for example to "all". The
+// author's value comes after the device plugin's value and takes effect, and NRI can replace only
+// the first of two values.
 // Source: Generator.AdjustEnv in
 // https://github.com/containerd/nri/blob/v0.12.5/pkg/runtime-tools/generate/generate.go.
 func (n *Node) visibleGPUs(c workload.Container) (string, error) {
@@ -36,9 +36,10 @@ func (n *Node) visibleGPUs(c workload.Container) (string, error) {
 	return want, nil
 }
 
-// visibleOf returns the value for a container with GPUs. Without a variable they are
-// passed as CDI devices. For GPUs of two resources the variable has those of one,
-// because the kubelet keeps one value for a name.
+// visibleOf returns the value for a container with GPUs, or "" if the last value in set is right.
+// If set is empty, the device plugin passes the GPUs as CDI devices. If a container has GPUs of two
+// resources, the variable has only the GPUs of one resource, because the kubelet keeps one value
+// for each name.
 func visibleOf(given, set []string) string {
 	if len(set) == 0 {
 		return ""
@@ -50,15 +51,15 @@ func visibleOf(given, set []string) string {
 	return strings.Join(given, ",")
 }
 
-// hidesGPUs reports whether a pod's containers without GPUs must see none: NVIDIA's
-// runtime, where it is the default, adds all GPUs to an image that sets the variable to
-// "all", and to old images that do not set it.
+// hidesGPUs reports whether the agent must hide the node's GPUs from containers of the pod that
+// have none. If NVIDIA's runtime is the node's default runtime, it adds all GPUs to a container
+// whose image sets NVIDIA_VISIBLE_DEVICES to "all", and to old images that do not set it.
 func (n *Node) hidesGPUs(p workload.Pod) bool {
 	return n.env.HasGPUs != nil && n.env.HasGPUs() && !slices.Contains(n.cfg.GPUExemptNamespaces, p.Namespace)
 }
 
-// hiddenFrom returns the value for a container without GPUs. An empty value and "none"
-// add no GPUs either.
+// hiddenFrom returns the value for a container without GPUs, or "" if the last value in set already
+// adds no GPUs. Such values are "void", "none" and the empty value.
 func hiddenFrom(set []string) string {
 	if len(set) > 0 && slices.Contains([]string{voidDevices, "none", ""}, set[len(set)-1]) {
 		return ""
@@ -77,7 +78,7 @@ func gpusOf(ids []string) []string {
 	return slices.Compact(gpus)
 }
 
-// valuesOf returns all values of a variable; the last one is in effect.
+// valuesOf returns all values of a variable in env. The last value is the one that takes effect.
 func valuesOf(env []string, name string) (values []string) {
 	for _, e := range env {
 		if v, is := strings.CutPrefix(e, name+"="); is {

@@ -15,7 +15,7 @@ func TestVisibleGPUs(t *testing.T) {
 		given     map[string]string
 		env       []string
 		namespace string
-		noGPUs    bool // on the node
+		noGPUs    bool // the node has no GPUs
 		want      string
 		why       string
 	}{

@@ -20,32 +20,32 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// world is a machine with a kernel, a container runtime and an API server, all
-// in memory, and the node under test.
+// world is a fake machine with a kernel, a container runtime and an API server, all in memory, and
+// the node under test.
 type world struct {
 	machine *topology.Machine
 	cfg     Config
-	node    *Node // nil while the agent is away
+	node    *Node // nil while the agent is down
 
-	groups   map[string]*group // the kernel's cgroups by path
-	removed  map[string]bool   // pods' cgroups that the kubelet has removed
-	overlaps []string          // what the kernel saw that must never be
+	groups   map[string]*group // the cgroups of the fake kernel, by path
+	removed  map[string]bool   // cgroups of pods that the kubelet has removed
+	overlaps []string          // descriptions of processes that ran on exclusive CPUs of another container, which must never happen
 
-	sandboxes  map[string]workload.Sandbox  // the runtime's, by ID
-	containers map[string]*runtimeContainer // the runtime's, by ID
-	pods       map[string]*corev1.Pod       // the API server's, by UID
+	sandboxes  map[string]workload.Sandbox  // the sandboxes that the runtime has, by ID
+	containers map[string]*runtimeContainer // the containers that the runtime has, by ID
+	pods       map[string]*corev1.Pod       // the pods that the API server has, by UID
 	late       map[string]bool              // pods that the informer does not know yet
 	unsynced   bool                         // the informer has not listed the pods yet
 	disk       []byte                       // the checkpoint
-	saves      int                          // of the checkpoint, so far
-	broken     map[string]bool              // cgroups that cannot be written; "disk"
+	saves      int                          // how often the checkpoint was saved so far
+	broken     map[string]bool              // cgroups that cannot be written; "disk" if the checkpoint cannot be written
 	systemd    systemd
 	events     []string
 	rejected   map[string]string // messages for the pods that must be set Failed, by UID
 	refused    []v1alpha1.Reason
-	isolated   cpuset.Set        // off which interrupts are kept
-	now        time.Duration     // since the world began
-	reserved   map[string]string // GPU groups by ID of GPU; nil: not known
+	isolated   cpuset.Set        // CPUs off which interrupts are kept
+	now        time.Duration     // time since the start of the test
+	reserved   map[string]string // the GPU group that reserves a GPU, by ID of the GPU; nil if the groups are not known
 }
 
 // group is one cgroup of a container or pause process.
@@ -57,7 +57,7 @@ type group struct {
 
 type runtimeContainer struct {
 	workload.Container
-	decision workload.Decision // what its spec says
+	decision workload.Decision // the CPUs in its spec
 	state    string            // created, running, exited
 }
 
@@ -79,7 +79,7 @@ func newWorld() *world {
 	return w
 }
 
-// gpusFreed writes down that a pod no longer holds GPUs.
+// gpusFreed records an event that a pod no longer holds GPUs.
 func (w *world) gpusFreed() { w.events = append(w.events, "GPUs are free") }
 
 func (w *world) groupOf(id string) (string, bool) {
@@ -103,7 +103,8 @@ func (w *world) startAgent() error {
 	return err
 }
 
-// isolator replaces the kernel's interrupts. A scenario may break "irqbalance" and "interrupts".
+// isolator is a fake Isolator. After the command "break irqbalance" or "break interrupts" of a
+// scenario, its methods fail.
 type isolator struct{ *world }
 
 func (i isolator) Check() error {
@@ -132,7 +133,8 @@ func (w *world) synchronize() {
 	w.node.Synchronize(context.Background(), sandboxes, containers)
 }
 
-// Pod, Wait and HasSynced are the informer.
+// Pod returns a pod from the fake informer, as Wait does. HasSynced says whether the informer has
+// listed the pods.
 func (w *world) Pod(known workload.Pod) (*corev1.Pod, bool) {
 	p, ok := w.pods[known.UID]
 	return p, ok && !w.late[known.UID] && !w.unsynced
@@ -141,7 +143,7 @@ func (w *world) Pod(known workload.Pod) (*corev1.Pod, bool) {
 func (w *world) Wait(_ context.Context, known workload.Pod) (*corev1.Pod, bool) { return w.Pod(known) }
 func (w *world) HasSynced() bool                                                { return !w.unsynced }
 
-// Confine is the kernel's.
+// Confine writes a cgroup of the fake kernel.
 func (w *world) Confine(_ context.Context, path string, d workload.Decision) error {
 	g := w.groups[path]
 	switch {
@@ -163,7 +165,8 @@ func (w *world) Confine(_ context.Context, path string, d workload.Decision) err
 	return nil
 }
 
-// LiftQuota is the kernel's, and Persist is systemd's.
+// LiftQuota records that a cgroup of the fake kernel has no quota. Persist sends what was recorded
+// to the fake systemd.
 func (w *world) LiftQuota(_ context.Context, path string) error {
 	w.systemd.note(path, "no quota")
 	return nil
@@ -177,7 +180,7 @@ func (w *world) Persist(context.Context) error {
 	return nil
 }
 
-// PodEmpty looks for processes below the pod's cgroup.
+// PodEmpty reports whether no cgroup below the pod's cgroup has processes.
 func (w *world) PodEmpty(cgroup string) (bool, error) {
 	for path, g := range w.groups {
 		if strings.HasPrefix(path, cgroup+"/") && g.procs {
@@ -187,10 +190,10 @@ func (w *world) PodEmpty(cgroup string) (bool, error) {
 	return true, nil
 }
 
-// PodExists reports whether the kubelet has not removed the pod's cgroup.
+// PodExists reports whether the pod's cgroup exists, because the kubelet has not removed it yet.
 func (w *world) PodExists(cgroup string) (bool, error) { return !w.removed[cgroup], nil }
 
-// Save is the disk.
+// Save writes the checkpoint to the fake disk.
 func (w *world) Save(s Snapshot) error {
 	if w.broken["disk"] {
 		return errors.New("no space left on device")
@@ -201,18 +204,18 @@ func (w *world) Save(s Snapshot) error {
 	return err
 }
 
-// Warn and the observer's methods record their arguments.
+// Warn records an event of type Warning.
 func (w *world) Warn(p workload.Pod, reason, message string) {
 	w.events = append(w.events, fmt.Sprintf("%s %s: %s", p, reason, short(w.refused[len(w.refused)-1], message)))
 }
 
-// Note writes down an event of type Normal.
+// Note records an event of type Normal.
 func (w *world) Note(p workload.Pod, reason, message string) {
 	w.events = append(w.events, fmt.Sprintf("%s %s: %s", p, reason, message))
 }
 
-// short returns the whole message of a refusal of this package, and only the reason of others,
-// because their packages test their messages.
+// short returns the whole message of a refusal whose reason is defined in this package. For other
+// refusals it returns only the reason, because other packages test their messages.
 func short(r v1alpha1.Reason, message string) string {
 	switch r {
 	case CheckpointFailed, CgroupFailed, FormNotServed, GPUReserved, MachineChanged, NotAsked, NotReady, PlacementRejected, PodUnknown, Resize, SMTAlignment, SwitchedOff:
@@ -221,7 +224,8 @@ func short(r v1alpha1.Reason, message string) string {
 	return string(r)
 }
 
-// Reject is the worker that sets a pod's status, which the test does by a command.
+// Reject records that a pod must be set to Failed. The command phase of a scenario then sets its
+// status.
 func (w *world) Reject(p workload.Pod, reason, message string) {
 	w.rejected[p.UID] = message
 	w.events = append(w.events, fmt.Sprintf("%s is to fail: %s", p, reason))
@@ -231,7 +235,7 @@ func (w *world) Refused(r v1alpha1.Reason)     { w.refused = append(w.refused, r
 func (w *world) Saved(time.Duration)           {}
 func (w *world) Wrote(Why, int, time.Duration) {}
 
-// look records every pair of running cgroups that share a CPU although it is exclusive to one
+// look records every pair of cgroups with processes that both have a CPU which is exclusive to one
 // of them.
 func (w *world) look() {
 	for _, c := range w.containers {
@@ -247,12 +251,13 @@ func (w *world) look() {
 	}
 }
 
-// reuses reports whether path is a container of the same pod.
+// reuses reports whether path is the cgroup of a container of the same pod, which may reuse the
+// CPUs of c.
 func (w *world) reuses(c *runtimeContainer, path string) bool {
 	return strings.HasPrefix(path, c.Sandbox.PodCgroup+"/") && !strings.HasSuffix(path, "/pause")
 }
 
-// sandbox runs a new sandbox of a pod.
+// sandbox creates a new sandbox for a pod, as the runtime does.
 func (w *world) sandbox(id string, pod *corev1.Pod) error {
 	uid := string(pod.UID)
 	s := workload.Sandbox{
@@ -267,8 +272,9 @@ func (w *world) sandbox(id string, pod *corev1.Pod) error {
 	return w.node.RunSandbox(context.Background(), s)
 }
 
-// create is the runtime's CreateContainer. Without an agent it fails, as with required_plugins
-// in containerd's configuration. unpinned means that this setting is missing.
+// create creates a container, as the runtime does. While the agent is down it fails, because
+// containerd's configuration lists the agent in required_plugins. unpinned means that this setting
+// is missing.
 func (w *world) create(id string, c workload.Container, unpinned bool) error {
 	r := &runtimeContainer{Container: c, state: "created"}
 	r.ID, r.Cgroup = id, c.Sandbox.PodCgroup+"/"+id
@@ -295,7 +301,8 @@ func (w *world) create(id string, c workload.Container, unpinned bool) error {
 	return nil
 }
 
-// correct is the runtime applying the updates of a CreateContainer.
+// correct applies the new specs that the agent returned, as the runtime does. Only containers that
+// have not started are changed.
 func (w *world) correct(specs []workload.Spec) {
 	for _, s := range specs {
 		if c := w.containers[s.ContainerID]; c != nil && c.state == "created" {
@@ -304,8 +311,8 @@ func (w *world) correct(specs []workload.Spec) {
 	}
 }
 
-// start is the runtime's StartContainer: it creates the cgroup, calls the hook, and then
-// starts the container's program.
+// start starts a container, as the runtime does: it creates the cgroup, calls the agent's hook, and
+// then starts the container's program.
 func (w *world) start(id string) error {
 	c := w.containers[id]
 	if c == nil {
@@ -338,7 +345,7 @@ func (w *world) remove(id string) {
 	}
 }
 
-// stopSandbox ends everything in a sandbox.
+// stopSandbox ends the pause process and all containers of a sandbox.
 func (w *world) stopSandbox(id string) {
 	s := w.sandboxes[id]
 	for cid, c := range w.containers {

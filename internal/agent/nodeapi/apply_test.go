@@ -16,8 +16,8 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// newResources returns a client that serves NodeTopology by the schema in
-// deploy/crds, with server-side apply as the API server has it.
+// newResources returns a fake client for NodeTopologies. It reads their schema from deploy/crds,
+// and implements server-side apply as the API server does.
 func newResources(t *testing.T) *dynamicfake.FakeDynamicClient {
 	kind := v1alpha1.GroupVersion().WithKind("NodeTopology")
 	scheme := runtime.NewScheme()
@@ -28,7 +28,7 @@ func newResources(t *testing.T) *dynamicfake.FakeDynamicClient {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fields := map[string]*managedfields.FieldManager{} // by subresource, because it distinguishes owners of fields
+	fields := map[string]*managedfields.FieldManager{} // by subresource, because server-side apply keeps the owners of fields for each subresource
 	for _, part := range []string{"", "status"} {
 		fields[part], err = managedfields.NewDefaultCRDFieldManager(converter, untyped{}, untyped{}, untyped{}, kind, kind.GroupVersion(), part, nil)
 		if err != nil {
@@ -39,7 +39,7 @@ func newResources(t *testing.T) *dynamicfake.FakeDynamicClient {
 	return client
 }
 
-// schemaOf returns the schema that is installed.
+// schemaOf returns the schema of NodeTopology from the CustomResourceDefinition in deploy/crds.
 func schemaOf(t *testing.T, kind schema.GroupVersionKind) *spec.Schema {
 	t.Helper()
 	text, err := os.ReadFile("../../../deploy/crds/numalet.dev_nodetopologies.yaml")
@@ -61,8 +61,9 @@ func schemaOf(t *testing.T, kind schema.GroupVersionKind) *spec.Schema {
 	return s
 }
 
-// applyBy merges the applied fields into the object. As with the status subresource, an apply to an
-// object that is not there fails unless it is of the object itself.
+// applyBy returns a function that merges applied fields into the stored object. Applying the status
+// of an object that does not exist is an error, as in the API server. Applying the object itself
+// creates it.
 func applyBy(fields map[string]*managedfields.FieldManager, tracker clienttesting.ObjectTracker) clienttesting.ReactionFunc {
 	return func(action clienttesting.Action) (bool, runtime.Object, error) {
 		patch := action.(clienttesting.PatchActionImpl)

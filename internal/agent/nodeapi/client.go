@@ -12,9 +12,9 @@ import (
 // Component is the agent's name in events, field managers and requests.
 const Component = "numalet-agent"
 
-// Rate limit in requests per second, and its burst. The traffic is one watch, the
-// events of refused pods and a label; a node full of refused pods must not
-// overload the API server.
+// qps limits the requests per second that the agent sends to the API server, and burst how many it
+// may send at once. Normally these are one watch, events of refused pods and a label of the node.
+// The limit is for a node with many refused pods, which must not overload the API server.
 const (
 	qps   = 20
 	burst = 40
@@ -24,8 +24,8 @@ func traffic() kubeapi.Traffic {
 	return kubeapi.Traffic{UserAgent: Component, QPS: qps, Burst: burst}
 }
 
-// NewClient returns a client of the cluster of a kubeconfig file, or, when the
-// path is empty, of the cluster that this pod runs in.
+// NewClient returns a client for the cluster of a kubeconfig file. If the path is empty, it is the
+// cluster in which this pod runs.
 func NewClient(kubeconfig string) (kubernetes.Interface, error) {
 	config, err := kubeapi.NewConfig(kubeconfig, traffic())
 	if err != nil {
@@ -38,7 +38,7 @@ func NewClient(kubeconfig string) (kubernetes.Interface, error) {
 	return client, nil
 }
 
-// NewResources returns a client of the same cluster for custom resources.
+// NewResources returns a client for custom resources of the cluster that NewClient would use.
 func NewResources(kubeconfig string) (dynamic.Interface, error) {
 	config, err := kubeapi.NewJSONConfig(kubeconfig, traffic())
 	if err != nil {

@@ -1,14 +1,15 @@
-// Package nodeapi is the agent's connection to the API server: it caches the pods
-// of one node, writes events, fails pods that the node rejects, labels the node,
-// and publishes its NodeTopology.
+// Package nodeapi is the agent's connection to the API server. It caches the pods of one node,
+// writes events, sets pods that the node rejects to Failed, labels the node, and publishes its
+// NodeTopology.
 //
-// It never sends a request inside a hook of the runtime: Pod and Wait read the
-// local cache, the rest runs in the background.
+// It never sends a request while a hook of the runtime waits. Pod and Wait read the local cache,
+// and everything else runs in the background.
 //
 //	pods, err := nodeapi.NewPods(client, "node-1", nodeapi.Handlers{Ended: release})
 //	go pods.Run(ctx)
 //	pod, ok := pods.Wait(ctx, known) // at most until ctx is done
 //
-// client.go, then pods.go and groups.go read; events.go, reject.go, node.go write; topology.go
-// decides when a NodeTopology is published, publish.go what.
+// client.go creates clients. pods.go and groups.go read from the API server, and events.go,
+// reject.go and node.go write to it. topology.go decides when a NodeTopology is published, and
+// publish.go what is sent.
 package nodeapi

@@ -17,16 +17,15 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// Events writes events on pods in the background. Equal events are aggregated into
-// one with a count, and repeated events of a pod are rate limited
-// (record.EventCorrelator), so a container that the kubelet retries for hours
-// costs little.
+// Events writes events on pods in the background. Equal events become one event with a count, and
+// repeated events of a pod are rate-limited (record.EventCorrelator). So a refused container that
+// the kubelet retries for hours causes few requests.
 type Events struct {
 	broadcaster record.EventBroadcaster
 	recorder    record.EventRecorder
 }
 
-// NewEvents starts a writer, which Close stops.
+// NewEvents starts a goroutine that writes events. Close stops it.
 func NewEvents(ctx context.Context, client kubernetes.Interface, node string) *Events {
 	b := record.NewBroadcaster(record.WithContext(ctx))
 	b.StartRecordingToSink(&typedv1.EventSinkImpl{Interface: client.CoreV1().Events("")})
@@ -44,14 +43,14 @@ func (e *Events) Note(on *corev1.ObjectReference, reason, message string) {
 	e.recorder.Event(on, corev1.EventTypeNormal, reason, message)
 }
 
-// Close writes the events that wait. After that, no events are accepted.
+// Close writes the events that are still queued. After that, Events accepts no more events.
 func (e *Events) Close() { e.broadcaster.Shutdown() }
 
-// PodRef identifies a pod as the runtime knows it.
+// PodRef identifies a pod by the namespace, name and UID that the container runtime has.
 type PodRef struct{ Namespace, Name, UID string }
 
-// ContainerRef returns the reference of a container for Warn; if the container is
-// "", that of the pod.
+// ContainerRef returns the reference of a container, to which Warn can attach an event. If
+// container is "", it returns the reference of the pod.
 func ContainerRef(pod *corev1.Pod, container string) *corev1.ObjectReference {
 	ref := objectRef(PodRef{Namespace: pod.Namespace, Name: pod.Name, UID: string(pod.UID)})
 	field := "containers"
@@ -64,9 +63,9 @@ func ContainerRef(pod *corev1.Pod, container string) *corev1.ObjectReference {
 	return ref
 }
 
-// ObjectRef returns the reference for Warn of the pod that the runtime knows as r.
-// For a static pod that is the mirror pod, because the API server does not know
-// the static pod's own UID.
+// ObjectRef returns the reference of a pod, to which Warn can attach an event. For a static pod it
+// returns the reference of the mirror pod, because the API server does not know the static pod's
+// own UID.
 func (p *Pods) ObjectRef(r PodRef) *corev1.ObjectReference {
 	if pod, ok := p.Pod(workload.Pod{UID: r.UID, Namespace: r.Namespace, Name: r.Name}); ok && pod.Name == r.Name && pod.Namespace == r.Namespace {
 		return ContainerRef(pod, "")
@@ -74,14 +73,14 @@ func (p *Pods) ObjectRef(r PodRef) *corev1.ObjectReference {
 	return objectRef(r)
 }
 
-// NodeRef returns the reference of a node for Warn. Events of nodes have the name as UID,
-// as the kubelet's, by which kubectl describe finds them.
+// NodeRef returns the reference of a Node, to which Warn can attach an event. Its UID is the name
+// of the Node, as in the kubelet's events, because kubectl describe looks for events with that UID.
 func NodeRef(node string) *corev1.ObjectReference {
 	return &corev1.ObjectReference{APIVersion: "v1", Kind: "Node", Name: node, UID: types.UID(node)}
 }
 
-// WarnNode writes an event of type Warning on a node and waits until the API server has
-// it, for a program that is about to end.
+// WarnNode writes an event of type Warning on a Node, and returns when the API server has it. It is
+// for a program that is about to end.
 func WarnNode(ctx context.Context, client kubernetes.Interface, node, reason, message string, now time.Time) error {
 	at := metav1.NewTime(now)
 	_, err := client.CoreV1().Events(metav1.NamespaceDefault).Create(ctx, &corev1.Event{

@@ -17,11 +17,11 @@ import (
 	"github.com/numalet/numalet/pkg/gpu"
 )
 
-// Groups is the cache of all GPUGroups. Groups have no field for a selector by node, and
-// there are few.
+// Groups is a cache of the GPUGroups of the whole cluster. The API server cannot select GPUGroups
+// by node, and there are few of them.
 type Groups struct{ informer cache.SharedIndexInformer }
 
-// NewGroups returns a cache that is empty until Run.
+// NewGroups returns a cache that stays empty until Run is called.
 func NewGroups(resources dynamic.Interface) (*Groups, error) {
 	informer := dynamicinformer.NewFilteredDynamicInformer(resources, v1alpha1.GPUGroupResource(), "", 0, nil, nil).Informer()
 	if err := informer.SetTransform(asGroup); err != nil {
@@ -30,7 +30,7 @@ func NewGroups(resources dynamic.Interface) (*Groups, error) {
 	return &Groups{informer}, nil
 }
 
-// asGroup decodes an object once, when it arrives.
+// asGroup decodes a GPUGroup when it arrives, so that the cache has decoded objects.
 func asGroup(obj any) (any, error) {
 	raw, ok := obj.(*unstructured.Unstructured)
 	if !ok {
@@ -50,7 +50,8 @@ func (g *Groups) Run(ctx context.Context) error {
 	return nil
 }
 
-// all returns the groups in the cache, in no order, and whether all are known.
+// all returns the groups in the cache, in no particular order. known is false until the cache has
+// the first complete list.
 func (g *Groups) all() (all []*v1alpha1.GPUGroup, known bool) {
 	for _, obj := range g.informer.GetStore().List() {
 		all = append(all, obj.(*v1alpha1.GPUGroup))
@@ -58,16 +59,18 @@ func (g *Groups) all() (all []*v1alpha1.GPUGroup, known bool) {
 	return all, g.informer.HasSynced()
 }
 
-// Reserved returns the group that reserves a GPU of a node, or a slice or share of it,
-// and whether the groups are known. v is the node's GPUs.
+// Reserved returns the GPU group that reserves the device with this ID on a node, or "". The device
+// is a GPU, or a MIG slice or share of a GPU. known is false until the groups have been read. v is
+// the inventory of the node's GPUs.
 func (g *Groups) Reserved(node string, v *gpu.Inventory, id string) (group string, known bool) {
 	all, known := g.all()
 	return reservedFor(all, node, v, id), known
 }
 
-// reservedFor returns the first group by name, in the form that is in force, from which
-// the node keeps others. Groups of parts are not in force on nodes: only the kubelet
-// decides which part a container gets.
+// reservedFor returns the group that reserves a device of a node, or "". If several groups do, it
+// returns the first by name. It reads the version of each group that is in force. Groups of MIG
+// slices or shares are skipped, because only the kubelet decides which slice or share a container
+// gets.
 func reservedFor(groups []*v1alpha1.GPUGroup, node string, v *gpu.Inventory, id string) string {
 	names := namesOf(v, id)
 	var found []string
@@ -88,8 +91,8 @@ func reservedFor(groups []*v1alpha1.GPUGroup, node string, v *gpu.Inventory, id 
 	return slices.MinFunc(found, cmp.Compare[string])
 }
 
-// namesOf returns the names by which a group may list a device: the UUIDs of the slice
-// and of the GPU, and the GPU's index.
+// namesOf returns the names by which a group may list a device: the UUID of the MIG slice, the UUID
+// of the GPU, and the index of the GPU.
 func namesOf(v *gpu.Inventory, id string) []string {
 	names := []string{v1alpha1.GPUOf(id)}
 	if position, found := v.Find(names[0]); found {

@@ -7,7 +7,7 @@ import (
 	"github.com/numalet/numalet/pkg/gpu"
 )
 
-// TestReservedFor checks which groups keep others from a GPU of node n.
+// TestReservedFor checks which GPU groups reserve a GPU of node n.
 func TestReservedFor(t *testing.T) {
 	v := &gpu.Inventory{GPUs: []gpu.GPU{{UUID: "GPU-a", Index: 0}, {UUID: "GPU-b", Index: 1, MIG: true, Slices: []gpu.Slice{{UUID: "MIG-b"}}}}}
 	group := func(name, node, device string, change func(*v1alpha1.GPUGroup)) *v1alpha1.GPUGroup {

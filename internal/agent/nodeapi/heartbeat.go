@@ -15,22 +15,23 @@ import (
 )
 
 const (
-	// leaseDuration is how long after a renewal the agent counts as alive. reservedFor returns the
-	// first group by name whose form in force reserves the GPU, so that the node keeps others from it.
+	// leaseDuration is how long the agent counts as alive after it has renewed the Lease.
 	leaseDuration = time.Minute
-	// renewEvery is a quarter of leaseDuration, as with kubelets.
+	// renewEvery is the time between two renewals. It is a quarter of leaseDuration, as in the
+	// kubelet.
 	renewEvery = leaseDuration / 4
 )
 
 // Heartbeat renews a Lease, which shows that the agent of a node is alive, as the kubelet's Lease
 // does for the kubelet. The condition Ready of the NodeTopology cannot show it, because an agent
-// that has ended cannot change a condition. A time in the NodeTopology was rejected: the object is
-// a hundred times as large as a Lease, and every watcher would receive it at each renewal.
+// that has ended cannot change a condition. The time of the renewal is not in the NodeTopology,
+// because a NodeTopology is a hundred times as large as a Lease, and every watcher would receive it
+// at each renewal.
 type Heartbeat struct {
 	lease lease.Controller
 }
 
-// NewHeartbeat returns a heartbeat for a node, with a Lease in a namespace.
+// NewHeartbeat returns a heartbeat for a node. namespace is where the Lease is.
 func NewHeartbeat(client kubernetes.Interface, node, namespace string) *Heartbeat {
 	owned := func(l *coordinationv1.Lease) error {
 		l.Labels = map[string]string{v1alpha1.LabelHeartbeat: "true"}

@@ -37,7 +37,7 @@ func mirror(name, hash string) *corev1.Pod {
 	return p
 }
 
-// running starts a cache over a fake API server and waits until it is full.
+// running starts a cache of pods with a fake API server, and waits until the cache has all pods.
 func running(t *testing.T, client *fake.Clientset, h Handlers) *Pods {
 	t.Helper()
 	pods, err := NewPods(client, node, h)
@@ -64,7 +64,7 @@ func TestPodByUID(t *testing.T) {
 		pod("a", corev1.PodRunning), mirror("static", "hash"),
 		mirror("forged", "uid-a"), mirror("forged-too", "uid-a"), mirror("stranger", "hash"), mirror("stranger-too", "hash"), mirror("claims", "unmirrored")), Handlers{})
 	for _, known := range []workload.Pod{ref("a", "uid-a"), ref("static", "hash"), ref("forged", "uid-forged")} {
-		for range 100 { // the index has no order
+		for range 100 { // repeated, because the index returns pods in random order
 			got, ok := pods.Pod(known)
 			if !ok || got.Name != known.Name {
 				t.Fatalf("Pod(%v) = %v, %v", known, got, ok)
@@ -188,7 +188,8 @@ func create(t *testing.T, client *fake.Clientset, p *corev1.Pod) {
 	}
 }
 
-// TestPanicOfOnePod checks that a pod whose handling panics is reported, and costs the others nothing.
+// TestPanicOfOnePod checks that a panic in the handling of one pod is reported, and that all other
+// pods are still handled.
 func TestPanicOfOnePod(t *testing.T) {
 	var reports, handled []string
 	h := Handlers{

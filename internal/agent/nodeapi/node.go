@@ -23,8 +23,8 @@ func UnmarkNode(ctx context.Context, client kubernetes.Interface, node string) e
 	return patchLabel(ctx, client, node, nil)
 }
 
-// NodeMarked reports whether the node has the label. The API server answers from its
-// cache.
+// NodeMarked reports whether the node has the label that MarkNode sets. The API server answers from
+// its cache.
 func NodeMarked(ctx context.Context, client kubernetes.Interface, node string) (bool, error) {
 	found, err := client.CoreV1().Nodes().Get(ctx, node, metav1.GetOptions{ResourceVersion: "0"})
 	if err != nil {
@@ -48,8 +48,8 @@ func patchLabel(ctx context.Context, client kubernetes.Interface, node string, v
 	return nil
 }
 
-// Overstep tries, as a dry run, to set a label of the node that the agent may not set. The policies
-// of deploy/admission refuse this.
+// Overstep tries, as a dry run, to set a label of the node that the agent must not set. It returns
+// an error if the admission policies of deploy/admission are in force, and nil if they are missing.
 func Overstep(ctx context.Context, client kubernetes.Interface, node string) error {
 	patch := []byte(`{"metadata":{"labels":{"numalet.dev/policy-check":"true"}}}`)
 	_, err := client.CoreV1().Nodes().Patch(ctx, node, types.MergePatchType, patch, metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})

@@ -17,18 +17,17 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// Handlers are called one at a time, in the order of the changes. nil ones are
-// skipped.
+// Handlers are called one at a time, in the order of the changes. A handler that is nil is skipped.
 type Handlers struct {
 	// Changed is called for each pod that is not terminal: once after the first
 	// list, and after each change.
 	Changed func(pod *corev1.Pod)
-	// Ended is called when a pod is terminal or deleted, at least once for each
-	// that ends while the agent runs or is terminal when it starts. A deleted
-	// mirror pod does not mean that its static pod has ended.
+	// Ended is called when a pod is terminal or deleted. It is called at least once for each pod
+	// that ends while the agent runs, or that is terminal when the agent starts. If a mirror pod
+	// was deleted, its static pod may still run.
 	Ended func(pod *corev1.Pod)
-	// Panicked is called when one of the others has panicked, where the panic is recovered. nil
-	// lets the panic end the process.
+	// Panicked is called when Changed or Ended has panicked, by the function that recovers the
+	// panic. If it is nil, the panic ends the process.
 	Panicked func(object string, cause any)
 }
 
@@ -43,10 +42,10 @@ type Pods struct {
 	}
 }
 
-// Names of indexes.
+// These are the names of the indexes of the cache.
 const (
 	byUID       = "uid"
-	byStaticUID = "static-uid" // of pods that say that they are mirror pods
+	byStaticUID = "static-uid" // the UID of the static pod, for pods that claim to be its mirror pod
 )
 
 func uidOf(obj any) ([]string, error) { return []string{string(obj.(*corev1.Pod).UID)}, nil }
@@ -58,8 +57,8 @@ func staticUIDOf(obj any) ([]string, error) {
 	return nil, nil
 }
 
-// NewPods returns a cache that is empty until Run. It drops managed
-// fields, which are a large part of a pod and have no reader here.
+// NewPods returns a cache that stays empty until Run is called. The cache drops managed fields,
+// which are a large part of a pod and which the agent does not read.
 func NewPods(client kubernetes.Interface, node string, h Handlers) (*Pods, error) {
 	factory := informers.NewSharedInformerFactoryWithOptions(client, 0,
 		informers.WithTransform(trim),
@@ -105,8 +104,9 @@ func (p *Pods) handler(h Handlers) cache.ResourceEventHandler {
 	}
 }
 
-// call calls a handler. client-go ends the process when one panics, and the pod that causes this is
-// also in the first list of the next process.
+// call calls a handler and recovers its panic. Otherwise client-go would end the process. It would
+// do so again after each restart, because the first list of pods still has the pod that causes the
+// panic.
 func (h Handlers) call(handle func(*corev1.Pod), pod *corev1.Pod) {
 	if handle == nil {
 		return
@@ -136,7 +136,7 @@ func (p *Pods) Run(ctx context.Context) error {
 // processed it.
 func (p *Pods) HasSynced() bool { return p.handled() }
 
-// WaitForSync returns when HasSynced does, or with ctx's error.
+// WaitForSync returns nil once HasSynced is true, or an error if ctx ends before that.
 func (p *Pods) WaitForSync(ctx context.Context) error {
 	if !cache.WaitForCacheSync(ctx.Done(), p.handled) {
 		return fmt.Errorf("list the pods of this node from the API server: %w", ctx.Err())
@@ -144,10 +144,11 @@ func (p *Pods) WaitForSync(ctx context.Context) error {
 	return nil
 }
 
-// Pod returns the pod that the runtime knows as known, from the cache. For a static pod
-// that is its mirror pod, which has the same namespace and name. A pod of another name
-// that says that it is the mirror pod is never returned: any user can create one, with a
-// request that the static pod does not have. O(1), and O(such pods) for a static pod.
+// Pod returns a pod from the cache. known has the namespace, name and UID that the runtime has. For
+// a static pod, Pod returns the mirror pod, which has the same namespace and name. It never returns
+// a pod with another name that claims to be the mirror pod: any user can create one, with a request
+// that the static pod does not have. Pod looks up the UID in an index. Only for a static pod does
+// it compare all pods that claim to be its mirror pod.
 func (p *Pods) Pod(known workload.Pod) (*corev1.Pod, bool) {
 	if own := p.indexed(byUID, known.UID); len(own) > 0 {
 		return own[0], true
@@ -160,13 +161,13 @@ func (p *Pods) Pod(known workload.Pod) (*corev1.Pod, bool) {
 	return nil, false
 }
 
-// Mirrors returns the pods that say that they are the mirror pod of a static pod. The
-// caller must find out which of them is.
+// Mirrors returns the pods that claim to be the mirror pod of the static pod with this UID. The
+// caller must find out which of them is the real one.
 func (p *Pods) Mirrors(uid string) []*corev1.Pod { return p.indexed(byStaticUID, uid) }
 
 func (p *Pods) indexed(index, uid string) []*corev1.Pod {
 	found, err := p.informer.GetIndexer().ByIndex(index, uid)
-	if err != nil { // no such index
+	if err != nil { // there is no such index, which cannot happen
 		return nil
 	}
 	pods := make([]*corev1.Pod, len(found))
@@ -192,7 +193,7 @@ func (p *Pods) Wait(ctx context.Context, known workload.Pod) (*corev1.Pod, bool)
 	}
 }
 
-// All returns the pods in the cache, in no order.
+// All returns the pods in the cache, in no particular order.
 func (p *Pods) All() []*corev1.Pod {
 	list := p.informer.GetIndexer().List()
 	pods := make([]*corev1.Pod, len(list))

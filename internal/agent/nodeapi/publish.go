@@ -13,8 +13,8 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// publish creates the object if there is none, and applies the parts of its
-// status that differ.
+// publish creates the NodeTopology if it does not exist, and applies the parts of its status that
+// have changed.
 func (t *Topology) publish(ctx context.Context) error {
 	current, found, err := t.current()
 	if err != nil {
@@ -45,7 +45,7 @@ func (t *Topology) publish(ctx context.Context) error {
 	return nil
 }
 
-// current returns the status in the informer's cache.
+// current returns the status of the NodeTopology in the informer's cache.
 func (t *Topology) current() (s v1alpha1.NodeTopologyStatus, found bool, err error) {
 	obj, found, err := t.informer.GetStore().GetByKey(t.source.Node)
 	if err != nil || !found {
@@ -58,8 +58,8 @@ func (t *Topology) current() (s v1alpha1.NodeTopologyStatus, found bool, err err
 	return all.Status, true, nil
 }
 
-// withTransitionTimes returns the wanted conditions; those whose status is
-// unchanged keep their transition time.
+// withTransitionTimes returns the wanted conditions. A condition whose status has not changed keeps
+// its current transition time.
 func withTransitionTimes(current, want []metav1.Condition) []metav1.Condition {
 	var out []metav1.Condition
 	for _, c := range want {
@@ -71,8 +71,8 @@ func withTransitionTimes(current, want []metav1.Condition) []metav1.Condition {
 	return out
 }
 
-// create creates the object with the Node as its owner, so that it is deleted with
-// the Node. The status is a subresource and is applied after that.
+// create creates the NodeTopology with the Node as its owner, so that it is deleted with the Node.
+// The status is a subresource, so the caller applies it after that.
 func (t *Topology) create(ctx context.Context) error {
 	node, err := t.source.Client.CoreV1().Nodes().Get(ctx, t.source.Node, metav1.GetOptions{})
 	if err != nil {
@@ -102,18 +102,18 @@ func (t *Topology) named() *unstructured.Unstructured {
 	return &obj
 }
 
-// part is the part of a status that one field manager applies. Server-side apply
-// removes the fields of a manager that a request leaves out, so each request has
-// all of them. With two managers, the fields that change with every pod are sent
-// without those that stay the same while the agent runs.
+// part is the part of a status that one field manager applies. If a request leaves out fields of
+// its manager, server-side apply removes them, so each request has all fields of its manager. There
+// are two managers, so that the fields that change with every pod can be sent without the fields
+// that rarely change.
 type part struct {
 	manager string
 	fields  map[string]any
 }
 
-// split returns two parts: the lasting fields (machine, capacity, conditions, GPUs),
-// and those that change with pods (what is available per NUMA node, and the pods
-// with exclusive CPUs or GPUs).
+// split divides a status into two parts. The first has the fields that rarely change: machine,
+// capacity, conditions and GPUs. The second has the fields that change with pods: the available
+// CPUs and memory of each NUMA node, and the pods with exclusive CPUs or GPUs.
 func split(s v1alpha1.NodeTopologyStatus) ([]part, error) {
 	lasting, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&s)
 	if err != nil {
@@ -137,7 +137,8 @@ func split(s v1alpha1.NodeTopologyStatus) ([]part, error) {
 	return []part{{Component, lasting}, {Component + "-available", changing}}, nil
 }
 
-// available moves the fields about available resources into a new map.
+// available removes the fields about available resources from fields, and returns them in a new
+// map.
 func available(fields map[string]any) map[string]any {
 	out := map[string]any{}
 	move(fields, out, "available", "availableMemory")

@@ -17,22 +17,22 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// Rejecter sets pods to Failed in the background, because a hook of the runtime
-// must not wait for the API server. It retries each until the API server has
-// accepted it, and repeats it when the kubelet has overwritten it (see Enforce).
+// Rejecter sets pods to Failed in the background, because a hook of the runtime must not wait for
+// the API server. It retries until the API server has accepted the new status. If the kubelet has
+// overwritten the status, Rejecter sets it again (see Enforce).
 type Rejecter struct {
 	client kubernetes.Interface
 	now    func() time.Time
 	queue  workqueue.TypedRateLimitingInterface[rejection]
 }
 
-// rejection is the final status of one pod.
+// rejection is the pod to set to Failed, and the reason and message for its status.
 type rejection struct {
 	pod             PodRef
 	reason, message string
 }
 
-// NewRejecter returns a Rejecter that sends nothing before Run.
+// NewRejecter returns a Rejecter that sends nothing until Run is called.
 func NewRejecter(client kubernetes.Interface, now func() time.Time) *Rejecter {
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[rejection](100*time.Millisecond, 30*time.Second)
 	return &Rejecter{client: client, now: now, queue: workqueue.NewTypedRateLimitingQueue(limiter)}
@@ -44,11 +44,11 @@ func (r *Rejecter) Reject(pod PodRef, reason, message string) {
 	r.queue.Add(rejection{pod, reason, message})
 }
 
-// Enforce sets a pod to Failed again if it was rejected but is not terminal. Call
-// it for each change of a pod. The kubelet adopts a phase that others write only
-// if the phase is still there when it syncs the pod; a status update that it
-// sends before that overwrites the phase. The kubelet never removes the condition,
-// so Enforce also works after a restart of the agent.
+// Enforce sets a pod to Failed again if it was rejected but is not terminal. Call it for each
+// change of a pod. The kubelet accepts a phase that another client wrote only if the pod still has
+// that phase when the kubelet syncs the pod. Before that, a status update of the kubelet overwrites
+// the phase. The kubelet never removes the condition that marks a rejected pod, so Enforce also
+// works after a restart of the agent.
 // Source: mergePodStatus and needsReconcile in
 // https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/status/status_manager.go,
 // UpdatePod in https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/pod_workers.go.
@@ -58,7 +58,7 @@ func (r *Rejecter) Enforce(pod *corev1.Pod) {
 	}
 }
 
-// Run works until ctx ends.
+// Run sets the rejected pods to Failed until ctx ends.
 func (r *Rejecter) Run(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, r.queue.ShutDown)
 	defer stop()
@@ -77,13 +77,14 @@ func (r *Rejecter) Run(ctx context.Context) error {
 	}
 }
 
-// fail patches the pod's status. The UID is a precondition, so that a later pod of
-// the same name stays unchanged; a deleted pod needs no patch. The condition is for
-// Jobs, whose podFailurePolicy can ignore such failures, and for Enforce, because
-// the kubelet can remove the reason but never the condition. The annotation makes
-// the kubelet sync the pod at once: it ignores a change of the status alone until
-// it syncs the pod for another cause. For up to ten seconds it might then set the
-// pod to Pending again, when its Job has already created the next one.
+// fail sets the pod's status to Failed by a patch. The patch has the pod's UID, so that it fails
+// for a later pod with the same name. If the pod was deleted, no patch is needed. The condition in
+// the patch has two uses. The podFailurePolicy of a Job can ignore failures with this condition.
+// And Enforce finds rejected pods by this condition, because the kubelet may remove the reason but
+// never the condition. The annotation in the patch makes the kubelet sync the pod at once. If only
+// the status changes, the kubelet does not sync the pod until there is another cause. For up to ten
+// seconds it might then set the pod to Pending again, although the pod's Job has already created
+// the next pod.
 // Source: checkAndUpdatePod in
 // https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/config/config.go.
 func (r *Rejecter) fail(ctx context.Context, f rejection) error {

@@ -20,8 +20,9 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// TestReject: a pod gets the phase Failed with its reason, after any number of retries. A pod
-// that was deleted, and a later pod of the same name, stay unchanged.
+// TestReject checks that Rejecter sets a pod to Failed with the reason, and retries if the API
+// server refuses the request. If the pod was deleted, or another pod has its name now, nothing may
+// change.
 func TestReject(t *testing.T) {
 	pods := corev1.Resource("pods")
 	for name, tc := range map[string]struct {
@@ -69,8 +70,8 @@ func TestReject(t *testing.T) {
 	}
 }
 
-// TestEnforce: a rejected pod stays Failed, even if the kubelet's status overwrites the phase
-// several times. Other pods stay unchanged.
+// TestEnforce checks that Enforce sets a rejected pod to Failed again each time that the kubelet
+// overwrites its phase, and that it does not change other pods.
 func TestEnforce(t *testing.T) {
 	condition := func(kind corev1.PodConditionType, status corev1.ConditionStatus, reason string) corev1.PodCondition {
 		return corev1.PodCondition{Type: kind, Status: status, Reason: reason, Message: "no room"}

@@ -14,12 +14,13 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// RemoveStartupTaint removes the taint numalet.dev/agent-not-ready from the node, and reports whether
-// it was there. The API server reads the node from its cache. If that is out of date, or if the node
-// changes in between, the result is a conflict, and the caller tries again.
+// RemoveStartupTaint removes the taint numalet.dev/agent-not-ready from the node, and reports
+// whether the node had it. The API server reads the node from its cache. If the cache is out of
+// date, or the node changes before the patch, RemoveStartupTaint returns a conflict error, and the
+// caller must try again.
 //
-// The patch names the version that was read, because the list of taints can only be replaced as a
-// whole. A JSON patch with a test of the one taint would need its index.
+// The patch has the resourceVersion that was read, because it replaces the whole list of taints. A
+// JSON patch could remove the one taint, but it would need the taint's index in the list.
 func RemoveStartupTaint(ctx context.Context, client kubernetes.Interface, node string) (removed bool, err error) {
 	found, err := client.CoreV1().Nodes().Get(ctx, node, metav1.GetOptions{ResourceVersion: "0"})
 	if err != nil {

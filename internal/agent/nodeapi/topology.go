@@ -20,37 +20,38 @@ import (
 )
 
 const (
-	// batchDelay is how long changes are collected: pods that start together cause
-	// one write.
+	// batchDelay is how long Run waits after a change before it writes, so that pods that start
+	// together cause only one write.
 	batchDelay = 200 * time.Millisecond
-	// retryDelay is the time between a failed publication and the next one.
+	// retryDelay is how long Run waits after a failed publication before it tries again.
 	retryDelay = 5 * time.Second
 )
 
-// Topology keeps the NodeTopology of one node up to date. Whenever the object or
-// the node's state changes it compares both and applies the parts that differ. So
-// it has no state of its own, and an object that was deleted or edited is
-// repaired like any other difference.
+// Topology keeps the NodeTopology of one node up to date. Whenever the NodeTopology or the node's
+// state changes, it compares both and applies the parts that differ. So it keeps no state of its
+// own, and it also restores a NodeTopology that another client deleted or edited.
 type Topology struct {
 	source   TopologySource
 	object   dynamic.ResourceInterface
 	informer cache.SharedIndexInformer
-	changed  chan struct{} // compare
-	// published is whether the object had the node's status at least once since the start.
+	changed  chan struct{} // a comparison is requested
+	// published is whether the node's status was published at least once since the start of the
+	// agent.
 	published atomic.Bool
 }
 
-// TopologySource is the input of a Topology.
+// TopologySource has the clients of a Topology, the name of the node, and the function that returns
+// the node's status.
 type TopologySource struct {
 	Client    kubernetes.Interface
 	Resources dynamic.Interface
 	Node      string
-	// Status returns the current status. The transition time of a condition is
-	// written only if its status differs from that of the object.
+	// Status returns the current status of the node. If the status of a condition is the same in
+	// the published NodeTopology, that condition keeps its published transition time.
 	Status func() v1alpha1.NodeTopologyStatus
 }
 
-// NewTopology returns a Topology that publishes nothing before Run.
+// NewTopology returns a Topology that publishes nothing until Run is called.
 func NewTopology(s TopologySource) (*Topology, error) {
 	informer := dynamicinformer.NewFilteredDynamicInformer(s.Resources, v1alpha1.NodeTopologyResource(), "", 0, nil,
 		func(o *metav1.ListOptions) {
@@ -75,24 +76,24 @@ func NewTopology(s TopologySource) (*Topology, error) {
 	return t, nil
 }
 
-// Notify requests a comparison because the status may have changed. It does not
-// block.
+// Notify requests that the node's status is compared with the NodeTopology. Call it when the status
+// may have changed. It does not block.
 func (t *Topology) Notify() {
 	select {
 	case t.changed <- struct{}{}:
-	default: // one is already requested
+	default: // a comparison is already requested
 	}
 }
 
-// Published reports whether the status was published since the start of the program and the API
-// server shows this condition.
+// Published reports whether the status was published since the start of the agent, and the
+// NodeTopology in the cache has this condition with the same status.
 func (t *Topology) Published(c metav1.Condition) bool {
 	s, found, err := t.current()
 	return t.published.Load() && found && err == nil && meta.IsStatusConditionPresentAndEqual(s.Conditions, c.Type, c.Status)
 }
 
-// Run publishes until ctx ends. It logs and retries failures, because no pod has
-// to wait for a publication.
+// Run publishes until ctx ends. It logs failures and retries, and does not return them, because no
+// pod has to wait for a publication.
 func (t *Topology) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -120,8 +121,8 @@ func (t *Topology) Run(ctx context.Context) error {
 	}
 }
 
-// waitForSync waits until the informer has listed the object, and returns false if
-// ctx ended before that.
+// waitForSync waits until the informer has listed the NodeTopology. It returns false if ctx ends
+// before that.
 func (t *Topology) waitForSync(ctx context.Context, log logr.Logger) bool {
 	first, cancel := context.WithTimeout(ctx, retryDelay)
 	defer cancel()

@@ -23,15 +23,15 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// published is a node and its NodeTopology.
+// published is a node with a fake API server that has its NodeTopology.
 type published struct {
 	*testing.T
 	api      *dynamicfake.FakeDynamicClient
 	topology *Topology
 	refuse   atomic.Int32 // number of patches that fail before one succeeds
 	mu       sync.Mutex
-	status   v1alpha1.NodeTopologyStatus // what is so
-	seen     int                         // number of requests that were already checked
+	status   v1alpha1.NodeTopologyStatus // the state of the node
+	seen     int                         // number of requests that writes has already returned
 }
 
 // change changes the state of the node.
@@ -47,7 +47,8 @@ func (p *published) now() (s v1alpha1.NodeTopologyStatus) {
 	return s
 }
 
-// publishing runs test while a node publishes its NodeTopology, in a synctest bubble.
+// publishing runs test while a node publishes its NodeTopology. Time is simulated by package
+// synctest.
 func publishing(t *testing.T, test func(p *published)) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &published{T: t, api: newResources(t), status: twoNodes()}
@@ -74,7 +75,7 @@ func publishing(t *testing.T, test func(p *published)) {
 	})
 }
 
-// twoNodes is a status in which every field has a value.
+// twoNodes returns a status with two NUMA nodes, in which every field has a value.
 func twoNodes() v1alpha1.NodeTopologyStatus {
 	memory := resource.MustParse("8Gi")
 	return v1alpha1.NodeTopologyStatus{
@@ -94,8 +95,9 @@ func holder(name, cpus string) v1alpha1.PodCPUs {
 	return v1alpha1.PodCPUs{UID: "uid-" + name, Namespace: "default", Name: name, Containers: []v1alpha1.ContainerCPUs{{Name: "main", CPUs: cpus}}}
 }
 
-// waitAndCompare waits until the node has published. It compares the field managers of the writes with
-// want, and the API server's object with the node's state.
+// waitAndCompare waits until the node has published. It checks that the field managers of the
+// writes since the last call are want, and that the API server's NodeTopology agrees with the
+// node's state.
 func (p *published) waitAndCompare(want ...string) {
 	p.Helper()
 	time.Sleep(time.Minute)
@@ -108,7 +110,8 @@ func (p *published) waitAndCompare(want ...string) {
 	}
 }
 
-// writes lists the patches since the last time, "manager" or "manager status".
+// writes returns the patches since its last call: "manager", or "manager status" for a patch of the
+// status.
 func (p *published) writes() (names []string) {
 	actions := p.api.Actions()
 	for _, action := range actions[p.seen:] {
@@ -143,8 +146,8 @@ const (
 	free    = Component + "-available status"
 )
 
-// TestPublish: the object is created once, owned by its Node. Later writes have only the
-// fields that changed.
+// TestPublish checks that the NodeTopology is created once, with the Node as its owner, and that
+// later writes have only the part of the status that changed.
 func TestPublish(t *testing.T) {
 	publishing(t, func(p *published) {
 		p.waitAndCompare(made, lasting, free)
@@ -172,7 +175,7 @@ func TestPublish(t *testing.T) {
 	})
 }
 
-// TestPublishGathers: changes at the same time cause one write.
+// TestPublishGathers checks that several changes within batchDelay cause only one write.
 func TestPublishGathers(t *testing.T) {
 	publishing(t, func(p *published) {
 		p.waitAndCompare(made, lasting, free)
@@ -187,7 +190,7 @@ func TestPublishGathers(t *testing.T) {
 	})
 }
 
-// TestPublishRepairs: an object that another client deletes or edits is restored.
+// TestPublishRepairs checks that a NodeTopology that another client deletes or edits is restored.
 func TestPublishRepairs(t *testing.T) {
 	publishing(t, func(p *published) {
 		p.waitAndCompare(made, lasting, free)
@@ -209,8 +212,8 @@ func TestPublishRepairs(t *testing.T) {
 	})
 }
 
-// TestConditionKeepsItsTime: a restart of the agent does not change the transition time of a
-// condition.
+// TestConditionKeepsItsTime checks that a condition keeps its transition time if its status does
+// not change, for example when the agent restarts.
 func TestConditionKeepsItsTime(t *testing.T) {
 	publishing(t, func(p *published) {
 		p.waitAndCompare(made, lasting, free)
@@ -228,7 +231,7 @@ func TestConditionKeepsItsTime(t *testing.T) {
 	})
 }
 
-// TestPublishTriesAgain: a request that the API server refuses is repeated.
+// TestPublishTriesAgain checks that a request that the API server refuses is sent again.
 func TestPublishTriesAgain(t *testing.T) {
 	publishing(t, func(p *published) {
 		p.refuse.Store(3)
@@ -236,8 +239,8 @@ func TestPublishTriesAgain(t *testing.T) {
 	})
 }
 
-// TestSplit: each field is in exactly one of the two parts, except the keys of lists, which
-// are in both.
+// TestSplit checks that split puts each field in exactly one of the two parts. Only the keys of
+// list items, such as the ID of a NUMA node, are in both.
 func TestSplit(t *testing.T) {
 	parts, err := split(twoNodes())
 	if err != nil {

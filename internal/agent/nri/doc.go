@@ -1,13 +1,13 @@
-// Package nri is an NRI plugin of the container runtime. It translates the runtime's
-// hooks to calls of package node, and the answers back.
+// Package nri is the agent's plugin for NRI, the Node Resource Interface of container runtimes. It
+// translates the runtime's hooks to calls of package node, and translates the answers back.
 //
-// It decides nothing, and no hook takes longer than the runtime waits (2 s by
-// default), because NRI continues without a plugin that is late.
+// It makes no decisions. Every hook returns before the runtime's timeout (2 s by default), because
+// the runtime may continue without a plugin that answers too late.
 //
 // If two plugins set the same field (cpus, mems, quota), the creation of the
 // container fails with an error that names both. Do not run another plugin that
 // pins CPUs on a node with Numalet.
 //
-// run.go maintains the connection, plugin.go and hooks.go are the protocol,
-// translate.go the types, versions.go what differs between runtimes.
+// run.go keeps the connection. plugin.go and hooks.go implement the protocol, and translate.go
+// converts the types. versions.go handles what differs between versions of the runtime.
 package nri

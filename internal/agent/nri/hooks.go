@@ -9,9 +9,9 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// Synchronize is the first hook of every connection. It gets the sandboxes, including
-// stopped ones, and the containers that are created or running. The node writes
-// their cgroups directly, so no updates are returned.
+// Synchronize is the first hook of every connection. It gets all sandboxes, including stopped
+// sandboxes, and the containers that are created or running. It returns no updates, because the
+// node writes the containers' cgroups directly.
 func (p *plugin) Synchronize(ctx context.Context, pods []*api.PodSandbox, containers []*api.Container) (_ []*api.ContainerUpdate, err error) {
 	ctx, end := p.hook(ctx, "Synchronize", "sandboxes", len(pods), "containers", len(containers))
 	defer end(&err)
@@ -53,10 +53,10 @@ func (p *plugin) RemovePodSandbox(ctx context.Context, pod *api.PodSandbox) (err
 	return nil
 }
 
-// CreateContainer is called before the container's cgroup exists. The answer becomes
-// part of the OCI spec, so the first instruction already runs on these CPUs. Updates
-// are returned only for containers that do not run yet, for which the runtime only
-// changes the stored spec. The cgroups of running ones were written directly.
+// CreateContainer is called before the container's cgroup exists. The answer becomes part of the
+// OCI spec, so the container's first instruction already runs on these CPUs. The returned updates
+// are only for other containers that do not run yet, and the runtime only changes their stored
+// specs. The node has already written the cgroups of running containers.
 func (p *plugin) CreateContainer(ctx context.Context, pod *api.PodSandbox, container *api.Container) (_ *api.ContainerAdjustment, _ []*api.ContainerUpdate, err error) {
 	ctx, end := p.hook(ctx, "CreateContainer", containerOf(pod, container)...)
 	defer end(&err)
@@ -72,7 +72,8 @@ func (p *plugin) CreateContainer(ctx context.Context, pod *api.PodSandbox, conta
 	return adjust, asUpdates(answer.Specs), nil
 }
 
-// asUpdates returns updates that may fail, because a container may have ended.
+// asUpdates returns the updates of specs for the runtime. The runtime must ignore an update that
+// fails, because the container may have ended.
 func asUpdates(specs []workload.Spec) []*api.ContainerUpdate {
 	var updates []*api.ContainerUpdate
 	for _, s := range specs {
@@ -91,9 +92,10 @@ func (p *plugin) StartContainer(ctx context.Context, pod *api.PodSandbox, contai
 	return p.node.Start(ctx, asContainer(pod, container))
 }
 
-// UpdateContainer is called before the runtime writes new resources. The answer is
-// merged into them, and an error refuses them. The runtime first applies the updates of
-// other containers, which do not run yet.
+// UpdateContainer is called before the runtime writes new resources of a container. The runtime
+// merges the last returned update into these resources. If UpdateContainer returns an error, the
+// runtime does not write them. The other returned updates are for containers that do not run yet,
+// and the runtime applies them first.
 func (p *plugin) UpdateContainer(ctx context.Context, pod *api.PodSandbox, container *api.Container, want *api.LinuxResources) (_ []*api.ContainerUpdate, err error) {
 	ctx, end := p.hook(ctx, "UpdateContainer", containerOf(pod, container)...)
 	defer end(&err)
@@ -106,16 +108,16 @@ func (p *plugin) UpdateContainer(ctx context.Context, pod *api.PodSandbox, conta
 	return append(asUpdates(answer.Specs), u), nil
 }
 
-// PostUpdateContainer is called after the runtime has written them.
+// PostUpdateContainer is called after the runtime has written the new resources of a container.
 func (p *plugin) PostUpdateContainer(ctx context.Context, pod *api.PodSandbox, container *api.Container) (err error) {
 	ctx, end := p.hook(ctx, "PostUpdateContainer", containerOf(pod, container)...)
 	defer end(&err)
 	return p.node.Updated(ctx, asContainer(pod, container))
 }
 
-// RemoveContainer is called when an exited container is removed, and when a creation
-// has failed. The plugin does not subscribe to StopContainer, because on some
-// runtimes processes outlive it.
+// RemoveContainer is called when an exited container is removed, and when the creation of a
+// container has failed. The plugin does not use the hook StopContainer, because in some runtimes
+// the container's processes may still run after that hook.
 func (p *plugin) RemoveContainer(ctx context.Context, pod *api.PodSandbox, container *api.Container) (err error) {
 	_, end := p.hook(ctx, "RemoveContainer", containerOf(pod, container)...)
 	defer end(&err)

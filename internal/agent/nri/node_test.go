@@ -8,7 +8,7 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// recorder is a Node that records its calls and returns the given answers.
+// recorder is a fake Node that records the calls of its methods and returns the given answers.
 type recorder struct {
 	mu       sync.Mutex
 	calls    []string
@@ -17,7 +17,7 @@ type recorder struct {
 	specs    []workload.Spec
 	gpus     string
 	err      error
-	hang     bool // until the hook's context ends
+	hang     bool // calls return only when the hook's context ends
 	panics   bool
 }
 

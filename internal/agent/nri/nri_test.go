@@ -140,8 +140,8 @@ func TestCreateContainer(t *testing.T) {
 	}
 }
 
-// TestCreateContainerGPUs: the plugin changes the variable with a container's GPUs only if the
-// node says so.
+// TestCreateContainerGPUs checks that the plugin changes NVIDIA_VISIBLE_DEVICES of a container only
+// if the node returns a value for it.
 func TestCreateContainerGPUs(t *testing.T) {
 	socket, n := socketIn(t), &recorder{decision: workload.Decision{CPUs: cpuset.Of(1)}}
 	runtime := newRuntime(t, socket)
@@ -213,7 +213,8 @@ func TestErrorFailsTheRequest(t *testing.T) {
 	}
 }
 
-// TestPanicFailsOneHook checks that a hook that panics fails, and that the agent goes on.
+// TestPanicFailsOneHook checks that a hook that panics returns an error, and that later hooks still
+// work.
 func TestPanicFailsOneHook(t *testing.T) {
 	socket, n, ctx := socketIn(t), &recorder{}, context.Background()
 	runtime := newRuntime(t, socket)
@@ -236,8 +237,8 @@ func TestPanicFailsOneHook(t *testing.T) {
 	}
 }
 
-// TestHookEndsInTime: a hook that hangs returns an error before the runtime's timeout, after
-// which the runtime would continue without the plugin.
+// TestHookEndsInTime checks that a hook that hangs returns an error before the runtime's timeout.
+// After the timeout, the runtime would continue without the plugin.
 func TestHookEndsInTime(t *testing.T) {
 	socket, n := socketIn(t), &recorder{hang: true}
 	runtime := newRuntime(t, socket)
@@ -281,8 +282,8 @@ func TestReconnects(t *testing.T) {
 	}
 }
 
-// TestSilentRuntime: if a runtime accepts the connection and ends without an answer, the
-// plugin does not hang.
+// TestSilentRuntime checks that the plugin does not hang if a runtime accepts the connection and
+// closes it without an answer.
 func TestSilentRuntime(t *testing.T) {
 	socket, n := socketIn(t), &recorder{}
 	l, err := net.Listen("unix", socket)

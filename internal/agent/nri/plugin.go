@@ -12,8 +12,8 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// Node makes the decisions. An error fails the operation of the runtime. StopSandbox,
-// RemoveSandbox and Remove cannot fail.
+// Node makes the decisions. If a method returns an error, the operation of the runtime fails.
+// StopSandbox, RemoveSandbox and Remove cannot fail.
 type Node interface {
 	Synchronize(context.Context, []workload.Sandbox, []workload.Container)
 	RunSandbox(context.Context, workload.Sandbox) error
@@ -26,25 +26,28 @@ type Node interface {
 	RemoveSandbox(context.Context, workload.Sandbox)
 }
 
-// plugin has one method per hook, which the stub finds by its interfaces.
+// plugin has one method for each hook. NRI's library, the stub, finds the hooks by the interfaces
+// that plugin implements.
 type plugin struct {
 	node    Node
 	log     logr.Logger
 	observe func(hook string, took time.Duration, err error)
-	// panicked is called where a panic of a hook is recovered.
+	// panicked is called when a hook has panicked, by the function that recovers the panic.
 	panicked func(object string, cause any)
 	synced   func()
-	// runtimeTimeout is how long the runtime waits for a hook, known since Configure.
+	// runtimeTimeout returns how long the runtime waits for a hook. The result is valid once
+	// Configure has been called.
 	runtimeTimeout func() time.Duration
-	timeout        atomic.Int64 // of a hook, in nanoseconds
+	timeout        atomic.Int64 // how long a hook may take, in nanoseconds
 	op             atomic.Uint64
 }
 
-// hook starts a hook. It returns a context with a timeout and a logger with the ID of
-// the operation, and a function to defer with the hook's error.
+// hook is called at the start of each hook. It returns a context, which has a timeout and a logger
+// with the ID of the operation. It also returns the function end, which the hook must defer with a
+// pointer to its error.
 //
-// A panic fails only this hook. If it ended the agent, the runtime would call the next hooks
-// without it, and the same pod would end the next agent, too.
+// end recovers a panic, which then makes only this hook fail. If the panic ended the agent, the
+// runtime would continue without the agent, and the same pod would also end the next agent.
 func (p *plugin) hook(ctx context.Context, name string, of ...any) (_ context.Context, end func(*error)) {
 	log := p.log.WithValues("op", p.op.Add(1), "hook", name).WithValues(of...)
 	ctx, cancel := context.WithTimeout(logr.NewContext(ctx, log), time.Duration(p.timeout.Load()))
@@ -62,8 +65,8 @@ func (p *plugin) hook(ctx context.Context, name string, of ...any) (_ context.Co
 	}
 }
 
-// Configure gets the name and version of the runtime. Its timeout for hooks is 2 s by
-// default (containerd: plugin_request_timeout).
+// Configure gets the name and version of the runtime. It limits each hook to three quarters of the
+// runtime's timeout for hooks, which is 2 s by default (containerd: plugin_request_timeout).
 func (p *plugin) Configure(_ context.Context, _, runtime, version string) (api.EventMask, error) {
 	if err := supported(runtime, version); err != nil {
 		return 0, err
@@ -80,7 +83,7 @@ func containerOf(p *api.PodSandbox, container *api.Container) []any {
 	return append(podOf(p), "container", container.GetName(), "id", container.GetId())
 }
 
-// logger passes the stub's messages to logr; informational ones are V(4).
+// logger passes the messages of NRI's stub to logr. Informational messages have the level V(4).
 type logger struct{ to logr.Logger }
 
 func (l logger) Debugf(_ context.Context, format string, args ...any) {

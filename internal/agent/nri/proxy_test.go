@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// proxy stands between plugin and runtime, so that a test can cut them: a
-// runtime that ends in this process would leave its connections open.
+// proxy passes data between the plugin and the runtime, so that a test can close their connections.
+// A runtime that ends within the test's process would leave its connections open.
 type proxy struct {
 	listener net.Listener
 	mu       sync.Mutex

@@ -14,7 +14,7 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// rival is another plugin that pins every container.
+// rival is another NRI plugin, which pins every container to CPU 7.
 type rival struct{}
 
 func (rival) CreateContainer(context.Context, *api.PodSandbox, *api.Container) (*api.ContainerAdjustment, []*api.ContainerUpdate, error) {
@@ -23,8 +23,8 @@ func (rival) CreateContainer(context.Context, *api.PodSandbox, *api.Container) (
 	return adjust, nil, nil
 }
 
-// TestRival: if a second plugin sets cpusets, no container is created. The error names both
-// plugins; docs/tasks/request-cpus.md quotes it.
+// TestRival checks that the runtime creates no container if a second plugin also sets cpusets. The
+// error must name both plugins. docs/tasks/request-cpus.md quotes the error.
 func TestRival(t *testing.T) {
 	socket, n := socketIn(t), &recorder{decision: workload.Decision{CPUs: cpuset.Of(1)}}
 	runtime := newRuntime(t, socket)

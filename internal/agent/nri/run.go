@@ -16,36 +16,37 @@ import (
 	"github.com/go-logr/logr"
 )
 
-// Name and Index of the plugin. Plugins are called in the order of their indices, and
-// later ones see the adjustments of earlier ones. containerd's
-// default_validator.required_plugins should have Name.
+// Name and Index identify the plugin to the runtime, which calls plugins in the order of their
+// indices. Later plugins see the adjustments of earlier plugins. containerd's setting
+// default_validator.required_plugins should list Name.
 const (
 	Name  = "numalet"
 	Index = "90"
 )
 
-// Delay before a new connection, which doubles with each consecutive failure.
+// The plugin waits for minDelay before it connects again. The delay doubles with each consecutive
+// failure, up to maxDelay.
 const (
 	minDelay = 100 * time.Millisecond
 	maxDelay = 5 * time.Second
 )
 
-// stubTimeout is how long the stub may take to end after its connection is lost. If
-// that happens between registration and Configure it would wait forever (stub.Start
-// of NRI 0.12 holds the lock that its Close needs).
+// stubTimeout is how long connect waits until NRI's stub has ended after its connection is lost. If
+// the connection is lost between registration and Configure, the stub never ends (stub.Start of NRI
+// 0.12 holds the lock that its Close needs).
 const stubTimeout = 2 * time.Second
 
-// Options of New.
+// Options are the options of New.
 type Options struct {
-	Socket  string // the runtime's, usually /var/run/nri/nri.sock
+	Socket  string // the path of the runtime's socket, usually /var/run/nri/nri.sock
 	Node    Node
 	Log     logr.Logger
 	Observe func(hook string, took time.Duration, err error)
-	// Panicked is called when a hook has panicked, where the panic is recovered.
+	// Panicked is called when a hook has panicked, by the function that recovers the panic.
 	Panicked func(object string, cause any)
 }
 
-// Plugin keeps the node connected to the runtime.
+// Plugin keeps the connection to the container runtime.
 type Plugin struct {
 	o  Options
 	mu struct {
@@ -54,14 +55,15 @@ type Plugin struct {
 	}
 }
 
-// New returns a plugin that does not connect before Run.
+// New returns a plugin that does not connect until Run is called.
 func New(o Options) *Plugin {
 	p := &Plugin{o: o}
 	p.mu.notReady = errors.New("not connected to the container runtime yet")
 	return p
 }
 
-// Ready returns nil while the plugin is connected and synchronized, else the reason.
+// Ready returns nil while the plugin is connected and synchronized, and otherwise the reason why it
+// is not.
 func (p *Plugin) Ready() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -138,8 +140,8 @@ func (p *Plugin) newStub(conn net.Conn, synced func()) (stub.Stub, error) {
 		stub.WithPluginName(Name), stub.WithPluginIdx(Index),
 		stub.WithConnection(conn), stub.WithOnClose(func() {}),
 		stub.WithLogger(logger{p.o.Log}),
-		// With NRI ≥ 0.12.5 the runtime then fails an operation when this plugin
-		// times out. Older versions ignore this and continue without pinning.
+		// With NRI ≥ 0.12.5, this option makes an operation of the runtime fail if the plugin does
+		// not answer in time. Older versions ignore the option and continue without pinning.
 		stub.WithFailurePolicy(&api.FailurePolicy{FailRequest: true}))
 	if err != nil {
 		return nil, fmt.Errorf("create NRI plugin: %w", err)
@@ -148,7 +150,7 @@ func (p *Plugin) newStub(conn net.Conn, synced func()) (stub.Stub, error) {
 	return s, nil
 }
 
-// watchedConn is a connection that closes a channel when it is lost.
+// watchedConn is a connection that closes the channel lost when a read fails.
 type watchedConn struct {
 	net.Conn
 	once sync.Once

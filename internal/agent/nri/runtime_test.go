@@ -15,22 +15,22 @@ import (
 	"github.com/go-logr/logr/testr"
 )
 
-// TestMain keeps the runtime's side from logging.
+// TestMain disables the log of the runtime's side of NRI.
 func TestMain(m *testing.M) {
 	nrilog.Set(logger{logr.Discard()})
 	os.Exit(m.Run())
 }
 
-// runtime is a container runtime's side of NRI: the same code that containerd
-// links, over a real socket.
+// runtime is a container runtime's side of NRI. It uses the same library as containerd, and a real
+// socket.
 type runtime struct {
 	*adaptation.Adaptation
 	pods       []*adaptation.PodSandbox
 	containers []*adaptation.Container
 }
 
-// newRuntime starts a runtime that creates no container without the plugin, as an installation
-// of Numalet configures it.
+// newRuntime starts a runtime that requires the plugin: without the plugin it creates no container.
+// Numalet's installation configures containerd in the same way.
 func newRuntime(t *testing.T, socket string) *runtime {
 	t.Helper()
 	return newRuntimeNamed(t, socket, "containerd", "v2.4.2")
@@ -61,7 +61,7 @@ func newRuntimeNamed(t *testing.T, socket, name, version string) *runtime {
 	return r
 }
 
-// connect runs a plugin for the node until the test ends.
+// connect runs a plugin that calls this node, until the test ends.
 func connect(t *testing.T, socket string, node Node) *Plugin {
 	t.Helper()
 	p := New(Options{Socket: socket, Node: node, Log: testr.New(t), Observe: func(string, time.Duration, error) {},
@@ -77,8 +77,8 @@ func connect(t *testing.T, socket string, node Node) *Plugin {
 	return p
 }
 
-// synchronized waits until the plugin has seen everything, and the runtime has
-// it on its list.
+// synchronized waits until the plugin has handled the hook Synchronize, and the runtime has added
+// the plugin to its list of plugins.
 func (r *runtime) synchronized(t *testing.T, p *Plugin) {
 	t.Helper()
 	await(t, "synchronized", ready(p))

@@ -10,7 +10,7 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// Labels that the kubelet sets on every container.
+// These are labels that the kubelet sets on every container.
 // Source: k8s.io/kubelet/pkg/types/labels.go.
 const (
 	labelPodName      = "io.kubernetes.pod.name"
@@ -28,9 +28,9 @@ func asSandbox(p *api.PodSandbox) workload.Sandbox {
 	}
 }
 
-// asContainer translates a container of a pod. The pod may be nil or incomplete if
-// the runtime no longer has the sandbox. Then the pod is read from the container's
-// labels, and the pod's cgroup is the parent of the container's.
+// asContainer converts a container of a pod. If the runtime no longer has the sandbox, pod may be
+// nil or incomplete. Then the name, namespace and UID of the pod come from the container's labels,
+// and the pod's cgroup is the parent of the container's cgroup.
 func asContainer(pod *api.PodSandbox, container *api.Container) workload.Container {
 	s := asSandbox(pod)
 	if s.Pod.UID == "" {
@@ -50,8 +50,9 @@ func asContainer(pod *api.PodSandbox, container *api.Container) workload.Contain
 	}
 }
 
-// cgroupAbove returns the parent of a container's cgroup: for "/kubepods/pod1/c1" the
-// directory, for "kubepods-pod1.slice:cri-containerd:c1" the slice, else "".
+// cgroupAbove returns the parent of a container's cgroup: "/kubepods/pod1" for "/kubepods/pod1/c1",
+// and "kubepods-pod1.slice" for "kubepods-pod1.slice:cri-containerd:c1". If cgroup has neither
+// form, it returns "".
 func cgroupAbove(cgroup string) string {
 	if slice, _, ok := strings.Cut(cgroup, ":"); ok {
 		return slice
@@ -74,8 +75,8 @@ func asResources(r *api.LinuxResources) workload.Resources {
 	return out
 }
 
-// asSet parses a list in a container's spec. A list that the kernel cannot parse
-// either counts as not set.
+// asSet parses a list of CPUs or memory nodes in a container's spec. A list that cannot be parsed
+// counts as empty, because the kernel cannot parse it either.
 func asSet(list string) cpuset.Set {
 	s, err := cpuset.Parse(list)
 	if err != nil {
@@ -93,19 +94,19 @@ func asList(nodes []topology.NodeID) string {
 	return cpuset.Of(ids...).String()
 }
 
-// noQuota is the value for no limit of CPU time in NRI and in the OCI runtime spec.
+// noQuota is the CPU quota that means no limit, in NRI and in the OCI runtime spec.
 const noQuota = -1
 
-// cpuSetter is the common part of an adjustment (of a new container) and an update
-// (of an existing one).
+// cpuSetter has the methods that NRI's adjustment of a new container and NRI's update of an
+// existing container have in common.
 type cpuSetter interface {
 	SetLinuxCPUSetCPUs(string)
 	SetLinuxCPUSetMems(string)
 	SetLinuxCPUQuota(int64)
 }
 
-// set writes a decision. CPUs are always set: an empty string means "no change", so
-// the container could run on all CPUs.
+// set writes a decision into an adjustment or an update. It always sets the CPUs. Without that, NRI
+// would not change the container's spec, and the container could run on all CPUs.
 func set(to cpuSetter, decision workload.Decision) {
 	to.SetLinuxCPUSetCPUs(decision.CPUs.String())
 	if len(decision.Mems) > 0 {

@@ -10,8 +10,8 @@ import (
 	"github.com/go-logr/logr/testr"
 )
 
-// TestUnsupportedRuntime: the plugin refuses the runtime once, with its name, and stays
-// unready with the same message.
+// TestUnsupportedRuntime checks that Run returns ErrUnsupported for an unsupported runtime, with
+// the name of the runtime, and that Ready returns the same error after that.
 func TestUnsupportedRuntime(t *testing.T) {
 	socket, n := socketIn(t), &recorder{}
 	newRuntimeNamed(t, socket, "cri-o", "v1.34.1")

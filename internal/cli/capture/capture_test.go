@@ -16,7 +16,7 @@ import (
 	"github.com/numalet/numalet/internal/cli/capture"
 )
 
-// root is a small tree, all of whose files are captured.
+// root returns a small tree, and the names of its files that are captured.
 func root() (fstest.MapFS, []string) {
 	return fstest.MapFS{
 		"sys/cpu/online":    {Data: []byte("0-1\n")},
@@ -58,7 +58,8 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// contents returns the files of a tree, and its empty directories as "".
+// contents returns the contents of the files of a tree, by name. An empty directory has the content
+// "".
 func contents(t *testing.T, tree fs.FS) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -82,8 +83,8 @@ func contents(t *testing.T, tree fs.FS) map[string]string {
 	return found
 }
 
-// TestLinksStayInside checks that a link of a captured tree, relative or
-// absolute, shows the tree's file and never one of this machine.
+// TestLinksStayInside checks that a symbolic link in a captured tree, relative or absolute, leads
+// to a file of that tree and never to a file of this machine.
 func TestLinksStayInside(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "online")
 	if err := os.WriteFile(outside, []byte("of this machine"), 0o644); err != nil {
@@ -116,7 +117,7 @@ func TestLinksStayInside(t *testing.T) {
 	}
 }
 
-// TestUnpackRefuses checks archives that no capture wrote.
+// TestUnpackRefuses checks that Unpack refuses archives that numalet capture cannot have written.
 func TestUnpackRefuses(t *testing.T) {
 	for name, tc := range map[string]struct {
 		archive *bytes.Buffer
@@ -138,8 +139,8 @@ func TestUnpackRefuses(t *testing.T) {
 	}
 }
 
-// archive returns a tar with sys/cpu/online and the given entries, whose
-// content is zeros.
+// archive returns a tar with the file sys/cpu/online and the given entries. The content of these
+// entries is zeros.
 func archive(t *testing.T, entries ...*tar.Header) *bytes.Buffer {
 	t.Helper()
 	var b bytes.Buffer

@@ -12,12 +12,14 @@ import (
 )
 
 const (
-	// maxFile bounds one file of a tar: the largest of sysfs is a few pages.
+	// maxFile is the maximum size of one file in a tar. The largest file of sysfs has a few memory
+	// pages.
 	maxFile = 1 << 20
-	// maxTree bounds all files of a tar: a machine's tree has a few MiB. A tar with sparse
-	// files unpacks to a thousand times its size.
+	// maxTree is the maximum size of all files in a tar. The files of a machine have a few MiB. The
+	// limit is needed because a tar with sparse files can unpack to a thousand times its size.
 	maxTree = 64 << 20
-	// maxName bounds a name: it is the kernel's PATH_MAX. Each step of it is a directory.
+	// maxName is the maximum length of a name in a tar, the kernel's PATH_MAX. A longer name could
+	// make Unpack create too many directories.
 	maxName = 4096
 )
 
@@ -32,8 +34,8 @@ func Write(w io.Writer, root fs.FS, names []string) error {
 	return out.Close()
 }
 
-// add reads a file before it writes the header: sysfs gives 4096 for the size
-// of every file.
+// add writes one file or directory to the tar. It reads a file before it writes the file's header,
+// because the header needs the real size, and sysfs reports 4096 for the size of every file.
 func add(out *tar.Writer, root fs.FS, name string) error {
 	info, err := fs.Stat(root, name)
 	if err != nil {
@@ -54,7 +56,7 @@ func add(out *tar.Writer, root fs.FS, name string) error {
 	return err
 }
 
-// WriteDir writes the named files of root into a directory, which is made.
+// WriteDir creates a directory and writes the named files of root into it.
 func WriteDir(dir string, root fs.FS, names []string) error {
 	var archive bytes.Buffer
 	if err := Write(&archive, root, names); err != nil {
@@ -66,8 +68,8 @@ func WriteDir(dir string, root fs.FS, names []string) error {
 	return Unpack(&archive, dir)
 }
 
-// Unpack reads a tar into a directory. Files, directories and symbolic links
-// are made, nothing else, and nothing outside the directory is written.
+// Unpack unpacks a tar into a directory. It creates only files, directories and symbolic links, and
+// writes nothing outside of the directory.
 func Unpack(r io.Reader, dir string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -110,8 +112,9 @@ func unpackOne(in directories, header *tar.Header, content io.Reader) error {
 	return nil
 }
 
-// directories creates the directories of a tree, each once. os.Root opens every parent of a
-// path, which for all files of a tree would take as long as writing the files.
+// directories creates each directory of a tree only once. os.Root opens every parent of a path in
+// each call. If mkdir called it for every file of a tree, that would take as long as writing the
+// files.
 type directories struct {
 	root *os.Root
 	made map[string]bool

@@ -1,8 +1,8 @@
-// Package capture carries a machine's topology files from one computer to
-// another: as a tar, or as a directory, that is read as a root of its own.
+// Package capture copies the files that describe a machine's topology to a tar file or a directory,
+// so that another computer can read them as if it were that machine.
 //
-// It does not know which files matter (package topology/sysfs does), and never follows a link out
-// of the tree.
+// The caller says which files are copied; package topology/sysfs has their list. The package never
+// follows a symbolic link out of a captured tree.
 package capture
 
 import (
@@ -15,15 +15,14 @@ import (
 	securejoin "github.com/cyphar/filepath-securejoin"
 )
 
-// Tree is a root to discover from; Close removes what Open unpacked.
+// Tree is the root directory of a machine, real or captured. Close removes what Open unpacked.
 type Tree struct {
 	fs.FS
 	unpacked string
 }
 
-// Open returns the running machine for "/", a captured tree for another
-// directory, and for a file the tar that it is, unpacked into a temporary
-// directory.
+// Open opens the tree with this name. "/" is the running machine, and any other directory is a
+// captured tree. A file must be a tar, which Open unpacks into a temporary directory.
 func Open(name string) (*Tree, error) {
 	info, err := os.Stat(name)
 	if err != nil {
@@ -63,8 +62,9 @@ func openTar(name string) (*Tree, error) {
 	return tree, nil
 }
 
-// chroot is a directory whose links, including absolute ones, stay inside it. A
-// captured tree must not show files of the machine on which it is read.
+// chroot is a file system with the files of one directory. It resolves symbolic links inside that
+// directory, even absolute links, so that a captured tree never shows files of the machine on which
+// it is read.
 type chroot string
 
 // Open implements fs.FS.

@@ -1,5 +1,5 @@
-// Package command has what all commands of the tool share: exit statuses, input files
-// and output formats.
+// Package command has what all subcommands of numalet share: exit statuses, input files and output
+// formats.
 package command
 
 import (
@@ -25,10 +25,11 @@ func Execute(root *cobra.Command, stderr io.Writer) int {
 	return 1
 }
 
-// UsageError is an error in the arguments of a command. The exit status is 2.
+// UsageError is an error in the arguments of a command, for which Execute returns the exit status
+// 2.
 type UsageError struct{ error }
 
-// BadUsage makes a UsageError of err.
+// BadUsage returns err as a UsageError.
 func BadUsage(err error) error { return UsageError{err} }
 
 // WrongUsage returns a UsageError with a formatted message.

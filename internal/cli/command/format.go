@@ -8,10 +8,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Format is the value of -o. It implements pflag.Value.
+// Format is the value of the flag -o. It implements pflag.Value.
 type Format string
 
-// Formats of output.
+// These are the output formats.
 const (
 	Text Format = "text" // for people
 	JSON Format = "json" // for programs; later versions only add fields
@@ -19,10 +19,10 @@ const (
 
 func (f *Format) String() string { return string(*f) }
 
-// Type names the value in the help text.
+// Type returns the name of the value in the help text. It implements pflag.Value.
 func (f *Format) Type() string { return "format" }
 
-// Set is for pflag.
+// Set parses the value of the flag. It implements pflag.Value.
 func (f *Format) Set(s string) error {
 	if s != string(Text) && s != string(JSON) {
 		return fmt.Errorf("unknown format: use %s or %s", Text, JSON)
@@ -53,7 +53,7 @@ func CompleteFiles(cmd *cobra.Command, flag string, extensions ...string) {
 	}
 }
 
-// WriteJSON writes v as one indented document.
+// WriteJSON writes v as one indented JSON document.
 func WriteJSON(w io.Writer, v any) error {
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")

@@ -9,11 +9,11 @@ import (
 	"os"
 )
 
-// maxInput is the limit for the size of a file: the files of the largest known traces
+// maxInput is the maximum size of an input file. The largest known input files, traces of clusters,
 // have a few megabytes.
 const maxInput = 64 << 20
 
-// ReadFile reads a text file. Errors name the file.
+// ReadFile opens a text file and calls read with its content. Errors contain the name of the file.
 func ReadFile[T any](name string, read func(io.Reader) (T, error)) (T, error) {
 	var none T
 	f, err := os.Open(name)
@@ -28,8 +28,8 @@ func ReadFile[T any](name string, read func(io.Reader) (T, error)) (T, error) {
 	return content, nil
 }
 
-// TextReader returns a reader of a text file. It fails at the first byte that is not text, and
-// at 64 MiB: a file such as /dev/zero must not fill the memory.
+// TextReader returns a reader for a text file. The reader fails at the first byte that is not text.
+// It also fails after 64 MiB, so that a file such as /dev/zero does not fill the memory.
 func TextReader(in io.Reader) io.Reader { return &textReader{in: in, line: 1} }
 
 type textReader struct {
@@ -37,8 +37,8 @@ type textReader struct {
 	size, line, column int
 }
 
-// Read implements io.Reader. It drops the block with the error, so that parsers report
-// this error and not what they find before it.
+// Read implements io.Reader. If the block that it has read contains an invalid byte, it returns
+// only the error. A parser then reports this error, and not an error in the text before it.
 func (t *textReader) Read(p []byte) (int, error) {
 	n, err := t.in.Read(p)
 	for _, b := range p[:n] {
@@ -63,7 +63,7 @@ func (t *textReader) check(b byte) error {
 	return nil
 }
 
-// DecodeJSON decodes the JSON document in a text file. Errors have line and column.
+// DecodeJSON decodes the JSON document in a text file. Errors contain the line and the column.
 func DecodeJSON(r io.Reader, into any) error {
 	content, err := io.ReadAll(r)
 	if err != nil {
@@ -82,7 +82,7 @@ func DecodeJSON(r io.Reader, into any) error {
 	return err
 }
 
-// position returns the line and the column of the last of the first n bytes.
+// position returns the line and the column of the n-th byte.
 func position(content []byte, n int64) string {
 	before := content[:min(n, int64(len(content)))]
 	return fmt.Sprintf("line %d, column %d", bytes.Count(before, []byte("\n"))+1, len(before)-bytes.LastIndexByte(before, '\n')-1)

@@ -9,7 +9,7 @@ import (
 	"github.com/numalet/numalet/internal/cli/command"
 )
 
-// endless is a file of blanks without an end.
+// endless is a reader that returns blanks and never ends.
 type endless struct{}
 
 func (endless) Read(p []byte) (int, error) {

@@ -11,22 +11,23 @@ import (
 	"golang.org/x/term"
 )
 
-// Style marks text on terminals. Its zero value leaves text as it is.
+// Style colours text for terminals. The zero value leaves text as it is.
 type Style struct{ colour bool }
 
-// StyleOf returns colours if w is a terminal and NO_COLOR is not set (https://no-color.org).
+// StyleOf returns the style for output to w. Text is coloured only if w is a terminal and NO_COLOR
+// is not set (https://no-color.org).
 func StyleOf(w io.Writer) Style {
 	file, ok := w.(*os.File)
 	return Style{ok && term.IsTerminal(int(file.Fd())) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
 }
 
-// Bold marks what is most important.
+// Bold marks the most important text.
 func (s Style) Bold(text string) string { return s.paint("1", text) }
 
 // Warn marks problems.
 func (s Style) Warn(text string) string { return s.paint("33", text) }
 
-// Good marks remedies.
+// Good marks text that says how to solve a problem.
 func (s Style) Good(text string) string { return s.paint("32", text) }
 
 func (s Style) paint(code, text string) string {
@@ -54,8 +55,8 @@ func Table(w io.Writer, rows [][]string) error {
 	return err
 }
 
-// Holder marks the text of the holder at an index with one of six colours, in bold after
-// the first six holders.
+// Holder colours the text of the container with this index, so that containers can be told apart.
+// There are six colours. The indexes 6 to 11 have the same colours as 0 to 5, in bold.
 func (s Style) Holder(index int, text string) string {
 	const colours = 6
 	return s.paint(fmt.Sprintf("%d;%d", index/colours%2, 31+index%colours), text)

@@ -10,11 +10,11 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// View is the value of -o of commands that show objects of a cluster. It implements
+// View is the value of the flag -o of commands that show objects of a cluster. It implements
 // pflag.Value.
 type View string
 
-// Views beside Text and JSON, which mean the same as for Format.
+// These are the views, apart from JSON, which is the same as in Format.
 const (
 	Plain View = View(Text)
 	Wide  View = "wide" // more columns
@@ -25,10 +25,10 @@ func views() []string { return []string{string(Text), string(Wide), string(JSON)
 
 func (v *View) String() string { return string(*v) }
 
-// Type names the value in the help text.
+// Type returns the name of the value in the help text. It implements pflag.Value.
 func (v *View) Type() string { return "format" }
 
-// Set is for pflag.
+// Set parses the value of the flag. It implements pflag.Value.
 func (v *View) Set(s string) error {
 	if !slices.Contains(views(), s) {
 		return fmt.Errorf("unknown format: use %s", strings.Join(views(), ", "))
@@ -44,7 +44,8 @@ func ViewFlag(cmd *cobra.Command, v *View) {
 	Complete(cmd, "output", views()...)
 }
 
-// Write writes objects for programs, or calls text for people.
+// Write writes objects as JSON or YAML if v asks for that. Otherwise it calls text, which writes
+// them for people.
 func (v View) Write(w io.Writer, objects any, text func(io.Writer) error) error {
 	switch v {
 	case View(JSON):

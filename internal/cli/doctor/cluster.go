@@ -18,15 +18,16 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// Clients read a cluster.
+// Clients has the clients with which the checks read a cluster.
 type Clients struct {
 	Kube      kubernetes.Interface
 	Dynamic   dynamic.Interface
-	Namespace string           // of Numalet
-	Now       func() time.Time // for the age of the lease
+	Namespace string           // in which Numalet is installed
+	Now       func() time.Time // the current time, to compute the age of the lease
 }
 
-// clusterCheck is one check of numalet doctor that reads objects from the API server. An error becomes a finding with the status Unknown.
+// clusterCheck is one check of numalet doctor that reads objects from the API server. If run
+// returns an error, the report has a finding with the status Unknown.
 type clusterCheck struct {
 	name string
 	run  func(context.Context, Clients) (Report, error)
@@ -45,7 +46,7 @@ func clusterChecks() []clusterCheck {
 	}
 }
 
-// Cluster checks a cluster.
+// Cluster makes all checks of a cluster.
 func Cluster(ctx context.Context, clients Clients) Report {
 	var report Report
 	for _, check := range clusterChecks() {
@@ -97,7 +98,8 @@ func checkResources(_ context.Context, clients Clients) (Report, error) {
 	return Report{{Status: Error, Found: fmt.Sprintf("%s lacks %s", group, strings.Join(missing, ", ")), Why: "agents cannot report their nodes, and the controller does not start", Remedy: "kubectl apply -k deploy/crds"}}, nil
 }
 
-// policies are the names of the policies in deploy/admission that hold for every pod.
+// policies returns the names of the admission policies in deploy/admission that every cluster must
+// have.
 func policies() []string {
 	return []string{"numalet-bindings", "numalet-changes", "numalet-cpu-requests", "numalet-own-node", "numalet-own-pods", "numalet-own-topology", "numalet-tenants", "numalet-tolerance"}
 }
@@ -187,8 +189,8 @@ func checkNodes(ctx context.Context, clients Clients) (Report, error) {
 	return append(Report{summary}, report...), nil
 }
 
-// nodeFindings returns a finding for each condition of a node that is not true. All
-// conditions of a NodeTopology are true while all is well.
+// nodeFindings returns a finding for each condition of a NodeTopology that is not true. On a node
+// without problems, all conditions are true.
 func nodeFindings(t v1alpha1.NodeTopology) (report Report) {
 	for _, condition := range t.Status.Conditions {
 		if condition.Status == metav1.ConditionTrue {

@@ -27,14 +27,14 @@ import (
 
 var now = time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
 
-// world is a cluster on which every check is OK until a test changes it.
+// world is a fake cluster, on which every check is OK until a test changes it.
 type world struct {
 	version  string
 	crds     []string
 	policies []string
 	objects  []runtime.Object
-	topology map[string]string // status of the condition Ready, by node
-	forbid   string            // resource whose list fails
+	topology map[string]string // status of the condition Ready of each NodeTopology, by node
+	forbid   string            // resource that cannot be listed
 }
 
 func installed() *world {

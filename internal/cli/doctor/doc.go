@@ -4,5 +4,5 @@
 //	report := doctor.Node(os.DirFS("/"), doctor.NodeOptions{})
 //	report = append(report, doctor.Cluster(ctx, clients)...)
 //
-// It only reads. It does not guess: what it cannot read is a finding of its own.
+// It only reads. If it cannot read something, it does not guess, but reports that as a finding.
 package doctor

@@ -9,26 +9,26 @@ import (
 // Status is the result of a check.
 type Status string
 
-// The statuses, from good to bad.
+// These are the statuses, from good to bad.
 const (
 	OK      Status = "ok"
 	Info    Status = "info"    // worth knowing; nothing to do
-	Warning Status = "warning" // it works, but something is weaker than it could be
+	Warning Status = "warning" // Numalet works, but something should be changed
 	Error   Status = "error"   // exclusive CPUs or GPUs do not work here
 	Unknown Status = "unknown" // the check could not be made
 )
 
-// Finding is the outcome of one check. Its JSON form is a contract.
+// Finding is the outcome of one check. Programs read its JSON form, so its fields must not change.
 type Finding struct {
 	Check  string `json:"check"`            // a stable name, such as "kubelet-cpu-manager"
 	Object string `json:"object,omitempty"` // the node or object; "" for the whole cluster, or this machine
 	Status Status `json:"status"`
-	Found  string `json:"found"`            // what is there
-	Why    string `json:"why,omitempty"`    // why it matters; "" if all is well
+	Found  string `json:"found"`            // what the check found
+	Why    string `json:"why,omitempty"`    // why it matters; "" if there is no problem
 	Remedy string `json:"remedy,omitempty"` // what to do, a command where possible
 }
 
-// Report is the findings in the order of the checks.
+// Report has the findings, in the order of the checks.
 type Report []Finding
 
 // Count returns the number of findings with a status.
@@ -42,7 +42,7 @@ func (r Report) Count(s Status) int {
 	return n
 }
 
-// Fails reports whether something does not work or could not be checked.
+// Fails reports whether a finding has the status Error or Unknown.
 func (r Report) Fails() bool { return r.Count(Error)+r.Count(Unknown) > 0 }
 
 // WriteText writes the report for people. Checks that are OK take one line.

@@ -7,7 +7,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// kubeletConfig is what the checks read of the kubelet's configuration file.
+// kubeletConfig has the fields of the kubelet's configuration file that the checks read.
 type kubeletConfig struct {
 	CPUManagerPolicy      string            `json:"cpuManagerPolicy"`
 	MemoryManagerPolicy   string            `json:"memoryManagerPolicy"`
@@ -17,7 +17,7 @@ type kubeletConfig struct {
 	KubeReserved          map[string]string `json:"kubeReserved"`
 }
 
-// kubelet reads the configuration file. It does not see the kubelet's flags.
+// kubelet reads the kubelet's configuration file. It does not see the kubelet's flags.
 func (m machine) kubelet() (c kubeletConfig, exists bool, err error) {
 	text, exists, err := m.text(m.KubeletConfig)
 	if err != nil || !exists {
@@ -29,8 +29,7 @@ func (m machine) kubelet() (c kubeletConfig, exists bool, err error) {
 	return c, true, nil
 }
 
-// noConfig is the finding of a node whose kubelet has no configuration file where it was
-// looked for.
+// noConfig returns the finding for a node on which the kubelet's configuration file does not exist.
 func (m machine) noConfig() Finding {
 	return Finding{
 		Status: Warning, Found: "no file /" + m.KubeletConfig, Why: "the kubelet's settings could not be checked",

@@ -9,19 +9,19 @@ import (
 	"strings"
 )
 
-// NodeOptions are the places of files on the node, relative to its root.
+// NodeOptions has paths of files on the node, relative to its root directory.
 type NodeOptions struct {
 	KubeletConfig string // "" means var/lib/kubelet/config.yaml
 }
 
-// nodeCheck is a check of a machine's files. A file that does not exist must be handled by
-// the check; every other error becomes a finding with the status Unknown.
+// nodeCheck is a check of a machine's files. run must handle a file that does not exist. For every
+// other error of run, the report has a finding with the status Unknown.
 type nodeCheck struct {
 	name string
 	run  func(machine) (Finding, error)
 }
 
-// machine is the files of a node.
+// machine gives access to the files of a node.
 type machine struct {
 	fs.FS
 	NodeOptions
@@ -43,7 +43,8 @@ func nodeChecks() []nodeCheck {
 	}
 }
 
-// Node checks a machine. root is its root directory, or that of a captured one.
+// Node makes all checks of a machine. root is the root directory of the machine, or of a captured
+// machine.
 func Node(root fs.FS, o NodeOptions) Report {
 	if o.KubeletConfig == "" {
 		o.KubeletConfig = "var/lib/kubelet/config.yaml"
@@ -60,7 +61,7 @@ func Node(root fs.FS, o NodeOptions) Report {
 	return report
 }
 
-// text returns a file's content without blanks at its ends, and whether the file exists.
+// text returns a file's content without leading and trailing blanks, and whether the file exists.
 func (m machine) text(name string) (string, bool, error) {
 	content, err := fs.ReadFile(m, name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -99,7 +100,8 @@ func checkNUMA(m machine) (Finding, error) {
 	return Finding{Status: Info, Found: "one NUMA node", Why: "the policies spread and single are the same here; exclusive CPUs work"}, nil
 }
 
-// checkIsolation checks the files by which the agent moves interrupts and unbound workqueues.
+// checkIsolation checks that the kernel has the files with which the agent moves interrupts and
+// unbound workqueues.
 // Sources: https://docs.kernel.org/core-api/irq/irq-affinity.html and
 // https://docs.kernel.org/core-api/workqueue.html.
 func checkIsolation(m machine) (Finding, error) {
@@ -145,12 +147,14 @@ func checkNRI(m machine) (Finding, error) {
 	}, nil
 }
 
-// requiredPlugins matches the setting of containerd that is in deploy/containerd.
+// requiredPlugins matches the setting required_plugins in containerd's configuration, if it lists
+// numalet.
 var requiredPlugins = regexp.MustCompile(`(?m)^\s*required_plugins\s*=\s*\[[^\]]*["']numalet["']`)
 
-// checkRequired does not read containerd's files as containerd does: containerd knows what it
-// imports. It reads conf.d only if the main file names it; `containerd config dump` lists conf.d in
-// any case.
+// checkRequired checks that containerd's configuration requires the agent. It searches the text of
+// the configuration files. It accepts a file in conf.d only if the main file names conf.d, because
+// otherwise containerd does not read that file. `containerd config dump` would list conf.d in any
+// case.
 func checkRequired(m machine) (Finding, error) {
 	const main = "etc/containerd/config.toml"
 	f := Finding{
@@ -197,7 +201,7 @@ func checkIRQBalance(m machine) (Finding, error) {
 		return Finding{}, err
 	}
 	for _, name := range names {
-		if comm, _, err := m.text(name); err == nil && comm == "irqbalance" { // a process may end meanwhile
+		if comm, _, err := m.text(name); err == nil && comm == "irqbalance" { // err is not nil if the process has ended meanwhile
 			return Finding{
 				Status: Warning, Found: "irqbalance runs (process " + path.Base(path.Dir(name)) + ")", Why: "it moves interrupts to exclusive CPUs, and pods with the annotation numalet.dev/isolation are refused",
 				Remedy: "systemctl disable --now irqbalance, or ban the CPUs with IRQBALANCE_BANNED_CPULIST",

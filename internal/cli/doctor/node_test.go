@@ -29,7 +29,7 @@ func healthy() map[string]string {
 	}
 }
 
-// tree returns a file system with these files; a file with the content "-" is left out.
+// tree returns a file system with these files. It leaves out a file with the content "-".
 func tree(files map[string]string) fstest.MapFS {
 	t := fstest.MapFS{}
 	for name, content := range files {
@@ -43,7 +43,7 @@ func tree(files map[string]string) fstest.MapFS {
 // TestNode checks which finding each deviation from a healthy node causes.
 func TestNode(t *testing.T) {
 	for name, tc := range map[string]struct {
-		files map[string]string // in place of healthy ones
+		files map[string]string // these files replace files of healthy
 		want  string            // "check status: found", one for each finding that is not OK
 	}{
 		"healthy": {},

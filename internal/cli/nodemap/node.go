@@ -1,5 +1,5 @@
-// Package nodemap turns NodeTopologies into pictures: one node with the holders of its CPUs
-// and GPUs, or an overview of many nodes.
+// Package nodemap prepares NodeTopologies for display: one node with the containers that hold its
+// CPUs and GPUs, or an overview of many nodes.
 package nodemap
 
 import (
@@ -16,11 +16,11 @@ import (
 // Node has the content of a NodeTopology, in the form that package picture draws.
 type Node struct {
 	Machine *topology.Machine
-	GPUs    []gpu.GPU // nil if it has none
+	GPUs    []gpu.GPU // nil if the node has no GPUs
 	Use     *picture.Use
 }
 
-// Read reads a NodeTopology. Its errors name the field.
+// Read converts a NodeTopology to a Node. An error says which field of the NodeTopology is invalid.
 func Read(topology *v1alpha1.NodeTopology) (Node, error) {
 	machine, err := machineOf(&topology.Status)
 	if err != nil {
@@ -33,8 +33,8 @@ func Read(topology *v1alpha1.NodeTopology) (Node, error) {
 	return Node{machine, gpusOf(topology.Status.GPUs), use}, nil
 }
 
-// machineOf returns the online parts of the machine. An older agent does not list caches. The
-// packages, caches and cores of the CPUs are then unknown.
+// machineOf returns the online parts of the machine. If an older agent wrote the NodeTopology, it
+// does not list caches. The packages, caches and cores of the CPUs are then unknown.
 func machineOf(status *v1alpha1.NodeTopologyStatus) (*topology.Machine, error) {
 	machine := &topology.Machine{}
 	for _, numaNode := range status.NUMA {
@@ -74,7 +74,8 @@ func numaOf(n v1alpha1.NUMANode) (topology.Node, error) {
 	return node, nil
 }
 
-// withoutCaches returns one group of CPUs for each NUMA node, each CPU as a core.
+// withoutCaches returns one cache for each NUMA node, with all CPUs of the node. Each CPU counts as
+// a core.
 func withoutCaches(nodes []topology.Node) (caches []topology.Cache) {
 	for _, node := range nodes {
 		c := topology.Cache{ID: topology.Unknown, Package: topology.Unknown, NUMA: node.ID}
@@ -101,7 +102,7 @@ func cachesOf(list []v1alpha1.Cache) (caches []topology.Cache, err error) {
 	return caches, nil
 }
 
-// known returns topology.Unknown for an absent ID.
+// known returns the ID, or topology.Unknown if there is none.
 func known(id *int32) int {
 	if id == nil {
 		return topology.Unknown
@@ -109,15 +110,16 @@ func known(id *int32) int {
 	return int(*id)
 }
 
-// useOf returns who holds CPUs and GPUs. A pod's GPUs are listed with its first container
-// with exclusive CPUs: a NodeTopology does not say which container has them.
+// useOf returns which containers hold the CPUs and GPUs. It lists all GPUs of a pod with the pod's
+// first container that has exclusive CPUs, because a NodeTopology does not say which container of
+// the pod has which GPU.
 func useOf(status *v1alpha1.NodeTopologyStatus) (*picture.Use, error) {
 	reserved, err := cpuset.Parse(status.Machine.ReservedCPUs)
 	if err != nil {
 		return nil, fmt.Errorf("read reserved CPUs: %w", err)
 	}
 	use := &picture.Use{Reserved: reserved}
-	first := map[string]int{} // of a pod's UID, the index of its first holder
+	first := map[string]int{} // by the UID of a pod, the index in use.Held of its first container
 	for _, pod := range status.Pods {
 		first[pod.UID] = len(use.Held)
 		for _, container := range pod.Containers {
@@ -139,7 +141,8 @@ func useOf(status *v1alpha1.NodeTopologyStatus) (*picture.Use, error) {
 	return use, nil
 }
 
-// physical returns the UUIDs of the GPUs that have these devices, each once.
+// physical returns the UUIDs of the physical GPUs to which these devices belong, without
+// duplicates.
 func physical(devices []string, gpus []v1alpha1.GPU) (uuids []string) {
 	for _, device := range devices {
 		uuid := v1alpha1.GPUOf(device)

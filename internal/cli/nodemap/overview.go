@@ -7,7 +7,7 @@ import (
 	"text/tabwriter"
 )
 
-// barWidth is the number of characters that show the CPUs of a NUMA node.
+// barWidth is the number of characters of the bar that shows the CPUs of a NUMA node.
 const barWidth = 24
 
 // Overview writes one line for each NUMA node: a bar of its CPUs, and how many of its CPUs
@@ -29,8 +29,9 @@ func Overview(w io.Writer, nodes []Summary) error {
 	return err
 }
 
-// bar draws the CPUs of a NUMA node: first the exclusive CPUs, then the free ones, then the others.
-// A part that is not empty has at least one character.
+// bar returns the bar for the CPUs of a NUMA node: first the exclusive CPUs, then the CPUs that can
+// still become exclusive, then all others. Each of these parts has at least one character if it has
+// a CPU.
 func bar(n NUMA) string {
 	exclusive := part(n.Allocatable-n.Available, n.Capacity)
 	reserved := part(n.Capacity-n.Allocatable, n.Capacity)
@@ -41,7 +42,7 @@ func bar(n NUMA) string {
 	return "[" + strings.Repeat("#", exclusive) + strings.Repeat("·", free) + strings.Repeat("r", reserved) + "]"
 }
 
-// part returns the characters of n CPUs of a bar.
+// part returns how many characters of a bar stand for n of the NUMA node's CPUs.
 func part(n, of int32) int {
 	if n <= 0 {
 		return 0
@@ -49,7 +50,8 @@ func part(n, of int32) int {
 	return max(1, int(n)*barWidth/int(of))
 }
 
-// freeGPUs returns "3/4", or "-" for a NUMA node without GPUs.
+// freeGPUs returns how many GPUs of a NUMA node are free, such as "3/4". For a NUMA node without
+// GPUs it returns "-".
 func freeGPUs(n NUMA) string {
 	if n.GPUs == 0 {
 		return "-"

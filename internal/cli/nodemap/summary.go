@@ -8,24 +8,24 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// Summary is how full a node is.
+// Summary says how many CPUs and GPUs of a node are free.
 type Summary struct {
 	Name  string `json:"name"`
-	Ready string `json:"ready"` // True, False or Unknown: whether it serves pods with exclusive CPUs
-	NUMA  []NUMA `json:"numa"`  // with CPUs only
+	Ready string `json:"ready"` // True, False or Unknown: whether the node serves pods with exclusive CPUs
+	NUMA  []NUMA `json:"numa"`  // only NUMA nodes that have CPUs
 }
 
-// NUMA is how full a NUMA node is, in logical CPUs and physical GPUs.
+// NUMA says how many logical CPUs and physical GPUs of a NUMA node are free.
 type NUMA struct {
 	ID          int32 `json:"id"`
 	Capacity    int32 `json:"capacity"`
 	Allocatable int32 `json:"allocatable"` // without reserved CPUs
 	Available   int32 `json:"available"`   // can still become exclusive
 	GPUs        int32 `json:"gpus"`
-	FreeGPUs    int32 `json:"freeGPUs"` // of which no pod holds a share or a slice
+	FreeGPUs    int32 `json:"freeGPUs"` // GPUs of which no pod holds a share or a slice
 }
 
-// Summarize summarizes a node. O(GPUs · devices that pods hold).
+// Summarize returns the summary of a node. It compares each GPU with each device that pods hold.
 func Summarize(topology *v1alpha1.NodeTopology) Summary {
 	s := Summary{Name: topology.Name, Ready: "Unknown", NUMA: []NUMA{}}
 	if condition := meta.FindStatusCondition(topology.Status.Conditions, v1alpha1.ConditionReady); condition != nil {
@@ -43,7 +43,7 @@ func Summarize(topology *v1alpha1.NodeTopology) Summary {
 	return s
 }
 
-// countGPUs counts the physical GPUs of the NUMA node, and those of them that no pod holds.
+// countGPUs counts the physical GPUs of the NUMA node, and how many of them no pod holds.
 func (n *NUMA) countGPUs(gpus []v1alpha1.GPU, held []string) {
 	for _, gpu := range gpus {
 		if gpu.Parent != "" || gpu.NUMA == nil || *gpu.NUMA != n.ID {
@@ -56,8 +56,8 @@ func (n *NUMA) countGPUs(gpus []v1alpha1.GPU, held []string) {
 	}
 }
 
-// HeldGPUs returns the UUIDs of the physical GPUs of which pods hold all, a share or a slice. A
-// GPU that several pods hold is listed for each of them.
+// HeldGPUs returns the UUIDs of the physical GPUs that pods hold, entirely or as a share or slice.
+// A GPU that several pods hold is listed once for each of them.
 func HeldGPUs(status *v1alpha1.NodeTopologyStatus) (held []string) {
 	for _, pod := range status.GPUHolders {
 		held = append(held, physical(pod.Devices, status.GPUs)...)

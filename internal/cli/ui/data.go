@@ -16,16 +16,17 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// Source provides the data of the page. It reads with the rights of the user.
+// Source has the functions that read the data of the page. They read it with the rights of the
+// user.
 type Source struct {
-	Nodes   func(context.Context) (any, error) // list of how full the nodes are
+	Nodes   func(context.Context) (any, error) // list of the free CPUs and GPUs of each node
 	Queue   func(context.Context) (any, error) // list of the pending pods
 	Tenants func(context.Context) ([]v1alpha1.Tenant, error)
 	Groups  func(context.Context) ([]v1alpha1.GPUGroup, error)
 	Map     func(ctx context.Context, node string, svg io.Writer) error
 }
 
-// Tenant is a tenant's share of one type of resource.
+// Tenant is a row of the page's table of tenants: what a tenant uses of one type of resource.
 type Tenant struct {
 	Name   string  `json:"name"`
 	Weight float64 `json:"weight"`
@@ -35,7 +36,7 @@ type Tenant struct {
 	Quota  string  `json:"quota"` // "" if there is none
 }
 
-// Group is a GPU group.
+// Group is a row of the page's table of GPU groups.
 type Group struct {
 	Name     string   `json:"name"`
 	Tenants  []string `json:"tenants"`
@@ -43,7 +44,7 @@ type Group struct {
 	GPUs     int32    `json:"gpus"`
 	Used     float64  `json:"used"`
 	Accepted string   `json:"accepted"` // True, False or Unknown
-	Message  string   `json:"message"`  // why it is not accepted
+	Message  string   `json:"message"`  // why the group is not accepted
 }
 
 // handle adds the handlers for the paths that serve data.
@@ -55,8 +56,8 @@ func (s Source) handle(mux *http.ServeMux) {
 	mux.HandleFunc("GET /nodes/{node}", s.picture)
 }
 
-// tenants returns one row for each account of each tenant, ordered by type and score per
-// weight: the order of the queue.
+// tenants returns one row for each tenant and type of resource that the tenant uses. The rows are
+// ordered by type, and then by score divided by weight, as in the queue.
 func (s Source) tenants(ctx context.Context) (any, error) {
 	tenants, err := s.Tenants(ctx)
 	if err != nil {
@@ -119,7 +120,7 @@ func (s Source) groups(ctx context.Context) (any, error) {
 	return rows, nil
 }
 
-// picture writes the map of a node as SVG.
+// picture answers with the map of a node as SVG.
 func (s Source) picture(w http.ResponseWriter, r *http.Request) {
 	var svg bytes.Buffer
 	if err := s.Map(r.Context(), r.PathValue("node"), &svg); err != nil {
@@ -132,7 +133,7 @@ func (s Source) picture(w http.ResponseWriter, r *http.Request) {
 	w.Write(svg.Bytes())
 }
 
-// list answers with a list as JSON.
+// list returns a handler that answers with the list that load returns, as JSON.
 func list(load func(context.Context) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		items, err := load(r.Context())

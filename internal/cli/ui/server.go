@@ -1,9 +1,9 @@
-// Package ui serves a web page that shows a cluster: how full its nodes are, who holds
-// which CPUs and GPUs, the queue, the tenants and the GPU groups.
+// Package ui serves a web page that shows a cluster: the free CPUs and GPUs of its nodes, which
+// pods hold the others, the queue, the tenants and the GPU groups.
 //
 // The page has the rights of the user who runs the command, as kubectl proxy does. So the server
-// listens on a loopback address and answers only requests with its token: other users of the
-// computer, and other pages in the browser, cannot read what this user may read.
+// listens on a loopback address and answers only requests that have its token. Without the token,
+// other users of the computer and other pages in the browser cannot read what this user may read.
 package ui
 
 import (
@@ -18,18 +18,18 @@ import (
 	"time"
 )
 
-// cookie is the name of the cookie that contains the token after the first request.
+// cookie is the name of the cookie that has the token. The first request sets it.
 const cookie = "numalet-ui"
 
-// contentPolicy lets the page load nothing from elsewhere. The library of charts sets
-// styles, but through the DOM, which the policy permits.
+// contentPolicy is the Content-Security-Policy of the page. It lets the page load files only from
+// this server. The library that draws charts sets styles through the DOM, which the policy permits.
 const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 //go:embed static
 var static embed.FS
 
-// New returns the handler of the page and its data. Requests need the token: as the query
-// parameter "token", which also sets the cookie, or as the cookie.
+// New returns the handler for the page and its data. Each request needs the token, as the query
+// parameter "token" or in a cookie. A request with the query parameter gets that cookie.
 func New(token string, source Source) (http.Handler, error) {
 	files, err := fs.Sub(static, "static")
 	if err != nil {
@@ -41,7 +41,7 @@ func New(token string, source Source) (http.Handler, error) {
 	return guard{token, mux}, nil
 }
 
-// guard passes only requests with the token to a handler.
+// guard passes a request to the handler next only if it has the token.
 type guard struct {
 	token string
 	next  http.Handler
@@ -73,8 +73,9 @@ func (g guard) matches(token string) bool {
 	return subtle.ConstantTimeCompare([]byte(token), []byte(g.token)) == 1
 }
 
-// isLoopback reports whether a Host header names this computer. If the name of a foreign page
-// resolves to a loopback address (DNS rebinding), the browser sends that name.
+// isLoopback reports whether a Host header names this computer. It protects against DNS rebinding:
+// if the host name of another page resolves to a loopback address, the browser sends that name in
+// the Host header.
 func isLoopback(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -83,7 +84,7 @@ func isLoopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// Serve serves a handler on a listener until ctx ends.
+// Serve accepts connections on a listener and passes requests to a handler, until ctx ends.
 func Serve(ctx context.Context, on net.Listener, handler http.Handler) error {
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
 	stop := context.AfterFunc(ctx, func() { server.Close() })

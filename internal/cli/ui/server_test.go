@@ -17,7 +17,8 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// source has one node without details, two tenants, one group and no permission to read the queue.
+// source returns a fake Source with one node, two tenants and one GPU group, in which reading the
+// queue is forbidden.
 func source() Source {
 	tenant := func(name, weight, score string) v1alpha1.Tenant {
 		w := resource.MustParse(weight)
@@ -46,7 +47,8 @@ func source() Source {
 	}
 }
 
-// request sends one request as the browser does after it has opened the page.
+// request sends one request with the token in a cookie, as the browser does after it has opened the
+// page.
 func request(t *testing.T, path, host, token string) (status int, body string, header http.Header) {
 	t.Helper()
 	handler, err := New("secret", source())

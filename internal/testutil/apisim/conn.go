@@ -20,39 +20,42 @@ import (
 )
 
 const (
-	// latency is the longest time that a request or an answer travels without a fault.
+	// latency is the longest time that a request or an answer takes to arrive, if there is no
+	// fault.
 	latency = 5 * time.Millisecond
-	// answerTimeout is how long a request without a deadline waits for an answer that does not come.
+	// answerTimeout is how long a request without a deadline waits for an answer that never comes.
 	answerTimeout = 30 * time.Second
-	// overdue is how late a request without a deadline may take effect.
+	// overdue is how long after it was sent a request without a deadline may take effect.
 	overdue = 10 * time.Second
 )
 
-// Conn is the connection of one client process. It is an http.RoundTripper.
+// Conn is the connection of one client process to the API server. It is an http.RoundTripper.
 type Conn struct {
 	server *Server
-	down   chan struct{} // closed: the process is killed
+	down   chan struct{} // closed when the process is killed
 	once   sync.Once
 	mu     sync.Mutex
-	apart  map[string]time.Time // until when nothing of a class gets through, "" for any
+	apart  map[string]time.Time // by class of requests: until when no request of this class gets through; "" stands for all classes
 }
 
-// Connect returns a connection.
+// Connect returns the connection of a new client process.
 func (s *Server) Connect() *Conn {
 	return &Conn{server: s, down: make(chan struct{}), apart: map[string]time.Time{}}
 }
 
-// Cut ends the connection as if its process were killed. Requests that were sent may still take effect.
+// Cut ends the connection as if its process were killed. Requests that the process has sent may
+// still take effect.
 func (c *Conn) Cut() { c.once.Do(func() { close(c.down) }) }
 
-// Part lets no request of a class through for a time, and no change of a watch. The class "" has all.
+// Part blocks all requests of a class for the time d, and all changes that a watch of this class
+// would send. The class "" stands for all classes.
 func (c *Conn) Part(class string, d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.apart[class] = time.Now().Add(d)
 }
 
-// parted returns for how long a request does not get through.
+// parted returns for how long Part still blocks a request.
 func (c *Conn) parted(q *request) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -62,19 +65,20 @@ func (c *Conn) parted(q *request) time.Duration {
 // request is a request to the API server.
 type request struct {
 	*http.Request
-	verb                 string // get, list, create, update, patch; watches are lists
+	verb                 string // get, list, create, update or patch; a watch has the verb list
 	watch                bool
 	resource             schema.GroupResource
 	namespace, name, sub string
 	contentType          string
 	body                 []byte
 	object               runtime.Object
-	media                string // of the answer
+	media                string // media type of the answer
 	onlyMetadata         bool
 }
 
-// hurried reports whether the client cannot wait: client-go's broadcaster of events writes some of them while it
-// holds a lock, and no simulated time passes while another goroutine waits for a lock.
+// hurried reports whether the request must be answered without a delay. client-go's event
+// broadcaster writes some events while it holds a lock, and in a synctest bubble no time passes
+// while a goroutine waits for a lock.
 func (r *request) hurried() bool {
 	if r.resource.Resource != "events" {
 		return false
@@ -125,7 +129,7 @@ func (s *Server) read(r *http.Request) (*request, error) {
 
 var errReset = fmt.Errorf("read: %w", syscall.ECONNRESET)
 
-// RoundTrip serves a request, or injects a fault.
+// RoundTrip answers a request, or injects a fault.
 func (c *Conn) RoundTrip(r *http.Request) (*http.Response, error) {
 	q, err := c.server.read(r)
 	if err != nil {
@@ -163,7 +167,7 @@ func (c *Conn) RoundTrip(r *http.Request) (*http.Response, error) {
 	return c.fail(q, f), nil
 }
 
-// trace tells what happens to a request.
+// trace calls Server.Trace with a request and its fault, if Trace is set.
 func (s *Server) trace(q *request, f *fault) {
 	if s.Trace == nil {
 		return
@@ -175,7 +179,7 @@ func (s *Server) trace(q *request, f *fault) {
 	s.Trace(class(q), q.namespace, q.name, what)
 }
 
-// wait waits until the client gives up, and for at most d.
+// wait waits until the client gives up, but for at most d. It returns the error for the client.
 func (c *Conn) wait(q *request, d time.Duration) error {
 	select {
 	case <-q.Context().Done():
@@ -186,7 +190,7 @@ func (c *Conn) wait(q *request, d time.Duration) error {
 	return errReset
 }
 
-// later lets a request take effect before its deadline.
+// later lets a request take effect at a random time before its deadline.
 func (c *Conn) later(q *request) {
 	left := overdue
 	if deadline, ok := q.Context().Deadline(); ok {
@@ -199,7 +203,7 @@ func (c *Conn) later(q *request) {
 	}()
 }
 
-// fail answers a request with a fault.
+// fail returns the error answer of a fault.
 func (c *Conn) fail(q *request, f *fault) *http.Response {
 	if f.reason == "" {
 		answer := respond(q, f.status, "text/html", []byte("<html><body>"+http.StatusText(f.status)+"</body></html>"))
@@ -218,7 +222,7 @@ func (c *Conn) fail(q *request, f *fault) *http.Response {
 	return answer
 }
 
-// serve answers a request without a fault.
+// serve answers a request that has no fault.
 func (c *Conn) serve(q *request) (*http.Response, error) {
 	switch {
 	case q.watch:
@@ -245,8 +249,8 @@ func (c *Conn) serve(q *request) (*http.Response, error) {
 	return respond(q, code, q.media, c.server.encode(answer, q.media)), nil
 }
 
-// list answers with all objects that are selected. A list of version 0 or more may come from the cache, which may be
-// some changes behind.
+// list answers with all objects that the request selects. If the request has a resourceVersion, the
+// answer may come from a cache that lacks the newest changes.
 func (c *Conn) list(q *request) (*http.Response, error) {
 	query, s := q.URL.Query(), c.server
 	wants, err := newSelection(q.namespace, query.Get("labelSelector"), query.Get("fieldSelector"))
@@ -270,8 +274,9 @@ type brokenReader struct{}
 
 func (brokenReader) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
-// cached returns which version of a resource to serve, if at least one that a request names will do. "" asks for
-// the newest. It needs s.mu.
+// cached returns which version of a resource a list shows. least is the resourceVersion of the
+// request. The returned version may be older than the newest, but not older than least. If least is
+// "", it is the newest version. The caller holds s.mu.
 func (s *Server) cached(resource schema.GroupResource, least string) uint64 {
 	if least == "" || s.faults.one(s.faults.Stale, "list", "stale") == "" {
 		return s.mu.version
@@ -285,7 +290,7 @@ func (s *Server) cached(resource schema.GroupResource, least string) uint64 {
 	return max(behind, from, stored.dropped)
 }
 
-// items returns the selected objects of a version. It needs s.mu.
+// items returns the selected objects as they were at a version. The caller holds s.mu.
 func (s *Server) items(resource schema.GroupResource, at uint64, wants selection) (selected []*version) {
 	for _, v := range s.store(resource).at(at) {
 		if wants.has(v) {
@@ -295,7 +300,7 @@ func (s *Server) items(resource schema.GroupResource, at uint64, wants selection
 	return selected
 }
 
-// listOf returns a list object. It needs s.mu.
+// listOf returns a list object with these items. The caller holds s.mu.
 func (s *Server) listOf(q *request, items []*version, at uint64) runtime.Object {
 	number := strconv.FormatUint(at, 10)
 	if q.onlyMetadata {
@@ -326,7 +331,8 @@ func (s *Server) listOf(q *request, items []*version, at uint64) runtime.Object 
 	return list
 }
 
-// status answers with an error, which is an APIStatus.
+// status returns an answer with the Status of an error. An error that is no APIStatus becomes an
+// internal error.
 func (c *Conn) status(q *request, err error) *http.Response {
 	var is apierrors.APIStatus
 	if !errors.As(err, &is) {

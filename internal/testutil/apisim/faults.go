@@ -11,12 +11,13 @@ import (
 	"time"
 )
 
-// Faults decides which requests and watches fail, and how. A seed fixes the decisions, but not which
-// request gets which of them: that depends on the order in which goroutines run. Its methods may be
-// called from any goroutine.
+// Faults decides which requests and watches fail, and how. With the same random seed, it makes the
+// same sequence of decisions. Which request gets which decision depends on the order in which
+// goroutines run. Its methods are safe for concurrent use.
 type Faults struct {
-	// Rates are the shares of requests that fail, by their class (see class). Stream is the share of
-	// batches of changes at which a watch fails, and Stale that of lists from the cache that are stale.
+	// Rates has the share of requests that fail, by the class that the function class returns.
+	// Stream is the probability that a watch fails when it has changes to send. Stale is the share
+	// of lists from the cache that are out of date.
 	Rates         map[string]float64
 	Stream, Stale float64
 
@@ -27,7 +28,7 @@ type Faults struct {
 	counts map[string]int
 }
 
-// NewFaults returns faults that are drawn from a source of random numbers.
+// NewFaults returns Faults that makes its decisions with the random numbers of r.
 func NewFaults(r *rand.Rand) *Faults {
 	return &Faults{
 		Rates:  map[string]float64{"bind": .6, "read pod": .5, "write condition": .5, "event": .5, "lease": .06, "list": .3, "watch": .4},
@@ -36,7 +37,7 @@ func NewFaults(r *rand.Rand) *Faults {
 	}
 }
 
-// Stop ends all faults, or starts them again.
+// Stop disables all faults if off is true, and enables them again if it is false.
 func (f *Faults) Stop(off bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -50,14 +51,14 @@ func (f *Faults) Total() int {
 	return f.total
 }
 
-// Counts returns how many faults were injected, by class and kind.
+// Counts returns how many faults were injected, by the class of the request and the kind of fault.
 func (f *Faults) Counts() map[string]int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return maps.Clone(f.counts)
 }
 
-// when is when a request takes effect.
+// when says whether and when a failed request takes effect.
 type when string
 
 const (
@@ -69,18 +70,19 @@ const (
 // fault is one way in which a request fails.
 type fault struct {
 	effect when
-	status int    // of the answer; reset or silence for none
-	reason string // of the Status; "" means that the answer is not from the API server but from a proxy
-	retry  bool   // the answer says after how many seconds to try again
+	status int    // status code of the answer; reset or silence if there is no answer
+	reason string // reason in the Status; "" means that a proxy answers instead of the API server
+	retry  bool   // the answer has the header Retry-After
 }
 
-// Without an answer, the connection is reset, or nothing comes until the client gives up.
+// These values of fault.status mean that there is no answer. With reset, the connection is reset.
+// With silence, nothing comes until the client gives up.
 const (
 	reset   = 0
 	silence = -1
 )
 
-// waits reports whether a client waits because of the fault.
+// waits reports whether the fault makes the client wait.
 func (f *fault) waits() bool { return f.status == silence || f.retry }
 
 func (f *fault) String() string {
@@ -98,7 +100,8 @@ func (f *fault) String() string {
 	return what + " " + string(f.effect)
 }
 
-// failing are the faults of writes. Reads have those that do not depend on an effect.
+// failing has all faults of writes. A read gets only those of them whose effect is never, because a
+// read has no effect.
 var failing = func() (all []fault) {
 	for _, answer := range []fault{
 		{status: 500, reason: "InternalError"}, {status: 504, reason: "Timeout"}, {status: 500, reason: "ServerTimeout", retry: true},
@@ -115,7 +118,7 @@ var failing = func() (all []fault) {
 		fault{effect: never, status: 503, reason: "ServiceUnavailable", retry: true}, fault{effect: never, status: 503})
 }()
 
-// class is the class of a request, for Rates.
+// class returns the class of a request, which is the key in Faults.Rates.
 func class(r *request) string {
 	switch {
 	case r.watch:
@@ -136,7 +139,7 @@ func class(r *request) string {
 	return "other"
 }
 
-// of returns how a request fails, or nil.
+// of returns the fault of a request, or nil if the request does not fail.
 func (f *Faults) of(r *request) *fault {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -155,7 +158,7 @@ func (f *Faults) of(r *request) *fault {
 	}
 }
 
-// one returns one of several faults, or "" for none.
+// one returns one of these faults with the probability rate, and otherwise "".
 func (f *Faults) one(rate float64, of string, faults ...string) string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -167,14 +170,14 @@ func (f *Faults) one(rate float64, of string, faults ...string) string {
 	return chosen
 }
 
-// lost counts a request, or changes of a watch, that did not get through.
+// lost counts a request that was blocked, or changes that a watch did not send.
 func (f *Faults) lost(r *request, why string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.count(class(r), why)
 }
 
-// count needs f.mu.
+// count counts an injected fault. The caller holds f.mu.
 func (f *Faults) count(class, kind string) {
 	f.total++
 	f.counts[class+": "+kind]++
@@ -187,7 +190,7 @@ func (f *Faults) upTo(d time.Duration) time.Duration {
 	return time.Duration(f.rand.Int64N(int64(max(d, 1))))
 }
 
-// Table returns counts as lines of text.
+// Table returns the result of Counts as lines of text, one for each kind of fault.
 func Table(counts map[string]int) string {
 	var b strings.Builder
 	for _, kind := range slices.Sorted(maps.Keys(counts)) {

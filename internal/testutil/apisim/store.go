@@ -26,22 +26,27 @@ type Object interface {
 	metav1.Object
 }
 
-// Change is a change of an object. Before is nil for a new one, and After for a deleted one.
+// Change is a change of an object. Before is nil if the object was created, and After is nil if it
+// was deleted.
 type Change struct{ Before, After Object }
 
-// history is the number of changes of one resource that a watch can begin with.
+// history is how many of the last changes of one resource the server keeps at least. It keeps at
+// most twice as many. A watch cannot start at a version from before these changes.
 const history = 200
 
-// Server is the API server. Its methods may be called from any goroutine.
+// Server is the API server. Its methods are safe for concurrent use.
 type Server struct {
-	// Observe is called with each change, one at a time and in order. It must not change the objects,
-	// and must not call the server.
+	// Observe is called with each change of an object, one at a time and in order. It must not
+	// change the objects, and must not call the server.
 	Observe func(Change)
-	// Event is called with each event that was created, like Observe.
+	// Event is called with each event that a client creates. The rules for Observe also hold for
+	// Event.
 	Event func(Object)
-	// Refused is called with each Binding of a pod that is bound already, like Observe.
+	// Refused is called with each Binding that is refused because its pod is already bound. The
+	// rules for Observe also hold for Refused.
 	Refused func(*corev1.Pod, *corev1.Binding)
-	// Trace is called with each request: its class, the object's name, and the fault, or "". It may be nil.
+	// Trace is called with each request: its class, the namespace and name of the object, and the
+	// fault, or "" if there is none. It may be nil.
 	Trace func(class, namespace, name, fault string)
 
 	scheme    *runtime.Scheme
@@ -52,7 +57,7 @@ type Server struct {
 
 	mu struct {
 		sync.Mutex
-		version uint64 // of the newest object
+		version uint64 // resource version of the newest object
 		stores  map[schema.GroupResource]*store
 	}
 }
@@ -60,25 +65,26 @@ type Server struct {
 // store has the objects of one resource.
 type store struct {
 	objects  map[string]*version // by key
-	log      []change            // the last ones
-	dropped  uint64              // version of the newest change that the log no longer has
+	log      []change            // the last changes, at most twice history
+	dropped  uint64              // resource version of the newest change that the log no longer has
 	watchers map[*watcher]bool
 }
 
-// version is one version of an object. It is immutable, apart from its encodings.
+// version is one version of an object. Nothing changes it, except that encodings are added.
 type version struct {
 	Object
 	number  uint64
 	encoded map[string][]byte // by media type
 }
 
-// change is a change in a log. A deleted object has its last state and a new version in after.
+// change is an entry of the log. If the object was deleted, after has its last state with a new
+// resource version.
 type change struct {
 	before, after *version
 	deleted       bool
 }
 
-// New returns a server without objects, which serves all types of a scheme.
+// New returns a server without objects. It serves all types of a scheme.
 func New(scheme *runtime.Scheme, faults *Faults) *Server {
 	s := &Server{scheme: scheme, codecs: serializer.NewCodecFactory(scheme), faults: faults, kinds: map[schema.GroupResource]schema.GroupVersionKind{}}
 	s.resources = map[reflect.Type]schema.GroupResource{}
@@ -94,10 +100,11 @@ func New(scheme *runtime.Scheme, faults *Faults) *Server {
 	return s
 }
 
-// preferred reports whether a version is preferred to another one, such as v1 to v1beta1.
+// preferred reports whether the server uses the API version a rather than b. For example, it
+// prefers v1 to v1beta1.
 func preferred(a, b string) bool { return len(a) < len(b) || len(a) == len(b) && a > b }
 
-// Create adds an object, without faults. It panics if there is one of its name.
+// Create adds an object, without faults. It panics if an object with this name exists.
 func (s *Server) Create(o Object) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -108,8 +115,8 @@ func (s *Server) Create(o Object) {
 	s.put(resource, nil, o.DeepCopyObject().(Object))
 }
 
-// Update changes an object, without faults, and reports whether it exists. edit may return false to
-// leave it as it is.
+// Update changes an object, without faults, and reports whether the object exists. If edit returns
+// false, the object stays as it is.
 func Update[T Object](s *Server, namespace, name string, edit func(T) bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -126,8 +133,8 @@ func Update[T Object](s *Server, namespace, name string, edit func(T) bool) bool
 	return true
 }
 
-// Delete deletes an object, without faults, and reports whether it existed. With another UID, or if it is
-// "", there is no such object.
+// Delete deletes an object, without faults, and reports whether the object existed. It does nothing
+// if the object has another UID than uid.
 func Delete[T Object](s *Server, namespace, name, uid string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -141,7 +148,8 @@ func Delete[T Object](s *Server, namespace, name, uid string) bool {
 	return true
 }
 
-// List returns the objects of a type in order of their names. They must not be changed.
+// List returns the objects of a type, ordered by namespace and name. The caller must not change
+// them.
 func List[T Object](s *Server) (all []T) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -153,7 +161,7 @@ func List[T Object](s *Server) (all []T) {
 	return all
 }
 
-// The caller of the methods below holds s.mu, unless they say otherwise.
+// For all methods below, the caller holds s.mu, unless the comment of a method says otherwise.
 
 func (s *Server) store(resource schema.GroupResource) *store {
 	stored, ok := s.mu.stores[resource]
@@ -164,7 +172,8 @@ func (s *Server) store(resource schema.GroupResource) *store {
 	return stored
 }
 
-// put stores an object, which becomes immutable, and returns its version.
+// put stores an object and returns its new version. The caller must not change the object after
+// that.
 func (s *Server) put(resource schema.GroupResource, before *version, o Object) *version {
 	s.mu.version++
 	o.SetResourceVersion(strconv.FormatUint(s.mu.version, 10))
@@ -206,13 +215,15 @@ func (s *Server) record(resource schema.GroupResource, c change) {
 	s.Observe(told)
 }
 
-// since returns the changes after a version, and false if the log no longer has them all.
+// since returns the changes after a resource version. It returns false if the log no longer has all
+// of them.
 func (t *store) since(number uint64) ([]change, bool) {
 	i, _ := slices.BinarySearchFunc(t.log, number+1, func(c change, n uint64) int { return int(int64(c.after.number) - int64(n)) })
 	return t.log[i:], number >= t.dropped
 }
 
-// at returns the objects as they were after a version of the log, in order of their keys.
+// at returns the objects as they were at a resource version, ordered by key. The log must still
+// have all later changes.
 func (t *store) at(number uint64) (all []*version) {
 	old := maps.Clone(t.objects)
 	later, _ := t.since(number)
@@ -230,14 +241,14 @@ func (t *store) at(number uint64) (all []*version) {
 	return all
 }
 
-// resourceOf returns the resource of objects of a type. It needs no lock.
+// resourceOf returns the resource of an object's type. The caller need not hold s.mu.
 func (s *Server) resourceOf(o Object) schema.GroupResource {
 	return s.resources[reflect.TypeOf(o).Elem()]
 }
 
 func key(namespace, name string) string { return namespace + "/" + name }
 
-// selection is which objects a client lists or watches.
+// selection says which objects a client lists or watches.
 type selection struct {
 	namespace string
 	labels    labels.Selector
@@ -268,7 +279,7 @@ func (s selection) has(v *version) bool {
 	return s.fields.Matches(set)
 }
 
-// encode returns an object in a media type. It needs no lock.
+// encode returns an object encoded in a media type. The caller need not hold s.mu.
 func (s *Server) encode(o runtime.Object, media string) []byte {
 	info, ok := runtime.SerializerInfoForMediaType(s.codecs.SupportedMediaTypes(), media)
 	if !ok {
@@ -281,7 +292,8 @@ func (s *Server) encode(o runtime.Object, media string) []byte {
 	return b.Bytes()
 }
 
-// encoding returns an object's version in a media type.
+// encoding returns a version of an object encoded in a media type. It encodes each version only
+// once for each media type.
 func (s *Server) encoding(v *version, media string) []byte {
 	if v.encoded == nil {
 		v.encoded = map[string][]byte{}
@@ -292,8 +304,9 @@ func (s *Server) encoding(v *version, media string) []byte {
 	return v.encoded[media]
 }
 
-// mediaType returns the first media type of an Accept header that the server has, and whether only
-// metadata is wanted.
+// mediaType returns the media type of the answer to a request with this Accept header, and whether
+// the client wants only metadata. The media type is protobuf if the header names it first, and
+// otherwise JSON.
 func mediaType(accept string) (media string, onlyMetadata bool) {
 	first, _, _ := strings.Cut(accept, ",")
 	media, _, _ = strings.Cut(first, ";")

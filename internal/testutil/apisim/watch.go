@@ -14,23 +14,23 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// watcher streams changes to one client. It is the body of the response.
+// watcher sends changes to one client that watches a resource. It is the body of the HTTP response.
 type watcher struct {
 	conn     *Conn
 	request  *request
 	wants    selection
-	position uint64 // version of the last change that was handled
+	position uint64 // resource version of the last change that was handled
 	changed  chan struct{}
 	closed   chan struct{}
 	once     sync.Once
 
 	mu    sync.Mutex
 	sent  []byte
-	err   error // after what was sent
+	err   error // what Read returns after sent
 	ready chan struct{}
 }
 
-// open answers a watch.
+// open answers a watch request.
 func (c *Conn) open(q *request) *http.Response {
 	query, s := q.URL.Query(), c.server
 	wants, err := newSelection(q.namespace, query.Get("labelSelector"), query.Get("fieldSelector"))
@@ -66,7 +66,8 @@ func (c *Conn) open(q *request) *http.Response {
 	return answer
 }
 
-// list sends all objects as added, and a bookmark after them. It needs the server's lock.
+// list sends all selected objects as added, and then a bookmark. The caller holds the server's
+// lock.
 func (w *watcher) list() {
 	s, q := w.conn.server, w.request
 	for _, v := range s.items(q.resource, w.position, w.wants) {
@@ -75,7 +76,7 @@ func (w *watcher) list() {
 	w.bookmark(map[string]string{metav1.InitialEventsAnnotationKey: "true"})
 }
 
-// bookmark needs the server's lock.
+// bookmark sends a bookmark with these annotations. The caller holds the server's lock.
 func (w *watcher) bookmark(annotations map[string]string) {
 	s, q := w.conn.server, w.request
 	o, err := s.scheme.New(s.kinds[q.resource])
@@ -89,7 +90,7 @@ func (w *watcher) bookmark(annotations map[string]string) {
 	w.frame(watch.Bookmark, s.encode(mark, q.media))
 }
 
-// frame sends one event.
+// frame sends one watch event.
 func (w *watcher) frame(kind watch.EventType, object []byte) {
 	info, _ := runtime.SerializerInfoForMediaType(w.conn.server.codecs.SupportedMediaTypes(), w.request.media)
 	var b bytes.Buffer
@@ -100,7 +101,8 @@ func (w *watcher) frame(kind watch.EventType, object []byte) {
 	w.send(b.Bytes(), nil)
 }
 
-// send appends to what the client reads, and ends it if there is an error.
+// send appends bytes to what the client reads. If err is not nil, the client then gets err, and
+// nothing more is sent.
 func (w *watcher) send(more []byte, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -110,7 +112,7 @@ func (w *watcher) send(more []byte, err error) {
 	signal(w.ready)
 }
 
-// notify says that there may be changes.
+// notify wakes run, because there may be new changes.
 func (w *watcher) notify() { signal(w.changed) }
 
 func signal(c chan struct{}) {
@@ -120,7 +122,7 @@ func signal(c chan struct{}) {
 	}
 }
 
-// run sends changes until the client closes the watch, a fault ends it, or its time is over.
+// run sends changes until the client closes the watch, a fault ends it, or the time d is over.
 func (w *watcher) run(d time.Duration) {
 	defer w.leave()
 	over := time.NewTimer(d)
@@ -151,7 +153,7 @@ func (w *watcher) run(d time.Duration) {
 	}
 }
 
-// step sends what has changed, or injects a fault. It returns false if the watch has ended.
+// step sends the new changes, or injects a fault. It returns false if the watch has ended.
 func (w *watcher) step() bool {
 	s := w.conn.server
 	s.mu.Lock()
@@ -200,7 +202,8 @@ func (w *watcher) step() bool {
 	return false
 }
 
-// tell sends a change as the client's selection sees it. It needs the server's lock.
+// tell sends a change. An object that the client's selection begins to include is sent as added,
+// and an object that it no longer includes is sent as deleted. The caller holds the server's lock.
 func (w *watcher) tell(c change) {
 	w.position = c.after.number
 	before, after := w.wants.has(c.before), !c.deleted && w.wants.has(c.after)
@@ -212,14 +215,15 @@ func (w *watcher) tell(c change) {
 		w.frame(watch.Added, s.encoding(c.after, media))
 	case before && c.deleted:
 		w.frame(watch.Deleted, s.encoding(c.after, media))
-	case before: // no longer selected: its last selected state, with the version of the change
+	case before: // no longer selected: send the last selected state, with the resource version of the change
 		last := c.before.DeepCopyObject().(Object)
 		last.SetResourceVersion(c.after.GetResourceVersion())
 		w.frame(watch.Deleted, s.encode(last, media))
 	}
 }
 
-// expire ends the watch because its version is too old.
+// expire ends the watch with an error, because the log no longer has all changes after its resource
+// version.
 func (w *watcher) expire() { w.fail(apierrors.NewResourceExpired("too old resource version").Status()) }
 
 func (w *watcher) fail(status metav1.Status) {
@@ -228,7 +232,7 @@ func (w *watcher) fail(status metav1.Status) {
 	w.send(nil, io.EOF)
 }
 
-// pause waits for d, or until the client is gone.
+// pause waits for d, or until the client has closed the watch or was killed.
 func (w *watcher) pause(d time.Duration) {
 	select {
 	case <-time.After(d):
@@ -245,7 +249,7 @@ func (w *watcher) leave() {
 	delete(s.store(w.request.resource).watchers, w)
 }
 
-// Read waits for changes. It is called by the client.
+// Read waits for changes and returns them as encoded events. The client calls it.
 func (w *watcher) Read(to []byte) (int, error) {
 	for {
 		w.mu.Lock()
@@ -270,7 +274,7 @@ func (w *watcher) Read(to []byte) (int, error) {
 	}
 }
 
-// Close ends the watch. It is called by the client.
+// Close ends the watch. The client calls it.
 func (w *watcher) Close() error {
 	w.once.Do(func() { close(w.closed) })
 	return nil

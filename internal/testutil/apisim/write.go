@@ -17,7 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 )
 
-// write does what a request says, once, and returns the answer's object or an APIStatus.
+// write applies a request to the stored objects. It returns the object of the answer, or an error
+// that is an APIStatus.
 func (s *Server) write(r *request) (runtime.Object, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -39,7 +40,7 @@ func (s *Server) write(r *request) (runtime.Object, error) {
 	return nil, apierrors.NewMethodNotSupported(r.resource, r.verb)
 }
 
-// get returns an object as it is now.
+// get returns the newest version of an object.
 func (s *Server) get(r *request) (*version, error) {
 	if found := s.store(r.resource).objects[key(r.namespace, r.name)]; found != nil {
 		return found, nil
@@ -69,7 +70,8 @@ func (s *Server) update(r *request) (runtime.Object, error) {
 	return s.put(r.resource, before, o).Object, nil
 }
 
-// precondition returns a Conflict unless an object has this UID and version; "" means any.
+// precondition returns a Conflict unless the object has this UID and this resource version. ""
+// matches any UID or version.
 func precondition(r *request, of *version, uid, number string) error {
 	switch {
 	case uid != "" && uid != string(of.GetUID()):
@@ -80,7 +82,7 @@ func precondition(r *request, of *version, uid, number string) error {
 	return nil
 }
 
-// patch patches the status of an object.
+// patch applies a strategic merge patch to the status of an object. It refuses all other patches.
 func (s *Server) patch(r *request) (runtime.Object, error) {
 	before, err := s.get(r)
 	if err != nil {
@@ -116,7 +118,7 @@ func (s *Server) patch(r *request) (runtime.Object, error) {
 	return s.put(r.resource, before, now).Object, nil
 }
 
-// bind binds a pod.
+// bind binds a pod to a node, as the API server does for a Binding.
 // Source: https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/registry/core/pod/storage/storage.go, setPodNodeAndMetadata.
 func (s *Server) bind(r *request) (runtime.Object, error) {
 	before, err := s.get(r)

@@ -1,4 +1,5 @@
-// Package archtest checks the rules of the architecture: which package may import which.
+// Package archtest checks which packages may import which, by the rules in
+// docs/design/ARCHITECTURE.md.
 package archtest
 
 import (
@@ -14,16 +15,16 @@ import (
 
 const module = "github.com/numalet/numalet/"
 
-// pkg in go list's JSON.
+// pkg is a package in the JSON output of go list.
 type pkg struct {
 	ImportPath string
 	Imports    []string
 }
 
-// TestImportsPointOneWay checks the layers: cmd → internal → api, pkg → stdlib. Packages of
-// different programs under internal do not import each other. pkg imports only pkg and the
-// standard library. Only the packages listed in libraries import the library of a foreign
-// system.
+// TestImportsPointOneWay checks that packages import only packages of lower layers: cmd imports
+// internal, and internal imports api and pkg. pkg imports only pkg and the standard library.
+// Packages of different programs under internal do not import each other. A library of a foreign
+// system is imported only by the packages that libraries lists for it.
 func TestImportsPointOneWay(t *testing.T) {
 	used := map[string]bool{}
 	for _, p := range list(t) {
@@ -56,7 +57,7 @@ func TestRooms(t *testing.T) {
 	}
 }
 
-// rooms are the directories of internal.
+// rooms returns the names of the directories that internal may have.
 func rooms() []string {
 	return []string{"agent", "cli", "controller", "deviceplugin", "gpu", "platform", "testutil"}
 }
@@ -97,8 +98,8 @@ func TestForbidden(t *testing.T) {
 	}
 }
 
-// forbidden returns why package from (relative to the module) may not import
-// to, or "".
+// forbidden returns why the package from may not import the package to, or "" if it may. from is
+// relative to the module.
 func forbidden(from, to string) string {
 	own := strings.HasPrefix(to, module)
 	to = strings.TrimPrefix(to, module)
@@ -123,7 +124,7 @@ func forbidden(from, to string) string {
 	return ""
 }
 
-// forbiddenInside is forbidden for a package under internal.
+// forbiddenInside does what forbidden does, for a package from under internal.
 func forbiddenInside(from, to string, own bool) string {
 	switch {
 	case !own:
@@ -142,12 +143,14 @@ func forbiddenInside(from, to string, own bool) string {
 	return "adapters do not import each other: declare a one-method interface and let the program's own package wire it"
 }
 
-// isProgram reports whether a package connects the parts of a program.
+// isProgram reports whether a package creates and connects the parts of a program. Such a package
+// may import all packages of its program.
 func isProgram(path string) bool {
 	return strings.Count(path, "/") == 1 || path == "internal/gpu/nvmlserver" || path == "internal/agent/installer"
 }
 
-// allowed reports whether a program uses a package of another room.
+// allowed reports whether a program may import a package of another directory of internal. The
+// table lists these exceptions.
 func allowed(from, to string) bool {
 	return slices.Contains(map[string][]string{
 		"internal/agent":        {"internal/gpu/gpufeed", "internal/deviceplugin/kubelet"},
@@ -165,7 +168,8 @@ func top(path string) string {
 // "internal/agent/nri".
 func room(path string) string { return top(strings.TrimPrefix(path, "internal/")) }
 
-// adapter returns the first three elements of a path under internal.
+// adapter returns the first three elements of a path under internal. Packages with the same three
+// elements may import each other.
 func adapter(path string) string {
 	parts := strings.SplitN(path, "/", 4)
 	return strings.Join(parts[:min(3, len(parts))], "/")
@@ -174,7 +178,7 @@ func adapter(path string) string {
 func list(t *testing.T) []pkg {
 	t.Helper()
 	cmd := exec.Command("go", "list", "-json=ImportPath,Imports", module+"...")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=1") // without it the files that load NVIDIA's library are not listed
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=1") // otherwise go list leaves out the files that load NVIDIA's library
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatalf("go list: %v", err)

@@ -5,14 +5,15 @@ import (
 	"strings"
 )
 
-// foreign is a library of another system, and the packages that may import it.
+// foreign is a library of a foreign system, such as containerd or NVIDIA's NVML, and the packages
+// that may import it.
 type foreign struct {
 	path      string
 	importers []string
 }
 
-// libraries lists the libraries of other systems. All packages outside pkg may import other
-// libraries, which have only types and helpers.
+// libraries returns the libraries of foreign systems. Libraries that are not listed have only types
+// and helpers, and all packages outside of pkg may import them.
 func libraries() []foreign {
 	return []foreign{
 		{"github.com/NVIDIA/go-nvml", []string{"internal/gpu/nvml"}},
@@ -40,7 +41,8 @@ func libraries() []foreign {
 	}
 }
 
-// library returns the library with the longest path that an import path is in, or nil.
+// library returns the library of libraries to which an import path belongs, or nil. If several
+// match, it returns the one with the longest path.
 func library(path string) *foreign {
 	var found *foreign
 	for _, lib := range libraries() {
@@ -51,8 +53,8 @@ func library(path string) *foreign {
 	return found
 }
 
-// importer returns the first of importers that a package is in, or "". Packages in test may
-// import any library.
+// importer returns the first of importers to which a package belongs, or "" if there is none.
+// Packages in the directory test may import any library, so for them it returns "test".
 func importer(from string, importers []string) string {
 	if top(from) == "test" {
 		return "test"

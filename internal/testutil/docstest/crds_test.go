@@ -13,7 +13,7 @@ import (
 	"github.com/numalet/numalet/internal/testutil/scenario"
 )
 
-// definition is a CustomResourceDefinition, as far as its reference needs it.
+// definition has the fields of a CustomResourceDefinition that its reference page needs.
 type definition struct {
 	Spec struct {
 		Group string
@@ -40,7 +40,8 @@ type schema struct {
 	AdditionalProperties      *schema
 }
 
-// TestReferenceOfResources keeps the reference of custom resources equal to deploy/crds.
+// TestReferenceOfResources checks that the reference page of custom resources is what it generates
+// from deploy/crds.
 func TestReferenceOfResources(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("# Custom resources\n\nThis page is generated from `deploy/crds`, which `make generate` writes from the types in `api/v1alpha1`.\n" +
@@ -76,7 +77,7 @@ func (d definition) write(b *strings.Builder) {
 	}
 }
 
-// write writes a row for each field below one at a path.
+// write writes a table row for each field below the field at path.
 func (s schema) write(b *strings.Builder, path string) {
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		field := s.Properties[name]
@@ -93,7 +94,7 @@ func (s schema) write(b *strings.Builder, path string) {
 		}
 		fmt.Fprintf(b, "| `%s` | %s | %s |\n", path, field.kind(), cell(meaning))
 		if name == "conditions" {
-			continue // of every resource alike; reference/events.md has their reasons
+			continue // conditions have the same fields in every resource; reference/events.md lists their reasons
 		}
 		field.write(b, path)
 		if field.Items != nil {
@@ -102,7 +103,7 @@ func (s schema) write(b *strings.Builder, path string) {
 	}
 }
 
-// kind returns a field's type in words.
+// kind returns the type of a field in words, such as "list of string".
 func (s schema) kind() string {
 	switch {
 	case s.Items != nil:
@@ -117,7 +118,7 @@ func (s schema) kind() string {
 	return s.Type
 }
 
-// line returns a description as one line.
+// line returns a description with single spaces and without line breaks.
 func line(description string) string {
 	return strings.Join(strings.Fields(description), " ")
 }

@@ -16,7 +16,8 @@ import (
 	"github.com/numalet/numalet/pkg/numaplan"
 )
 
-// notice is an event or a condition: its reason or type, and what a reader needs.
+// notice is the table row of an event or a condition: its reason or type, the object that has it,
+// what it means, and what to do.
 type notice struct{ name, kind, on, when, do string }
 
 // events returns the events that Numalet's programs write.
@@ -63,8 +64,9 @@ func conditions() []notice {
 	}
 }
 
-// TestReferenceOfEvents keeps the reference of events and conditions equal to the constants of
-// the code, and the reasons of refusals to their comments.
+// TestReferenceOfEvents checks that the reference page of events and conditions agrees with the
+// constants of the code. The page also lists the reasons of refusals, with the comments of their
+// constants.
 func TestReferenceOfEvents(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("# Events and conditions\n\nThis page is generated from the constants of the code; `make generate` writes it.\n" +
@@ -86,7 +88,7 @@ func TestReferenceOfEvents(t *testing.T) {
 	scenario.Golden(t, root+"/docs/reference/events.md", b.String())
 }
 
-// word returns the value of the i-th constant of a block if it is the constant's name.
+// word returns the value of a constant if it equals the constant's name, and otherwise "".
 func word(_ int, c constant) string {
 	if c.name != c.value {
 		return ""
@@ -94,8 +96,9 @@ func word(_ int, c constant) string {
 	return c.value
 }
 
-// reasons writes a section with the constants of a file: the result of reason for each constant,
-// unless it is "", and the constant's comment.
+// reasons writes a section with a table of the constants of a file. Each row has the result of
+// reason for a constant, and the constant's comment. Constants for which reason returns "" are left
+// out.
 func reasons(t *testing.T, b *strings.Builder, title, preface, file string, reason func(int, constant) string) {
 	t.Helper()
 	fmt.Fprintf(b, "\n## %s\n\n%s\n\n| reason | meaning |\n|---|---|\n", title, preface)

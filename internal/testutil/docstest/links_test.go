@@ -14,8 +14,8 @@ import (
 // root is the repository's root directory.
 const root = "../../.."
 
-// TestLinks checks that relative links in Markdown files name a file that exists, and
-// that their anchors name a heading of it. Links to other hosts are not followed.
+// TestLinks checks that relative links in Markdown files lead to files that exist, and that anchors
+// in links name a heading of the file. It does not check links to other hosts.
 func TestLinks(t *testing.T) {
 	for _, page := range pages(t) {
 		for _, target := range links(read(t, page)) {
@@ -63,7 +63,8 @@ var (
 	source = regexp.MustCompile(`(?:src|srcset)="([^"]+)"`)
 )
 
-// links returns the targets of a page's links and pictures, without those in code.
+// links returns the targets of a page's links and pictures. It ignores code blocks and code in the
+// text.
 func links(text string) (targets []string) {
 	text = quoted.ReplaceAllString(fence.ReplaceAllString(text, ""), "")
 	for line := range strings.Lines(text) {
@@ -79,7 +80,7 @@ func links(text string) (targets []string) {
 	return targets
 }
 
-// resolve returns why a link of a page leads nowhere, or nil.
+// resolve returns an error if a link of a page leads to a file or heading that does not exist.
 func resolve(page, target string) error {
 	if strings.Contains(target, "://") || strings.HasPrefix(target, "mailto:") {
 		return nil
@@ -105,8 +106,8 @@ func resolve(page, target string) error {
 	return nil
 }
 
-// anchors returns the anchors of a page's headings, as GitHub makes them: the second heading of a
-// name gets the suffix -1.
+// anchors returns the anchors of a page's headings as GitHub generates them. If two headings have
+// the same text, the anchor of the second has the suffix -1.
 func anchors(text string) map[string]bool {
 	found, times := map[string]bool{}, map[string]int{}
 	for line := range strings.Lines(fence.ReplaceAllString(text, "")) {
@@ -124,7 +125,8 @@ func anchors(text string) map[string]bool {
 	return found
 }
 
-// slug returns the anchor of a heading.
+// slug returns the anchor that GitHub generates for a heading, without the suffix of repeated
+// headings.
 func slug(title string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

@@ -11,9 +11,9 @@ import (
 	dto "github.com/prometheus/client_model/go"
 )
 
-// LintMetrics checks the metrics of a program's collectors against the naming conventions of
-// Prometheus, as promlint has them, and two rules more: a help text is a sentence, and no label
-// value is a list of CPUs, which would make a new series at each change.
+// LintMetrics checks the metrics of a program's collectors by the naming conventions of Prometheus,
+// with promlint. It also checks that each help text ends with a period. No label value may be a
+// list of CPUs, because each change of the list would start a new series.
 func LintMetrics(t *testing.T, families []*dto.MetricFamily) {
 	t.Helper()
 	own := slices.DeleteFunc(slices.Clone(families), func(f *dto.MetricFamily) bool { return !strings.HasPrefix(f.GetName(), "numalet_") })
@@ -47,8 +47,8 @@ func lintLabels(t *testing.T, f *dto.MetricFamily) {
 	}
 }
 
-// Metrics returns the reference page of a program's metrics, made from the metrics of its
-// collectors. Those of the Go runtime and of the process are left out.
+// Metrics returns the reference page of a program's metrics. It is generated from the metrics that
+// the program's collectors return. Metrics of the Go runtime and of the process are left out.
 func Metrics(program, preface string, families []*dto.MetricFamily) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Metrics of %s\n\n%s\n\nThis page is generated from the program's collectors; `make generate` writes it.\n\n", program, preface)
@@ -61,7 +61,7 @@ func Metrics(program, preface string, families []*dto.MetricFamily) string {
 	return b.String()
 }
 
-// labels returns the names of a family's labels, as code.
+// labels returns the names of the labels of a metric family, formatted as code in Markdown.
 func labels(f *dto.MetricFamily) string {
 	var names []string
 	for _, m := range f.GetMetric() {

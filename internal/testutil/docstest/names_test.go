@@ -12,8 +12,8 @@ import (
 	"github.com/numalet/numalet/internal/testutil/scenario"
 )
 
-// TestReferenceOfNames keeps the reference of annotations and labels equal to the constants of
-// api/v1alpha1/names.go and their comments.
+// TestReferenceOfNames checks that the reference page of annotations and labels agrees with the
+// constants of api/v1alpha1/names.go and their comments.
 func TestReferenceOfNames(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("# Annotations and labels\n\nThis page is generated from the constants of `api/v1alpha1/names.go`; `make generate` writes it. Other names under\n" +
@@ -37,7 +37,8 @@ func TestReferenceOfNames(t *testing.T) {
 	scenario.Golden(t, root+"/docs/reference/annotations.md", b.String())
 }
 
-// kindOfName returns "annotation", "label" and so on, from the name of a constant.
+// kindOfName returns the kind of the name that a constant has, such as "annotation" or "label". The
+// name of the constant starts with the kind.
 func kindOfName(name string) (kind string, ok bool) {
 	switch {
 	case strings.HasPrefix(name, "Annotation"):
@@ -54,11 +55,12 @@ type block struct {
 	constants []constant
 }
 
-// constant is a constant with the comment before it or behind it, without its own
-// name. The value is what Group + "/…" or a literal says; "" of others.
+// constant is a constant of a Go file. comment is the comment above it or behind it, without the
+// constant's name. value is its value if the expression is a literal or starts with Group, and
+// otherwise "".
 type constant struct{ name, value, comment string }
 
-// constants returns the blocks of constants of a file.
+// constants returns the blocks of constants of a Go file.
 func constants(t *testing.T, file string) (blocks []block) {
 	t.Helper()
 	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments)
@@ -86,7 +88,7 @@ func constants(t *testing.T, file string) (blocks []block) {
 	return blocks
 }
 
-// value returns what a constant's expression says.
+// value returns the value of a constant's expression.
 func value(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.BasicLit:
@@ -101,7 +103,7 @@ func value(e ast.Expr) string {
 	return ""
 }
 
-// cell returns a text for a cell of a table.
+// cell returns a text escaped for a cell of a Markdown table.
 func cell(text string) string { return strings.ReplaceAll(text, "|", "\\|") }
 
 func capital(text string) string {

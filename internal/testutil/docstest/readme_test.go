@@ -6,11 +6,11 @@ import (
 	"testing"
 )
 
-// most is how many words the README may have up to the end of its list of documents.
+// most limits the number of words in the README, which must be smaller.
 const most = 700
 
-// TestReadmeIsShort counts the README's words, including those of code and tables included. The
-// targets of links do not count.
+// TestReadmeIsShort checks that the README has fewer words than most. Words in code and tables
+// count, and the targets of links do not.
 func TestReadmeIsShort(t *testing.T) {
 	text := read(t, root+"/README.md")
 	before, list, found := strings.Cut(text, "\n## Documentation\n")

@@ -1,4 +1,4 @@
-// Package fuzztest reads the inputs of fuzz targets.
+// Package fuzztest decodes the inputs of fuzz tests.
 package fuzztest
 
 import (
@@ -9,11 +9,12 @@ import (
 )
 
 // slow matches a number that takes seconds to hours to parse as a quantity. No program gets such a
-// quantity from an API server: the schemas of deploy/crds refuse it in Numalet's own resources, and in
-// those of Kubernetes the API server would have had to parse it.
+// quantity from an API server. In Numalet's own resources, the schemas of deploy/crds refuse it. In
+// resources of Kubernetes, the API server would have to parse it first.
 var slow = regexp.MustCompile(`^\s*[+-]?([0-9.]*[eE][+-]?[0-9]{3}|[0-9.]{64})`)
 
-// Decode reads an object from JSON, and reports whether an API server may have stored it.
+// Decode decodes an object from JSON. It returns false if no API server can have stored the object,
+// because the JSON is invalid or has a number that slow matches.
 func Decode(data []byte, object any) bool {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()

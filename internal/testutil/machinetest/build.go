@@ -8,7 +8,7 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// SLIT distances of a built machine.
+// These are the distances between the NUMA nodes of a built machine, as in the ACPI table SLIT.
 const (
 	local       = 10
 	samePackage = 12
@@ -34,7 +34,8 @@ func (b Builder) Build() *topology.Machine {
 	return machine
 }
 
-// cpu returns one thread of a core, both counted over the whole machine.
+// cpu returns one hardware thread of a core. core counts the cores of the whole machine, and thread
+// counts the threads of the core.
 func (b Builder) cpu(core, thread int) topology.CPU {
 	pkg := core / b.cores
 	nodeCores := b.cores / max(1, b.nodes)
@@ -73,7 +74,8 @@ func (b Builder) nodeID(i int) topology.NodeID {
 	return topology.NodeID(i)
 }
 
-// measure sets the distances: 10 to itself, 12 within a package, 21 elsewhere.
+// measure sets the distances between NUMA nodes: 10 to itself, 12 to another NUMA node of the
+// package, and 21 to a NUMA node of another package.
 func (b Builder) measure(machine *topology.Machine) {
 	pkg := map[topology.NodeID]int{}
 	for _, cpu := range machine.CPUs {

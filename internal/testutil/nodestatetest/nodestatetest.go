@@ -1,4 +1,5 @@
-// Package nodestatetest makes node states for tests.
+// Package nodestatetest creates states of package nodestate, which has the scheduler's records of
+// all nodes, for tests.
 package nodestatetest
 
 import (
@@ -8,7 +9,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// New returns a state without nodes, with those dimensions (filter.ParseSpace).
+// New returns a state without nodes. dimensions lists the dimensions of its index of nodes, in the
+// form that filter.ParseSpace reads.
 func New(t testing.TB, dimensions string, p filter.Profile) *nodestate.State {
 	t.Helper()
 	var err error

@@ -13,13 +13,13 @@ import (
 	"github.com/numalet/numalet/pkg/cpuset"
 )
 
-// Answer is what a command prints. It is empty when a command begins.
+// Answer collects the output of a command. It is empty when the command starts.
 type Answer struct{ strings.Builder }
 
-// Line writes a line.
+// Line writes a formatted line.
 func (a *Answer) Line(format string, args ...any) { fmt.Fprintf(a, format+"\n", args...) }
 
-// Error writes an error as a line, and nothing if there is none.
+// Error writes an error as a line. It writes nothing if err is nil.
 func (a *Answer) Error(err error) {
 	if err != nil {
 		fmt.Fprintln(a, err)
@@ -33,19 +33,19 @@ func (a *Answer) YAML(object any) {
 	a.Write(text)
 }
 
-// Command is a command and its answer.
+// Command is a command of a scenario, and its answer.
 type Command struct {
 	*Answer
 	Name string
 	Words
 }
 
-// Words are what follows the name of a command: arguments, which are counted from 0, and
-// values, which have a key (key=value). A word that is missing or that cannot be read
-// ends the command with an error of the test.
+// Words are the words after the name of a command. A word of the form key=value is a value, and any
+// other word is an argument. Arguments are counted from 0. If a word is missing or cannot be
+// parsed, the command ends and the test fails.
 type Words []string
 
-// Args returns the words that are not values.
+// Args returns the arguments: the words that are not of the form key=value.
 func (w Words) Args() (args []string) {
 	for _, word := range w {
 		if !strings.Contains(word, "=") {
@@ -55,7 +55,7 @@ func (w Words) Args() (args []string) {
 	return args
 }
 
-// Arg returns an argument.
+// Arg returns the i-th argument.
 func (w Words) Arg(i int) string {
 	args := w.Args()
 	if i >= len(args) {
@@ -64,7 +64,7 @@ func (w Words) Arg(i int) string {
 	return args[i]
 }
 
-// Opt returns an argument, or nothing.
+// Opt returns the i-th argument, or "" if it is missing.
 func (w Words) Opt(i int) string {
 	if args := w.Args(); i < len(args) {
 		return args[i]
@@ -72,23 +72,23 @@ func (w Words) Opt(i int) string {
 	return ""
 }
 
-// Int returns an argument that is a number.
+// Int returns the i-th argument, which must be an integer.
 func (w Words) Int(i int) int { return Int(w.Arg(i)) }
 
-// Float returns an argument that is a number with a fraction.
+// Float returns the i-th argument, which must be a number.
 func (w Words) Float(i int) float64 {
 	return must(strconv.ParseFloat(w.Arg(i), 64))
 }
 
-// Duration returns an argument that is a duration.
+// Duration returns the i-th argument, which must be a duration.
 func (w Words) Duration(i int) time.Duration { return Duration(w.Arg(i)) }
 
-// Has returns whether a word is there, with a value or without.
+// Has reports whether there is a word key or key=value.
 func (w Words) Has(key string) bool {
 	return slices.ContainsFunc(w, func(word string) bool { return word == key || strings.HasPrefix(word, key+"=") })
 }
 
-// Value returns the value of a key, or nothing.
+// Value returns the value of a key, or "" if there is none.
 func (w Words) Value(key string) string {
 	for _, word := range w {
 		if value, ok := strings.CutPrefix(word, key+"="); ok {
@@ -98,7 +98,7 @@ func (w Words) Value(key string) string {
 	return ""
 }
 
-// Values yields the words that are values, in order.
+// Values yields the keys and values of the words of the form key=value, in order.
 func (w Words) Values() iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {
 		for _, word := range w {
@@ -109,7 +109,7 @@ func (w Words) Values() iter.Seq2[string, string] {
 	}
 }
 
-// IntValue returns a value that is a number, or another number where it is missing.
+// IntValue returns the value of a key as an integer. If the value is missing, it returns otherwise.
 func (w Words) IntValue(key string, otherwise int) int {
 	if value := w.Value(key); value != "" {
 		return Int(value)
@@ -117,10 +117,10 @@ func (w Words) IntValue(key string, otherwise int) int {
 	return otherwise
 }
 
-// CPUs returns a value that is a list of CPUs; none where it is missing.
+// CPUs returns the value of a key as a set of CPUs. If the value is missing, the set is empty.
 func (w Words) CPUs(key string) cpuset.Set { return must(cpuset.Parse(w.Value(key))) }
 
-// List returns a value that is a list, such as a,b; nil if it is missing.
+// List returns the value of a key as a list, such as a,b. If the value is missing, it returns nil.
 func (w Words) List(key string) []string {
 	if w.Value(key) == "" {
 		return nil
@@ -128,10 +128,10 @@ func (w Words) List(key string) []string {
 	return strings.Split(w.Value(key), ",")
 }
 
-// Pairs yields the pairs of a value such as a:1,b:2.
+// Pairs yields the pairs in the value of a key, such as a:1,b:2.
 func (w Words) Pairs(key string) iter.Seq2[string, string] { return Pairs(w.Value(key)) }
 
-// malformed says what is wrong with a command.
+// malformed is the panic of a command with a word that is missing or cannot be parsed.
 type malformed string
 
 func (m malformed) Error() string { return "error: " + string(m) }
@@ -143,10 +143,11 @@ func must[T any](value T, err error) T {
 	return value
 }
 
-// Int reads a number that is part of a word.
+// Int parses an integer that is a part of a word.
 func Int(text string) int { return must(strconv.Atoi(text)) }
 
-// Duration reads a duration that is part of a word, in days too: 30m, 4d.
+// Duration parses a duration that is a part of a word, such as 30m. It also accepts days, such as
+// 4d.
 func Duration(text string) time.Duration {
 	if days, ok := strings.CutSuffix(text, "d"); ok {
 		return time.Duration(Int(days)) * 24 * time.Hour
@@ -154,7 +155,7 @@ func Duration(text string) time.Duration {
 	return must(time.ParseDuration(text))
 }
 
-// Pairs yields the pairs of a text such as a:1,b:2.
+// Pairs yields the pairs in a text such as a:1,b:2.
 func Pairs(text string) iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {
 		for pair := range strings.SplitSeq(text, ",") {

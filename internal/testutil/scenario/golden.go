@@ -14,11 +14,10 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write the present results of the tests into their golden files")
 
-// Rewrite returns whether golden files are to be written.
+// Rewrite reports whether the test must write golden files instead of comparing them.
 func Rewrite() bool { return *rewrite }
 
-// Each runs a test of its own for each file of a pattern. A pattern without files is
-// an error.
+// Each runs a subtest for each file that matches a pattern. The test fails if no file matches.
 func Each(t *testing.T, pattern string, run func(t *testing.T, file string)) {
 	t.Helper()
 	files, err := filepath.Glob(pattern)
@@ -30,7 +29,8 @@ func Each(t *testing.T, pattern string, run func(t *testing.T, file string)) {
 	}
 }
 
-// Golden compares the result of a test with a file, or with -rewrite writes it there.
+// Golden compares the result of a test with a file. With -rewrite, it writes the result to the file
+// instead.
 func Golden(t *testing.T, file, got string) {
 	t.Helper()
 	if *rewrite {
@@ -47,8 +47,9 @@ func Golden(t *testing.T, file, got string) {
 	}
 }
 
-// Cases runs each file of a pattern, a txtar archive. The last sections of the file must be
-// those that answer returns. answer gets all sections of the file.
+// Cases runs a subtest for each file that matches a pattern. Each file is a txtar archive. answer
+// gets all sections of the file, and returns the sections that must be the last sections of the
+// file.
 func Cases(t *testing.T, pattern string, answer func(t *testing.T, sections []txtar.File) []txtar.File) {
 	t.Helper()
 	Each(t, pattern, func(t *testing.T, file string) {

@@ -7,14 +7,15 @@ import (
 	"testing"
 )
 
-// Walk runs each scenario of testdata/*.txt. For each scenario open creates the state of the
-// test and returns its commands. Output of a command is written to out.
+// Walk runs each scenario in testdata/*.txt. For each scenario, open creates the state of the test
+// and returns the commands. Commands write their output to out.
 func Walk(t *testing.T, open func(t *testing.T, out *Answer) Commands) {
 	t.Helper()
 	WalkFiles(t, "testdata/*.txt", open)
 }
 
-// WalkFiles is Walk over the files of a pattern, for a package with several suites.
+// WalkFiles does what Walk does, for the files that match a pattern. It is for a package with
+// several suites.
 func WalkFiles(t *testing.T, pattern string, open func(t *testing.T, out *Answer) Commands) {
 	t.Helper()
 	Each(t, pattern, func(t *testing.T, file string) {
@@ -28,7 +29,7 @@ func WalkFiles(t *testing.T, pattern string, open func(t *testing.T, out *Answer
 }
 
 // transcript returns a scenario with the current answers. An empty line follows each answer.
-// Commands without an answer can follow each other directly.
+// Between commands without an answer, no empty line is needed.
 func transcript(t testing.TB, text string, commands Commands, out *Answer) string {
 	var b strings.Builder
 	lines := strings.Split(text, "\n")
@@ -49,17 +50,17 @@ func transcript(t testing.TB, text string, commands Commands, out *Answer) strin
 	return strings.TrimRight(b.String(), "\n") + "\n"
 }
 
-// follows reports whether a command or a comment follows without an empty line.
+// follows reports whether the first line is a command or a comment.
 func follows(lines []string) bool {
 	return len(lines) > 0 && (strings.HasPrefix(lines[0], ">") || strings.HasPrefix(lines[0], "#"))
 }
 
-// Commands are the handlers of a suite's commands, by name. A handler writes its answer
-// to the command.
+// Commands has the functions that handle the commands of a suite, by name. A function writes its
+// answer to the Command that it gets.
 type Commands map[string]func(*Command)
 
-// Play runs commands and returns their answers. A command that is unknown or malformed is a
-// test error and has a line in the answer.
+// Play runs commands and returns their answers. If a command is unknown or malformed, the test
+// fails, and the answer has a line that says why.
 func (c Commands) Play(t testing.TB, out *Answer, lines ...string) string {
 	t.Helper()
 	var b strings.Builder
@@ -96,14 +97,14 @@ func (c Commands) run(line string, out *Answer) (err error) {
 	return nil
 }
 
-// Before returns the commands with something to do before each.
+// Before returns commands that call do before each command.
 func (c Commands) Before(do func()) Commands {
 	return c.wrap(func(handle func(*Command)) func(*Command) {
 		return func(c *Command) { do(); handle(c) }
 	})
 }
 
-// After returns the commands with something to do after each.
+// After returns commands that call do after each command.
 func (c Commands) After(do func(*Command)) Commands {
 	return c.wrap(func(handle func(*Command)) func(*Command) {
 		return func(c *Command) { handle(c); do(c) }

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// recorder counts what a test reports as errors.
+// recorder is a fake testing.TB that counts the errors that a test reports.
 type recorder struct {
 	testing.TB
 	errors int

@@ -1,4 +1,4 @@
-// Package schedtest makes random nodes and pods for the tests of the scheduler.
+// Package schedtest creates random nodes and pods, and a simple queue, for tests of the scheduler.
 package schedtest
 
 import (
@@ -10,9 +10,9 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// Node returns a small random node that is partly used. It has up to 3 NUMA nodes and up to 4
-// GPUs of two types. Some nodes allocate whole cores, keep a CPU shared, or are reserved for
-// the pod "someone".
+// Node returns a small random node, of which a part is in use. It has up to 3 NUMA nodes and up to
+// 4 GPUs of two types. Some nodes allocate only whole cores. Some keep one CPU shared, and some are
+// reserved for the pod "someone".
 func Node(r *rand.Rand, name string) *sched.Node {
 	node := &sched.Node{Name: name, Version: 1, CoreWidth: 1 + r.IntN(2), Spare: r.IntN(2)}
 	node.Allocatable = sched.Amounts{CPU: 16000, Memory: 64, Pods: 8, Extended: sched.ExtendedOf(map[string]int64{"example.com/nic": 2})}
@@ -41,7 +41,7 @@ func Node(r *rand.Rand, name string) *sched.Node {
 	return node
 }
 
-// Ample returns a node on which dozens of pods fit.
+// Ample returns a node with so many resources that dozens of pods fit on it.
 func Ample(_ *rand.Rand, name string) *sched.Node {
 	node := &sched.Node{Name: name, Version: 1}
 	node.Allocatable = sched.Amounts{CPU: 1e6, Memory: 1e6, Pods: 500, Extended: sched.ExtendedOf(map[string]int64{"example.com/nic": 100})}
@@ -55,8 +55,8 @@ func Ample(_ *rand.Rand, name string) *sched.Node {
 	return node
 }
 
-// Pod returns a random pod with up to 3 exclusive containers of all kinds. CPUs are requested
-// by policy or by NUMA node, and GPUs as whole GPUs, as shares, or not at all.
+// Pod returns a random pod with up to 3 containers with exclusive CPUs, of all kinds. It requests
+// CPUs by policy or by NUMA node. It requests whole GPUs, shares of GPUs, or no GPUs.
 func Pod(r *rand.Rand, name string) *sched.Pod {
 	pod := &sched.Pod{UID: name, Name: name, Seed: r.Uint64()}
 	pod.Requests = sched.Amounts{CPU: sched.MilliCPU(r.IntN(6) * 500), Memory: sched.Bytes(r.IntN(9)), Pods: 1}

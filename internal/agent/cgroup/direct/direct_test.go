@@ -18,8 +18,9 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// requestingPod returns a pod with one container. It requests two CPUs by extra limits or by
-// annotations, and its status has the container ID id.
+// requestingPod returns a pod with one container, which requests two CPUs. annotations and limits are
+// added to the pod, so that it can request them exclusively in either form. The pod's status has the
+// container ID id, unless id is empty.
 func requestingPod(annotations map[string]string, limits corev1.ResourceList, id string) *corev1.Pod {
 	all := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2"), corev1.ResourceMemory: resource.MustParse("1Gi")}
 	for name, quantity := range limits {
@@ -40,7 +41,7 @@ func TestTranslate(t *testing.T) {
 		{Target: "/kubepods/podu/pause", ID: "pause"}, {Target: "/kubepods/podu/c1", ID: "c1"},
 	}}
 	policy := map[string]string{v1alpha1.AnnotationCPUPolicy: "single"}
-	// whole is the pod as one sandbox with the cgroup that is confined.
+	// whole returns the pod as one sandbox. target is the cgroup that is to be confined, or "".
 	whole := func(id, target string, pod *corev1.Pod) workload.Sandbox {
 		s := workload.Sandbox{ID: id, Pod: workload.Pod{UID: "u"}, PodCgroup: "/kubepods/podu", Cgroup: target}
 		if pod != nil {
@@ -96,14 +97,14 @@ func TestTranslate(t *testing.T) {
 	}
 }
 
-// lists is a node that records the sandboxes of the last synchronization.
+// lists is a fake Node. It sends the sandboxes of each synchronization to a channel.
 type lists chan []workload.Sandbox
 
 func (l lists) Synchronize(_ context.Context, sandboxes []workload.Sandbox, _ []workload.Container) {
 	l <- sandboxes
 }
 
-// pods is an API server with some pods.
+// pods is a fake of the informer's cache of pods.
 type pods struct {
 	sync.Mutex
 	byUID map[string]*corev1.Pod
@@ -127,8 +128,8 @@ func (p *pods) set(uid string, pod *corev1.Pod) {
 	}
 }
 
-// TestRunNotices creates, changes and removes a pod in a tree of plain directories. The
-// watcher must notice each step long before Resync.
+// TestRunNotices creates, changes and removes a pod in a tree of plain directories, which stand for
+// cgroups. It checks that the watcher notices each step at once, without waiting for the next Resync.
 func TestRunNotices(t *testing.T) {
 	root := t.TempDir()
 	pod := filepath.Join(root, "kubepods/podu")
@@ -157,10 +158,10 @@ func TestRunNotices(t *testing.T) {
 	received.await(t, 2)
 	api.set("u", requestingPod(nil, nil, ""))
 	w.Notify()
-	received.await(t, 1) // confined as a whole
+	received.await(t, 1) // the pod's own cgroup is confined
 	api.set("u", nil)
 	w.Notify()
-	received.await(t, 1) // remembered while there is a cgroup
+	received.await(t, 1) // the watcher remembers a deleted pod while its cgroup exists
 	if err := os.RemoveAll(pod); err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +175,7 @@ func TestRunNotices(t *testing.T) {
 	}
 }
 
-// await receives lists until one has n sandboxes.
+// await waits for a synchronization with n sandboxes.
 func (l lists) await(t *testing.T, n int) {
 	t.Helper()
 	deadline := time.After(30 * time.Second)
@@ -207,8 +208,8 @@ func mkdir(t *testing.T, dir string) {
 	}
 }
 
-// TestStaticPod checks which pod is accepted as the mirror pod of a static pod, if several
-// claim to be it.
+// TestStaticPod checks which pod the watcher accepts as the mirror pod of a static pod, if several pods
+// claim to be its mirror pod.
 func TestStaticPod(t *testing.T) {
 	mirror := func(name, container string) *corev1.Pod {
 		p := &corev1.Pod{}

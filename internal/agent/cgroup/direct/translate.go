@@ -11,14 +11,15 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// translate returns a pod's cgroups in the terms of package workload. pod is nil
-// if it is not in the informer's cache yet. Then none of its cgroups is written, because
-// its containers may be exclusive.
+// translate converts a pod's cgroups to the types of package workload, which has the sandboxes and
+// containers that a runtime reports. pod is nil if it is not in the informer's cache yet. Then the
+// agent writes none of the pod's cgroups, because its containers may request exclusive CPUs.
 //
-// A pod without a request becomes one sandbox in the pod's own cgroup. The pod cgroup of any other
-// pod is not written, because exclusive CPUs are outside of the shared set. Its containers become
-// containers once the pod status has their IDs, and shared sandboxes before that. The status never
-// has the pause process.
+// A pod that does not request exclusive CPUs becomes one sandbox, whose cgroup is the pod's own cgroup.
+// For a pod that requests them, the pod's own cgroup is not written: it must allow shared and exclusive
+// CPUs. A container of that pod becomes a workload.Container once the pod status has its ID. Before
+// that it becomes a sandbox, which runs on the shared CPUs. The pause process is always such a sandbox,
+// because the pod status never has its ID.
 func translate(group cgroup.PodCgroup, pod *corev1.Pod) ([]workload.Sandbox, []workload.Container) {
 	whole := workload.Sandbox{ID: group.UID, Pod: workload.Pod{UID: group.UID}, PodCgroup: group.Target}
 	if pod == nil {
@@ -47,15 +48,14 @@ func translate(group cgroup.PodCgroup, pod *corev1.Pod) ([]workload.Sandbox, []w
 	return sandboxes, containers
 }
 
-// mayRequest reports whether the pod requests exclusive CPUs in some form, valid
-// or not.
+// mayRequest reports whether the pod requests exclusive CPUs, even if its request is invalid.
 func mayRequest(pod *corev1.Pod) bool {
 	request, err := v1alpha1.ReadCPURequest(pod)
 	return err != nil || request.Form != v1alpha1.None || v1alpha1.MayRequest(pod.Annotations)
 }
 
-// namesByID returns the names of the running containers by the runtime's ID, which
-// the kubelet reports as "containerd://<id>".
+// namesByID returns the names of the containers in the pod status, by the ID that the runtime gave
+// each. The kubelet reports the ID as "containerd://<id>".
 func namesByID(pod *corev1.Pod) map[string]string {
 	names := map[string]string{}
 	status := &pod.Status
@@ -71,8 +71,8 @@ func namesByID(pod *corev1.Pod) map[string]string {
 	return names
 }
 
-// allocated rebuilds the annotations that the device plugin returned in Allocate,
-// which only the runtime has: the kubelet allocated exactly what the container's
+// allocated rebuilds the annotations that the device plugin returned from Allocate for a container.
+// Only the runtime has the original annotations. The kubelet allocated exactly what the container's
 // limits say, or the container would not run.
 func allocated(pod *corev1.Pod, name string) map[string]string {
 	request, err := v1alpha1.ReadCPURequest(pod)

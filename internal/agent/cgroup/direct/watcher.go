@@ -18,44 +18,44 @@ import (
 // Cgroups finds the cgroups of pods.
 type Cgroups interface {
 	Pods() ([]cgroup.PodCgroup, error)
-	// Dirs returns the directories in which those are created and removed.
+	// Dirs returns the directories in which cgroups of pods and containers are created and removed.
 	Dirs() ([]string, error)
 }
 
-// Pods is the informer's cache of this node's pods, by the UID that the kubelet
-// uses.
+// Pods is the informer's cache of this node's pods. It looks up pods by the UID that the kubelet uses
+// in cgroup names.
 type Pods interface {
-	// Pod returns the pod with a UID.
+	// Pod returns the pod with this UID, and false if the cache does not have it.
 	Pod(workload.Pod) (*corev1.Pod, bool)
-	// Mirrors returns the pods that say that they are the mirror pod of a static pod.
+	// Mirrors returns the pods that claim to be the mirror pod of the static pod with this UID.
 	Mirrors(uid string) []*corev1.Pod
 }
 
-// Node reconciles its state with the list of all sandboxes and containers.
+// Node gets the list of all sandboxes and containers, and gives each of them its CPUs.
 type Node interface {
 	Synchronize(ctx context.Context, sandboxes []workload.Sandbox, containers []workload.Container)
 }
 
-// Options of New.
+// Options are the options of New.
 type Options struct {
 	Cgroups Cgroups
 	Pods    Pods
 	Node    Node
-	// Resync is how often everything is written again, which overwrites what
-	// other processes have written; 0 means 10 s.
+	// Resync is the time between two full synchronizations. Each writes all cpusets again, so it
+	// corrects what other processes have written. 0 means 10 s.
 	Resync time.Duration
 }
 
-// Watcher synchronizes the node after each change. It is level triggered: each
-// synchronization lists everything, so a missed change only causes a delay.
+// Watcher synchronizes the node after each change of a cgroup or a pod. It is level-triggered: each
+// synchronization lists all cgroups, so a missed change only causes a delay.
 type Watcher struct {
 	o        Options
 	notified chan struct{}
-	ready    atomic.Bool            // synchronized once
-	lastSeen map[string]*corev1.Pod // by UID; kept while the pod has a cgroup
+	ready    atomic.Bool            // the first synchronization has ended
+	lastSeen map[string]*corev1.Pod // by UID; has every pod until its cgroup is removed
 }
 
-// New returns a watcher that does nothing until Run.
+// New returns a watcher. The watcher does nothing until Run is called.
 func New(o Options) *Watcher {
 	if o.Resync == 0 {
 		o.Resync = 10 * time.Second
@@ -63,12 +63,12 @@ func New(o Options) *Watcher {
 	return &Watcher{o: o, notified: make(chan struct{}, 1), lastSeen: map[string]*corev1.Pod{}}
 }
 
-// Notify requests a synchronization because a pod changed: its status may now
+// Notify requests a synchronization. It is called when a pod changed, because the pod's status may now
 // have the ID of a container. It does not block.
 func (w *Watcher) Notify() {
 	select {
 	case w.notified <- struct{}{}:
-	default: // one is already requested
+	default: // a synchronization is already requested
 	}
 }
 
@@ -80,7 +80,7 @@ func (w *Watcher) Ready() error {
 	return nil
 }
 
-// Run synchronizes once, and after every change, until ctx is done.
+// Run synchronizes the node at the start, after every change and every Resync, until ctx is done.
 func (w *Watcher) Run(ctx context.Context) error {
 	changes, err := fsnotify.NewWatcher()
 	if err != nil {
@@ -109,15 +109,15 @@ func (w *Watcher) Run(ctx context.Context) error {
 	}
 }
 
-// watchDirs watches the directories that exist now. It runs before synchronize, so
-// that one of the two sees a cgroup that is created in between.
+// watchDirs watches the cgroup directories that exist now. It runs before synchronize, so that no new
+// cgroup is missed: synchronize lists a cgroup that is created between the two calls.
 func (w *Watcher) watchDirs(changes *fsnotify.Watcher) error {
 	dirs, err := w.o.Cgroups.Dirs()
 	if err != nil {
 		return fmt.Errorf("find the kubelet's cgroups: %w", err)
 	}
 	for _, dir := range dirs {
-		_ = changes.Add(dir) // fails if the directory was removed meanwhile
+		_ = changes.Add(dir) // fails if the directory has been removed since Dirs listed it
 	}
 	return nil
 }
@@ -134,7 +134,7 @@ func (w *Watcher) synchronize(ctx context.Context) error {
 	for _, group := range found {
 		pod := w.pod(group)
 		if pod == nil {
-			pod = w.lastSeen[group.UID] // deleted, but its cgroup still exists
+			pod = w.lastSeen[group.UID] // the pod was deleted, but its cgroup still exists
 		}
 		if pod != nil {
 			seen[group.UID] = pod
@@ -148,8 +148,9 @@ func (w *Watcher) synchronize(ctx context.Context) error {
 	return nil
 }
 
-// pod returns the pod of a cgroup, or nil. If several pods say that they are the mirror pod of a
-// static pod, it is the one whose status, which only the kubelet writes, has one of the containers.
+// pod returns the pod of a cgroup, or nil. Several pods may claim to be the mirror pod of a static pod.
+// pod returns the one whose status lists a container of the cgroup, because only the kubelet writes the
+// status.
 func (w *Watcher) pod(group cgroup.PodCgroup) *corev1.Pod {
 	if pod, ok := w.o.Pods.Pod(workload.Pod{UID: group.UID}); ok {
 		return pod
@@ -165,7 +166,7 @@ func (w *Watcher) pod(group cgroup.PodCgroup) *corev1.Pod {
 	return nil
 }
 
-// drain removes pending events: one synchronization covers them all.
+// drain removes pending events, because one synchronization covers them all.
 func drain(events <-chan fsnotify.Event) {
 	for {
 		select {

@@ -13,7 +13,8 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// TestReference keeps the reference of the agent's metrics equal to its collectors.
+// TestReference checks that the reference page of metrics lists the metrics that the agent's
+// collectors export.
 func TestReference(t *testing.T) {
 	r := telemetry.NewRegistry("numalet-agent", "v0")
 	m := New(r)

@@ -8,20 +8,21 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// ForeignTime is the CPU time that others used on the exclusive CPUs of one container.
+// ForeignTime is the CPU time that interrupts, kernel threads and other processes used on the
+// exclusive CPUs of one container.
 type ForeignTime struct {
 	Pod       workload.Pod
 	Container string
 	BySource  map[string]time.Duration
-	Measured  time.Duration // of the CPUs, idle or busy
+	Measured  time.Duration // the time of these CPUs for which foreign time was measured, idle or busy
 }
 
-// Foreign exports the foreign time of each container at each scrape. The series of a
-// container end when it gives its CPUs back.
+// Foreign exports the foreign time of each container at each scrape. The series of a container end
+// when the container gives its CPUs back.
 type Foreign struct{ Times func() []ForeignTime }
 
-// Describe sends nothing, which makes the collector unchecked: the label values of its
-// metrics change.
+// Describe sends no descriptor. Prometheus then accepts any metrics from Collect, whose label
+// values change.
 func (Foreign) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.

@@ -6,12 +6,12 @@ import (
 	"github.com/numalet/numalet/pkg/gpu"
 )
 
-// GPUs exports the health of the node's GPUs at each scrape. The reason is in the status of
-// the NodeTopology: as a label value it would make a new series at each change.
+// GPUs exports the health of the node's GPUs at each scrape. The reason why a GPU is unhealthy is
+// in the status of the NodeTopology. As a label value, it would start a new series at each change.
 type GPUs struct{ Inventory func() *gpu.Inventory }
 
-// Describe sends nothing, which makes the collector unchecked: the label values of its
-// metrics change.
+// Describe sends no descriptor. Prometheus then accepts any metrics from Collect, whose label
+// values change.
 func (GPUs) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.

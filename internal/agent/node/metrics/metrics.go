@@ -1,6 +1,6 @@
-// Package metrics exports Prometheus metrics of the node's operations and of the CPUs of
-// each container. The kubelet's PodResources API shows no CPUs under CPU manager policy
-// none.
+// Package metrics exports Prometheus metrics of the node's operations and of the exclusive CPUs of
+// each container. The kubelet's PodResources API cannot show these CPUs, because Numalet needs the
+// kubelet's CPU manager policy none.
 package metrics
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/numalet/numalet/internal/agent/node"
 )
 
-// Metrics is a node.Observer.
+// Metrics has the metrics of the node's operations. It implements node.Observer.
 type Metrics struct {
 	hooks    *prometheus.HistogramVec
 	refusals *prometheus.CounterVec
@@ -23,10 +23,10 @@ type Metrics struct {
 	panics   prometheus.Counter
 }
 
-// hookBuckets returns buckets for p50 and p99 of a hook. From 1 ms to 2 s each bound is
-// at most 1.67 times the previous one, so a quantile is off by at most that factor. 2 s
-// is the runtime's default timeout: slower hooks have failed, unless it is configured
-// higher.
+// hookBuckets returns the histogram buckets for the duration of a hook, from which p50 and p99 are
+// computed. From 1 ms to 2 s, each bound is at most 1.67 times the previous bound, so a quantile is
+// off by at most that factor. 2 s is the runtime's default timeout for a hook. A slower hook has
+// failed, unless the timeout is configured higher.
 func hookBuckets() []float64 {
 	return []float64{
 		.0005, .001, .0015, .002, .003, .005, .0075, .01, .015, .02, .03, .05, .075,
@@ -34,10 +34,11 @@ func hookBuckets() []float64 {
 	}
 }
 
-// fast returns the buckets for parts of a hook: 0.1 ms to 2 s.
+// fast returns the histogram buckets for the parts of a hook, such as writing the checkpoint: 0.1
+// ms to 2 s.
 func fast() []float64 { return prometheus.ExponentialBucketsRange(1e-4, 2, 14) }
 
-// New registers the metrics.
+// New creates the metrics and registers them with r.
 func New(r prometheus.Registerer) *Metrics {
 	m := &Metrics{
 		hooks: prometheus.NewHistogramVec(prometheus.HistogramOpts{
@@ -63,7 +64,7 @@ func New(r prometheus.Registerer) *Metrics {
 	return m
 }
 
-// Hook records one hook of the runtime.
+// Hook records the duration and the result of one hook of the runtime.
 func (m *Metrics) Hook(name string, took time.Duration, err error) {
 	result := "ok"
 	if err != nil {
@@ -72,33 +73,33 @@ func (m *Metrics) Hook(name string, took time.Duration, err error) {
 	m.hooks.WithLabelValues(name, result).Observe(took.Seconds())
 }
 
-// Panicked records a panic.
+// Panicked counts a panic.
 func (m *Metrics) Panicked() { m.panics.Inc() }
 
-// Refused records a refusal.
+// Refused counts a refused request, by its reason.
 func (m *Metrics) Refused(reason v1alpha1.Reason) { m.refusals.WithLabelValues(string(reason)).Inc() }
 
-// Saved records a write of the checkpoint.
+// Saved records how long a write of the checkpoint took.
 func (m *Metrics) Saved(took time.Duration) { m.saves.Observe(took.Seconds()) }
 
-// Wrote records writes to cgroups for one cause.
+// Wrote records how many cgroups were written for one cause, and how long that took.
 func (m *Metrics) Wrote(why node.Why, cgroups int, took time.Duration) {
 	m.writes.WithLabelValues(string(why)).Observe(took.Seconds())
 	m.cgroups.WithLabelValues(string(why)).Add(float64(cgroups))
 }
 
-// Holdings counts the CPUs of each container at each scrape. Which CPUs they are is in
-// the status of the NodeTopology: as label values they would make a new series at each
-// change. A terminating pod and its replacement can have the same name, so the UID is a
-// label.
+// Holdings exports the number of exclusive CPUs of each container at each scrape. Which CPUs they
+// are is in the status of the NodeTopology. As label values, they would start a new series at each
+// change. The pod's UID is a label, because a terminating pod and its replacement can have the same
+// name.
 type Holdings struct{ View func() node.View }
 
 func describe(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc(name, help, labels, nil)
 }
 
-// Describe sends nothing, which makes the collector unchecked: the label values of its
-// metrics change.
+// Describe sends no descriptor. Prometheus then accepts any metrics from Collect, whose label
+// values change.
 func (Holdings) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.

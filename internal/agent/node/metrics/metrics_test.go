@@ -102,8 +102,8 @@ func TestForeign(t *testing.T) {
 	}
 }
 
-// TestHookQuantiles: from 1 ms to 2 s, each bucket is narrow enough that a quantile is off by
-// a small factor only.
+// TestHookQuantiles checks that each bucket from 1 ms to 2 s is so narrow that a quantile is off by
+// at most the factor 1.7.
 func TestHookQuantiles(t *testing.T) {
 	bounds := hookBuckets()
 	for i, upper := range bounds[1:] {
@@ -118,7 +118,7 @@ func TestHookQuantiles(t *testing.T) {
 	}
 }
 
-// scrape returns the lines of /metrics with one of the prefixes.
+// scrape returns the lines of /metrics that start with one of the prefixes.
 func scrape(r *prometheus.Registry, prefixes ...string) []string {
 	w := httptest.NewRecorder()
 	promhttp.HandlerFor(r, promhttp.HandlerOpts{}).ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
