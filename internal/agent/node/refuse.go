@@ -19,20 +19,20 @@ import (
 const (
 	CheckpointFailed  v1alpha1.Reason = "CheckpointFailed"  // the checkpoint cannot be written
 	CgroupFailed      v1alpha1.Reason = "CgroupFailed"      // a container cannot be confined
-	FormNotServed     v1alpha1.Reason = "FormNotServed"     // a policy on a node for explicit requests, or the reverse
-	GPUReserved       v1alpha1.Reason = "GPUReserved"       // a GPU of a group that the controller did not decide on
+	FormNotServed     v1alpha1.Reason = "FormNotServed"     // the pod sets a CPU policy and the node serves only explicit requests, or the reverse
+	GPUReserved       v1alpha1.Reason = "GPUReserved"       // the container would get a GPU of a GPU group, and the controller did not assign that GPU to it
 	GPUsNamed         v1alpha1.Reason = "GPUsNamed"         // the container sets NVIDIA_VISIBLE_DEVICES itself
 	IsolationFailed   v1alpha1.Reason = "IsolationFailed"   // interrupts cannot be moved off the CPUs
-	MachineChanged    v1alpha1.Reason = "MachineChanged"    // CPUs that the container holds are offline, or its memory is gone
-	NotAsked          v1alpha1.Reason = "NotAsked"          // device tokens that the pod's spec does not request
-	NotDecided        v1alpha1.Reason = "NotDecided"        // GPUs that the controller did not decide on
+	MachineChanged    v1alpha1.Reason = "MachineChanged"    // CPUs that the container holds are offline, or its NUMA node has no memory anymore
+	NotAsked          v1alpha1.Reason = "NotAsked"          // the kubelet allocated device tokens that the pod's spec does not request
+	NotDecided        v1alpha1.Reason = "NotDecided"        // the kubelet allocated no GPUs to the container, or others than the controller assigned to it
 	NotIsolated       v1alpha1.Reason = "NotIsolated"       // this node cannot isolate CPUs
 	NotReady          v1alpha1.Reason = "NotReady"          // the agent has not seen the runtime's containers, or the GPU groups, yet
-	PlacementRejected v1alpha1.Reason = "PlacementRejected" // a decision that this node cannot carry out
+	PlacementRejected v1alpha1.Reason = "PlacementRejected" // the controller's placement of the pod is not possible on this node
 	PodUnknown        v1alpha1.Reason = "PodUnknown"        // the informer does not have the pod yet
 	Resize            v1alpha1.Reason = "Resize"            // a resize in place that this node cannot carry out; the container keeps its CPUs
-	SMTAlignment      v1alpha1.Reason = "SMTAlignment"      // parts of cores, on a node with full cores
-	SwitchedOff       v1alpha1.Reason = "SwitchedOff"       // exclusive CPUs are off on this node
+	SMTAlignment      v1alpha1.Reason = "SMTAlignment"      // the node assigns only full cores, and the request is not a multiple of a core's CPUs
+	SwitchedOff       v1alpha1.Reason = "SwitchedOff"       // exclusive CPUs are switched off on this node
 )
 
 // EventReason is the reason of the events that report a refusal.
