@@ -2,9 +2,9 @@
 .PHONY: help test check unit oracle generate verify lint tools bin image release helm rig rig-up rig-down rig-status rig-shell probe-image cluster demo e2e e2e-long e2e-systemd e2e-wide e2e-controller e2e-rules ui-check alerts-check takeover faults perf perf-busy latency soak gpu-check fuzz matrix
 
 IMAGE ?= localhost/numalet:dev
-VERSION ?=# of a release, which the programs report; empty for what the Go tool knows
+VERSION ?=# the version of the release, which the programs report; if empty, they report what the Go tool recorded
 LDFLAGS = -s $(if $(strip $(VERSION)),-X github.com/numalet/numalet/internal/platform/telemetry.release=$(strip $(VERSION)))
-FLAVOUR ?= plain# of the rig's machine: plain, systemd or wide
+FLAVOUR ?= plain# the kind of machine in the test rig: plain, systemd or wide
 PROGRAMS = numalet numalet-agent numalet-containerd numalet-deviceplugin numalet-controller
 
 help: ## list all targets
@@ -14,18 +14,18 @@ test: check e2e e2e-systemd ## all tests that a change must pass; 75 minutes on 
 
 check: lint unit oracle ## tests without a cluster; 20 minutes on 2 CPUs with cold caches
 
-unit: tools ## unit tests with the race detector, and tests of the other modules
+unit: tools ## unit tests with the race detector, and tests of the other Go modules
 	go test -race ./...
-	go test -count=1 ./internal/testutil/archtest # runs go list, whose result the test cache does not track
+	go test -count=1 ./internal/testutil/archtest # again, because it runs go list, and the test cache does not notice when the result of that changes
 	for m in deploy/image deploy/release test/browser test/cluster; do go -C $$m test ./... || exit 1; done
 
-oracle: ## compare with the kubelet's static CPU manager; builds some minutes with cold caches
+oracle: ## compare the choice of CPUs with that of the kubelet's static CPU manager; the build takes some minutes with cold caches
 	cd test/oracle && CGO_ENABLED=0 go test -trimpath ./...
 
 FUZZTIME ?= 10m
 FUZZ = api/v1alpha1:FuzzReadCPURequest api/v1alpha1:FuzzPodSpec internal/controller/jobs:FuzzNewPod internal/controller/mirror:FuzzMirror internal/controller/groups:FuzzRegistry internal/cli/capture:FuzzUnpack internal/gpu/gpufeed:FuzzParse
 
-fuzz: ## fuzz what users and nodes write, FUZZTIME each on one CPU; new inputs go to the Go build cache, and those that fail to testdata/fuzz
+fuzz: ## run the fuzz tests of input from users and nodes, each for FUZZTIME on one CPU; new inputs go to the Go build cache, and those that fail to testdata/fuzz
 	for t in $(FUZZ); do go test ./$${t%:*} -run '^$$' -fuzz "^$${t#*:}$$" -fuzztime $(FUZZTIME) -parallel 1 || exit 1; done
 
 GENERATED = docs/security.md api deploy/crds deploy/containerd deploy/daemonset deploy/controller deploy/gpu docs/reference docs/concepts/img
@@ -33,7 +33,7 @@ REFERENCES = ./test/e2e/controller ./cmd/numalet ./internal/agent/node/metrics .
 
 generate: ## generate deep copies in api/v1alpha1, deploy/crds, manifests, docs/reference and pictures
 	go tool -modfile=tools/go.mod controller-gen object crd paths=./api/... output:crd:dir=deploy/crds
-	sed -Ei 's/^( *)(pattern: .*\[eE\]\(\\\+\|-\)\?).*/\1maxLength: 64\n\1\2[0-9]{1,2}))?$$/' deploy/crds/*.yaml # others can take hours to parse
+	sed -Ei 's/^( *)(pattern: .*\[eE\]\(\\\+\|-\)\?).*/\1maxLength: 64\n\1\2[0-9]{1,2}))?$$/' deploy/crds/*.yaml # quantities with longer exponents can take hours to parse
 	go test -count=1 $(REFERENCES) -run '^Test(Reference|Images)' -rewrite
 	go -C deploy/release test -count=1 ./chart -run '^Test(Manifests|Pools)' -rewrite
 
@@ -57,10 +57,10 @@ image: bin ## build the container image, build/numalet.tar (an OCI archive named
 	  -label org.opencontainers.image.revision=$$(git describe --always --dirty --abbrev=40 --exclude='*') \
 	  $(foreach p,$(PROGRAMS) numalet-nvml,$(CURDIR)/build/bin/$(p)=/usr/bin/$(p)) $$(deploy/image/glibc build/bin/numalet-nvml)
 
-release: tools ## build a release from the git tag of the commit, in build/release; KEY=file signs it, SIGN=no does not; IMAGE_REPOSITORY, URL
+release: tools ## build a release from the git tag of the commit, in build/release; KEY=file signs it, SIGN=no leaves it unsigned; deploy/release/build also describes IMAGE_REPOSITORY and URL
 	deploy/release/build
 
-rig: # build the command of the test rig, build/rig
+rig: # build build/rig, the command of the test rig
 	@go -C test/cluster build -o $(CURDIR)/build/rig ./cmd/rig
 
 rig-up: rig ## start a real cluster with a NUMA machine; FLAVOUR=plain|systemd|wide
@@ -80,7 +80,7 @@ probe-image: tools ## build the image for the containers of the end-to-end tests
 	CGO_ENABLED=0 go build -trimpath -o build/probe/ ./test/e2e/probe ./test/e2e/updates ./test/e2e/podresources
 	go -C deploy/image run . -o $(CURDIR)/build/probe.tar -ref localhost/probe:e2e $(CURDIR)/build/probe/first=/first $(CURDIR)/build/probe/probe=/probe
 
-helm: # build the helm command, build/helm, with the libraries that the programs use already
+helm: # build build/helm, the helm command, from the Helm library that deploy/release uses
 	CGO_ENABLED=0 go -C deploy/release build -trimpath -ldflags=-s -o $(CURDIR)/build/helm helm.sh/helm/v3/cmd/helm
 
 cluster: image probe-image rig helm ## start the test cluster with Numalet installed; FLAVOUR=plain|systemd|wide
@@ -114,35 +114,35 @@ e2e-controller: bin rig ## end-to-end tests of the controller with a real API se
 	go -C deploy/release test -tags e2e -count=1 -v ./chart -run Install
 
 MATRIX ?=# flags of test/matrix, such as -kubernetes 1.34 -columns controller,chart
-matrix: image helm probe-image rig ## run the end-to-end tests with each version of Kubernetes and containerd, and write docs/reference/tested.md; hours; MATRIX
+matrix: image helm probe-image rig ## run the end-to-end tests with each version of Kubernetes and containerd, and write docs/reference/tested.md; takes hours; MATRIX has flags of test/matrix
 	go run ./test/matrix $(MATRIX)
 
 AXE = axe-core@4.14.1
-ui-check: bin rig ## the page of numalet ui in headless Chromium: 1,000 nodes, light and dark, keyboard, accessibility; needs npm; 5 minutes
+ui-check: bin rig ## test the page of numalet ui in headless Chromium with 1,000 nodes: light and dark mode, keyboard, accessibility; needs npm; 5 minutes
 	@test/tools browser
 	cd build && npm pack --silent $(AXE) && tar -xzf $(subst @,-,$(AXE)).tgz package/axe.min.js
 	go -C test/browser build -o $(CURDIR)/build/browser .
 	go test -tags e2e -count=1 -v ./test/e2e/controller -run TestUI -browser $(CURDIR)/build/browser -axe $(CURDIR)/build/package/axe.min.js -pictures $(CURDIR)/build
 
-e2e-rules: bin rig ## run the attacks of docs/security.md against a real API server with the policies and the controller; 1 minute
+e2e-rules: bin rig ## try the attacks that docs/security.md lists, on a real API server with the admission policies and the controller; 1 minute
 	go test -tags e2e -count=1 -v -timeout 10m ./test/e2e/controller -run 'TestRules$$'
 
 alerts-check: ## test the alert rules of deploy/monitoring with Prometheus' promtool
 	@test/tools prometheus
 	cd deploy/monitoring && promtool check rules rules.yaml && promtool test rules rules_test.yaml
 
-takeover: bin rig ## bind 2,000 pods while the leading controller is killed and frozen ten times; 15 minutes
+takeover: bin rig ## bind 2,000 pods while the leading replica of the controller is killed and frozen ten times; 15 minutes
 	go test -tags e2e -count=1 -v -timeout 60m ./test/e2e/controller -run 'Killed|Frozen' -pods 2000 -takeovers 10
 
 FAULTS ?= 1000000
 SEED ?= 1
-faults: ## inject FAULTS faults of the API server into the controller, in simulated time; SEED; 15 minutes on 1 idle CPU
+faults: ## inject FAULTS faults of the API server into the controller, in simulated time, at random with SEED; 15 minutes on 1 idle CPU
 	GOMAXPROCS=1 GOGC=400 go test -count=1 -v -timeout 4h ./internal/controller -run 'TestFaults$$' -faults $(FAULTS) -faults-seed $(SEED)
 
 NODES ?= 5000
 PODS ?= 5000
-ONLY ?=# a regular expression of rounds, such as 'numalet|floor'
-perf: bin rig ## measure decisions in memory, and compare with kube-scheduler and plain clients; NODES, PODS, ONLY; 12 minutes on 2 idle CPUs
+ONLY ?=# a regular expression for the names of the rounds to run, such as 'numalet|floor'
+perf: bin rig ## measure scheduling decisions in memory, and compare the controller with kube-scheduler and plain clients; NODES, PODS, ONLY; 12 minutes on 2 idle CPUs
 	CGO_ENABLED=0 GOGC=400 go test -trimpath ./internal/controller/filters -run '^$$' -bench 'Cycle/nodes=5000/gpus=./proposers=4' -benchtime 40000x
 	go build -o build/perf ./test/perf
 	build/perf -nodes $(NODES) -pods $(PODS) -only '$(ONLY)' -bounds test/perf/bounds.yaml
@@ -150,7 +150,7 @@ perf: bin rig ## measure decisions in memory, and compare with kube-scheduler an
 FILL ?= 50,95
 WAITING ?= 3000
 perf-busy: PODS = 2000
-perf-busy: bin rig ## compare schedulers in clusters that are FILL % full, while WAITING unschedulable pods wait and while none do; NODES, PODS, ONLY; 15 minutes
+perf-busy: bin rig ## compare schedulers in clusters that are FILL % full, once with WAITING unschedulable pods and once without; NODES, PODS, ONLY; 15 minutes
 	go build -o build/perf ./test/perf
 	build/perf -nodes $(NODES) -pods $(PODS) -fill $(FILL) -waiting $(WAITING) -only '$(ONLY)'
 
@@ -161,7 +161,7 @@ e2e-long: cluster ## long end-to-end tests: installation, upgrade, reboot, takeo
 	$(ON_RIG) $(E2E) $(FLAVOUR) -run '$(LONG)'
 
 NVML ?= libnvidia-ml.so.1
-gpu-check: tools ## test inventory, health, device plugin and CDI specification with the NVIDIA driver of this machine; FAKE=1 uses a fake driver
+gpu-check: tools ## test the GPU inventory, GPU health, device plugin and CDI specification with the NVIDIA driver of this machine; FAKE=1 uses a fake driver
 	go test -count=1 -v ./internal/deviceplugin -run 'GPUCheck|CDI' -args $(if $(FAKE),,-nvml $(NVML))
 
 soak: cluster ## create and delete 200 pods and 100 GPU pods, kill each program 5 times, and let two schedulers bind 200 GPU pods; 1 to 2 hours

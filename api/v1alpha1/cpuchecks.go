@@ -9,7 +9,8 @@ import (
 	"github.com/numalet/numalet/pkg/podspec"
 )
 
-// readPolicy reads the annotation numalet.dev/cpu-policy. An empty value means random.
+// readPolicy returns the policy in the annotation numalet.dev/cpu-policy. An empty value
+// means random.
 func readPolicy(pod *corev1.Pod) (podspec.Policy, error) {
 	text := pod.Annotations[AnnotationCPUPolicy]
 	if text == "" {
@@ -23,7 +24,7 @@ func readPolicy(pod *corev1.Pod) (podspec.Policy, error) {
 	return policy, nil
 }
 
-// checkIsolation checks the annotation numalet.dev/isolation.
+// checkIsolation refuses unknown values of the annotation numalet.dev/isolation.
 func checkIsolation(pod *corev1.Pod) error {
 	if text, ok := pod.Annotations[AnnotationIsolation]; ok && text != IsolationFull {
 		return refuse(UnknownIsolation, "", "the annotation %s is %q; allowed is %s", AnnotationIsolation, text, IsolationFull)
@@ -32,7 +33,8 @@ func checkIsolation(pod *corev1.Pod) error {
 }
 
 // bindsMemory reports whether the memory of containers is bound to the NUMA node of
-// their CPUs. The default is true for the policy single, and false for others.
+// their CPUs. If the pod does not have the annotation numalet.dev/memory-policy, it is
+// true for the CPU policy single, and false for others.
 func bindsMemory(pod *corev1.Pod, policy podspec.Policy) (bool, error) {
 	memory, ok := pod.Annotations[AnnotationMemoryPolicy]
 	switch {
@@ -50,9 +52,9 @@ func bindsMemory(pod *corev1.Pod, policy podspec.Policy) (bool, error) {
 		AnnotationMemoryPolicy, memory, MemoryLocal, MemoryAny)
 }
 
-// sharedContainers reads the annotation numalet.dev/shared-containers. It refuses a name
-// that no container has: it is probably a typo, which would make the intended container
-// exclusive.
+// sharedContainers returns the names in the annotation numalet.dev/shared-containers. It
+// refuses a name that no container of the pod has. Such a name is probably misspelt, and
+// the container that is meant would get exclusive CPUs.
 func sharedContainers(pod *corev1.Pod) ([]string, error) {
 	known := containerNames(pod)
 	var exempt []string
@@ -81,8 +83,9 @@ func containerNames(pod *corev1.Pod) []string {
 	return names
 }
 
-// checkGuaranteed applies the kubelet's rule for the QoS class Guaranteed: each
-// container, including init containers, has CPU and memory limits, and equal requests.
+// checkGuaranteed refuses pods that are not of the QoS class Guaranteed, by the
+// kubelet's rule: each container, including init containers, must have CPU and memory
+// limits, and requests that equal the limits.
 // Source: k8s.io/kubernetes/pkg/apis/core/v1/helper/qos.
 func checkGuaranteed(pod *corev1.Pod, containers []PodContainer) error {
 	if r := pod.Spec.Resources; r != nil && len(r.Limits)+len(r.Requests) > 0 {
@@ -98,8 +101,8 @@ func checkGuaranteed(pod *corev1.Pod, containers []PodContainer) error {
 	return nil
 }
 
-// checkEqual checks that a resource has a limit and an equal request. A missing request
-// defaults to the limit, as in the API server.
+// checkEqual refuses a container if a resource has no limit, or a request that differs
+// from the limit. A missing request defaults to the limit, as in the API server.
 func (c PodContainer) checkEqual(name corev1.ResourceName) error {
 	limit, ok := c.Resources.Limits[name]
 	if !ok || limit.Sign() <= 0 {

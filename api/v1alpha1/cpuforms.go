@@ -12,7 +12,8 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// PodContainer is a container of a pod's spec, and its kind.
+// PodContainer is a container of a pod's spec, and its kind: init container, sidecar or app
+// container.
 //
 // +kubebuilder:object:generate=false
 type PodContainer struct {
@@ -20,8 +21,8 @@ type PodContainer struct {
 	Kind podspec.Kind
 }
 
-// InRunOrder returns the containers of a pod in the order in which they start. They are
-// pointers into the pod's spec.
+// InRunOrder returns the containers of a pod in the order in which they start. The containers
+// are pointers into the pod's spec.
 func InRunOrder(pod *corev1.Pod) []PodContainer {
 	all := make([]PodContainer, 0, len(pod.Spec.InitContainers)+len(pod.Spec.Containers))
 	for i := range pod.Spec.InitContainers {
@@ -38,9 +39,10 @@ func InRunOrder(pod *corev1.Pod) []PodContainer {
 	return all
 }
 
-// readPolicyForm reads the request of a pod with a policy. A container with an integer
-// CPU limit is exclusive, unless the annotation shared-containers exempts it; one with a
-// fractional limit is shared.
+// readPolicyForm reads the request of a pod that has the annotation numalet.dev/cpu-policy. A
+// container whose CPU limit is an integer gets exclusive CPUs, unless the annotation
+// numalet.dev/shared-containers names it. A container whose CPU limit is a fraction uses
+// shared CPUs.
 func readPolicyForm(pod *corev1.Pod, containers []PodContainer) (podspec.Policy, []podspec.Container, error) {
 	policy, err := readPolicy(pod)
 	if err != nil {
@@ -79,7 +81,8 @@ func readPolicyForm(pod *corev1.Pod, containers []PodContainer) (podspec.Policy,
 	return policy, exclusive, nil
 }
 
-// readExplicitForm reads the request of a pod with limits per NUMA node.
+// readExplicitForm reads the request of a pod with limits per NUMA node, such as
+// numalet.dev/numa1-cpu.
 func readExplicitForm(pod *corev1.Pod, containers []PodContainer) ([]podspec.Container, error) {
 	if err := checkNoPolicyOptions(pod); err != nil {
 		return nil, err
@@ -98,8 +101,8 @@ func readExplicitForm(pod *corev1.Pod, containers []PodContainer) ([]podspec.Con
 	return exclusive, checkGuaranteed(pod, containers)
 }
 
-// readExplicit reads the NUMA limits of one container. Their sum must be its native CPU
-// limit, so that the CPU accounting of Kubernetes is right.
+// readExplicit reads the limits per NUMA node of one container. Their sum must equal its limit
+// cpu, so that Kubernetes accounts for the right number of CPUs.
 func (c PodContainer) readExplicit() (podspec.Container, error) {
 	want := podspec.Container{Name: c.Name, Kind: c.Kind, PerNode: map[topology.NodeID]int{}}
 	for name, quantity := range c.Resources.Limits {
@@ -116,7 +119,8 @@ func (c PodContainer) readExplicit() (podspec.Container, error) {
 	return want, nil
 }
 
-// requestsExplicitly reports whether the container has a limit for a NUMA node.
+// requestsExplicitly reports whether the container has a limit per NUMA node that is more than
+// 0.
 func (c PodContainer) requestsExplicitly() bool {
 	for name, quantity := range c.Resources.Limits {
 		if _, ok := ParseNUMAResource(string(name)); ok && quantity.Sign() > 0 {
@@ -126,15 +130,17 @@ func (c PodContainer) requestsExplicitly() bool {
 	return false
 }
 
-// wholeCPUs returns a positive integer number of CPUs, by the kubelet's rule. MaxAmount, which
-// stands for all larger numbers, counts as an integer, too: no node has that many CPUs.
+// wholeCPUs returns the number of CPUs, and whether it is a positive integer, by the kubelet's
+// rule. MaxAmount, which stands for all larger numbers, counts as an integer, too. No node has
+// that many CPUs.
 // Source: guaranteedCPUs in k8s.io/kubernetes/pkg/kubelet/cm/cpumanager/policy_static.go.
 func wholeCPUs(quantity resource.Quantity) (int, bool) {
 	n := Amount(quantity)
 	return int(n), n == MaxAmount || n > 0 && quantity.Cmp(*resource.NewQuantity(n, resource.DecimalSI)) == 0
 }
 
-// limitsOf lists the CPU limits: "a: 1500m, b: 2 but exempted by …".
+// limitsOf returns a list of the CPU limits for a message, such as "a: 1500m, b: 2 but
+// exempted by …".
 func limitsOf(containers []PodContainer, exempt []string) string {
 	var list []string
 	for _, container := range containers {

@@ -12,53 +12,56 @@ import (
 // Form is how a pod asks for exclusive CPUs.
 type Form uint8
 
-// The forms of a request. A pod uses one of them; both at once are refused.
+// The forms of a request. A pod that uses both PolicyForm and ExplicitForm is refused.
 const (
-	None         Form = iota // every container is shared
-	PolicyForm               // annotation numalet.dev/cpu-policy
-	ExplicitForm             // limits numalet.dev/numa<ID>-cpu
+	None         Form = iota // the pod does not ask; all containers use shared CPUs
+	PolicyForm               // by the annotation numalet.dev/cpu-policy
+	ExplicitForm             // by limits numalet.dev/numa<ID>-cpu
 )
 
-// String returns "none", "policy" or "explicit", the values of the flag --cpu-request-form.
+// String returns "none", "policy" or "explicit". The last two are also the values of the
+// flag --cpu-request-form.
 func (f Form) String() string { return [...]string{"none", "policy", "explicit"}[f] }
 
-// The values of the annotation numalet.dev/cpu-policy, as podspec.Policy reads
-// them. An empty value is random.
+// The values of the annotation numalet.dev/cpu-policy. They are the names of
+// podspec.Policy. An empty value means random.
 const (
 	PolicySpread = "spread" // evenly over every NUMA node that has CPUs
 	PolicySingle = "single" // all on one NUMA node
-	PolicyRandom = "random" // the system chooses
+	PolicyRandom = "random" // Numalet chooses the NUMA nodes
 )
 
 // The values of the annotation numalet.dev/memory-policy.
 const (
 	MemoryLocal = "local" // bind memory to the NUMA node of the CPUs
-	MemoryAny   = "any"   // leave memory alone
+	MemoryAny   = "any"   // do not bind memory
 )
 
 // IsolationFull is the value of the annotation numalet.dev/isolation.
 const IsolationFull = "full"
 
-// CPURequest is a pod's request for exclusive CPUs. The zero value is that of a pod
-// without a request.
+// CPURequest is a pod's request for exclusive CPUs. The zero value means that the pod
+// requests none.
 //
 // +kubebuilder:object:generate=false
 type CPURequest struct {
 	Form   Form
-	Policy podspec.Policy // of PolicyForm, else random
-	// Containers are the exclusive ones, in the order in which they start: init
-	// containers and sidecars in spec order, then app containers in spec order.
+	Policy podspec.Policy // the policy of a PolicyForm; random for other forms
+	// Containers are the containers that get exclusive CPUs, in the order in which they
+	// start: first init containers and sidecars, then app containers, each in the order
+	// of the pod's spec.
 	Containers []podspec.Container
-	Isolated   bool // interrupts and unbound workqueues stay off the CPUs
-	// Placed means that the pod has the annotation numalet.dev/placement. A program
-	// that applies no placements refuses such a pod with RefusePlacement.
+	Isolated   bool // the pod has numalet.dev/isolation: full, to keep interrupts and unbound workqueues off its CPUs
+	// Placed means that the pod has the annotation numalet.dev/placement. An agent that
+	// works without a controller refuses such a pod with RefusePlacement.
 	Placed bool
 }
 
-// ReadCPURequest reads and validates the request of a pod, which may be none. The error
-// for an invalid request is a *Refusal. The API server need not have set the defaults of
-// the pod: a missing request defaults to the limit. Ephemeral containers cannot have
-// resources and are always shared. O(containers).
+// ReadCPURequest reads and validates a pod's request for exclusive CPUs. If the pod
+// requests none, the result has the form None. The error for an invalid request is a
+// *Refusal. The pod may be one that the API server has not completed with defaults: a
+// missing request of a resource counts as equal to its limit. Ephemeral containers
+// cannot have resources, so they always use shared CPUs.
 func ReadCPURequest(pod *corev1.Pod) (CPURequest, error) {
 	_, placed := pod.Annotations[AnnotationPlacement]
 	request := CPURequest{Placed: placed}
@@ -89,7 +92,8 @@ func ReadCPURequest(pod *corev1.Pod) (CPURequest, error) {
 	return request, err
 }
 
-// Exclusive returns the request of a container by name, and false if it is shared.
+// Exclusive returns the request of the container with this name. It returns false if
+// the container uses shared CPUs.
 func (r CPURequest) Exclusive(name string) (podspec.Container, bool) {
 	for _, container := range r.Containers {
 		if container.Name == name {
@@ -99,7 +103,8 @@ func (r CPURequest) Exclusive(name string) (podspec.Container, bool) {
 	return podspec.Container{}, false
 }
 
-// checkNoPolicyOptions refuses annotations that require a policy.
+// checkNoPolicyOptions refuses annotations that only a pod with the annotation
+// numalet.dev/cpu-policy may have. It is called for pods without that annotation.
 func checkNoPolicyOptions(pod *corev1.Pod) error {
 	for _, name := range []string{AnnotationSharedContainers, AnnotationMemoryPolicy, AnnotationIsolation} {
 		if _, ok := pod.Annotations[name]; ok {
@@ -110,45 +115,45 @@ func checkNoPolicyOptions(pod *corev1.Pod) error {
 	return nil
 }
 
-// RefusePlacement returns the refusal of a pod with a placement on a node without a
-// controller.
+// RefusePlacement returns the Refusal of a pod that has the annotation
+// numalet.dev/placement, on a node whose agent works without a controller.
 func RefusePlacement() error {
 	return refuse(PlacementForged, "", "the pod carries the annotation %s, which only the numalet controller may set, and none serves this node; remove it",
 		AnnotationPlacement)
 }
 
-// Reason is the kind of a refusal: one CamelCase word, for the reason of an event and
-// for a metric label.
+// Reason says in one CamelCase word why a pod is refused. It is the reason of an event
+// and a label of a metric.
 type Reason string
 
-// Why a request is refused.
+// The reasons why a pod is refused.
 const (
-	BothForms            Reason = "BothForms"            // a policy and explicit limits in one pod
-	CountMismatch        Reason = "CountMismatch"        // explicit limits do not add up to the cpu limit
-	NoExclusiveContainer Reason = "NoExclusiveContainer" // a policy, but no container with an integer cpu limit
-	NotGuaranteed        Reason = "NotGuaranteed"        // a request differs from its limit, or is missing
-	PlacementForged      Reason = "PlacementForged"      // a decision that no controller made
-	PlacementInvalid     Reason = "PlacementInvalid"     // a decision that does not match the pod
-	PlacementNewer       Reason = "PlacementNewer"       // a decision of a controller whose release this node does not understand
+	BothForms            Reason = "BothForms"            // the pod has a CPU policy and limits per NUMA node
+	CountMismatch        Reason = "CountMismatch"        // limits per NUMA node do not add up to the cpu limit
+	NoExclusiveContainer Reason = "NoExclusiveContainer" // a CPU policy, but no container with an integer cpu limit
+	NotGuaranteed        Reason = "NotGuaranteed"        // the pod is not of the QoS class Guaranteed
+	PlacementForged      Reason = "PlacementForged"      // a placement on a node without a controller
+	PlacementInvalid     Reason = "PlacementInvalid"     // a placement that cannot be read or does not match the pod
+	PlacementNewer       Reason = "PlacementNewer"       // a placement by a later release of the controller, which this release cannot apply
 	PodLevelResources    Reason = "PodLevelResources"    // exclusive CPUs together with pod-level resources (spec.resources)
-	PolicyMissing        Reason = "PolicyMissing"        // an annotation that requires a policy, without a policy
-	UnknownAnnotation    Reason = "UnknownAnnotation"    // an unknown annotation or label under numalet.dev/
+	PolicyMissing        Reason = "PolicyMissing"        // an annotation that requires a CPU policy, without a CPU policy
+	UnknownAnnotation    Reason = "UnknownAnnotation"    // an unknown annotation under numalet.dev/, or an annotation that was set as a label
 	UnknownContainer     Reason = "UnknownContainer"     // shared-containers names a container that the pod does not have
-	UnknownIsolation     Reason = "UnknownIsolation"     // an unknown isolation
-	UnknownMemoryPolicy  Reason = "UnknownMemoryPolicy"  // a memory policy that is unknown, or not available
-	UnknownPolicy        Reason = "UnknownPolicy"        // an unknown policy
+	UnknownIsolation     Reason = "UnknownIsolation"     // an unknown value of numalet.dev/isolation
+	UnknownMemoryPolicy  Reason = "UnknownMemoryPolicy"  // a memory policy that is unknown, or not available with the CPU policy
+	UnknownPolicy        Reason = "UnknownPolicy"        // an unknown CPU policy
 )
 
-// Refusal is the error for a pod whose request is not served.
+// Refusal is the error for a pod whose request cannot be served.
 //
 // +kubebuilder:object:generate=false
 type Refusal struct {
 	Reason    Reason
-	Container string // "" if it concerns the whole pod
-	Message   string // for the author of the pod: the cause and the remedy
+	Container string // the container that is the cause; "" if it is the whole pod
+	Message   string // for the author of the pod: the cause, and what to change
 }
 
-// Error returns the message.
+// Error returns r.Message.
 func (r *Refusal) Error() string { return r.Message }
 
 func refuse(reason Reason, container, format string, args ...any) *Refusal {

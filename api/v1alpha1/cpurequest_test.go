@@ -16,8 +16,9 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// TestReadCPURequest reads the pod of each testdata/cpurequest/*.txt and compares what it
-// asks for, or why it is refused, with the file's section "request".
+// TestReadCPURequest calls ReadCPURequest for the pod in each testdata/cpurequest/*.txt.
+// It compares the request, or the reason why it is refused, with the section "request" of
+// the file.
 func TestReadCPURequest(t *testing.T) {
 	scenario.Cases(t, "testdata/cpurequest/*.txt", func(t *testing.T, given []txtar.File) []txtar.File {
 		var pod corev1.Pod
@@ -28,7 +29,7 @@ func TestReadCPURequest(t *testing.T) {
 	})
 }
 
-// show prints a request with a line per container, or a refusal with its reason.
+// show returns a request as text with a line per container, or a Refusal with its reason.
 func show(request CPURequest, err error) string {
 	var b strings.Builder
 	if refusal := (*Refusal)(nil); errors.As(err, &refusal) {

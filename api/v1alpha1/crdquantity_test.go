@@ -11,9 +11,9 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 )
 
-// TestQuantitiesOfCRDs checks that each quantity in deploy/crds is one that programs parse at once.
-// The API server does not parse quantities of custom resources, but every program that watches them
-// does.
+// TestQuantitiesOfCRDs checks that the schemas in deploy/crds refuse each quantity that takes long
+// to parse, such as one with a huge exponent. The API server stores a quantity of a custom resource
+// without parsing it, but every program that watches the resource parses it.
 func TestQuantitiesOfCRDs(t *testing.T) {
 	files, err := filepath.Glob("../../deploy/crds/" + Group + "_*.yaml")
 	if err != nil || len(files) == 0 {
@@ -45,7 +45,8 @@ func TestQuantitiesOfCRDs(t *testing.T) {
 	}
 }
 
-// quantitiesOf returns the schemas of quantities below a path.
+// quantitiesOf returns the schema of each field that is a quantity, by the path of the field. The
+// paths start with the given path.
 func quantitiesOf(schema apiextensions.JSONSchemaProps, path string) map[string]apiextensions.JSONSchemaProps {
 	if schema.XIntOrString {
 		return map[string]apiextensions.JSONSchemaProps{path: schema}

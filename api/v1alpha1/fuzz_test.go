@@ -14,7 +14,7 @@ import (
 	"github.com/numalet/numalet/internal/testutil/fuzztest"
 )
 
-// pods returns the pods of testdata/cpurequest as JSON.
+// pods returns the pods in the files of testdata/cpurequest as JSON.
 func pods(f *testing.F) (all [][]byte) {
 	f.Helper()
 	files, err := filepath.Glob("testdata/cpurequest/*.txt")
@@ -35,8 +35,8 @@ func pods(f *testing.F) (all [][]byte) {
 	return all
 }
 
-// FuzzReadCPURequest checks that a pod is refused with a reason, or that its request agrees with
-// its limits.
+// FuzzReadCPURequest checks that ReadCPURequest either refuses a random pod with a reason, or
+// returns a request that agrees with the limits of the pod.
 func FuzzReadCPURequest(f *testing.F) {
 	for _, pod := range pods(f) {
 		f.Add(pod)
@@ -64,7 +64,8 @@ func FuzzReadCPURequest(f *testing.F) {
 	})
 }
 
-// FuzzPodSpec checks that a template is refused, or has a container and can be written.
+// FuzzPodSpec checks that PodSpec either refuses a random template, or returns a spec that
+// has a container and can be encoded as JSON again.
 func FuzzPodSpec(f *testing.F) {
 	for _, pod := range pods(f) {
 		var fields map[string]json.RawMessage

@@ -6,9 +6,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// GPUGroup dedicates GPUs of some nodes to the containers of some tenants: a GPU in
-// a group is allocated only to containers that match a group with that GPU. Groups
-// may overlap in nodes and in GPUs.
+// GPUGroup dedicates GPUs of some nodes to the containers of some tenants. A GPU that is
+// in one or more groups is allocated only to containers that match one of these groups.
+// Groups may overlap in nodes and in GPUs.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -41,7 +41,8 @@ type GPUGroupList struct {
 	Items           []GPUGroup `json:"items"`
 }
 
-// GPUGroupResource names the custom resource in requests.
+// GPUGroupResource returns the group, version and plural name of GPUGroups, for requests
+// to the API server.
 func GPUGroupResource() schema.GroupVersionResource {
 	return GroupVersion().WithResource("gpugroups")
 }
@@ -60,14 +61,14 @@ type GPUGroupSpec struct {
 	// +kubebuilder:default=physical
 	// +kubebuilder:validation:Enum=physical;virtual
 	Form string `json:"form,omitempty"`
-	// Type is the only GPU model in the group, by the product label of nodes, such as
-	// NVIDIA-H100-80GB-HBM3. Absent means any model.
+	// Type is the only GPU model in the group. It is written as in the node label
+	// nvidia.com/gpu.product, such as NVIDIA-H100-80GB-HBM3. Absent means any model.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Type string `json:"type,omitempty"`
-	// Containers are the names of the containers that may use the group. Absent means
-	// all containers.
+	// Containers are the names of the containers that may use the group. Absent means all
+	// containers of the tenants.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
@@ -75,28 +76,29 @@ type GPUGroupSpec struct {
 	// +kubebuilder:validation:items:MaxLength=63
 	// +kubebuilder:validation:items:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Containers []string `json:"containers,omitempty"`
-	// Nodes are the nodes with the GPUs of the group.
+	// Nodes lists the GPUs of the group, node by node.
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=1024
 	Nodes []GPUGroupNode `json:"nodes"`
-	// Quota is how many GPUs of the group, or parts of them, one tenant may hold at one
-	// time. Absent means all of them.
+	// Quota is how many GPUs of the group one tenant may hold at one time. Parts of GPUs
+	// count as fractions. Absent means that there is no limit.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="!string(self).matches('[eE][+-]?[0-9]{3}') && quantity(string(self)).isGreaterThan(quantity('0'))",message="quota must be more than 0, with at most two digits in its exponent; leave it out where there is no bound"
 	Quota *resource.Quantity `json:"quota,omitempty"`
-	// Enforcement says whether nodes keep others out. With strict, a node refuses
-	// containers that got a GPU of the group, or a share of one, without a decision of
-	// the controller. With advisory, the group binds only pods that the controller
-	// schedules.
+	// Enforcement says whether nodes enforce the group, too. With strict, a node refuses
+	// a container that got a GPU of the group, or a share of one, without a decision of
+	// the controller. With advisory, only the controller enforces the group, for the pods
+	// that it schedules.
 	// +optional
 	// +kubebuilder:default=strict
 	// +kubebuilder:validation:Enum=strict;advisory
 	Enforcement string `json:"enforcement,omitempty"`
 }
 
-// EnforcementAdvisory is the enforcement of a group that nodes do not enforce.
+// EnforcementAdvisory is the value of GPUGroupSpec.Enforcement with which only the
+// controller enforces the group, and nodes do not.
 const EnforcementAdvisory = "advisory"
 
 // GPUGroupNode lists GPUs of one node.
@@ -116,11 +118,11 @@ type GPUGroupNode struct {
 
 // Conditions of a GPUGroup.
 const (
-	// ConditionAccepted is true while the newest spec is in force: its GPUs are there,
-	// and each of its tenants has the right to use them. Otherwise the message says what
-	// is in force.
+	// ConditionAccepted is true while the controller applies the newest spec: the nodes
+	// have its GPUs, and each of its tenants has the right to use them. Otherwise the
+	// message says which spec the controller applies.
 	ConditionAccepted = "Accepted"
-	// ConditionShared is true where other groups hold some of its GPUs, too.
+	// ConditionShared is true if another group has some of the GPUs of this group, too.
 	ConditionShared = "Shared"
 )
 
@@ -133,8 +135,9 @@ type GPUGroupStatus struct {
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
-	// InForce is the spec that was accepted last. It stays in force until another one is
-	// accepted. While its tenants lack the right to use its GPUs, nobody gets them.
+	// InForce is the spec that the controller applies: the one that it accepted last.
+	// While the tenants of this spec lack the right to use its GPUs, nobody gets these
+	// GPUs.
 	// +optional
 	InForce *GPUGroupForm `json:"inForce,omitempty"`
 	// GPUs is the number of GPUs or slices in the group.
@@ -150,14 +153,14 @@ type GPUGroupStatus struct {
 	Usage []TenantGPUs `json:"usage,omitempty"`
 }
 
-// GPUGroupForm is one generation of a group's spec.
+// GPUGroupForm is the spec that a group had at one metadata.generation.
 type GPUGroupForm struct {
-	// Generation is that of the object when it had this spec.
+	// Generation is the metadata.generation that the GPUGroup had with this spec.
 	Generation int64        `json:"generation"`
 	Spec       GPUGroupSpec `json:"spec"`
 }
 
-// TenantGPUs is how much a tenant holds.
+// TenantGPUs is how much of a group one tenant holds.
 type TenantGPUs struct {
 	// +kubebuilder:validation:MinLength=1
 	Tenant string `json:"tenant"`

@@ -2,15 +2,17 @@ package v1alpha1
 
 import "strings"
 
-// LabelHeartbeat marks the Lease that the agent of a node renews ("true").
+// LabelHeartbeat is a label with the value "true". It marks the Lease that the agent of a node
+// renews, which shows that the agent runs.
 const LabelHeartbeat = Group + "/heartbeat"
 
-// heartbeatPrefix is the prefix of the names of the agents' Leases. Without it, the name of a node
-// could be that of another Lease of the namespace.
+// heartbeatPrefix is the prefix of the names of the agents' Leases. Without the prefix, a Lease
+// with the name of a node could collide with another Lease of the namespace.
 const heartbeatPrefix = "agent-"
 
 // HeartbeatName returns the name of the Lease that the agent of a node renews.
 func HeartbeatName(node string) string { return heartbeatPrefix + node }
 
-// HeartbeatNode returns the node whose agent renews a Lease, and false if no agent does.
+// HeartbeatNode returns the node whose agent renews a Lease, by the Lease's name. It returns
+// false if the name is not that of an agent's Lease.
 func HeartbeatNode(lease string) (string, bool) { return strings.CutPrefix(lease, heartbeatPrefix) }

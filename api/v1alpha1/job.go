@@ -5,8 +5,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Job is work that ends: a number of equal pods, the resources of each pod, and the
-// number of pods that must run at the same time.
+// Job runs a number of equal pods until they have succeeded. It specifies the resources of each
+// pod, and how many of the pods must run at the same time.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -43,5 +43,5 @@ type JobList struct {
 	Items           []Job `json:"items"`
 }
 
-// JobResource names the custom resource in requests.
+// JobResource returns the group, version and plural name of Jobs, for requests to the API server.
 func JobResource() schema.GroupVersionResource { return GroupVersion().WithResource("jobs") }

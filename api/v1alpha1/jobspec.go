@@ -2,8 +2,8 @@ package v1alpha1
 
 import "k8s.io/apimachinery/pkg/api/resource"
 
-// JobSpec describes a job and when it ends. Fields that the Job of batch/v1 also has
-// mean the same here.
+// JobSpec describes a job and when it ends. A field that the Job of batch/v1 has, too, means the
+// same here.
 //
 // +kubebuilder:validation:XValidation:rule="self.minAvailable <= self.replicas",message="minAvailable must not be more than replicas"
 // +kubebuilder:validation:XValidation:rule="!has(self.cpuPolicy) || has(self.cpu) && has(self.memory) && !string(self.cpu).matches('[eE][+-]?[0-9]{3}') && quantity(string(self.cpu)).isInteger()",message="cpuPolicy requests exclusive CPUs: set cpu to a whole number, such as 4, and set memory"
@@ -20,14 +20,14 @@ type JobSpec struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=4096
 	Replicas int32 `json:"replicas,omitempty"`
-	// MinAvailable is the number of pods that must start at the same time. With 1 each
-	// pod starts as soon as it fits on a node. With the value of replicas no pod starts
-	// before all of them fit.
+	// MinAvailable is the number of pods that must start at the same time. If it is 1, each pod
+	// starts as soon as it fits on a node. If it equals replicas, no pod starts before all pods
+	// fit.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=1
 	MinAvailable int32 `json:"minAvailable,omitempty"`
-	// Suspend prevents the job from running. If the job runs, its pods are deleted.
+	// Suspend prevents the job from running. If it is set while the job runs, the pods are deleted.
 	// +optional
 	// +kubebuilder:default=false
 	Suspend bool `json:"suspend"`
@@ -37,13 +37,13 @@ type JobSpec struct {
 	// +kubebuilder:default=6
 	// +kubebuilder:validation:Minimum=0
 	BackoffLimit *int32 `json:"backoffLimit,omitempty"`
-	// ActiveDeadlineSeconds is the time after status.startTime at which a job that still
-	// runs fails. Unlike in batch/v1 the time in the queue does not count. Absent means
-	// no limit.
+	// ActiveDeadlineSeconds is how long the job may run after status.startTime, in seconds. Then it
+	// fails. The time before status.startTime, in which the job waits in the queue, does not count.
+	// In batch/v1 it does. Absent means no limit.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	ActiveDeadlineSeconds *int64 `json:"activeDeadlineSeconds,omitempty"`
-	// TTLSecondsAfterFinished is the time after which a finished job is deleted. Absent
+	// TTLSecondsAfterFinished is how long after its end the job is deleted, in seconds. Absent
 	// means never.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
@@ -59,8 +59,8 @@ type JobNeeds struct {
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="!string(self).matches('[eE][+-]?[0-9]{3}') && quantity(string(self)).isGreaterThan(quantity('0'))",message="cpu must be more than 0, with at most two digits in its exponent"
 	CPU *resource.Quantity `json:"cpu,omitempty"`
-	// CPUPolicy makes the CPUs exclusive and selects how they are distributed over NUMA
-	// nodes: evenly (spread), all on one (single), or as Numalet chooses (random).
+	// CPUPolicy makes the CPUs exclusive, and selects how they are distributed over NUMA nodes. The
+	// values are spread (evenly), single (all on one NUMA node) and random (Numalet chooses).
 	// +optional
 	// +kubebuilder:validation:Enum=spread;single;random
 	CPUPolicy string `json:"cpuPolicy,omitempty"`
@@ -68,7 +68,8 @@ type JobNeeds struct {
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="!string(self).matches('[eE][+-]?[0-9]{3}') && quantity(string(self)).isGreaterThan(quantity('0'))",message="memory must be more than 0, with at most two digits in its exponent"
 	Memory *resource.Quantity `json:"memory,omitempty"`
-	// GPUs is the number of GPUs of each pod, or of virtual parts of GPUs.
+	// GPUs is the number of GPUs of each pod. Each can be a whole GPU or a part of one: see
+	// gpuForm.
 	// +optional
 	// +kubebuilder:default=0
 	// +kubebuilder:validation:Minimum=0

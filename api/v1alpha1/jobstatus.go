@@ -10,18 +10,18 @@ import (
 // +kubebuilder:validation:Enum=Pending;Running;Suspended;Succeeded;Failed
 type JobPhase string
 
-// Phases. A job can change between the first three any number of times. The last two
-// are final.
+// The phases of a job. A job can change between Pending, Running and Suspended any
+// number of times. Succeeded and Failed are final.
 const (
-	JobPending   JobPhase = "Pending" // fewer pods run than minAvailable, or none
+	JobPending   JobPhase = "Pending" // fewer than minAvailable pods run or have succeeded, or no pod runs
 	JobRunning   JobPhase = "Running"
 	JobSuspended JobPhase = "Suspended"
 	JobSucceeded JobPhase = "Succeeded" // every pod succeeded
 	JobFailed    JobPhase = "Failed"
 )
 
-// Conditions of a job, with the names of batch/v1. One of the last two is true once the
-// job has finished.
+// The conditions of a job, with the names of batch/v1. Once the job has finished,
+// either Complete or Failed is true.
 const (
 	ConditionSuspended = "Suspended"
 	ConditionComplete  = "Complete"
@@ -43,19 +43,20 @@ type JobStatus struct {
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
-	// StartTime is the time at which at least minAvailable pods ran. If the job was
-	// suspended, it is the time of its latest start.
+	// StartTime is the first time at which minAvailable pods ran or had succeeded. If
+	// the job was suspended, it is the time of its latest start.
 	// +optional
 	StartTime *metav1.Time `json:"startTime,omitempty"`
 	// CompletionTime is the time at which the job succeeded.
 	// +optional
 	CompletionTime *metav1.Time `json:"completionTime,omitempty"`
 	PodCounts      `json:",inline"`
-	// CompletedIndexes are the indexes of the pods that succeeded, such as 0-2,5. They are
-	// not run again, even if their pods are deleted.
+	// CompletedIndexes are the indexes of the pods that succeeded, such as 0-2,5. These
+	// indexes do not run again, even if their pods are deleted.
 	// +optional
 	CompletedIndexes string `json:"completedIndexes,omitempty"`
-	// Failures lists the indexes whose pods failed, and how often, ordered by index.
+	// Failures lists the completion indexes with failed pods, and the number of these
+	// pods, ordered by index.
 	// +optional
 	// +listType=map
 	// +listMapKey=index

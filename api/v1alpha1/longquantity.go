@@ -8,22 +8,26 @@ import (
 )
 
 // longExponent matches a quantity whose decimal exponent has more than two digits. Parsing such a
-// quantity can take hours: Quantity raises 10 to the power of the exponent, and an exponent beyond
-// 32 bits wraps, so that it may be negative.
+// quantity can take hours, because the parser of Kubernetes (resource.ParseQuantity) raises 10 to
+// the power of the exponent. If the exponent does not fit in 32 bits, it even wraps, and may change
+// its sign.
 // Source: https://github.com/kubernetes/apimachinery/blob/v0.36.3/pkg/api/resource/quantity.go, ParseQuantity.
 // The API server refuses such quantities in the fields of deploy/crds.
 var longExponent = regexp.MustCompile(`[eE][+-]?[0-9]{3,}\.?[0-9]*\s*$`)
 
-// maxQuantity is the largest number of characters of a quantity. Parsing takes quadratic time: a
-// million digits take seconds.
+// maxQuantity is the largest number of characters of a quantity. The time to parse a quantity grows
+// with the square of its length: a million digits take seconds.
 const maxQuantity = 64
 
-// quantities has the fields of a pod's spec that are quantities, and those that are maps of them.
+// quantities has the names of the fields of a pod's spec whose value is a quantity or a map of
+// quantities.
 var quantities = map[string]bool{"limits": true, "requests": true, "overhead": true, "sizeLimit": true, "divisor": true}
 
 // checkQuantities returns an error if a quantity in the JSON of a pod's spec is long, or has a long
-// exponent. It is called before the quantities are parsed. It reads token by token, because if a name
-// occurs twice in an object, the parser reads both values. Other errors are left to the parser.
+// exponent. It is called before the quantities are parsed. It reads token by token instead of
+// decoding the JSON into a map. If a name occurs twice in an object, a map has only one of the two
+// values, but the parser of the spec parses both. checkQuantities leaves other errors to that
+// parser.
 func checkQuantities(spec []byte) error {
 	d := json.NewDecoder(bytes.NewReader(spec))
 	d.UseNumber()
@@ -61,15 +65,17 @@ func checkQuantities(spec []byte) error {
 	}
 }
 
-// level is an object or a list that is open, or the place of a value in it.
+// level is a JSON object or list that checkQuantities is inside of, or the position of a value in
+// such an object or list.
 type level struct {
 	object   bool
-	named    bool   // in an object: the name of the next value was read
-	field    string // that name, or the list's
-	quantity bool   // it is, or contains, quantities
+	named    bool   // true if it is an object and the name of the next value was read
+	field    string // the name of the field that is read: in a list, the field whose value the list is
+	quantity bool   // the value at this position is a quantity or contains quantities
 }
 
-// name takes a string as the name of the next value, if it is one.
+// name records text as the name of the next value and returns true. It returns false if text is
+// itself a value.
 func (l *level) name(text string) bool {
 	if !l.object || l.named {
 		return false
@@ -78,7 +84,7 @@ func (l *level) name(text string) bool {
 	return true
 }
 
-// next returns the place of the next value.
+// next returns the position of the next value in the object or list.
 func (l level) next() level {
 	return level{field: l.field, quantity: l.quantity || l.object && quantities[l.field]}
 }

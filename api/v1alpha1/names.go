@@ -8,47 +8,51 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// Group is the API group, and the prefix of every name below.
+// Group is the API group of the custom resources, and the prefix of Numalet's annotations and
+// labels.
 const Group = "numalet.dev"
 
 // Annotations and labels that a pod's author sets.
 const (
 	// AnnotationCPUPolicy requests exclusive CPUs by policy: spread, single or random.
 	AnnotationCPUPolicy = Group + "/cpu-policy"
-	// AnnotationSharedContainers names containers (comma separated) that use shared CPUs
-	// although their cpu limit is an integer.
+	// AnnotationSharedContainers lists the names of containers, separated by commas, that use
+	// shared CPUs although their cpu limit is an integer.
 	AnnotationSharedContainers = Group + "/shared-containers"
-	// AnnotationMemoryPolicy is "local" (default with single: memory on the
-	// NUMA node of the CPUs) or "any" (the opt-out).
+	// AnnotationMemoryPolicy is "local" to bind the memory of containers to the NUMA node of their
+	// CPUs, or "any" not to bind it. The default is "local" with the CPU policy single, and "any"
+	// with others.
 	AnnotationMemoryPolicy = Group + "/memory-policy"
 	// AnnotationIsolation is "full": the agent also keeps interrupts and unbound workqueues of
 	// the kernel off the exclusive CPUs. The node must be prepared for this (deploy/isolation).
 	AnnotationIsolation = Group + "/isolation"
-	// AnnotationGPUType names the GPU models that the pod accepts, several as A|B.
+	// AnnotationGPUType names the GPU models that the pod accepts. Several models are separated by
+	// "|".
 	AnnotationGPUType = Group + "/gpu-type"
 	// AnnotationGPUForm is physical for whole GPUs or virtual for parts of them.
 	AnnotationGPUForm = Group + "/gpu-form"
-	// AnnotationGPUGroup names the GPU group that provides the GPUs. If the author names none,
-	// the controller sets it to the group that it chose.
+	// AnnotationGPUGroup names the GPU group that provides the GPUs. If the author of the pod does
+	// not set it, the controller chooses a group and sets it.
 	AnnotationGPUGroup = Group + "/gpu-group"
 	// AnnotationCandidateNodes lists the nodes on which the pod may run, at most 4,096.
 	AnnotationCandidateNodes = Group + "/candidate-nodes"
-	// LabelTenant names the tenant of a Job or a pod. Without it, a pod belongs to the tenant
-	// of its Namespace: the value of the same label there, else the Namespace's name. To name
-	// another tenant, a user needs the verb use on it.
+	// LabelTenant names the tenant of a Job or a pod. Without it, a pod belongs to the tenant of
+	// its Namespace: the value of this label on the Namespace, or else the Namespace's name. To
+	// name another tenant, a user needs the verb use on that Tenant.
 	LabelTenant = Group + "/tenant"
-	// LabelGang names the pod's gang in its namespace. A Job with a minAvailable sets it to the
-	// job's name.
+	// LabelGang names the pod's gang: the pods of one namespace that start together. A Job with a
+	// minAvailable above 1 sets it to the job's name.
 	LabelGang = Group + "/gang"
 	// AnnotationGangMinAvailable is the number of pods of the gang that start together or not
-	// at all, including bound pods: a whole number, 2 or more. In a replacement pod of a Job,
-	// the number is smaller by the pods that have succeeded.
+	// at all, including bound pods: a whole number, 2 or more. In a pod that replaces a failed pod
+	// of a Job, the number is smaller by the number of pods that have succeeded.
 	AnnotationGangMinAvailable = Group + "/gang-min-available"
 )
 
 // Annotations and labels that Numalet sets.
 const (
-	// AnnotationPlacement is the controller's decision, written with the Binding.
+	// AnnotationPlacement is the controller's decision how many CPUs of each NUMA node and which
+	// GPUs each container gets. It is written together with the Binding of the pod.
 	AnnotationPlacement = Group + "/placement"
 	// AnnotationRejectedAt is the time (RFC 3339) at which an agent ended the pod, because its
 	// node cannot honour the placement.
@@ -66,26 +70,30 @@ const (
 	AnnotationAuthor = Group + "/author"
 	// AnnotationAuthorGroups lists the groups of that user, one a line.
 	AnnotationAuthorGroups = Group + "/author-groups"
-	// LabelExclusiveCPUs marks a node whose agent assigns exclusive CPUs ("true").
+	// LabelExclusiveCPUs is "true" on a node whose agent assigns exclusive CPUs.
 	LabelExclusiveCPUs = Group + "/exclusive-cpus"
-	// TaintAgentNotReady is the key of a startup taint, with which kubelets or autoscalers register
-	// nodes. The agent removes it when it is ready to pin, and never sets it.
+	// TaintAgentNotReady is the key of a startup taint: a taint that a kubelet or an autoscaler
+	// sets when it registers a node. The agent removes the taint when it is ready to pin
+	// containers to CPUs. The agent never sets it.
 	TaintAgentNotReady = Group + "/agent-not-ready"
-	// allocatedPrefix starts the container annotations that the device plugin's Allocate returns and
-	// that the agent reads in CreateContainer. They say exactly which device tokens a container got.
+	// allocatedPrefix is the prefix of the container annotations that the device plugin returns
+	// from Allocate and that the agent reads in NRI's CreateContainer. They list the IDs of the
+	// devices that the container got. A device of an exclusive CPU is called a token.
 	allocatedPrefix = "allocated." + Group + "/"
 )
 
 // Labels that an administrator sets on Namespaces, besides the label of the tenant.
 const (
-	// LabelEnforcement is "advisory" on a Namespace whose pods may use other schedulers,
-	// nodeName and claims for GPUs and exclusive CPUs.
+	// LabelEnforcement is "advisory" on a Namespace whose pods may get GPUs and exclusive CPUs
+	// without the controller: by another scheduler, by spec.nodeName or by a ResourceClaim.
 	LabelEnforcement = Group + "/enforcement"
-	// LabelSystem marks the Namespace of Numalet, whose pods may start before the agent.
+	// LabelSystem marks the Namespace of Numalet. Its pods may start before the agent, even if
+	// containerd requires the agent.
 	LabelSystem = Group + "/system"
 )
 
-// Reasons of events, as kube-scheduler and the Job controller name theirs.
+// Reasons of events. The names are those that kube-scheduler and the Job controller of Kubernetes
+// use.
 const (
 	EventScheduled        = "Scheduled"
 	EventFailedScheduling = "FailedScheduling"
@@ -97,23 +105,25 @@ const (
 // https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/docker-specialized.html
 const EnvGPUs = "NVIDIA_VISIBLE_DEVICES"
 
-// What a role names to give a tenant a right to GPUs: the verb use on the
-// NodeTopology of a node, for all of its GPUs, or on gpus by the UUIDs of GPUs.
-// There are no objects of the resource gpus.
+// The verb and the resource of an RBAC role that gives a tenant a right to GPUs. The verb use on
+// the NodeTopology of a node gives the right to all GPUs of the node. The verb use on the resource
+// gpus, with UUIDs of GPUs as resourceNames, gives the right to these GPUs. There are no objects
+// of the resource gpus.
 const (
 	VerbUse      = "use"
 	ResourceGPUs = "gpus"
 )
 
-// TenantSubject returns the group that represents a tenant in role bindings:
-// "numalet.dev:tenant:ann".
+// TenantSubject returns the user group that represents a tenant in role bindings, such as
+// "numalet.dev:tenant:ann" for the tenant ann.
 func TenantSubject(tenant string) string { return Group + ":tenant:" + tenant }
 
-// NUMAResource returns the extended resource of a NUMA node's exclusive CPUs:
-// "numalet.dev/numa1-cpu" for node 1.
+// NUMAResource returns the name of the extended resource of a NUMA node's exclusive CPUs, such as
+// "numalet.dev/numa1-cpu" for NUMA node 1.
 func NUMAResource(node topology.NodeID) string { return fmt.Sprintf("%s/numa%d-cpu", Group, node) }
 
-// ParseNUMAResource is the inverse of NUMAResource. ok is false for any other name.
+// ParseNUMAResource returns the NUMA node in a name that NUMAResource has returned. ok is false
+// for any other name.
 func ParseNUMAResource(name string) (node topology.NodeID, ok bool) {
 	s, ok := strings.CutPrefix(name, Group+"/numa")
 	if !ok {
@@ -131,22 +141,22 @@ func ParseNUMAResource(name string) (node topology.NodeID, ok bool) {
 	return node, true
 }
 
-// AllocatedAnnotation returns the annotation of a container in which Allocate lists the
-// tokens of a NUMA node: "allocated.numalet.dev/numa1-cpu". Its value is the IDs,
-// separated by commas.
+// AllocatedAnnotation returns the name of the container annotation in which the device plugin
+// lists the exclusive CPUs that the kubelet allocated from a NUMA node, such as
+// "allocated.numalet.dev/numa1-cpu". Its value is the device IDs, separated by commas.
 func AllocatedAnnotation(node topology.NodeID) string {
 	return fmt.Sprintf("%snuma%d-cpu", allocatedPrefix, node)
 }
 
-// AllocatedGPUs returns the annotation of a container in which Allocate lists the
-// devices of a GPU resource: "allocated.numalet.dev/gpu" for nvidia.com/gpu. Its value
-// is the IDs, separated by commas.
+// AllocatedGPUs returns the name of the container annotation in which the device plugin lists the
+// allocated devices of a GPU resource, such as "allocated.numalet.dev/gpu" for nvidia.com/gpu. Its
+// value is the device IDs, separated by commas.
 func AllocatedGPUs(resource string) string {
 	return allocatedPrefix + resource[strings.IndexByte(resource, '/')+1:]
 }
 
-// GPUShareSeparator separates a GPU's UUID and the number of a share in a device ID:
-// "GPU-5a…::0", as in NVIDIA's device plugin.
+// GPUShareSeparator separates the UUID of a GPU from the number of a share in a device ID, such as
+// "GPU-5a…::0". NVIDIA's device plugin uses the same IDs.
 const GPUShareSeparator = "::"
 
 // GPUOf returns the UUID of the GPU or slice to which a device ID belongs.
@@ -167,8 +177,9 @@ func ParseAllocatedGPUs(annotations map[string]string) (ids []string) {
 	return ids
 }
 
-// ParseAllocated returns the number of allocated tokens per NUMA node in the annotations
-// of a container. It is empty without an explicit request.
+// ParseAllocated returns how many exclusive CPUs the device plugin allocated on each NUMA node,
+// from the annotations of a container. The result is empty if the container has no limits
+// numalet.dev/numa<ID>-cpu.
 func ParseAllocated(annotations map[string]string) map[topology.NodeID]int {
 	tokens := map[topology.NodeID]int{}
 	for key, ids := range annotations {

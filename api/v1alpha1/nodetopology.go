@@ -6,8 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// NodeTopology is the hardware of one node by NUMA node, how much of it is available,
-// and which containers hold exclusive CPUs. It has the name of its Node and is owned by
+// NodeTopology describes one node: its hardware by NUMA node, how much of it is available,
+// and which containers hold exclusive CPUs. It has the name of the Node object, which owns
 // it. Only the agent on that node writes it.
 //
 // +kubebuilder:object:root=true
@@ -39,18 +39,19 @@ type NodeTopologyList struct {
 	Items           []NodeTopology `json:"items"`
 }
 
-// NodeTopologyResource names the custom resource in requests.
+// NodeTopologyResource returns the group, version and plural name of NodeTopologies, for
+// requests to the API server.
 func NodeTopologyResource() schema.GroupVersionResource {
 	return GroupVersion().WithResource("nodetopologies")
 }
 
-// ConditionReady of a NodeTopology is true while the node serves pods that request
-// exclusive CPUs; the node then has the label numalet.dev/exclusive-cpus. ConditionReady
-// of a Tenant is true while the controller applies its spec.
+// ConditionReady of a NodeTopology is true while the node serves pods that request exclusive
+// CPUs. The Node then has the label numalet.dev/exclusive-cpus. ConditionReady of a Tenant
+// is true while the controller applies the spec of the Tenant.
 const ConditionReady = "Ready"
 
-// ConditionAllCPUsUsable of a NodeTopology is false while the kubelet's cgroup lacks online
-// CPUs, which no container can then use.
+// ConditionAllCPUsUsable of a NodeTopology is false while some online CPUs are not in the
+// cpuset of the kubelet's cgroup for pods. No container can use these CPUs.
 const ConditionAllCPUsUsable = "AllCPUsUsable"
 
 // ConditionKubeletCompatible of a NodeTopology is false while settings of the kubelet
@@ -65,8 +66,8 @@ const ConditionCPUsReserved = "CPUsReserved"
 // other processes use too much of the time of exclusive CPUs.
 const ConditionCPUsUndisturbed = "CPUsUndisturbed"
 
-// ConditionGPUsHealthy of a NodeTopology is false while a GPU of the node is unhealthy. A node
-// without GPUs does not have it.
+// ConditionGPUsHealthy of a NodeTopology is false while a GPU of the node is unhealthy. The
+// NodeTopology of a node without GPUs does not have this condition.
 const ConditionGPUsHealthy = "GPUsHealthy"
 
 // NodeTopologyStatus is the hardware that the agent discovered and the CPUs that it
@@ -79,7 +80,7 @@ type NodeTopologyStatus struct {
 	// Machine is the hardware of the node and its configuration.
 	// +optional
 	Machine Machine `json:"machine"`
-	// CPUs are the totals over all NUMA nodes.
+	// CPUs are the numbers of CPUs of the whole node.
 	// +optional
 	CPUs CPUCounts `json:"cpus"`
 	// NUMA lists all NUMA nodes, including those without CPUs, ordered by id.
@@ -146,7 +147,7 @@ type CPUCounts struct {
 	// Allocatable is the capacity without the reserved CPUs.
 	Allocatable int32 `json:"allocatable"`
 	// Available is the number of CPUs that can still become exclusive. If no CPU is
-	// reserved, one of them stays shared.
+	// reserved, one CPU always stays shared, and is not counted.
 	// +optional
 	Available int32 `json:"available"`
 }
@@ -164,8 +165,8 @@ type NUMANode struct {
 	// +optional
 	Memory *resource.Quantity `json:"memory,omitempty"`
 	// AllocatableMemory is the memory that could be bound to containers on CPUs of this NUMA
-	// node if none was bound: without huge pages and without the memory that is reserved for
-	// the kernel and the kubelet.
+	// node if no memory was bound yet. Huge pages and the memory that is reserved for the
+	// kernel and the kubelet do not count.
 	// +optional
 	AllocatableMemory *resource.Quantity `json:"allocatableMemory,omitempty"`
 	// AvailableMemory is the memory that can still be bound to containers on CPUs of this
@@ -200,7 +201,7 @@ type Cache struct {
 
 // Distance is the distance to a NUMA node.
 type Distance struct {
-	// ID is the id of the other NUMA node.
+	// ID is the id of the NUMA node to which the distance is.
 	ID int32 `json:"id"`
 	// Value is the distance: 10 is local, 255 is unreachable.
 	Value int32 `json:"value"`
@@ -223,7 +224,7 @@ type GPU struct {
 	// GPUs.
 	// +optional
 	Parent string `json:"parent,omitempty"`
-	// Form is physical for a whole GPU and virtual for a part of one.
+	// Form is physical for a whole GPU and virtual for a part of a GPU.
 	// +kubebuilder:validation:Enum=physical;virtual
 	Form string `json:"form"`
 	// Memory is the memory of the GPU, or of the part.
@@ -235,9 +236,9 @@ type GPU struct {
 	// NUMA is the id of the NUMA node nearest to the GPU. Absent if it is unknown.
 	// +optional
 	NUMA *int32 `json:"numa,omitempty"`
-	// Links are the connections to the GPUs of the node, in the order of their indexes
-	// and in the notation of "nvidia-smi topo -m": NV12, PIX, PXB, PHB, NODE or SYS. "-"
-	// is the GPU itself, and "?" is an unknown connection. Absent if no connection is
+	// Links are the connections to the GPUs of the node, in the order of their indexes. The
+	// notation is that of "nvidia-smi topo -m": NV12, PIX, PXB, PHB, NODE or SYS. "-" stands
+	// for the GPU itself, and "?" for an unknown connection. Absent if no connection is
 	// known, and for parts of GPUs.
 	// +optional
 	// +listType=atomic
@@ -253,16 +254,17 @@ type GPU struct {
 
 // GPUHolder is a pod that holds GPUs.
 type GPUHolder struct {
-	// UID is the UID of the pod on its node. It is NAMESPACE/NAME if the API server does not
-	// have the pod.
+	// UID is the UID that the kubelet uses for the pod. It is NAMESPACE/NAME if the API
+	// server does not have the pod.
 	// +kubebuilder:validation:MinLength=1
 	UID string `json:"uid"`
 	// Namespace is the namespace of the pod.
 	Namespace string `json:"namespace"`
 	// Name is the name of the pod.
 	Name string `json:"name"`
-	// Devices are the IDs of the devices that the kubelet gave the pod's containers, in
-	// ascending order: the UUID of a GPU or MIG slice, or UUID::NUMBER for a share.
+	// Devices are the IDs of the GPU devices that the kubelet gave the pod's containers, in
+	// ascending order. An ID is the UUID of a GPU or MIG slice, or UUID::NUMBER for a share
+	// of a GPU.
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
 	Devices []string `json:"devices"`

@@ -14,8 +14,9 @@ import (
 )
 
 // TestObjects validates the object of each testdata/object/*.txt as an API server does with
-// deploy/crds. If the file has a section "old", the object is an update of that. The test
-// compares the refusals, or the spec with its defaults.
+// deploy/crds. If the file has a section "old", the object is an update of the object in
+// that section. The test compares the validation errors, or, if there are none, the spec
+// with its defaults, with those in the file.
 func TestObjects(t *testing.T) {
 	kinds := map[string]served{"Tenant": serve(t, "tenants"), "Job": serve(t, "jobs"), "GPUGroup": serve(t, "gpugroups")}
 	scenario.Cases(t, "testdata/object/*.txt", func(t *testing.T, given []txtar.File) []txtar.File {
@@ -24,7 +25,7 @@ func TestObjects(t *testing.T) {
 	})
 }
 
-// sections returns the objects of a case by the name of their section.
+// sections returns the objects of a test file by the name of their section.
 func sections(t *testing.T, given []txtar.File) map[string]map[string]any {
 	t.Helper()
 	objects := map[string]map[string]any{}
@@ -65,7 +66,7 @@ func answer(t *testing.T, kinds map[string]served, objects map[string]map[string
 	return string(spec)
 }
 
-// TestGuide admits the GPUGroups of the user guide.
+// TestGuide checks that the schema in deploy/crds accepts the GPUGroups of the user guide.
 func TestGuide(t *testing.T) {
 	text, err := os.ReadFile("../../docs/tasks/groups-and-quotas.md")
 	if err != nil {
@@ -76,7 +77,7 @@ func TestGuide(t *testing.T) {
 		block, _, _ = strings.Cut(block, "```")
 		object := map[string]any{}
 		if err := utilyaml.Unmarshal([]byte(block), &object); err != nil {
-			continue // several documents, none of them of numalet.dev
+			continue // the code block has several YAML documents, and none of them is of numalet.dev
 		}
 		if object["kind"] == "GPUGroup" {
 			admitted++

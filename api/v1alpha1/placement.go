@@ -19,18 +19,19 @@ import (
 // release writes and reads.
 const PlacementVersion = 1
 
-// Placement is the controller's decision for a pod. It is the value of the annotation
-// numalet.dev/placement:
+// Placement is the controller's decision how many CPUs of each NUMA node and which GPUs
+// each container of a pod gets. It is the value of the annotation numalet.dev/placement:
 //
 //	{"version":1,"containers":{"main":{"cpus":{"0":2,"1":2},"gpus":["GPU-5a…"]}}}
 //
 // A later release may add fields. A reader of this version ignores fields that it does
-// not know, so a field that no reader may ignore is named in requires.
+// not know. If a reader must not ignore a new field, the placement lists it in the field
+// requires, and this release then refuses the placement.
 //
 // +kubebuilder:object:generate=false
 type Placement struct {
 	Version int `json:"version"`
-	// Containers by name, without shared containers that have no GPUs.
+	// Containers by name. Containers with neither exclusive CPUs nor GPUs are left out.
 	Containers map[string]ContainerPlacement `json:"containers"`
 }
 
@@ -38,11 +39,12 @@ type Placement struct {
 //
 // +kubebuilder:object:generate=false
 type ContainerPlacement struct {
-	CPUs map[topology.NodeID]int `json:"cpus,omitempty"` // exclusive CPUs per NUMA node; counts > 0
-	GPUs []string                `json:"gpus,omitempty"` // unique IDs
+	CPUs map[topology.NodeID]int `json:"cpus,omitempty"` // number of exclusive CPUs per NUMA node, each above 0
+	GPUs []string                `json:"gpus,omitempty"` // IDs of GPUs, each listed once
 }
 
-// FormatPlacement returns the annotation's value. It is deterministic.
+// FormatPlacement returns the value of the annotation numalet.dev/placement. Equal
+// placements have equal values.
 func FormatPlacement(containers map[string]ContainerPlacement) (string, error) {
 	text, err := json.Marshal(Placement{Version: PlacementVersion, Containers: containers})
 	if err != nil {
@@ -55,11 +57,12 @@ func FormatPlacement(containers map[string]ContainerPlacement) (string, error) {
 // that this release cannot apply it.
 var ErrNewerPlacement = errors.New("it needs a later release of Numalet than this one")
 
-// ParsePlacement parses the annotation's value. It ignores unknown fields, so that the
-// controller can be upgraded before all nodes are. Strict parsing was rejected: the
-// first new field would end every pod on a node that is one release older. The error
-// wraps ErrNewerPlacement if the version is another one, or if a feature is required:
-// this release has none, and a part of a decision would be a different decision.
+// ParsePlacement parses the value of the annotation numalet.dev/placement. It ignores
+// unknown fields, so that the controller can be upgraded before the nodes. If it refused
+// them, a controller with a new field could start no pod on a node that is one release
+// older. The error wraps ErrNewerPlacement if the version is newer than PlacementVersion,
+// or if the field requires is not empty: this release knows none of the features that it
+// can list.
 func ParsePlacement(text string) (Placement, error) {
 	p, err := decodePlacement([]byte(text))
 	if err == nil {
@@ -71,14 +74,14 @@ func ParsePlacement(text string) (Placement, error) {
 	return p, nil
 }
 
-// placementHeader has the common fields of all versions.
+// placementHeader has the fields that all versions of the annotation have.
 type placementHeader struct {
 	Version  *int     `json:"version"`
-	Requires []string `json:"requires"` // features that a reader must know
+	Requires []string `json:"requires"` // names of features that a reader must know to apply the placement
 }
 
-// decodePlacement checks the header first, because the fields of other versions may
-// have other types.
+// decodePlacement checks the version and the required features before it decodes the
+// other fields, because these may have other types in other versions.
 func decodePlacement(text []byte) (p Placement, err error) {
 	var h placementHeader
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(text, &h); err != nil {
@@ -145,8 +148,8 @@ func (p Placement) GPUs() (ids []string) {
 	return ids
 }
 
-// SharesGPUs reports whether two containers have a GPU in common, because they run one
-// after the other.
+// SharesGPUs reports whether two containers have a GPU in common. That is possible if
+// they run one after the other, such as an init container and an app container.
 func (p Placement) SharesGPUs() bool {
 	sum := 0
 	for _, container := range p.Containers {
@@ -163,11 +166,13 @@ func (c ContainerPlacement) cpus() (sum int) {
 }
 
 // ReadPlacement parses the placement of a pod and compares it with the pod's request.
-// The error is a *Refusal with the reason PlacementInvalid if the annotation is invalid,
-// has an unknown container or CPUs for a shared one, or has counts that differ from the
-// request in their sum or, for an explicit request, per NUMA node; its reason is
-// PlacementNewer for an ErrNewerPlacement. ReadPlacement does not check the policy, which
-// the controller and the node's ledger do.
+// The error is a *Refusal. Its reason is PlacementNewer if this release cannot apply the
+// placement (ErrNewerPlacement), and else PlacementInvalid. A placement is invalid if it
+// cannot be parsed, or if it names a container that the pod does not have. It is also
+// invalid if it gives exclusive CPUs to a shared container, or if its number of CPUs
+// differs from that of the request. For a request with limits per NUMA node, the numbers
+// must be equal on each NUMA node. ReadPlacement does not check whether the CPUs follow
+// the pod's CPU policy: the controller and the agent check that.
 func ReadPlacement(pod *corev1.Pod, request CPURequest) (Placement, error) {
 	p, err := ParsePlacement(pod.Annotations[AnnotationPlacement])
 	if errors.Is(err, ErrNewerPlacement) {
@@ -193,7 +198,8 @@ func ReadPlacement(pod *corev1.Pod, request CPURequest) (Placement, error) {
 	return p, nil
 }
 
-// compareCounts refuses counts that differ from the container's request.
+// compareCounts returns an error if the numbers of CPUs in a placement differ from the
+// container's request.
 func compareCounts(container podspec.Container, p ContainerPlacement) error {
 	switch sum, counts := p.cpus(), p.CPUs; {
 	case sum != container.CPUs:
@@ -204,8 +210,10 @@ func compareCounts(container podspec.Container, p ContainerPlacement) error {
 	return nil
 }
 
-// Sized returns the request with the sizes that a placement has for its containers, for a
-// pod that was resized after the placement was made. Sizes per NUMA node cannot be resized.
+// Sized returns the request with the numbers of CPUs that the placement gives the
+// containers. They differ from those of the request if the pod was resized after the
+// placement was made. Containers with limits per NUMA node cannot be resized, and keep
+// their numbers.
 func (r CPURequest) Sized(p Placement) CPURequest {
 	r.Containers = slices.Clone(r.Containers)
 	for i, container := range r.Containers {
@@ -216,7 +224,8 @@ func (r CPURequest) Sized(p Placement) CPURequest {
 	return r
 }
 
-// At returns the request with the counts per NUMA node of a placement.
+// At returns the request with the numbers of CPUs per NUMA node that the placement gives
+// the containers.
 func (r CPURequest) At(p Placement) CPURequest {
 	r.Containers = slices.Clone(r.Containers)
 	for i, container := range r.Containers {
@@ -229,9 +238,9 @@ func invalidPlacement(container, format string, args ...any) *Refusal {
 	return refuse(PlacementInvalid, container, "the placement in the annotation %s is not one of this pod: %s", AnnotationPlacement, fmt.Sprintf(format, args...))
 }
 
-// Rejection returns the condition of a pod that a node's agent has failed because the
-// node cannot apply its placement. The condition remains even if the kubelet overwrites
-// the phase.
+// Rejection returns the condition that an agent sets on a pod that it ends because its
+// node cannot apply the placement. It returns false for other pods. The condition
+// remains even if the kubelet overwrites the phase of the pod.
 func Rejection(pod *corev1.Pod) (corev1.PodCondition, bool) {
 	for _, condition := range pod.Status.Conditions {
 		if condition.Type == corev1.DisruptionTarget && condition.Status == corev1.ConditionTrue && condition.Reason == ReasonPlacementRejected {

@@ -16,9 +16,9 @@ import (
 	"github.com/numalet/numalet/internal/testutil/scenario"
 )
 
-// TestReadPlacement reads, for the pod of each testdata/placement/*.txt, the
-// placements of its other section, one a line, and compares what is read with
-// the indented line that follows.
+// TestReadPlacement reads the placements of each testdata/placement/*.txt. A file has a
+// pod, and a section of placements for it, one a line. The indented line after each
+// placement is the expected result.
 func TestReadPlacement(t *testing.T) {
 	scenario.Cases(t, "testdata/placement/*.txt", func(t *testing.T, given []txtar.File) []txtar.File {
 		var pod corev1.Pod
@@ -66,8 +66,9 @@ func showPlacement(request CPURequest, pod *corev1.Pod) string {
 	return strings.Join(parts, ", ")
 }
 
-// FuzzParsePlacement: a placement that is accepted is written and read again unchanged, and
-// has no count below 1.
+// FuzzParsePlacement checks that a placement that ParsePlacement accepts is the same after
+// it is written and parsed again, and that it gives at least 1 CPU on each NUMA node that
+// it names.
 func FuzzParsePlacement(f *testing.F) {
 	f.Add(`{"version":1,"containers":{"main":{"cpus":{"0":2,"1":2},"gpus":["GPU-a"]}}}`)
 	f.Add(`{"version":1,"containers":{"a":{"cpus":{"0":-2}}}}`)

@@ -2,25 +2,28 @@ package v1alpha1
 
 import corev1 "k8s.io/api/core/v1"
 
-// AnnotationConfigHash is an annotation of a mirror pod. Its value is the UID of the
-// static pod, which is the only one that the kubelet and the runtime use.
+// AnnotationConfigHash is an annotation of a mirror pod, which is the API object for a static
+// pod. Its value is the UID of the static pod. The kubelet and the container runtime use only
+// this UID, and not that of the API object.
 // Source: https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/types/pod_update.go.
 const AnnotationConfigHash = "kubernetes.io/config.hash"
 
-// AnnotationConfigMirror is an annotation of mirror pods. The admission policies do not apply
-// to a pod that has it, because the kubelet runs a static pod regardless of them. Anybody who
-// may create pods may set it beside spec.nodeName.
+// AnnotationConfigMirror is an annotation of mirror pods. Most admission policies do not apply
+// to a pod with this annotation, because the kubelet runs a static pod regardless of them.
+// Kubernetes itself lets anybody who may create pods set the annotation, together with
+// spec.nodeName.
 const AnnotationConfigMirror = "kubernetes.io/config.mirror"
 
-// IsMirror reports whether a pod says that it is a mirror pod.
+// IsMirror reports whether a pod has the annotation of mirror pods.
 func IsMirror(pod *corev1.Pod) bool {
 	_, is := pod.Annotations[AnnotationConfigMirror]
 	return is
 }
 
-// NodeUID returns the UID that the kubelet and the runtime use for a pod. For a mirror
-// pod it is that of the static pod. Anybody can set the annotation to the UID of another
-// pod: only a pod whose namespace and name the node reports, too, is the one with that UID.
+// NodeUID returns the UID that the kubelet and the container runtime use for a pod. For a mirror
+// pod, it is the UID of the static pod, from an annotation. Users may set this annotation to the
+// UID of another pod. So a caller must also check that the node reports the pod's namespace and
+// name for that UID.
 func NodeUID(pod *corev1.Pod) string {
 	if hash := pod.Annotations[AnnotationConfigHash]; hash != "" && IsMirror(pod) {
 		return hash

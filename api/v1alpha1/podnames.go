@@ -16,9 +16,9 @@ func knownAnnotations() []string {
 	}
 }
 
-// MayRequest reports whether a pod or sandbox has an annotation under numalet.dev/. An
-// explicit request needs none; for that, see the device plugin's annotations on the
-// container (ParseAllocated).
+// MayRequest reports whether a pod or pod sandbox has an annotation under numalet.dev/.
+// A pod with limits per NUMA node may have none. Such a request shows in the
+// annotations that the device plugin adds to the container: see ParseAllocated.
 func MayRequest(annotations map[string]string) bool {
 	for name := range annotations {
 		if strings.HasPrefix(name, Group+"/") {
@@ -28,8 +28,9 @@ func MayRequest(annotations map[string]string) bool {
 	return false
 }
 
-// checkNames refuses unknown names under numalet.dev/, because a pod with a misspelt
-// request must not run unpinned.
+// checkNames refuses unknown annotations under numalet.dev/, and annotations that were
+// set as labels. Without this check, a pod with a misspelt annotation would run on
+// shared CPUs.
 func checkNames(pod *corev1.Pod) error {
 	known := knownAnnotations()
 	unknown := func(name string) bool { return strings.HasPrefix(name, Group+"/") && !slices.Contains(known, name) }
@@ -42,7 +43,8 @@ func checkNames(pod *corev1.Pod) error {
 	return nil
 }
 
-// first returns the first key in alphabetical order for which match is true, or "".
+// first returns the first key in alphabetical order for which match returns true, or ""
+// if there is none.
 func first(values map[string]string, match func(key string) bool) (found string) {
 	for key := range values {
 		if match(key) && (found == "" || key < found) {
@@ -52,12 +54,14 @@ func first(values map[string]string, match func(key string) bool) (found string)
 	return found
 }
 
-// nearest returns the first candidate with the smallest edit distance.
+// nearest returns the candidate with the smallest edit distance from name. Of equal
+// candidates, it returns the first.
 func nearest(name string, candidates []string) string {
 	return slices.MinFunc(candidates, func(a, b string) int { return distance(name, a) - distance(name, b) })
 }
 
-// distance returns the Levenshtein distance in bytes. O(len(a)·len(b)).
+// distance returns the Levenshtein distance between a and b in bytes. It takes
+// len(a)·len(b) steps.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

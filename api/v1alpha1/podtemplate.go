@@ -9,11 +9,11 @@ import (
 	kjson "sigs.k8s.io/json"
 )
 
-// PodTemplate is a PodTemplateSpec of core/v1. The API server does not validate its
-// spec. The schema of pods is not repeated here: the definition would be 20 times as
-// long, too long for kubectl apply, and the rule that the template does not change would
-// exceed the cost limit of the API server. The method PodSpec parses the spec, so that
-// an invalid template makes one job fail and not the list of all jobs.
+// PodTemplate is a PodTemplateSpec of core/v1. The API server does not validate its spec, because
+// the definition of Job does not contain the schema of pods. With that schema, the definition
+// would be 20 times as long, which is too long for kubectl apply. The rule that the template does
+// not change would also exceed the cost limit of the API server. The method PodSpec parses the
+// spec. So an invalid template makes one job fail, and not the list of all jobs.
 type PodTemplate struct {
 	// Metadata are the labels and annotations of the pods.
 	// +optional
@@ -23,8 +23,8 @@ type PodTemplate struct {
 	Spec runtime.RawExtension `json:"spec"`
 }
 
-// PodTemplateMeta are the labels and annotations of a pod. Fields of the job set the
-// annotations under numalet.dev/ for its resources.
+// PodTemplateMeta are the labels and annotations of a pod. Annotations under numalet.dev/ for
+// resources are set by the fields of the job.
 type PodTemplateMeta struct {
 	// Labels are the labels of each pod.
 	// +optional
@@ -34,9 +34,9 @@ type PodTemplateMeta struct {
 	Annotations map[string]string `json:"annotations,omitempty"`
 }
 
-// PodSpec parses the spec. An unknown field is an error, because it would be lost: it is
-// misspelt, or newer than this program. A long quantity, or one with an exponent of more than two
-// digits, is an error, because it may take hours to parse.
+// PodSpec parses the spec. An unknown field is an error, because it is misspelt or newer than
+// this program, and would be lost. A quantity is an error if it is long or has an exponent of
+// more than two digits, because it may take hours to parse.
 func (t *PodTemplate) PodSpec() (*corev1.PodSpec, error) {
 	spec := &corev1.PodSpec{}
 	if err := checkQuantities(t.Spec.Raw); err != nil {

@@ -10,7 +10,7 @@ import (
 func TestPodSpec(t *testing.T) {
 	for name, tc := range map[string]struct {
 		spec string
-		want string // in the error; "" for none
+		want string // part of the error; "" for none
 	}{
 		"one container":   {`{"containers":[{"name":"main","image":"localhost/none"}]}`, ""},
 		"no containers":   {`{"restartPolicy":"Never"}`, "it has no containers"},
@@ -36,7 +36,8 @@ func TestPodSpec(t *testing.T) {
 	}
 }
 
-// withRequests returns the spec of a pod whose container has these requests.
+// withRequests returns the spec of a pod whose container has the requests in list, in
+// JSON.
 func withRequests(list string) string {
 	return `{"containers":[{"name":"main","resources":{"requests":{` + list + `}}}]}`
 }

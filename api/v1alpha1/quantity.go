@@ -7,18 +7,21 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// MaxAmount is the largest amount that Numalet counts, in units or in thousandths: 1 PiB
-// of memory, or 10¹² CPUs. No machine has as much, and 8,191 such amounts add up without
-// an overflow. A larger quantity counts as MaxAmount.
+// MaxAmount is the largest amount that Numalet counts, in units or in thousandths. It is
+// 1 PiB of memory in bytes, or about 10¹² CPUs in thousandths of a CPU. No machine has
+// as much. 8,191 such amounts can be added in 64 bits without an overflow. A larger
+// quantity counts as MaxAmount.
 //
 // Quantity.Value and Quantity.MilliValue are not safe: the API server accepts quantities
 // whose thousandths exceed 64 bits, and for these they return 0 or a negative number.
 const MaxAmount = 1 << 50
 
-// Amount returns a quantity in units, rounded up, within ±MaxAmount.
+// Amount returns a quantity in units, rounded up. It returns at most MaxAmount and at
+// least −MaxAmount.
 func Amount(quantity resource.Quantity) int64 { return scaled(quantity, 0) }
 
-// MilliAmount returns a quantity in thousandths, rounded up, within ±MaxAmount.
+// MilliAmount returns a quantity in thousandths, rounded up. It returns at most
+// MaxAmount and at least −MaxAmount.
 func MilliAmount(quantity resource.Quantity) int64 { return scaled(quantity, resource.Milli) }
 
 func scaled(quantity resource.Quantity, scale resource.Scale) int64 {
@@ -31,7 +34,7 @@ func scaled(quantity resource.Quantity, scale resource.Scale) int64 {
 	return quantity.ScaledValue(scale)
 }
 
-// CheckAmount returns an error if a pod requests more of a resource than is counted.
+// CheckAmount returns an error if a pod requests more than MaxAmount of a resource.
 func CheckAmount(name corev1.ResourceName, quantity resource.Quantity) error {
 	scale := resource.Scale(0)
 	if name == corev1.ResourceCPU {
@@ -43,7 +46,8 @@ func CheckAmount(name corev1.ResourceName, quantity resource.Quantity) error {
 	return nil
 }
 
-// tooLarge is a function of its own because its arguments are allocated on the heap.
+// tooLarge is separate from CheckAmount because Errorf makes its arguments escape to the
+// heap. Inside CheckAmount, they would be allocated even if the amount is fine.
 func tooLarge(name corev1.ResourceName, quantity, most resource.Quantity) error {
 	return fmt.Errorf("the pod requests %s of %s, which is more than any node can have (at most %s is counted); request less", &quantity, name, &most)
 }

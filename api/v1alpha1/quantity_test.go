@@ -19,7 +19,7 @@ func TestAmount(t *testing.T) {
 		"1125899906842623m":    {1125899906843, MaxAmount - 1},
 		"9223372036854775":     {MaxAmount, MaxAmount},
 		"9223372036854776":     {MaxAmount, MaxAmount}, // the thousandths of this quantity have 64 bits
-		"18446744073709552":    {MaxAmount, MaxAmount}, // and the thousandths of this one 65 bits, of which the low ones are small
+		"18446744073709552":    {MaxAmount, MaxAmount}, // the thousandths of this quantity have 65 bits, and their low 64 bits are a small number
 		"9223372036854775807":  {MaxAmount, MaxAmount},
 		"1e30":                 {MaxAmount, MaxAmount},
 		"-9223372036854775807": {-MaxAmount, -MaxAmount},
@@ -34,7 +34,8 @@ func TestAmount(t *testing.T) {
 	}
 }
 
-// TestAmountOfSum checks a sum of quantities, which may exceed 64 bits.
+// TestAmountOfSum checks that Amount returns MaxAmount for a sum of quantities that
+// exceeds 64 bits.
 func TestAmountOfSum(t *testing.T) {
 	sum := resource.MustParse("9223372036854775807")
 	sum.Add(resource.MustParse("9223372036854775807"))

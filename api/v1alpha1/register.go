@@ -11,7 +11,7 @@ func GroupVersion() schema.GroupVersion {
 	return schema.GroupVersion{Group: Group, Version: "v1alpha1"}
 }
 
-// AddToScheme adds the custom resources to a scheme.
+// AddToScheme adds the types of the custom resources to a scheme.
 func AddToScheme(s *runtime.Scheme) error {
 	s.AddKnownTypes(GroupVersion(),
 		&NodeTopology{}, &NodeTopologyList{}, &Tenant{}, &TenantList{}, &Job{}, &JobList{}, &GPUGroup{}, &GPUGroupList{})

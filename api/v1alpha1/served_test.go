@@ -18,15 +18,15 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// served is a custom resource as an API server serves it, except for the checks of metadata that
-// all objects have.
+// served validates objects of a custom resource as an API server does. Only the checks of
+// metadata, which are the same for all kinds, are left out.
 type served struct {
 	structural *schema.Structural
 	schema     validation.SchemaValidator
 	rules      *cel.Validator
 }
 
-// serve reads the definition of the resource with this plural name from deploy/crds.
+// serve reads the definition of the custom resource with the given plural name from deploy/crds.
 func serve(t *testing.T, plural string) served {
 	t.Helper()
 	props := openAPI(t, plural)
@@ -44,7 +44,7 @@ func serve(t *testing.T, plural string) served {
 	return s
 }
 
-// openAPI returns the schema that deploy/crds has of a plural name.
+// openAPI returns the schema of the custom resource with the given plural name, from deploy/crds.
 func openAPI(t *testing.T, plural string) (props apiextensions.JSONSchemaProps) {
 	t.Helper()
 	text, err := os.ReadFile("../../deploy/crds/" + Group + "_" + plural + ".yaml")
@@ -61,8 +61,8 @@ func openAPI(t *testing.T, plural string) (props apiextensions.JSONSchemaProps) 
 	return props
 }
 
-// admit completes an object and returns why it is refused, in place of an old one
-// if there is one.
+// admit removes unknown fields from an object, sets its defaults and returns the errors of its
+// validation. If old is not nil, the object is validated as an update of old.
 func (s served) admit(ctx context.Context, object, old map[string]any) field.ErrorList {
 	pruning.Prune(object, s.structural, true)
 	defaulting.Default(object, s.structural)
@@ -72,8 +72,9 @@ func (s served) admit(ctx context.Context, object, old map[string]any) field.Err
 	return s.judge(ctx, object, old, validation.ValidateCustomResourceUpdate(nil, object, old, s.schema))
 }
 
-// judge adds the refusals that the structural schema does not cover: by the keys of lists, and by
-// rules. As on the server, rules apply only to objects of the right types.
+// judge adds the errors that ValidateCustomResource does not find: duplicates in lists that are
+// sets or maps, and broken CEL rules. As in the API server, the CEL rules are checked only if all
+// fields have the right types.
 func (s served) judge(ctx context.Context, object, old map[string]any, errs field.ErrorList) field.ErrorList {
 	errs = append(errs, listtype.ValidateListSetsAndMaps(nil, s.structural, object)...)
 	for _, err := range errs {
@@ -82,7 +83,7 @@ func (s served) judge(ctx context.Context, object, old map[string]any, errs fiel
 			return errs
 		}
 	}
-	var before any // an untyped nil, for no object
+	var before any // a nil interface, which means that there is no old object
 	if old != nil {
 		before = old
 	}

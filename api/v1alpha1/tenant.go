@@ -38,22 +38,23 @@ type TenantList struct {
 	Items           []Tenant `json:"items"`
 }
 
-// TenantResource names the custom resource in requests.
+// TenantResource returns the group, version and plural name of Tenants, for requests to the API
+// server.
 func TenantResource() schema.GroupVersionResource {
 	return GroupVersion().WithResource("tenants")
 }
 
-// TenantSpec is what an administrator grants.
+// TenantSpec is what an administrator grants to a tenant.
 type TenantSpec struct {
-	// Weight is the tenant's share relative to that of other tenants: with weight 2 a
-	// tenant may use twice as much as with weight 1 for the same position in the queue.
+	// Weight is the tenant's share relative to that of other tenants. A tenant with weight 2 that
+	// uses twice as much as a tenant with weight 1 has the same position in the queue.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:XValidation:rule="!string(self).matches('[eE][+-]?[0-9]{3}') && quantity(string(self)).isGreaterThan(quantity('0'))",message="weight must be more than 0, with at most two digits in its exponent"
 	Weight *resource.Quantity `json:"weight,omitempty"`
-	// Quotas limit how much the tenant may hold at one time, by type of resource:
-	// cores of "cpu", GPUs of one model by the name of the model, and GPUs of any
-	// model as "gpu". Types that are not named are unlimited.
+	// Quotas limit how much the tenant may hold at one time, by type of resource. The types are
+	// "cpu" for cores, the name of a GPU model for GPUs of that model, and "gpu" for GPUs of all
+	// models together. Types that are not named are unlimited.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=24
 	// +kubebuilder:validation:XValidation:rule="self.all(t, size(t) > 0 && !t.contains('|') && !t.contains(','))",message="a quota is of one type of resource: cpu, gpu, or the name of one model of GPU"
@@ -61,8 +62,8 @@ type TenantSpec struct {
 	Quotas map[string]resource.Quantity `json:"quotas,omitempty"`
 }
 
-// ConditionWithinQuota of a Tenant is false while it holds more than a quota; its
-// message says how much of each is used.
+// ConditionWithinQuota of a Tenant is false while the tenant holds more than one of its quotas. Its
+// message says how much of each quota is used.
 const ConditionWithinQuota = "WithinQuota"
 
 // TenantStatus is the current and the past usage of the tenant.
@@ -87,14 +88,14 @@ type Account struct {
 	// +kubebuilder:validation:MinLength=1
 	Type string `json:"type"`
 	// Usage is the amount held since LastUpdateTime, in cores or GPUs, to the thousandth.
-	// Usage and score leave out pods that were bound less than 5 s before that time.
+	// Usage and score leave out pods that were bound less than 5 s before LastUpdateTime.
 	Usage resource.Quantity `json:"usage"`
 	// Score is the decayed average of usage, in cores or GPUs: recent usage counts more
-	// than old usage. Tenants with a lower score per weight come first in the queue. It
-	// is a decimal number with enough digits to continue from it exactly.
+	// than old usage. Tenants with a lower score per weight come first in the queue. The score is a
+	// decimal number with enough digits to continue the average exactly.
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:Pattern=`^[0-9]+(\.[0-9]+)?(e[+-][0-9]+)?$`
 	Score string `json:"score"`
-	// LastUpdateTime is the time of the score, to the microsecond.
+	// LastUpdateTime is the time for which the score was computed, to the microsecond.
 	LastUpdateTime metav1.MicroTime `json:"lastUpdateTime"`
 }

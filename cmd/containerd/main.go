@@ -1,4 +1,5 @@
-// Command numalet-containerd makes the containerd of one node require the agent, or takes that back.
+// Command numalet-containerd configures the containerd of one node so that it starts containers
+// only while numalet-agent runs, or removes that configuration.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Command numalet-controller schedules pods: it chooses the node and its NUMA nodes
-// together, and writes both with the binding.
+// Command numalet-controller schedules pods. It chooses a node together with the node's
+// NUMA nodes and GPUs, and writes both choices when it binds the pod.
 package main
 
 import (
@@ -11,10 +11,11 @@ import (
 	"github.com/numalet/numalet/internal/platform/telemetry"
 )
 
-// gcPercent is GOGC, unless the environment sets it: how much the heap may grow before a
-// garbage collection, in percent of the live heap. The live heap is small, a few
-// kilobytes per node and pod, while most memory is short-lived. With the default of 100,
-// garbage collection took a tenth of the time of a binding. GOMEMLIMIT still applies.
+// gcPercent is the value of GOGC if the environment does not set it: how much the heap
+// may grow before a garbage collection, in percent of the live heap. The live heap is
+// small, a few kilobytes per node and pod, because most memory is short-lived. With Go's
+// default of 100, garbage collection took a tenth of the CPU time of binding a pod.
+// GOMEMLIMIT still applies.
 const gcPercent = 400
 
 func main() {

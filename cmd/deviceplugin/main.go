@@ -1,5 +1,5 @@
-// Command numalet-deviceplugin publishes to the kubelet the number of CPUs per NUMA node
-// that can be exclusive, and the node's GPUs.
+// Command numalet-deviceplugin is a device plugin of the kubelet. It publishes how many
+// CPUs of each NUMA node can be exclusive, and the node's GPUs.
 package main
 
 import (

@@ -14,10 +14,10 @@ import (
 
 const repository = "../../"
 
-// TestCommandsOfTheDocs runs the commands in the indented blocks of the pages that newcomers
-// read first. It runs those of numalet. Of the other commands it checks what it can without a
-// cluster: that targets of make and folders of manifests exist. The log names the commands
-// that need a cluster; make demo and the end-to-end tests run similar ones.
+// TestCommandsOfTheDocs checks the commands in the code blocks of README.md and
+// docs/getting-started.md. It runs the commands of numalet. For make and kubectl apply -k, it
+// checks that the target or the folder exists. It logs the commands that need a cluster and
+// does not run them. make demo and the end-to-end tests run similar commands.
 func TestCommandsOfTheDocs(t *testing.T) {
 	makefile, err := os.ReadFile(repository + "Makefile")
 	if err != nil {
@@ -34,8 +34,8 @@ func TestCommandsOfTheDocs(t *testing.T) {
 			switch {
 			case strings.HasPrefix(line, "go run ./cmd/numalet "):
 				ran++
-				// A machine with few CPUs cannot provide what the example requests; the command
-				// says so.
+				// On a machine with few CPUs, the command fails with this advice, because the
+				// example requests more CPUs than there are.
 				if out, status := run(words[3:]); status != 0 && !strings.Contains(out, "ask for fewer CPUs") {
 					t.Errorf("%s: %s: status %d:\n%s", page, line, status, out)
 				}
@@ -57,7 +57,7 @@ func TestCommandsOfTheDocs(t *testing.T) {
 	}
 }
 
-// commandsOf returns the commands in the indented blocks of a page, without comments.
+// commandsOf returns the commands in the code blocks of a Markdown page, without comments.
 func commandsOf(text string) (all []string) {
 	for _, found := range regexp.MustCompile(`(?m)^ {4,}((?:make|kubectl|go run|ctr|eval|numalet) .*)$`).FindAllStringSubmatch(text, -1) {
 		line, _, _ := strings.Cut(found[1], " #")
@@ -66,7 +66,8 @@ func commandsOf(text string) (all []string) {
 	return all
 }
 
-// run runs the command line tool.
+// run runs the command numalet with these arguments, and returns its output and its exit
+// status.
 func run(args []string) (string, int) {
 	var out strings.Builder
 	root := cli.NewRoot("numalet", commands.All()...)

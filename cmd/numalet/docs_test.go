@@ -23,7 +23,8 @@ limited to 64 MiB.
 This page is generated from the commands; ` + "`make generate`" + ` writes it. ` + "`go run ./cmd/numalet COMMAND --help`" + ` prints the same.
 `
 
-// TestReference keeps the reference of the commands equal to the commands.
+// TestReference checks that docs/reference/cli.md describes the commands and flags as
+// they are.
 func TestReference(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(preface)
@@ -31,7 +32,8 @@ func TestReference(t *testing.T) {
 	scenario.Golden(t, "../../docs/reference/cli.md", b.String())
 }
 
-// describe writes a section for a command that does something, and for those below it.
+// describe writes a section for a command if it can be run, and for each of its
+// subcommands.
 func describe(b *strings.Builder, cmd *cobra.Command) {
 	if cmd.HasParent() && cmd.IsAvailableCommand() {
 		fmt.Fprintf(b, "\n## %s\n\n", cmd.CommandPath())

@@ -16,7 +16,8 @@ const (
 	somePods  = "name,cpu_milli,memory_mib,num_gpu,gpu_milli,scheduled_time,deletion_time\na,1000,1024,1,500,0,600\nb,1000,1024,2,1000,0,3600\n"
 )
 
-// FuzzFiles runs each command with random files. It must not panic, and an error is one line.
+// FuzzFiles runs commands with random input files. It checks that they do not panic, and that
+// their error messages have one line.
 func FuzzFiles(f *testing.F) {
 	for _, content := range []string{
 		"", "\n", "\x00", "\xff\xfe", "\ufeffsn\n", ",\n,", "\"", someNodes, somePods, "time,usage\n0,1\n9,1\n", "1e308,1e308\n1.1e308,0\n",
@@ -57,7 +58,8 @@ func FuzzFiles(f *testing.F) {
 	})
 }
 
-// FuzzArguments runs the commands that return at once, with random arguments.
+// FuzzArguments runs commands with random arguments. It skips arguments with which a command
+// writes files or takes long.
 func FuzzArguments(f *testing.F) {
 	for _, line := range []string{
 		"pick --cpus -1", "pick --cpus 99999999999", "pick --used 0-4294967295 --cpus 1", "pick --reserved 0-9999999 --cpus 1 --full-cores",
@@ -86,7 +88,7 @@ func FuzzArguments(f *testing.F) {
 	})
 }
 
-// machine writes a machine with one CPU.
+// machine writes the sysfs files of a machine with one CPU, and returns their directory.
 func machine(t *testing.T, dir string) string {
 	online := filepath.Join(dir, "machine/sys/devices/system/cpu/online")
 	if err := os.MkdirAll(filepath.Dir(online), 0o700); err != nil {
@@ -98,7 +100,8 @@ func machine(t *testing.T, dir string) string {
 	return filepath.Join(dir, "machine")
 }
 
-// runSafely runs the tool, and checks that a failure has a reason of one line.
+// runSafely runs the command numalet. If it fails, runSafely checks that the error message
+// has one line.
 func runSafely(t *testing.T, stdin []byte, args []string) {
 	t.Helper()
 	var stdout, stderr strings.Builder

@@ -1,8 +1,10 @@
-// Command numalet is the command line tool: it shows a machine, the scheduling queue and GPU
-// groups, and simulates decisions. Installed as kubectl-numalet it is "kubectl numalet".
+// Command numalet is the command line tool. It shows a machine, the scheduling queue and GPU
+// groups, and simulates scheduling decisions. If its file is named kubectl-numalet, it is
+// the kubectl plugin "kubectl numalet".
 //
-// The exit status is 0 for success, 1 for a failure or a request that cannot be met, with
-// the reason on standard error, and 2 for wrong usage.
+// The exit status is 0 for success, 1 for a failure, and 2 for wrong usage. A request that
+// cannot be met, for example for too many CPUs, is a failure. The reason of a failure is on
+// standard error.
 package main
 
 import (

@@ -15,8 +15,8 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"numalet": main})
 }
 
-// TestScript runs the scripts of testdata/script against the tool. They are its
-// manual by example.
+// TestScript runs the scripts of testdata/script, which call the command numalet and
+// compare its output. The scripts also serve as examples of its use.
 func TestScript(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:           "testdata/script",
@@ -25,7 +25,8 @@ func TestScript(t *testing.T) {
 	})
 }
 
-// status is "status N command…": the command must end with exit status N.
+// status implements the script command "status N command…", which checks that the
+// command ends with exit status N.
 func status(ts *testscript.TestScript, _ bool, args []string) {
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)

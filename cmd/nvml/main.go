@@ -1,6 +1,6 @@
 // Command numalet-nvml reads a node's GPUs from NVIDIA's driver, and sends them to the
-// agent and the device plugin. It is a separate process, because the driver's library can
-// crash or hang.
+// agent and the device plugin. It is a separate process, because the library of the
+// driver (NVML) can crash or hang.
 package main
 
 import (

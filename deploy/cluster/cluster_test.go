@@ -1,4 +1,5 @@
-// Package cluster tests the manifests beside it.
+// Package cluster tests the manifests in its directory, which install the agents, the controller
+// and their admission policies.
 package cluster
 
 import (
@@ -18,8 +19,8 @@ import (
 	"github.com/numalet/numalet/internal/platform/config"
 )
 
-// TestWorkWithController reads the patch over deploy/daemonset as both programs
-// read their environment.
+// TestWorkWithController checks that the patch of the DaemonSet sets both the agent and the device
+// plugin to work with the controller. It loads the patched environment as these programs do.
 func TestWorkWithController(t *testing.T) {
 	patch, base := read(t, "agent.yaml"), read(t, "../daemonset/daemonset.yaml")
 	if patch.Name != base.Name {
@@ -41,8 +42,8 @@ func TestWorkWithController(t *testing.T) {
 	}
 }
 
-// TestPoliciesAreInstalled checks that the agents and the controller come with the
-// policies that confine them.
+// TestPoliciesAreInstalled checks that deploy/cluster installs the agents and the controller
+// together with the admission policies that restrict them.
 func TestPoliciesAreInstalled(t *testing.T) {
 	var k struct{ Resources []string }
 	data, err := os.ReadFile("kustomization.yaml")
@@ -59,8 +60,8 @@ func TestPoliciesAreInstalled(t *testing.T) {
 	}
 }
 
-// TestPoliciesInAnyNamespace checks that policies recognize the accounts of Numalet in any
-// namespace, and with a prefix or suffix of an overlay.
+// TestPoliciesInAnyNamespace checks that the admission policies recognize the service accounts of
+// Numalet in any namespace, and with a namePrefix or nameSuffix of a kustomize overlay.
 func TestPoliciesInAnyNamespace(t *testing.T) {
 	files, err := filepath.Glob("../admission/*.yaml")
 	if err != nil || len(files) == 0 {
@@ -86,8 +87,9 @@ func TestPoliciesInAnyNamespace(t *testing.T) {
 	}
 }
 
-// TestOwnNodeComparesTheSpec checks that the policy that lets the agent remove a taint compares every
-// other field of a Node's spec. CEL cannot compare an object without one field.
+// TestOwnNodeComparesTheSpec checks that the policy that lets the agent remove a taint refuses
+// changes of every other field of a Node's spec. The policy has to compare these fields one by one,
+// because CEL cannot compare two objects without one of their fields.
 func TestOwnNodeComparesTheSpec(t *testing.T) {
 	text, err := os.ReadFile("../admission/own-node.yaml")
 	if err != nil {
@@ -101,9 +103,9 @@ func TestOwnNodeComparesTheSpec(t *testing.T) {
 	}
 }
 
-// TestSubjectsFollowTheNamespace checks that role bindings name the service accounts as
-// the same files define them: kustomize then renames both, in an overlay with another
-// namespace.
+// TestSubjectsFollowTheNamespace checks that role bindings name the service accounts as the same
+// files define them. Only then does kustomize change the namespace of both in an overlay with
+// another namespace.
 func TestSubjectsFollowTheNamespace(t *testing.T) {
 	type object struct {
 		Kind     string
@@ -137,7 +139,8 @@ func TestSubjectsFollowTheNamespace(t *testing.T) {
 	}
 }
 
-// checkAccount checks an expression for the account numalet-agent or numalet-controller.
+// checkAccount checks that a regular expression matches the names of the service account
+// numalet-agent or numalet-controller that it must match, and no others.
 func checkAccount(t *testing.T, e *regexp.Regexp) {
 	t.Helper()
 	name := "numalet-agent"
@@ -159,7 +162,7 @@ func checkAccount(t *testing.T, e *regexp.Regexp) {
 	}
 }
 
-// input is the environment of a container.
+// input returns a config.Input with the environment of a container.
 func input(container corev1.Container) config.Input {
 	return config.Input{LookupEnv: func(name string) (string, bool) {
 		if name == container.Env[0].Name {

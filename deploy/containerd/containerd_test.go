@@ -1,4 +1,4 @@
-// Package containerd tests the manifests beside it.
+// Package containerd tests the manifests in its directory, which install numalet-containerd.
 package containerd
 
 import (
@@ -29,8 +29,8 @@ func manifest(t *testing.T) corev1.PodTemplateSpec {
 	return ds.Spec.Template
 }
 
-// TestSettingsAreAccepted reads the settings as the program would, and compares them with what is
-// mounted and probed.
+// TestSettingsAreAccepted checks that numalet-containerd accepts the settings in the manifest,
+// and that they agree with the mounts and probes of the pod.
 func TestSettingsAreAccepted(t *testing.T) {
 	pod := manifest(t)
 	c := pod.Spec.Containers[0]
@@ -62,7 +62,8 @@ func TestSettingsAreAccepted(t *testing.T) {
 	}
 }
 
-// TestLeastPrivilege checks what the program may do, and where it may write.
+// TestLeastPrivilege checks that the container of numalet-containerd has no more privileges
+// and writable mounts than it needs.
 func TestLeastPrivilege(t *testing.T) {
 	spec := manifest(t).Spec
 	no, yes := false, true

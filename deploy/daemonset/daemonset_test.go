@@ -1,4 +1,5 @@
-// Package daemonset tests the manifests beside it.
+// Package daemonset tests the manifests in its directory, which install the agent and the
+// device plugin.
 package daemonset
 
 import (
@@ -16,8 +17,9 @@ import (
 	"github.com/numalet/numalet/internal/platform/config"
 )
 
-// TestSettingsAreAccepted starts neither program, but reads their settings as
-// they would, from the arguments, the environment and the file that are shipped.
+// TestSettingsAreAccepted checks that the agent and the device plugin accept their settings
+// in the manifests. It loads the arguments, the environment and the file as these programs
+// do, but does not start them.
 func TestSettingsAreAccepted(t *testing.T) {
 	pod := manifest(t).Spec.Template.Spec
 	agent, err := config.LoadAgent(input(pod.Containers[0]))
@@ -39,7 +41,8 @@ func TestSettingsAreAccepted(t *testing.T) {
 	}
 }
 
-// input is what the kubelet would start the container with.
+// input returns the arguments and the environment with which the kubelet would start a
+// container.
 func input(container corev1.Container) config.Input {
 	var args []string
 	for _, arg := range container.Command[1:] {
@@ -62,7 +65,8 @@ func TestLeastPrivilege(t *testing.T) {
 		t.Errorf("hostPID %v, hostIPC %v, token in every container %v; want none", pod.HostPID, pod.HostIPC, *pod.AutomountServiceAccountToken)
 	}
 	no, yes := false, true
-	// The default profile of AppArmor denies D-Bus, over which only the agent calls systemd.
+	// The default AppArmor profile denies D-Bus. Only the agent needs D-Bus, to call
+	// systemd.
 	profiles := map[string]*corev1.AppArmorProfile{"agent": {Type: corev1.AppArmorProfileTypeUnconfined}}
 	for _, container := range pod.Containers {
 		want := &corev1.SecurityContext{

@@ -1,4 +1,4 @@
-// Package gpu tests the manifests beside it.
+// Package gpu tests the manifests in its directory, which install numalet-nvml.
 package gpu
 
 import (
@@ -14,8 +14,8 @@ import (
 	"github.com/numalet/numalet/internal/platform/config"
 )
 
-// TestAllMeetAtOneSocket checks that the settings in both manifests, as the three programs read
-// them, name the same socket.
+// TestAllMeetAtOneSocket checks that numalet-nvml, the agent and the device plugin use the same
+// socket, by their settings in the two manifests.
 func TestAllMeetAtOneSocket(t *testing.T) {
 	clients, server := read(t, "clients.yaml"), read(t, "nvml.yaml")
 	nvml, err := config.LoadNVML(input(container(t, server, "nvml")))
@@ -41,8 +41,8 @@ func TestAllMeetAtOneSocket(t *testing.T) {
 	}
 }
 
-// TestSpecificationsReachTheHost follows the default of --gpu-cdi-dir to the host's
-// directory, which is containerd's default.
+// TestSpecificationsReachTheHost checks that the default of --gpu-cdi-dir is the mount of the
+// host's directory in which containerd looks for CDI specifications by default.
 func TestSpecificationsReachTheHost(t *testing.T) {
 	d := read(t, "nvml.yaml")
 	cfg, err := config.LoadNVML(input(container(t, d, "nvml")))
@@ -54,8 +54,8 @@ func TestSpecificationsReachTheHost(t *testing.T) {
 	}
 }
 
-// TestLeastPrivilege checks which other rights the container has, which is privileged to open
-// device nodes.
+// TestLeastPrivilege checks that the container of numalet-nvml has no more rights and mounts
+// than it needs. It is privileged, because it opens the device files of GPUs.
 func TestLeastPrivilege(t *testing.T) {
 	d := read(t, "nvml.yaml")
 	pod, c := d.Spec.Template.Spec, container(t, d, "nvml")
@@ -89,7 +89,7 @@ func TestLeastPrivilege(t *testing.T) {
 	}
 }
 
-// onHost returns the path on the host of a path in a container.
+// onHost returns the path on the host of a path in the container with this name.
 func onHost(t *testing.T, d appsv1.DaemonSet, name, path string) string {
 	t.Helper()
 	for _, m := range container(t, d, name).VolumeMounts {
@@ -115,8 +115,8 @@ func container(t *testing.T, d appsv1.DaemonSet, name string) corev1.Container {
 	return all[i]
 }
 
-// input is what the kubelet would start the container with, but without the
-// shared file of settings.
+// input returns the arguments and the environment with which the kubelet would start a
+// container, without the settings file that all containers share.
 func input(container corev1.Container) config.Input {
 	var args []string
 	if len(container.Command) > 2 {

@@ -5,8 +5,8 @@
 //	      build/bin/numalet-agent=/usr/bin/numalet-agent arm64: build/arm64/numalet-agent=/usr/bin/numalet-agent
 //
 // The output is reproducible: timestamps are zero, owners are root, and entries are
-// sorted. `ctr -n k8s.io images import` and registry tools (`skopeo copy oci-archive:…`)
-// read it.
+// sorted. `ctr -n k8s.io images import` imports it into containerd. Tools such as
+// `skopeo copy oci-archive:…` copy it to a registry.
 //
 // Format: https://github.com/opencontainers/image-spec/blob/v1.1.1/image-layout.md
 package main

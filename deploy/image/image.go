@@ -19,13 +19,15 @@ import (
 )
 
 const (
-	// containerdName is the annotation in the index with the full name under which containerd
-	// imports the image. The OCI annotation has only the tag.
+	// containerdName is the annotation in the image index with the full name under which
+	// containerd imports the image. The annotation of the OCI specification (tagName) has only
+	// the tag.
 	containerdName = "io.containerd.image.name"
 	tagName        = "org.opencontainers.image.ref.name"
 )
 
-// Image is an image of one or several architectures, each with one layer.
+// Image is a container image for one or several architectures. It has one layer for each
+// architecture.
 type Image struct {
 	Ref        string // registry/name:tag
 	Entrypoint []string
@@ -33,9 +35,9 @@ type Image struct {
 	Platforms  []Platform
 }
 
-// Platform has the files for an architecture.
+// Platform has the files of the image for one architecture.
 type Platform struct {
-	Arch  string // as GOARCH, e.g. amd64
+	Arch  string // a value of GOARCH, such as amd64
 	Files []File
 }
 
@@ -56,8 +58,9 @@ func (img *Image) Write(w io.Writer) error {
 	return archive(w, dir)
 }
 
-// index returns the index of the archive. The index has one entry: the image, or an index of the
-// images for all architectures.
+// index returns the index of the OCI archive. It has one entry. If the image is for one
+// architecture, the entry is the image. Otherwise it is another index, of the images for all
+// architectures.
 func (img *Image) index() (v1.ImageIndex, error) {
 	repository, tag, ok := cutLast(img.Ref, ":")
 	if !ok || repository == "" || strings.Contains(tag, "/") {
@@ -83,7 +86,7 @@ func (img *Image) index() (v1.ImageIndex, error) {
 	return mutate.AppendManifests(mutate.IndexMediaType(empty.Index, types.OCIImageIndex), mutate.IndexAddendum{Add: all, Descriptor: entry}), nil
 }
 
-// image returns the image of an architecture.
+// image returns the image for one architecture.
 func (img *Image) image(p Platform) (v1.Image, error) {
 	tree, err := layer(p.Files)
 	if err != nil {
@@ -105,10 +108,10 @@ func (img *Image) image(p Platform) (v1.Image, error) {
 	return mutate.AppendLayers(base, files)
 }
 
-// archive writes the files of a directory as a tar, without times and owners.
+// archive writes the files of a directory as a tar archive, without times and owners.
 func archive(w io.Writer, dir string) error {
 	tw := tar.NewWriter(w)
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error { // in lexical order
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error { // WalkDir visits files in lexical order, so the archive is reproducible
 		if err != nil || d.IsDir() {
 			return err
 		}

@@ -53,8 +53,8 @@ func TestArchiveReadsBack(t *testing.T) {
 	}
 }
 
-// TestArchitectures packs an image for two architectures. A node finds both in one index under the
-// image's name.
+// TestArchitectures checks that an image for two architectures has one index with both under the
+// image's name, from which a node can choose.
 func TestArchitectures(t *testing.T) {
 	img := example()
 	img.Platforms = append(img.Platforms, Platform{"arm64", []File{Program("/bin/busybox", []byte("ARM"))}})
@@ -132,7 +132,8 @@ func write(t *testing.T, img *Image) []byte {
 	return buf.Bytes()
 }
 
-// entries returns the contents of a tar by name; a link's is "-> target".
+// entries returns the contents of the files in a tar archive by name. For a link, it returns "->
+// target".
 func entries(t *testing.T, data []byte) map[string][]byte {
 	t.Helper()
 	got := map[string][]byte{}
@@ -157,7 +158,7 @@ func entries(t *testing.T, data []byte) map[string][]byte {
 	}
 }
 
-// blob returns the blob of a descriptor after checking size and digest.
+// blob returns the blob that a descriptor refers to, and checks its size and digest.
 func blob(t *testing.T, blobs map[string][]byte, d v1.Descriptor) []byte {
 	t.Helper()
 	data, ok := blobs["blobs/sha256/"+d.Digest.Encoded()]

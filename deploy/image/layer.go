@@ -12,9 +12,9 @@ import (
 
 // File is one entry of the image's file system: a program or a symbolic link.
 type File struct {
-	Path   string // absolute, in the image
+	Path   string // absolute path in the image
 	Data   []byte
-	Target string // of a link; "" for a program
+	Target string // the target of a link; "" for a program
 }
 
 // Program returns an executable file.
@@ -23,7 +23,7 @@ func Program(path string, data []byte) File { return File{Path: path, Data: data
 // Link returns a symbolic link at path that points to target.
 func Link(path, target string) File { return File{Path: path, Target: target} }
 
-// layer returns the tar archive of the files and their parent directories, sorted by
+// layer returns a tar archive with the files and their parent directories, sorted by
 // name.
 func layer(files []File) ([]byte, error) {
 	entries := map[string]tar.Header{"tmp/": dir("tmp/", 0o1777)}

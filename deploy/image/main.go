@@ -47,8 +47,9 @@ func run(args []string) error {
 	return img.save(*out)
 }
 
-// add handles one argument. SOURCE=/path adds a file to the image. An argument that names an
-// architecture begins the files of that architecture.
+// add processes one argument of the command. SOURCE=/path adds a file to the image. An
+// architecture and a colon, such as "arm64:", means that the files after it are for that
+// architecture.
 func (img *Image) add(arg string) error {
 	if arch, ok := strings.CutSuffix(arg, ":"); ok {
 		img.Platforms = append(img.Platforms, Platform{Arch: arch})

@@ -1,4 +1,5 @@
-// Package isolation tests the manifest beside it.
+// Package isolation tests the manifest in its directory, which lets the agent keep interrupts and
+// unbound workqueues off exclusive CPUs.
 package isolation
 
 import (
@@ -12,8 +13,8 @@ import (
 	"github.com/numalet/numalet/internal/platform/config"
 )
 
-// TestAgentWritesWhatIsMounted reads the manifest as the agent reads its settings, and checks that
-// the files that the agent writes are mounted and not read-only.
+// TestAgentWritesWhatIsMounted checks that the manifest mounts the files that the agent writes,
+// and that these mounts are not read-only. It loads the manifest's settings as the agent does.
 func TestAgentWritesWhatIsMounted(t *testing.T) {
 	var base, patch appsv1.DaemonSet
 	read(t, "../daemonset/daemonset.yaml", &base)

@@ -1,6 +1,6 @@
 // Package monitoring has alert and recording rules for Prometheus and dashboards for Grafana.
-// The dashboards are written here, as tables of panels; go test -rewrite makes the files that
-// Grafana imports.
+// The tables of panels in dashboards_test.go define the dashboards. go test -rewrite writes
+// the files that Grafana imports from these tables.
 package monitoring
 
 import (
@@ -11,14 +11,16 @@ import (
 	"github.com/numalet/numalet/internal/testutil/scenario"
 )
 
-// panel is one chart: a title, a unit of Grafana, and queries with their legends.
+// panel is one chart of a dashboard: its title, its unit in Grafana's notation, and queries
+// with their legends.
 type panel struct {
 	title, unit string
 	queries     [][2]string // expression, legend
 }
 
-// dashboard is a page of panels, two in a row. each, if set, is a variable: the label of a
-// metric whose values the user chooses among, as $LABEL.
+// dashboard is a page of panels, two in a row. If each is set, the dashboard has a variable
+// $LABEL, where LABEL is the value of each. The user chooses among the values that the metric
+// has for this label.
 type dashboard struct {
 	title        string
 	metric, each string
@@ -75,7 +77,8 @@ func tenants() dashboard {
 
 type object = map[string]any
 
-// model returns what Grafana imports (dashboard JSON model, schema version 39 of Grafana 11).
+// model returns the dashboard in the format that Grafana imports: its dashboard JSON model
+// with schema version 39, of Grafana 11.
 func (d dashboard) model(uid string) object {
 	source := object{"type": "prometheus", "uid": "${datasource}"}
 	variables := []object{{"name": "datasource", "label": "Data source", "type": "datasource", "query": "prometheus"}}
@@ -108,7 +111,8 @@ func (p panel) targets(source object) (targets []object) {
 	return targets
 }
 
-// TestDashboards compares the files with the tables.
+// TestDashboards checks that the files that Grafana imports are those that the tables of
+// panels give.
 func TestDashboards(t *testing.T) {
 	for name, d := range dashboards() {
 		model, err := json.MarshalIndent(d.model(name), "", "  ")

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// ruleFile is what the tests read of a file of rules.
+// ruleFile is the part of rules.yaml that the tests read.
 type ruleFile struct {
 	Groups []struct {
 		Rules []struct{ Record, Alert, Expr string }
@@ -31,11 +31,12 @@ func rules(t *testing.T) (f ruleFile) {
 	return f
 }
 
-// row matches a metric in the reference: name, type, labels.
+// row matches the line of a metric in docs/reference/metrics-*.md. Its groups are the name,
+// the type and the labels.
 var row = regexp.MustCompile("(?m)^\\| `(numalet_\\w+)` \\| (\\w+) \\| ([^|]*) \\|")
 
-// documented returns the labels of each series in the reference, which is generated from the
-// programs, and of each recorded series, which has any.
+// documented returns the labels of each Prometheus series that the reference lists. The
+// reference is generated from the programs, so it is complete.
 func documented(t *testing.T) map[string][]string {
 	t.Helper()
 	pages, err := filepath.Glob("../../docs/reference/metrics-*.md")
@@ -67,7 +68,8 @@ var (
 	grouping = regexp.MustCompile(`(?:by|on)\s*\(([^)]*)\)`)
 )
 
-// unknown returns the series and labels of an expression that no program has.
+// unknown returns those series and labels in a PromQL expression that no program exports
+// and no rule records.
 func unknown(expr string, series map[string][]string, recorded []string) (names []string) {
 	labels := map[string]bool{}
 	for _, m := range selector.FindAllStringSubmatch(expr, -1) {
@@ -94,8 +96,8 @@ func unknown(expr string, series map[string][]string, recorded []string) (names 
 	return names
 }
 
-// TestSeriesExist checks that rules and dashboards use series and labels that the programs
-// have.
+// TestSeriesExist checks that rules and dashboards use only series and labels that the
+// programs export or rules record.
 func TestSeriesExist(t *testing.T) {
 	series, f := documented(t), rules(t)
 	var recorded []string

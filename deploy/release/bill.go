@@ -11,9 +11,9 @@ import (
 	cdx "github.com/CycloneDX/cyclonedx-go"
 )
 
-// writeBill writes the bill of materials (CycloneDX) of all programs: the modules that the Go
-// linker recorded in them. The bill has no serial number and no time, because these would differ
-// between two builds of the same release.
+// writeBill writes the software bill of materials of all programs in the CycloneDX format. It
+// lists the Go modules that the linker recorded in the programs. It has no serial number and no
+// time, because these would differ between two builds of the same release.
 func (o options) writeBill() error {
 	files, err := filepath.Glob(filepath.Join(o.programs, "linux_*", "*"))
 	if err != nil {

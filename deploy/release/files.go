@@ -17,13 +17,13 @@ import (
 	"github.com/numalet/numalet/deploy/release/chart"
 )
 
-// options say what to release, and where the inputs are.
+// options has the arguments of the command: what to release, and where the inputs are.
 type options struct {
 	version, image, url  string
 	chart, programs, out string
 }
 
-// write writes all files except the checksums and the signature.
+// write writes all files of the release except the checksums and the signature.
 func (o options) write() error {
 	if !regexp.MustCompile(`^v\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$`).MatchString(o.version) {
 		return fmt.Errorf("version %q is not semantic, such as v1.2.3: release from a git tag", o.version)
@@ -45,14 +45,15 @@ func (o options) write() error {
 	return o.writeBill()
 }
 
-// entry is a file in an archive.
+// entry is a file in a tar archive.
 type entry struct {
 	name string
 	data []byte
 	mode int64
 }
 
-// pack writes an archive. Its entries have no times and no owners.
+// pack writes a compressed tar archive. Its entries have no times and no owners, so that equal
+// files give equal archives.
 func pack(file string, entries []entry) error {
 	slices.SortFunc(entries, func(a, b entry) int { return strings.Compare(a.name, b.name) })
 	var out bytes.Buffer
@@ -75,11 +76,12 @@ func pack(file string, entries []entry) error {
 	return os.WriteFile(file, out.Bytes(), 0o644)
 }
 
-// versions are the lines of Chart.yaml and values.yaml that a release changes.
+// versions matches the lines of Chart.yaml and values.yaml that differ in a release: the
+// versions and the repository of the image.
 var versions = regexp.MustCompile(`(?m)^(version|appVersion|  repository): .*$`)
 
-// writeChart packs the chart. It does not use Helm's own function, which writes the present time
-// into the archive.
+// writeChart packs the chart. It does not use Helm's own function for this, because that writes
+// the current time into the archive.
 func (o options) writeChart(c *helmchart.Chart) error {
 	var entries []entry
 	for _, f := range c.Raw {
@@ -97,7 +99,8 @@ func (o options) writeChart(c *helmchart.Chart) error {
 	return pack(filepath.Join(o.out, "numalet-"+c.Metadata.Version+".tgz"), entries)
 }
 
-// writeManifests writes what the chart installs by default, and its namespace.
+// writeManifests writes a file with the objects that the chart installs by default, and their
+// namespace.
 func (o options) writeManifests(c *helmchart.Chart) error {
 	rendered, err := chart.Render(c, chart.Target{Release: "numalet", Namespace: "numalet-system"}, map[string]any{"image": map[string]any{"repository": o.image}})
 	if err != nil {
@@ -113,7 +116,8 @@ func (o options) writeManifests(c *helmchart.Chart) error {
 	return os.WriteFile(filepath.Join(o.out, "numalet.yaml"), []byte(string(namespace)+"---\n"+chart.Join(rendered)), 0o644)
 }
 
-// writePlugin packs the command numalet as a kubectl plugin for each system.
+// writePlugin packs the command numalet as a kubectl plugin, once for each operating system and
+// architecture.
 func (o options) writePlugin() error {
 	found, err := filepath.Glob(filepath.Join(o.programs, "*", "numalet"))
 	if err != nil || len(found) == 0 {

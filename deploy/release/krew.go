@@ -10,11 +10,12 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// platform is an archive of the kubectl plugin for a system such as linux_amd64.
+// platform is an archive of the kubectl plugin for one system, such as linux_amd64.
 type platform struct{ system, archive string }
 
-// writeKrew writes the manifest by which krew installs the plugin.
-// Format: https://krew.sigs.k8s.io/docs/developer-guide/plugin-manifest/
+// writeKrew writes the manifest from which krew, the package manager of kubectl
+// plugins, installs the plugin. Format:
+// https://krew.sigs.k8s.io/docs/developer-guide/plugin-manifest/
 func (o options) writeKrew(platforms []platform) error {
 	var list []any
 	for _, p := range platforms {

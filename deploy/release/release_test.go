@@ -18,8 +18,9 @@ import (
 	"github.com/numalet/numalet/deploy/release/chart"
 )
 
-// release writes a release and returns its folder. The program for linux is this test, because
-// the bill of materials reads what the linker recorded.
+// release writes a release and returns its folder. In place of the program for Linux, it uses
+// the program of this test, because the bill of materials reads what the linker recorded in a
+// program.
 func release(t *testing.T, version string) (string, error) {
 	t.Helper()
 	programs, out := t.TempDir(), t.TempDir()
@@ -45,7 +46,7 @@ func release(t *testing.T, version string) (string, error) {
 	return out, sums(out)
 }
 
-// read returns the files of a folder by name, each as its checksum.
+// read returns the checksum of each file in a folder, by the name of the file.
 func read(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files, err := os.ReadDir(dir)
@@ -83,7 +84,8 @@ func TestEqualInputGivesEqualFiles(t *testing.T) {
 	}
 }
 
-// TestPackedChart renders the packed chart, which has the files behind the links.
+// TestPackedChart checks that the packed chart can be rendered. It must contain the files to
+// which the symbolic links of deploy/chart point.
 func TestPackedChart(t *testing.T) {
 	dir, err := release(t, "v1.2.3")
 	if err != nil {

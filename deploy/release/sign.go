@@ -16,9 +16,10 @@ import (
 
 const sumsFile = "SHA256SUMS"
 
-// sums writes the checksums of all files in a folder, as sha256sum does.
+// sums writes the checksums of all files in a folder to a file, in the format of
+// sha256sum.
 func sums(dir string) error {
-	files, err := os.ReadDir(dir) // sorted
+	files, err := os.ReadDir(dir) // sorted by name
 	if err != nil {
 		return err
 	}
@@ -36,7 +37,8 @@ func sums(dir string) error {
 	return os.WriteFile(filepath.Join(dir, sumsFile), []byte(text.String()), 0o644)
 }
 
-// sign writes the signature of a file beside it, in base64, as cosign sign-blob does.
+// sign writes the signature of a file to another file beside it, in base64, as cosign
+// sign-blob does.
 func sign(file, keyFile string) error {
 	pem, err := os.ReadFile(keyFile)
 	if err != nil {

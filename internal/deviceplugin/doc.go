@@ -1,6 +1,7 @@
 // Package deviceplugin is the program numalet-deviceplugin: it reads the machine
 // and its GPUs, and registers one device plugin with the kubelet per resource.
-// Package kubelet below it implements the kubelet's protocols.
+// The package kubelet in its directory talks to the kubelet.
 //
-// serve.go wires and runs, machine.go reads the CPUs, gpus.go the GPUs.
+// serve.go connects the parts and runs them, machine.go reads the CPUs, and gpus.go
+// reads the GPUs.
 package deviceplugin

@@ -20,9 +20,9 @@ import (
 type gpuPublisher struct {
 	client  *gpufeed.Client
 	source  *kubelet.GPUs
-	pods    *nodeapi.Pods   // nil if nothing depends on them
+	pods    *nodeapi.Pods   // nil if nothing here needs this node's pods
 	groups  *nodeapi.Groups // nil without a controller
-	changed func()          // set before anything runs
+	changed func()          // is called when the devices may have changed; set before the parts run
 }
 
 func newGPUPublisher(cfg config.DevicePlugin, log logr.Logger) (*gpuPublisher, error) {
@@ -48,9 +48,10 @@ func newGPUPublisher(cfg config.DevicePlugin, log logr.Logger) (*gpuPublisher, e
 	return g, nil
 }
 
-// watchPods sets g.pods if a controller decides on the GPUs of pods, or if GPUs are
-// offered as a whole and in shares: a GPU that an init container has is in use until its
-// pod has ended.
+// watchPods sets g.pods if the device plugin needs to know this node's pods. It does if
+// the controller decides which GPUs pods get. It also does if GPUs are offered both
+// whole and in shares, because a GPU of an init container is in use until the pod has
+// ended.
 func (g *gpuPublisher) watchPods(cfg config.DevicePlugin) error {
 	if !cfg.WatchesPods() {
 		return nil
@@ -63,7 +64,8 @@ func (g *gpuPublisher) watchPods(cfg config.DevicePlugin) error {
 	return err
 }
 
-// watchGroups sets g.groups. Until they are known, every GPU may be in one.
+// watchGroups sets g.groups, which watches the GPU groups. Until the groups are known,
+// every GPU counts as being in one.
 func (g *gpuPublisher) watchGroups(cfg config.DevicePlugin) error {
 	resources, err := nodeapi.NewResources(cfg.Kubeconfig)
 	if err != nil {
@@ -79,7 +81,7 @@ func (g *gpuPublisher) watchGroups(cfg config.DevicePlugin) error {
 	return nil
 }
 
-// parts returns the functions to run.
+// parts returns the functions that the program runs until it ends.
 func (g *gpuPublisher) parts() []func(context.Context) error {
 	parts := []func(context.Context) error{g.client.Run}
 	if g.pods != nil {

@@ -8,13 +8,14 @@ import (
 	"github.com/numalet/numalet/pkg/topology/sysfs"
 )
 
-// onlineFile lists the online CPUs, the only part of a running machine that changes
+// onlineFile lists the online CPUs. Nothing else in the topology of a running machine can change
 // the number of devices.
 // Source: https://docs.kernel.org/admin-guide/cputopology.html
 const onlineFile = "sys/devices/system/cpu/online"
 
-// machine caches the topology until other CPUs are online: comparing one file is cheap, while all
-// of sysfs has some twenty files per CPU. It is not safe for concurrent use.
+// machine caches the topology until the list of online CPUs changes. To compare that one file is
+// cheap, while reading the whole topology takes some twenty files per CPU. It is not safe for
+// concurrent use.
 type machine struct {
 	root   fs.FS
 	online string

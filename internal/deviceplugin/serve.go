@@ -15,7 +15,7 @@ import (
 	"github.com/numalet/numalet/internal/platform/telemetry"
 )
 
-// Run publishes until ctx ends.
+// Run publishes the node's exclusive CPUs and GPUs to the kubelet until ctx ends.
 func Run(ctx context.Context, cfg config.DevicePlugin) error {
 	log := telemetry.NewLogger(os.Stderr, telemetry.LogOptions{JSON: cfg.LogFormat == config.JSON, Verbosity: cfg.Verbosity})
 	version := telemetry.Version()
@@ -38,9 +38,9 @@ func Run(ctx context.Context, cfg config.DevicePlugin) error {
 	return group.Wait()
 }
 
-// newParts returns the functions to run and the readiness checks. If exclusive CPUs
-// are disabled and there are no GPUs, nothing is registered, and the kubelet sets
-// the capacity of earlier registrations to 0.
+// newParts returns the functions that the program runs until it ends, and the readiness
+// checks. If exclusive CPUs are disabled and there are no GPUs, nothing is registered.
+// The kubelet then sets the capacity of resources that were registered before to 0.
 func newParts(cfg config.DevicePlugin, log logr.Logger, metrics prometheus.Registerer) ([]func(context.Context) error, []telemetry.Check, error) {
 	o := kubelet.Options{Root: cfg.KubeletDir, Tick: time.Tick(cfg.Refresh), After: time.After, Log: log, Metrics: metrics}
 	if cfg.ExclusiveCPUs {
@@ -70,7 +70,8 @@ func newParts(cfg config.DevicePlugin, log logr.Logger, metrics prometheus.Regis
 	return parts, checks, nil
 }
 
-// newCPUs reads the machine and its reserved CPUs.
+// newCPUs returns the Source of exclusive CPUs, after it has read the machine and which
+// of its CPUs are reserved.
 func newCPUs(cfg config.DevicePlugin, log logr.Logger) (*kubelet.CPUs, error) {
 	here := &machine{root: os.DirFS(cfg.SysfsRoot)}
 	first, err := here.discover()

@@ -11,7 +11,8 @@ import (
 	"github.com/numalet/numalet/internal/platform/config"
 )
 
-// load returns the configuration of a node whose kubelet's directory is dir.
+// load returns the device plugin's configuration with these arguments, on a node whose
+// kubelet has the root directory dir.
 func load(t *testing.T, dir string, args ...string) config.DevicePlugin {
 	t.Helper()
 	cfg, err := config.LoadDevicePlugin(config.Input{

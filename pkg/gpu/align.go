@@ -9,10 +9,10 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// ChooseAligned returns the best-connected free GPUs that are all on one NUMA
-// node, and that node. fits reports whether the node has enough of the other
-// resources of the container; nil means that every node has. The error is an
-// *Unaligned.
+// ChooseAligned returns the best-connected free GPUs that are all on one NUMA node, and
+// that NUMA node. fits reports whether a NUMA node has enough of the other resources
+// that the container requests, such as CPUs. If fits is nil, every NUMA node has
+// enough. The error is an *Unaligned.
 func (v *Inventory) ChooseAligned(free []int, count int, fits func(topology.NodeID) bool) ([]int, topology.NodeID, error) {
 	free = slices.Compact(slices.Sorted(slices.Values(free)))
 	refusal := &Unaligned{Count: count, Free: map[topology.NodeID]int{}}
@@ -40,14 +40,15 @@ func (v *Inventory) ChooseAligned(free []int, count int, fits func(topology.Node
 	return found.gpus, v.GPUs[found.gpus[0]].NUMA, nil
 }
 
-// Unaligned says why no NUMA node has the requested GPUs.
+// Unaligned is the error that no NUMA node has the requested GPUs and other resources.
 type Unaligned struct {
 	Count int
 	Free  map[topology.NodeID]int // free GPUs per NUMA node, which may be topology.Unknown
-	Full  []topology.NodeID       // nodes with enough GPUs but too few other resources
+	Full  []topology.NodeID       // NUMA nodes with enough GPUs but too few other resources
 }
 
-// Error returns the request, what is free on each NUMA node, and what to do.
+// Error says how many GPUs were requested, how many are free on each NUMA node, and
+// what the user can do.
 func (u *Unaligned) Error() string {
 	have := make([]string, 0, len(u.Free))
 	for _, node := range slices.Sorted(maps.Keys(u.Free)) {

@@ -6,9 +6,10 @@ import (
 	"testing"
 )
 
-// BenchmarkChoose measures the choice among all GPUs of real machines, and of
-// sixteen with links at random. A change is judged by ten runs before and after
-// (-count 10) with golang.org/x/perf/cmd/benchstat.
+// BenchmarkChoose measures Choose on real machines with all GPUs free, and on a machine
+// with sixteen GPUs and random links. To judge a change, run it ten times before and
+// ten times after the change (-count 10), and compare with
+// golang.org/x/perf/cmd/benchstat.
 func BenchmarkChoose(b *testing.B) {
 	machines := map[string]*Inventory{"random-16": random(rand.New(rand.NewPCG(1, 2)), 16)}
 	for _, name := range []string{"dgx-h100", "dgx1", "a100-pcie", "dgx2"} {

@@ -5,31 +5,38 @@ import "slices"
 // Wish is a container's request for GPUs.
 type Wish struct {
 	Count int
-	// Near returns the distance of a GPU, by its index, from the container's CPUs
-	// and memory: smaller is better. nil means that all are equally far.
+	// Near returns how far the GPU with an index is from the container's CPUs and
+	// memory. Smaller is better. If Near is nil, all GPUs are equally far.
 	Near func(gpu int) int
 }
 
-// exactUpTo is the number of free GPUs up to which Choose tries all sets. Machines
-// with more are rare.
+// exactUpTo is the largest number of free GPUs for which Choose searches all sets.
+// Machines with more GPUs are rare.
 const exactUpTo = 16
 
-// Choose returns the indices of the best-connected free GPUs in ascending order,
-// and false if fewer are free. The best set has the lexicographically smallest
-// tuple of:
+// Choose returns the indices of the best-connected free GPUs in ascending order. It
+// returns false if fewer GPUs are free than the wish asks for. Sets of GPUs are
+// compared by these criteria. If two sets are equal by one criterion, the next one
+// decides:
 //
-//  1. the links inside the set: as few as possible of the weakest kind, then of the
-//     next kind, and so on, so that the slowest link of a ring over all GPUs is as
-//     fast as possible. NVLinks come before PCIe (Link.Compare);
-//  2. the number of NUMA nodes, where each GPU on an unknown node counts as one;
-//  3. Σ Near;
-//  4. the links between the set and the remaining free GPUs: as few as possible of
-//     the strongest kind, then of the next, so that a bridged pair stays a pair;
-//  5. the indices.
+//  1. the links inside the set: as few as possible of the weakest kind, then as few
+//     as possible of the second-weakest kind, and so on. So the slowest link of a ring
+//     over all GPUs is as fast as possible. An NVLink is stronger than a PCIe
+//     connection (Link.Compare);
+//  2. the number of NUMA nodes of the GPUs: fewer are better. Each GPU whose NUMA node
+//     is unknown counts as one more NUMA node;
+//  3. the sum of Near over the GPUs: smaller is better;
+//  4. the links between the set and the remaining free GPUs: as few as possible of the
+//     strongest kind, then of the next kind, and so on. So Choose does not take one GPU
+//     of a pair with an NVLink bridge if others will do;
+//  5. the indices: smaller are better.
 //
-// It is exact up to 16 free GPUs, where it tries at most C(n, k) sets (12,870), and
-// few on machines with symmetries. Beyond that it grows a set greedily from each
-// GPU, O(n²·k²).
+// With up to 16 free GPUs, Choose finds the best set. It tries at most all sets of the
+// requested size, which are 12,870 sets for 8 of 16 GPUs. It tries far fewer on
+// machines where many GPUs have the same links. With more than 16 free GPUs, the set
+// may not be the best. Choose then builds one set from each free GPU, by adding the GPU
+// with the best links again and again, and takes the best of these sets. For k of n
+// GPUs, that takes O(n²·k²) steps.
 func (v *Inventory) Choose(free []int, w Wish) ([]int, bool) {
 	all := slices.Compact(slices.Sorted(slices.Values(free)))
 	if w.Count <= 0 || w.Count > len(all) {
@@ -38,8 +45,8 @@ func (v *Inventory) Choose(free []int, w Wish) ([]int, bool) {
 	return v.best(all, all, w).gpus, true
 }
 
-// best returns the best set of candidates. They are a subset of the free GPUs;
-// both are sorted, and there are enough candidates.
+// best returns the best set of GPUs among the candidates. The candidates are a subset
+// of the free GPUs. Both lists are sorted, and there are enough candidates.
 func (v *Inventory) best(free, candidates []int, w Wish) *score {
 	s := newSearch(v, free, candidates, w)
 	all := w.Count == len(candidates)

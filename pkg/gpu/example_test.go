@@ -7,7 +7,8 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// The node has four GPUs in two pairs that are bridged by NVLink, one pair on each NUMA node.
+// pairs returns the GPUs of a node with two NUMA nodes. Each NUMA node has two GPUs, which an
+// NVLink bridge connects.
 func pairs() *gpu.Inventory {
 	bridge, far := gpu.Link{NVLinks: 12, Level: gpu.Node}, gpu.Link{Level: gpu.System}
 	inventory := &gpu.Inventory{Links: gpu.Links{{{}, bridge, far, far}, {bridge, {}, far, far}, {far, far, {}, bridge}, {far, far, bridge, {}}}}
@@ -19,7 +20,7 @@ func pairs() *gpu.Inventory {
 
 func ExampleInventory_Choose() {
 	fmt.Println(pairs().Choose([]int{0, 1, 2, 3}, gpu.Wish{Count: 2}))
-	fmt.Println(pairs().Choose([]int{0, 1, 3}, gpu.Wish{Count: 1})) // the pair stays a pair
+	fmt.Println(pairs().Choose([]int{0, 1, 3}, gpu.Wish{Count: 1})) // GPU 3 is chosen, so that the pair 0 and 1 stays free
 	// Output:
 	// [0 1] true
 	// [3] true

@@ -12,12 +12,12 @@ import (
 type GPU struct {
 	UUID        string
 	Index       int    // the driver's index, which a reboot may change
-	Model       string // as the driver names it, such as "NVIDIA H100 80GB HBM3"
+	Model       string // the product name that the driver reports, such as "NVIDIA H100 80GB HBM3"
 	MemoryBytes uint64
 	PCI         Address
 	NUMA        topology.NodeID // topology.Unknown if not known
-	// MIG means that the GPU is in MIG mode: only its Slices can be allocated, and
-	// there may be none.
+	// MIG means that the GPU is in MIG mode. Then only its Slices can be allocated, not the whole
+	// GPU. There may be no Slices.
 	MIG    bool
 	Slices []Slice
 	Health Health
@@ -34,7 +34,7 @@ type Slice struct {
 	Health          Health
 }
 
-// ids returns the UUIDs of the GPU and of its slices.
+// ids returns the UUID of the GPU and those of its slices.
 func (c *GPU) ids() []string {
 	ids := []string{c.UUID}
 	for _, slice := range c.Slices {
@@ -43,12 +43,12 @@ func (c *GPU) ids() []string {
 	return ids
 }
 
-// Address is a PCI address as in sysfs: "0000:3b:00.0", which is
-// domain:bus:device.function in lower case, the domain with four digits or more.
+// Address is a PCI address in the format of sysfs, such as "0000:3b:00.0". The format is
+// domain:bus:device.function in lower case. The domain has four digits or more.
 type Address string
 
-// ParseAddress parses a PCI address in any format. NVML uses eight digits for the
-// domain, and capital letters: "00000000:3B:00.0".
+// ParseAddress parses a PCI address in the format of sysfs or in that of NVML. NVML writes eight
+// digits for the domain, and capital letters, such as "00000000:3B:00.0".
 func ParseAddress(text string) (Address, error) {
 	fields := strings.FieldsFunc(text, func(r rune) bool { return r == ':' || r == '.' })
 	if len(fields) != 4 || strings.Count(text, ":") != 2 || strings.Count(text, ".") != 1 {
@@ -68,14 +68,15 @@ func ParseAddress(text string) (Address, error) {
 // State says whether a GPU can be allocated.
 type State uint8
 
-// The states. The zero value is that of a GPU that is not monitored.
+// The states of a GPU. The zero value is the state of a GPU that is not monitored.
 const (
 	UnknownState State = iota
 	Healthy
 	Unhealthy
 )
 
-// String returns "Unknown", "Healthy" or "Unhealthy", as in NodeTopology.
+// String returns "Unknown", "Healthy" or "Unhealthy". The custom resource NodeTopology has the same
+// names.
 func (s State) String() string {
 	switch s {
 	case Healthy:
@@ -89,11 +90,11 @@ func (s State) String() string {
 // Health is the state of a GPU or slice. Package health determines it.
 type Health struct {
 	State  State
-	Reason string // the fault and its remedy; "" when healthy
+	Reason string // the fault and what to do about it; "" if the state is Healthy
 }
 
-// worse returns the worse of two states: unhealthy is worse than unknown, and unknown is worse than
-// healthy. It returns a if they are equal.
+// worse returns the worse of a and b. Unhealthy is worse than unknown, and unknown is worse than
+// healthy. If both states are equal, it returns a.
 func worse(a, b Health) Health {
 	badness := [...]int{Healthy: 0, UnknownState: 1, Unhealthy: 2}
 	if badness[b.State] > badness[a.State] {
@@ -109,11 +110,11 @@ type Unit struct {
 	Form        Form
 	Type        string
 	MemoryBytes uint64
-	Health      Health // of a slice, the worse of its own and its GPU's
+	Health      Health // for a slice, the worse of its own health and that of its GPU
 }
 
-// Units returns what can be allocated, GPU by GPU. Of a GPU in MIG mode only the
-// slices are included, so a GPU is never available both as a whole and in part.
+// Units returns the units of the node, in the order of the GPUs. For a GPU in MIG mode, it returns
+// only the slices, so a GPU is never available both whole and in slices.
 func (v *Inventory) Units() []Unit {
 	var units []Unit
 	for i := range v.GPUs {

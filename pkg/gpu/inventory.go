@@ -12,7 +12,7 @@ type Inventory struct {
 	Driver string // version, such as "570.86.15"
 	CUDA   string // the newest version that the driver supports, such as "12.8"
 	GPUs   []GPU  // by index
-	Links  Links  // between GPUs, by index; nil if unknown
+	Links  Links  // the links between the GPUs, by their indexes in GPUs; nil if unknown
 }
 
 // Check returns an error if an inventory is inconsistent: an ID is missing or not
@@ -33,9 +33,10 @@ func (v *Inventory) Check() error {
 	return v.Links.check(len(v.GPUs))
 }
 
-// WithLost returns the inventory with the GPUs of an earlier one that it lacks, as they
-// were. While a GPU is missing, the driver may renumber the others, so all known GPUs keep the
-// index of the earlier inventory. O(GPUs²).
+// WithLost returns the inventory plus those GPUs of an earlier inventory that it does not have, as
+// they were there. While a GPU is missing, the driver may number the other GPUs differently. So
+// all GPUs that the earlier inventory has keep their Index from there. The time grows with the
+// square of the number of GPUs.
 func (v *Inventory) WithLost(earlier *Inventory) *Inventory {
 	all := *v
 	all.GPUs, all.Links = slices.Clone(v.GPUs), nil
@@ -59,8 +60,8 @@ func (v *Inventory) WithLost(earlier *Inventory) *Inventory {
 	return &all
 }
 
-// linksFrom returns the links between the GPUs from the first of the inventories that has
-// both GPUs.
+// linksFrom returns the links between the GPUs of v. It takes each link from the first of the
+// sources that has both GPUs.
 func (v *Inventory) linksFrom(sources ...*Inventory) Links {
 	table := make(Links, len(v.GPUs))
 	for a := range v.GPUs {
@@ -78,8 +79,8 @@ func (v *Inventory) linksFrom(sources ...*Inventory) Links {
 	return table
 }
 
-// Find returns the index of the GPU with an ID, which is the GPU's own UUID or
-// that of one of its slices. O(GPUs · slices).
+// Find returns the position in GPUs of the GPU with an ID. The ID is the GPU's own UUID or that of
+// one of its slices. Find visits all GPUs and slices.
 func (v *Inventory) Find(id string) (position int, found bool) {
 	for i := range v.GPUs {
 		for _, own := range v.GPUs[i].ids() {
@@ -91,8 +92,8 @@ func (v *Inventory) Find(id string) (position int, found bool) {
 	return 0, false
 }
 
-// WithHealth returns the inventory with the health of each GPU and slice replaced by the result of
-// the function of, which gets the previous health.
+// WithHealth returns a copy of the inventory with a new health of each GPU and slice. The function
+// of returns the new health. It gets the UUID and the previous health.
 func (v *Inventory) WithHealth(of func(id string, was Health) Health) *Inventory {
 	next := *v
 	next.GPUs = slices.Clone(v.GPUs)
@@ -108,7 +109,7 @@ func (v *Inventory) WithHealth(of func(id string, was Health) Health) *Inventory
 	return &next
 }
 
-// Only returns an inventory of some of the GPUs, by index, in that order.
+// Only returns an inventory with only the GPUs at these indexes, in this order.
 func (v *Inventory) Only(gpus []int) *Inventory {
 	only := &Inventory{Driver: v.Driver, CUDA: v.CUDA}
 	for _, a := range gpus {

@@ -33,7 +33,8 @@ func TestUnits(t *testing.T) {
 	}
 }
 
-// TestUnitsOfSickGPU checks that a slice is never healthier than its GPU.
+// TestUnitsOfSickGPU checks that the health of a slice in Units is not better than that
+// of its GPU.
 func TestUnitsOfSickGPU(t *testing.T) {
 	v := split()
 	v.GPUs[1].Health = Health{Unhealthy, "lost"}
@@ -119,10 +120,12 @@ func TestParseForm(t *testing.T) {
 	}
 }
 
-// TestWithLost keeps GPUs that an inventory lacks, with their links and indexes.
+// TestWithLost checks that WithLost adds the GPUs that the inventory does not have,
+// with their earlier links and indexes.
 func TestWithLost(t *testing.T) {
-	// inventory has GPUs of the form UUID=INDEX; between a and b are as many NVLinks as
-	// the sum of their letters (a is 1).
+	// inventory returns an inventory with these GPUs, each written as UUID=INDEX. The
+	// number of NVLinks between two GPUs is the sum of the numbers of their letters,
+	// where a is 1 and b is 2.
 	inventory := func(gpus ...string) *Inventory {
 		v := &Inventory{Links: Links{}}
 		for _, gpu := range gpus {

@@ -8,7 +8,7 @@ import (
 // Form says whether a request is for a whole GPU or for a part of one.
 type Form uint8
 
-// The forms. The zero value matches both in a request.
+// The forms. In a request, the zero value matches both of the others.
 const (
 	AnyForm  Form = iota
 	Physical      // a whole GPU
@@ -26,8 +26,7 @@ func (f Form) String() string {
 	return "any"
 }
 
-// ParseForm is the inverse of String for Physical and Virtual. The error lists
-// both.
+// ParseForm parses "physical" and "virtual". For any other text, the error names both.
 func ParseForm(text string) (Form, error) {
 	for _, f := range []Form{Physical, Virtual} {
 		if f.String() == text {
@@ -37,10 +36,11 @@ func ParseForm(text string) (Form, error) {
 	return AnyForm, fmt.Errorf("parse GPU form %q: want one of %s, %s", text, Physical, Virtual)
 }
 
-// TypeName returns the type of a GPU of a model, such as "NVIDIA-H100-80GB-HBM3".
-// It is the value of the label nvidia.com/gpu.product of NVIDIA's feature
-// discovery, so that node selectors, quotas and annotations use the same name.
-// Characters that a label cannot have become "-".
+// TypeName returns the type of the GPUs of a model, such as "NVIDIA-H100-80GB-HBM3" for
+// the model "NVIDIA H100 80GB HBM3". It is the value of the node label
+// nvidia.com/gpu.product, which NVIDIA's GPU feature discovery sets. So node selectors,
+// quotas and annotations use the same name. Characters that a label value cannot have
+// become "-".
 // https://github.com/NVIDIA/k8s-device-plugin/tree/main/docs/gpu-feature-discovery
 func TypeName(model string) string {
 	name := strings.Map(func(r rune) rune {
@@ -52,14 +52,16 @@ func TypeName(model string) string {
 	return strings.Trim(name, "-_.")
 }
 
-// SliceTypeName returns the type of a MIG slice, "NVIDIA-H100-80GB-HBM3-MIG-1g.10gb".
+// SliceTypeName returns the type of the MIG slices of a model and profile, such as
+// "NVIDIA-H100-80GB-HBM3-MIG-1g.10gb".
 func SliceTypeName(model, profile string) string {
 	return TypeName(model) + "-MIG-" + ProfileName(profile)
 }
 
-// ProfileName returns a MIG profile in the form for names of types and resources,
-// which cannot have all characters of a profile: "1g.10gb.me" is 1g.10gb+me, and
-// its resource is nvidia.com/mig-1g.10gb.me, as in NVIDIA's device plugin.
+// ProfileName returns the name of a MIG profile in types and resources, which cannot
+// have all characters of a profile. For example, the name of the profile 1g.10gb+me is
+// "1g.10gb.me". Its resource is nvidia.com/mig-1g.10gb.me, as in NVIDIA's device
+// plugin.
 // https://github.com/NVIDIA/k8s-device-plugin/blob/main/internal/rm/rm.go
 func ProfileName(profile string) string {
 	return TypeName(strings.ReplaceAll(profile, "+", "."))

@@ -8,24 +8,24 @@ import (
 	"strings"
 )
 
-// Level is the closest common ancestor of two GPUs in the PCIe topology, from
-// unknown to closest.
+// Level is the closest common ancestor of two GPUs in the PCIe topology. Larger values
+// are closer.
 type Level uint8
 
 // The levels of nvmlGpuTopologyLevel_t.
 // https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceEnumvs.html
 const (
 	UnknownLevel Level = iota
-	System             // NVML_TOPOLOGY_SYSTEM: through the link between sockets or NUMA nodes
-	Node               // NVML_TOPOLOGY_NODE: one NUMA node, several host bridges
-	HostBridge         // NVML_TOPOLOGY_HOSTBRIDGE: one host bridge
-	Multiple           // NVML_TOPOLOGY_MULTIPLE: several PCIe switches, no host bridge
-	Single             // NVML_TOPOLOGY_SINGLE: one PCIe switch
-	Internal           // NVML_TOPOLOGY_INTERNAL: one board
+	System             // NVML_TOPOLOGY_SYSTEM: on different NUMA nodes, connected by the link between sockets or NUMA nodes
+	Node               // NVML_TOPOLOGY_NODE: on the same NUMA node, below different host bridges
+	HostBridge         // NVML_TOPOLOGY_HOSTBRIDGE: below the same host bridge
+	Multiple           // NVML_TOPOLOGY_MULTIPLE: connected through several PCIe switches, but not through a host bridge
+	Single             // NVML_TOPOLOGY_SINGLE: below the same PCIe switch
+	Internal           // NVML_TOPOLOGY_INTERNAL: on the same board
 )
 
-// String returns the level as "nvidia-smi topo -m" does, "INT" for one board,
-// and "?" for unknown.
+// String returns the level as "nvidia-smi topo -m" writes it. Internal is "INT", and
+// UnknownLevel is "?".
 func (l Level) String() string {
 	if names := levelNames(); int(l) < len(names) {
 		return names[l]
@@ -37,16 +37,19 @@ func levelNames() [7]string { return [...]string{"?", "SYS", "NODE", "PHB", "PXB
 
 // Link is the connection of two GPUs.
 type Link struct {
-	NVLinks int // number of bonded links
+	NVLinks int // number of NVLinks between the two GPUs
 	Level   Level
 }
 
-// Compare is negative if k is worse than l: first by NVLinks, then by PCIe level.
+// Compare returns a negative number if k is worse than l, and a positive number if it
+// is better. It compares the numbers of NVLinks, and if these are equal, the PCIe
+// levels.
 func (k Link) Compare(l Link) int {
 	return cmp.Or(cmp.Compare(k.NVLinks, l.NVLinks), cmp.Compare(k.Level, l.Level))
 }
 
-// String returns the link as "nvidia-smi topo -m" does: "NV12", else the level.
+// String returns the link as "nvidia-smi topo -m" writes it: "NV12" for twelve NVLinks,
+// or else the PCIe level.
 func (k Link) String() string {
 	if k.NVLinks > 0 {
 		return fmt.Sprintf("NV%d", k.NVLinks)
@@ -54,8 +57,8 @@ func (k Link) String() string {
 	return k.Level.String()
 }
 
-// ParseLink is the inverse of String. The level of a link with NVLinks is unknown,
-// because String leaves it out.
+// ParseLink parses the result of String. The PCIe level of a link with NVLinks is then
+// unknown, because String leaves it out.
 func ParseLink(text string) (Link, error) {
 	if digits, ok := strings.CutPrefix(text, "NV"); ok {
 		if n, err := strconv.ParseUint(digits, 10, 16); err == nil && n > 0 {
@@ -69,11 +72,11 @@ func ParseLink(text string) (Link, error) {
 	return Link{}, fmt.Errorf("parse link %q: want NV and a positive number, or one of %s", text, strings.Join(names[:], ", "))
 }
 
-// Links is the table of all links by the indices of the GPUs. It is symmetric, and
-// its diagonal is unused.
+// Links is the table of the links between all GPUs of a node, by the indices of the two
+// GPUs. It is symmetric. The diagonal is unused.
 type Links [][]Link
 
-// between returns a link, which is unknown without a table.
+// between returns the link between two GPUs. It is unknown if the table is nil.
 func (t Links) between(a, b int) Link {
 	if t == nil {
 		return Link{}
@@ -100,11 +103,12 @@ func (t Links) check(gpus int) error {
 	return nil
 }
 
-// self stands for the link of a GPU to itself.
+// self is written in the place of the link of a GPU to itself.
 const self = "-"
 
-// Row returns the links of a GPU to all GPUs by index, as in NodeTopology:
-// ["-", "NV12", "SYS"] is that of the first of three. It is nil without a table.
+// Row returns the links of a GPU to all GPUs, in the order of their indices and in the
+// format of the custom resource NodeTopology. For example, ["-", "NV12", "SYS"] is the
+// row of the first of three GPUs. Row returns nil if the table is nil.
 func (t Links) Row(gpu int) []string {
 	if t == nil {
 		return nil
@@ -117,10 +121,11 @@ func (t Links) Row(gpu int) []string {
 	return row
 }
 
-// ReadLinks returns the links between some of a machine's GPUs from their rows. A
-// row has the links to all GPUs of the machine, and "-" at the GPU's own index.
-// Links of a GPU without a row are unknown; without any row there is no table. The
-// error says which rows are invalid or contradict each other.
+// ReadLinks returns the links between some of a machine's GPUs, from the row of each of
+// these GPUs. A row has the links to all GPUs of the machine, and "-" at the GPU's own
+// index. If a GPU's row is empty, its links are unknown. If all rows are empty,
+// ReadLinks returns nil. The error says which rows are invalid or contradict each
+// other.
 func ReadLinks(rows [][]string) (Links, error) {
 	if !slices.ContainsFunc(rows, func(row []string) bool { return len(row) > 0 }) {
 		return nil, nil
@@ -144,7 +149,8 @@ func ReadLinks(rows [][]string) (Links, error) {
 	return table, table.check(len(rows))
 }
 
-// columns returns the column of each GPU, and -1 for one without a row.
+// columns returns the column of each GPU in the rows, which is the place of its "-". It
+// returns -1 for a GPU with an empty row.
 func columns(rows [][]string) ([]int, error) {
 	at, gpus := make([]int, len(rows)), 0
 	for i, row := range rows {

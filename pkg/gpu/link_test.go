@@ -8,8 +8,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// FuzzReadLinks reads random tables, one row per line. A table that is accepted has all rows,
-// and is read again unchanged from its own text. No input may cause a panic.
+// FuzzReadLinks checks ReadLinks with random tables, one row per line. A table that it returns
+// must have all rows, and must be the same after it is written and read again. No input may
+// cause a panic.
 func FuzzReadLinks(f *testing.F) {
 	for _, text := range []string{"", "-", "- NV12\nNV12 -", "- PIX SYS\n\nSYS NODE -", "- NV0\nNV0 -", "- ?\nSYS -", "- -\n- -", "PIX", "NV12 - x"} {
 		f.Add(text)
@@ -36,8 +37,9 @@ func FuzzReadLinks(f *testing.F) {
 	})
 }
 
-// TestRows: ReadLinks reads the rows of some of a machine's GPUs, in any order. The result has
-// the links between these GPUs, except the levels that NVLinks hide.
+// TestRows checks that ReadLinks returns the links between some of a machine's GPUs, whose
+// rows it gets in any order. The PCIe level of two GPUs with NVLinks is lost, because a row
+// does not have it.
 func TestRows(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
 	for range 1000 {
@@ -62,13 +64,13 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// TestReadLinks: the links of a GPU without a row are unknown, and rows that contradict each
-// other are an error.
+// TestReadLinks checks that the links of a GPU without a row are unknown, and that rows that
+// contradict each other are an error.
 func TestReadLinks(t *testing.T) {
 	for name, tc := range map[string]struct {
 		rows [][]string
 		want Links
-		err  string // a part
+		err  string // part of the error; "" for none
 	}{
 		"no row":               {[][]string{nil, nil}, nil, ""},
 		"one says nothing":     {[][]string{{"-", "NV2", "PIX"}, nil, {"PIX", "SYS", "-"}}, Links{{{}, {}, {Level: Single}}, {{}, {}, {}}, {{Level: Single}, {}, {}}}, ""},

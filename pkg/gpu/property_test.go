@@ -9,9 +9,10 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// FuzzChoose checks that a choice has the requested number of GPUs, that each is free and
-// listed once, and that neither a second call nor another order of the free GPUs changes it.
-// If the input is small enough for the naive twin, it also checks that no set is better.
+// FuzzChoose checks that Choose returns the requested number of GPUs, and that each is free
+// and listed once. Neither a second call nor another order of the free GPUs may change the
+// result. For small inputs, it also checks with the function twin, which tries all sets,
+// that no set is better.
 func FuzzChoose(f *testing.F) {
 	for gpus := range uint8(20) {
 		f.Add(uint64(gpus), gpus)
@@ -39,7 +40,8 @@ func FuzzChoose(f *testing.F) {
 	})
 }
 
-// TestAligned checks ChooseAligned by the twin on each NUMA node by itself.
+// TestAligned checks that ChooseAligned returns the best of the sets that the function twin
+// finds on the NUMA nodes.
 func TestAligned(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	for range 2000 {
@@ -68,8 +70,9 @@ func (v *Inventory) on(gpus []int, node topology.NodeID) []int {
 	return slices.DeleteFunc(slices.Clone(gpus), func(c int) bool { return v.GPUs[c].NUMA != node })
 }
 
-// TestLarge checks a machine with too many GPUs for the exact search. The choice must be the
-// sixteen GPUs of one switch, although their indexes are scattered.
+// TestLarge checks Choose on a machine with more than 16 GPUs, for which it does not try all
+// sets. It must choose the sixteen GPUs of one PCIe switch, although their indexes are
+// scattered.
 func TestLarge(t *testing.T) {
 	const gpus = 72
 	inventory := &Inventory{Links: make(Links, gpus)}

@@ -9,13 +9,14 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// TestScenarios walks through testdata/*.txt, one file a machine:
+// TestScenarios runs the commands of testdata/*.txt and compares what they print. Each
+// file is about one machine:
 //
 //	machine NAME                          one of testdata/machines
 //	choose COUNT [free=0,2,5] [near=1]    near: GPUs of that NUMA node are nearer
 //	aligned COUNT [free=0,2,5] [full=1]   full: that NUMA node lacks CPUs
 //
-// The answer to a choice is the GPUs and the links between them, GPU by GPU.
+// choose and aligned print the chosen GPUs and the links between them, GPU by GPU.
 func TestScenarios(t *testing.T) {
 	scenario.Walk(t, func(t *testing.T, _ *scenario.Answer) scenario.Commands {
 		s := &scene{t: t}
@@ -56,12 +57,12 @@ func (s *scene) aligned(c *scenario.Command) {
 	c.Line("numa%d: %s", on, s.describe(gpus))
 }
 
-// numa returns the NUMA node that a key names.
+// numa returns the NUMA node that is given as key=NODE, or Unknown if it is not given.
 func (s *scene) numa(c *scenario.Command, key string) topology.NodeID {
 	return topology.NodeID(c.IntValue(key, int(topology.Unknown)))
 }
 
-// free returns the GPUs that are free, which are all unless the command lists them.
+// free returns the free GPUs that the command lists, or all GPUs if it lists none.
 func (s *scene) free(c *scenario.Command) (gpus []int) {
 	if !c.Has("free") {
 		for i := range s.GPUs {
@@ -74,7 +75,7 @@ func (s *scene) free(c *scenario.Command) (gpus []int) {
 	return gpus
 }
 
-// describe returns "0 2 3 (NV1 NV2; NV2)".
+// describe returns the GPUs and the links between them, such as "0 2 3 (NV1 NV2; NV2)".
 func (s *scene) describe(gpus []int) string {
 	var rows []string
 	for i, a := range gpus {

@@ -7,17 +7,18 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// score is the tuple by which sets of one size are compared; smaller is better. See
-// Inventory.Choose.
+// score has the criteria by which sets of GPUs of one size are compared; smaller is
+// better. Inventory.Choose describes them.
 type score struct {
-	inside []int // links inside the set, by kind from the weakest on
-	nodes  int   // NUMA nodes
+	inside []int // number of links inside the set of each kind, the weakest kind first
+	nodes  int   // number of NUMA nodes
 	near   int
-	cut    []int // links to the free GPUs left over, by kind from the strongest on
+	cut    []int // number of links to the remaining free GPUs of each kind, the strongest kind first
 	gpus   []int
 }
 
-// compare is negative if s is better. Both must be from the same search.
+// compare returns a negative number if s is better than other. Both scores must be from
+// the same search, which numbers the kinds of links.
 func (s *score) compare(other *score) int {
 	return cmp.Or(
 		slices.Compare(s.inside, other.inside),
@@ -28,7 +29,9 @@ func (s *score) compare(other *score) int {
 	)
 }
 
-// score writes the score of the chosen GPUs to a reused one. O(free · GPUs).
+// score writes the score of the chosen GPUs to an existing score, so that no memory is
+// allocated. Its time grows with the number of free GPUs times the number of chosen
+// ones.
 func (s *search) score(to *score) {
 	to.inside = append(to.inside[:0], s.inside...)
 	to.cut = append(to.cut[:0], s.inside...)
@@ -49,7 +52,8 @@ func (s *search) score(to *score) {
 	}
 }
 
-// covers reports whether one of the GPUs is on a NUMA node, which must be known.
+// covers reports whether one of the GPUs is on the given NUMA node. It is false if the
+// NUMA node is Unknown.
 func (s *search) covers(gpus []int, node topology.NodeID) bool {
 	return node != topology.Unknown && slices.ContainsFunc(gpus, func(c int) bool { return s.gpus[c].NUMA == node })
 }

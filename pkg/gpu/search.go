@@ -4,21 +4,21 @@ import (
 	"slices"
 )
 
-// search finds the best set of GPUs. It represents a link by its kind: the index
-// among the machine's distinct links, from the weakest to the strongest.
+// search finds the best set of GPUs. It represents a link by its kind, which is a
+// number: equal links have the same kind, and a stronger link has a larger one.
 type search struct {
 	gpus       []GPU
 	free       []int
 	candidates []int
 	wish       Wish
 
-	kind   [][]int // of the link between two positions
-	like   []int   // see equivalents
+	kind   [][]int // the kind of the link between two GPUs, by their indexes
+	like   []int   // the result of equivalents
 	chosen []int
-	inside []int  // links between the chosen GPUs, see score
+	inside []int  // number of links between the chosen GPUs of each kind, the weakest kind first
 	found  *score // the best set so far, or nil
-	spare  *score // reused for the next one
-	least  []int  // reused by next
+	spare  *score // a score that record can overwrite
+	least  []int  // memory that the function next uses again
 }
 
 func newSearch(inventory *Inventory, free, candidates []int, w Wish) *search {
@@ -31,8 +31,8 @@ func newSearch(inventory *Inventory, free, candidates []int, w Wish) *search {
 	return s
 }
 
-// kinds numbers the links between free GPUs from the weakest to the strongest, and
-// returns how many distinct ones there are.
+// kinds returns the kind of each link between free GPUs, and the number of kinds. Kinds
+// are numbered from the weakest link to the strongest.
 func (v *Inventory) kinds(free []int) (kind [][]int, kinds int) {
 	var different []Link
 	for i, a := range free {
@@ -54,10 +54,11 @@ func (v *Inventory) kinds(free []int) (kind [][]int, kinds int) {
 	return kind, len(different)
 }
 
-// searchFrom tries all sets of the chosen GPUs and candidates from the i-th on
-// (branch and bound). Links are only ever added to a set, so a set whose links are
-// already worse than those of the best one is cut off. A GPU is only tried with
-// the equivalent candidate before it.
+// searchFrom tries all sets that consist of the chosen GPUs and of candidates from the
+// i-th on (branch and bound). Adding a GPU to a set only adds links. So searchFrom
+// abandons a set as soon as its links are worse than those of the best set so far. Of
+// equivalent candidates, it uses the first ones first, so that it does not try sets
+// that differ only in equivalent GPUs.
 func (s *search) searchFrom(i int) {
 	if s.found != nil && slices.Compare(s.inside, s.found.inside) > 0 {
 		return
@@ -77,7 +78,8 @@ func (s *search) searchFrom(i int) {
 	}
 }
 
-// record keeps the chosen GPUs if they are the best set so far.
+// record makes the chosen GPUs the best set so far if they are better than the previous
+// best set.
 func (s *search) record() {
 	s.score(s.spare)
 	switch {
@@ -105,11 +107,12 @@ func (s *search) remove() {
 	}
 }
 
-// equivalents returns, for each candidate, the index of the last equivalent one
-// before it, or -1. Two GPUs are equivalent if they have the same links to all
-// others, the same NUMA node and the same distance. It does not matter which of
-// them are chosen, so the first ones are. On a machine with sixteen GPUs behind one
-// switch, on two NUMA nodes, nine sets of eight remain. O(candidates² · free).
+// equivalents returns, for each candidate, the index of the last candidate before it
+// that is equivalent, or -1. Two GPUs are equivalent if they have the same links to all
+// other GPUs, the same NUMA node and the same distance (Wish.Near). It does not matter
+// which of them are chosen. This saves many sets: for eight of sixteen GPUs that are
+// behind one switch and on two NUMA nodes, only nine sets remain. The time grows with
+// the square of the number of candidates times the number of free GPUs.
 func (s *search) equivalents() []int {
 	last := make([]int, len(s.candidates))
 	for i := range s.candidates {
@@ -135,7 +138,7 @@ func (s *search) equivalent(a, b int) bool {
 	return true
 }
 
-// near returns the distance of a GPU by the request.
+// near returns the distance of a GPU (Wish.Near), or 0 if the wish has no distances.
 func (s *search) near(gpu int) int {
 	if s.wish.Near == nil {
 		return 0
@@ -143,9 +146,9 @@ func (s *search) near(gpu int) int {
 	return s.wish.Near(gpu)
 }
 
-// grow tries one set for each candidate: it starts with that GPU and repeatedly
-// adds the one with the best links to those chosen. Its good result lets
-// searchFrom cut off more sets.
+// grow tries one set for each candidate. The set starts with that GPU, and grow
+// repeatedly adds the GPU with the best links to the chosen ones. If searchFrom runs
+// after it, a good set from the start lets it abandon more sets.
 func (s *search) grow() {
 	for _, first := range s.candidates {
 		s.add(first)
@@ -159,8 +162,8 @@ func (s *search) grow() {
 	}
 }
 
-// next returns the candidate that adds the best links to the chosen GPUs; the
-// first of equal ones.
+// next returns the candidate with the best links to the chosen GPUs. Of equal
+// candidates, it returns the first.
 func (s *search) next() int {
 	best := -1
 	for _, candidate := range s.candidates {

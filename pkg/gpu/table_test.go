@@ -10,7 +10,7 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// readMachine reads testdata/machines/name.txt.
+// readMachine returns the GPUs of the machine in the file testdata/machines/NAME.txt.
 func readMachine(t testing.TB, name string) *Inventory {
 	t.Helper()
 	text, err := os.ReadFile("testdata/machines/" + name + ".txt")
@@ -27,8 +27,9 @@ func readMachine(t testing.TB, name string) *Inventory {
 	return v
 }
 
-// parseTable reads the output of "nvidia-smi topo -m": the columns of the GPUs, the CPU
-// affinity and, if there is one, the NUMA affinity. Lines with # are comments.
+// parseTable parses the output of "nvidia-smi topo -m". It reads the columns of the
+// GPUs, the CPU affinity and, if there is one, the NUMA affinity. Lines with # are
+// comments.
 func parseTable(text string) (*Inventory, error) {
 	inventory := &Inventory{}
 	gpus, tellsNUMA := 0, false

@@ -9,8 +9,8 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// twin is a naive form of Choose: it creates all sets, and compares the sorted links of two
-// sets at a time.
+// twin is a simple and slow version of Choose, for comparison. It builds all sets, and
+// compares the sorted links of two sets at a time.
 func twin(inventory *Inventory, free []int, w Wish) []int {
 	var best []int
 	for mask := range 1 << len(free) {
@@ -29,12 +29,13 @@ func twin(inventory *Inventory, free []int, w Wish) []int {
 	return best
 }
 
-// better reports whether a set, together with the GPUs that it leaves, is better than another
-// one.
+// better reports whether a set of GPUs is better than another one. left and otherLeft are the
+// free GPUs that remain beside each set.
 func (v *Inventory) better(set, left, other, otherLeft []int, near func(int) int) bool {
 	weakest, strongest := Link.Compare, func(a, b Link) int { return b.Compare(a) }
 	return cmp.Or(
-		// The weaker of the first two links that differ decides.
+		// The set with the weaker link at the first position where the sorted links differ is
+		// worse.
 		-slices.CompareFunc(v.sorted(set, set, weakest), v.sorted(other, other, weakest), Link.Compare),
 		cmp.Compare(v.nodes(set), v.nodes(other)),
 		cmp.Compare(total(set, near), total(other, near)),
@@ -43,7 +44,7 @@ func (v *Inventory) better(set, left, other, otherLeft []int, near func(int) int
 	) < 0
 }
 
-// sorted returns the links between two sets of GPUs.
+// sorted returns the links between two sets of GPUs, sorted by order.
 func (v *Inventory) sorted(from, to []int, order func(a, b Link) int) []Link {
 	var all []Link
 	for _, a := range from {
@@ -80,7 +81,7 @@ func without(all, set []int) []int {
 	return slices.DeleteFunc(slices.Clone(all), func(c int) bool { return slices.Contains(set, c) })
 }
 
-// random returns a machine whose links obey no order at all.
+// random returns a machine with random links between its GPUs.
 func random(r *rand.Rand, gpus int) *Inventory {
 	inventory := &Inventory{Links: make(Links, gpus)}
 	kinds := 1 + r.IntN(5)
@@ -98,7 +99,7 @@ func random(r *rand.Rand, gpus int) *Inventory {
 	return inventory
 }
 
-// question draws the free GPUs and a request.
+// question returns random free GPUs and a random request.
 func question(r *rand.Rand, gpus int) (free []int, w Wish) {
 	for c := range gpus {
 		if r.IntN(4) > 0 {
@@ -112,7 +113,7 @@ func question(r *rand.Rand, gpus int) (free []int, w Wish) {
 	return free, Wish{Count: 1 + r.IntN(gpus), Near: func(c int) int { return far[c] }}
 }
 
-// TestTwin compares 4,000 choices with the twin's.
+// TestTwin checks that Choose and twin choose the same GPUs, in 4,000 random cases.
 func TestTwin(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for range 4000 {

@@ -7,7 +7,7 @@
 {{- end -}}
 {{- end -}}
 
-{{/* The files of the kubelet: the preset, and what replaces parts of it. */}}
+{{/* The paths of the kubelet's files: those of the preset, or the ones that replace them in the values. */}}
 {{- define "numalet.kubelet" -}}
 {{- $presets := dict
   "kubeadm" (dict "rootDir" "/var/lib/kubelet" "config" "/var/lib/kubelet/config.yaml" "configDir" "")
@@ -22,7 +22,7 @@
 {{ toYaml $files }}
 {{- end -}}
 
-{{/* The pools, each with what it inherits. It fails if they cannot be told apart. */}}
+{{/* The pools, with the defaults of settings that a pool does not have. It fails if names or node selectors do not distinguish the pools. */}}
 {{- define "numalet.pools" -}}
 {{- $names := dict -}}
 {{- $pools := list -}}
@@ -43,7 +43,7 @@
 {{ toYaml $pools }}
 {{- end -}}
 
-{{/* The labels that select the pods of a pool's DaemonSet: of a dict of name (the program) and pool. */}}
+{{/* The labels that select the pods of a pool's DaemonSet. The argument is a dict with the keys program and pool. */}}
 {{- define "numalet.poolLabels" -}}
 app.kubernetes.io/name: {{ .program }}
 {{- with .pool.name }}

@@ -16,9 +16,8 @@ import (
 	"helm.sh/helm/v3/pkg/engine"
 )
 
-// Minor is the minor version of Kubernetes; 0 means 36, the newest version for which the policies
-// differ. Minor is that of the Kubernetes version; 0 is the newest for which the policies differ,
-// 1.36.
+// Target is where a chart is installed. Minor is the minor version of Kubernetes. 0 means 36
+// (Kubernetes 1.36), the newest version that has admission policies of its own in the chart.
 type Target struct {
 	Release, Namespace string
 	Minor              int
@@ -29,8 +28,8 @@ func (t Target) kubernetes() chartutil.KubeVersion {
 	return chartutil.KubeVersion{Version: "v1." + minor + ".0", Major: "1", Minor: minor}
 }
 
-// Load reads the chart in a directory. It follows symbolic links: the policies and the
-// custom resource definitions are in other directories.
+// Load reads the chart in a directory. It follows symbolic links, because the admission
+// policies and custom resource definitions of the chart are in other directories.
 func Load(dir string) (*helmchart.Chart, error) {
 	c, err := loader.LoadDir(dir)
 	if err != nil {
@@ -48,8 +47,8 @@ func LoadArchive(file string) (*helmchart.Chart, error) {
 	return c, nil
 }
 
-// Render returns the objects of each template, by the name of its file. Templates without
-// objects, and the notes for the user, are left out.
+// Render returns the Kubernetes objects that each template gives, as YAML, by the name of
+// the template's file. Templates that give no objects, and NOTES.txt, are left out.
 func Render(c *helmchart.Chart, to Target, values map[string]any) (map[string]string, error) {
 	capabilities := chartutil.DefaultCapabilities.Copy()
 	capabilities.KubeVersion = to.kubernetes()

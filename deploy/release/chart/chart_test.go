@@ -35,8 +35,8 @@ func load(t *testing.T) *helmchart.Chart {
 	return c
 }
 
-// TestUninstallKeepsObjects checks that helm uninstall keeps the custom resource definitions, and
-// with them all Tenants, groups and Jobs.
+// TestUninstallKeepsObjects checks that helm uninstall does not delete the custom resource
+// definitions, because that would also delete all Tenants, GPUGroups and Jobs.
 func TestUninstallKeepsObjects(t *testing.T) {
 	rendered, err := Render(load(t), Target{Release: "numalet", Namespace: namespace}, nil)
 	if err != nil {
@@ -48,7 +48,8 @@ func TestUninstallKeepsObjects(t *testing.T) {
 	}
 }
 
-// golden compares a text with a file.
+// golden checks that a text is equal to the content of a file. With the flag -rewrite, it writes
+// the text to the file first.
 func golden(t *testing.T, file, got string) {
 	t.Helper()
 	if *rewrite {
@@ -73,7 +74,8 @@ func TestLint(t *testing.T) {
 	}
 }
 
-// TestManifests checks that the folders for kustomize are as the chart renders them.
+// TestManifests checks that the files in the folders for kustomize that come from the chart are as
+// the chart renders them now.
 func TestManifests(t *testing.T) {
 	files, err := Manifests(load(t))
 	if err != nil {
@@ -94,8 +96,8 @@ func values(t *testing.T, text string) map[string]any {
 	return v
 }
 
-// TestPools renders the workloads for settings that administrators use, and compares them with a
-// golden file.
+// TestPools checks the DaemonSets and the Deployment that the chart renders for typical settings,
+// by comparing them with files in testdata.
 func TestPools(t *testing.T) {
 	for name, tc := range map[string]struct {
 		to     Target
@@ -135,7 +137,7 @@ image: {repository: example.com/numalet, digest: "sha256:` + strings.Repeat("a",
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, same := range []string{"crds.yaml", "admission.yaml", "rbac.yaml"} { // other tests compare these
+			for _, same := range []string{"crds.yaml", "admission.yaml", "rbac.yaml"} { // other tests check these templates
 				delete(rendered, same)
 			}
 			golden(t, "testdata/"+name+".yaml", Join(rendered))
@@ -168,7 +170,7 @@ func TestSchemaRefuses(t *testing.T) {
 	}
 }
 
-// TestSameAsKustomize checks that the chart installs what the folders for kustomize do.
+// TestSameAsKustomize checks that the chart installs the same objects as the folders for kustomize.
 func TestSameAsKustomize(t *testing.T) {
 	for name, tc := range map[string]struct {
 		minor                 int
@@ -204,7 +206,7 @@ resources: [../crds, ../daemonset, ../before-1.36/admission]
 				t.Fatal(err)
 			}
 			got, want := objects(t, Join(rendered)), objects(t, build(t, tc.kustomization))
-			delete(want, "Namespace numalet-system") // helm has it created
+			delete(want, "Namespace numalet-system") // helm --create-namespace creates it
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("the chart differs from kustomize (-kustomize +chart):\n%s", diff)
 			}
@@ -212,7 +214,7 @@ resources: [../crds, ../daemonset, ../before-1.36/admission]
 	}
 }
 
-// build returns what kustomize builds from an overlay that is beside the folders of deploy.
+// build returns what kustomize builds from an overlay, as if the overlay was in a folder of deploy.
 func build(t *testing.T, overlay string) string {
 	t.Helper()
 	disk := filesys.MakeFsOnDisk()
@@ -236,8 +238,9 @@ func build(t *testing.T, overlay string) string {
 	return string(text)
 }
 
-// objects returns the objects of a manifest, by kind and name, in one form: lists of named elements
-// are sorted, and what only one of Helm and kustomize adds is left out.
+// objects returns the objects of a manifest, by kind and name. To make the output of Helm and of
+// kustomize comparable, it sorts lists of named elements, and leaves out what only one of the two
+// tools adds.
 func objects(t *testing.T, manifest string) map[string]map[string]any {
 	t.Helper()
 	all := map[string]map[string]any{}
@@ -273,7 +276,8 @@ func objects(t *testing.T, manifest string) map[string]map[string]any {
 	}
 }
 
-// plain sorts lists by name, and removes the suffix of the name of kustomize's ConfigMap.
+// plain sorts lists of named elements by name, and removes the hash that kustomize appends to the
+// name of a ConfigMap.
 func plain(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -289,7 +293,7 @@ func plain(v any) any {
 		if strings.HasPrefix(v, "numalet-") && len(v) == len("numalet-")+10 && strings.Trim(v[8:], "0123456789bcdfghkmt2456789") == "" {
 			return "numalet"
 		}
-		return strings.Join(strings.Fields(v), " ") // kustomize folds long texts in another way
+		return strings.Join(strings.Fields(v), " ") // Helm and kustomize break long texts into lines differently
 	}
 	return v
 }
@@ -303,8 +307,8 @@ func nameOf(v any) string {
 	return ""
 }
 
-// TestIsolation checks that a pool with isolated CPUs mounts the files that the agent writes, as
-// deploy/isolation does, and that other pools do not.
+// TestIsolation checks that the DaemonSet of a pool mounts the files that the agent writes to
+// isolate CPUs only if the pool has isolation enabled. deploy/isolation has the same mounts.
 func TestIsolation(t *testing.T) {
 	for on, want := range map[bool]int{false: 0, true: 2} {
 		values := map[string]any{"pools": []any{map[string]any{"settings": map[string]any{"isolation": on}}}}

@@ -27,8 +27,9 @@ var rig = flag.String("rig", "../../../build/rig", "the rig's command")
 
 var tenants = schema.GroupVersionResource{Group: "numalet.dev", Version: "v1alpha1", Resource: "tenants"}
 
-// TestInstall installs, upgrades and uninstalls the chart on a real API server. It does so twice,
-// with another release name and namespace, and checks that Tenants survive.
+// TestInstall installs, upgrades and uninstalls the chart on a real API server. Then it does so
+// again, with another release name and namespace. It checks that a Tenant still exists after each
+// uninstallation, and that other objects do not.
 func TestInstall(t *testing.T) {
 	kubeconfig := plane(t)
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
@@ -61,7 +62,7 @@ priorityQuota: {enabled: true}
 		}
 		install := action.NewInstall(helm)
 		install.ReleaseName, install.Namespace, install.CreateNamespace = tc.to.Release, tc.to.Namespace, true
-		install.TakeOwnership = i > 0 // of the CRDs, which the first uninstallation kept
+		install.TakeOwnership = i > 0 // the first uninstallation has left the CRDs, of which the second release takes ownership
 		if _, err := install.Run(load(t), values(t, tc.values)); err != nil {
 			t.Fatal(err)
 		}
@@ -90,8 +91,7 @@ priorityQuota: {enabled: true}
 	}
 }
 
-// remains returns the objects of Numalet that are left in a cluster, except custom resource
-// definitions.
+// remains returns the workloads and admission policies of Numalet that are left in a cluster.
 func remains(t *testing.T, client dynamic.Interface, namespace string) (left []string) {
 	t.Helper()
 	for _, kind := range []schema.GroupVersionResource{
@@ -115,7 +115,8 @@ func remains(t *testing.T, client dynamic.Interface, namespace string) (left []s
 	return left
 }
 
-// plane starts a control plane without nodes until the test ends, and returns its kubeconfig.
+// plane starts a control plane without nodes, which runs until the test ends. It returns the path
+// of its kubeconfig.
 func plane(t *testing.T) string {
 	t.Helper()
 	name := fmt.Sprint("chart-", os.Getpid())
@@ -131,7 +132,7 @@ func plane(t *testing.T) string {
 	return regexp.MustCompile(`KUBECONFIG=(.+)\n`).FindStringSubmatch(string(said))[1]
 }
 
-// await retries until do succeeds.
+// await calls do again and again until it returns no error.
 func await(t *testing.T, what string, do func() error) {
 	t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(100 * time.Millisecond) {

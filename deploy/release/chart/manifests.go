@@ -6,15 +6,15 @@ import (
 	helmchart "helm.sh/helm/v3/pkg/chart"
 )
 
-// namespace is that of the manifests for kustomize.
+// namespace is the namespace of the objects in the folders for kustomize.
 const namespace = "numalet-system"
 
-// Manifests returns the files of the folders for kustomize that come from the chart, by
-// their path in deploy. If the kustomization of a folder sets the namespace, its objects have none.
-// Otherwise the patches of an overlay would have to name the namespace.
+// Manifests returns those files of the folders for kustomize that come from the chart, by their
+// path in deploy. If the kustomization.yaml of a folder sets the namespace, the objects in the file
+// have none. If they had one, patches in overlays would have to name it, too.
 func Manifests(c *helmchart.Chart) (map[string]string, error) {
 	rendered, err := Render(c, Target{Release: "numalet", Namespace: namespace}, map[string]any{
-		"checksums":  false, // kustomize renames the ConfigMap instead
+		"checksums":  false, // kustomize instead renames the ConfigMap when its content changes
 		"controller": map[string]any{"enabled": false},
 	})
 	if err != nil {

@@ -24,16 +24,17 @@ type Config struct {
 	ReservedMilliCPU   int64 // systemReserved + kubeReserved; ignored if ReservedSystemCPUs is set
 	Memory             Memory
 	CPUManagerPolicy   string
-	// MemoryManagerPolicy and TopologyManagerPolicy are "" by default, which is none.
+	// MemoryManagerPolicy and TopologyManagerPolicy are "" if they are not set. The
+	// kubelet's default is the policy none.
 	MemoryManagerPolicy, TopologyManagerPolicy string
-	Files                                      []string // that were read, in this order
+	Files                                      []string // the files that were read, in this order
 }
 
-// ReadConfig reads the kubelet's configuration file, which may be absent, and then
-// merges the files of its drop-in directory ("" for none), in lexical order and
-// with its subdirectories, as the kubelet does. Unknown keys are skipped, because
-// the kubelet may have another version. ReadConfig does not see flags of the
-// kubelet.
+// ReadConfig reads the kubelet's configuration file, which may be absent. Then it
+// merges the files of the kubelet's drop-in directory ("" for none) and of its
+// subdirectories in lexical order, as the kubelet does. Unknown keys are skipped,
+// because the kubelet can be newer than this program. ReadConfig does not see flags of
+// the kubelet.
 // Source: https://kubernetes.io/docs/tasks/administer-cluster/kubelet-config-file/
 func ReadConfig(file, dropIns string) (Config, error) {
 	files, err := configFiles(file, dropIns)
@@ -49,7 +50,8 @@ func ReadConfig(file, dropIns string) (Config, error) {
 	return newConfig(kubeletConfig, files)
 }
 
-// configFiles lists the files that exist.
+// configFiles returns those configuration files of the kubelet that exist, in the order
+// in which the kubelet merges them.
 func configFiles(file, dropIns string) ([]string, error) {
 	var files []string
 	if _, err := os.Stat(file); err == nil {
@@ -72,8 +74,8 @@ func configFiles(file, dropIns string) ([]string, error) {
 	return files, nil
 }
 
-// merge merges one file into k: keys that the file lacks stay, and maps are merged
-// key by key, as in the kubelet.
+// merge merges one file into k, as the kubelet does: keys that the file lacks keep
+// their values, and maps are merged key by key.
 func merge(k *v1beta1.KubeletConfiguration, path string) error {
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -82,7 +82,8 @@ func TestReadConfigNamesWhatIsWrong(t *testing.T) {
 	}
 }
 
-// writeConfig writes the files and returns the drop-in directory, "" for none.
+// writeConfig writes the configuration file and the drop-in files, and returns the
+// drop-in directory, or "" if there are no drop-in files.
 func writeConfig(t *testing.T, dir, file string, dropIns map[string]string) string {
 	t.Helper()
 	write := func(path, text string) {

@@ -14,7 +14,8 @@ type Conflict struct {
 // Error returns the message.
 func (c Conflict) Error() string { return c.Message }
 
-// Is makes the conflict of the CPU manager an ErrStaticCPUManager.
+// Is reports whether the conflict is that of the CPU manager and target is
+// ErrStaticCPUManager, so that errors.Is finds that error.
 func (c Conflict) Is(target error) bool {
 	return target == ErrStaticCPUManager && c.Reason == CPUManagerStatic
 }
@@ -26,8 +27,8 @@ const (
 	TopologyManager     = "TopologyManager"
 )
 
-// Conflicts returns the settings that conflict with Numalet, the worst first. An error
-// means that the CPU manager's state cannot be read.
+// Conflicts returns the settings of the kubelet that conflict with Numalet, the worst
+// first. It returns an error if the kubelet's cpu_manager_state file cannot be read.
 func Conflicts(config Config, root string) (all []Conflict, err error) {
 	static := CheckCPUManager(config, root)
 	if static != nil && !errors.Is(static, ErrStaticCPUManager) {

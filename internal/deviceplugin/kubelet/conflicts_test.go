@@ -57,8 +57,9 @@ func TestConflicts(t *testing.T) {
 	}
 }
 
-// TestConflictsOfAnUnreadableState: a state that cannot be parsed is an error, and not a
-// conflict that an administrator could resolve.
+// TestConflictsOfAnUnreadableState checks that Conflicts returns an error, and not a
+// Conflict, if the cpu_manager_state file cannot be parsed. An administrator could not
+// resolve such a conflict.
 func TestConflictsOfAnUnreadableState(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, stateFile), []byte("{"), 0o600); err != nil {

@@ -11,15 +11,16 @@ import (
 // ErrStaticCPUManager means that the kubelet itself assigns exclusive CPUs.
 var ErrStaticCPUManager = errors.New("the kubelet's CPU manager policy is static, so the kubelet and Numalet would write the same cpusets")
 
-// stateFile is the file in the kubelet's root directory with the state of its CPU
-// manager. With the policy none its policyName is "none".
+// stateFile is the file in which the kubelet's CPU manager keeps its state, relative to
+// the kubelet's root directory. Its field policyName is the CPU manager policy.
 const stateFile = "cpu_manager_state"
 
-// CheckCPUManager returns ErrStaticCPUManager, with its source and the remedy, if
-// the policy is static in the kubelet's configuration or in the CPU manager's
-// state under the kubelet's root directory. The state also covers a policy that
-// was set by flag, because a kubelet does not start with the state of another
-// policy.
+// CheckCPUManager returns an error that wraps ErrStaticCPUManager if the kubelet's CPU
+// manager policy is static. The error says where the policy was found and how to change
+// it. CheckCPUManager looks in the kubelet's configuration and in the CPU manager's
+// state file under the kubelet's root directory. The state file also tells a policy
+// that was set by a flag, because a kubelet does not start with the state file of
+// another policy.
 func CheckCPUManager(config Config, root string) error {
 	if config.CPUManagerPolicy == "static" {
 		return staticError(fmt.Sprintf("cpuManagerPolicy in %s", config.Files), root)
@@ -35,15 +36,16 @@ func CheckCPUManager(config Config, root string) error {
 	return nil
 }
 
-// staticError returns the error with its remedy. The kubelet must be stopped first:
-// while it runs it may restart the container that mounts the state, and the
-// runtime creates a directory in place of a mounted file that is missing.
+// staticError returns ErrStaticCPUManager with instructions. They stop the kubelet
+// before they delete the state file. While the kubelet runs, it may restart the
+// container that mounts this file. If a mounted file is missing, the container runtime
+// creates a directory in its place.
 func staticError(where, root string) error {
 	return fmt.Errorf("%w (%s); drain the node, stop the kubelet, set cpuManagerPolicy: none, delete %s and start the kubelet",
 		ErrStaticCPUManager, where, filepath.Join(root, stateFile))
 }
 
-// statePolicy returns the policy in the state, "" without a state file.
+// statePolicy returns the policy in the state file, or "" if there is no state file.
 func statePolicy(path string) (string, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {

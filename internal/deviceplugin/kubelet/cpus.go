@@ -12,14 +12,14 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// CPUs is the Source of exclusive CPUs: one resource per NUMA node with CPUs.
-// Its capacity is the number of online CPUs, its allocatable that without the
-// reserved ones.
+// CPUs is the Source of exclusive CPUs. It publishes one resource per NUMA node with
+// CPUs. The capacity of the resource is the number of online CPUs. Its allocatable is
+// the number of online CPUs that are not reserved.
 type CPUs struct {
-	Reserved cpuset.Set                        // never exclusive
+	Reserved cpuset.Set                        // CPUs that never become exclusive
 	Discover func() (*topology.Machine, error) // reads the machine
 
-	nodes map[string]topology.NodeID // ever listed, by resource
+	nodes map[string]topology.NodeID // all NUMA nodes that were ever listed, by resource name
 }
 
 func (c *CPUs) list(before previous) (map[string][]*pluginapi.Device, error) {
@@ -41,7 +41,8 @@ func (c *CPUs) list(before previous) (map[string][]*pluginapi.Device, error) {
 	return devices, nil
 }
 
-// tokensOf returns the IDs that are tokens of a NUMA node.
+// tokensOf returns those of the device IDs that belong to a NUMA node's resource. Such
+// devices are called tokens: each stands for some CPU of the NUMA node.
 func tokensOf(ids map[string]bool, node topology.NodeID) map[string]bool {
 	own := map[string]bool{}
 	for id := range ids {
@@ -57,12 +58,12 @@ func (c *CPUs) owns(resource, id string) bool {
 	return isNUMA && isToken(id, node)
 }
 
-// isToken reports whether a device is a token of a NUMA node, not a device of
-// another plugin.
+// isToken reports whether a device ID is that of a token of a NUMA node. It is false
+// for devices of other device plugins.
 func isToken(id string, node topology.NodeID) bool { return strings.HasPrefix(id, tokenPrefix(node)) }
 
-// allocate returns the annotation with the container's tokens, from which the
-// agent reads the number of CPUs of this NUMA node.
+// allocate returns the annotation that lists the container's tokens. The agent counts
+// them to learn how many CPUs of this NUMA node the container gets.
 func (c *CPUs) allocate(resource string, ids []string) (*pluginapi.ContainerAllocateResponse, error) {
 	node, _ := v1alpha1.ParseNUMAResource(resource)
 	ids = slices.SortedFunc(slices.Values(ids), compareIDs)

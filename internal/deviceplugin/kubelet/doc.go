@@ -1,13 +1,16 @@
 // Package kubelet talks to the kubelet: it reads its configuration files, serves
 // its device plugin API, and queries its pod resources API.
 //
-// It does not know which container has which CPUs: to the kubelet, exclusive CPUs
-// are anonymous tokens, counted per NUMA node. GPUs have their UUIDs.
+// It does not know which container has which CPUs. To the kubelet, exclusive CPUs are
+// anonymous devices of a NUMA node, called tokens, of which it allocates a number. The
+// device ID of a GPU is the GPU's UUID.
 //
 //	p := kubelet.NewPublisher(kubelet.Options{Root: "/var/lib/kubelet", Sources: sources, …})
-//	err := p.Run(ctx) // registers, and again after each restart of the kubelet
+//	err := p.Run(ctx) // registers, and registers again after each restart of the kubelet
 //
-// publisher.go is the loop, session.go one run of the kubelet, server.go one
-// socket, plugin.go the answers for one resource. cpus.go and gpus.go are the
-// Sources of devices; gpudecide.go finds the GPUs that the controller decided on.
+// publisher.go has the loop that runs one session after another. session.go has one
+// session, which lasts until the connection to the kubelet is lost. server.go serves
+// one socket, and plugin.go answers the kubelet's calls for one resource. cpus.go and
+// gpus.go are the Sources of devices. gpudecide.go finds the GPUs that the controller
+// chose for a container.
 package kubelet

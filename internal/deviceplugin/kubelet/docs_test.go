@@ -8,8 +8,8 @@ import (
 	"github.com/numalet/numalet/internal/testutil/scenario"
 )
 
-// TestReference keeps the reference of the device plugin's metrics equal to its
-// collectors.
+// TestReference checks that docs/reference/metrics-deviceplugin.md lists the metrics of
+// the device plugin as they are.
 func TestReference(t *testing.T) {
 	r := telemetry.NewRegistry("numalet-deviceplugin", "v0")
 	m := newMetrics(r)

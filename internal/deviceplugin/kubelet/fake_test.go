@@ -16,9 +16,9 @@ import (
 	podresources "k8s.io/kubelet/pkg/apis/podresources/v1"
 )
 
-// fakeKubelet does what the device manager does: it removes all sockets at its start, calls
-// back within Register, keeps the last list of each resource, and serves the pod resources
-// API.
+// fakeKubelet behaves as the kubelet's device manager. It removes all sockets when it
+// starts. In Register, it calls the plugin before it answers. It keeps the last device list
+// of each resource, and serves the pod resources API.
 type fakeKubelet struct {
 	pluginapi.UnimplementedRegistrationServer
 	podresources.UnimplementedPodResourcesListerServer
@@ -34,7 +34,8 @@ type fakeKubelet struct {
 	}
 }
 
-// startKubelet starts a kubelet in root, as if after its predecessor there.
+// startKubelet starts a kubelet with the root directory root. If another one ran there
+// before, it acts as that kubelet after a restart.
 func startKubelet(t *testing.T, root string) *fakeKubelet {
 	t.Helper()
 	k := &fakeKubelet{dir: filepath.Join(root, "device-plugins"), server: grpc.NewServer()}
@@ -63,7 +64,8 @@ func removeSockets(t *testing.T, dir string) {
 	}
 }
 
-// listen leaves the socket behind when the server stops, as a killed kubelet does.
+// listen listens on the kubelet's socket. The socket file stays when the server stops, as
+// it does when a kubelet is killed.
 func (k *fakeKubelet) listen(t *testing.T, dir string) {
 	t.Helper()
 	if err := os.MkdirAll(dir, 0o750); err != nil {
@@ -79,7 +81,7 @@ func (k *fakeKubelet) listen(t *testing.T, dir string) {
 	go k.server.Serve(l)
 }
 
-// kill ends the kubelet, which notifies nobody.
+// kill ends the kubelet at once, without a notice to the plugins.
 func (k *fakeKubelet) kill() {
 	k.server.Stop()
 	k.mu.Lock()
@@ -153,7 +155,8 @@ func (k *fakeKubelet) GetAllocatableResources(context.Context, *podresources.All
 	return resp, nil
 }
 
-// status is what describe node would show: "allocatable/capacity" per resource.
+// status returns "allocatable/capacity" of each resource, which kubectl describe node would
+// show.
 func (k *fakeKubelet) status() map[string]string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -170,7 +173,7 @@ func (k *fakeKubelet) status() map[string]string {
 	return all
 }
 
-// health returns the health of a device, "" when it is not listed.
+// health returns the health of a device, or "" if the device is not listed.
 func (k *fakeKubelet) health(resource, id string) string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -200,14 +203,16 @@ func (k *fakeKubelet) allocate(t *testing.T, resource string, ids ...string) (ma
 	return resp.ContainerResponses[0].Annotations, nil
 }
 
-// dropStream ends the connection to a plugin while the kubelet continues to run.
+// dropStream ends the connection to the plugin of a resource while the kubelet continues to
+// run.
 func (k *fakeKubelet) dropStream(resource string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.mu.plugins[resource].Close()
 }
 
-// otherPlugin is a device plugin of another vendor that registers the same resource.
+// otherPlugin acts as a device plugin of another vendor that registers the same resource
+// with these devices.
 func (k *fakeKubelet) otherPlugin(resource string, ids ...string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

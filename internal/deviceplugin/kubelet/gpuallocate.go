@@ -15,7 +15,8 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// allocate allocates devices to a container, all or none.
+// allocate allocates the devices with these IDs to a container. If one of them conflicts, it
+// allocates none and returns an error.
 func (g *GPUs) allocate(resource string, ids []string) (*pluginapi.ContainerAllocateResponse, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -37,8 +38,9 @@ func (g *GPUs) allocate(resource string, ids []string) (*pluginapi.ContainerAllo
 	return response, nil
 }
 
-// conflictError says in which form the GPU is allocated, or that it has no shares. The kubelet fails the pod
-// with this message, and the owner of the pod creates a new one.
+// conflictError returns why a device of a GPU cannot be allocated: the GPU is already allocated
+// whole or in shares, or it has no shares. The kubelet fails the pod with this message. Then the
+// pod's owner, such as a Deployment, creates another pod.
 func (g *GPUs) conflictError(resource, id string) error {
 	other := g.sharedResource()
 	switch {
@@ -52,8 +54,8 @@ func (g *GPUs) conflictError(resource, id string) error {
 		id, resource, other)
 }
 
-// uuids returns the GPUs and slices of devices, each once, in the driver's order,
-// which is also their order in the container.
+// uuids returns the UUIDs of the GPUs and MIG slices to which these devices belong, each once.
+// Their order is that of the driver, which is also their order in the container.
 func (g *GPUs) uuids(ids []string) []string {
 	v := g.Latest()
 	var uuids []string
@@ -70,10 +72,11 @@ func (g *GPUs) uuids(ids []string) []string {
 // portion is the part of one GPU that a container has.
 type portion struct {
 	shares, of  int
-	memoryBytes uint64 // of the whole GPU
+	memoryBytes uint64 // memory of the whole GPU
 }
 
-// portions returns the portion of each GPU, in the order of uuids.
+// portions returns the portion of each GPU that the container gets with these devices, in the
+// order that uuids returns.
 func (g *GPUs) portions(ids []string) []portion {
 	v := g.Latest()
 	var all []portion
@@ -94,17 +97,19 @@ func (g *GPUs) portions(ids []string) []portion {
 
 // HandOver configures how a container gets access to its GPUs.
 type HandOver struct {
-	// CDIKind, such as "numalet.dev/gpu", is the kind of the CDI devices "kind=UUID"
-	// in the specification of numalet-nvml or nvidia-ctk. If empty, the container
-	// gets the environment variable for NVIDIA's container runtime.
+	// CDIKind is the kind of the CDI devices, such as "numalet.dev/gpu". The name of a CDI
+	// device is "kind=UUID". numalet-nvml or nvidia-ctk writes the CDI specification. If CDIKind
+	// is empty, the container instead gets the environment variable NVIDIA_VISIBLE_DEVICES,
+	// which NVIDIA's container runtime reads.
 	// https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/cdi-support.html
 	CDIKind string
-	// MPSDir is the host's directory of the MPS control daemon for shares, with its
-	// pipes (pipe) and memory (shm). If empty, shares are time-sliced, without limits.
+	// MPSDir is the host's directory of NVIDIA's MPS control daemon, which serves the shares of
+	// GPUs. It has the subdirectories pipe and shm. If MPSDir is empty, containers with shares
+	// of a GPU take turns on it (time-slicing), and nothing limits their memory.
 	MPSDir string
 }
 
-// Paths in a container where MPS expects its daemon.
+// The paths in a container where clients of MPS look for the MPS control daemon.
 // https://docs.nvidia.com/deploy/mps/appendix-tools-and-interface-reference.html
 const (
 	mpsPipe = "/tmp/nvidia-mps"
@@ -123,8 +128,9 @@ func (h HandOver) response(uuids []string) *pluginapi.ContainerAllocateResponse 
 	return response
 }
 
-// limit limits the container to its portion of each GPU. The memory limit is per
-// GPU; the thread limit is the smallest portion, because MPS has one for all GPUs.
+// limit limits the container to its portion of each GPU, by environment variables of MPS. The
+// memory limit is set per GPU. The limit of threads is that of the smallest portion, because MPS
+// has one such limit for all GPUs.
 func (h HandOver) limit(r *pluginapi.ContainerAllocateResponse, portions []portion) {
 	percent, memory := 100, []string{}
 	for i, p := range portions {

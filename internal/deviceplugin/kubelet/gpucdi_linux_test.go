@@ -22,8 +22,8 @@ import (
 
 const kind = "numalet.dev/gpu"
 
-// TestGPUCheckSpecification specifies the GPUs of a real driver, and logs what a
-// container would get of each: make gpu-check.
+// TestGPUCheckSpecification writes the CDI specification of the GPUs of a real driver, and
+// logs what a container would get with each GPU. make gpu-check runs it.
 func TestGPUCheckSpecification(t *testing.T) {
 	if *library == "" {
 		t.Skip("no real driver; TestCDIDevicesResolve takes a fake")
@@ -42,8 +42,8 @@ func TestGPUCheckSpecification(t *testing.T) {
 }
 
 // TestCDIDevicesResolve allocates every device that the plugin offers, on a machine with a
-// fake driver. For each answer of Allocate it calls CDI's library as containerd does, with the
-// specification that numalet-nvml writes.
+// fake driver. It checks that the CDI library, which containerd uses, finds each allocated
+// device in the CDI specification that numalet-nvml writes.
 func TestCDIDevicesResolve(t *testing.T) {
 	if !fakenvml.Isolated(t) {
 		return
@@ -88,7 +88,7 @@ func TestCDIDevicesResolve(t *testing.T) {
 	}
 }
 
-// specify writes the specification of a driver's GPUs, as if all were healthy.
+// specify writes the CDI specification of a driver's GPUs, as if all GPUs were healthy.
 func specify(t *testing.T, library string, o cdi.Options) *gpu.Inventory {
 	t.Helper()
 	driver, err := nvml.Open(nvml.Options{Library: library, Machine: os.DirFS("/"), Log: testr.New(t)})
@@ -111,10 +111,10 @@ func byCDI(inventory *gpu.Inventory) *GPUs {
 	})
 }
 
-// nothingHeld is what the kubelet answers at first: no container has a device.
+// nothingHeld returns the state of a kubelet whose containers have no devices.
 func nothingHeld() previous { return previous{held: func(string) map[string]bool { return nil }} }
 
-// offered returns the ids of all healthy devices by resource.
+// offered returns the IDs of all healthy devices that the plugin lists, by resource.
 func offered(t *testing.T, inventory *gpu.Inventory) map[string][]string {
 	t.Helper()
 	listed, err := byCDI(inventory).list(nothingHeld())
@@ -132,7 +132,7 @@ func offered(t *testing.T, inventory *gpu.Inventory) map[string][]string {
 	return ids
 }
 
-// read returns what a container runtime finds in a directory of specifications.
+// read reads a directory of CDI specifications as a container runtime does.
 func read(t *testing.T, dir string) *cncf.Cache {
 	t.Helper()
 	cache, err := cncf.NewCache(cncf.WithSpecDirs(dir), cncf.WithAutoRefresh(false))
@@ -142,7 +142,7 @@ func read(t *testing.T, dir string) *cncf.Cache {
 	return cache
 }
 
-// inject returns a container with a CDI device.
+// inject returns the OCI specification of a container that gets a CDI device.
 func inject(t *testing.T, cache *cncf.Cache, name string) *oci.Spec {
 	t.Helper()
 	container := &oci.Spec{Process: &oci.Process{}, Hooks: &oci.Hooks{}}
@@ -152,7 +152,7 @@ func inject(t *testing.T, cache *cncf.Cache, name string) *oci.Spec {
 	return container
 }
 
-// nodes returns a container's device nodes of GPUs, below /dev.
+// nodes returns the device files of GPUs that a container has in /dev.
 func nodes(container *oci.Spec) []string {
 	var names []string
 	for _, device := range container.Linux.Devices {
@@ -163,7 +163,7 @@ func nodes(container *oci.Spec) []string {
 	return names
 }
 
-// checkDriver checks the files of the driver that each container with any GPU gets.
+// checkDriver checks that a container with a GPU gets the files of the driver.
 func checkDriver(t *testing.T, container *oci.Spec, root string) {
 	t.Helper()
 	if !slices.Contains(container.Process.Env, "NVIDIA_VISIBLE_DEVICES=void") {

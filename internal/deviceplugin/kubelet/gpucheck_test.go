@@ -22,10 +22,10 @@ import (
 
 var library = flag.String("nvml", "", "libnvidia-ml.so.1 of a real driver for TestGPUCheck, which else takes a fake")
 
-// TestGPUCheck tests all steps from a driver to a kubelet: the inventory, the subscription to
-// events, the resources, and the allocation of one device of each resource. With the fake
-// driver it also injects a fault of one MIG slice. It logs its results; make gpu-check prints
-// them.
+// TestGPUCheck tests all steps between a driver and a kubelet: it reads the inventory,
+// registers for events, lists the resources, and allocates one device of each resource. With
+// the fake driver it also injects a fault of one MIG slice. It logs its results; make
+// gpu-check prints them.
 func TestGPUCheck(t *testing.T) {
 	path, fake := *library, (*fakenvml.Fake)(nil)
 	if path == "" {
@@ -64,7 +64,8 @@ func TestGPUCheck(t *testing.T) {
 	}
 }
 
-// monitor watches the driver until the test ends.
+// monitor watches the GPUs of the driver until the test ends, and calls publish with each new
+// inventory.
 func monitor(t *testing.T, library string, publish func(*gpu.Inventory)) {
 	t.Helper()
 	m := nvml.NewMonitor(nvml.MonitorOptions{

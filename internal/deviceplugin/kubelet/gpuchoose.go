@@ -12,11 +12,13 @@ import (
 	"github.com/numalet/numalet/pkg/gpu"
 )
 
-// choose returns the devices that the controller decided on. Without a decision, it
-// returns the best-connected GPUs, and packs shares and slices on as few GPUs as
-// possible. It leaves out GPUs that were allocated in the other form since the
-// kubelet read the list. If too few remain, it returns the required devices only,
-// and allocate refuses what the kubelet then picks.
+// choose returns the devices that the controller chose for the container. If the
+// controller made no choice, it returns the best-connected GPUs, or shares and slices
+// of as few GPUs as possible. It leaves out devices of a GPU that is now allocated
+// whole while the device is a share, or the other way round: the kubelet does not know
+// that yet. If too few devices remain, choose returns only those that the kubelet
+// requires. The kubelet then picks the rest itself, and allocate refuses devices that
+// conflict.
 func (g *GPUs) choose(ctx context.Context, resource string, r *pluginapi.ContainerPreferredAllocationRequest) []string {
 	d := g.Decider.decide(ctx, asRequest(resource, r))
 	if d.ids != nil {
@@ -36,8 +38,9 @@ func (g *GPUs) choose(ctx context.Context, resource string, r *pluginapi.Contain
 	return slices.Concat(r.MustIncludeDeviceIDs, packed(v, free, missing))
 }
 
-// free returns the available devices. It includes those that were decided on for
-// other pods only if the rest is too few. Callers hold the lock.
+// free returns the available devices that can still be chosen. Devices that the
+// controller chose for other pods are included only if there are too few without them.
+// Callers hold the lock.
 func (g *GPUs) free(r *pluginapi.ContainerPreferredAllocationRequest, others map[string]bool, missing int) []string {
 	var free, spare []string
 	for _, id := range r.AvailableDeviceIDs {
@@ -55,8 +58,9 @@ func (g *GPUs) free(r *pluginapi.ContainerPreferredAllocationRequest, others map
 	return free
 }
 
-// conflicts reports whether a device's GPU is allocated in the other form, or has no
-// shares. Callers hold the lock.
+// conflicts reports whether a device cannot be allocated. A share cannot if its GPU is
+// allocated whole or has no shares. A whole GPU cannot if a share of it is allocated.
+// Callers hold the lock.
 func (g *GPUs) conflicts(id string) bool {
 	if isShare(id) {
 		return g.inUse(v1alpha1.GPUOf(id)) || g.reserved(v1alpha1.GPUOf(id))
@@ -64,7 +68,8 @@ func (g *GPUs) conflicts(id string) bool {
 	return g.sharesInUse(id)
 }
 
-// connected returns the best-connected GPUs, near the required ones.
+// connected returns count free GPUs that are best connected to each other and to the
+// required GPUs.
 func connected(inventory *gpu.Inventory, free, must []string, count int) []string {
 	near := func(device int) int {
 		far := 0
@@ -83,7 +88,8 @@ func connected(inventory *gpu.Inventory, free, must []string, count int) []strin
 	return ids
 }
 
-// positions returns the indices of the devices' GPUs, in the order of the devices.
+// positions returns the index in the inventory of each device's GPU, in the order of
+// the devices.
 func positions(inventory *gpu.Inventory, ids []string) []int {
 	var all []int
 	for _, id := range ids {
@@ -94,8 +100,9 @@ func positions(inventory *gpu.Inventory, ids []string) []int {
 	return all
 }
 
-// packed returns devices from as few GPUs as possible (best fit): from the GPU
-// with the fewest that are enough, else from the one with the most.
+// packed returns count devices from as few GPUs as possible (best fit). If some GPUs
+// have enough free devices, it uses the one of these with the fewest. Otherwise it
+// takes all devices of the GPU with the most, and continues with the other GPUs.
 func packed(inventory *gpu.Inventory, free []string, count int) []string {
 	onGPU := map[int][]string{}
 	for _, id := range slices.SortedFunc(slices.Values(free), compareIDs) {
@@ -115,8 +122,9 @@ func packed(inventory *gpu.Inventory, free []string, count int) []string {
 	return ids
 }
 
-// waste orders GPUs for packed: by what is left over on a GPU, then by what it
-// lacks.
+// waste returns how badly a GPU with have free devices fits a request for missing
+// devices; less is better. GPUs with enough devices come first, by how many devices
+// they have left over. The others follow, by how many devices they lack.
 func waste(have, missing int) int {
 	if have >= missing {
 		return have - missing

@@ -14,8 +14,9 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// informerDelay is how long a pod that the kubelet admits may take to reach the
-// informer: both watch the API server, and either may be first.
+// informerDelay is how long decide waits for a pod that the kubelet admits but that the informer
+// does not have yet. The kubelet and the informer both watch the API server, and the kubelet may
+// see the pod first.
 const informerDelay = time.Second
 
 // Pods is the informer's cache of this node's pods.
@@ -25,20 +26,19 @@ type Pods interface {
 	Added() <-chan struct{}
 }
 
-// Decider finds the GPUs that the cluster controller decided on for the container
-// that the kubelet admits. The device plugin API does not name that container.
-// But the kubelet admits one pod after another, and its pod resources API lists a
-// pod from just before its admission. So the container is the listed one that
-// requests this number of devices and has none yet. Before Kubernetes 1.34 the list can also have
-// rejected pods: pods that have ended are left out, and the oldest remaining pod whose GPUs are
-// available is used.
+// Decider finds the GPUs that the controller chose for the container that the kubelet is
+// admitting. The device plugin API does not name that container. But the kubelet admits one pod
+// after another, and its pod resources API lists a pod from just before its admission. So the
+// container is one of a listed pod that requests this number of devices and has none yet. Before
+// Kubernetes 1.34, the kubelet also lists pods that it rejected. Decider therefore leaves out
+// pods that have ended, and takes the oldest remaining pod whose GPUs are available.
 //
-// The kubelet answers List while it waits for a device plugin, because the device
-// manager releases its lock for the call.
+// The kubelet can answer the query of its pod resources API while it waits for this device
+// plugin, because its device manager releases its lock during calls of device plugins.
 // https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/cm/devicemanager/manager.go#L1030
 type Decider struct {
 	Pods Pods
-	List func(context.Context) ([]*podresources.PodResources, error) // from the kubelet
+	List func(context.Context) ([]*podresources.PodResources, error) // queries the kubelet's pod resources API
 	Log  logr.Logger
 }
 
@@ -61,15 +61,16 @@ func asRequest(resource string, r *pluginapi.ContainerPreferredAllocationRequest
 	return request{resource, r.AvailableDeviceIDs, r.MustIncludeDeviceIDs, int(r.AllocationSize)}
 }
 
-// decision is the devices for the container of a request, nil without a decision,
-// and those that were decided on for other pods.
+// decision has the devices that the controller chose for the container of a request. ids is nil
+// if the controller chose none. others has the GPUs that it chose for other pods.
 type decision struct {
 	ids    []string
 	others map[string]bool // GPUs and slices
 }
 
-// decide finds the container of a request and the decision for it. A nil Decider
-// has no decisions. O(pods of the node).
+// decide finds the container of a request, and the devices that the controller chose for it. A
+// nil Decider returns an empty decision. The time grows linearly with the number of pods on the
+// node.
 func (d *Decider) decide(ctx context.Context, r request) decision {
 	if d == nil {
 		return decision{}
@@ -95,7 +96,7 @@ func (d *Decider) decide(ctx context.Context, r request) decision {
 	}
 }
 
-// wait waits until a pod is added, and returns false if ctx ends first.
+// wait waits until the informer adds a pod, and returns false if ctx ends first.
 func wait(ctx context.Context, added <-chan struct{}) bool {
 	select {
 	case <-added:
@@ -105,8 +106,8 @@ func wait(ctx context.Context, added <-chan struct{}) bool {
 	}
 }
 
-// decidedExcept returns the GPUs that were decided on for all pods that have not
-// ended, except one.
+// decidedExcept returns the GPUs that the controller chose for pods that have not ended, other
+// than the pod except.
 func decidedExcept(pods []*corev1.Pod, except *corev1.Pod) map[string]bool {
 	all := map[string]bool{}
 	for _, pod := range pods {
@@ -126,8 +127,9 @@ type candidate struct {
 	container string
 }
 
-// candidates returns the candidates among the listed pods, ordered by the age of the pod and then
-// in the order in which the kubelet admits its containers.
+// candidates returns the containers of listed pods that may be the container of the request. The
+// oldest pod comes first, and the containers of a pod are in the order in which the kubelet
+// admits them.
 func candidates(pods []*corev1.Pod, listed []*podresources.PodResources, r request) []candidate {
 	now := map[types.NamespacedName]*podresources.PodResources{}
 	for _, p := range listed {
@@ -149,9 +151,9 @@ func candidates(pods []*corev1.Pod, listed []*podresources.PodResources, r reque
 	return found
 }
 
-// allKnown reports whether the informer has all listed pods without devices of a
-// resource. If the informer's pod of that name has ended or is being deleted, the
-// listed one may be its successor, so it counts as unknown.
+// allKnown reports whether the informer has every pod that the kubelet lists without devices of
+// the resource. If the informer's pod of that name has ended or is being deleted, the kubelet
+// may list a new pod of that name. Such a pod counts as unknown.
 func allKnown(pods []*corev1.Pod, listed []*podresources.PodResources, resource string) bool {
 	known := map[types.NamespacedName]bool{}
 	for _, pod := range pods {
@@ -172,8 +174,8 @@ func byAge(a, b *corev1.Pod) int { return a.CreationTimestamp.Compare(b.Creation
 // isEnding reports whether a pod can no longer be admitted.
 func isEnding(pod *corev1.Pod) bool { return v1alpha1.Ended(pod) || pod.DeletionTimestamp != nil }
 
-// holds reports whether a container has devices of a resource. The kubelet does not
-// list init containers, so for them it is false.
+// holds reports whether a container has devices of a resource, by the kubelet's list. It is
+// false for init containers, which the kubelet does not list.
 func holds(pod *podresources.PodResources, container, resource string) bool {
 	for _, c := range pod.Containers {
 		if c.Name == container && slices.ContainsFunc(c.Devices, func(d *podresources.ContainerDevices) bool { return d.ResourceName == resource }) {
@@ -183,9 +185,10 @@ func holds(pod *podresources.PodResources, container, resource string) bool {
 	return false
 }
 
-// devices returns the devices for the container, or nil: the required ones, then
-// its own GPUs, then others of its pod. The latter are needed because the kubelet
-// passes the devices of an init container to any later container.
+// devices returns the devices for the container, or nil if there are too few. First come the
+// devices that the kubelet requires, then the GPUs that the controller chose for the container,
+// then other GPUs of its pod. The last are needed because the kubelet reuses the devices of an
+// init container for any later container of the pod.
 func (c candidate) devices(r request) []string {
 	own := decidedOn(c.pod, c.container)
 	if len(own) == 0 {
@@ -203,9 +206,9 @@ func (c candidate) devices(r request) []string {
 	return ids
 }
 
-// decidedOn returns the GPUs that were decided on for a container of a pod, or, if
-// the container is "", for the whole pod. An invalid placement counts as none; the
-// agent rejects it.
+// decidedOn returns the GPUs that the controller chose for a container of a pod, or, if
+// container is "", for all containers of the pod. If the pod's placement is invalid, it returns
+// none, and the agent rejects the pod.
 func decidedOn(pod *corev1.Pod, container string) []string {
 	text, decided := pod.Annotations[v1alpha1.AnnotationPlacement]
 	if !decided {

@@ -23,7 +23,7 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// apiServer is a fake with the pods of one node.
+// apiServer is a fake of the informer, with the pods of one node.
 type apiServer struct {
 	sync.Mutex
 	pods    map[string]*corev1.Pod
@@ -67,8 +67,10 @@ func (a *apiServer) Added() <-chan struct{} {
 	return a.arrived
 }
 
-// decidedPod reads containers as "main 2 a,b": two GPUs, for which the controller chose a and
-// b; "init:main 1" is an init container without a choice. The name's last digit is its age.
+// decidedPod returns a pod with these containers. "main 2 a,b" is a container main that
+// requests two GPUs, for which the controller chose a and b. "init:main 1" is an init
+// container main that requests one GPU, for which the controller chose none. The last digit of
+// the pod's name sets the order in which pods were created.
 func decidedPod(name string, containers ...string) *corev1.Pod {
 	age, _ := strconv.Atoi(name[len(name)-1:])
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
@@ -103,8 +105,8 @@ func leavingPod(name string, containers ...string) *corev1.Pod {
 	return pod
 }
 
-// lists is what a kubelet lists: pods, as "p1", and containers that have GPUs
-// besides, as "p1 main".
+// lists returns what a kubelet lists. "p1" is a pod p1 whose containers have no GPUs, and "p1
+// main" is a pod p1 whose container main has a GPU.
 func lists(lines ...string) []*podresources.PodResources {
 	var all []*podresources.PodResources
 	for _, line := range lines {
@@ -194,8 +196,9 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// TestDecideUnheardOf: the kubelet admits a pod that the informer does not have yet, or never
-// gets. An older pod of the same name may still be there, being deleted.
+// TestDecideUnheardOf checks that decide waits for a pod that the kubelet admits and that the
+// informer does not have yet, but not longer than informerDelay. An older pod of the same
+// name, which is being deleted, must not count as that pod.
 func TestDecideUnheardOf(t *testing.T) {
 	for name, tc := range map[string]struct {
 		before *corev1.Pod
@@ -226,9 +229,9 @@ func TestDecideUnheardOf(t *testing.T) {
 	}
 }
 
-// admission is a kubelet with four GPUs, and a controller that assigns GPUs that are free
-// according to its own state. Both the kubelet and the controller may know a pod before the
-// device plugin does.
+// admission simulates a kubelet with four GPUs, and a controller that assigns GPUs. The
+// controller and the kubelet each have their own record of the GPUs in use. Both may know
+// about a pod before the device plugin does.
 type admission struct {
 	t      *testing.T
 	api    *apiServer
@@ -236,14 +239,14 @@ type admission struct {
 	queue  chan *corev1.Pod
 
 	mu     sync.Mutex
-	listed map[string]string // what the kubelet lists, by pod
-	used   map[string]bool   // at the kubelet
-	free   []string          // by the controller
+	listed map[string]string // lines for lists, by pod
+	used   map[string]bool   // GPUs in use, in the kubelet's view
+	free   []string          // free GPUs, in the controller's view
 }
 
-// TestDecideRace: 300 pods of one or two GPUs start and end, as many at a time as fit. The
-// kubelet admits them in another order than the informer delivers them. Each pod gets the GPUs
-// that the controller chose for it.
+// TestDecideRace checks that each pod gets the GPUs that the controller chose for it, even if
+// the kubelet admits pods in another order than the informer delivers them. 300 pods of one or
+// two GPUs start and end, as many at a time as fit.
 func TestDecideRace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &admission{
@@ -265,7 +268,7 @@ func TestDecideRace(t *testing.T) {
 	})
 }
 
-// soon does something within a second.
+// soon calls do after a random time of less than a second.
 func (a *admission) soon(do func()) {
 	a.mu.Lock()
 	after := time.Duration(a.random.IntN(900)) * time.Millisecond
@@ -273,7 +276,8 @@ func (a *admission) soon(do func()) {
 	time.AfterFunc(after, do)
 }
 
-// place binds a pod once enough GPUs are free.
+// place waits until enough GPUs are free in the controller's view, and binds pod number i with
+// GPUs that the controller chooses.
 func (a *admission) place(i int) {
 	for count := 1 + i%2; ; time.Sleep(10 * time.Millisecond) {
 		a.mu.Lock()
@@ -292,7 +296,7 @@ func (a *admission) place(i int) {
 	}
 }
 
-// admitAll admits one pod after another.
+// admitAll acts as the kubelet, which admits one pod after another.
 func (a *admission) admitAll(ctx context.Context) {
 	d := newDecider(a.api, func() []*podresources.PodResources {
 		a.mu.Lock()

@@ -9,26 +9,28 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// allocation is a device that the kubelet allocated to a container. It lasts until the
-// end of the container's pod is seen:
+// allocation is a device that the kubelet allocated to a container. It ends when the device is
+// known to be free again:
 //
-//   - If the kubelet lists the device, until it no longer does. It lists the devices of
-//     app containers and sidecars once their pod is admitted.
-//   - If it does not list the device within allocationGrace, the container is an init
-//     container, or the pod was not admitted. The device plugin API does not name the
-//     pod, so the device is held until all pods have ended that may have it.
+//   - If the kubelet has listed the device, the allocation ends when the kubelet no longer
+//     lists it. The kubelet lists the devices of app containers and sidecars once it has
+//     admitted their pod.
+//   - If the kubelet does not list the device within allocationGrace, the container is an init
+//     container, or the kubelet did not admit the pod. The device plugin API does not name the
+//     pod. So the allocation ends when all pods that may have the device have ended.
 //
-// To keep only the last allocations was rejected: the kubelet gives a GPU to no other container
-// before its pod has ended, but for the kubelet the shares of that GPU are other devices.
+// Allocations are kept although the kubelet does not allocate a GPU again before its pod has
+// ended. To the kubelet, the shares of that GPU are other devices, which it would allocate
+// meanwhile.
 type allocation struct {
 	resource string
 	at       time.Time
 	listed   bool
-	owners   map[types.UID]bool // the pods that may have it; nil until the grace is over
+	owners   map[types.UID]bool // the pods that may have the device; nil until allocationGrace has passed
 }
 
-// over reports whether the device is free again. listed says whether the kubelet lists
-// it now.
+// over reports whether the allocation has ended. listed says whether the kubelet lists the
+// device now.
 func (g *GPUs) over(a *allocation, listed bool) bool {
 	switch {
 	case listed:
@@ -38,7 +40,7 @@ func (g *GPUs) over(a *allocation, listed bool) bool {
 		return true
 	case g.Now().Sub(a.at) < allocationGrace:
 		return false
-	case g.Pods == nil: // nobody can tell
+	case g.Pods == nil: // the pods of the node are not watched, so nothing tells who has the device
 		return true
 	}
 	pods, known := g.Pods()
@@ -57,8 +59,8 @@ func (g *GPUs) over(a *allocation, listed bool) bool {
 	return len(a.owners) == 0
 }
 
-// initOwners returns the pods that have not ended and have init containers with devices
-// of a resource that the kubelet does not list.
+// initOwners returns the pods that have not ended and that have an init container with a limit
+// for the resource. It leaves out sidecars, whose devices the kubelet lists.
 func initOwners(pods []*corev1.Pod, resource string) map[types.UID]bool {
 	owners := map[types.UID]bool{}
 	for _, pod := range pods {

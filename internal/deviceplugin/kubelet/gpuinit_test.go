@@ -13,8 +13,9 @@ import (
 	"github.com/numalet/numalet/pkg/gpu"
 )
 
-// warming returns a pod with an init container that requests a GPU; always makes it a
-// sidecar, which the kubelet lists.
+// warming returns a pod with an init container that requests a GPU. If always is true,
+// the init container is a sidecar (restartPolicy Always), whose devices the kubelet
+// lists.
 func warming(name string, always bool) *corev1.Pod {
 	c := corev1.Container{Name: "warm", Resources: corev1.ResourceRequirements{Limits: corev1.ResourceList{whole: resource.MustParse("1")}}}
 	if policy := corev1.ContainerRestartPolicyAlways; always {
@@ -23,8 +24,8 @@ func warming(name string, always bool) *corev1.Pod {
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name)}, Spec: corev1.PodSpec{InitContainers: []corev1.Container{c}}}
 }
 
-// TestGPUsOfInitContainers checks that a GPU which the kubelet does not list stays
-// allocated until the pods that may hold it have ended.
+// TestGPUsOfInitContainers checks that an allocated GPU that the kubelet does not list
+// stays allocated until all pods that may hold it have ended.
 func TestGPUsOfInitContainers(t *testing.T) {
 	ended := func(pod *corev1.Pod) *corev1.Pod {
 		pod.Status.Phase = corev1.PodSucceeded
@@ -32,9 +33,9 @@ func TestGPUsOfInitContainers(t *testing.T) {
 	}
 	none := []*corev1.Pod{}
 	for name, tc := range map[string]struct {
-		before, after []*corev1.Pod // when the grace ends, and later; nil: not known
-		listed        bool          // by the kubelet, within the grace
-		want          []bool        // whether its shares are healthy: within the grace, when it ends, and later
+		before, after []*corev1.Pod // the node's pods when allocationGrace has passed, and later; nil if they are not known
+		listed        bool          // whether the kubelet lists the device within allocationGrace
+		want          []bool        // whether the GPU's shares are healthy: within allocationGrace, when it has passed, and later
 	}{
 		"of a pod that runs":            {before: []*corev1.Pod{warming("a", false)}, after: []*corev1.Pod{warming("a", false)}, want: []bool{false, false, false}},
 		"of a pod that then ends":       {before: []*corev1.Pod{warming("a", false)}, after: []*corev1.Pod{ended(warming("a", false))}, want: []bool{false, false, true}},

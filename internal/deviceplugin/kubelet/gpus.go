@@ -13,47 +13,47 @@ import (
 	"github.com/numalet/numalet/pkg/gpu"
 )
 
-// allocationGrace is the time after Allocate within which the kubelet lists a device: it
-// lists a pod once it is admitted.
+// allocationGrace is how long after Allocate the kubelet may take to list the allocated device.
+// It lists the devices of a pod once it has admitted the pod.
 const allocationGrace = 30 * time.Second
 
-// GPUOptions of NewGPUs.
+// GPUOptions are the options of NewGPUs.
 type GPUOptions struct {
 	Latest   func() *gpu.Inventory
-	Resource string // of whole GPUs, such as "nvidia.com/gpu"
+	Resource string // the resource of whole GPUs, such as "nvidia.com/gpu"
 	Shares   int    // per GPU; 0 for none
 	HandOver HandOver
 	Decider  *Decider // nil without a controller
-	// Pods returns this node's pods, and whether they are known. It is nil without a
-	// connection to the API server.
+	// Pods returns this node's pods. known is false until they have been read. Pods is nil if the
+	// device plugin does not watch the pods.
 	Pods func() (pods []*corev1.Pod, known bool)
-	// Reserved reports whether a GPU is in a GPU group, which has no shares. nil means
-	// that there are no groups.
+	// Reserved reports whether a GPU is in a GPU group. Such GPUs have no shares. Reserved is nil
+	// if there are no GPU groups.
 	Reserved func(uuid string) bool
-	Changed  func() // is called when Allocate changed the healthy devices
+	Changed  func() // is called when Allocate has changed which devices are healthy
 	Now      func() time.Time
 }
 
 // GPUs is the Source of a node's GPUs: whole GPUs as Resource, their shares as
 // Resource.shared, and MIG slices by their profiles, such as nvidia.com/mig-1g.10gb.
-// Devices have the same IDs as in NVIDIA's own plugin, so monitoring works: UUIDs,
-// and "UUID::0" for the first share of a GPU.
+// A device ID is a UUID, or "UUID::0" for the first share of a GPU. NVIDIA's own device plugin
+// uses the same IDs, so monitoring tools understand them.
 //
-// GPUs are offered as a whole and in shares at the same time. A GPU that is
-// allocated in one form is unhealthy in the other. The kubelet sees that with a
-// delay, so choose leaves out such GPUs, and allocate refuses them.
+// GPUs are offered as a whole and in shares at the same time. While a GPU is allocated whole, its
+// shares are listed as unhealthy, and the other way round. The kubelet learns that with a delay.
+// Until then choose leaves out such devices, and allocate refuses them.
 type GPUs struct {
 	GPUOptions
 
 	mu struct {
 		sync.Mutex
 		listed    map[string]bool        // resources that were ever listed
-		held      map[string]bool        // device IDs in the kubelet's last answer
+		held      map[string]bool        // device IDs that containers hold, by the kubelet's last answer
 		allocated map[string]*allocation // by device ID
 	}
 }
 
-// NewGPUs returns a Source that has not listed any resource yet.
+// NewGPUs returns the Source of the node's GPUs. It has not listed any resource yet.
 func NewGPUs(o GPUOptions) *GPUs {
 	g := &GPUs{GPUOptions: o}
 	g.mu.listed, g.mu.allocated = map[string]bool{}, map[string]*allocation{}
@@ -85,7 +85,8 @@ func (g *GPUs) list(before previous) (map[string][]*pluginapi.Device, error) {
 	return devices, nil
 }
 
-// updateHeld sets the held devices to the kubelet's answer. Callers hold the lock.
+// updateHeld sets the held devices to those in the kubelet's last answer, and removes allocations
+// that have ended. Callers hold the lock.
 func (g *GPUs) updateHeld(before previous) {
 	g.mu.held = map[string]bool{}
 	for resource := range g.mu.listed {
@@ -117,12 +118,13 @@ func (g *GPUs) sharesInUse(uuid string) bool {
 	return false
 }
 
-// reserved reports whether a GPU has no shares because it is in a GPU group: the
-// controller decides who gets it, and only the kubelet chooses shares.
+// reserved reports whether a GPU has no shares because it is in a GPU group. The controller
+// decides who gets the GPUs of a group, but it cannot choose shares: only the kubelet does.
 func (g *GPUs) reserved(uuid string) bool { return g.Reserved != nil && g.Reserved(uuid) }
 
-// device returns a GPU, share or slice as a device, and whether it is allocated in the
-// other form or reserved. If its health becomes unknown while a container has it, it stays healthy,
+// device returns a GPU, share or slice as a device of the kubelet. otherForm says that it cannot
+// be allocated, because the GPU is allocated in the other form (whole or in shares) or is
+// reserved for a group. A device that a container has stays healthy while its health is unknown,
 // because the kubelet does not admit a container again whose device is unhealthy. A device with a
 // known fault is unhealthy.
 func (g *GPUs) device(inventory *gpu.Inventory, unit gpu.Unit, id string, otherForm bool) *pluginapi.Device {
@@ -143,7 +145,7 @@ func share(uuid string, ordinal int) string {
 
 func isShare(id string) bool { return strings.Contains(id, v1alpha1.GPUShareSeparator) }
 
-// sharedResource returns the resource of shares.
+// sharedResource returns the name of the resource of shares.
 func (g *GPUs) sharedResource() string { return g.Resource + ".shared" }
 
 // sharesOf returns the number of shares of a GPU. A MIG slice has none.
@@ -154,7 +156,7 @@ func (g *GPUs) sharesOf(unit gpu.Unit) int {
 	return g.Shares
 }
 
-// resource returns the resource of a GPU or slice.
+// resource returns the name of the resource of a GPU or slice.
 func (g *GPUs) resource(inventory *gpu.Inventory, unit gpu.Unit) string {
 	if unit.Form == gpu.Physical {
 		return g.Resource

@@ -22,7 +22,8 @@ const (
 	mig    = "nvidia.com/mig-1g.10gb.me"
 )
 
-// gpus are a and b, bridged, c and d on another NUMA node, and m in MIG mode.
+// gpus returns an inventory with the GPUs a and b, which an NVLink bridge connects, c and d on
+// another NUMA node, and m in MIG mode.
 func gpus() *gpu.Inventory {
 	well := gpu.Health{State: gpu.Healthy}
 	inventory := &gpu.Inventory{GPUs: []gpu.GPU{
@@ -46,8 +47,8 @@ func newGPUs(h HandOver) *GPUs {
 	})
 }
 
-// asShown lists devices as "id", "-" before those Unhealthy, "@1" after those of
-// NUMA node 1.
+// asShown writes the devices of each resource as a list of IDs. "-" before an ID means
+// Unhealthy, and "@1" after it means NUMA node 1.
 func asShown(devices map[string][]*pluginapi.Device) map[string]string {
 	shown := map[string]string{}
 	for resource, list := range devices {
@@ -67,9 +68,10 @@ func asShown(devices map[string][]*pluginapi.Device) map[string]string {
 	return shown
 }
 
-// TestGPUsAreGivenOneWay allocates one GPU whole and one in a share. Each is then unhealthy in
-// the other form. A slice has a known fault. If GPUs are no longer monitored, those that
-// containers have stay healthy.
+// TestGPUsAreGivenOneWay allocates one GPU whole and a share of another. It checks that the
+// shares of the first GPU and the second GPU as a whole are then unhealthy. It also checks
+// that a slice with a known fault is unhealthy, and that devices that containers have stay
+// healthy while GPUs are not monitored.
 func TestGPUsAreGivenOneWay(t *testing.T) {
 	v := gpus()
 	now := time.Time{}
@@ -119,8 +121,8 @@ func TestGPUsAreGivenOneWay(t *testing.T) {
 	})
 }
 
-// TestGPUsHeldAtTheStart checks that the first list after a start includes the devices that
-// containers have.
+// TestGPUsHeldAtTheStart checks that the first list after a start of the device plugin takes
+// into account which devices containers already hold.
 func TestGPUsHeldAtTheStart(t *testing.T) {
 	held := map[string]map[string]bool{whole: {"a": true}, shares: {"b::1": true}}
 	devices, err := newGPUs(HandOver{}).list(previous{held: func(resource string) map[string]bool { return held[resource] }})
@@ -133,8 +135,8 @@ func TestGPUsHeldAtTheStart(t *testing.T) {
 	}
 }
 
-// TestGroupedGPUsHaveNoShares checks that shares of a GPU in a GPU group are neither
-// offered nor allocated, except to the container that has one.
+// TestGroupedGPUsHaveNoShares checks that shares of a GPU in a GPU group are neither offered
+// nor allocated. A share that a container already has stays healthy.
 func TestGroupedGPUsHaveNoShares(t *testing.T) {
 	g := newGPUs(HandOver{})
 	if _, err := g.allocate(shares, []string{"b::0"}); err != nil {
@@ -229,7 +231,8 @@ func TestHandOver(t *testing.T) {
 	}
 }
 
-// TestGPUsAtTheKubelet starts without GPUs, as before the first message of numalet-nvml.
+// TestGPUsAtTheKubelet checks which GPUs the kubelet sees. The publisher starts without GPUs,
+// as before the first message from numalet-nvml.
 func TestGPUsAtTheKubelet(t *testing.T) {
 	root := kubeletRoot(t)
 	kubelet := startKubelet(t, root)

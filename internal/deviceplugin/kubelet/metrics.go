@@ -4,7 +4,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// metrics of the publisher.
+// metrics are the Prometheus metrics of the Publisher.
 type metrics struct {
 	devices       *prometheus.GaugeVec
 	registrations *prometheus.CounterVec

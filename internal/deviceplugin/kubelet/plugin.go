@@ -12,34 +12,36 @@ import (
 	pluginapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
 )
 
-// Source is one kind of device.
+// Source lists and allocates one kind of device: exclusive CPUs or GPUs.
 type Source interface {
-	// list returns the current devices of each resource. A resource that was
-	// returned once is always returned, possibly without devices.
+	// list returns the current devices of each resource. Once it has returned a
+	// resource, it always returns it, if need be without devices.
 	list(previous) (map[string][]*pluginapi.Device, error)
-	// owns reports whether a device of one of its resources is from this Source,
-	// not from another plugin.
+	// owns reports whether a device of one of the Source's resources is from this
+	// Source. It is false for devices of another device plugin that registered the same
+	// resource.
 	owns(resource, id string) bool
-	// allocate returns the environment, annotations and devices of a container
-	// that gets these listed devices. Its error becomes the pod's message.
+	// allocate returns the environment, annotations and devices of a container that
+	// gets the devices with these IDs. If it returns an error, the kubelet fails the
+	// pod and shows the error in the pod's status.
 	allocate(resource string, ids []string) (*pluginapi.ContainerAllocateResponse, error)
 }
 
-// chooser is a Source with preferences among the available devices.
+// chooser is a Source that prefers some available devices to others.
 type chooser interface {
-	// choose returns the best of the available devices: the requested number,
-	// including those that the kubelet requires.
+	// choose returns the requested number of devices: those that the kubelet requires,
+	// and the best of the other available devices.
 	choose(ctx context.Context, resource string, r *pluginapi.ContainerPreferredAllocationRequest) []string
 }
 
-// previous is the state before a list.
+// previous is the state that a Source gets when it lists its devices.
 type previous struct {
-	held    func(resource string) map[string]bool     // the IDs that containers hold
-	devices func(resource string) []*pluginapi.Device // the last list
+	held    func(resource string) map[string]bool     // the IDs of the devices that containers hold
+	devices func(resource string) []*pluginapi.Device // the devices that were published last
 }
 
-// plugin answers the kubelet's calls for one resource. It survives restarts of
-// the kubelet, after which only its server is replaced.
+// plugin answers the kubelet's calls for one resource. After a restart of the kubelet,
+// the plugin stays the same, and only its server is replaced.
 type plugin struct {
 	pluginapi.UnimplementedDevicePluginServer
 	resource string
@@ -61,15 +63,16 @@ func newPlugin(resource string, source Source) *plugin {
 // baseName returns a resource's name without its domain.
 func baseName(resource string) string { return resource[strings.IndexByte(resource, '/')+1:] }
 
-// devices returns the current list and a channel that is closed when the list is
-// replaced.
+// devices returns the current list of devices, and a channel that is closed when the
+// list is replaced.
 func (p *plugin) devices() ([]*pluginapi.Device, <-chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.mu.devices, p.mu.changed
 }
 
-// publish replaces the list and reports whether it differs from the last one.
+// publish replaces the list of devices, and reports whether the new list differs from
+// the last one.
 func (p *plugin) publish(devices []*pluginapi.Device) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -86,7 +89,8 @@ func sameDevice(a, b *pluginapi.Device) bool {
 	return a.ID == b.ID && a.Health == b.Health && (a.Topology == nil) == (b.Topology == nil)
 }
 
-// options returns the optional calls that the kubelet has to make.
+// options tells the kubelet which optional calls of the device plugin API it has to
+// make.
 func (p *plugin) options() *pluginapi.DevicePluginOptions {
 	_, chooses := p.source.(chooser)
 	return &pluginapi.DevicePluginOptions{GetPreferredAllocationAvailable: chooses}
@@ -97,8 +101,9 @@ func (p *plugin) GetDevicePluginOptions(context.Context, *pluginapi.Empty) (*plu
 	return p.options(), nil
 }
 
-// watch sends the list, and again whenever it changes. It returns nil when stop is
-// closed, and an error when the kubelet ends the stream.
+// watch sends the list of devices to the kubelet, and sends it again whenever it
+// changes. It returns nil when stop is closed, and an error when the kubelet ends the
+// stream.
 func (p *plugin) watch(stream grpc.ServerStreamingServer[pluginapi.ListAndWatchResponse], stop <-chan struct{}) error {
 	for {
 		devices, changed := p.devices()
@@ -144,7 +149,7 @@ func (p *plugin) Allocate(_ context.Context, r *pluginapi.AllocateRequest) (*plu
 	return resp, nil
 }
 
-// check returns an error for IDs that this plugin has not published.
+// check returns an error if this plugin has not published all of these device IDs.
 func (p *plugin) check(ids []string) error {
 	devices, _ := p.devices()
 	for _, id := range ids {

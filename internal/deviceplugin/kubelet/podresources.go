@@ -10,11 +10,12 @@ import (
 	podresources "k8s.io/kubelet/pkg/apis/podresources/v1"
 )
 
-// allocationsTimeout bounds the wait for the kubelet's answer, which delays the
-// registration but is not required for it.
+// allocationsTimeout is how long to wait for the kubelet's answer about the allocated devices. The
+// registration waits for that answer, but continues without it after this time.
 const allocationsTimeout = 5 * time.Second
 
-// maxPodResources is the kubelet's own limit for an answer: 16 MiB.
+// maxPodResources is the largest size of an answer of the pod resources API: 16 MiB, which is also
+// the kubelet's own limit.
 const maxPodResources = 16 << 20
 
 // idsByResource is a set of device IDs per resource.
@@ -31,21 +32,20 @@ func (m idsByResource) add(devices []*podresources.ContainerDevices) {
 	}
 }
 
-// allocations is the kubelet's state of the resources of all device plugins.
+// allocations is what the kubelet knows about the devices of all device plugins.
 type allocations struct {
-	held    idsByResource // by containers
-	healthy idsByResource // in the latest list of the plugin
+	held    idsByResource // devices that containers hold
+	healthy idsByResource // devices that were healthy in the plugin's latest list
 }
 
-// podResourcesSocket returns the socket of the pod resources API of a kubelet, by
-// its root directory.
+// podResourcesSocket returns the path of the socket on which the kubelet with this root directory
+// serves its pod resources API.
 // Source: https://kubernetes.io/docs/concepts/extend-kubernetes/compute-storage-net/device-plugins/#monitoring-device-plugin-resources
 func podResourcesSocket(root string) string {
 	return filepath.Join(root, "pod-resources", "kubelet.sock")
 }
 
-// lister is a client of the kubelet's pod resources API. Its connection must be
-// closed.
+// lister is a client of the kubelet's pod resources API. The caller must close its connection.
 type lister struct {
 	conn   *grpc.ClientConn
 	client podresources.PodResourcesListerClient
@@ -76,7 +76,7 @@ func (l lister) allocatable(ctx context.Context) ([]*podresources.ContainerDevic
 	return all.Devices, nil
 }
 
-// listPods returns the resources of each pod of the kubelet behind socket.
+// listPods asks the kubelet at this socket for the devices and other resources of each of its pods.
 func listPods(ctx context.Context, socket string) ([]*podresources.PodResources, error) {
 	l, err := dialLister(socket)
 	if err != nil {
@@ -86,7 +86,7 @@ func listPods(ctx context.Context, socket string) ([]*podresources.PodResources,
 	return l.pods(ctx)
 }
 
-// readAllocations queries the kubelet behind socket.
+// readAllocations asks the kubelet at this socket for its devices and those that containers hold.
 func readAllocations(ctx context.Context, socket string) (allocations, error) {
 	ctx, cancel := context.WithTimeout(ctx, allocationsTimeout)
 	defer cancel()
@@ -119,8 +119,9 @@ type PodDevices struct {
 	Devices         []string
 }
 
-// ListDevices returns the pods of the kubelet with a root directory that hold devices, in
-// no order. Init containers other than sidecars are not in the kubelet's list.
+// ListDevices returns the pods that hold devices, in no order. root is the root directory of the
+// kubelet. The devices of init containers other than sidecars are missing, because the kubelet does
+// not list them.
 func ListDevices(ctx context.Context, root string) ([]PodDevices, error) {
 	ctx, cancel := context.WithTimeout(ctx, allocationsTimeout)
 	defer cancel()

@@ -18,20 +18,20 @@ import (
 	pluginapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
 )
 
-// Delay between attempts to reach the kubelet, which doubles from min to max. The
-// minimum is long enough for the kubelet to see that the streams of the previous
-// session have ended. If it sees that after the new registration, it disconnects
-// the new one, because runClient in its device manager identifies plugins by name.
+// The delay between attempts to reach the kubelet. It doubles from the minimum to the maximum.
+// The minimum is long enough for the kubelet to see that the streams of the previous session have
+// ended. If the kubelet saw that after the plugin has registered again, it would disconnect the
+// new registration, because runClient in its device manager identifies plugins by name.
 const (
 	minRetryDelay = 200 * time.Millisecond
 	maxRetryDelay = 5 * time.Second
 )
 
-// Options of NewPublisher. All fields are required.
+// Options are the options of NewPublisher. All fields are required.
 type Options struct {
 	Root    string                               // the kubelet's root directory
 	Sources []Source                             // the devices to publish
-	Tick    <-chan time.Time                     // when to list all sources and check the kubelet
+	Tick    <-chan time.Time                     // ticks when it is time to list all sources and to check the kubelet
 	After   func(time.Duration) <-chan time.Time // time.After
 	Log     logr.Logger
 	Metrics prometheus.Registerer
@@ -39,10 +39,10 @@ type Options struct {
 
 // Publisher publishes extended resources and their devices to the kubelet.
 //
-// It is crash-only: any failure between it and the kubelet (a restart of either,
-// a removed socket, an ended stream) ends the session, and the next one serves and
-// registers everything again. Repair of single connections was rejected, because
-// the kubelet removes all sockets and registrations when it starts.
+// It works in sessions. Any failure between it and the kubelet ends the session: a restart of
+// either, a removed socket or an ended stream. The next session serves and registers all
+// resources again. Single connections are not repaired, because the kubelet removes all sockets
+// and registrations when it starts.
 type Publisher struct {
 	Options
 	dir          string // the kubelet's directory of plugin sockets
@@ -51,11 +51,11 @@ type Publisher struct {
 	metrics      metrics
 	changed      chan struct{} // see Notify
 
-	// Owned by Run.
-	plugins     map[string]*plugin // by resource; one without devices stays
-	allocations allocations        // from the kubelet's last answer
-	listError   error              // of the last refresh
-	stable      bool               // the session has lasted until a tick
+	// Only Run and the functions that it calls use these fields.
+	plugins     map[string]*plugin // by resource; a plugin stays even if it has no devices left
+	allocations allocations        // what the kubelet answered last
+	listError   error              // the error of the last refresh
+	stable      bool               // whether the session has lasted until a tick
 	droppedBy   os.FileInfo        // the kubelet that ended a stream, until it restarts
 
 	mu struct {
@@ -64,14 +64,14 @@ type Publisher struct {
 	}
 }
 
-// panicked counts and logs a panic in a call of the kubelet. It is called where the panic is
-// recovered, so the stack still has its cause.
+// panicked counts and logs a panic in a call from the kubelet. It is called in the deferred
+// function that recovers the panic, so the logged stack still shows where the panic happened.
 func (p *Publisher) panicked(call string, cause any) {
 	p.metrics.panics.Inc()
 	p.Log.Error(fmt.Errorf("panic: %v", cause), "the kubelet's call failed; please report this with the stack", "call", call, "stack", string(debug.Stack()))
 }
 
-// NewPublisher returns a Publisher that publishes nothing before Run.
+// NewPublisher returns a Publisher. It publishes nothing until Run is called.
 func NewPublisher(o Options) *Publisher {
 	dir := filepath.Join(o.Root, "device-plugins")
 	p := &Publisher{
@@ -87,15 +87,17 @@ func NewPublisher(o Options) *Publisher {
 	return p
 }
 
-// Notify requests a new list because a source has changed. It does not block.
+// Notify tells Run that a source has changed, so that Run lists the devices again. It does not
+// block.
 func (p *Publisher) Notify() {
 	select {
 	case p.changed <- struct{}{}:
-	default: // one is already requested
+	default: // a new list is already requested
 	}
 }
 
-// Run publishes until ctx ends, whatever the kubelet does, and returns nil.
+// Run publishes devices until ctx ends, and then returns nil. It continues after all failures of
+// the kubelet.
 func (p *Publisher) Run(ctx context.Context) error {
 	hints, err := watchFile(ctx, p.registry)
 	if err != nil {
@@ -115,7 +117,7 @@ func (p *Publisher) Run(ctx context.Context) error {
 	}
 }
 
-// waitForRetry waits before the next attempt, at most until the kubelet's socket
+// waitForRetry waits before the next session. The wait ends early if the kubelet's socket
 // changes.
 func (p *Publisher) waitForRetry(ctx context.Context, failures int, hints <-chan struct{}) {
 	select {
@@ -125,7 +127,7 @@ func (p *Publisher) waitForRetry(ctx context.Context, failures int, hints <-chan
 	}
 }
 
-// backOff returns the delay after the given number of earlier failures.
+// backOff returns the delay before the next session, after this number of consecutive failures.
 func backOff(failures int) time.Duration {
 	return min(maxRetryDelay, minRetryDelay<<min(failures, 10))
 }
@@ -137,8 +139,8 @@ func (p *Publisher) Ready() error {
 	return p.mu.notReady
 }
 
-// setNotReady records why the publisher is not ready, nil if it is, and logs
-// changes.
+// setNotReady records why the publisher is not ready, and logs changes. A nil error means that it
+// is ready.
 func (p *Publisher) setNotReady(err error) {
 	p.mu.Lock()
 	before := p.mu.notReady
@@ -152,9 +154,9 @@ func (p *Publisher) setNotReady(err error) {
 	}
 }
 
-// refresh lists all sources and publishes the result. If the kubelet does not
-// answer, its last known allocations are used. A source that fails keeps its last
-// list and does not affect the others.
+// refresh lists the devices of all sources and publishes them. If the kubelet does not answer
+// which devices are allocated, its last answer is used. If a source fails, its last list stays
+// published, and the other sources are not affected.
 func (p *Publisher) refresh(ctx context.Context) {
 	if now, err := readAllocations(ctx, p.podResources); err != nil {
 		p.Log.V(2).Info("cannot read the kubelet's allocations", "reason", err.Error())
@@ -195,10 +197,10 @@ func (p *Publisher) publish(one *plugin, devices []*pluginapi.Device) {
 	p.Log.Info("published", "resource", one.resource, "capacity", len(devices), "allocatable", healthy)
 }
 
-// held returns the devices that containers hold, by the kubelet's last answer.
+// held returns the devices of a resource that containers hold, by the kubelet's last answer.
 func (p *Publisher) held(resource string) map[string]bool { return p.allocations.held[resource] }
 
-// devices returns the list that was published last.
+// devices returns the devices of a resource that were published last.
 func (p *Publisher) devices(resource string) []*pluginapi.Device {
 	if one := p.plugins[resource]; one != nil {
 		devices, _ := one.devices()
@@ -207,10 +209,10 @@ func (p *Publisher) devices(resource string) []*pluginapi.Device {
 	return nil
 }
 
-// conflict returns an error if the kubelet lists devices of another plugin under
-// one of the resources: the last registration wins, without an error. Registering again would only
-// make the two plugins replace each other, so the conflict is reported until the other plugin has
-// gone.
+// conflict returns an error if the kubelet lists devices of another plugin under one of the
+// resources. If two plugins register the same resource, the kubelet keeps the last registration
+// and reports no error. Registering again would only make the two plugins replace each other. So
+// the Publisher reports the conflict until the other plugin is gone.
 func (p *Publisher) conflict() error {
 	var errs []error
 	for _, one := range p.sorted() {

@@ -28,7 +28,7 @@ const (
 // busyTimeout is a timeout that is long enough for a busy machine.
 const busyTimeout = 30 * time.Second
 
-// rig runs a publisher over a machine that a test may change.
+// rig runs a Publisher whose machine, a directory of sysfs files, the test can change.
 type rig struct {
 	*Publisher
 	root    string
@@ -68,7 +68,8 @@ func start(t *testing.T, root, reserved string) *rig {
 	return r
 }
 
-// kubeletRoot is short: a socket's path has 107 bytes.
+// kubeletRoot returns a new directory for a kubelet. Its path is short, because the
+// path of a socket has at most 107 bytes.
 func kubeletRoot(t *testing.T) string {
 	t.Helper()
 	root, err := os.MkdirTemp("", "kubelet")
@@ -160,7 +161,7 @@ func TestRegistersAgainAfterAKubeletRestart(t *testing.T) {
 
 func TestRegistersAgainWithoutFileEvents(t *testing.T) {
 	root := kubeletRoot(t)
-	r := start(t, root, "0") // there is no directory to watch yet
+	r := start(t, root, "0") // the kubelet's directory, which the Publisher watches, does not exist yet
 	eventually(t, "not ready", true, func() bool { return strings.Contains(message(r.Ready()), "check that the kubelet is running") })
 	kubelet := startKubelet(t, root)
 	eventually(t, "readiness", nil, r.Ready)

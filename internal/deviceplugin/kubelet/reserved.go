@@ -10,10 +10,11 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// Reserved returns the CPUs that are never exclusive, and their source for the log.
-// The source is --reserved-cpus, else the kubelet's reservedSystemCPUs, else the
-// number of CPUs that the kubelet reserves, rounded up. Offline CPUs are left out,
-// so that a restart succeeds after a CPU went offline.
+// Reserved returns the CPUs that never become exclusive, and the setting that they come
+// from, for the log. The first of these settings that is set counts: --reserved-cpus,
+// the kubelet's reservedSystemCPUs, and the number of CPUs in the kubelet's
+// systemReserved and kubeReserved, rounded up. Offline CPUs are left out, so that the
+// program can still start after a reserved CPU went offline.
 func Reserved(own config.Reserved, c Config, machine *topology.Machine) (cpuset.Set, string, error) {
 	online := machine.Online()
 	switch {
@@ -31,9 +32,10 @@ func Reserved(own config.Reserved, c Config, machine *topology.Machine) (cpuset.
 	return cpuset.Set{}, "nothing is reserved", nil
 }
 
-// lowest returns n online CPUs of the lowest-numbered cores, core by core, or all
-// online CPUs if there are fewer. The kubelet's static CPU manager chooses the same
-// CPUs: with 2 reserved and the siblings 0 and 4, it reserves 0 and 4.
+// lowest returns n online CPUs of the lowest-numbered cores, core by core. If fewer
+// than n CPUs are online, it returns all of them. The kubelet's static CPU manager
+// reserves the same CPUs. For example, if CPUs 0 and 4 are hyperthreads of one core, it
+// reserves 0 and 4 when n is 2.
 // Source: NewStaticPolicy in k8s.io/kubernetes/pkg/kubelet/cm/cpumanager.
 func lowest(machine *topology.Machine, n int) cpuset.Set {
 	cpus := slices.DeleteFunc(slices.Clone(machine.CPUs), func(cpu topology.CPU) bool { return !cpu.Online })

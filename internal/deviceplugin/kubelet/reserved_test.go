@@ -9,8 +9,9 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// machine has 2 packages (NUMA nodes 0 and 1) of 2 cores of 2 threads, numbered
-// as firmware does: siblings are n and n+4, and CPU 7 is offline.
+// machine returns a machine with 2 packages, which are the NUMA nodes 0 and 1. Each
+// package has 2 cores of 2 hyperthreads. The hyperthreads of a core are the CPUs n and
+// n+4, as firmware often numbers them. CPU 7 is offline.
 //
 //	node 0: core 0 = 0,4   core 1 = 1,5
 //	node 1: core 2 = 2,6   core 3 = 3,(7)

@@ -13,22 +13,23 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// evictionSignal is the key of evictionHard for the node's memory, and defaultEviction
-// its value if evictionHard is not set.
+// evictionSignal is the key in the kubelet's evictionHard setting for the node's memory.
+// defaultEviction is the kubelet's value for that key if evictionHard is not set.
 // Source: https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/
 const (
 	evictionSignal  = "memory.available"
 	defaultEviction = "100Mi"
 )
 
-// Memory is what the kubelet keeps of a node's memory for the system.
+// Memory is how much of a node's memory the kubelet reserves for the system, by its
+// configuration.
 type Memory struct {
 	PerNode  map[topology.NodeID]uint64 // reservedMemory; empty if not set
 	Bytes    uint64                     // systemReserved + kubeReserved
 	Eviction string                     // evictionHard: a quantity, or a percentage of all memory; "" for none
 }
 
-// newMemory reads the kubelet's reservations of memory.
+// newMemory reads the memory settings of the kubelet's configuration.
 func newMemory(kubeletConfig v1beta1.KubeletConfiguration) (m Memory, err error) {
 	for key, reserved := range map[string]map[string]string{"systemReserved": kubeletConfig.SystemReserved, "kubeReserved": kubeletConfig.KubeReserved} {
 		bytes, err := memoryBytes(reserved["memory"])
@@ -55,9 +56,10 @@ func newMemory(kubeletConfig v1beta1.KubeletConfiguration) (m Memory, err error)
 	return m, nil
 }
 
-// ReservedMemory returns how many bytes of each NUMA node no container may bind:
-// reservedMemory of the kubelet, as its Memory Manager uses it, else equal parts of
-// systemReserved, kubeReserved and evictionHard on each node with CPUs and memory.
+// ReservedMemory returns how many bytes of each NUMA node's memory are not for
+// containers. If the kubelet's reservedMemory setting is set, it has these numbers, also
+// for the kubelet's Memory Manager. Otherwise the sum of systemReserved, kubeReserved and
+// evictionHard is divided equally among the NUMA nodes with CPUs and memory.
 func ReservedMemory(config Config, machine *topology.Machine) map[topology.NodeID]uint64 {
 	if len(config.Memory.PerNode) > 0 {
 		return config.Memory.PerNode
@@ -67,7 +69,7 @@ func ReservedMemory(config Config, machine *topology.Machine) map[topology.NodeI
 		total += numaNode.MemoryBytes
 	}
 	nodes := slices.DeleteFunc(slices.Clone(machine.Nodes), func(numaNode topology.Node) bool { return numaNode.MemoryBytes == 0 || numaNode.CPUs.Empty() })
-	eviction, _ := config.Memory.eviction(total) // was parsed before
+	eviction, _ := config.Memory.eviction(total) // no error is possible: newMemory has parsed this value before
 	reserved := map[topology.NodeID]uint64{}
 	for _, node := range nodes {
 		count := uint64(len(nodes))
@@ -76,8 +78,8 @@ func ReservedMemory(config Config, machine *topology.Machine) map[topology.NodeI
 	return reserved
 }
 
-// eviction returns the threshold of evictionHard in bytes; total is the memory of the
-// machine.
+// eviction returns the memory threshold of evictionHard in bytes. total is the memory of
+// the machine.
 func (m Memory) eviction(total uint64) (uint64, error) {
 	percent, isPercentage := strings.CutSuffix(m.Eviction, "%")
 	if !isPercentage {

@@ -10,8 +10,8 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// TestReservedMemory reads configurations of a kubelet on a machine with two NUMA nodes of
-// 10 GiB and one that has memory only.
+// TestReservedMemory checks the reserved memory for several configurations of a kubelet.
+// The machine has two NUMA nodes of 10 GiB, and one with memory but no CPUs.
 func TestReservedMemory(t *testing.T) {
 	const mib = 1 << 20
 	m := machine()

@@ -16,7 +16,8 @@ import (
 	pluginapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
 )
 
-// maxSocketPath is the size of sun_path in bytes, without the final zero: unix(7).
+// maxSocketPath is the largest length of a socket's path in bytes: the size of sun_path without the
+// final zero byte. See unix(7).
 const maxSocketPath = 107
 
 // stopTimeout is how long a stopping server waits for calls in progress.
@@ -26,15 +27,15 @@ const stopTimeout = 2 * time.Second
 type server struct {
 	*plugin
 	path    string
-	socket  os.FileInfo // as created; a different file is from another process
+	socket  os.FileInfo // the socket's file as it was created; if path is another file now, another process made it
 	grpc    *grpc.Server
 	stop    chan struct{}
 	dropped chan<- *plugin // receives when the kubelet ends a stream
-	streams atomic.Int32   // open streams
+	streams atomic.Int32   // number of open streams of ListAndWatch
 	unheard int            // consecutive ticks without a stream
 }
 
-// serve starts to serve p on a socket in dir.
+// serve starts a server for p on a socket in dir.
 func serve(p *plugin, dir string, dropped chan<- *plugin, panicked func(call string, cause any)) (*server, error) {
 	s := &server{plugin: p, path: filepath.Join(dir, endpoint(p)), grpc: grpc.NewServer(grpc.UnaryInterceptor(contain(panicked))), stop: make(chan struct{}), dropped: dropped}
 	listener, err := listen(s.path)
@@ -54,8 +55,8 @@ func serve(p *plugin, dir string, dropped chan<- *plugin, panicked func(call str
 	return s, nil
 }
 
-// contain fails a call that panics. grpc would end the process, and the kubelet repeats the call in
-// the next one.
+// contain makes a call fail if it panics. Without it, the panic would end the process, and the
+// kubelet would repeat the call after the restart.
 func contain(panicked func(call string, cause any)) grpc.UnaryServerInterceptor {
 	return func(ctx context.Context, request any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (_ any, err error) {
 		defer func() {
@@ -68,10 +69,11 @@ func contain(panicked func(call string, cause any)) grpc.UnaryServerInterceptor 
 	}
 }
 
-// endpoint returns the file name of the socket, which the kubelet gets in Register.
+// endpoint returns the file name of the plugin's socket. Register passes it to the kubelet.
 func endpoint(p *plugin) string { return "numalet-" + baseName(p.resource) + ".sock" }
 
-// listen listens on a socket, which replaces one of an earlier process.
+// listen listens on a new socket at path. If an earlier process left a socket there, it is
+// replaced.
 func listen(path string) (net.Listener, error) {
 	if len(path) > maxSocketPath {
 		return nil, fmt.Errorf("listen on %s: the path has %d bytes, but a socket path can have at most %d; mount the kubelet's directory at a shorter path and set --kubelet-dir to it", path, len(path), maxSocketPath)
@@ -83,12 +85,11 @@ func listen(path string) (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen for the kubelet: %w", err)
 	}
-	l.SetUnlinkOnClose(false) // close removes it, unless it belongs to another process by then
+	l.SetUnlinkOnClose(false) // server.close removes the socket, unless another process has replaced it by then
 	return l, nil
 }
 
-// ListAndWatch streams the list until the kubelet ends the stream or the server
-// stops.
+// ListAndWatch streams the list of devices until the kubelet ends the stream or the server stops.
 func (s *server) ListAndWatch(_ *pluginapi.Empty, stream grpc.ServerStreamingServer[pluginapi.ListAndWatchResponse]) error {
 	s.streams.Add(1)
 	err := s.watch(stream, s.stop)
@@ -106,8 +107,8 @@ func (s *server) drop() {
 	}
 }
 
-// checkStream returns an error if the kubelet has had no stream for two ticks: it
-// accepted the registration but has not called ListAndWatch.
+// checkStream returns an error if there was no open stream of ListAndWatch at two ticks in a row.
+// In that case, the kubelet accepted the registration but does not watch the devices.
 func (s *server) checkStream() error {
 	if s.streams.Load() > 0 {
 		s.unheard = 0
@@ -119,7 +120,8 @@ func (s *server) checkStream() error {
 	return fmt.Errorf("the kubelet does not watch %s; registering again", s.resource)
 }
 
-// checkSocket returns why the kubelet can no longer reach the socket, or nil.
+// checkSocket returns an error if the socket was removed or replaced, so that the kubelet can no
+// longer reach this server.
 func (s *server) checkSocket() error {
 	now, err := os.Lstat(s.path)
 	if err != nil {
@@ -143,6 +145,6 @@ func (s *server) close() {
 	}
 }
 
-// sameFile reports whether two sockets are the same. A new socket can have the
-// inode number of a removed one, so it also compares the time.
+// sameFile reports whether two sockets are the same. A new socket can get the inode number of a
+// removed one, so sameFile also compares the modification times.
 func sameFile(a, b os.FileInfo) bool { return os.SameFile(a, b) && a.ModTime().Equal(b.ModTime()) }

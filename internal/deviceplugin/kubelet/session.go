@@ -18,7 +18,8 @@ var (
 	errRestarted = errors.New("the kubelet restarted")
 )
 
-// session is one run of the kubelet, or part of it.
+// session is the time from one registration of all resources until the connection to
+// the kubelet is lost. It is at most one run of the kubelet.
 type session struct {
 	kubelet  os.FileInfo // the kubelet's socket before the registration
 	servers  []*server
@@ -38,13 +39,16 @@ func (p *Publisher) runSession(ctx context.Context, hints <-chan struct{}) error
 	if p.refresh(ctx); p.listError != nil {
 		return p.listError
 	}
-	// 3. Serve first, because the kubelet calls back before Register returns.
+	// 3. Serve the sockets before registering, because the kubelet calls them before
+	//    Register returns.
 	s := &session{dropped: make(chan *plugin)}
 	defer s.close()
 	if err := p.serveAll(s); err != nil {
 		return err
 	}
-	// 4. Identify the kubelet, as late as possible: it may have restarted meanwhile.
+	// 4. Remember the kubelet's socket, by which a restart of the kubelet is detected.
+	//    This is done as late as possible, because the kubelet may have restarted
+	//    meanwhile.
 	if s.kubelet, err = os.Lstat(p.registry); err != nil {
 		return fmt.Errorf("the kubelet is not running: %w", err)
 	}
@@ -85,7 +89,7 @@ func (p *Publisher) registerAll(ctx context.Context, s *session) error {
 	return nil
 }
 
-// follow publishes changes until the session must end.
+// follow publishes changes of the devices until the session must end.
 func (p *Publisher) follow(ctx context.Context, s *session, hints <-chan struct{}) error {
 	p.setNotReady(nil)
 	for {
@@ -113,8 +117,8 @@ func (p *Publisher) follow(ctx context.Context, s *session, hints <-chan struct{
 	}
 }
 
-// update publishes changes. It returns an error, which ends the session, if there
-// is a new resource to register.
+// update lists the devices again and publishes changes. If there is a new resource to
+// register, it returns an error, which ends the session.
 func (p *Publisher) update(ctx context.Context, s *session) error {
 	p.refresh(ctx)
 	if len(p.plugins) > len(s.servers) {
@@ -123,8 +127,8 @@ func (p *Publisher) update(ctx context.Context, s *session) error {
 	return nil
 }
 
-// tick updates, and checks that the kubelet watches this plugin. Its error ends the
-// session.
+// tick calls update, and checks that the kubelet watches the devices of each resource.
+// An error ends the session.
 func (p *Publisher) tick(ctx context.Context, s *session) error {
 	if err := p.update(ctx, s); err != nil {
 		return err
@@ -166,11 +170,11 @@ func (s *session) close() {
 	}
 }
 
-// registerTimeout bounds Register, in which the kubelet calls back with a timeout
-// of 10 s.
+// registerTimeout is the timeout of a Register call. During the call, the kubelet
+// connects to the plugin with a timeout of 10 s.
 const registerTimeout = 15 * time.Second
 
-// register registers p with the kubelet behind socket. The kubelet calls back
+// register registers p with the kubelet at this socket. The kubelet connects to p
 // before it answers, so p must be served already.
 func register(ctx context.Context, socket string, p *plugin) error {
 	ctx, cancel := context.WithTimeout(ctx, registerTimeout)
@@ -192,15 +196,14 @@ func register(ctx context.Context, socket string, p *plugin) error {
 	return nil
 }
 
-// dial returns a client of a socket of the kubelet, which connects at the first
-// call.
+// dial returns a client of a socket of the kubelet. It connects at the first call.
 func dial(socket string) (*grpc.ClientConn, error) {
 	return grpc.NewClient("unix:"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()))
 }
 
-// lock makes this process the only numalet-deviceplugin of the node until the
-// returned file is closed or the process ends. It locks the directory itself, so
-// that it leaves no file behind.
+// lock makes sure that only one numalet-deviceplugin of the node runs, until the
+// returned file is closed or the process ends. It locks the directory of sockets and
+// not a file in it, so that no lock file is left behind.
 func lock(dir string) (*os.File, error) {
 	f, err := os.Open(dir)
 	if err != nil {

@@ -20,16 +20,16 @@ const (
 	maxHintNodes int             = 8
 )
 
-// count is the number of devices of one NUMA node: capacity = cpus,
-// allocatable = cpus − reserved.
+// count has the numbers of CPUs of one NUMA node. The capacity of the node's resource is cpus, and
+// its allocatable is cpus − reserved.
 type count struct {
 	cpus     int
 	reserved int
-	hint     bool // give the Topology Manager the NUMA node
+	hint     bool // tell the kubelet's Topology Manager the NUMA node of the devices
 }
 
-// counts returns the counts of all NUMA nodes with online CPUs. Nodes with memory
-// only are left out.
+// counts returns the count of each NUMA node with online CPUs. NUMA nodes without CPUs are left
+// out.
 func counts(machine *topology.Machine, reserved cpuset.Set) map[topology.NodeID]count {
 	hint := len(machine.Nodes) <= maxHintNodes
 	for _, numaNode := range machine.Nodes {
@@ -44,14 +44,15 @@ func counts(machine *topology.Machine, reserved cpuset.Set) map[topology.NodeID]
 	return all
 }
 
-// tokens returns the devices of a NUMA node. Tokens are anonymous: "numa1-cpu-3" is
-// the fourth token of node 1, not CPU 3.
+// tokens returns the devices of a NUMA node, which are called tokens. A token does not stand for a
+// certain CPU: "numa1-cpu-3" is the fourth token of NUMA node 1, not CPU 3.
 //
-// The capacity is the number of tokens and allocatable that of the Healthy ones,
-// so as many tokens are Unhealthy as CPUs are reserved. An allocated token is always listed and
-// Healthy, because the kubelet does not admit a container again whose token is Unhealthy. If more
-// tokens are allocated than there are allocatable CPUs now, all of them stay and none is free.
-// Tokens that were Unhealthy stay so, because the kubelet may allocate any other at any moment.
+// The kubelet reports the number of tokens as capacity and the number of Healthy tokens as
+// allocatable. So as many tokens are Unhealthy as CPUs are reserved. An allocated token is always
+// listed and Healthy, because the kubelet does not admit a container again whose token is
+// Unhealthy. If more tokens are allocated than CPUs are allocatable now, all allocated tokens stay,
+// and no token is free. Tokens that were Unhealthy before stay Unhealthy if possible, because the
+// kubelet may be allocating any of the Healthy ones at this moment.
 func tokens(node topology.NodeID, n count, allocated map[string]bool, before []*pluginapi.Device) []*pluginapi.Device {
 	free := freeTokens(node, n.cpus-len(allocated), allocated)
 	preferUnhealthy(free, before)
@@ -66,11 +67,11 @@ func tokens(node topology.NodeID, n count, allocated map[string]bool, before []*
 	return devices
 }
 
-// tokenPrefix returns the prefix of the IDs of a NUMA node's tokens, which no other
-// plugin uses.
+// tokenPrefix returns the prefix of the device IDs of a NUMA node's tokens. No other device plugin
+// uses this prefix.
 func tokenPrefix(node topology.NodeID) string { return fmt.Sprintf("numa%d-cpu-", node) }
 
-// freeTokens returns the n lowest-numbered IDs that are not allocated, in
+// freeTokens returns the n lowest-numbered token IDs of a NUMA node that are not allocated, in
 // descending order.
 func freeTokens(node topology.NodeID, n int, allocated map[string]bool) []string {
 	var ids []string
@@ -83,7 +84,7 @@ func freeTokens(node topology.NodeID, n int, allocated map[string]bool) []string
 	return ids
 }
 
-// preferUnhealthy moves the IDs that were Unhealthy to the front.
+// preferUnhealthy moves the IDs of tokens that were Unhealthy before to the front.
 func preferUnhealthy(ids []string, before []*pluginapi.Device) {
 	unhealthy := map[string]int{}
 	for _, d := range before {
@@ -105,7 +106,7 @@ func newDevice(id string, healthy bool, node topology.NodeID, hint bool) *plugin
 	return d
 }
 
-// compareIDs orders numa0-cpu-9 before numa0-cpu-10.
+// compareIDs compares device IDs so that numa0-cpu-9 comes before numa0-cpu-10.
 func compareIDs(a, b string) int {
 	return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
 }

@@ -60,7 +60,8 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-// TestTokens writes a list as its ordinals, "-" before those Unhealthy.
+// TestTokens checks which tokens are listed. A list is written as the numbers of its
+// tokens, with "-" before those that are Unhealthy.
 func TestTokens(t *testing.T) {
 	for name, tc := range map[string]struct {
 		count     count
@@ -94,7 +95,8 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// TestTokensKeepTheirPromises walks random histories of one NUMA node.
+// TestTokensKeepTheirPromises changes the CPUs and the allocated tokens of one NUMA
+// node at random, and checks after each change what the comment of tokens promises.
 func TestTokensKeepTheirPromises(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 200 {

@@ -7,11 +7,11 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// watchFile returns a channel that receives when the file at path may have been
-// created, removed or replaced, until ctx ends. It only saves the wait for the
-// next tick: if the directory cannot be watched (it does not exist yet, or there
-// are no inotify watches left), the channel stays silent and the error is for the
-// log.
+// watchFile returns a channel that receives a value when the file at path may have been
+// created, removed or replaced, until ctx ends. Without it, the Publisher notices such
+// changes at the next tick. If the directory cannot be watched, for example because it
+// does not exist yet or no inotify watches are left, the channel receives nothing. The
+// error is then for the log only.
 func watchFile(ctx context.Context, path string) (<-chan struct{}, error) {
 	hints := make(chan struct{}, 1)
 	watcher, err := fsnotify.NewWatcher()
@@ -27,8 +27,9 @@ func watchFile(ctx context.Context, path string) (<-chan struct{}, error) {
 	return hints, nil
 }
 
-// forward runs until the watcher is closed. An error means that events were lost,
-// so it is also sent as a hint.
+// forward sends a hint for each event of the file at path, until the watcher is closed.
+// An error of the watcher means that events were lost, so forward sends a hint then,
+// too.
 func forward(watcher *fsnotify.Watcher, path string, hints chan<- struct{}) {
 	for {
 		select {

@@ -16,48 +16,50 @@ import (
 	"github.com/numalet/numalet/pkg/gpu"
 )
 
-// DefaultTimeout is three times the default interval of polls.
+// DefaultTimeout is three times the default interval at which numalet-nvml polls the GPUs and
+// sends them.
 const DefaultTimeout = 30 * time.Second
 
 // reconnectDelay is the time between attempts to connect.
 const reconnectDelay = time.Second
 
-// Options of NewClient.
+// Options are the options of NewClient.
 type Options struct {
 	Socket  string
-	Timeout time.Duration // after this time without a line the health of all GPUs is unknown
-	Changed func()        // called when Latest returns a new inventory
+	Timeout time.Duration // if no line arrives for this time, the health of all GPUs becomes unknown
+	Changed func()        // is called when Latest will return a new inventory
 	Log     logr.Logger
 }
 
-// Client has the latest inventory of a Server. GPUs that it has received once stay
-// in the inventory: while they are not monitored, their health is unknown.
+// Client receives the inventory of GPUs from a Server, and keeps the latest one. If the
+// Server stops sending, the GPUs stay in the inventory, but with unknown health.
 type Client struct {
 	Options
 
 	mu struct {
 		sync.Mutex
-		line     string // last received
+		line     string // the last line received
 		latest   *gpu.Inventory
 		received time.Time // time of the last line; zero after a timeout
 	}
 }
 
-// NewClient returns a Client with an empty inventory.
+// NewClient returns a Client. Its inventory is empty until Run has received one.
 func NewClient(o Options) *Client {
 	c := &Client{Options: o}
 	c.mu.latest = &gpu.Inventory{}
 	return c
 }
 
-// Latest returns the latest inventory. Do not change it.
+// Latest returns the latest inventory. The caller must not change it.
 func (c *Client) Latest() *gpu.Inventory {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.mu.latest
 }
 
-// Ready returns nil while the GPUs are monitored, else the reason.
+// Ready returns nil while the Server sends inventories in time, or else the reason why the
+// GPUs are not monitored.
 func (c *Client) Ready() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -67,7 +69,8 @@ func (c *Client) Ready() error {
 	return nil
 }
 
-// Run receives until ctx ends, and returns nil.
+// Run receives inventories until ctx ends, and then returns nil. It connects again after each
+// failure.
 func (c *Client) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		if err := c.receive(ctx); err != nil && ctx.Err() == nil {
@@ -82,7 +85,8 @@ func (c *Client) Run(ctx context.Context) error {
 	return nil
 }
 
-// receive receives lines until the timeout or the end of the connection.
+// receive connects to the Server and receives lines until the connection ends or no line
+// arrives for the timeout.
 func (c *Client) receive(ctx context.Context) error {
 	conn, err := new(net.Dialer).DialContext(ctx, "unix", c.Socket)
 	if err != nil {
@@ -108,7 +112,7 @@ func (c *Client) receive(ctx context.Context) error {
 	}
 }
 
-// update processes a line.
+// update makes the inventory in a line the latest one.
 func (c *Client) update(line string) error {
 	c.mu.Lock()
 	c.mu.received = time.Now()
@@ -132,7 +136,7 @@ func (c *Client) set(line string, inventory *gpu.Inventory) {
 	c.Changed()
 }
 
-// checkTimeout sets the health of all GPUs to unknown after a timeout.
+// checkTimeout sets the health of all GPUs to unknown if no line has arrived for the timeout.
 func (c *Client) checkTimeout() {
 	c.mu.Lock()
 	expired := !c.mu.received.IsZero() && time.Since(c.mu.received) >= c.Timeout
@@ -147,13 +151,14 @@ func (c *Client) checkTimeout() {
 	}
 }
 
-// unmonitored returns the inventory with unknown health.
+// unmonitored returns a copy of the inventory in which the health of all GPUs is unknown.
 func unmonitored(inventory *gpu.Inventory) *gpu.Inventory {
 	health := gpu.Health{Reason: "numalet-nvml, which monitors the GPUs of this node, sends no updates"}
 	return inventory.WithHealth(func(string, gpu.Health) gpu.Health { return health })
 }
 
-// Fetch returns the current inventory of the server at a socket. It does not retry.
+// Fetch connects to the Server at a socket once, and returns its current inventory. It does
+// not retry.
 func Fetch(ctx context.Context, socket string) (*gpu.Inventory, error) {
 	conn, err := new(net.Dialer).DialContext(ctx, "unix", socket)
 	if err != nil {
@@ -168,8 +173,8 @@ func Fetch(ctx context.Context, socket string) (*gpu.Inventory, error) {
 	return parse(line)
 }
 
-// parse reads an inventory. It checks the inventory, because its users rely on a table of links
-// that has all GPUs.
+// parse decodes an inventory and checks it. For example, code that uses the inventory relies
+// on a table of links that has all GPUs.
 func parse(line string) (*gpu.Inventory, error) {
 	inventory := &gpu.Inventory{}
 	if err := json.Unmarshal([]byte(line), inventory); err != nil {
@@ -181,12 +186,12 @@ func parse(line string) (*gpu.Inventory, error) {
 	return inventory, nil
 }
 
-// maxLine bounds a line: a node with 1,024 GPUs, the most that are scheduled, and the
-// links between them, takes a few MiB less.
+// maxLine is the largest size of a line in bytes. It is a few MiB more than the line of a
+// node with 1,024 GPUs and the links between them. Numalet schedules no larger nodes.
 const maxLine = 64 << 20
 
-// readLine reads a line up to maxLine: without a limit, a server that never ends its line
-// would fill the memory.
+// readLine reads a line, and returns an error if it is longer than maxLine. Without the
+// limit, a server that never ends a line would fill the memory of the client.
 func readLine(from *bufio.Reader) (string, error) {
 	var line []byte
 	for {

@@ -28,7 +28,8 @@ func inventory(health gpu.State) *gpu.Inventory {
 	}
 }
 
-// socket is short: its path has 107 bytes.
+// socket returns the path of a new socket. It is short, because the path of a socket
+// has at most 107 bytes.
 func socket(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "feed")
@@ -39,7 +40,7 @@ func socket(t *testing.T) string {
 	return filepath.Join(dir, "gpu.sock")
 }
 
-// run starts a part, and returns what ends it and waits.
+// run starts part, and returns a function that ends it and waits until it has returned.
 func run(t *testing.T, part func(context.Context) error) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -86,14 +87,14 @@ func TestReadersAreTold(t *testing.T) {
 	if diff := cmp.Diff(inventory(gpu.UnknownState), c.Latest()); diff != "" || c.Ready() != nil {
 		t.Errorf("ready: %v; inventory (-want +got):\n%s", c.Ready(), diff)
 	}
-	first.Publish(inventory(gpu.UnknownState)) // nothing new
+	first.Publish(inventory(gpu.UnknownState)) // the same inventory again, which the client must not report as new
 	first.Publish(inventory(gpu.Healthy))
 	await(t, changed)
 	if diff := cmp.Diff(inventory(gpu.Healthy), c.Latest()); diff != "" || len(changed) > 0 {
 		t.Errorf("inventory (-want +got):\n%s", diff)
 	}
 
-	stop() // a restart of the server changes nothing
+	stop() // end the server; the second one then acts as the server after a restart
 	second := NewServer(path)
 	second.Publish(inventory(gpu.Healthy))
 	run(t, second.Run)
@@ -104,7 +105,8 @@ func TestReadersAreTold(t *testing.T) {
 	}
 }
 
-// TestSilence has a server that hangs: its socket exists, but it sends nothing.
+// TestSilence checks that the health of all GPUs becomes unknown if the server hangs:
+// its socket exists, but it sends nothing more.
 func TestSilence(t *testing.T) {
 	path := socket(t)
 	c, changed := client(t, path, 200*time.Millisecond)
@@ -144,7 +146,7 @@ func TestFetch(t *testing.T) {
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
 		got, err := Fetch(t.Context(), path)
 		if err != nil && time.Now().Before(deadline) {
-			continue // it does not listen yet
+			continue // the server does not listen yet
 		}
 		if diff := cmp.Diff(inventory(gpu.Healthy), got); diff != "" || err != nil {
 			t.Errorf("error %v, inventory (-want +got):\n%s", err, diff)
@@ -153,7 +155,8 @@ func TestFetch(t *testing.T) {
 	}
 }
 
-// TestReadLine checks lines up to the limit.
+// TestReadLine checks that readLine returns whole lines, and an error for a line that
+// is not ended or is too long.
 func TestReadLine(t *testing.T) {
 	for name, tc := range map[string]struct {
 		from      io.Reader
@@ -173,7 +176,7 @@ func TestReadLine(t *testing.T) {
 	}
 }
 
-// endless is a line without an end.
+// endless is a reader that returns bytes forever, without a line end.
 type endless struct{}
 
 func (endless) Read(p []byte) (int, error) {

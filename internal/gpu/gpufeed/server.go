@@ -13,29 +13,29 @@ import (
 	"github.com/numalet/numalet/pkg/gpu"
 )
 
-// writeTimeout is how long the write of a line may take.
+// writeTimeout is how long it may take to write a line to a client.
 const writeTimeout = 5 * time.Second
 
-// Server sends every client the latest inventory.
+// Server sends each new inventory of GPUs to all clients.
 type Server struct {
 	socket string
 
 	mu struct {
 		sync.Mutex
-		line []byte        // nil before the first
+		line []byte        // the latest inventory in JSON; nil before the first Publish
 		next chan struct{} // closed when line is replaced
 	}
 }
 
-// NewServer returns a Server that does not listen before Run.
+// NewServer returns a Server. It does not listen until Run is called.
 func NewServer(socket string) *Server {
 	s := &Server{socket: socket}
 	s.mu.next = make(chan struct{})
 	return s
 }
 
-// Publish sends the inventory to all clients and does not block. It panics if JSON
-// cannot represent the inventory, which is never the case.
+// Publish makes Run send the inventory to all clients. It does not block. It panics if
+// the inventory cannot be encoded as JSON, which cannot happen.
 func (s *Server) Publish(inventory *gpu.Inventory) {
 	line, err := json.Marshal(inventory)
 	if err != nil {
@@ -48,14 +48,15 @@ func (s *Server) Publish(inventory *gpu.Inventory) {
 	s.mu.next = make(chan struct{})
 }
 
-// latest returns the current line and a channel that is closed when it is replaced.
+// latest returns the current line, and a channel that is closed when the line is
+// replaced.
 func (s *Server) latest() ([]byte, <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.mu.line, s.mu.next
 }
 
-// Run serves until ctx ends.
+// Run listens on the socket and serves clients until ctx ends.
 func (s *Server) Run(ctx context.Context) error {
 	if err := os.Remove(s.socket); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("remove the old socket of the inventory of GPUs: %w", err)
@@ -79,7 +80,8 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 }
 
-// serve writes until the client disconnects or ctx ends.
+// serve writes the current line and each new line to a client, until the client
+// disconnects or ctx ends.
 func (s *Server) serve(ctx context.Context, conn net.Conn) {
 	defer conn.Close()
 	for {

@@ -11,9 +11,9 @@ import (
 	"github.com/numalet/numalet/internal/gpu/nvml/cdi"
 )
 
-// Describer returns the one of NVIDIA's toolkit with this driver's session. It loads
-// no other library of the driver: nvsandboxutils, which newer drivers have, has no
-// facts that NVML lacks.
+// Describer returns the Describer of NVIDIA's container toolkit (nvcdi), which uses the
+// NVML session of this driver. It does not use the library nvsandboxutils of newer
+// drivers, because that knows nothing that NVML does not know.
 func (d *driver) Describer(p cdi.Paths) (cdi.Describer, error) {
 	names, err := nvcdi.NewDeviceNamer(nvcdi.DeviceNameStrategyUUID)
 	if err != nil {
@@ -30,8 +30,8 @@ func (d *driver) Describer(p cdi.Paths) (cdi.Describer, error) {
 	return nvcdi.New(options...)
 }
 
-// describerLog passes nvcdi's messages to logr at a higher verbosity: nvcdi warns
-// about each optional file that a driver lacks.
+// describerLog passes the messages of nvcdi to logr at a higher verbosity level,
+// because nvcdi warns about each optional file that is missing.
 type describerLog struct{ logr.Logger }
 
 func (l describerLog) Errorf(format string, args ...any)   { l.say(2, format, args) }

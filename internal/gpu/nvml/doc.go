@@ -1,13 +1,14 @@
 // Package nvml reads a node's GPUs from NVIDIA's management library (NVML) and
 // monitors their health.
 //
-// It is the only importer of go-nvml, and so of cgo. Programs that pin containers
-// must not import it, because a crash of the library ends the process. Without the
-// library, the driver or cgo a node has no GPUs; that is not an error.
+// It is the only package that imports go-nvml, and so needs cgo. Programs that pin
+// containers must not import it, because a crash of NVML ends the process. If NVML or
+// the driver is missing, or the program was built without cgo, the node counts as one
+// without GPUs. That is not an error.
 //
 //	m := nvml.NewMonitor(nvml.MonitorOptions{Open: open, Publish: server.Publish, …})
 //	err := m.Run(ctx)
 //
-// driver.go is the interface of a driver; the files that end in _cgo.go implement
-// it with go-nvml. monitor.go combines inventories, probes and events.
+// driver.go has the interface Driver. The files whose names end in _cgo.go implement it
+// with go-nvml. monitor.go determines the health of GPUs from polls and from events.
 package nvml

@@ -12,30 +12,30 @@ import (
 	"github.com/numalet/numalet/pkg/gpu/health"
 )
 
-// ErrAbsent means that the node has no library, or no driver: it has no usable
-// GPUs.
+// ErrAbsent means that the NVML library or the driver is not on the node, so that the
+// node has no usable GPUs.
 var ErrAbsent = errors.New("no NVIDIA driver on this node")
 
-// Driver is an open driver. Next may run concurrently with the other methods, which
-// are not safe for concurrent use.
+// Driver is an open session with the NVIDIA driver. Only Next may be called at the same
+// time as another method.
 type Driver interface {
-	// Inventory reads all GPUs, with unknown health. It returns the GPUs that it
-	// can read and the joined errors of the others.
+	// Inventory returns the GPUs that it can read, with unknown health. If it cannot
+	// read some GPUs, it also returns the joined errors.
 	Inventory() (*gpu.Inventory, error)
 	// Probe reads the health of a GPU.
 	Probe(device string) health.Probe
-	// Next waits for an event of a GPU that Inventory has returned. It returns
-	// false after the wait.
+	// Next waits for an event of a GPU that Inventory has returned. It returns false if
+	// no event comes within the wait.
 	Next(wait time.Duration) (health.Event, bool, error)
-	// Describer describes the devices and files that containers need for the current
-	// GPUs. It may be used until Close.
+	// Describer returns a cdi.Describer, which describes the devices and files that
+	// containers need for the current GPUs. The cdi.Describer may be used until Close.
 	Describer(cdi.Paths) (cdi.Describer, error)
 	Close()
 }
 
-// Options of Open.
+// Options are the options of Open.
 type Options struct {
 	Library string // path or name of libnvidia-ml.so.1
-	Machine fs.FS  // has sys, for the NUMA nodes of GPUs
+	Machine fs.FS  // the machine's root directory; sys in it tells the NUMA nodes of GPUs
 	Log     logr.Logger
 }

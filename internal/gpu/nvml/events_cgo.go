@@ -14,11 +14,12 @@ import (
 // faultEvents selects the driver events that report a fault.
 const faultEvents = nvml.EventTypeXidCriticalError | nvml.EventTypeDoubleBitEccError | nvml.EventTypeGpuUnavailableError
 
-// noInstance is the ID in events without a MIG instance.
+// noInstance is the instance ID in events that do not concern a MIG instance.
 const noInstance = 0xFFFFFFFF
 
-// register registers for a GPU's events, once. After a failure the next inventory
-// repeats it. Until then faults of the GPU are only found by probes.
+// register registers for a GPU's events, if that was not done before. If it fails, the
+// next call of Inventory tries again. Until then, faults of the GPU are only found by
+// probes.
 func (d *driver) register(uuid string, gpu nvml.Device) error {
 	if !d.watch(gpu, uuid) {
 		return nil
@@ -34,7 +35,8 @@ func (d *driver) register(uuid string, gpu nvml.Device) error {
 	return nil
 }
 
-// watch adds a GPU, before its first event, and reports whether it was not there.
+// watch adds a GPU to the watched GPUs, and reports whether it was not among them. It
+// is called before the GPU can send events.
 func (d *driver) watch(gpu nvml.Device, uuid string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -61,8 +63,8 @@ func (d *driver) Next(wait time.Duration) (health.Event, bool, error) {
 	return d.event(data), true, nil
 }
 
-// event translates an event. It finds the GPU by its handle, because a lost GPU
-// does not return its UUID.
+// event translates an event of NVML. It finds the GPU's UUID by the GPU's handle,
+// because a lost GPU does not return its UUID.
 func (d *driver) event(data nvml.EventData) health.Event {
 	d.mu.Lock()
 	e := health.Event{GPU: d.mu.watched[data.Device]}
@@ -79,7 +81,7 @@ func (d *driver) event(data nvml.EventData) health.Event {
 	return e
 }
 
-// instance returns an ID of the driver in the form of package health.
+// instance returns the ID of a MIG instance as package health represents it.
 func instance(id uint32) int {
 	if id == noInstance {
 		return -1

@@ -9,7 +9,8 @@ import (
 	securejoin "github.com/cyphar/filepath-securejoin"
 )
 
-// libraryName includes the version of the only binary interface so far.
+// libraryName is the file name of NVML. It includes the version of NVML's binary
+// interface, of which there is only one so far.
 const libraryName = "libnvidia-ml.so.1"
 
 // libraryDirs returns the directories where distributions, NVIDIA's container
@@ -24,10 +25,10 @@ func libraryDirs() []string {
 	}
 }
 
-// Find returns the path of the library below a driver's root directory. That is "/"
-// in a container into which NVIDIA's container toolkit mounts the library, else the
-// mount of the root of the host or of a driver container. Symbolic links are
-// resolved relative to that root. The error wraps ErrAbsent.
+// Find returns the path of NVML below root, the root directory of the driver's files.
+// If NVIDIA's container toolkit mounts NVML into this container, root is "/". Otherwise
+// it is the mount of the root directory of the host or of a driver container. Symbolic
+// links are resolved relative to root. The error wraps ErrAbsent.
 func Find(root string) (string, error) {
 	for _, dir := range libraryDirs() {
 		path, err := securejoin.SecureJoin(root, filepath.Join(dir, libraryName))

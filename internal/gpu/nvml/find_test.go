@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestFindFollowsLinksInsideTheRoot has the library where an absolute link of
-// the host's points to.
+// TestFindFollowsLinksInsideTheRoot checks that Find resolves an absolute symbolic link
+// of the host relative to the mounted root.
 func TestFindFollowsLinksInsideTheRoot(t *testing.T) {
 	root := t.TempDir()
 	if _, err := Find(root); !errors.Is(err, ErrAbsent) {

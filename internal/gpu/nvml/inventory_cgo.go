@@ -49,7 +49,8 @@ func (d *driver) versions() (driver, cuda string, err error) {
 	return driver, fmt.Sprintf("%d.%d", number/1000, number%1000/10), nil
 }
 
-// readGPU reads a GPU. Only its NUMA node and its size of memory may be unknown.
+// readGPU reads a GPU. It returns an error if it cannot read something other than the
+// GPU's NUMA node and memory size, which may be unknown.
 func (d *driver) readGPU(index int) (nvml.Device, gpu.GPU, error) {
 	device := gpu.GPU{Index: index}
 	handle, ret := d.lib.DeviceGetHandleByIndex(index)
@@ -78,8 +79,9 @@ func (d *driver) readGPU(index int) (nvml.Device, gpu.GPU, error) {
 	return handle, device, err
 }
 
-// memorySize returns the bytes of a GPU's memory, and 0 for a GPU that shares the memory
-// of the machine (GB10, in DGX Spark), where the driver does not support the query.
+// memorySize returns the size of a GPU's memory in bytes. It returns 0 if the driver
+// does not support the query, because the GPU uses the memory of the machine (GB10, in
+// DGX Spark).
 // https://docs.nvidia.com/dgx/dgx-spark/known-issues.html
 func memorySize(handle nvml.Device) (uint64, nvml.Return) {
 	memory, ret := handle.GetMemoryInfo()
@@ -89,7 +91,7 @@ func memorySize(handle nvml.Device) (uint64, nvml.Return) {
 	return memory.Total, ret
 }
 
-// text returns a zero-terminated string.
+// text returns the string in a zero-terminated array of bytes.
 func text(chars []byte) string {
 	before, _, _ := bytes.Cut(chars, []byte{0})
 	return string(before)

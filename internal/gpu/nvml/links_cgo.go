@@ -8,8 +8,9 @@ import (
 	"github.com/numalet/numalet/pkg/gpu"
 )
 
-// links returns the links between the GPUs. What the driver does not report is
-// unknown. O(GPUs²) calls for PCIe and GPUs · 18 for NVLink.
+// links returns the links between the GPUs. A link that the driver does not report is
+// unknown. links calls NVML once for each pair of GPUs for PCIe, and some times for
+// each of the up to 18 NVLinks of each GPU.
 func (d *driver) links(handles []nvml.Device, gpus []gpu.GPU) gpu.Links {
 	direct, switched := make([]map[gpu.Address]int, len(gpus)), make([]int, len(gpus))
 	for i := range handles {
@@ -31,8 +32,9 @@ func (d *driver) links(handles []nvml.Device, gpus []gpu.GPU) gpu.Links {
 	return table
 }
 
-// nvlinks counts the active links of a GPU: direct ones by the address of the other
-// device, and those to switches, which connect all GPUs with links to switches.
+// nvlinks counts the active NVLinks of a GPU. direct has the number of links to each
+// other GPU, by the PCI address of that GPU. switched is the number of links to
+// NVSwitches. NVSwitches connect all GPUs that have links to them.
 func nvlinks(device nvml.Device) (direct map[gpu.Address]int, switched int) {
 	direct = map[gpu.Address]int{}
 	for link := range nvml.NVLINK_MAX_LINKS {

@@ -14,52 +14,56 @@ import (
 )
 
 const (
-	// eventWait bounds one wait for an event, and so the time until the monitor ends.
+	// eventWait is the longest time of one wait for an event. The monitor cannot end during
+	// a wait.
 	eventWait = time.Second
-	// reopenAfter is the number of consecutive polls with a lost GPU after which
-	// the library is initialized again. Without that, the library does not find a GPU that was reset
-	// or is back on the bus.
+	// reopenAfter is the number of consecutive polls with a lost GPU after which NVML is
+	// closed and initialized again. Without that, NVML does not find a GPU that was reset
+	// or is back on the PCI bus.
 	reopenAfter = 6
 )
 
 var errLost = errors.New("a GPU does not answer; initializing NVML again")
 
-// MonitorOptions of NewMonitor.
+// MonitorOptions are the options of NewMonitor.
 type MonitorOptions struct {
 	Open func() (Driver, error)
-	// Prepare, if not nil, prepares the allocation of GPUs and returns the inventory
-	// to publish. The driver is nil while none is open.
+	// Prepare, if not nil, is called before each Publish and returns the inventory to
+	// publish. It can change the inventory, and do what is needed before the GPUs are
+	// allocated, such as writing their CDI specification. The cdi.Source is nil while no
+	// driver is open.
 	Prepare  func(*gpu.Inventory, cdi.Source) *gpu.Inventory
 	Publish  func(*gpu.Inventory) // called after every poll, with or without changes
-	Tick     <-chan time.Time     // when to poll all GPUs
+	Tick     <-chan time.Time     // ticks when it is time to poll all GPUs
 	Now      func() time.Time
-	MinFault time.Duration // how long a fault lasts at least after its last report
+	MinFault time.Duration // a GPU stays unhealthy at least this long after the last report of a fault
 	Log      logr.Logger
 }
 
-// Monitor maintains a node's inventory and its health. If the driver no longer lists
-// a GPU or is removed, the GPU stays in the inventory as unhealthy, until the
-// driver lists it again or the monitor ends.
+// Monitor maintains the inventory of a node's GPUs and their health. If the driver is
+// removed or no longer lists a GPU, the GPU stays in the inventory as unhealthy. That lasts
+// until the driver lists the GPU again or the monitor ends.
 type Monitor struct {
 	MonitorOptions
-	complete  *gpu.Inventory // with all GPUs that were ever listed, lost ones as they were
+	complete  *gpu.Inventory // all GPUs that the driver ever listed; a lost GPU as it was listed last
 	health    *health.Tracker
 	dog       *watchdog
 	open      cdi.Source     // the driver of this session; nil between sessions
-	published *gpu.Inventory // the last one
+	published *gpu.Inventory // the inventory that was published last
 	lost      int            // consecutive polls with a lost GPU
-	problem   string         // the last one that was logged
+	problem   string         // the problem that was logged last
 }
 
-// NewMonitor returns a Monitor that opens no driver before Run.
+// NewMonitor returns a Monitor. It opens no driver until Run is called.
 func NewMonitor(o MonitorOptions) *Monitor {
 	none := &gpu.Inventory{}
 	return &Monitor{MonitorOptions: o, complete: none, health: health.New(none, o.MinFault), dog: newWatchdog(o.Now), published: none}
 }
 
-// Run publishes until ctx ends, and then returns nil. A library that exists but
-// cannot be initialized is an error: it stays loaded until the process ends, so
-// after an upgrade of the kernel driver only a new process gets the new version.
+// Run publishes the inventory until ctx ends, and then returns nil. It returns an error if
+// NVML exists but cannot be initialized, so that the process ends. The library stays loaded
+// as long as the process runs, so after an upgrade of the driver, only a new process loads
+// the new version.
 func (m *Monitor) Run(ctx context.Context) error {
 	for {
 		switch err := m.session(ctx); {
@@ -81,11 +85,12 @@ func (m *Monitor) Run(ctx context.Context) error {
 	}
 }
 
-// Live returns an error if a call of NVIDIA's library hangs. It is safe for concurrent use.
+// Live returns an error if a call of NVML has not returned for a long time. It is safe for
+// concurrent use.
 func (m *Monitor) Live() error { return m.dog.live() }
 
-// session monitors with an open driver, and returns why the driver has to be opened
-// again.
+// session opens the driver and monitors the GPUs. It returns the error because of which the
+// driver has to be opened again.
 func (m *Monitor) session(ctx context.Context) error {
 	driver, err := m.dog.open(m.Open)
 	if err != nil {
@@ -111,7 +116,8 @@ func (m *Monitor) session(ctx context.Context) error {
 	}
 }
 
-// handle processes an event. It only logs an error: the next poll detects its cause.
+// handle processes an event. It only logs an error of the driver, because the next poll
+// detects the cause.
 func (m *Monitor) handle(r received) {
 	if r.err != nil {
 		m.logProblem(r.err)
@@ -144,7 +150,7 @@ func (m *Monitor) poll(driver Driver) {
 	m.publish()
 }
 
-// update replaces what the driver lists, and keeps the other GPUs.
+// update sets the GPUs that the driver lists now, and keeps the GPUs that it listed before.
 func (m *Monitor) update(now *gpu.Inventory) {
 	all := now.WithLost(m.complete)
 	if all.Check() != nil {
@@ -154,7 +160,7 @@ func (m *Monitor) update(now *gpu.Inventory) {
 	m.health.SetInventory(all)
 }
 
-// markLost records that no GPU answers, because there is no driver.
+// markLost records that no GPU answers, because no driver is open.
 func (m *Monitor) markLost(why error) {
 	for i := range m.complete.GPUs {
 		m.health.ObserveProbe(m.complete.GPUs[i].UUID, health.Probe{Error: why.Error()}, m.Now())
@@ -176,7 +182,7 @@ func (m *Monitor) publish() {
 	m.Publish(now)
 }
 
-// logChanges logs the differences from the last published inventory.
+// logChanges logs how the inventory differs from the one that was published last.
 func (m *Monitor) logChanges(now *gpu.Inventory) {
 	before := map[string]gpu.Unit{}
 	for _, u := range m.published.Units() {
@@ -193,7 +199,7 @@ func (m *Monitor) logChanges(now *gpu.Inventory) {
 	}
 }
 
-// logProblem logs a problem once.
+// logProblem logs a problem, unless it is the one that was logged last.
 func (m *Monitor) logProblem(err error) {
 	text := ""
 	if err != nil {
@@ -209,14 +215,14 @@ func (m *Monitor) logProblem(err error) {
 	m.problem = text
 }
 
-// received is an event, or the error of the driver.
+// received is an event of the driver, or the error of the wait for one.
 type received struct {
 	event health.Event
 	err   error
 }
 
-// receive returns a channel of the driver's events until ctx ends, and one that is
-// closed when no call of the driver is in progress any more.
+// receive returns a channel that receives the driver's events until ctx ends. The channel
+// ended is closed after that, when the last call of Next has returned.
 func receive(ctx context.Context, driver Driver) (_ <-chan received, ended <-chan struct{}) {
 	events, done := make(chan received), make(chan struct{})
 	go func() {

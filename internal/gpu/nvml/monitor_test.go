@@ -14,8 +14,8 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// TestAbsentIsSaidOnce polls a node without a driver three times. The missing driver is logged
-// once.
+// TestAbsentIsSaidOnce checks that a missing driver is logged only once, even if the node is
+// polled three times.
 func TestAbsentIsSaidOnce(t *testing.T) {
 	var lines []string
 	log := funcr.New(func(_, args string) { lines = append(lines, args) }, funcr.Options{})
@@ -44,8 +44,8 @@ func TestAbsentIsSaidOnce(t *testing.T) {
 	}
 }
 
-// TestLibraryThatDoesNotStart checks that the process ends if the library cannot be
-// initialized, so that the kubelet restarts it.
+// TestLibraryThatDoesNotStart checks that Run returns an error if NVML cannot be
+// initialized. The process then ends, and the kubelet restarts it.
 func TestLibraryThatDoesNotStart(t *testing.T) {
 	stale := errors.New("start libnvidia-ml.so.1: RM has detected an NVML/RM version mismatch.")
 	monitor := NewMonitor(MonitorOptions{Open: func() (Driver, error) { return nil, stale }, Now: time.Now})
@@ -54,7 +54,7 @@ func TestLibraryThatDoesNotStart(t *testing.T) {
 	}
 }
 
-// GPU returns a GPU of a fake inventory, in MIG mode if it has slices.
+// device returns a GPU of a fake inventory. The GPU is in MIG mode if it has slices.
 func device(uuid string, index int, slices ...string) gpu.GPU {
 	c := gpu.GPU{UUID: uuid, Index: index, MIG: len(slices) > 0}
 	for _, slice := range slices {
@@ -63,7 +63,7 @@ func device(uuid string, index int, slices ...string) gpu.GPU {
 	return c
 }
 
-// listed is a driver whose GPUs change.
+// listed is a fake driver whose list of GPUs the test changes.
 type listed struct {
 	Driver
 	gpus []gpu.GPU
@@ -81,8 +81,8 @@ func (l *listed) Probe(uuid string) health.Probe {
 	return health.Probe{Answers: answers}
 }
 
-// TestLostGPUFreezesNoOther: while one GPU is lost, slices of another GPU are created and
-// destroyed, and the inventory follows.
+// TestLostGPUFreezesNoOther checks that the inventory still follows the slices of one GPU,
+// which are created and destroyed, while another GPU is lost.
 func TestLostGPUFreezesNoOther(t *testing.T) {
 	var units []string
 	monitor := NewMonitor(MonitorOptions{Now: time.Now, Log: funcr.New(func(_, _ string) {}, funcr.Options{}), Publish: func(inventory *gpu.Inventory) {

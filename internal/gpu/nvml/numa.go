@@ -6,7 +6,8 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// onlyNode returns the node in a bit mask of one node, else Unknown.
+// onlyNode returns the NUMA node whose bit is set in the mask, or Unknown if not
+// exactly one bit is set.
 func onlyNode(mask []uint) topology.NodeID {
 	var node topology.NodeID = topology.Unknown
 	for word, bits := range mask {

@@ -10,12 +10,13 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// maxNodes is the maximum number of NUMA nodes of Linux (CONFIG_NODES_SHIFT 10).
+// maxNodes is the largest number of NUMA nodes that Linux supports
+// (CONFIG_NODES_SHIFT=10).
 const maxNodes = 1024
 
-// numaNode returns the NUMA node of a GPU from the kernel. It queries the driver
-// only if the kernel does not have the device: if the firmware does not report the
-// node, the driver does not know it either.
+// numaNode returns the NUMA node of a GPU, which it reads from sysfs. It queries the
+// driver only if sysfs does not have the device. If sysfs has the device without a NUMA
+// node, the firmware does not report it, and the driver does not know it either.
 func (d *driver) numaNode(address gpu.Address, handle nvml.Device) topology.NodeID {
 	node, known, _ := pci.Node(d.Machine, address)
 	if known || d.lib.Extensions().LookupSymbol("nvmlDeviceGetMemoryAffinity") != nil {

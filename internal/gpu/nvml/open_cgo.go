@@ -9,12 +9,12 @@ import (
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
 )
 
-// driver implements Driver with the library.
+// driver implements Driver with NVML.
 type driver struct {
 	Options
 	lib    nvml.Interface
 	events nvml.EventSet
-	errors map[string]uint64 // by UUID: memory errors since the GPU's last reset, at its last probe
+	errors map[string]uint64 // number of memory errors since the GPU's last reset, by UUID, as of the last probe
 
 	mu struct {
 		sync.Mutex
@@ -22,8 +22,8 @@ type driver struct {
 	}
 }
 
-// Open loads and initializes the library. The error wraps ErrAbsent if there is no
-// library or no driver.
+// Open loads and initializes NVML. The error wraps ErrAbsent if NVML or the driver is
+// missing.
 func Open(o Options) (Driver, error) {
 	d := &driver{Options: o, lib: nvml.New(nvml.WithLibraryPath(o.Library)), errors: map[string]uint64{}}
 	d.mu.watched = map[nvml.Device]string{}
@@ -45,7 +45,7 @@ func Open(o Options) (Driver, error) {
 	return d, nil
 }
 
-// Close ends the session with the driver. Next must not be in progress.
+// Close ends the session with the driver. No call of Next may be in progress.
 func (d *driver) Close() {
 	d.events.Free()
 	d.lib.Shutdown()

@@ -19,8 +19,9 @@ import (
 	"github.com/numalet/numalet/test/fakenvml"
 )
 
-// TestScenarios walks through testdata/*.txt: the monitor and go-nvml, over a
-// fake of the library. A fault lasts at least a minute.
+// TestScenarios runs the commands of testdata/*.txt and compares what they print. It
+// tests the monitor and go-nvml with a fake of NVML. A GPU stays unhealthy for at least
+// a minute after a fault.
 //
 //	machine eight         uses eight.layout as the fake's layout; without a name, an empty one
 //	write LINE            adds a line to the layout (test/fakenvml)
@@ -36,7 +37,7 @@ func TestScenarios(t *testing.T) {
 	scenario.Walk(t, func(t *testing.T, _ *scenario.Answer) scenario.Commands { return newScene(t, fake).commands() })
 }
 
-// scene is one machine and its monitor.
+// scene is one simulated machine and its monitor.
 type scene struct {
 	t         *testing.T
 	fake      *fakenvml.Fake
@@ -55,7 +56,7 @@ func newScene(t *testing.T, fake *fakenvml.Fake) *scene {
 	}
 }
 
-// commands returns the commands that a scenario has.
+// commands returns the commands that a scenario file can use.
 func (s *scene) commands() scenario.Commands {
 	return scenario.Commands{
 		"machine":   func(c *scenario.Command) { s.fake.Layout(s.fake.Read(c.Arg(0) + ".layout")) },
@@ -114,7 +115,8 @@ func (s *scene) look(c *scenario.Command) {
 	c.WriteString(s.changes())
 }
 
-// changes waits until the monitor publishes, and returns what is new.
+// changes waits until the monitor publishes an inventory, and returns the differences
+// from the one before.
 func (s *scene) changes() string {
 	before := s.inventory
 	select {
@@ -132,7 +134,7 @@ func (s *scene) changes() string {
 	return b.String()
 }
 
-// units lists the allocatable GPUs and slices.
+// units returns the GPUs and slices that can be allocated, one a line.
 func units(inventory *gpu.Inventory) string {
 	var b strings.Builder
 	for _, unit := range inventory.Units() {

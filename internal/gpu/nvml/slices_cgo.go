@@ -11,8 +11,9 @@ import (
 	"github.com/numalet/numalet/pkg/gpu"
 )
 
-// migDevices reports whether a GPU is in MIG mode, and returns its MIG devices in
-// the driver's order. A GPU or driver without support for MIG has none.
+// migDevices reports whether a GPU is in MIG mode, and returns its MIG devices in the
+// driver's order. If the GPU or the driver does not support MIG, it returns none and no
+// error.
 func migDevices(device nvml.Device) (mig bool, _ []gpu.Slice, _ error) {
 	current, _, ret := device.GetMigMode()
 	if ret == nvml.ERROR_NOT_SUPPORTED || ret == nvml.ERROR_FUNCTION_NOT_FOUND {
@@ -72,8 +73,8 @@ func readSlice(handle nvml.Device) (s gpu.Slice, err error) {
 	return s, nil
 }
 
-// profile returns the profile at the end of the name of a MIG device, such as
-// "NVIDIA H100 80GB HBM3 MIG 1g.10gb".
+// profile returns the MIG profile, which is the end of the name of a MIG device:
+// "1g.10gb" of "NVIDIA H100 80GB HBM3 MIG 1g.10gb".
 func profile(name string) (string, error) {
 	_, profile, found := strings.Cut(name, " MIG ")
 	if !found || profile == "" {

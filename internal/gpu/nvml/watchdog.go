@@ -10,16 +10,17 @@ import (
 	"github.com/numalet/numalet/pkg/gpu/health"
 )
 
-// hungAfter is how long a call of the driver may take. The first one on a node without
-// NVIDIA's persistence daemon initializes all GPUs, which takes a minute for 16 of them.
+// hungAfter is how long a call of the driver may take before it counts as hung. On a
+// node without NVIDIA's persistence daemon, the first call initializes all GPUs, which
+// takes a minute for 16 GPUs.
 const hungAfter = 3 * time.Minute
 
-// watchdog knows which calls of the driver have not returned.
+// watchdog records which calls of the driver have not returned yet.
 type watchdog struct {
 	now func() time.Time
 	mu  struct {
 		sync.Mutex
-		began map[string]time.Time // by call; no two of one name run at the same time
+		began map[string]time.Time // when each call began, by its name; no two calls of one name run at the same time
 	}
 }
 
@@ -29,7 +30,7 @@ func newWatchdog(now func() time.Time) *watchdog {
 	return w
 }
 
-// watch records a call until the returned function is called.
+// watch records that a call is in progress, until the returned function is called.
 func (w *watchdog) watch(call string) (returned func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -41,7 +42,7 @@ func (w *watchdog) watch(call string) (returned func()) {
 	}
 }
 
-// live returns an error if a call hangs.
+// live returns an error if a call has been in progress for hungAfter.
 func (w *watchdog) live() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

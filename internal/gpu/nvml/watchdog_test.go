@@ -12,7 +12,7 @@ import (
 	"github.com/numalet/numalet/pkg/gpu"
 )
 
-// stuck is a driver that does not return from one of its calls until released.
+// stuck is a fake driver. One of its calls does not return until the test releases it.
 type stuck struct {
 	listed
 	release chan struct{}
@@ -23,8 +23,8 @@ func (s *stuck) Inventory() (*gpu.Inventory, error) {
 	return s.listed.Inventory()
 }
 
-// TestHungLibrary: a call that does not return makes the process unhealthy, and it is
-// healthy again when the call returns.
+// TestHungLibrary checks that Live returns an error while a call of the driver hangs,
+// and returns nil again after the call has returned.
 func TestHungLibrary(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		driver := &stuck{release: make(chan struct{})}

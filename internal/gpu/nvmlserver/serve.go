@@ -1,5 +1,5 @@
-// Package nvmlserver is the program numalet-nvml: it monitors the GPUs with NVML,
-// writes their CDI specification, and serves the inventory to the agent and the
+// Package nvmlserver is the program numalet-nvml. It monitors a node's GPUs with NVML,
+// writes their CDI specification, and sends the inventory of GPUs to the agent and the
 // device plugin.
 package nvmlserver
 
@@ -42,8 +42,9 @@ func Run(ctx context.Context, cfg config.NVML) error {
 	return group.Wait()
 }
 
-// specWriter returns the function that updates the CDI specification, nil without
-// one, and removes the specifications of other kinds.
+// specWriter returns the function that updates the CDI specification, or nil if
+// numalet-nvml is to write none. It first removes the specifications that numalet-nvml
+// has written for other kinds of devices.
 func specWriter(cfg config.NVML, log logr.Logger) func(*gpu.Inventory, cdi.Source) *gpu.Inventory {
 	kind := cfg.OwnCDIKind()
 	if err := cdi.Clean(cfg.CDIDir, kind); err != nil {
@@ -57,7 +58,8 @@ func specWriter(cfg config.NVML, log logr.Logger) func(*gpu.Inventory, cdi.Sourc
 	}).Prepare
 }
 
-// open finds the library each time, because a driver may be installed at any time.
+// open opens the driver. It searches for NVML each time, because a driver may be
+// installed at any time.
 func open(cfg config.NVML, log logr.Logger) (nvml.Driver, error) {
 	library := cfg.Library
 	if library == "" {

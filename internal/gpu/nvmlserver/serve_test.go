@@ -18,8 +18,7 @@ import (
 	"github.com/numalet/numalet/test/fakenvml"
 )
 
-// TestServe tests all steps once, from a fault that the fake library reports to a client at
-// the other end of the socket.
+// TestServe checks that a fault that the fake NVML reports reaches a client of the socket.
 func TestServe(t *testing.T) {
 	fake := fakenvml.New(t, fakenvml.Eight)
 	reader, changed := listen(t, load(t, fake.Library))
@@ -34,8 +33,9 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// TestNothingIsGivenThatNoRuntimeResolves checks allocation by CDI on a machine that has only
-// the driver's library and none of its other files.
+// TestNothingIsGivenThatNoRuntimeResolves checks that all GPUs have unknown health on a
+// machine that has NVML but no device files. Their CDI devices would be incomplete, so no
+// container may get them.
 func TestNothingIsGivenThatNoRuntimeResolves(t *testing.T) {
 	dir := t.TempDir()
 	old := cdi.Path(dir, "example.com/gpu")
@@ -75,7 +75,8 @@ func load(t *testing.T, library string, args ...string) config.NVML {
 	return cfg
 }
 
-// listen starts a server, and returns a client and a channel that signals each new inventory.
+// listen starts numalet-nvml, and returns a client of its socket and a channel that receives
+// a value for each new inventory.
 func listen(t *testing.T, cfg config.NVML) (*gpufeed.Client, <-chan struct{}) {
 	t.Helper()
 	changed := make(chan struct{}, 10)
@@ -93,7 +94,7 @@ func states(inventory *gpu.Inventory) map[gpu.State]int {
 	return all
 }
 
-// start runs a part until the test ends.
+// start runs part until the test ends.
 func start(t *testing.T, part func(context.Context) error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())

@@ -10,19 +10,19 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// Containerd configures cmd/containerd.
+// Containerd is the configuration of numalet-containerd (cmd/containerd).
 type Containerd struct {
 	Process
 	Undo       bool
 	HostRoot   string // the node's root directory
-	Unit       string // containerd's, in systemd
-	CRISocket  string // containerd's, in the node's file system
+	Unit       string // the systemd unit of containerd
+	CRISocket  string // containerd's socket, as a path in the node's file system
 	Agent      string // URL of the agent of this node
 	StartFirst string // label selector of pods that must start before the agent, besides static pods
 	Timeout    time.Duration
 	NodeName   string
 	PodUID     string
-	Kubeconfig string // "" means in cluster
+	Kubeconfig string // "" for the cluster that this pod runs in
 }
 
 func defaultContainerd() Containerd {
@@ -53,7 +53,8 @@ func (c *Containerd) bind(settings *pflag.FlagSet) {
 	c.Process.bind(settings)
 }
 
-// minRestartTimeout is enough for a restart on an idle machine.
+// minRestartTimeout is the smallest timeout that is allowed for a restart of
+// containerd. It is enough on an idle machine.
 const minRestartTimeout = 10 * time.Second
 
 func (c Containerd) validate() error {

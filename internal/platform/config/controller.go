@@ -12,32 +12,32 @@ import (
 	"github.com/numalet/numalet/pkg/sched/filter"
 )
 
-// Controller configures cmd/controller.
+// Controller is the configuration of numalet-controller (cmd/controller).
 type Controller struct {
 	Process
-	Kubeconfig        string // "" means in cluster
+	Kubeconfig        string // "" for the cluster that this pod runs in
 	MetricsAddr       string // host:port of /metrics
-	MetricsSecure     bool   // HTTPS, and only for those whom the API server authorizes
-	SchedulerName     string // of the pods to schedule
+	MetricsSecure     bool   // serve metrics by HTTPS, and only to clients that the API server authorizes
+	SchedulerName     string // spec.schedulerName of the pods that the controller schedules
 	Kubescheduler     []byte // the KubeSchedulerConfiguration in the file of --config, or nil
-	GPUResource       string // counts whole GPUs
+	GPUResource       string // the resource of whole GPUs
 	ScoreTimeConstant time.Duration
-	HalfLife          Maybe         // of scores; replaces ScoreTimeConstant if set
-	ScoreInterval     time.Duration // between updates of the stored scores
+	HalfLife          Maybe         // of the decay of scores; replaces ScoreTimeConstant if set
+	ScoreInterval     time.Duration // time between updates of the stored scores
 	UnknownTenants    UnknownTenants
-	PodPriority       bool // the priority of a pod counts before its tenant's score
+	PodPriority       bool // order the queue by the priority of pods first, and then by the scores of their tenants
 	Policy            filter.NodePolicy
 	Dimensions        Dimensions
-	Candidates        int // nodes per proposal
-	Rated             int // nodes to rate for a pod that prefers some to others
+	Candidates        int // number of nodes that are proposed for each pod
+	Rated             int // number of nodes to rate for a pod that prefers some nodes to others
 	Proposers         int
 	Binders           int     // concurrent bind requests
 	BindRate          float32 // bind requests per second
 	BindTimeout       time.Duration
 	RequestRate       float32 // other requests per second
-	ReserveAfter      Maybe   // time without a node after which one is reserved; 0: never
+	ReserveAfter      Maybe   // how long a pod waits before a node is reserved for it; 0: never
 	QueueAddr         string  // host:port of the queue API; "" for none
-	PodIP             string  // of the pod that this process runs in; "" outside of a cluster
+	PodIP             string  // IP of the pod that this process runs in; "" outside of a cluster
 	LeaderElect       bool
 	LeaseNS           string
 	LeaseName         string

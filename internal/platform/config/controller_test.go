@@ -29,7 +29,7 @@ func TestDimensions(t *testing.T) {
 func TestController(t *testing.T) {
 	for name, tc := range map[string]struct {
 		args []string
-		want string // of the error; "" for none
+		want string // part of the error; "" for none
 	}{
 		"defaults":          {nil, ""},
 		"another policy":    {[]string{"--policy=bestfit", "--dimensions=memory,cpu/1000"}, ""},

@@ -8,16 +8,17 @@ import (
 	"github.com/numalet/numalet/pkg/sched/filter"
 )
 
-// Dimensions are the resources by which nodes are compared. The text form is a list such
-// as "cpu/100,memory/134217728,pods".
+// Dimensions are the resources by which the scheduler searches for nodes, each with the
+// smallest amount that it distinguishes (granularity). The text form is a list such as
+// "cpu/100,memory/134217728,pods".
 type Dimensions struct {
 	Space filter.Space
-	Theta []int64 // granularity of each
+	Theta []int64 // the granularity of each resource
 }
 
-// defaultDimensions are the resources that all pods have, exclusive CPUs, and the GPUs
-// of most clusters. A granularity of 100 millicores and 128 MiB is fine enough for the
-// search of nodes. Filters check the other resources node by node.
+// defaultDimensions are the resources that all pods have, exclusive CPUs, and the usual
+// resource of GPUs. A granularity of 100 millicores and 128 MiB is fine enough to
+// search for nodes. The scheduler checks the other resources node by node.
 func defaultDimensions() Dimensions {
 	var d Dimensions
 	if err := d.UnmarshalText([]byte("cpu/100,memory/134217728,pods,numa-total,nvidia.com/gpu")); err != nil {
@@ -26,7 +27,7 @@ func defaultDimensions() Dimensions {
 	return d
 }
 
-// MarshalText formats the list without granularities of 1.
+// MarshalText returns the text form. It leaves out granularities of 1.
 func (d Dimensions) MarshalText() ([]byte, error) {
 	items := make([]string, len(d.Space))
 	for i, dimension := range d.Space {
@@ -38,8 +39,8 @@ func (d Dimensions) MarshalText() ([]byte, error) {
 	return []byte(strings.Join(items, ",")), nil
 }
 
-// UnmarshalText parses the list. Names of resources may have slashes, so only a number
-// after the last slash is a granularity.
+// UnmarshalText parses the text form. Names of resources may have slashes, so only a
+// number after the last slash is a granularity.
 func (d *Dimensions) UnmarshalText(text []byte) error {
 	read := Dimensions{}
 	for item := range strings.SplitSeq(string(text), ",") {

@@ -12,8 +12,9 @@ import (
 
 const docs = "../../../docs/reference/flags.md"
 
-// TestReference keeps the reference equal to the tables. To write it again: go test
-// ./internal/platform/config -run Reference -rewrite
+// TestReference checks that docs/reference/flags.md describes the settings as they are.
+// To write the page again, run: go test ./internal/platform/config -run Reference
+// -rewrite
 func TestReference(t *testing.T) {
 	scenario.Golden(t, docs, reference())
 }

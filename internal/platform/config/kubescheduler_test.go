@@ -7,8 +7,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestKubeSchedulerConfiguration checks that the file may have a KubeSchedulerConfiguration, alone
-// or beside the settings. Other programs skip it.
+// TestKubeSchedulerConfiguration checks that the file of --config may have a
+// KubeSchedulerConfiguration, alone or beside the settings, and that programs other than the
+// controller skip it.
 func TestKubeSchedulerConfiguration(t *testing.T) {
 	const document = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
 	for name, tc := range map[string]struct {

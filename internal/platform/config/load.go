@@ -8,16 +8,17 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// ErrDone means that the arguments requested an output instead of a configuration
-// (--help, --version, --print-config), and that it was written.
+// ErrDone means that the program is to exit, because --help, --version or
+// --print-config was given, and its output was written.
 var ErrDone = errors.New("done")
 
-// Input is the sources of settings, and the writer for output such as --help.
+// Input has the arguments and the environment from which settings are read, and the
+// writer for output such as that of --help.
 type Input struct {
-	Args      []string                    // without the program's name
+	Args      []string                    // the arguments without the program's name
 	LookupEnv func(string) (string, bool) // os.LookupEnv
 	Out       io.Writer
-	Version   string // for --version
+	Version   string // the version that --version prints
 }
 
 // LoadAgent returns the validated configuration of cmd/agent, or ErrDone.
@@ -69,9 +70,10 @@ func LoadController(in Input) (Controller, error) {
 	return c, c.validate()
 }
 
-// load fills a table. The precedence is defaults < file < environment < flags. Sources
-// are read from the highest precedence to the lowest, and each sets only the settings
-// that are not set yet. It returns the KubeSchedulerConfiguration of the file, or nil.
+// load sets the settings of a program. Flags override the environment, the environment
+// overrides the file, and the file overrides the defaults. load reads the flags first,
+// then the environment, then the file. Each of these sets only the settings that are
+// not set yet. load returns the KubeSchedulerConfiguration in the file, or nil.
 func load(binary string, bind func(*pflag.FlagSet), in Input) (kubescheduler []byte, err error) {
 	settings := table(binary, bind)
 	flags, actions := withActions(settings)
@@ -98,7 +100,7 @@ func load(binary string, bind func(*pflag.FlagSet), in Input) (kubescheduler []b
 	return kubescheduler, nil
 }
 
-// show prints the settings, even if they are invalid.
+// show prints the settings for --print-config, even if they are invalid.
 func show(settings *pflag.FlagSet, out io.Writer) error {
 	text, err := dump(settings)
 	if err != nil {
@@ -115,14 +117,15 @@ func parseError(err error) error {
 	return fmt.Errorf("%w (see --help)", err)
 }
 
-// actions are the flags that are not settings, so they are not in the file.
+// actions are the flags that are not settings, such as --version. They cannot be set in
+// the file.
 type actions struct {
 	file           string
 	print, version bool
 }
 
-// withActions returns a flag set with the settings and the actions. It shares the Flag
-// values with settings, so Changed is set in both.
+// withActions returns a flag set with the settings and the actions. The Flag values are
+// those of settings, so a flag that is set in one flag set has Changed in both.
 func withActions(settings *pflag.FlagSet) (*pflag.FlagSet, *actions) {
 	var a actions
 	all := pflag.NewFlagSet(settings.Name(), pflag.ContinueOnError)

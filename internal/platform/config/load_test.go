@@ -12,7 +12,7 @@ import (
 	"github.com/numalet/numalet/pkg/cpuset"
 )
 
-// node is the environment that the DaemonSet gives.
+// node is the environment that the DaemonSet sets in the containers of a node.
 var node = map[string]string{"NODE_NAME": "worker-1"}
 
 func TestSourcesOverrideEachOther(t *testing.T) {
@@ -141,7 +141,8 @@ func TestActions(t *testing.T) {
 	}
 }
 
-// input makes the sources; a file, when given, is named by --config.
+// input returns an Input with these arguments and this environment. If file is not
+// empty, it is the content of a file that the argument --config names.
 func input(t *testing.T, args []string, env map[string]string, file string) Input {
 	t.Helper()
 	if file != "" {

@@ -9,22 +9,23 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// NVML configures cmd/nvml.
+// NVML is the configuration of numalet-nvml (cmd/nvml).
 type NVML struct {
 	Process
 	GPUSocket     string
 	DriverRoot    string
 	HostRoot      string // the directory of the host that is mounted at DriverRoot
-	Library       string // "" means a search under DriverRoot
+	Library       string // the path of libnvidia-ml.so.1; "" to search for it under DriverRoot
 	CDIKind       string // "" for no CDI devices
 	CDIDir        string
 	CDIHook       string // "" for no hooks
 	SysfsRoot     string
-	Refresh       time.Duration // between polls of all GPUs
+	Refresh       time.Duration // time between polls of all GPUs
 	RecoveryDelay time.Duration // how long a GPU stays unhealthy after the last report of a fault
 }
 
-// DefaultGPUSocket is the default socket that serves a node's GPUs.
+// DefaultGPUSocket is the default path of the socket on which numalet-nvml serves a
+// node's GPUs.
 const DefaultGPUSocket = "/run/numalet/gpu.sock"
 
 func defaultNVML() NVML {
@@ -41,9 +42,10 @@ func defaultNVML() NVML {
 	}
 }
 
-// OwnCDIKind returns the kind of the CDI specification that numalet-nvml writes, or ""
-// for none. It writes none for a kind of NVIDIA's tools, because a device in two
-// specifications is unusable.
+// OwnCDIKind returns the kind of the devices in the CDI specification that numalet-nvml
+// writes, or "" if it writes none. It writes none if the kind is one for which NVIDIA's
+// tools write a specification, because container runtimes refuse a device that two
+// specifications have.
 func (n NVML) OwnCDIKind() string {
 	vendor, _, _ := strings.Cut(n.CDIKind, "/")
 	if vendor == "nvidia.com" || strings.HasSuffix(vendor, ".nvidia.com") {

@@ -7,7 +7,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched/fairshare"
 )
 
-// Decay returns the decay of scores by HalfLife or ScoreTimeConstant.
+// Decay returns how fast tenants' scores decay, by HalfLife if it is set, or else by
+// ScoreTimeConstant.
 func (c Controller) Decay() (fairshare.Decay, error) {
 	if c.HalfLife > 0 {
 		return fairshare.HalfLife(time.Duration(c.HalfLife).Seconds())
@@ -15,8 +16,9 @@ func (c Controller) Decay() (fairshare.Decay, error) {
 	return fairshare.NewDecay(c.ScoreTimeConstant.Seconds())
 }
 
-// Maybe is a duration, or 0 for none. The text form is "none" or a positive duration, so
-// that only the word none disables a feature.
+// Maybe is a duration that can be absent, which is 0. The text form is "none" or a
+// positive duration. "0s" is an error, so that a feature is disabled only by the word
+// none.
 type Maybe time.Duration
 
 // MarshalText returns the text form.

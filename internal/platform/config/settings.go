@@ -6,57 +6,58 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Process is the settings of all programs that serve.
+// Process has the settings that all programs other than the command line tool have.
 type Process struct {
 	HealthAddr string // host:port of /healthz, /readyz and /metrics
 	LogFormat  LogFormat
-	Verbosity  int // 0 facts, 2 decisions, 4 internals, 6 debug
+	Verbosity  int // highest level of messages that are logged: 0 facts, 2 decisions, 4 internals, 6 debug
 }
 
-// Shared is the common settings of the agent and the device plugin.
+// Shared has the settings that the agent and the device plugin have in common.
 type Shared struct {
 	Process
 	ReservedCPUs     Reserved
-	ExclusiveCPUs    bool   // false publishes no CPUs and pins no containers
+	ExclusiveCPUs    bool   // if false, no exclusive CPUs are published and no containers are pinned
 	KubeletDir       string // the kubelet's root directory
 	KubeletConfig    string // the kubelet's configuration file; may be absent
 	KubeletConfigDir string // its drop-in directory; "" for none
-	SysfsRoot        string // the directory with sys and proc
-	GPUSocket        string // of numalet-nvml; "" on a node without GPUs
+	SysfsRoot        string // the directory that contains the machine's sys and proc
+	GPUSocket        string // the socket of numalet-nvml; "" on a node without GPUs
 	NodeName         string
-	Kubeconfig       string // "" means in cluster
-	Controller       bool   // apply a cluster controller's placements, and publish NodeTopology
+	Kubeconfig       string // "" for the cluster that this pod runs in
+	Controller       bool   // a controller runs in the cluster: apply its placements, and publish the NodeTopology
 }
 
-// Agent configures cmd/agent.
+// Agent is the configuration of numalet-agent (cmd/agent).
 type Agent struct {
 	Shared
 	RequestForm RequestForm
-	FullCores   bool // no two pods share a core
+	FullCores   bool // allocate whole cores, so that no two pods share a core
 	Enforce     Enforce
 	NRISocket   string
 	Checkpoint  string
 	CgroupRoot  string
-	// GPUExemptNamespaces are the namespaces whose containers see the GPUs that they
-	// name although none were allocated to them.
+	// GPUExemptNamespaces are the namespaces whose containers see the GPUs that their
+	// environment names, although the kubelet allocated none to them.
 	GPUExemptNamespaces Names
 	HostProc            string // the host's /proc
-	Isolation           bool   // serve numalet.dev/isolation
-	LeaseNS             string // of the Lease that says that the agent is alive
-	// ForeignTimeThreshold is the percentage of the time of exclusive CPUs that others may
-	// use within ForeignTimeWindow before it is reported; 0 reports nothing.
+	Isolation           bool   // serve pods with the annotation numalet.dev/isolation
+	LeaseNS             string // namespace of the Lease that shows that the agent runs
+	// ForeignTimeThreshold is how much of the time of exclusive CPUs interrupts, kernel
+	// threads and other processes may use, in percent, within ForeignTimeWindow. The agent
+	// reports when they use more. 0 disables the report.
 	ForeignTimeThreshold float64
 	ForeignTimeWindow    time.Duration
 }
 
-// DevicePlugin configures cmd/deviceplugin.
+// DevicePlugin is the configuration of numalet-deviceplugin (cmd/deviceplugin).
 type DevicePlugin struct {
 	Shared
-	Refresh     time.Duration // between checks of the machine and the kubelet's socket
-	GPUResource string        // of whole GPUs
-	GPUShares   int           // per GPU; 0 for none
-	GPUMPSDir   string        // "" for time-sliced shares
-	CDIKind     string        // "" for the environment variable
+	Refresh     time.Duration // time between checks of the machine and the kubelet's socket
+	GPUResource string        // the resource of whole GPUs
+	GPUShares   int           // number of shares of each GPU; 0 for none
+	GPUMPSDir   string        // the host's directory of the MPS control daemon; "" for time-sliced shares
+	CDIKind     string        // "" to use NVIDIA_VISIBLE_DEVICES instead of CDI devices
 }
 
 // DecidedGPUs reports whether a controller decides which GPUs containers get.
@@ -77,7 +78,8 @@ func defaultShared() Shared {
 	}
 }
 
-// DefaultGPUExemptNamespaces returns the default of --gpu-exempt-namespaces.
+// DefaultGPUExemptNamespaces returns the default value of the flag
+// --gpu-exempt-namespaces.
 func DefaultGPUExemptNamespaces() Names {
 	return Names{"kube-system", "numalet-system", "gpu-operator"}
 }
@@ -108,7 +110,7 @@ func defaultDevicePlugin() DevicePlugin {
 	return d
 }
 
-// bind adds the settings of s to the table; the values in s are the defaults.
+// bind adds a flag for each setting to the flag set. The values in s are the defaults.
 func (s *Shared) bind(settings *pflag.FlagSet) {
 	settings.TextVar(&s.ReservedCPUs, "reserved-cpus", s.ReservedCPUs, "CPUs that are never exclusive: a `list` such as 0-1,8; none; or kubelet for those that the kubelet's configuration reserves.")
 	settings.BoolVar(&s.ExclusiveCPUs, "exclusive-cpus", s.ExclusiveCPUs, "Serve exclusive CPUs on this node. false publishes none and refuses pods that request them.")

@@ -16,7 +16,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// envAnnotation on a flag overrides the name of its environment variable.
+// envAnnotation is an annotation of a pflag.Flag that overrides the name of its environment
+// variable.
 const envAnnotation = "env"
 
 // envName returns the environment variable of a setting, such as NUMALET_RESERVED_CPUS
@@ -33,7 +34,8 @@ func renameEnv(settings *pflag.FlagSet, flag, env string) {
 	f.Annotations = map[string][]string{envAnnotation: {env}}
 }
 
-// fromEnv sets the settings that are not among the arguments.
+// fromEnv sets settings from environment variables, except for settings that an argument
+// has set.
 func fromEnv(flags *pflag.FlagSet, lookup func(string) (string, bool)) error {
 	var errs []error
 	flags.VisitAll(func(f *pflag.Flag) {
@@ -52,9 +54,9 @@ func fromEnv(flags *pflag.FlagSet, lookup func(string) (string, bool)) error {
 	return errors.Join(errs...)
 }
 
-// fromFile sets the settings that are not set yet. All programs can share one file, so
-// keys of other programs are skipped. Unknown and duplicate keys are errors. It returns the
-// document that is a KubeSchedulerConfiguration, or nil.
+// fromFile sets settings from a file, except for those that are set already. All programs
+// can share one file, so it skips keys of other programs. Unknown and duplicate keys are
+// errors. fromFile returns the YAML document that is a KubeSchedulerConfiguration, or nil.
 func fromFile(settings *pflag.FlagSet, path string) (kubescheduler []byte, err error) {
 	if path == "" {
 		return nil, nil
@@ -114,7 +116,7 @@ func setKey(settings *pflag.FlagSet, key string, value any) error {
 	return fmt.Errorf("key %q: want one text, number or boolean, got %v", key, value)
 }
 
-// known reports whether a program has the setting.
+// known reports whether any of the programs has a setting with this name.
 func known(key string) bool {
 	a, d, n, c, i := defaultAgent(), defaultDevicePlugin(), defaultNVML(), defaultController(), defaultContainerd()
 	return slices.ContainsFunc([]func(*pflag.FlagSet){a.bind, d.bind, n.bind, c.bind, i.bind}, func(bind func(*pflag.FlagSet)) bool {
@@ -122,7 +124,7 @@ func known(key string) bool {
 	})
 }
 
-// dump returns the table as YAML for fromFile.
+// dump returns the settings as YAML that fromFile can read.
 func dump(settings *pflag.FlagSet) (string, error) {
 	values := map[string]string{}
 	settings.VisitAll(func(f *pflag.Flag) { values[f.Name] = f.Value.String() })

@@ -2,12 +2,12 @@ package config
 
 import "fmt"
 
-// UnknownTenants is what happens to the pods of tenants without a Tenant.
+// UnknownTenants says what happens to the pods of a tenant for which there is no Tenant object.
 type UnknownTenants string
 
 const (
-	// WaitIfAny makes them wait as soon as there is a Tenant object. Without any Tenant object, no
-	// tenant has quotas or weights, so all tenants are equal.
+	// WaitIfAny makes these pods wait if the cluster has any Tenant object. Without any Tenant
+	// object, no tenant has quotas or weights, so all tenants are equal.
 	WaitIfAny       UnknownTenants = "auto"
 	WaitAlways      UnknownTenants = "wait"
 	ScheduleUnknown UnknownTenants = "schedule"

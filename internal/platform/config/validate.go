@@ -10,14 +10,17 @@ import (
 	"time"
 )
 
-// maxShares is the maximum number of MPS clients of a GPU.
+// maxShares is the largest number of shares of a GPU: NVIDIA's MPS serves at most this
+// many clients per GPU.
 // https://docs.nvidia.com/deploy/mps/index.html
 const maxShares = 60
 
-// minRefresh prevents the device plugin from reading sysfs continuously.
+// minRefresh is the shortest refresh interval that is allowed. With a shorter one, the
+// device plugin would read sysfs all the time.
 const minRefresh = 100 * time.Millisecond
 
-// minForeignTimeWindow spans several measurements. The agent measures every 10 s.
+// minForeignTimeWindow is the shortest ForeignTimeWindow that is allowed. It spans
+// several measurements, because the agent measures every 10 s.
 const minForeignTimeWindow = time.Minute
 
 func (s Shared) validate() error {
@@ -64,7 +67,8 @@ func (a Agent) validate() error {
 	return errors.Join(errs...)
 }
 
-// errNameless is the error of a program that watches its node's pods.
+// errNameless is the error if a program that watches its node's pods does not know the
+// node's name.
 var errNameless = errors.New("node-name is empty: give --node-name, or set NODE_NAME from the pod's spec.nodeName")
 
 func (d DevicePlugin) validate() error {

@@ -8,10 +8,11 @@ import (
 	"github.com/numalet/numalet/pkg/cpuset"
 )
 
-// Reserved is the CPUs that are never exclusive. The zero value means those of the
-// kubelet's configuration. The text form is "kubelet", "none" or a CPU list.
+// Reserved is the CPUs that never become exclusive. The zero value means the CPUs that
+// the kubelet's configuration reserves. The text form is "kubelet", "none" or a CPU
+// list.
 type Reserved struct {
-	Given bool       // false: read the kubelet's configuration
+	Given bool       // false means that the kubelet's configuration has the CPUs
 	CPUs  cpuset.Set // empty unless Given
 }
 
@@ -26,7 +27,8 @@ func (r Reserved) MarshalText() ([]byte, error) {
 	return r.CPUs.MarshalText()
 }
 
-// UnmarshalText parses the text form. An empty text is ambiguous, so it is an error.
+// UnmarshalText parses the text form. An empty text is an error, because it could mean
+// kubelet or none.
 func (r *Reserved) UnmarshalText(text []byte) error {
 	switch string(text) {
 	case "":
@@ -46,7 +48,7 @@ func (r *Reserved) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Names is a list of names. The text form has commas between them.
+// Names is a list of names. In the text form, commas separate the names.
 type Names []string
 
 // MarshalText returns the text form.
@@ -63,10 +65,10 @@ func (n *Names) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// RequestForm is the form of CPU requests that a node serves without a controller.
+// RequestForm is how pods ask for exclusive CPUs on a node without a controller.
 type RequestForm string
 
-// The forms of CPU requests.
+// The ways in which pods ask for exclusive CPUs.
 const (
 	PolicyForm   RequestForm = "policy"   // the annotation numalet.dev/cpu-policy
 	ExplicitForm RequestForm = "explicit" // limits such as numalet.dev/numa1-cpu: "2"
@@ -80,10 +82,10 @@ func (a *RequestForm) UnmarshalText(text []byte) error {
 	return choose(a, text, PolicyForm, ExplicitForm)
 }
 
-// Enforce is the method of pinning.
+// Enforce is the method by which the agent sets the CPUs of containers.
 type Enforce string
 
-// The methods of pinning.
+// The methods by which the agent sets the CPUs of containers.
 const (
 	NRI    Enforce = "nri"
 	Cgroup Enforce = "cgroup"
@@ -110,7 +112,8 @@ func (f LogFormat) MarshalText() ([]byte, error) { return []byte(f), nil }
 // UnmarshalText parses a format's name.
 func (f *LogFormat) UnmarshalText(text []byte) error { return choose(f, text, Text, JSON) }
 
-// choose sets target to the allowed value with the name text.
+// choose sets target to text. It returns an error if text is not one of the allowed
+// values.
 func choose[T ~string](target *T, text []byte, allowed ...T) error {
 	if !slices.Contains(allowed, T(text)) {
 		var names []string

@@ -1,9 +1,10 @@
 // Package ghwcheck checks the discovered topology with the library ghw.
 //
-// ghw is reliable for GPUs. It drops NUMA nodes without an error, and merges cores across
-// dies and packages. So the topology comes from package topology/sysfs, and differences to
-// ghw are only warnings. Memory is not compared: ghw reports /proc/meminfo, which a
-// container or a virtual machine may limit without a change of the NUMA nodes.
+// ghw (github.com/jaypipes/ghw) finds GPUs reliably. But it can leave out NUMA nodes without an
+// error, and can merge cores of different dies and packages. So Numalet reads the topology with its
+// own package topology/sysfs, and only warns about differences from ghw. Memory is not compared.
+// ghw reports the size in /proc/meminfo, which can be limited in a container or a virtual machine,
+// while the NUMA nodes in sysfs stay the same.
 package ghwcheck
 
 import (
@@ -22,8 +23,9 @@ type ghwMachine struct {
 	cores []cpuset.Set
 }
 
-// Differences returns the differences between ghw's report of the machine under root and
-// the machine, one sentence each. They are only warnings, because the machine comes from the kernel.
+// Differences returns how ghw's report of the machine under root differs from machine, one sentence
+// for each difference. They are only warnings: machine was read from the kernel and is what Numalet
+// uses.
 func Differences(machine *topology.Machine, root string) []string {
 	v, err := readGHW(root)
 	if err != nil {
@@ -82,7 +84,8 @@ func compare(machine *topology.Machine, v ghwMachine) []string {
 	return differences
 }
 
-// mixes reports whether the CPUs belong to more than one core.
+// mixes reports whether the CPUs, which ghw lists as one core, belong to more than one core of the
+// machine.
 func mixes(machine *topology.Machine, cpus cpuset.Set) bool {
 	var cores []cpuset.CPU
 	for _, cpu := range machine.CPUs {

@@ -37,13 +37,13 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestDifferencesOnAMachineWithoutHugetlb keeps the reason why Numalet reads sysfs itself: without
-// one optional file, ghw sees no NUMA node and returns no error. If this test fails, ghw has been
-// improved.
+// TestDifferencesOnAMachineWithoutHugetlb checks the reason why Numalet reads sysfs itself. If one
+// optional file is missing, ghw finds no NUMA node and returns no error. If this test fails, ghw
+// has been improved.
 func TestDifferencesOnAMachineWithoutHugetlb(t *testing.T) {
 	root := t.TempDir()
 	for name, content := range map[string]string{
-		"proc/meminfo":                  "MemTotal: 9999999 kB\nMemFree: 4096 kB\nMemAvailable: 4096 kB\n", // another amount is no warning
+		"proc/meminfo":                  "MemTotal: 9999999 kB\nMemFree: 4096 kB\nMemAvailable: 4096 kB\n", // a different amount of memory causes no warning
 		"proc/cpuinfo":                  "processor : 0\nphysical id : 0\ncore id : 0\n\n",
 		"sys/devices/system/cpu/online": "0",
 		"sys/devices/system/cpu/cpu0/topology/core_id":             "0",

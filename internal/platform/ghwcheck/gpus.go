@@ -9,7 +9,7 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// nvidia is the vendor's PCI ID.
+// nvidia is the PCI vendor ID of NVIDIA.
 const nvidia = "10de"
 
 // graphics is a GPU as ghw reports it.
@@ -19,9 +19,10 @@ type graphics struct {
 	node    topology.NodeID // Unknown if ghw does not report it
 }
 
-// GPUDifferences returns the differences between ghw's report of NVIDIA's GPUs under
-// root and that of the driver, one sentence each. ghw reports only GPUs with a graphics
-// driver, so a GPU that it lacks is not a difference.
+// GPUDifferences returns how ghw's report of NVIDIA's GPUs under root differs from the
+// inventory, which the NVIDIA driver reported. The result has one sentence for each
+// difference. ghw finds only GPUs with a graphics driver, so a GPU that ghw does not
+// find is not a difference.
 func GPUDifferences(inventory *gpu.Inventory, root string) []string {
 	info, err := ghw.GPU(ghw.WithChroot(root), ghw.WithDisableTools(), ghw.WithDisableWarnings())
 	if err != nil {

@@ -8,12 +8,13 @@ import (
 	"k8s.io/client-go/util/cert"
 )
 
-// lifetime is the lifetime of a certificate. It is longer than any process runs.
+// lifetime is how long a certificate is valid. No process runs that long, so certificates are not
+// renewed.
 const lifetime = 10 * 365 * 24 * time.Hour
 
-// SelfSigned returns a new certificate for a host, and its PEM for clients. The key stays in this
-// process, and a restart makes another one, so no key has to be stored or renewed, or can be
-// stolen.
+// SelfSigned returns a new certificate for a host, and the PEM text by which clients verify it.
+// The private key stays in the memory of this process, and each start of a process makes a new
+// one. So no key has to be stored or renewed, and no stored key can be stolen.
 func SelfSigned(host string) (tls.Certificate, []byte, error) {
 	pem, key, err := cert.GenerateSelfSignedCertKeyWithOptions(cert.SelfSignedCertKeyOptions{Host: host, MaxAge: lifetime})
 	if err != nil {

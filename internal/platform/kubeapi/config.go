@@ -1,6 +1,7 @@
-// Package kubeapi connects programs with the API server: it builds client configurations,
-// makes the certificates with which a program serves HTTPS to the API server, and checks
-// that the policies that confine a program's account are installed.
+// Package kubeapi connects programs with the API server. It builds client configurations,
+// and makes the certificates with which a program serves HTTPS to the API server. It also
+// checks that the admission policies that restrict a program's service account are in
+// force.
 package kubeapi
 
 import (
@@ -14,13 +15,13 @@ import (
 // Traffic identifies a client and limits its rate of requests.
 type Traffic struct {
 	UserAgent string
-	QPS       float32 // requests per second; negative: the caller limits itself
+	QPS       float32 // requests per second; negative: no limit, because the caller limits itself
 	Burst     int
 }
 
-// NewConfig returns the configuration for the cluster of a kubeconfig file, or,
-// when the path is empty, for the cluster that this pod runs in. Clients prefer
-// protobuf.
+// NewConfig returns the client configuration for the cluster of a kubeconfig file. If the
+// path is empty, it is for the cluster that this pod runs in. Clients with this
+// configuration prefer protobuf to JSON.
 func NewConfig(kubeconfig string, t Traffic) (*rest.Config, error) {
 	config, err := NewJSONConfig(kubeconfig, t)
 	if err != nil {
@@ -31,7 +32,8 @@ func NewConfig(kubeconfig string, t Traffic) (*rest.Config, error) {
 	return config, nil
 }
 
-// NewJSONConfig is NewConfig for custom resources, which have no protobuf.
+// NewJSONConfig is NewConfig for clients of custom resources, for which the API server
+// supports only JSON.
 func NewJSONConfig(kubeconfig string, t Traffic) (*rest.Config, error) {
 	config, err := findConfig(kubeconfig)
 	if err != nil {

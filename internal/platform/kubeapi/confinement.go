@@ -12,26 +12,27 @@ import (
 )
 
 const (
-	// confinedEvery is the time between checks while the policies are in force. Each agent
-	// sends a request, so the API server of a large cluster gets many.
+	// confinedEvery is the time between checks while the policies are in force. It is long because
+	// the agent of every node sends a request for each check.
 	confinedEvery = 10 * time.Minute
 	// unconfinedEvery is the time between checks while the policies are not in force.
 	unconfinedEvery = 5 * time.Second
 )
 
-// errUnconfined is the state before the first check.
+// errUnconfined is the result of Ready before the first check.
 var errUnconfined = errors.New("not checked yet whether the policies of deploy/admission are in force")
 
 // ConfinementOptions are the options of NewConfinement.
 type ConfinementOptions struct {
-	// Try sends a dry run of a request that the role allows and the policies refuse.
+	// Try sends a dry run of a request that the RBAC role of this program's account allows, but
+	// that the admission policies must refuse.
 	Try func(context.Context) error
 }
 
-// Confinement knows whether admission policies confine this program's account. Its role
-// alone would make it an administrator of the nodes. Confinement does not read the policies. It
-// sends a request that the policies must refuse. This needs no further permission, and also detects
-// a policy without a binding, or one that does not match the account.
+// Confinement checks whether admission policies restrict this program's service account. Without
+// these policies, the RBAC role of the account would let it control all nodes. Confinement does not
+// read the policies. Instead it sends a request that they must refuse. This needs no further
+// permission. It also detects a policy that has no binding or that does not match the account.
 type Confinement struct {
 	ConfinementOptions
 
@@ -39,19 +40,20 @@ type Confinement struct {
 	err error
 }
 
-// NewConfinement returns a Confinement that is not Ready before Run has checked it.
+// NewConfinement returns a Confinement. It is not Ready until Run has found that the policies are
+// in force.
 func NewConfinement(o ConfinementOptions) *Confinement {
 	return &Confinement{ConfinementOptions: o, err: errUnconfined}
 }
 
-// Ready returns why the policies are not known to be in force, or nil.
+// Ready returns nil if the policies are known to be in force, or else the reason why not.
 func (c *Confinement) Ready() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.err
 }
 
-// Run checks until ctx ends, and returns nil.
+// Run checks the policies again and again until ctx ends, and then returns nil.
 func (c *Confinement) Run(ctx context.Context) error {
 	for {
 		wait := confinedEvery
@@ -66,8 +68,9 @@ func (c *Confinement) Run(ctx context.Context) error {
 	}
 }
 
-// check tries once, and returns the new result of Ready. If the answer is uncertain, for example
-// because the API server is away, a program that was ready stays ready.
+// check sends one request, and returns the new result of Ready. If the answer does not tell whether
+// the policies are in force, for example because the API server cannot be reached, a program that
+// was ready stays ready.
 func (c *Confinement) check(ctx context.Context) error {
 	err, certain := verdict(c.Try(ctx))
 	c.mu.Lock()
@@ -82,8 +85,9 @@ func (c *Confinement) check(ctx context.Context) error {
 	return err
 }
 
-// verdict interprets the answer to a request that the policies must refuse. It returns the result,
-// and false if the answer does not tell whether the policies are in force.
+// verdict interprets the answer to the request that the policies must refuse. It returns nil if the
+// policies are in force, or else an error. certain is false if the answer does not tell whether
+// they are in force.
 func verdict(answer error) (err error, certain bool) {
 	switch {
 	case answer == nil:

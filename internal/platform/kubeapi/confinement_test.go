@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestConfinement follows the answers of an API server to a request that policies refuse.
+// TestConfinement checks what Ready returns after each of a series of answers of the API
+// server to the request that the policies must refuse.
 func TestConfinement(t *testing.T) {
 	refused := errors.New(`configmaps "a" is forbidden: ValidatingAdmissionPolicy 'numalet-controller-objects' denied request: no`)
 	var answer error
@@ -18,7 +19,7 @@ func TestConfinement(t *testing.T) {
 	for _, step := range []struct {
 		name   string
 		answer error
-		want   string // part of the reason; "" when ready
+		want   string // part of the error of Ready; "" for nil
 	}{
 		{"the API server is away", errors.New("connection refused"), "connection refused"},
 		{"the role allows less", errors.New(`configmaps is forbidden: User "a" cannot create`), "cannot create"},

@@ -1,6 +1,8 @@
 // Package telemetry has what all programs need for observability: the logger, the
-// registry of metrics, the HTTP server of health and metrics, and the version.
+// registry of metrics, the HTTP server of health checks and metrics, and the program's
+// version.
 //
-// Log levels: V(0) facts an operator wants, V(2) decisions, V(4) internals,
-// V(6) debug; Error only when the flow fails. Metrics start with numalet_.
+// Messages have these levels: V(0) for facts that an administrator wants to see, V(2)
+// for decisions, V(4) for internals, and V(6) for debugging. Error is only for
+// operations that fail. The names of metrics start with numalet_.
 package telemetry

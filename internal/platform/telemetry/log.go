@@ -8,13 +8,14 @@ import (
 	"github.com/go-logr/logr"
 )
 
-// LogOptions of NewLogger. The zero value writes V(0) as text.
+// LogOptions are the options of NewLogger. With the zero value, messages of level V(0)
+// are written as text.
 type LogOptions struct {
 	JSON      bool
-	Verbosity int // messages of logr's V(n) are written up to this n
+	Verbosity int // messages of level V(n) of logr are written if n is at most this number
 }
 
-// NewLogger returns a logger of key-value lines on w.
+// NewLogger returns a logger that writes lines of keys and values to w.
 func NewLogger(w io.Writer, o LogOptions) logr.Logger {
 	handler := &slog.HandlerOptions{Level: slog.Level(-o.Verbosity), ReplaceAttr: nameLevel}
 	if o.JSON {
@@ -23,7 +24,8 @@ func NewLogger(w io.Writer, o LogOptions) logr.Logger {
 	return logr.FromSlogHandler(slog.NewTextHandler(w, handler))
 }
 
-// nameLevel writes logr's V(2) as "V2", for which slog would write "DEBUG+2".
+// nameLevel writes the level V(2) of logr as "V2". Without it, slog would write
+// "DEBUG+2".
 func nameLevel(groups []string, a slog.Attr) slog.Attr {
 	level, ok := a.Value.Any().(slog.Level)
 	if len(groups) > 0 || a.Key != slog.LevelKey || !ok || level >= slog.LevelInfo {

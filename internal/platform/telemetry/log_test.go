@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestLogShape checks the format of a log line, because people and programs read it.
+// TestLogShape checks the format of log lines, on which users and programs rely.
 func TestLogShape(t *testing.T) {
 	for name, tc := range map[string]struct {
 		options LogOptions

@@ -5,8 +5,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 )
 
-// NewRegistry returns a registry with the metrics of the Go runtime, of the
-// process, and numalet_build_info.
+// NewRegistry returns a Prometheus registry with the metrics of the Go runtime, the
+// metrics of the process, and numalet_build_info.
 func NewRegistry(binary, version string) *prometheus.Registry {
 	info := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name:        "numalet_build_info",

@@ -12,10 +12,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// shutdownTimeout is how long requests in progress may take after the context ends.
+// shutdownTimeout is how long Run waits for requests in progress after its context has ended.
 const shutdownTimeout = 2 * time.Second
 
-// Check is one condition of readiness.
+// Check is one condition that must hold for the program to be ready.
 type Check struct {
 	Name  string
 	Ready func() error // nil when ready, else the reason
@@ -23,15 +23,16 @@ type Check struct {
 	Live func() error
 }
 
-// Server serves /healthz (the process answers, and every check is live), /readyz (every check passes;
-// else 503 with the reasons), and /metrics if it has metrics.
+// Server serves /healthz, /readyz and, if it has metrics, /metrics. /healthz succeeds while no
+// check needs a restart of the process (Check.Live). /readyz succeeds while all checks pass, and
+// otherwise answers 503 with the reasons.
 type Server struct {
 	listener net.Listener
 	http     http.Server
 }
 
-// NewServer listens on addr, a host:port. Port 0 selects a free port. Without metrics there is no
-// /metrics.
+// NewServer returns a Server that listens on addr, a host:port. Port 0 selects a free port. If
+// metrics is nil, the Server does not serve /metrics.
 func NewServer(addr string, metrics prometheus.Gatherer, checks ...Check) (*Server, error) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", healthz(checks))
@@ -46,7 +47,7 @@ func NewServer(addr string, metrics prometheus.Gatherer, checks ...Check) (*Serv
 	return s, nil
 }
 
-// Listen listens on addr and serves only the given handler.
+// Listen returns a Server that listens on addr and serves only the given handler.
 func Listen(addr string, handler http.Handler) (*Server, error) {
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
@@ -60,10 +61,11 @@ func (s *Server) Encrypt(config *tls.Config) {
 	s.listener = tls.NewListener(s.listener, config)
 }
 
-// Addr returns the address the server listens on.
+// Addr returns the address that the server listens on.
 func (s *Server) Addr() string { return s.listener.Addr().String() }
 
-// Run serves until ctx ends, then lets requests in progress finish.
+// Run serves until ctx ends, and then waits for requests in progress, at most for
+// shutdownTimeout.
 func (s *Server) Run(ctx context.Context) error {
 	failed := make(chan error, 1)
 	go func() { failed <- s.http.Serve(s.listener) }()

@@ -47,8 +47,8 @@ func TestHealthzAndMetrics(t *testing.T) {
 	}
 }
 
-// TestHealthz: /healthz fails only if the process needs a restart. A process that is merely
-// not ready must not be restarted.
+// TestHealthz checks that /healthz fails only if the process needs a restart, and not if it
+// is only not ready. The kubelet restarts a container whose /healthz fails.
 func TestHealthz(t *testing.T) {
 	var hangs atomic.Bool
 	live := func() error {
@@ -79,7 +79,7 @@ func TestNewServerSaysWhatToDoWhenTheAddressIsTaken(t *testing.T) {
 	}
 }
 
-// serve runs a server until the test ends and checks that it stops cleanly.
+// serve runs a server until the test ends, and checks that Run then returns no error.
 func serve(t *testing.T, checks ...Check) string {
 	t.Helper()
 	s, err := NewServer("127.0.0.1:0", NewRegistry("test", "v0"), checks...)

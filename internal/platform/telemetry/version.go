@@ -5,11 +5,12 @@ import (
 	"runtime/debug"
 )
 
-// release is the version of a release. The linker sets it.
+// release is the version if the program is built as part of a release, or else "". The linker sets
+// it (go build -ldflags=-X).
 var release string
 
-// Version returns the version of the release, or else what the Go tool recorded about this build: the module's
-// version, the commit and whether its tree was dirty.
+// Version returns the version of the release. For other builds, it returns what the Go tool
+// recorded: the module's version, the commit, and whether files were changed since that commit.
 func Version() string {
 	if release != "" {
 		return release

@@ -9,8 +9,8 @@ import (
 	"github.com/numalet/numalet/pkg/gpu"
 )
 
-// Check returns all reasons for which a group cannot be accepted, in the order of the
-// group's fields; nil if it can.
+// Check returns all reasons why a group cannot be accepted, in the order of the group's
+// fields. It returns nil if the group can be accepted.
 func Check(g Group, nodes Nodes, permitted Permission) []*GPURefusal {
 	c := checker{group: g, nodes: nodes, permitted: permitted}
 	c.complete()
@@ -26,7 +26,7 @@ func Check(g Group, nodes Nodes, permitted Permission) []*GPURefusal {
 	return c.refusals
 }
 
-// checker collects the errors of one group.
+// checker collects the reasons why one group cannot be accepted.
 type checker struct {
 	group     Group
 	nodes     Nodes
@@ -38,7 +38,7 @@ func (c *checker) refuse(r GPURefusalReason, format string, args ...any) {
 	c.refusals = append(c.refusals, refuse(r, "group %q: %s", c.group.Name, fmt.Sprintf(format, args...)))
 }
 
-// complete checks that no field is missing.
+// complete checks that no field of the group is missing.
 func (c *checker) complete() {
 	g := c.group
 	if g.Name == "" {
@@ -58,7 +58,7 @@ func (c *checker) complete() {
 	}
 }
 
-// binding checks the GPUs of one node.
+// binding checks the GPUs that the group lists for one node.
 func (c *checker) binding(b Binding) {
 	v := c.nodes[b.Node]
 	if v == nil {
@@ -76,7 +76,9 @@ func (c *checker) binding(b Binding) {
 	}
 }
 
-// named checks one name, and reports whether any GPU that it refers to was named before.
+// named checks the GPUs that a name in the group refers to. It reports whether an
+// earlier name of the same node refers to any of them, too. seen has the GPUs of the
+// earlier names.
 func (c *checker) named(node, name string, seen map[string]bool) (twice bool) {
 	found := units(c.nodes[node], name)
 	if len(found) == 0 {
@@ -95,7 +97,7 @@ func (c *checker) named(node, name string, seen map[string]bool) (twice bool) {
 	return twice
 }
 
-// missing refuses a name that a node does not know.
+// missing adds the reason why a name refers to no GPU of the node.
 func (c *checker) missing(node, name string) {
 	for _, other := range slices.Sorted(maps.Keys(c.nodes)) {
 		if _, found := c.nodes[other].Find(name); found {
@@ -110,7 +112,7 @@ func (c *checker) missing(node, name string) {
 	c.refuse(UnknownGPU, "node %q has no GPU %q: name %s", node, name, listed(c.nodes[node]))
 }
 
-// unit returns why a GPU cannot be in the group, or nil.
+// unit returns why a GPU or slice cannot be in the group, or nil if it can.
 func (c *checker) unit(node string, u gpu.Unit) *GPURefusal {
 	g, device := c.group, c.nodes[node].GPUs[u.GPU].UUID
 	switch {
@@ -127,7 +129,7 @@ func (c *checker) unit(node string, u gpu.Unit) *GPURefusal {
 	return nil
 }
 
-// listed returns the names that a node's GPUs have, for messages.
+// listed returns the names by which a group can list a node's GPUs, for messages.
 func listed(inventory *gpu.Inventory) string {
 	var names []string
 	for i := range inventory.GPUs {

@@ -1,15 +1,17 @@
-// Package group has the rules of GPU groups: which GPUs are reserved for which tenants, which of
-// them a container may have, how much a tenant may hold, and which groups fit expected demand.
+// Package group has the rules of GPU groups: which GPUs are dedicated to which tenants, which GPUs
+// a container may get, and how many GPUs a tenant may hold. It can also propose groups for the
+// containers that a tenant expects to run.
 //
-// It knows groups, GPU inventories and node records. It does not know which tenant has which
-// permission (a Permission answers that), nor which GPUs are free (node records say so). A GPU in a
-// group serves only containers that match such a group; other GPUs serve only containers that match
-// no group.
+// A GPU in one or more groups is allocated only to containers that match one of these groups. Other
+// GPUs are allocated only to containers that match no group. The package does not decide which
+// tenant may use which GPU: the caller passes a Permission for that. It does not record which GPUs
+// are free, either: the caller passes a sched.Node for each node.
 //
 //	grouping := group.New(groups, nodes)
-//	match, err := grouping.Match(request) // which groups serve it
-//	offer, err := match.Best(records)     // which node, which group, which GPUs
+//	match, err := grouping.Match(request) // which groups can serve the request
+//	offer, err := match.Best(records)     // which node, group and GPUs serve it best
 //
-// group.go and request.go are the nouns; check.go accepts groups; grouping.go and match.go
-// find GPUs; quota.go counts them; propose.go makes groups; refusal.go says why not.
+// group.go and request.go have the types. check.go checks whether groups can be accepted.
+// grouping.go and match.go find GPUs for a container. quota.go counts what tenants hold. propose.go
+// proposes groups. refusal.go has the errors.
 package group

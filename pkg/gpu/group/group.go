@@ -7,40 +7,40 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// Group reserves GPUs of one form for containers of some tenants. Groups may overlap:
-// they may hold the same nodes and the same GPUs.
+// Group dedicates GPUs to the containers of some tenants. Several groups may have the
+// same nodes and the same GPUs.
 type Group struct {
 	Name    string
 	Tenants []string
 	Form    gpu.Form // Physical or Virtual
 	Type    string   // the only GPU type in the group, or "" for any
-	// Containers are the identifiers of the only containers that the group serves; nil
-	// serves all.
+	// Containers are the names of the containers that the group serves. If it is nil,
+	// the group serves all containers of its tenants.
 	Containers []string
 	Bindings   []Binding
-	// Quota is the most that one tenant may hold of the group; 0 means no limit.
+	// Quota is how much of the group one tenant may hold at one time. 0 means no limit.
 	Quota sched.MilliGPU
 }
 
-// Binding lists GPUs of one node.
+// Binding lists the GPUs of one node that are in a group.
 type Binding struct {
 	Node string
-	// GPUs are UUIDs of GPUs or slices, or indexes of GPUs. A GPU in MIG mode
-	// represents its slices.
+	// GPUs are UUIDs of GPUs or slices, or indexes of GPUs. A GPU in MIG mode stands
+	// for all of its slices.
 	GPUs []string
 }
 
-// Nodes are the GPUs of nodes, by node name.
+// Nodes are the GPU inventories of nodes, by node name.
 type Nodes map[string]*gpu.Inventory
 
-// Permission reports whether a tenant may use a GPU of a node, given by the UUID of its
-// GPU. nil allows all GPUs.
+// Permission reports whether a tenant may use the GPU with the UUID id on a node. A nil
+// Permission allows all GPUs.
 type Permission func(node, id string) bool
 
 func (p Permission) allows(node, id string) bool { return p == nil || p(node, id) }
 
-// For returns the GPUs that a permission allows, without nodes that have none. A GPU
-// comes with all of its slices.
+// For returns the nodes with only the GPUs that a permission allows. Nodes without any
+// allowed GPU are left out. An allowed GPU has all of its slices.
 func (n Nodes) For(permitted Permission) Nodes {
 	shown := Nodes{}
 	for name, v := range n {
@@ -57,8 +57,8 @@ func (n Nodes) For(permitted Permission) Nodes {
 	return shown
 }
 
-// units returns the GPUs that a name in a binding refers to: one GPU or slice, all
-// slices of a GPU, or none if the node has no such GPU.
+// units returns what a name in a Binding refers to: one GPU, one slice, or all slices
+// of a GPU in MIG mode. It returns none if the node has no such GPU or slice.
 func units(inventory *gpu.Inventory, name string) []gpu.Unit {
 	device, found := inventory.Find(name)
 	if !found {
@@ -77,7 +77,7 @@ func units(inventory *gpu.Inventory, name string) []gpu.Unit {
 	return named
 }
 
-// byIndex finds a GPU by the text of its index.
+// byIndex returns the GPU whose index is the number in name.
 func byIndex(inventory *gpu.Inventory, name string) (device int, found bool) {
 	index, err := strconv.Atoi(name)
 	for i := range inventory.GPUs {

@@ -7,9 +7,10 @@ import (
 	"github.com/numalet/numalet/pkg/gpu"
 )
 
-// Grouping is all groups, with the GPUs that each of them holds. It is immutable: a
-// change of a group makes a new Grouping. It does not know which GPUs are free, so a
-// change never frees a GPU that is in use.
+// Grouping has all groups of the cluster, and the GPUs that each group has. It is
+// immutable: after a change of a group, the caller makes a new Grouping. It does not
+// record which GPUs are in use, so a change of groups does not free GPUs that are in
+// use.
 type Grouping struct {
 	groups []Group // sorted by name
 	units  map[unitKey]unit
@@ -18,18 +19,20 @@ type Grouping struct {
 // Empty reports whether there are no groups.
 func (g *Grouping) Empty() bool { return len(g.groups) == 0 }
 
-// unitKey identifies a GPU. An id alone does not: in traces such as openb's it is an
-// index on the node.
+// unitKey identifies a GPU or slice. The id alone is not enough: in recorded traces for
+// simulations, such as openb, the id of a GPU is its index on the node.
 type unitKey struct{ node, id string }
 
 // unit is one GPU or slice.
 type unit struct {
 	form   gpu.Form
-	groups []int // indexes in Grouping.groups of the groups that hold it
+	groups []int // the groups that have it, as indexes of Grouping.groups
 }
 
-// New returns the grouping of accepted groups. A group does not hold a listed GPU that
-// has disappeared or has another form or type now. O(GPUs · groups that name them).
+// New returns the Grouping of groups that Check has accepted. A GPU that a group lists
+// is left out if it no longer exists, or if it no longer has the form or type of the
+// group. The time grows with the number of GPUs times the number of groups that list
+// each of them.
 func New(groups []Group, nodes Nodes) *Grouping {
 	g := &Grouping{groups: slices.Clone(groups), units: map[unitKey]unit{}}
 	slices.SortFunc(g.groups, func(a, b Group) int { return cmp.Compare(a.Name, b.Name) })
@@ -46,7 +49,7 @@ func New(groups []Group, nodes Nodes) *Grouping {
 	return g
 }
 
-// bind records that a group holds the GPUs of a binding.
+// bind records that a group has the GPUs of a Binding.
 func (g *Grouping) bind(group int, b Binding, inventory *gpu.Inventory) {
 	if inventory == nil {
 		return
@@ -63,13 +66,15 @@ func (g *Grouping) bind(group int, b Binding, inventory *gpu.Inventory) {
 	}
 }
 
-// holds reports whether a GPU is of the group's form and type. A virtual group may hold
-// GPUs, because a share of a GPU is virtual.
+// holds reports whether a GPU or slice has a form and type that the group can have. A
+// group of the form virtual can have slices and also whole GPUs, because shares of a GPU
+// are virtual.
 func (g *Group) holds(unit gpu.Unit) bool {
 	return (g.Form == gpu.Virtual || unit.Form == gpu.Physical) && (g.Type == "" || g.Type == unit.Type)
 }
 
-// unit returns a GPU. One that is in no inventory counts as a GPU outside all groups.
+// unit returns what is known about a GPU or slice. If it is in no inventory, it counts
+// as a whole GPU in no group.
 func (g *Grouping) unit(node, id string) unit {
 	u, known := g.units[unitKey{node, id}]
 	if !known {
@@ -78,13 +83,14 @@ func (g *Grouping) unit(node, id string) unit {
 	return u
 }
 
-// HeldGPU is a GPU that a group holds.
+// HeldGPU is a GPU or slice that a group has.
 type HeldGPU struct {
 	Node, ID string
-	Others   []string // other groups that hold it; sorted
+	Others   []string // names of the other groups that have it, sorted
 }
 
-// HeldGPUs returns the existing GPUs that a group holds, sorted by node and id. O(GPUs).
+// HeldGPUs returns the existing GPUs and slices that a group has, sorted by node and ID.
+// It visits all GPUs of the cluster.
 func (g *Grouping) HeldGPUs(name string) []HeldGPU {
 	own := slices.IndexFunc(g.groups, func(group Group) bool { return group.Name == name })
 	var all []HeldGPU
@@ -104,5 +110,5 @@ func (g *Grouping) HeldGPUs(name string) []HeldGPU {
 	return all
 }
 
-// Holds reports whether any group holds a GPU or a slice, given by its UUID.
+// Holds reports whether any group has the GPU or slice with this UUID.
 func (g *Grouping) Holds(node, id string) bool { return len(g.units[unitKey{node, id}].groups) > 0 }

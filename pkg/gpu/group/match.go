@@ -9,19 +9,23 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// Match is the groups that serve a request, or the GPUs that are in no group.
+// Match is the groups whose GPUs can serve a request. If it has no groups, the GPUs that
+// are in no group serve the request.
 type Match struct {
 	grouping *Grouping
 	request  Request
-	groups   []int // empty: the GPUs in no group
+	groups   []int // indexes of Grouping.groups; empty means the GPUs in no group
 }
 
-// Match returns the groups that serve a request:
+// Match returns the groups that serve a request. The first of these rules that applies
+// decides:
 //
-//  1. the group that the request names, or a *GPURefusal if that group cannot serve it;
-//  2. else the tenant's groups of the requested form and type that name the container;
-//  3. else the tenant's groups of that form and type that name no container;
-//  4. else the GPUs in no group.
+//  1. If the request names a group, that group serves it. If that group cannot, Match
+//     returns a *GPURefusal.
+//  2. The tenant's groups of the requested form and type that name the container serve
+//     it.
+//  3. The tenant's groups of that form and type that name no container serve it.
+//  4. The GPUs in no group serve it.
 func (g *Grouping) Match(request Request) (Match, error) {
 	if request.Group != "" {
 		return g.named(request)
@@ -40,7 +44,7 @@ func (g *Grouping) Match(request Request) (Match, error) {
 	return m, nil
 }
 
-// named returns the group that a request names.
+// named returns the Match with the group that a request names.
 func (g *Grouping) named(request Request) (Match, error) {
 	i := slices.IndexFunc(g.groups, func(group Group) bool { return group.Name == request.Group })
 	if i < 0 {
@@ -52,8 +56,8 @@ func (g *Grouping) named(request Request) (Match, error) {
 	return Match{g, request, []int{i}}, nil
 }
 
-// refuses returns why a group cannot serve a request, however many of its GPUs are free;
-// nil if it can.
+// refuses returns why a group cannot serve a request even if all of its GPUs are free.
+// It returns nil if the group can serve the request.
 func (g *Group) refuses(request Request) *GPURefusal {
 	switch {
 	case !slices.Contains(g.Tenants, request.Tenant):
@@ -69,14 +73,15 @@ func (g *Group) refuses(request Request) *GPURefusal {
 	return nil
 }
 
-// Without returns the match without some of its groups. The caller must not drop the
-// last group: a match without groups means the GPUs in no group.
+// Without returns the Match without the groups for which drop returns true. At least one
+// group must remain, because a Match without groups means the GPUs in no group.
 func (m Match) Without(drop func(name string) bool) Match {
 	m.groups = slices.DeleteFunc(slices.Clone(m.groups), func(i int) bool { return drop(m.grouping.groups[i].Name) })
 	return m
 }
 
-// Groups returns the names of the groups, sorted; none means the GPUs in no group.
+// Groups returns the sorted names of the groups. If there are none, the Match means the
+// GPUs in no group.
 func (m Match) Groups() []string {
 	var names []string
 	for _, i := range m.groups {
@@ -85,8 +90,8 @@ func (m Match) Groups() []string {
 	return names
 }
 
-// Nodes returns the names of the nodes on which the groups list GPUs, sorted. nil, for a
-// match without groups, means any node.
+// Nodes returns the sorted names of the nodes of which the groups list GPUs. If the
+// Match has no groups, Nodes returns nil, which means any node.
 func (m Match) Nodes() []string {
 	var names []string
 	for _, i := range m.groups {
@@ -98,7 +103,7 @@ func (m Match) Nodes() []string {
 	return slices.Compact(names)
 }
 
-// String returns the groups by name, for messages.
+// String returns the names of the groups, or "the GPUs in no group", for messages.
 func (m Match) String() string {
 	if len(m.groups) == 0 {
 		return "the GPUs in no group"
@@ -106,17 +111,20 @@ func (m Match) String() string {
 	return "GPU group " + strings.Join(m.Groups(), ", ")
 }
 
-// GPUOffer is the GPUs of one node from which a container can get its own.
+// GPUOffer is the GPUs of one node that can serve a container's request. There may be
+// more than it requests.
 type GPUOffer struct {
 	Node  string
 	Group string           // "" for the GPUs in no group
-	GPUs  []sched.GPUShare // free and suitable, in the node's order; at least as many as requested
-	Over  int              // how many more than requested
+	GPUs  []sched.GPUShare // free GPUs that suit the request, in the node's order; at least as many as requested
+	Over  int              // how many more GPUs there are than requested
 }
 
-// On returns the offer of a node: the group with the fewest free GPUs that are enough;
-// ties go to the first group by name. The caller removes what is reserved for other pods
-// from the node first (sched.Node.For). O(GPUs · groups).
+// On returns the offer of a node, and false if no group has enough free GPUs there. If
+// several groups have enough, the one with the fewest free GPUs serves the request, and
+// of these the first by name. The caller must first remove from the node what is
+// reserved for other pods (sched.Node.For). The time grows with the node's number of
+// GPUs times the number of groups of the Match.
 func (m Match) On(node *sched.Node) (GPUOffer, bool) {
 	best, found := GPUOffer{}, false
 	for _, group := range m.sources() {
@@ -129,8 +137,9 @@ func (m Match) On(node *sched.Node) (GPUOffer, bool) {
 	return best, found
 }
 
-// Best returns the offer of all nodes with the smallest Over; ties go to the first group
-// by name, then to the first node of the list. The error is a *GPURefusal.
+// Best returns the offer with the smallest Over of all nodes. Of equal offers, it
+// returns the one of the first group by name, and then the one of the first node in the
+// list. The error is a *GPURefusal.
 func (m Match) Best(nodes []*sched.Node) (GPUOffer, error) {
 	var best *GPUOffer
 	for _, node := range nodes {
@@ -148,10 +157,11 @@ func (o GPUOffer) compare(other GPUOffer) int {
 	return cmp.Or(cmp.Compare(o.Over, other.Over), cmp.Compare(o.Group, other.Group))
 }
 
-// noGroup is the index that stands for the GPUs in no group.
+// noGroup stands for the GPUs in no group, in place of the index of a group.
 const noGroup = -1
 
-// sources returns the indexes of the groups, or noGroup.
+// sources returns the indexes of the groups of the Match, or only noGroup if it has
+// none.
 func (m Match) sources() []int {
 	if len(m.groups) == 0 {
 		return []int{noGroup}
@@ -166,7 +176,8 @@ func (m Match) name(group int) string {
 	return m.grouping.groups[group].Name
 }
 
-// free returns the GPUs of a group on a node that suit the request and have enough free.
+// free returns the GPUs of a group on a node that suit the request, and of which as much
+// is free as the request takes of each GPU.
 func (m Match) free(node *sched.Node, group int) []sched.GPUShare {
 	var gpus []sched.GPUShare
 	for _, gpu := range node.GPUs {
@@ -177,8 +188,9 @@ func (m Match) free(node *sched.Node, group int) []sched.GPUShare {
 	return gpus
 }
 
-// suits reports whether a group holds a GPU of the requested form and type, free or not,
-// and how much of the GPU the request takes.
+// suits reports whether a GPU is in a group and has the requested form and type. It
+// returns how much of the GPU the request takes. It does not check whether that much is
+// free.
 func (m Match) suits(node string, g sched.GPU, group int) (sched.MilliGPU, bool) {
 	u := m.grouping.unit(node, g.ID)
 	if group == noGroup && len(u.groups) > 0 || group != noGroup && !slices.Contains(u.groups, group) {
@@ -187,7 +199,7 @@ func (m Match) suits(node string, g sched.GPU, group int) (sched.MilliGPU, bool)
 	return m.request.amount(u.form, g.Type)
 }
 
-// refuse returns why no node has an offer.
+// refuse returns why no node can serve the request.
 func (m Match) refuse(nodes []*sched.Node) *GPURefusal {
 	most, has, where := 0, 0, ""
 	for _, node := range nodes {
@@ -209,7 +221,8 @@ func (m Match) refuse(nodes []*sched.Node) *GPURefusal {
 		m.request, most, m, where)
 }
 
-// have completes "no node has …" by the largest number of GPUs of any node.
+// have returns the text after "no node has" in a refusal. most is the largest number of
+// GPUs of one node that suit the request.
 func (m Match) have(most int) string {
 	if most == 0 {
 		return fmt.Sprintf("any of %s", m)
@@ -217,7 +230,8 @@ func (m Match) have(most int) string {
 	return fmt.Sprintf("more than %d of %s", most, m)
 }
 
-// suiting counts the GPUs of a group on a node that suit the request, free or not.
+// suiting returns the number of GPUs of a group on a node that suit the request,
+// including GPUs that are in use.
 func (m Match) suiting(node *sched.Node, group int) (n int) {
 	for _, gpu := range node.GPUs {
 		if _, suits := m.suits(node.Name, gpu, group); suits {

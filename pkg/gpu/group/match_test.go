@@ -10,7 +10,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// world is a cluster in which groups change, and containers come and go.
+// world is a simulated cluster in which groups change, and containers start and end.
 type world struct {
 	*rand.Rand
 	nodes   Nodes
@@ -22,10 +22,11 @@ type world struct {
 type allocation struct {
 	node  int
 	gpus  []sched.GPUShare
-	whole bool // GPUs
+	whole bool // the container has whole GPUs
 }
 
-// newWorld draws nodes with GPUs of two types, some in MIG mode.
+// newWorld returns a cluster of random nodes with GPUs of two types. Some GPUs are in MIG
+// mode.
 func newWorld(seed uint64) *world {
 	w := &world{Rand: rand.New(rand.NewPCG(seed, 9)), nodes: Nodes{}, running: map[string]allocation{}}
 	for n := range 1 + w.IntN(3) {
@@ -43,7 +44,7 @@ func newWorld(seed uint64) *world {
 	return w
 }
 
-// regroup replaces one group by a random one, if Check accepts it.
+// regroup replaces one group by a random group, if Check accepts the new group.
 func (w *world) regroup() {
 	g := Group{
 		Name: fmt.Sprint("g", w.IntN(4)), Tenants: [][]string{{"a"}, {"b"}, {"a", "b"}}[w.IntN(3)],
@@ -79,8 +80,9 @@ func (w *world) request() Request {
 	return a
 }
 
-// twin returns the GPUs of a node that a group ("" for none) has free for a request, computed
-// from the groups alone. It returns nil if the group does not serve the request.
+// twin returns the free GPUs of a node from which a group can serve a request ("" means the
+// GPUs in no group). It computes them in a simpler way than Match, for comparison. It returns
+// nil if the group does not serve the request.
 func (w *world) twin(request Request, group string, node *sched.Node) (free []string) {
 	serving := w.serving(request)
 	if group == "" && len(serving) > 0 || group != "" && !slices.Contains(serving, group) {
@@ -104,7 +106,8 @@ func (w *world) twin(request Request, group string, node *sched.Node) (free []st
 	return free
 }
 
-// serving returns the groups that serve a request, or nil if there is none.
+// serving returns the names of the groups that serve a request, or nil if there is none. It
+// is a simple version of Grouping.Match for comparison.
 func (w *world) serving(request Request) []string {
 	byName, byContainer, any := []string(nil), []string(nil), []string(nil)
 	for _, group := range w.groups {
@@ -143,7 +146,8 @@ func (w *world) holders(node, id string) (names []string) {
 	return names
 }
 
-// come requests GPUs for a container, checks the answer against the twin, and takes the GPUs.
+// come starts a container: it requests GPUs, checks that twin returns the same GPUs, and
+// marks them as used.
 func (w *world) come(t *testing.T, uid string, request Request) {
 	least := -1
 	for _, record := range w.records {
@@ -187,7 +191,8 @@ func (w *world) leave(uid string) {
 	}
 }
 
-// mixed returns a GPU that is allocated both whole and in parts, or beyond its capacity.
+// mixed returns a GPU that is wrongly allocated: both whole and in parts, or beyond its
+// capacity. It returns "" if there is none.
 func (w *world) mixed() string {
 	whole, parts := map[string]int{}, map[string]int{}
 	for _, s := range w.running {
@@ -215,7 +220,8 @@ func (w *world) mixed() string {
 	return ""
 }
 
-// TestTwin makes 60 random changes to each of 60 random clusters.
+// TestTwin makes 60 random changes to each of 60 random clusters. It checks each answer of
+// Match and Best against twin, and that no GPU is allocated twice.
 func TestTwin(t *testing.T) {
 	for seed := range uint64(60) {
 		w := newWorld(seed)

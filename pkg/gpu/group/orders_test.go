@@ -13,7 +13,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// machines returns nodes with the given numbers of GPUs.
+// machines returns one node for each of the given numbers, with that number of GPUs.
 func machines(gpus ...int) Nodes {
 	nodes := Nodes{}
 	for n, count := range gpus {
@@ -26,7 +26,7 @@ func machines(gpus ...int) Nodes {
 	return nodes
 }
 
-// records returns the nodes' records, with all GPUs free.
+// records returns a sched.Node for each node, with all GPUs free.
 func records(nodes Nodes) []*sched.Node {
 	var all []*sched.Node
 	for name, node := range nodes {
@@ -42,8 +42,8 @@ func records(nodes Nodes) []*sched.Node {
 
 func cmpNames(a, b string) int { return slices.Compare([]byte(a), []byte(b)) }
 
-// arrive lets containers arrive in a given order. It returns the numbers of GPUs that the
-// refused containers requested.
+// arrive allocates GPUs to containers in a given order. order has the number of GPUs of each
+// container. arrive returns the numbers of those containers that got no GPUs.
 func arrive(t *testing.T, groups []Group, nodes Nodes, order []int) (stranded []int) {
 	t.Helper()
 	grouping, all := New(groups, nodes), records(nodes)
@@ -63,7 +63,7 @@ func arrive(t *testing.T, groups []Group, nodes Nodes, order []int) (stranded []
 	return stranded
 }
 
-// confirmed returns a proposal's groups.
+// confirmed returns the groups that a user creates from a proposal.
 func confirmed(p Proposal, e Estimate) []Group {
 	var groups []Group
 	for i, group := range p.Groups {
@@ -80,9 +80,9 @@ func estimate(demands []int) Estimate {
 	return e
 }
 
-// TestWorkedExample lets demands for 2, 1, 2 and 3 GPUs arrive at two nodes of four GPUs in all 12
-// orders. With the proposed groups all of them run. With one group per node, one demand finds no
-// GPUs in four of the orders.
+// TestWorkedExample starts containers with 2, 1, 2 and 3 GPUs on two nodes of four GPUs, in all 12
+// orders. It checks that all containers get GPUs from the proposed groups. With one group per node
+// instead, one container gets no GPUs in four of the orders.
 func TestWorkedExample(t *testing.T) {
 	nodes, e := machines(4, 4), estimate([]int{2, 1, 2, 3})
 	proposal, err := Propose(nodes, e, nil)
@@ -110,8 +110,8 @@ func TestWorkedExample(t *testing.T) {
 	}
 }
 
-// each calls do with every order of the sorted numbers, once for orders that differ only in equal
-// numbers.
+// each calls do with every order of the numbers, which are sorted. Orders that differ only in the
+// places of equal numbers count as one order.
 func each(numbers []int, do func([]int)) {
 	var build func(order, left []int)
 	build = func(order, left []int) {
@@ -127,8 +127,9 @@ func each(numbers []int, do func([]int)) {
 	build(nil, numbers)
 }
 
-// TestAnyOrder divides machines into demands that use all GPUs, and lets the containers arrive
-// in several orders. All of them must run.
+// TestAnyOrder checks that all containers get GPUs from the proposed groups, in any order in which
+// they start. The containers together use all GPUs of random machines. The test tries several
+// random orders.
 func TestAnyOrder(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for range 300 {

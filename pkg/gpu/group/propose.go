@@ -9,48 +9,51 @@ import (
 	"github.com/numalet/numalet/pkg/gpu/group/pack"
 )
 
-// Demand is what one container is expected to need.
+// Demand is how many GPUs one container is expected to need.
 type Demand struct {
-	Container string // the container's identifier, or ""
+	Container string // the container's name, or "" for any container
 	GPUs      int
 }
 
-// Estimate is what a tenant expects to need at the same time.
+// Estimate is what the containers of a tenant are expected to need at the same time.
 type Estimate struct {
-	Form    gpu.Form // Physical, or Virtual, for which slices and GPUs count
+	Form    gpu.Form // Physical for whole GPUs; with Virtual, slices and whole GPUs are used
 	Type    string   // "" for any
 	Demands []Demand
 }
 
-// Proposal is one group for each demand of an estimate that fits on some node, in the
-// order of the demands.
+// Proposal has one group for each demand of an Estimate, in the order of the demands.
+// Demands that fit on no node have no group.
 type Proposal struct {
 	Groups   []ProposedGroup
-	Unplaced []Demand // no node has enough GPUs, even if all are free
-	// Outcome is pack.All if no GPU is in two groups, so that all demands fit at the same
-	// time; pack.Proven if this is impossible; pack.Unknown if the search was given up. In
-	// the last two cases some groups share GPUs.
+	Unplaced []Demand // demands for more GPUs than any node has
+	// Outcome is pack.All if no GPU is in two groups, so that all demands can be served
+	// at the same time. It is pack.Proven if that is impossible, and pack.Unknown if the
+	// search for such groups was given up. In these two cases, some groups share GPUs or
+	// some demands have no group.
 	Outcome pack.Outcome
 }
 
-// ProposedGroup is the group for one demand.
+// ProposedGroup is the group that is proposed for one demand.
 type ProposedGroup struct {
 	Demand
 	Node  string
 	GPUs  []string // UUIDs
-	Share bool     // other groups have some of them, too
+	Share bool     // other proposed groups have some of these GPUs, too
 }
 
-// Propose makes groups of the permitted GPUs, so that all demands fit at the same time in
-// any order of arrival: each group is exactly as large as its demand, so the best fit
-// (Match.Best) for a container is a group of its size, and there are as many such groups
-// as containers. pack.Pack says how good the result is: exact for demands that divide one
-// another, such as 1, 2, 4 and 8, and for others unless the search is given up. On a node
-// the larger groups choose first and get the best-connected GPUs.
+// Propose proposes groups of the permitted GPUs. With these groups, all demands can be
+// served at the same time, in any order in which the containers start. The reason is that
+// each group has exactly as many GPUs as its demand. So the best offer for a container
+// (Match.Best) is a group of its size, and there are as many groups of each size as
+// containers. pack.Pack assigns the groups to nodes; its comment says when it finds the
+// best assignment. On a node, GPUs are given to the largest groups first, which get the
+// best-connected ones.
 //
-// Groups share GPUs only if not all demands fit. Then the largest demands are packed
-// first; each remaining one goes to the node with the most GPUs in no group and gets the
-// GPUs there that are in the fewest groups. The error is a *GPURefusal.
+// Groups share GPUs only if pack.Pack finds no way to serve all demands at the same
+// time. Then the demands for which it found a node get their GPUs first, the largest
+// first. Each remaining demand goes to the node with the most GPUs in no group, and gets
+// those GPUs of the node that are in the fewest groups. The error is a *GPURefusal.
 func Propose(nodes Nodes, e Estimate, permitted Permission) (Proposal, error) {
 	if r := e.check(); r != nil {
 		return Proposal{}, r
@@ -76,7 +79,7 @@ func Propose(nodes Nodes, e Estimate, permitted Permission) (Proposal, error) {
 	return p, nil
 }
 
-// check returns what is wrong with an estimate, or nil.
+// check returns what is wrong with an Estimate, or nil if nothing is.
 func (e Estimate) check() *GPURefusal {
 	if e.Form != gpu.Physical && e.Form != gpu.Virtual {
 		return refuse(Incomplete, "the estimate has no form: set it to %s or %s", gpu.Physical, gpu.Virtual)
@@ -89,7 +92,7 @@ func (e Estimate) check() *GPURefusal {
 	return nil
 }
 
-// Group returns the proposed group.
+// Group returns the proposed group as a Group with this name, for this tenant.
 func (p ProposedGroup) Group(name, tenant string, e Estimate) Group {
 	g := Group{Name: name, Tenants: []string{tenant}, Form: e.Form, Type: e.Type, Bindings: []Binding{{p.Node, p.GPUs}}}
 	if p.Container != "" {
@@ -98,7 +101,8 @@ func (p ProposedGroup) Group(name, tenant string, e Estimate) Group {
 	return g
 }
 
-// supplies returns the permitted GPUs that suit an estimate, by node name.
+// supplies returns the permitted GPUs that have the form and type of an Estimate, one
+// supply per node, ordered by node name.
 func supplies(nodes Nodes, e Estimate, permitted Permission) []*supply {
 	g := Group{Form: e.Form, Type: e.Type}
 	var all []*supply
@@ -115,17 +119,17 @@ func supplies(nodes Nodes, e Estimate, permitted Permission) []*supply {
 	return all
 }
 
-// supply is the GPUs of one node while they are assigned to groups.
+// supply is the GPUs of one node from which groups are proposed.
 type supply struct {
 	node      string
 	inventory *gpu.Inventory
 	units     []gpu.Unit
-	holders   []int // how many groups each GPU is in
+	holders   []int // the number of groups that each unit is in
 }
 
-// handOut assigns GPUs to each demand, the largest first: to packed demands on the node
-// where they were packed, then to the others on the roomiest node. A demand that fits on
-// no node gets none.
+// handOut assigns GPUs to the demands. Demands with a node in bin come first and get
+// GPUs of that node, the largest demand first. Then each other demand gets GPUs of the
+// node with the most GPUs in no group. A demand that fits on no node gets none.
 func handOut(all []*supply, sizes, bin []int) []ProposedGroup {
 	given := make([]ProposedGroup, len(sizes))
 	order := pack.LargestFirst(sizes)
@@ -150,8 +154,8 @@ func handOut(all []*supply, sizes, bin []int) []ProposedGroup {
 	return given
 }
 
-// roomiest returns, of the nodes with enough GPUs, the one with the most GPUs in no
-// group; nil if no node has enough.
+// roomiest returns the node with the most GPUs in no group, of the nodes that have count
+// GPUs or more. It returns nil if there is no such node.
 func roomiest(all []*supply, count int) *supply {
 	var best *supply
 	for _, s := range all {
@@ -162,7 +166,7 @@ func roomiest(all []*supply, count int) *supply {
 	return best
 }
 
-// left counts the GPUs in no group.
+// left returns the number of the node's GPUs that are in no group.
 func (s *supply) left() (n int) {
 	for _, holder := range s.holders {
 		if holder == 0 {
@@ -172,7 +176,7 @@ func (s *supply) left() (n int) {
 	return n
 }
 
-// give assigns GPUs to a group.
+// give assigns count GPUs of the node to a new group.
 func (s *supply) give(count int) ProposedGroup {
 	p := ProposedGroup{Node: s.node}
 	for _, i := range s.choose(count) {
@@ -182,7 +186,7 @@ func (s *supply) give(count int) ProposedGroup {
 	return p
 }
 
-// shares reports whether any of the GPUs is in several groups.
+// shares reports whether any GPU with one of these IDs is in several groups.
 func (s *supply) shares(ids []string) bool {
 	for i, holder := range s.holders {
 		if holder > 1 && slices.Contains(ids, s.units[i].ID) {
@@ -192,8 +196,9 @@ func (s *supply) shares(ids []string) bool {
 	return false
 }
 
-// choose returns the indexes of GPUs in units: the best-connected GPUs in no group, or
-// else the GPUs in the fewest groups; ties go to the first.
+// choose returns the indexes in s.units of count GPUs. If enough whole GPUs are in no
+// group, it returns the best-connected ones of these. Otherwise it returns the GPUs or
+// slices in the fewest groups, and of equal ones the first.
 func (s *supply) choose(count int) []int {
 	var free, gpus []int
 	for i, unit := range s.units {

@@ -9,9 +9,10 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// FuzzPropose checks random proposals. Each group has the GPUs of its demand on one node, and
-// Check accepts it. No GPU is in two groups unless the groups are marked as shared, which
-// happens only if not all demands fit. An unplaced demand fits no node.
+// FuzzPropose checks the proposals for random nodes and demands. Each group must have as many
+// GPUs of one node as its demand asks for, and Check must accept it. A GPU may be in two
+// groups only if these are marked with Share, and groups may have that mark only if not all
+// demands fit. A demand may be without a group only if it fits on no node.
 func FuzzPropose(f *testing.F) {
 	f.Add([]byte{4, 4}, []byte{2, 1, 2, 3})
 	f.Add([]byte{4, 4}, []byte{3, 3, 2, 9})
@@ -57,7 +58,8 @@ func shared(g ProposedGroup, holders map[string]int) bool {
 	return false
 }
 
-// small returns at most `most` numbers from 1 to 9, one for each byte of the text.
+// small returns numbers from 1 to 9, one for each byte of the text, but no more than most
+// numbers.
 func small(text []byte, most int) []int {
 	var all []int
 	for _, c := range text[:min(most, len(text))] {
@@ -66,8 +68,9 @@ func small(text []byte, most int) []int {
 	return all
 }
 
-// TestProposeKeepsPairs checks that groups of one node are well connected: two
-// pairs bridged by NVLink go to the two demands for two.
+// TestProposeKeepsPairs checks that proposed groups have well-connected GPUs. On a node with
+// two pairs of GPUs, each connected by an NVLink bridge, two demands for two GPUs get one
+// pair each.
 func TestProposeKeepsPairs(t *testing.T) {
 	nodes := machines(4)
 	v := nodes["n000"]
@@ -94,8 +97,8 @@ func TestProposeKeepsPairs(t *testing.T) {
 	}
 }
 
-// BenchmarkPropose makes groups of 1,000 machines of eight GPUs for demands that
-// use them up.
+// BenchmarkPropose proposes groups on 1,000 machines of eight GPUs, for demands that together
+// use all of these GPUs.
 func BenchmarkPropose(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 1))
 	var gpus, demands []int

@@ -10,15 +10,15 @@ import (
 	"github.com/numalet/numalet/pkg/sched/fairshare"
 )
 
-// Scope is what a limit applies to: a tenant's GPUs of one type, of all types
-// (sched.TypeAnyGPU) or of one group, or its cores (sched.TypeCPU).
+// Scope is what a quota limits: a tenant's GPUs of one type, its GPUs of all types
+// (sched.TypeAnyGPU), its GPUs of one group, or its CPU cores (sched.TypeCPU).
 type Scope struct {
 	Tenant string
 	Type   string // "" if Group is set
 	Group  string
 }
 
-// String returns "tenant a, GPU type T4", "tenant a, GPU group g" and so on.
+// String returns a text such as "tenant a, GPU type T4" or "tenant a, GPU group g".
 func (s Scope) String() string {
 	switch {
 	case s.Group != "":
@@ -42,14 +42,15 @@ func (g *Group) Limits() map[Scope]sched.MilliGPU {
 	return limits
 }
 
-// QuotaCharge is the GPUs of one type, or the cores, that a pod holds or is about to hold.
+// QuotaCharge is how many GPUs of one type, or how many cores, a pod holds or will hold.
 type QuotaCharge struct {
 	Type  string // sched.TypeCPU for cores
 	Group string // the group that the GPUs came from, or ""
 	Milli sched.MilliGPU
 }
 
-// QuotaCharges converts the charges for a pod's usage, whose GPUs came from a group.
+// QuotaCharges converts what a pod uses, as package fairshare counts it, to QuotaCharges. group is
+// the GPU group of the pod's GPUs, or "".
 func QuotaCharges(used []fairshare.Charge, group string) []QuotaCharge {
 	charges := make([]QuotaCharge, len(used))
 	for i, u := range used {
@@ -61,8 +62,9 @@ func QuotaCharges(used []fairshare.Charge, group string) []QuotaCharge {
 	return charges
 }
 
-// Quotas counts what tenants hold against their limits. A pod counts from the decision to
-// place it until its charges are returned. Quotas is not safe for concurrent use.
+// Quotas has the limits of tenants, and counts how much of each limit they use. A pod counts from
+// the decision to place it (Charge) until Return is called for it. Quotas is not safe for
+// concurrent use.
 type Quotas struct {
 	limits map[Scope]sched.MilliGPU
 	used   map[Scope]sched.MilliGPU
@@ -74,25 +76,26 @@ type podCharges struct {
 	charges []QuotaCharge
 }
 
-// NewQuotas returns Quotas without limits and charges.
+// NewQuotas returns Quotas in which no limit is set and no pod counts.
 func NewQuotas() *Quotas {
 	return &Quotas{map[Scope]sched.MilliGPU{}, map[Scope]sched.MilliGPU{}, map[string]podCharges{}}
 }
 
-// Limit sets a limit. A tenant that holds more keeps it.
+// Limit sets a limit. A tenant that already holds more keeps what it holds.
 func (q *Quotas) Limit(scope Scope, most sched.MilliGPU) { q.limits[scope] = most }
 
 // Unlimit removes a limit.
 func (q *Quotas) Unlimit(scope Scope) { delete(q.limits, scope) }
 
-// Left returns how much may still be charged, at least 0. limited is false without a
-// limit.
+// Left returns how much the tenant may still get before it reaches the limit: at least 0. limited
+// is false if no limit is set for the scope.
 func (q *Quotas) Left(scope Scope) (left sched.MilliGPU, limited bool) {
 	limit, limited := q.limits[scope]
 	return max(0, limit-q.used[scope]), limited
 }
 
-// Over returns why an additional amount would exceed a limit: a *GPURefusal, or nil.
+// Over returns a *GPURefusal if the tenant would exceed the limit with an additional amount, or
+// else nil.
 func (q *Quotas) Over(scope Scope, amount sched.MilliGPU) error {
 	if limit, limited := q.limits[scope]; limited && q.used[scope]+amount > limit {
 		return q.refuse(scope, amount)
@@ -100,7 +103,8 @@ func (q *Quotas) Over(scope Scope, amount sched.MilliGPU) error {
 	return nil
 }
 
-// over returns the first limit by name that the amounts, added together, would exceed.
+// over returns the first scope, in the order of compare, whose limit would be exceeded by the
+// additional amount for it. It returns false if there is none.
 func (q *Quotas) over(amounts map[Scope]sched.MilliGPU) (Scope, bool) {
 	for _, s := range slices.SortedFunc(maps.Keys(amounts), Scope.compare) {
 		if q.Over(s, amounts[s]) != nil {
@@ -114,8 +118,8 @@ func (s Scope) compare(other Scope) int {
 	return cmp.Or(cmp.Compare(s.Tenant, other.Tenant), cmp.Compare(s.Type, other.Type), cmp.Compare(s.Group, other.Group))
 }
 
-// Check returns which limit a tenant would exceed with additional charges: a *GPURefusal,
-// or nil.
+// Check returns a *GPURefusal that names the limit that a tenant would exceed with these additional
+// charges, or nil if it would exceed none.
 func (q *Quotas) Check(tenant string, charges []QuotaCharge) error {
 	amounts := sums(tenant, charges)
 	if s, over := q.over(amounts); over {
@@ -124,7 +128,8 @@ func (q *Quotas) Check(tenant string, charges []QuotaCharge) error {
 	return nil
 }
 
-// Charge replaces a pod's charges, regardless of limits.
+// Charge counts these charges for a pod, in place of those that counted for it before. It does not
+// check limits.
 func (q *Quotas) Charge(uid, tenant string, charges []QuotaCharge) {
 	q.Return(uid)
 	if len(charges) == 0 {
@@ -136,7 +141,7 @@ func (q *Quotas) Charge(uid, tenant string, charges []QuotaCharge) {
 	}
 }
 
-// Return removes a pod's charges, if it has any.
+// Return stops counting a pod's charges. It does nothing for a pod without charges.
 func (q *Quotas) Return(uid string) {
 	p := q.pods[uid]
 	for s, amount := range sums(p.tenant, p.charges) {
@@ -147,7 +152,8 @@ func (q *Quotas) Return(uid string) {
 	delete(q.pods, uid)
 }
 
-// sums adds charges up by the scopes to which they count.
+// sums returns the sum of the charges for each scope. A charge for GPUs counts for several scopes:
+// the type, all types, and the group.
 func sums(tenant string, charges []QuotaCharge) map[Scope]sched.MilliGPU {
 	all := map[Scope]sched.MilliGPU{}
 	for _, charge := range charges {
@@ -162,8 +168,8 @@ func sums(tenant string, charges []QuotaCharge) map[Scope]sched.MilliGPU {
 	return all
 }
 
-// Holders returns how much of a group each tenant holds, without tenants that hold
-// nothing. O(tenants · types).
+// Holders returns how much of a group each tenant holds. Tenants that hold nothing are left out. It
+// visits all scopes of all tenants.
 func (q *Quotas) Holders(group string) map[string]sched.MilliGPU {
 	holders := map[string]sched.MilliGPU{}
 	for s, amount := range q.used {
@@ -183,7 +189,7 @@ func (q *Quotas) refuse(scope Scope, amount sched.MilliGPU) *GPURefusal {
 		scope, scope.count(amount), scope.count(q.used[scope]), scope.count(q.limits[scope]))
 }
 
-// count returns an amount as "1 GPU", "0.5 GPUs" or "2 CPUs".
+// count returns an amount as text, such as "1 GPU", "0.5 GPUs" or "2 CPUs".
 func (s Scope) count(amount sched.MilliGPU) string {
 	noun := "GPU"
 	if s.Type == sched.TypeCPU {
@@ -195,15 +201,16 @@ func (s Scope) count(amount sched.MilliGPU) string {
 	return fmt.Sprintf("%g %ss", float64(amount)/float64(sched.WholeGPU), noun)
 }
 
-// PendingCharge is the charge that a pod would cause.
+// PendingCharge is what will be charged for a pod when it is placed.
 type PendingCharge struct {
 	UID, Tenant string
 	QuotaCharge
 }
 
-// Together returns why fewer pods than the number need can be charged now: a *GPURefusal that names
-// the limit which the first refused pod would exceed, and how much need pods request of it; or nil.
-// Pods that are charged already count as chargeable.
+// Together checks whether at least need of the pods can be charged at the same time within the
+// limits. Pods that are charged already count among them. If so, it returns nil. Otherwise it
+// returns a *GPURefusal. It names the limit that the first pod over a limit would exceed, and how
+// much of it need pods request.
 func (q *Quotas) Together(all []PendingCharge, need int) error {
 	pending := slices.DeleteFunc(slices.Clone(all), func(d PendingCharge) bool { _, charged := q.pods[d.UID]; return charged })
 	need -= len(all) - len(pending)
@@ -227,7 +234,7 @@ func (q *Quotas) Together(all []PendingCharge, need int) error {
 	return q.refuse(exceeded[0], whole[exceeded[0]])
 }
 
-// beside adds the charge to the sums of other pods.
+// beside returns the sums of the charges of other pods, with this charge added.
 func (d PendingCharge) beside(others map[Scope]sched.MilliGPU) map[Scope]sched.MilliGPU {
 	sum := maps.Clone(others)
 	for s, amount := range sums(d.Tenant, []QuotaCharge{d.QuotaCharge}) {

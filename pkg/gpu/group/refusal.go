@@ -10,19 +10,19 @@ const (
 	Incomplete   GPURefusalReason = iota // a field is missing
 	UnknownNode                          // the node does not exist, or reports no GPUs
 	UnknownGPU                           // the GPU does not exist
-	GPUElsewhere                         // the GPU is in another node
+	GPUElsewhere                         // the GPU is listed for a node that does not have it
 	Duplicate                            // a node or GPU is listed twice
 	NoPermission                         // the tenant may not use the GPU
-	WrongForm                            // the GPU is not of the requested form
-	WrongType                            // the GPU is not of a requested type
+	WrongForm                            // the form of a GPU or of a group is not the required one
+	WrongType                            // the type of a GPU or of a group is not the required one
 	UnknownGroup                         // the group does not exist
-	NotServed                            // the group is for other tenants or containers
-	TooFewGPUs                           // no node has enough free GPUs
-	NeverEnough                          // no node has enough GPUs
+	NotServed                            // the group that the pod names is for other tenants or containers
+	TooFewGPUs                           // no node has enough free GPUs now
+	NeverEnough                          // no node has enough GPUs, even if all are free
 	OverQuota                            // the tenant would exceed its quota
 )
 
-// String returns the reason in CamelCase, as Kubernetes events spell theirs.
+// String returns the reason in CamelCase, as in events of Kubernetes.
 func (r GPURefusalReason) String() string {
 	names := [...]string{
 		"Incomplete", "UnknownNode", "UnknownGPU", "GPUElsewhere", "Duplicate", "NoPermission", "WrongGPUForm", "WrongGPUType",

@@ -12,12 +12,12 @@ import (
 type Request struct {
 	Tenant    string
 	Group     string   // the group that the pod names, or ""
-	Container string   // the identifier by which a group may name the container, or ""
-	Form      gpu.Form // AnyForm means a share if less than a GPU is requested, else GPUs
+	Container string   // the container's name, by which a group can name it, or ""
+	Form      gpu.Form // AnyForm means Virtual if less than a whole GPU is requested, and else Physical
 	sched.GPURequest
 }
 
-// form returns the requested form.
+// form returns the requested form, where AnyForm is replaced by Physical or Virtual.
 func (r Request) form() gpu.Form {
 	switch {
 	case r.Form != gpu.AnyForm:
@@ -28,8 +28,9 @@ func (r Request) form() gpu.Form {
 	return gpu.Physical
 }
 
-// amount returns how much of one GPU the request takes: all of a GPU or a slice, or a
-// share of a GPU. It returns false if the GPU's form or type is not the requested one.
+// amount returns how much of one GPU the request takes: a whole GPU, a whole slice or a
+// share of a GPU. It returns false if the GPU does not have the requested form and
+// type.
 func (r Request) amount(of gpu.Form, kind string) (sched.MilliGPU, bool) {
 	if r.Types != nil && !slices.Contains(r.Types, kind) {
 		return 0, false
@@ -43,7 +44,7 @@ func (r Request) amount(of gpu.Form, kind string) (sched.MilliGPU, bool) {
 	return r.Milli, r.Milli < sched.WholeGPU
 }
 
-// String returns "2 physical GPUs of type T4", for messages.
+// String returns a text such as "2 physical GPUs of type T4", for messages.
 func (r Request) String() string {
 	text := fmt.Sprintf("%d %s GPUs", r.Count, r.form())
 	if r.Count == 1 {

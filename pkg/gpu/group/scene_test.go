@@ -12,7 +12,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// TestScenarios walks through testdata/*.txt:
+// TestScenarios runs the commands of testdata/*.txt and compares what they print. The
+// commands are:
 //
 //	node n1 4 [mig=2] [model=T4]     adds a node with GPUs n1-0 … n1-3; mig: GPU n1-2 has two slices, n1-2-a and n1-2-b
 //	forbid n1-2                      withdraws all permissions for the GPU
@@ -136,7 +137,7 @@ func (s *scene) request(c *scenario.Command) {
 	c.Line("%s gets %s", c.Arg(0), offer)
 }
 
-// serve takes the first GPUs of the best offer.
+// serve finds the best offer for a request, and takes the first GPUs of it.
 func (s *scene) serve(uid string, request Request) (string, error) {
 	m, err := New(s.groups, s.nodes).Match(request)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 // Kind is the type of an event.
 type Kind uint8
 
-// The kinds.
+// The types of events, by the names of NVML.
 const (
 	Xid         Kind = iota // nvmlEventTypeXidCriticalError; Event.Xid is its number
 	DoubleBit               // nvmlEventTypeDoubleBitEccError: memory content was lost
@@ -22,16 +22,17 @@ type Event struct {
 	Instance Instance
 }
 
-// Instance identifies a MIG slice, or all slices of a GPU instance. The zero value
-// is the GPU as a whole.
+// Instance identifies a MIG slice, or all slices of one MIG GPU instance. The zero value
+// means the GPU as a whole.
 type Instance struct {
 	named        bool
 	gpu, compute int
 }
 
-// Of returns the slice with these IDs. A negative ID is an unknown one, for which
-// the driver reports 0xFFFFFFFF: without a GPU instance it is the GPU, without a
-// compute instance all of the GPU instance.
+// Of returns the Instance with the IDs of a GPU instance and of a compute instance. A
+// negative ID means that the driver does not name one (it reports 0xFFFFFFFF). Without a
+// GPU instance, Of returns the GPU as a whole. Without a compute instance, it returns all
+// slices of the GPU instance.
 // https://docs.nvidia.com/deploy/nvml-api/structnvmlEventData__t.html
 func Of(gpuInstance, computeInstance int) Instance {
 	return Instance{named: gpuInstance >= 0, gpu: gpuInstance, compute: computeInstance}
@@ -42,17 +43,18 @@ func (i Instance) covers(gpuInstance, computeInstance int) bool {
 	return i.named && i.gpu == gpuInstance && (i.compute < 0 || i.compute == computeInstance)
 }
 
-// remedy is what ends a fault.
+// remedy is what must happen before a fault counts as ended. Later values are worse.
 type remedy uint8
 
 const (
-	none   remedy = iota // not a fault of the GPU
-	probe                // the GPU answers, and the driver requests no action
-	reset                // a reset, or a driver that reports that no action is needed
-	reboot               // as reset, but the GPU cannot be reset: it is not on the bus
+	none   remedy = iota // nothing, because it is not a fault of the GPU
+	probe                // a probe that the GPU answers, while the driver requests no recovery action
+	reset                // a reset of the GPU, or a report of the driver that no recovery action is needed
+	reboot               // the same as for reset; but only a reboot resets the GPU, because it is not on the PCI bus
 )
 
-// advice returns what an administrator has to do where the driver requests nothing, or "".
+// advice returns what an administrator has to do if the driver itself requests no action,
+// or "" for nothing.
 func (r remedy) advice() string {
 	switch r {
 	case reset:
@@ -63,10 +65,11 @@ func (r remedy) advice() string {
 	return ""
 }
 
-// xid classifies an Xid: as a fault of an application, as one that needs a reset, or
-// as any other. Applications cause those that NVIDIA's own device plugin ignores.
-// 154 is ignored too: it announces that the recovery action changed, which the next
-// probe reads. The catalog says which ones need a reset or a reboot.
+// xid returns the remedy for an Xid, which is the number of an error of NVIDIA's driver,
+// and a description. Xids that NVIDIA's own device plugin ignores are errors of
+// applications, and not faults of the GPU. Xid 154 is not a fault, either: it says that
+// the recovery action has changed, which the next probe reads. NVIDIA's catalog of Xids
+// says which need a reset or a reboot.
 // https://github.com/NVIDIA/k8s-device-plugin/blob/main/internal/rm/health.go
 // https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html
 func xid(number uint64) (remedy, string) {
@@ -93,7 +96,8 @@ func xid(number uint64) (remedy, string) {
 	return probe, fmt.Sprintf("Xid %d", number)
 }
 
-// classify returns the remedy for an event's fault, and its name.
+// classify returns the remedy for the fault that an event reports, and the name of the
+// fault.
 func (e Event) classify() (remedy, string) {
 	switch e.Kind {
 	case Xid:

@@ -8,10 +8,10 @@ import (
 	"github.com/numalet/numalet/pkg/gpu"
 )
 
-// fault of a GPU or slice.
+// fault is one fault of a GPU or slice.
 type fault struct {
 	name   string
-	detail string // the message of the driver, or ""
+	detail string // the driver's error message, or ""
 	remedy remedy
 	last   time.Time // the time of the last report
 }
@@ -23,14 +23,14 @@ func (f fault) String() string {
 	return f.name + ": " + f.detail
 }
 
-// unit is the state of a GPU or slice.
+// unit is what is known about the health of a GPU or slice.
 type unit struct {
-	probed bool // a probe was answered
+	probed bool // whether the GPU has answered a probe
 	faults []fault
-	advice string // from the driver, in the GPU's last probe
+	advice string // the recovery action that the driver requested in the GPU's last probe
 }
 
-// add adds a fault, or renews it.
+// add adds a fault. A fault with the same name is replaced.
 func (u *unit) add(f fault) {
 	for i := range u.faults {
 		if u.faults[i].name == f.name {
@@ -52,8 +52,8 @@ func (u *unit) remove(ended func(fault) bool) {
 	u.faults = remaining
 }
 
-// health returns the summary: the faults in the order of their first report, and
-// what to do.
+// health returns the state of the unit. The reason lists the faults in the order of
+// their first report, and says what an administrator has to do.
 func (u *unit) health() gpu.Health {
 	var reasons []string
 	worst := none

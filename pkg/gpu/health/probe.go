@@ -3,8 +3,8 @@ package health
 // Action is the recovery action that the driver requests for a GPU.
 type Action uint8
 
-// The actions of nvmlDeviceGpuRecoveryAction_t. The zero value is that of a driver
-// that does not report one.
+// The recovery actions of NVML (nvmlDeviceGpuRecoveryAction_t). The zero value means that the
+// driver does not report one.
 // https://nvidia.github.io/cuda-python/cuda-bindings/latest/module/generated/cuda.bindings.nvml.DeviceGpuRecoveryAction.html
 const (
 	UnknownAction Action = iota
@@ -18,7 +18,7 @@ const (
 	RebootSystem
 )
 
-// advice returns what an administrator has to do, or "".
+// advice returns what an administrator has to do, or "" for nothing.
 func (a Action) advice() string {
 	switch a {
 	case ResetGPU:
@@ -42,7 +42,7 @@ func (a Action) advice() string {
 // Probe is the result of a query of a GPU's health.
 type Probe struct {
 	Answers bool
-	Error   string // of the driver, if the GPU does not answer
+	Error   string // the driver's error if the GPU does not answer
 	Action  Action
 	Reset   bool // the GPU was reset, or the node rebooted, since the last probe
 }

@@ -10,9 +10,10 @@ import (
 	"github.com/numalet/numalet/pkg/gpu"
 )
 
-// TestScenarios walks through testdata/*.txt. The machine has a whole GPU "w"
-// and a GPU "m" with the slices m1 (GPU instance 1, compute instance 0), m2a
-// (2, 0) and m2b (2, 1); faults last at least a minute.
+// TestScenarios runs the commands of testdata/*.txt and compares what they print. The
+// machine has a whole GPU "w" and a GPU "m" in MIG mode. The slices of "m" are m1 (GPU
+// instance 1, compute instance 0), m2a (2, 0) and m2b (2, 1). Faults last at least a
+// minute. The commands are:
 //
 //	at 30s                              the clock
 //	xid GPU NUMBER [gi=1] [ci=0]       also: doublebit GPU, unavailable GPU
@@ -70,7 +71,7 @@ func (s *scene) changed(c *scenario.Command, ids []string) {
 	}
 }
 
-// show lists what can be allocated: a slice is never healthier than its GPU.
+// show prints the health of the GPUs and slices that can be allocated.
 func (s *scene) show(c *scenario.Command) {
 	for _, u := range s.tracker.Apply(s.inventory).Units() {
 		write(c, u.ID, u.Health)

@@ -6,19 +6,19 @@ import (
 	"github.com/numalet/numalet/pkg/gpu"
 )
 
-// lost is the name of the fault of a GPU that does not answer.
+// lost is the name of the fault that a GPU does not answer probes.
 const lost = "the GPU does not answer"
 
-// Tracker tracks the faults of a node's GPUs and slices. It is not safe for
-// concurrent use.
+// Tracker records the faults of a node's GPUs and slices. It is not safe for concurrent
+// use.
 type Tracker struct {
 	minFault  time.Duration
 	inventory *gpu.Inventory
 	units     map[string]*unit // by UUID
 }
 
-// New returns a Tracker in which the health of all GPUs is unknown. A fault lasts
-// at least minFault after its last report, unless the GPU was reset.
+// New returns a Tracker in which the health of all GPUs is unknown. A fault lasts at
+// least for minFault after its last report, unless the GPU is reset.
 func New(inventory *gpu.Inventory, minFault time.Duration) *Tracker {
 	t := &Tracker{minFault: minFault, inventory: inventory, units: map[string]*unit{}}
 	for i := range inventory.GPUs {
@@ -30,7 +30,7 @@ func New(inventory *gpu.Inventory, minFault time.Duration) *Tracker {
 }
 
 // SetInventory replaces the inventory of the node. GPUs and slices that were in the
-// previous one keep their faults.
+// previous inventory keep their health.
 func (t *Tracker) SetInventory(inventory *gpu.Inventory) {
 	known := t.units
 	*t = *New(inventory, t.minFault)
@@ -79,8 +79,8 @@ func (t *Tracker) ObserveProbe(device string, p Probe, at time.Time) []string {
 	})
 }
 
-// Health returns the health of a GPU or slice alone. It is unknown before the first
-// probe.
+// Health returns the health of a GPU or slice. For a slice, it leaves out faults of its
+// GPU. The health is unknown before the first probe.
 func (t *Tracker) Health(id string) gpu.Health {
 	if u := t.units[id]; u != nil {
 		return u.health()
@@ -103,8 +103,8 @@ func (t *Tracker) ids(device int) []string {
 	return ids
 }
 
-// affected returns the IDs of the slices in an instance of a GPU, or that of the
-// GPU if the instance has no known slice.
+// affected returns the IDs of the slices that an event for an Instance concerns. If the
+// Instance has no known slice, it returns the ID of the GPU.
 func (t *Tracker) affected(device int, instance Instance) []string {
 	c := &t.inventory.GPUs[device]
 	var ids []string
@@ -119,8 +119,8 @@ func (t *Tracker) affected(device int, instance Instance) []string {
 	return ids
 }
 
-// change calls do and returns the IDs of the GPU and its slices whose health it
-// changed.
+// change calls do. It returns the IDs of those whose health do has changed, among the
+// GPU and its slices.
 func (t *Tracker) change(device int, do func()) []string {
 	ids := t.ids(device)
 	before := make([]gpu.Health, len(ids))

@@ -9,8 +9,8 @@ import (
 	"github.com/numalet/numalet/pkg/gpu"
 )
 
-// TestFollow changes the slices of a GPU. The GPU keeps its fault, a new slice has unknown
-// health, and a removed slice is dropped.
+// TestFollow checks what happens when the slices of a GPU change: the GPU keeps its fault,
+// a new slice has unknown health, and a removed slice is forgotten.
 func TestFollow(t *testing.T) {
 	start := time.Unix(0, 0)
 	w := New(machine(), time.Minute)
@@ -29,7 +29,8 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// TestApplyKeepsInventory checks that an inventory in use is not written to.
+// TestApplyKeepsInventory checks that Apply does not change the inventory that it is
+// given.
 func TestApplyKeepsInventory(t *testing.T) {
 	v := machine()
 	w := New(v, time.Minute)

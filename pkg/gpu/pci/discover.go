@@ -1,8 +1,9 @@
-// Package pci finds NVIDIA's GPUs in the kernel's files, without NVIDIA's library.
+// Package pci finds NVIDIA's GPUs in sysfs and procfs, without NVIDIA's management
+// library (NVML).
 //
-// It reads PCI devices in sysfs, and what NVIDIA's kernel driver adds in /proc. It
-// does not guess what only the library reports: the index of a GPU, its memory,
-// its MIG slices and its health.
+// It reads the PCI devices in sysfs, and the files of NVIDIA's kernel driver in /proc.
+// It does not report what only NVML knows: the index of a GPU, its memory, its MIG
+// slices and its health.
 //
 //	v, err := pci.Discover(os.DirFS("/"))
 package pci
@@ -27,9 +28,9 @@ const (
 	display = "0x03"   // base class: VGA, 3D and other controllers
 )
 
-// Discover returns the GPUs of the machine under root, ordered by PCI address.
-// Their Index is topology.Unknown, and their UUID is empty if NVIDIA's driver does
-// not report it.
+// Discover returns the GPUs of the machine whose files are under root, ordered by PCI
+// address. The Index of a GPU is topology.Unknown. Its UUID is empty if NVIDIA's driver
+// does not report it.
 // https://www.kernel.org/doc/Documentation/ABI/testing/sysfs-bus-pci
 func Discover(root fs.FS) (*gpu.Inventory, error) {
 	inventory := &gpu.Inventory{}
@@ -58,8 +59,9 @@ func Discover(root fs.FS) (*gpu.Inventory, error) {
 	return inventory, nil
 }
 
-// Files returns the files of GPUs that Discover reads, for a copy of the machine.
-// It leaves out those of the driver, because they have unique IDs of the GPUs.
+// Files returns the paths of the files that Discover reads, so that a copy of them can
+// be made. It leaves out the files of NVIDIA's driver, because they contain the unique
+// IDs of the GPUs.
 func Files(root fs.FS) ([]string, error) {
 	v, err := Discover(root)
 	if err != nil {
@@ -83,8 +85,8 @@ type device struct {
 	address string
 }
 
-// isGPU reports whether the device is a graphics card of NVIDIA: by its vendor, or
-// without a vendor file, by whether NVIDIA's driver has it.
+// isGPU reports whether the device is a display controller of NVIDIA. If the device has
+// no vendor file, it counts as one of NVIDIA if NVIDIA's driver lists it.
 func (d device) isGPU() (bool, error) {
 	class, err := d.file(devices, "class")
 	if err != nil || !strings.HasPrefix(class, display) {
@@ -120,8 +122,9 @@ func (d device) gpu() (g gpu.GPU, err error) {
 	return g, err
 }
 
-// Node returns the NUMA node of a PCI device; it is Unknown if the firmware does not
-// report it, for which the kernel writes -1. known is false without such a device.
+// Node returns the NUMA node of a PCI device. It is topology.Unknown if the firmware
+// does not report it; the kernel then writes -1. known is false if there is no such
+// device.
 // https://www.kernel.org/doc/Documentation/ABI/testing/sysfs-bus-pci
 func Node(root fs.FS, address gpu.Address) (node topology.NodeID, known bool, err error) {
 	content, err := fs.ReadFile(root, path.Join(devices, string(address), "numa_node"))
@@ -142,8 +145,8 @@ func Node(root fs.FS, address gpu.Address) (node topology.NodeID, known bool, er
 	return topology.NodeID(max(id, topology.Unknown)), true, nil
 }
 
-// pciID returns the device's ID in the format of lspci, "10de:20b2", for a GPU
-// without the name of a model.
+// pciID returns the device's vendor and device ID in the format of lspci, such as
+// "10de:20b2". It is used if the driver does not report the model of a GPU.
 func (d device) pciID() (string, error) {
 	number, err := d.file(devices, "device")
 	if err != nil || number == "" {
@@ -152,8 +155,8 @@ func (d device) pciID() (string, error) {
 	return strings.TrimPrefix(nvidia, "0x") + ":" + strings.TrimPrefix(number, "0x"), nil
 }
 
-// file returns the trimmed content of a file of the device, or "" if it does not
-// exist.
+// file returns the content of a file of the device without surrounding white space, or
+// "" if the file does not exist.
 func (d device) file(dir, name string) (string, error) {
 	content, err := fs.ReadFile(d.root, path.Join(dir, d.address, name))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -165,8 +168,8 @@ func (d device) file(dir, name string) (string, error) {
 	return strings.TrimSpace(string(content)), nil
 }
 
-// uuid returns a GPU's UUID, or "" while the driver has not read it and writes
-// question marks.
+// uuid returns the GPU's UUID in the driver's information file. It returns "" if the
+// driver does not know the UUID yet and writes question marks.
 func uuid(information string) string {
 	if id := field(information, "GPU UUID"); !strings.Contains(id, "?") {
 		return id

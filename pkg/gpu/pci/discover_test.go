@@ -11,7 +11,8 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// tree is a machine's files, by path below sys/bus/pci/devices or proc/driver/nvidia/gpus.
+// tree returns the root directory of a machine with these files. Their paths are relative
+// to sys/bus/pci/devices or proc/driver/nvidia/gpus.
 func tree(files map[string]string) fstest.MapFS {
 	root := fstest.MapFS{}
 	for name, content := range files {
@@ -45,7 +46,7 @@ func TestDiscover(t *testing.T) {
 		},
 		"what is no graphics card of NVIDIA's": {files: map[string]string{
 			"0000:02:00.0/class": "0x030000", "0000:02:00.0/vendor": "0x1a03",
-			"0000:01:00.0/class": "0x068000", "0000:01:00.0/vendor": "0x10de", // a switch of NVLinks
+			"0000:01:00.0/class": "0x068000", "0000:01:00.0/vendor": "0x10de", // an NVSwitch, which is no GPU
 			"0000:03:00.0/class": "0x030000",
 		}},
 		"vendor untold, but the driver has it": {

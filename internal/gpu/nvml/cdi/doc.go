@@ -2,11 +2,13 @@
 // container runtimes read the devices, mounts and hooks of each GPU and MIG slice.
 // https://github.com/cncf-tags/container-device-interface/blob/v1.1.0/SPEC.md
 //
-// NVIDIA's library determines the content (nvcdi, behind Describer), and the library
-// of CDI writes it. A GPU that the file lacks gets unknown health, so that no
-// container gets a device that the runtime cannot resolve.
+// NVIDIA's library nvcdi, which implements Describer, determines the content of the
+// file. The Go library of CDI writes it. A GPU that is not in the file gets unknown
+// health, so that no container is allocated a device that the container runtime cannot
+// find.
 //
 //	inventory = cdi.NewSpecWriter(options).Prepare(inventory, driver)
 //
-// writer.go decides when to write, spec.go what, file.go where.
+// writer.go decides when the file is written, spec.go what is in it, and file.go where
+// it is.
 package cdi

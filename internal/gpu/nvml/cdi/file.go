@@ -11,17 +11,18 @@ import (
 	"tags.cncf.io/container-device-interface/pkg/parser"
 )
 
-// suffix marks the files of a SpecWriter.
+// suffix is in the names of the files that a SpecWriter writes.
 const suffix = "numalet-nvml"
 
-// Path returns the path of the specification of a kind.
+// Path returns the path of the CDI specification in dir for devices of a kind, such as
+// numalet.dev/gpu.
 func Path(dir, kind string) string {
 	vendor, class := parser.ParseQualifier(kind)
 	return filepath.Join(dir, cdi.GenerateTransientSpecName(vendor, class, suffix)+".json")
 }
 
-// Clean removes all specifications of SpecWriters except that of one kind, which may
-// be "".
+// Clean removes the CDI specifications that SpecWriters have written to dir, except the
+// one for the kind except. If except is "", it removes all.
 func Clean(dir, except string) error {
 	ours, err := filepath.Glob(filepath.Join(dir, "*_"+suffix+".json"))
 	if err != nil {

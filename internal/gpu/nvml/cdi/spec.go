@@ -15,8 +15,9 @@ import (
 	"github.com/numalet/numalet/pkg/gpu"
 )
 
-// writeSpec writes the file with all GPUs that can be described, and records the
-// others. Without any there is no file.
+// writeSpec writes the CDI specification with all GPUs that the driver can describe,
+// and records the other GPUs in w.missing. If there are no GPUs to write, there is no
+// file.
 func (w *SpecWriter) writeSpec(units []gpu.Unit, driver Source) error {
 	if len(units) == 0 {
 		return remove(Path(w.Dir, w.Kind))
@@ -39,8 +40,9 @@ func (w *SpecWriter) writeSpec(units []gpu.Unit, driver Source) error {
 	return w.save(devices, common)
 }
 
-// checkHook returns an error if the program of the hooks is missing, without which
-// no container with GPUs starts. It can only check this if the whole host is mounted.
+// checkHook returns an error if the program of the hooks (nvidia-cdi-hook) is missing
+// on the host. Without it, no container with GPUs would start. checkHook can only check
+// this if the root of the host is mounted.
 func (w *SpecWriter) checkHook() error {
 	if w.Hook == "" || w.HostRoot != "/" {
 		return nil
@@ -55,8 +57,8 @@ func (w *SpecWriter) checkHook() error {
 	return nil
 }
 
-// devices describes GPUs one by one, so that one lost GPU does not affect the
-// others.
+// devices returns the CDI devices of the GPUs. It describes them one by one, so that an
+// error of one GPU does not affect the others.
 func (w *SpecWriter) devices(units []gpu.Unit, describer Describer) []specs.Device {
 	var all []specs.Device
 	for _, unit := range units {
@@ -73,9 +75,9 @@ func (w *SpecWriter) devices(units []gpu.Unit, describer Describer) []specs.Devi
 	return all
 }
 
-// check returns an error if a GPU's description is incomplete. nvcdi leaves out what
-// it does not find: the device node of the GPU, or of a slice also one of its two
-// capabilities.
+// check returns an error if a GPU's description is incomplete. nvcdi leaves out device
+// files that it does not find: that of the GPU and, for a MIG slice, the files of its
+// two capabilities.
 func (w *SpecWriter) check(unit gpu.Unit, described []specs.Device) error {
 	if len(described) != 1 || described[0].Name != unit.ID {
 		return fmt.Errorf("nvcdi describes it as %d devices; want one with the name %s", len(described), unit.ID)
@@ -90,7 +92,8 @@ func (w *SpecWriter) check(unit gpu.Unit, described []specs.Device) error {
 	return nil
 }
 
-// save writes the file atomically. Its paths are those of the host.
+// save writes the CDI specification atomically. Paths under the mounted driver root are
+// changed to those of the host.
 func (w *SpecWriter) save(devices []specs.Device, common *cdi.ContainerEdits) error {
 	vendor, class := parser.ParseQualifier(w.Kind)
 	s, err := spec.New(spec.WithVendor(vendor), spec.WithClass(class), spec.WithFormat(spec.FormatJSON),

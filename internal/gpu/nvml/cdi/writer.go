@@ -14,45 +14,47 @@ import (
 
 // Describer describes what containers need for GPUs. nvcdi.Interface implements it.
 type Describer interface {
-	// GetCommonEdits returns what every container with GPUs needs.
+	// GetCommonEdits returns the mounts, hooks and other edits that every container
+	// with GPUs needs.
 	GetCommonEdits() (*cdi.ContainerEdits, error)
-	// GetDeviceSpecsByID returns the devices of GPUs by UUID, which is also their name.
+	// GetDeviceSpecsByID returns the CDI devices of the GPUs with these UUIDs. The name
+	// of each device is the UUID.
 	GetDeviceSpecsByID(ids ...string) ([]specs.Device, error)
 }
 
-// Source is an open driver.
+// Source is an open driver, which returns a Describer for its GPUs.
 type Source interface {
 	Describer(Paths) (Describer, error)
 }
 
-// Paths of the files that containers need.
+// Paths says where the files are that containers need.
 type Paths struct {
 	Root     string // the driver's root directory in the file system of this process
 	HostRoot string // the same directory on the host
 	Hook     string // nvidia-cdi-hook on the host; "" for no hooks
 }
 
-// Options of NewSpecWriter.
+// Options are the options of NewSpecWriter.
 type Options struct {
 	Paths
-	Kind string // of all devices: vendor/class
-	Dir  string // for specifications
+	Kind string // the CDI kind of all devices, as vendor/class
+	Dir  string // the directory of CDI specifications
 }
 
-// SpecWriter keeps one specification up to date. It is not safe for concurrent use.
+// SpecWriter keeps one CDI specification up to date. It is not safe for concurrent use.
 type SpecWriter struct {
 	Options
-	written string            // the summary of the GPUs in the file
+	written string            // the summary (see the function summary) of the GPUs when the file was written last
 	missing map[string]string // the GPUs that the file lacks: UUID to reason
-	retry   bool              // one of these may succeed the next time
+	retry   bool              // one of the missing GPUs has no known fault, so the next attempt may succeed
 }
 
-// NewSpecWriter returns a SpecWriter that has not written yet.
+// NewSpecWriter returns a SpecWriter. It writes nothing until Prepare is called.
 func NewSpecWriter(o Options) *SpecWriter { return &SpecWriter{Options: o} }
 
-// Prepare updates the specification if necessary. It returns the inventory, in which
-// healthy GPUs that the specification lacks have unknown health. Without GPUs there
-// is no file. Without a driver (nil) the file stays unchanged.
+// Prepare updates the CDI specification if necessary. It returns the inventory, in
+// which healthy GPUs that are not in the specification have unknown health. If there
+// are no GPUs, there is no file. If driver is nil, the file stays unchanged.
 func (w *SpecWriter) Prepare(inventory *gpu.Inventory, driver Source) *gpu.Inventory {
 	units := inventory.Units()
 	if now := summary(inventory, units); !w.upToDate(now) && (driver != nil || len(units) == 0) {
@@ -67,8 +69,9 @@ func (w *SpecWriter) Prepare(inventory *gpu.Inventory, driver Source) *gpu.Inven
 	})
 }
 
-// summary returns what a specification depends on, as far as that is known before
-// it is written. A GPU that fails or is lost may not be describable.
+// summary returns a text that changes when the CDI specification may have to change. It
+// has the version of the driver, and the UUID of each GPU and whether it is unhealthy:
+// the driver may be unable to describe an unhealthy GPU.
 func summary(inventory *gpu.Inventory, units []gpu.Unit) string {
 	lines := []string{inventory.Driver}
 	for _, unit := range units {
@@ -77,8 +80,9 @@ func summary(inventory *gpu.Inventory, units []gpu.Unit) string {
 	return strings.Join(lines, "\n")
 }
 
-// upToDate reports whether nothing has to be written. A file that lacks a GPU without
-// a fault is written again each time, because a driver is installed in steps.
+// upToDate reports whether the file need not be written again. If a GPU without a known
+// fault is missing in the file, the file is written each time: the files of a driver
+// are installed one after another, so some may have been missing before.
 func (w *SpecWriter) upToDate(now string) bool {
 	if w.written != now || w.retry {
 		return false
@@ -87,7 +91,7 @@ func (w *SpecWriter) upToDate(now string) bool {
 	return err == nil
 }
 
-// write writes the file and records which GPUs it lacks.
+// write writes the file, and records in w.missing which GPUs are not in it.
 func (w *SpecWriter) write(units []gpu.Unit, driver Source) {
 	w.missing = map[string]string{}
 	if err := w.writeSpec(units, driver); err != nil {

@@ -17,9 +17,9 @@ import (
 
 const kind = "numalet.dev/gpu"
 
-// driver is a fake that describes its GPUs, with files under /host.
+// driver is a fake driver that describes its GPUs. Their files are under /host.
 type driver struct {
-	nodes map[string]int // device nodes by UUID
+	nodes map[string]int // number of device files by UUID
 	files error          // why the driver's files are not found
 	asked int
 }
@@ -48,7 +48,8 @@ func (d *driver) GetDeviceSpecsByID(ids ...string) ([]specs.Device, error) {
 	return []specs.Device{{Name: ids[0], ContainerEdits: specs.ContainerEdits{DeviceNodes: nodes}}}, nil
 }
 
-// two is a node with a GPU and a GPU in MIG mode with a slice.
+// two returns the inventory of a node with two GPUs. One of them is in MIG mode and has a
+// slice.
 func two(state gpu.State) *gpu.Inventory {
 	well := gpu.Health{State: gpu.Healthy}
 	return &gpu.Inventory{GPUs: []gpu.GPU{
@@ -61,7 +62,7 @@ func newSpecWriter(dir string) *SpecWriter {
 	return NewSpecWriter(Options{Paths: Paths{Root: "/host", HostRoot: "/"}, Kind: kind, Dir: dir})
 }
 
-// devices returns what a container runtime finds in a directory.
+// devices returns the CDI devices that a container runtime finds in a directory.
 func devices(t *testing.T, dir string) []string {
 	t.Helper()
 	cache, err := cncf.NewCache(cncf.WithSpecDirs(dir), cncf.WithAutoRefresh(false))
@@ -122,8 +123,8 @@ func mapWith(m map[string]string, key, value string) map[string]string {
 	return m
 }
 
-// TestHookIsMissing checks that the error names what to install, before a container fails
-// because of it.
+// TestHookIsMissing checks that the error says what to install if the program of the hooks is
+// missing, before a container fails to start because of that.
 func TestHookIsMissing(t *testing.T) {
 	host, dir := t.TempDir(), t.TempDir()
 	k := NewSpecWriter(Options{Paths: Paths{Root: host, HostRoot: "/", Hook: "/usr/bin/nvidia-cdi-hook"}, Kind: kind, Dir: dir})
@@ -146,8 +147,8 @@ func TestHookIsMissing(t *testing.T) {
 	}
 }
 
-// TestSpecificationFollows changes a node's GPUs step by step, and checks the file after each
-// step.
+// TestSpecificationFollows changes a node's GPUs step by step, and checks the CDI specification
+// after each step.
 func TestSpecificationFollows(t *testing.T) {
 	dir := t.TempDir()
 	k, d := newSpecWriter(dir), &driver{nodes: map[string]int{"GPU-a": 1, "MIG-1": 3}}
@@ -185,8 +186,8 @@ func TestSpecificationFollows(t *testing.T) {
 	}
 }
 
-// TestDriverAway checks that the specification is kept while the driver is away, for containers
-// that start again.
+// TestDriverAway checks that the CDI specification stays while the driver is not loaded.
+// Containers that the kubelet starts again need it.
 func TestDriverAway(t *testing.T) {
 	dir := t.TempDir()
 	k := newSpecWriter(dir)

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// LargestFirst returns the indices of the demands by descending size; ties keep their
-// order.
+// LargestFirst returns the indices of the demands by descending size. Demands of equal
+// size keep their order.
 func LargestFirst(demands []int) []int {
 	order := make([]int, len(demands))
 	for i := range order {
@@ -17,7 +17,8 @@ func LargestFirst(demands []int) []int {
 }
 
 // bestFit assigns the demands in the given order, each to the bin in which it leaves the
-// least room; ties go to the first bin. O(bins · demands).
+// least room. Of bins with equal room, it takes the first. Its time grows with the
+// number of bins times the number of demands.
 func bestFit(bins, demands, order []int) (bin []int, complete bool) {
 	room := slices.Clone(bins)
 	bin = make([]int, len(demands))

@@ -1,48 +1,53 @@
-// Package pack solves bin packing: it assigns each demand to one bin. Bins may have
-// different sizes. Sizes are small integers.
+// Package pack solves the bin packing problem: it assigns each demand to one bin with
+// enough room. Bins may have different sizes. Sizes are small integers, such as numbers
+// of GPUs.
 //
-// The result says whether it is a complete packing, whether none exists, or whether the
-// search was given up.
+// The result says whether all demands have a bin. If not, it says whether that is
+// impossible, or whether the search was given up.
 //
 //	p := pack.Pack([]int{4, 4}, []int{2, 1, 2, 3}) // p.Bin is [1 0 1 0], p.Outcome is pack.All
 package pack
 
 import "slices"
 
-// Outcome says whether all demands have a bin, and if not, why.
+// Outcome says whether all demands have a bin, and if not, why not.
 type Outcome uint8
 
 // The outcomes.
 const (
 	All     Outcome = iota // all demands have a bin
-	Proven                 // some have none, and no complete packing exists
-	Unknown                // some have none; the search was given up
+	Proven                 // some demands have no bin, and it is proven that not all of them can have one
+	Unknown                // some demands have no bin, because the search was given up
 )
 
 // Packing is the assignment of demands to bins.
 type Packing struct {
-	Bin     []int // of each demand, or Nowhere
+	Bin     []int // the bin of each demand, or Nowhere
 	Outcome Outcome
 }
 
-// Nowhere is the bin of a demand that has none.
+// Nowhere stands in Packing.Bin for a demand that has no bin.
 const Nowhere = -1
 
-// Pack returns a packing of all demands if it finds one, else that of best fit
-// decreasing. Sizes of demands are positive.
+// Pack assigns all demands to bins if it finds a way. Otherwise it returns the result of
+// the algorithm "best fit decreasing", in which some demands have no bin. All demands
+// must be positive.
 //
-// It is exact if the sizes of the demands divide one another, as 1, 2, 4 and 8 do. Proof:
-// assign the demands in descending order, each to any bin with room. Before a demand of
-// size s, all assigned sizes are multiples of s, so bin i with capacity cᵢ, of which uᵢ
-// is used, has room for ⌊cᵢ/s⌋ − uᵢ/s more demands of size s, however the others were
-// assigned. If no bin has room, the assigned demands fill Σ ⌊cᵢ/s⌋·s, so they and s
-// cannot be packed together. (Coffman, Garey and Johnson, "Bin packing with divisible
+// If each size of the demands divides the next larger one, as with 1, 2, 4 and 8, Pack
+// always finds a packing of all demands if there is one. Proof: assign the demands in
+// descending order, each to any bin with room. When a demand of size s is to be
+// assigned, all sizes assigned so far are multiples of s. So a bin i with capacity cᵢ,
+// of which uᵢ is used, has room for ⌊cᵢ/s⌋ − uᵢ/s more demands of size s. If no bin has
+// room, the assigned demands have the total size Σ ⌊cᵢ/s⌋·s, which is the most that
+// demands of size s and its multiples can fill. So they cannot be packed together with
+// one more demand of size s. (Coffman, Garey and Johnson, "Bin packing with divisible
 // item sizes", Journal of Complexity 3, 1987, for bins of one size.)
 //
-// For other sizes it is exact if best fit decreasing packs all demands, or if the search
-// after it ends within 200,000 steps. This limit is not proven to be enough, because the
-// problem is NP-complete. With equal bins, best fit decreasing needs at most 11/9 of the
-// optimal number and 4 more (Johnson et al., "Worst-case performance bounds for simple
+// For other sizes, Pack first tries best fit decreasing, and then searches for at most
+// 200,000 steps. If the search ends earlier, its answer is exact, too. The limit of
+// steps is not enough for all inputs, because the problem is NP-complete. With bins of
+// one size, best fit decreasing needs at most 11/9 of the smallest possible number of
+// bins, plus 4 (Johnson et al., "Worst-case performance bounds for simple
 // one-dimensional packing algorithms", SIAM Journal on Computing 3, 1974).
 func Pack(bins, demands []int) Packing {
 	order := LargestFirst(demands)
@@ -63,8 +68,9 @@ func Pack(bins, demands []int) Packing {
 	return Packing{packing, Proven}
 }
 
-// impossible reports whether, for some size, the demands of at least that size exceed
-// the total capacity of the bins of at least that size.
+// impossible reports whether the demands obviously cannot be packed: for some size, the
+// demands of at least that size add up to more than the capacity of all bins of at
+// least that size.
 func impossible(bins, demands []int) bool {
 	for _, least := range slices.Compact(slices.Sorted(slices.Values(demands))) {
 		need, room := 0, 0
@@ -85,7 +91,8 @@ func impossible(bins, demands []int) bool {
 	return false
 }
 
-// divides reports whether each size divides the next larger one.
+// divides reports whether each size of the demands divides the next larger one. order
+// has the indices of the demands by descending size.
 func divides(demands, order []int) bool {
 	for i := 1; i < len(order); i++ {
 		if demands[order[i-1]]%demands[order[i]] != 0 {

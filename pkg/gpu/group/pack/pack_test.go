@@ -31,8 +31,8 @@ func TestPack(t *testing.T) {
 	}
 }
 
-// twin reports whether the demands from the i-th on can be packed, by trying
-// every bin for each.
+// twin reports whether the demands from the i-th on can be packed into bins with this room. It
+// tries every bin for each demand, and serves to check Pack.
 func twin(room, demands []int, i int) bool {
 	if i == len(demands) {
 		return true
@@ -51,7 +51,7 @@ func twin(room, demands []int, i int) bool {
 	return false
 }
 
-// check returns what is wrong with a packing, or "".
+// check returns what is wrong with a packing, or "" if it is right.
 func check(bins, demands []int, p Packing) string {
 	room := append([]int{}, bins...)
 	nowhere := 0
@@ -75,7 +75,8 @@ func check(bins, demands []int, p Packing) string {
 	return ""
 }
 
-// random returns bins, and demands that fill them nearly or a little too much.
+// random returns random bins, and demands of the given sizes whose sum is a little less or a
+// little more than the room of the bins.
 func random(r *rand.Rand, sizes []int) (bins, demands []int) {
 	room := r.IntN(3)
 	for range 1 + r.IntN(4) {
@@ -92,8 +93,8 @@ func random(r *rand.Rand, sizes []int) (bins, demands []int) {
 	return bins, demands
 }
 
-// TestTwin compares 20,000 packings with the twin's, half of them of sizes that
-// divide one another.
+// TestTwin checks 20,000 random packings with twin. In half of them, each size of the demands
+// divides the next larger one.
 func TestTwin(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for i := range 20000 {
@@ -104,8 +105,8 @@ func TestTwin(t *testing.T) {
 	}
 }
 
-// TestCut divides machines of eight GPUs into demands that use all of them, and checks that Pack
-// finds a complete packing.
+// TestCut checks that Pack packs all demands if they can fill all bins exactly. The bins are up
+// to 200 machines of eight GPUs, cut into demands at random.
 func TestCut(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 2))
 	for range 100 {
@@ -141,8 +142,8 @@ func ints(text []byte, most int) []int {
 	return all
 }
 
-// BenchmarkPack packs demands that fill 1,000 machines: some that best fit packs alone, and some
-// that need the search.
+// BenchmarkPack packs demands that fill 1,000 machines. In some cases best fit decreasing packs
+// all demands, and in others the search is needed.
 func BenchmarkPack(b *testing.B) {
 	for name, tc := range map[string]struct{ machine, demands []int }{
 		"easy": {[]int{8, 8}, []int{4, 2, 1, 1, 5, 3}},
@@ -162,8 +163,8 @@ func BenchmarkPack(b *testing.B) {
 	}
 }
 
-// TestPatience gives Pack a problem that exceeds its step limit: the search is given up, and the
-// result is that of best fit.
+// TestPatience checks that Pack gives up the search and returns the result of best fit
+// decreasing if a problem needs more steps than the limit.
 func TestPatience(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	var bins, demands []int

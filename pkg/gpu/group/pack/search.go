@@ -5,22 +5,27 @@ import (
 	"slices"
 )
 
-// maxSteps is the number of assignments after which a search is given up.
+// maxSteps is the number of assignments of a demand to a bin after which a search is
+// given up.
 const maxSteps = 200_000
 
-// search searches a complete packing bin by bin (Korf, "An improved algorithm for
-// optimal bin packing", IJCAI 2003, here for bins of several sizes). It assigns the
-// largest remaining demand to a bin, for each size of the remaining bins, and fills that
-// bin until no remaining demand fits: one that still fits could always be moved there.
+// search searches for a packing of all demands, bin by bin. It is the algorithm of Korf,
+// "An improved algorithm for optimal bin packing", IJCAI 2003, extended to bins of
+// several sizes. It puts the largest remaining demand into a bin, and tries this with
+// one bin of each remaining size. Then it fills that bin until no remaining demand fits.
+// It need not try bins that are less full, because a demand that still fits could always
+// be moved there.
 //
-// The unused room of all bins together cannot exceed the difference between their
-// capacity and the demands (slack). Demands of one size are interchangeable, and so are
-// bins. States without a solution are not searched again.
+// All bins together have as much unused room as their capacity exceeds the sum of the
+// demands (slack). The search abandons a state that leaves more room unused. Demands of
+// one size are interchangeable, and so are bins of one size. So a state of the search is
+// the numbers of remaining demands and bins of each size. A state without a solution is
+// not searched again.
 type search struct {
 	demands counts // largest first
 	bins    counts // smallest first
-	slack   int    // the room that may still remain unused
-	steps   int    // the remaining assignments; negative if the search was given up
+	slack   int    // how much room may still remain unused in the remaining bins
+	steps   int    // how many more assignments are allowed; negative if the search was given up
 	filled  []fill
 	failed  map[string]bool
 }
@@ -28,7 +33,7 @@ type search struct {
 // counts is the number of remaining demands or bins by size.
 type counts struct{ sizes, left []int }
 
-// fill is the size of one bin, and of the demands in it.
+// fill is one filled bin: its size, and the sizes of the demands in it.
 type fill struct {
 	bin     int
 	demands []int
@@ -47,7 +52,7 @@ func newSearch(bins, demands []int) *search {
 	return s
 }
 
-// newCounts counts sizes in ascending order.
+// newCounts returns how often each size occurs, with the sizes in ascending order.
 func newCounts(all []int) counts {
 	s := counts{sizes: slices.Compact(slices.Sorted(slices.Values(all)))}
 	s.left = make([]int, len(s.sizes))
@@ -58,8 +63,8 @@ func newCounts(all []int) counts {
 	return s
 }
 
-// fill reports whether the remaining demands fit in the remaining bins, and appends the
-// solution to filled.
+// fill reports whether the remaining demands fit in the remaining bins. If so, it
+// appends the filled bins to s.filled.
 func (s *search) fill() bool {
 	largest := s.next(0, s.demands.sizes[0])
 	if largest < 0 {
@@ -80,7 +85,8 @@ func (s *search) fill() bool {
 	return false
 }
 
-// open tries all fillings of a bin that have the largest demand.
+// open takes a new bin of a size, puts the largest remaining demand into it, and tries
+// all ways to fill the rest of it.
 func (s *search) open(bin, largest int) bool {
 	s.bins.left[bin]--
 	s.filled = append(s.filled, fill{bin: s.bins.sizes[bin]})
@@ -94,8 +100,9 @@ func (s *search) open(bin, largest int) bool {
 	return false
 }
 
-// complete tries all ways to fill the room of the last bin with demands from an index
-// on, larger ones first, and then the remaining bins.
+// complete tries all ways to fill the room that is left in the newest bin, and for each
+// way the remaining bins. It uses the demands whose index is at least from, larger ones
+// first.
 func (s *search) complete(room, from int) bool {
 	for d := s.next(from, room); d >= 0 && s.steps >= 0; d = s.next(d+1, room) {
 		s.add(d)
@@ -128,8 +135,8 @@ func (s *search) remove(d int) {
 	s.demands.left[d]++
 }
 
-// next returns the first index from the given one whose size remains and fits in room,
-// or -1. It is the largest such size.
+// next returns the index of the largest remaining demand size that fits in room, or -1.
+// It considers only indexes of at least from.
 func (s *search) next(from, room int) int {
 	for d := from; d < len(s.demands.sizes); d++ {
 		if s.demands.left[d] > 0 && s.demands.sizes[d] <= room {
@@ -150,8 +157,8 @@ func (s *search) key() string {
 	return string(key)
 }
 
-// assign converts the solution to the bins of the demands. Among bins and demands of one
-// size, it uses the first ones first.
+// assign converts the solution, which only has sizes, to the bin of each demand. Of the
+// bins and demands of one size, it takes the first ones first.
 func (s *search) assign(bins, demands, order []int) []int {
 	free := map[int][]int{} // bins by size
 	for b, size := range bins {
