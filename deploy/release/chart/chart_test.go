@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"flag"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -12,9 +13,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	helmchart "helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/lint"
 	"helm.sh/helm/v3/pkg/lint/support"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/api/types"
@@ -321,5 +324,34 @@ func TestIsolation(t *testing.T) {
 		if got != want {
 			t.Errorf("isolation %t: %d mounts, want %d", on, got, want)
 		}
+	}
+}
+
+// TestNetworkPolicy checks that the NetworkPolicy allows connections to all ports of the controller.
+// Without the port of the queue API, the API server could not forward requests of kubectl numalet.
+func TestNetworkPolicy(t *testing.T) {
+	rendered, err := Render(load(t), Target{Release: "numalet", Namespace: namespace}, values(t, `networkPolicy: {enabled: true}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := objects(t, Join(rendered))
+	containers, _, err := unstructured.NestedSlice(all["Deployment numalet-controller"], "spec", "template", "spec", "containers")
+	if err != nil || len(containers) != 1 {
+		t.Fatalf("containers of the controller: %v, %v", containers, err)
+	}
+	ingress, _, err := unstructured.NestedSlice(all["NetworkPolicy numalet-controller"], "spec", "ingress")
+	if err != nil || len(ingress) != 1 {
+		t.Fatalf("ingress rules: %v, %v", ingress, err)
+	}
+	var want, got []any
+	for _, port := range containers[0].(map[string]any)["ports"].([]any) {
+		want = append(want, port.(map[string]any)["name"])
+	}
+	for _, port := range ingress[0].(map[string]any)["ports"].([]any) {
+		got = append(got, port.(map[string]any)["port"])
+	}
+	byText := cmpopts.SortSlices(func(a, b any) bool { return fmt.Sprint(a) < fmt.Sprint(b) })
+	if diff := cmp.Diff(want, got, byText); diff != "" {
+		t.Errorf("ports that connections are allowed to (-want +got):\n%s", diff)
 	}
 }
