@@ -2,6 +2,7 @@ package controller
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -28,15 +29,20 @@ func (w *world) statuses() dynamic.Interface {
 	return client
 }
 
-// permit gives all tenants permission to use the named nodes.
+// permit gives all tenants permission to use the named nodes, and no others.
 func (w *world) permit(nodes ...string) {
-	w.client.PrependReactor("create", "subjectaccessreviews", func(action clienttesting.Action) (bool, runtime.Object, error) {
-		review := action.(clienttesting.CreateAction).GetObject().(*authorizationv1.SubjectAccessReview).DeepCopy()
-		for _, name := range nodes {
-			review.Status.Allowed = review.Status.Allowed || review.Spec.ResourceAttributes.Name == name
-		}
-		return true, review, nil
-	})
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.permitted = nodes
+}
+
+// review answers a SubjectAccessReview: the use of a node is allowed if permit was called for it.
+func (w *world) review(action clienttesting.Action) (bool, runtime.Object, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	review := action.(clienttesting.CreateAction).GetObject().(*authorizationv1.SubjectAccessReview).DeepCopy()
+	review.Status.Allowed = review.Spec.ResourceAttributes != nil && slices.Contains(w.permitted, review.Spec.ResourceAttributes.Name)
+	return true, review, nil
 }
 
 // gpuNode creates a node with the GPUs NAME-0, NAME-1, ... Each element of links has the links of

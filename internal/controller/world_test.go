@@ -51,6 +51,7 @@ type world struct {
 	mu         sync.Mutex
 	refuse     func(*corev1.Binding) error              // returns an error if a Binding is to be refused; nil to refuse none
 	authorize  func(http.Handler) (http.Handler, error) // checks requests for metrics; nil for no check
+	permitted  []string                                 // nodes whose GPUs all tenants may use
 	watched    map[string]int                           // number of watches, by resource; an object is not seen if it is created before its watch begins
 }
 
@@ -58,6 +59,7 @@ func newWorld(t *testing.T) *world {
 	w := &world{T: t, client: fake.NewClientset(), topologies: fakesource.NewFakeControllerSource(), tenants: storedTenants(t), watched: map[string]int{}}
 	w.groups, w.quotas, w.made = fakesource.NewFakeControllerSource(), fakesource.NewFakeControllerSource(), map[string]*v1alpha1.GPUGroup{}
 	w.client.PrependReactor("create", "pods", w.bind)
+	w.client.PrependReactor("create", "subjectaccessreviews", w.review) // before the controller runs: the client does not lock its reactors
 	w.client.PrependWatchReactor("*", w.watch)
 	return w
 }
