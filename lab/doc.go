@@ -6,6 +6,7 @@
 //	replay          schedules the pods of a trace, one after the other
 //	virtual         schedules pods that arrive, run and end, on a virtual clock
 //	fairness        measures how users share a cluster over weeks, and whether large pods starve
+//	forecast        measures how well the controller predicts when pods start
 //	openb           reads and writes the format of Alibaba's GPU trace
 //	openbcheck      is a separate program that checks the placements of a simulation
 package lab

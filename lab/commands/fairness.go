@@ -17,9 +17,9 @@ import (
 	"github.com/numalet/numalet/pkg/sched/filter"
 )
 
-// trial holds the flags that all simulations on a virtual clock have.
+// trial holds the flags that all simulation commands on a virtual clock have.
 type trial struct {
-	nodes, pods string // files
+	nodes, pods string // paths of CSV files
 	every       int
 	longest     time.Duration
 	gpus        int
@@ -43,8 +43,8 @@ func (w *trial) bind(cmd *cobra.Command) {
 	command.Complete(cmd, "policy", policies()...)
 }
 
-// read returns every Nth node and the pods of the trace. Pods run no longer than --longest, and
-// pods that request more GPUs than --gpus are left out.
+// read returns every Nth node and the pods of the trace, where --every gives N. It limits the run
+// time of each pod to --longest, and leaves out the pods that request more GPUs than --gpus.
 func (w trial) read() ([]*sched.Node, []fairness.Sample, error) {
 	nodes, err := w.readNodes()
 	if err != nil {
@@ -60,7 +60,7 @@ func (w trial) read() ([]*sched.Node, []fairness.Sample, error) {
 	return nodes, slices.DeleteFunc(samples, func(s fairness.Sample) bool { return s.GPUs.Count > w.gpus }), nil
 }
 
-// readNodes checks the flags and returns every Nth node of the file, where --every gives N.
+// readNodes checks the flags and returns every Nth node of the file --nodes, where --every gives N.
 func (w trial) readNodes() ([]*sched.Node, error) {
 	if w.nodes == "" || w.pods == "" || w.every < 1 || w.longest <= 0 {
 		return nil, command.WrongUsage("give the nodes and pods with --nodes FILE --pods FILE; --every and --longest are more than 0")
@@ -76,8 +76,8 @@ func everyNth(all []*sched.Node, n int) (nodes []*sched.Node) {
 	return nodes
 }
 
-// profile returns a new scheduling profile. Each trial needs its own, because the policy
-// fragmentation learns from the pods of the trial.
+// profile returns a new scheduling profile. Each trial needs a profile of its own, because the
+// policy fragmentation learns from the pods of the trial.
 func (w trial) profile() (filter.Profile, error) {
 	p, err := gpuProfile(w.policy)
 	if err != nil {
@@ -89,11 +89,11 @@ func (w trial) profile() (filter.Profile, error) {
 	return p, nil
 }
 
-// Limits of the flags.
+// Limits of the values of flags.
 const (
 	maxUsers   = 10_000
 	maxWaiting = 100_000 // limit of --most
-	minHours   = 2.4     // half of this is measured, with a sample every hour
+	minHours   = 2.4     // lower limit of --days, in hours: the second half of the days is measured, with a sample every hour
 	maxDays    = 3650
 	maxTrials  = 10_000
 )

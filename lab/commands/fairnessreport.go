@@ -11,12 +11,12 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// shared is the result for one order in "numalet simulate fairness -o json".
+// shared is the result for one order of pods in "numalet simulate fairness -o json".
 type shared struct {
 	Order            string       `json:"order"`
-	Jain             float64      `json:"jain"` // index of the users' scores per weight
+	Jain             float64      `json:"jain"` // Jain's fairness index of the users' scores per weight
 	AllocatedPercent float64      `json:"allocatedPercent"`
-	Started          int          `json:"started"`      // pods
+	Started          int          `json:"started"`      // number of pods
 	StartedLarge     int          `json:"startedLarge"` // pods with several GPUs
 	MedianSeconds    float64      `json:"medianSeconds"`
 	P99Seconds       float64      `json:"p99Seconds"`
@@ -25,7 +25,7 @@ type shared struct {
 	Users            []sharedUser `json:"users"`
 }
 
-// sharedUser is the result for one user.
+// sharedUser is the result for one user, in the list of users of a shared.
 type sharedUser struct {
 	Name          string  `json:"name"`
 	Weight        float64 `json:"weight"`
@@ -50,8 +50,8 @@ func sharedOf(o fairness.Outcome) shared {
 	return s
 }
 
-// showFairness prints one table with a line for each order of pods, and another one with a line for
-// each user. The format JSON has the same data.
+// showFairness prints a table with a line for each order of pods, and a second table with a line
+// for each user. The format JSON has the same data.
 func showFairness(out io.Writer, f fairnessRun, nodes []*sched.Node, outcomes []fairness.Outcome) error {
 	var orders []shared
 	for _, o := range outcomes {
@@ -87,8 +87,8 @@ func showFairness(out io.Writer, f fairnessRun, nodes []*sched.Node, outcomes []
 	return table.Flush()
 }
 
-// inUnit writes a time in days, hours, minutes or seconds: in the largest of these units in which
-// it is at least 2.
+// inUnit writes a time in days, hours, minutes or seconds. It uses the largest of these units in
+// which the number is at least 2.
 func inUnit(seconds float64) string {
 	d := time.Duration(seconds * float64(time.Second))
 	switch {

@@ -18,8 +18,8 @@ type predicted struct {
 	Waited   predictionErrors `json:"waited"` // of the pods that waited longer than a second
 }
 
-// predictionErrors summarizes how wrong the predicted waiting times of some pods were. Its
-// quantiles are of absolute errors.
+// predictionErrors summarizes how wrong the predicted waiting times of some pods were. The
+// quantiles are those of the absolute errors.
 type predictionErrors struct {
 	Pods         int     `json:"pods"`
 	Waits        twoOf   `json:"waits"` // not errors, but how long the pods waited
@@ -49,8 +49,8 @@ func predictionErrorsOf(e forecast.Errors) predictionErrors {
 	}
 }
 
-// showPredicted prints a table for all pods with a forecast, and one for those of them that waited
-// longer than a second.
+// showPredicted prints two tables: one for all pods with a forecast, and one for the pods with a
+// forecast that waited longer than a second.
 func showPredicted(out io.Writer, p predicted) error {
 	fmt.Fprintf(out, "%d pods: %d without a forecast, %d that never started\n", p.Pods, p.Unknown, p.Unserved)
 	showErrors(out, "all pods with a forecast", p.All)

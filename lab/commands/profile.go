@@ -5,8 +5,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched/fragmentation"
 )
 
-// fragmentationAware is the name of the node selection policy that leaves the least free GPU
-// capacity useless to later pods. Its old name is "default".
+// fragmentationAware is the name of a node selection policy. The policy keeps the free GPU capacity
+// that later pods cannot use as small as possible. Its old name is "default".
 const fragmentationAware = "fragmentation"
 
 // canonical returns the name of a policy. It replaces the old name "default" with "fragmentation".
@@ -24,7 +24,8 @@ func policies() []string {
 }
 
 // gpuProfile returns the controller's scheduling profile for GPU clusters, with the given node
-// selection policy. A policy knows nothing of the pods of a trace that come later.
+// selection policy. When a policy selects a node, it does not know which pods of a trace come
+// later.
 func gpuProfile(policy string) (filter.Profile, error) {
 	space, err := filter.ParseSpace("gpu-total,gpu-share,gpus,cpu,memory")
 	if err != nil {

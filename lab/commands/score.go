@@ -50,10 +50,10 @@ of seconds or durations such as 90m.`,
 	return cmd
 }
 
-// scorer reads lines of "time,usage" and computes the score at the time of each.
+// scorer reads lines of "time,usage" and computes the score at the time of each line.
 type scorer struct {
 	decay fairshare.Decay
-	step  float64 // seconds, 0 for none
+	step  float64 // longest time between two computations (--step), in seconds; 0 for none
 	out   io.Writer
 	last  sample // the previous line, if any
 	score float64
@@ -99,7 +99,8 @@ func (s *scorer) line(now sample) error {
 	return err
 }
 
-// maxSteps limits the steps (--step) between two lines of input. That many steps take some seconds.
+// maxSteps limits the steps (--step) between two lines of input. 10 million steps take some
+// seconds.
 const maxSteps = 1e7
 
 // follow updates the score to the time of the given line.

@@ -21,8 +21,8 @@ type sample struct {
 
 func (s sample) isHeader() bool { return slices.Equal(s.text, []string{"time", "usage"}) }
 
-// readSamples calls do for each line. The first line may be a header. Its errors contain the line
-// number.
+// readSamples calls do for each line. The first line may be a header. The errors of readSamples
+// contain the line number.
 func readSamples(in io.Reader, do func(sample) error) error {
 	rows := csv.NewReader(in)
 	rows.FieldsPerRecord = -1

@@ -21,7 +21,7 @@ const policyHelp = "Node selection policy: leastfit, bestfit, firstfit, nextfit,
 
 // simulation holds the flags of "numalet simulate".
 type simulation struct {
-	nodes, pods, placements string // files
+	nodes, pods, placements string // paths of CSV files
 	policy                  string
 	seed                    uint64
 	virtual                 bool

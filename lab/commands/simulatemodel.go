@@ -13,7 +13,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// modelPods is the number of pods of the model. All of them arrive at the same time.
+// modelPods is the number of pods that the model schedules. All of them arrive at the same time.
 const modelPods = 100
 
 // modelled is one line of "numalet simulate --virtual-clock": one scheduler, and when it placed
@@ -28,8 +28,8 @@ type modelled struct {
 	PodMillis     []int64 `json:"podMillis"` // in ascending order
 }
 
-// showModel runs a model of two-tier scheduling with the controller's engine, and prints its
-// results. In the first tier, proposers look for nodes concurrently. The second tier is one
+// showModel runs a model of two-tier scheduling with the controller's scheduling engine, and prints
+// the results. In the first tier, proposers look for nodes concurrently. The second tier is one
 // committer, which assigns the nodes.
 func showModel(out io.Writer, f command.Format) error {
 	lines := []modelled{

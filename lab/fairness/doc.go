@@ -3,8 +3,8 @@
 // measures how many GPUs each user gets, how long pods wait, and whether large pods starve among
 // small ones.
 //
-// It makes no scheduling decisions itself. Package lab/virtual makes them, with the controller's
-// queue, scheduling pipeline and reservations of nodes.
+// The package makes no scheduling decisions itself. Package lab/virtual makes them, with the
+// controller's queue, scheduling pipeline and reservations of nodes.
 //
 //	outcome, err := fairness.Share(nodes, samples, fairness.Settings{Users: fairness.Users(20, 4, 64), Turns: virtual.ByScore})
 package fairness

@@ -16,10 +16,10 @@ import (
 // TestScenarios runs the scenarios in testdata/*.txt. They consist of these commands:
 //
 //	nodes 4 8               adds four nodes of eight GPUs
-//	sample 0.5 1h           adds pods of half a GPU that run for an hour to those that users send
+//	sample 0.5 1h           lets users also send pods of half a GPU that run for an hour
 //	users 5 2 32            sets five users, who keep 2 to 32 pods pending
 //	share 24h score         simulates a day, and prints what each user got in its second half
-//	starve 24h score [known] simulates a day; the largest sample arrives after half of it; known: ends of pods are known
+//	starve 24h score [known] simulates a day, in the middle of which a pod of the largest sample arrives; known: the scheduler knows when pods end
 func TestScenarios(t *testing.T) {
 	scenario.Walk(t, func(t *testing.T, _ *scenario.Answer) scenario.Commands { return newScene(t).commands() })
 }
@@ -64,8 +64,8 @@ func (s *scene) sample(c *scenario.Command) {
 
 func (s *scene) users(c *scenario.Command) { s.settings.Users = Users(c.Int(0), c.Int(1), c.Int(2)) }
 
-// order sets how long a trial runs, in which order its pods are scheduled, and whether the
-// scheduler knows when pods will end.
+// order sets from the arguments of a command how long a trial runs, in which order its pods are
+// scheduled, and whether the scheduler knows when pods will end.
 func (s *scene) order(c *scenario.Command) {
 	orders := map[string]virtual.Turns{"score": virtual.ByScore, "age": virtual.ByAge, "kube-scheduler": virtual.LikeKube}
 	s.settings.For, s.settings.Turns, s.settings.EndsKnown = c.Duration(0), orders[c.Arg(1)], c.Has("known")

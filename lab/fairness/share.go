@@ -26,11 +26,11 @@ type Settings struct {
 // Outcome is the result of a trial, measured in its second half.
 type Outcome struct {
 	Turns     virtual.Turns
-	Jain      float64 // index of the users' scores per weight, the mean of hourly samples
+	Jain      float64 // Jain's fairness index of the users' scores per weight, the mean of hourly samples
 	Allocated float64 // GPUs in use as a fraction of all GPUs
 	Started   Pods
 	Waiting   Pods  // GPU pods at the end
-	All       Waits // of the GPU pods that arrived in that half; pods that never started waited until the end
+	All       Waits // waits of the GPU pods that arrived in the second half; pods that never started waited until the end
 	Users     []UserOutcome
 }
 
@@ -66,7 +66,7 @@ type trial struct {
 	Settings
 	cluster   *virtual.Cluster
 	senders   map[string]*sender
-	all       float64 // GPUs
+	all       float64 // number of GPUs of the cluster
 	measuring time.Time
 	jain      []float64
 	held      map[string]float64 // GPUs by user, added up over the hourly records
@@ -111,7 +111,7 @@ func newTrial(nodes []*sched.Node, samples []Sample, settings Settings) (*trial,
 }
 
 // begin is called when a pod starts. It records the waiting time if the pod arrived after the start
-// of the measurement. If it is a GPU pod, its user sends another one soon.
+// of the measurement. After a GPU pod has started, its user submits another one within a minute.
 func (t *trial) begin(ran virtual.Ran) {
 	if !t.measuring.IsZero() {
 		t.began.add(ran.Pod)
@@ -130,7 +130,8 @@ func (t *trial) end(ran virtual.Ran) {
 	}
 }
 
-// gpus returns the number of GPUs that a pod requests. For a part of a GPU this is a fraction.
+// gpus returns the number of GPUs that a pod requests. The number is a fraction if the pod requests
+// a part of a GPU.
 func gpus(pod *sched.Pod) float64 {
 	return float64(pod.GPUs.Milli) * float64(pod.GPUs.Count) / float64(sched.WholeGPU)
 }

@@ -8,8 +8,9 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// Starved is the result for one large pod. It arrives when the nodes are full of small pods, and
-// users keep submitting small pods after that. Times count from the arrival of the large pod.
+// Starved is the result for one large pod. The large pod arrives when the nodes are full of small
+// pods, and users keep submitting small pods after that. Times count from the arrival of the large
+// pod.
 type Starved struct {
 	Large   Sample
 	Started bool          // within Settings.For
@@ -31,10 +32,10 @@ func (s Starved) Ratio() float64 {
 	return s.Waited.Seconds() / s.Free.Seconds()
 }
 
-// Starve runs a trial in which the users submit samples with at most one GPU. In the middle of
-// Settings.For the largest sample arrives. That is the sample with the most GPUs; among equal ones
-// it is the one with the most CPU cores. The result is compared with a second trial without this
-// sample.
+// Starve measures how long a large pod waits among small pods. In the trial, users submit samples
+// with at most one GPU. In the middle of Settings.For, a pod of the largest sample arrives. The
+// largest sample is that with the most GPUs; among equal ones it is the one with the most CPU
+// cores. Starve compares the trial with a second trial, in which this large pod does not arrive.
 func Starve(nodes []*sched.Node, samples []Sample, settings Settings) (Starved, error) {
 	large, small := split(Fitting(nodes, samples))
 	with, err := newTrial(nodes, small, settings)
@@ -73,8 +74,8 @@ type largeTrial struct {
 	node    string // reserved for it
 }
 
-// submit submits the large pod, and runs the trial until this pod starts, but for at most half of
-// Settings.For.
+// submit submits the large pod. Then it runs the trial until the large pod starts, but for at most
+// half of Settings.For.
 func (f *largeTrial) submit() {
 	pod := *f.Large.Pod
 	pod.UID, pod.Name = large, large
@@ -88,8 +89,8 @@ func (f *largeTrial) submit() {
 	}
 }
 
-// recordReservation records when the large pod got a reservation of a node, if it has one on
-// another node than before.
+// recordReservation records the current time as the time of the large pod's reservation of a node.
+// It does so only if the reservation is on another node than at the last call.
 func (f *largeTrial) recordReservation(pod *sched.Pod) {
 	offer, ok := f.cluster.Reservation(large)
 	if !ok || offer.Node == f.node {
@@ -102,7 +103,7 @@ func (f *largeTrial) recordReservation(pod *sched.Pod) {
 // large is the name of the large pod and of its tenant.
 const large = "large"
 
-// split returns the largest sample, and all samples with at most one GPU.
+// split returns the largest sample (see Starve), and all samples with at most one GPU.
 func split(samples []Sample) (large Sample, small []Sample) {
 	for _, sample := range samples {
 		if large.Pod == nil || sample.GPUs.Count > large.GPUs.Count || sample.GPUs.Count == large.GPUs.Count && sample.Requests.CPU > large.Requests.CPU {

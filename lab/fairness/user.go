@@ -13,15 +13,15 @@ import (
 	"github.com/numalet/numalet/pkg/sched/filter"
 )
 
-// Sample is a pod that users submit copies of, and how long each copy runs.
+// Sample is a pod of which users submit copies, and how long each copy runs.
 type Sample struct {
 	*sched.Pod
 	Took time.Duration
 }
 
 // User submits pods all the time, so that Demand of its GPU pods are waiting. When a GPU pod
-// starts, the user submits another one within a minute. The user also submits pods without GPUs,
-// which do not count.
+// starts, the user submits another GPU pod within a minute. The user also submits pods without
+// GPUs, which do not count toward Demand.
 type User struct {
 	Name   string
 	Weight fairshare.Weight
@@ -29,7 +29,7 @@ type User struct {
 }
 
 // Users returns n users. Their demand grows from least to most, by the same factor from each user
-// to the next. Every fourth user has a weight of 2.
+// to the next. Every fourth user has a weight of 2; the others have the default weight.
 func Users(n, least, most int) []User {
 	users := make([]User, n)
 	for i := range users {
@@ -61,7 +61,7 @@ func newSender(u User, samples []Sample, seed uint64, i int) *sender {
 // started.
 func (s *sender) pause() time.Duration { return time.Duration(s.rand.Int64N(int64(time.Minute))) }
 
-// send submits pods until as many GPU pods wait as the user's Demand.
+// send submits pods until Demand GPU pods of the user are waiting.
 func (s *sender) send(v *virtual.Cluster) {
 	for s.waiting < s.Demand {
 		sample := s.samples[s.rand.IntN(len(s.samples))]
@@ -76,7 +76,7 @@ func (s *sender) send(v *virtual.Cluster) {
 	}
 }
 
-// Fitting returns the samples that fit at least one of the nodes, if no other pods are on it.
+// Fitting returns the samples that fit at least one of the nodes if no other pod is on that node.
 func Fitting(nodes []*sched.Node, samples []Sample) []Sample {
 	return slices.DeleteFunc(slices.Clone(samples), func(s Sample) bool {
 		return !slices.ContainsFunc(nodes, func(node *sched.Node) bool { return fits(s.Pod, node) })

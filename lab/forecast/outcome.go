@@ -16,7 +16,7 @@ type Outcome struct {
 }
 
 // Errors holds the absolute errors of three predictions of how long pods wait. It covers only pods
-// that had a forecast and started. Each list has one value for each of them.
+// that had a forecast and started. Each list has one value for each of these pods.
 type Errors struct {
 	Waits    fairness.Waits // how long the pods waited
 	Forecast fairness.Waits // error of the forecast's P50 (median)

@@ -56,7 +56,7 @@ func Run(nodes []*sched.Node, arrivals []Arrival, settings Settings) (Outcome, e
 	return t.outcome(), nil
 }
 
-// maxDays is for how many days a trial goes on after the last arrival if pods still wait.
+// maxDays is for how many days after the last arrival a trial goes on if pods still wait.
 const maxDays = 30
 
 // trial is the state of a running trial.

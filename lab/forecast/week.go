@@ -51,10 +51,10 @@ func newUsers(n int, random *rand.Rand) []user {
 	return users
 }
 
-// Week returns the pods of a week for a number of Nodes. Twelve users send pods, four times as many
-// by day as by night. The load is the GPU time of all pods together, as a fraction of that of all
-// nodes in a week. With a load of 0.9, more pods arrive by day than the nodes can run, and fewer by
-// night.
+// Week returns the pods of a week for a cluster with the given number of nodes (Nodes). Twelve
+// users submit pods, four times as many by day as by night. The load is the GPU time that all pods
+// need together, divided by the GPU time of all nodes in a week. With a load of 0.9, more pods
+// arrive by day than the nodes can run, and fewer by night.
 func Week(nodes int, load float64, seed uint64) []Arrival {
 	random := rand.New(rand.NewPCG(seed, 0))
 	users := newUsers(12, random)

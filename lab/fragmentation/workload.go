@@ -5,7 +5,7 @@
 // The measure is that of FGD (Weng et al., "Beware of Fragmentation: Scheduling
 // GPU-Sharing Workloads with Fragmentation Gradient Descent", USENIX ATC 2023):
 //
-//	F(n) = Σ p(m) · f(n, m)  over the kinds m of pods, p(m) their share
+//	F(n) = Σ p(m) · f(n, m)  for a node n, over the kinds m of pods; p(m) is the share of m among all pods
 //	f(n, m) = the free capacity of all GPUs of n                 if m does not fit n, or requests no GPU
 //	          the free capacity of the GPUs that m cannot use    otherwise
 package fragmentation
@@ -22,7 +22,7 @@ import (
 // Workload is a list of the kinds of pods, sorted by descending share. It is immutable.
 type Workload []Kind
 
-// Kind is a set of pods with the same requests.
+// Kind is the set of all pods with the same requests.
 type Kind struct {
 	Pod   *sched.Pod
 	Share float64 // of all pods

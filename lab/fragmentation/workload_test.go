@@ -18,7 +18,7 @@ func TestFragmented(t *testing.T) {
 	}{
 		"nothing free":   {8000, []sched.MilliGPU{0, 0}, 0},
 		"no GPU":         {8000, nil, 0},
-		"all free":       {8000, []sched.MilliGPU{1000, 1000}, 500}, // the quarter of pods without a GPU cannot use them
+		"all free":       {8000, []sched.MilliGPU{1000, 1000}, 500}, // a quarter of the pods request no GPU, so a quarter of the free capacity counts as unusable
 		"one and a bit":  {8000, []sched.MilliGPU{300, 1000}, 300*0.5 + 1300*0.5},
 		"CPUs are gone":  {0, []sched.MilliGPU{300, 1000}, 1300},
 		"a bit and half": {8000, []sched.MilliGPU{300, 500}, 300*0.25 + 800*0.75},

@@ -17,7 +17,7 @@ func ReadPods(r io.Reader) ([]*sched.Pod, error) {
 	return pods, err
 }
 
-// eachPod calls do for each row and its pod. The columns in more must exist too.
+// eachPod calls do for each row and its pod. The file must also have the columns in more.
 func eachPod(r io.Reader, do func(*row, *sched.Pod), more ...string) error {
 	t, err := open(r, append([]string{"name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli"}, more...)...)
 	if err != nil {

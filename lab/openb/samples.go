@@ -12,9 +12,9 @@ import (
 // maxSeconds is the longest time.Duration in whole seconds.
 const maxSeconds = int64(math.MaxInt64 / time.Second)
 
-// ReadSamples reads pods as ReadPods does, and how long they ran, from the columns scheduled_time
-// and deletion_time, in seconds. Pods that never ran or did not end are left out. A run time is at
-// least one second.
+// ReadSamples reads pods as ReadPods does. It also reads how long the pods ran, from the columns
+// scheduled_time and deletion_time, in seconds. Pods that never ran or did not end are left out. A
+// run time is at least one second.
 func ReadSamples(r io.Reader) ([]fairness.Sample, error) {
 	var samples []fairness.Sample
 	err := eachPod(r, func(row *row, pod *sched.Pod) {
@@ -31,8 +31,8 @@ type Arrival struct {
 	At time.Duration
 }
 
-// ReadArrivals reads samples as ReadSamples does, and when each was created, from the column
-// creation_time, in seconds.
+// ReadArrivals reads samples as ReadSamples does. It also reads when the pod of each sample was
+// created, from the column creation_time, in seconds.
 func ReadArrivals(r io.Reader) ([]Arrival, error) {
 	var arrivals []Arrival
 	err := eachPod(r, func(row *row, pod *sched.Pod) {

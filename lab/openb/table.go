@@ -21,7 +21,7 @@ type table struct {
 	names   map[string]bool // of rows that were read; each may occur once
 }
 
-// open reads the first row. It is an error if a column is missing.
+// open reads the first row. It returns an error if one of the given columns is missing.
 func open(r io.Reader, columns ...string) (*table, error) {
 	want := "want CSV with the columns " + strings.Join(columns, ", ")
 	rows := csv.NewReader(r)
@@ -55,8 +55,8 @@ func CSVError(err error) error {
 	return fmt.Errorf("line %d, column %d: %s: put the whole field in quotes, and double the quotes in it", p.Line, p.Column, what)
 }
 
-// each calls do for every row after the first, until a row is invalid. Its error has the number of
-// the line.
+// each calls do for every row after the first, until a row is invalid. The error of each then has
+// the number of the line.
 func (t *table) each(do func(row *row)) error {
 	for {
 		fields, err := t.rows.Read()
@@ -111,15 +111,15 @@ func (r *row) name(column string) string {
 	return name
 }
 
-// amount is the largest number that number accepts. That many mebibytes are less than 2^63 bytes,
-// so they do not overflow an int64.
+// amount is the largest number that the method number accepts. That many mebibytes are less than
+// 2^63 bytes, so a number of bytes does not overflow an int64.
 const amount = 1<<42 - 1
 
 // number returns a field that is a whole number from 0 to amount.
 func (r *row) number(column string) int64 { return r.upTo(amount, column) }
 
-// upTo returns a field that is a whole number from 0 to most. It records an error if the field is
-// not.
+// upTo returns a field that is a whole number from 0 to most. It records an error for any other
+// field.
 func (r *row) upTo(most int64, column string) int64 {
 	n, err := strconv.ParseInt(r.text(column), 10, 64)
 	if err != nil || n < 0 || n > most {

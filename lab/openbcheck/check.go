@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// check returns the percentage of the GPUs that placements allocate. It returns an error if a pod
-// is placed twice or does not get the GPUs that it requests. It also returns an error if a GPU is
-// allocated beyond its capacity, or both whole and in parts. It returns an error, too, if the pods
-// on a node request more CPU or memory than the node has.
+// check returns the percentage of the GPUs that the placements in a file allocate. It returns an
+// error if a pod is placed twice or does not get the GPUs that it requests. It also returns an
+// error if a GPU is allocated beyond its capacity, or both whole and in parts, or if the pods on a
+// node request more CPU or memory than the node has.
 func check(nodes, pods, placed string) (percent float64, err error) {
 	c := checker{gpus: map[string]int64{}, whole: map[string]bool{}, seen: map[string]bool{}, cpu: map[string]int64{}, memory: map[string]int64{}}
 	for to, file := range map[*table]string{&c.nodes: nodes, &c.pods: pods, &c.placed: placed} {

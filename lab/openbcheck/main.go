@@ -70,7 +70,7 @@ func simulate(r run, seeds uint64, least float64) error {
 	return nil
 }
 
-// seed simulates the random order of the pods for one seed, and checks the placements.
+// seed puts the pods into the random order of one seed, simulates them, and checks the placements.
 func (r run) seed(dir string, seed uint64) (o outcome, err error) {
 	pods, placed := filepath.Join(dir, "pods.csv"), filepath.Join(dir, "placed.csv")
 	if err := shuffle(r.nodes, r.pods, pods, seed); err != nil {

@@ -1,6 +1,6 @@
-// Package replay schedules pods one after the other, with the controller's proposer, which looks
-// for nodes for a pod, and its committer, which assigns one of them. Each pod is committed before
-// the next one is proposed, so the result is deterministic.
+// Package replay schedules pods one after the other. It uses the controller's proposer, which looks
+// for nodes for a pod, and the controller's committer, which assigns one of these nodes. Each pod
+// is committed before the next one is proposed, so the result is deterministic.
 package replay
 
 import (

@@ -41,8 +41,9 @@ type Rules struct {
 }
 
 // Cluster simulates nodes on which work arrives, waits, runs and ends, on a virtual clock. The
-// proposer, the committer and the scores are those of the controller. So are the queue and the
-// reservations, unless Rules.Turns is LikeKube. A decision takes no time.
+// proposer, the committer and the scores are those of the controller. The queue and the
+// reservations are also those of the controller, unless Rules.Turns is LikeKube. A decision takes
+// no virtual time.
 type Cluster struct {
 	state        *nodestate.State
 	rules        Rules
@@ -69,7 +70,8 @@ func NewCluster(state *nodestate.State, r Rules) *Cluster {
 	return v
 }
 
-// Now returns the virtual time. A new cluster starts at the beginning of the year 2000.
+// Now returns the virtual time. The clock of a new cluster starts at the beginning of the year
+// 2000.
 func (v *Cluster) Now() time.Time {
 	return time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).Add(v.clock.now)
 }
@@ -106,14 +108,14 @@ func (v *Cluster) Reservation(uid string) (reservation.Offer, bool) {
 	return reservation.Offer{}, false
 }
 
-// Fits returns when a pod will fit a node, because enough of the work that runs there will have
-// ended by then. It returns the zero time if the pod will never fit.
+// Fits returns when a pod will fit a node: at that time, enough of the work that runs there will
+// have ended. It returns the zero time if the pod will never fit.
 func (v *Cluster) Fits(pod *sched.Pod, node string) time.Time {
 	offer, _ := reservation.On(pod, v.state.Record(node), reservation.AssignedPods(v.state, node, v.ends))
 	return offer.Ready
 }
 
-// Every calls do at intervals of d, for the first time after d.
+// Every calls do at intervals of d. The first call is after d.
 func (v *Cluster) Every(d time.Duration, do func()) {
 	v.clock.after(d, func() {
 		do()
@@ -124,8 +126,8 @@ func (v *Cluster) Every(d time.Duration, do func()) {
 // After calls do once, after d.
 func (v *Cluster) After(d time.Duration, do func()) { v.clock.after(d, do) }
 
-// Run advances the clock by d. Pods are scheduled at the start and after each event; of several
-// events of the same time, after the last.
+// Run advances the clock by d. Pods are scheduled at the start and after each event. If several
+// events have the same time, pods are scheduled after the last of them.
 func (v *Cluster) Run(d time.Duration) {
 	until := v.clock.now + d
 	v.schedule()
@@ -138,7 +140,7 @@ func (v *Cluster) Run(d time.Duration) {
 	v.clock.now = until
 }
 
-// schedule schedules pods until the queue has no more that can be tried now.
+// schedule schedules pods until the queue has no more pods that can be tried now.
 func (v *Cluster) schedule() {
 	for pod := v.queue.Poll(); pod != nil; pod = v.queue.Poll() {
 		list := v.proposer.Propose(pod)

@@ -13,9 +13,10 @@ import (
 //
 //   - Pods are tried in the order of arrival or of their last attempt. An unschedulable
 //     pod does not block others, and gets no reservation.
-//   - An unschedulable pod is retried after a pod has ended on a node and its own back-off
-//     is over: 1 s, doubled each time, at most 10 s, in steps of 1 s.
-//   - It is retried before its back-off is over if no other pod is due (SchedulerPopFromBackoffQ).
+//   - An unschedulable pod is retried when two things have happened: a pod has ended on a node,
+//     and the back-off of the unschedulable pod is over. The back-off is 1 s, and doubles with
+//     each failed attempt up to 10 s. It ends at a full second.
+//   - The pod is retried before its back-off is over if no other pod is due (SchedulerPopFromBackoffQ).
 //
 // Not modeled: priority and preemption, because all pods here have the same priority; the
 // flush of pods that have waited for 5 minutes, because every end of a pod retries them
@@ -42,15 +43,15 @@ type kubePod struct {
 // kubeWindow is the granularity of back-offs: they end at its multiples.
 const kubeWindow = time.Second
 
-// kubeBackoff returns the back-off after a number of failed attempts.
+// kubeBackoff returns the back-off after a number of failed attempts to schedule a pod.
 func kubeBackoff(failed int) time.Duration {
 	return sched.Backoff{First: time.Second, Most: 10 * time.Second}.Delay(failed)
 }
 
 func (q *kubeQueue) Add(e queue.Entry) { q.active = append(q.active, &kubePod{Pod: e.Pod}) }
 
-// Poll returns the next pod. A pod that was tried before and fits none of the nodes in freed is
-// marked unschedulable again without a search.
+// Poll returns the next pod. Poll skips the pods that were tried before and fit none of the nodes
+// with freed resources. It marks these pods unschedulable again without a search.
 func (q *kubeQueue) Poll() *sched.Pod {
 	for len(q.active) > 0 {
 		q.inFlight, q.active = q.active[0], q.active[1:]
@@ -73,8 +74,9 @@ func (q *kubeQueue) MarkUnschedulable(*sched.Pod, uint64) {
 	q.unschedulable = append(q.unschedulable, q.inFlight)
 }
 
-// Freed retries all unschedulable pods: first those whose back-off is over, in the order
-// of their last attempts, then the others in the order in which their back-offs end.
+// Freed retries all unschedulable pods, because resources became free on a node. The pods whose
+// back-off is over come first, in the order of their last attempts. The others follow in the order
+// in which their back-offs end.
 func (q *kubeQueue) Freed(node *sched.Node) {
 	q.freed = append(q.freed, node.Name)
 	var backing []*kubePod

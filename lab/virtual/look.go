@@ -19,7 +19,7 @@ func (v *Cluster) Running() []Ran {
 }
 
 // Order returns the waiting work in the order in which the controller's queue would schedule it
-// now. It orders work of all resource types together, which the queue does only if the types
+// now. Order ranks work of all resource types together. The queue does this only if the types
 // overlap.
 func (v *Cluster) Order() []Ran {
 	ranks := map[string]float64{}

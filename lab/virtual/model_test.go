@@ -13,8 +13,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// TestModel checks when each of 100 pods is placed that arrive at the same time. A proposer takes
-// 200 ms for a pod.
+// TestModel checks the times at which 100 pods are placed. All of them arrive at the same time, and
+// a proposer takes 200 ms for a pod.
 func TestModel(t *testing.T) {
 	ms := func(n int) time.Duration { return time.Duration(n) * time.Millisecond }
 	for name, tc := range map[string]struct {
@@ -44,7 +44,7 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// TestFull checks that, with more pods than fit, all nodes are filled and the other pods stay
+// TestFull checks that, with more pods than fit, all nodes are filled and the remaining pods stay
 // pending.
 func TestFull(t *testing.T) {
 	c := cluster(t, 3, 4000)

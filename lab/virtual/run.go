@@ -11,8 +11,8 @@ import (
 // Model is the number of proposers and the duration of each step.
 type Model struct {
 	Proposers int
-	Propose   time.Duration // of a proposer, to list the best nodes for a pod
-	Commit    time.Duration // of the committer, to assign a node of a list
+	Propose   time.Duration // of a proposer, to list the best nodes for one pod
+	Commit    time.Duration // of the committer, to assign a node of one list
 }
 
 // Placed is a placed pod and when it was placed.
@@ -36,9 +36,9 @@ func (r Result) End() time.Duration {
 }
 
 // Run starts with all pods pending, in the given order, and runs until each is placed or fits no
-// node. A proposer reads the state when it starts with a pod. At the end of its step, it appends
-// its list of nodes to the FIFO of the committer. It waits while the FIFO has 2·Proposers lists. A
-// commit takes effect at the end of its step.
+// node. A proposer reads the state of the nodes when it starts with a pod. At the end of its step,
+// the proposer appends its list of nodes to the FIFO of the committer. The proposer waits while the
+// FIFO has 2·Proposers lists. A commit takes effect at the end of the committer's step.
 func Run(state *nodestate.State, pods []*sched.Pod, m Model) Result {
 	w := &world{model: m, pending: pods, idle: m.Proposers}
 	w.proposer = pipeline.NewProposer(state.View, pipeline.ProposerOptions{})
@@ -59,12 +59,12 @@ func Run(state *nodestate.State, pods []*sched.Pod, m Model) Result {
 // world is the state of one call of Run.
 type world struct {
 	model     Model
-	proposer  *pipeline.Proposer // one for all, because a proposer keeps no state except the position of the policy NextFit
+	proposer  *pipeline.Proposer // one for all simulated proposers, because a proposer keeps no state except the position of the policy NextFit
 	committer *pipeline.Committer
 	clock     clock
 
 	pending []*sched.Pod
-	idle    int          // proposers without a pod
+	idle    int          // number of proposers without a pod
 	done    []sched.List // of proposers that wait for space in the FIFO
 	fifo    []sched.List
 	busy    bool // whether the committer is busy

@@ -14,7 +14,7 @@ type Turns uint8
 
 // Orders of pods.
 const (
-	ByScore  Turns = iota // the controller's queue, by score per weight
+	ByScore  Turns = iota // the controller's queue, by the tenants' scores per weight
 	ByAge                 // the controller's queue without scores, by creation time
 	LikeKube              // a model of kube-scheduler's queue (kubeQueue)
 )

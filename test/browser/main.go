@@ -62,7 +62,7 @@ func run(url, axeFile, shots string) error {
 	return v.report()
 }
 
-// visit is the test of the page in one browser tab.
+// visit is the test of the page of "numalet ui" in one browser tab.
 type visit struct {
 	axe, shots string
 	nodes      int
@@ -93,7 +93,7 @@ func (v *visit) listen(tab context.Context) {
 }
 
 // look opens the page and waits for its data. It opens and closes the map of the first node with
-// the keyboard. It checks the page and the map.
+// the keyboard. It calls check for the page and for the map.
 func (v *visit) look(ctx context.Context, url, scheme string) error {
 	feature := emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}}
 	if _, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, feature); err != nil {
@@ -145,8 +145,8 @@ func (v *visit) closeMap(ctx context.Context) error {
 	return err
 }
 
-// measure waits until the page has read its data twice more. Then it reads the longest time for which a task blocked the
-// page's main thread.
+// measure waits until the page has read its data twice more. Then it reads the duration of the
+// longest task that blocked the page's main thread.
 func (v *visit) measure(ctx context.Context) error {
 	if err := chromedp.Do(ctx, chromedp.Sleep(12*time.Second)); err != nil {
 		return err
@@ -177,7 +177,7 @@ func (v *visit) check(ctx context.Context, name string) error {
 		return fmt.Errorf("load axe-core: %w", err)
 	}
 	// The elements of all nodes are alike, and axe-core would take a minute to check a thousand of
-	// them. So it checks only the first 49.
+	// them. So it checks only the elements of the first 49 nodes.
 	const axe = `axe.run({exclude: ['#grid li:nth-child(n+50)']}).then(r => r.violations.map(v => ({ID: v.id, Help: v.help, Example: v.nodes[0].html})))`
 	found, err := chromedp.Run(ctx, chromedp.Evaluate[[]finding](axe, chromedp.EvalAwaitPromise))
 	if err != nil {

@@ -82,7 +82,7 @@ func (d demo) run(ctx context.Context) error {
 }
 
 // perform runs the scenes of an act and then deletes its pods. The numbers of the scenes continue
-// from the last act.
+// from the act before.
 func (d demo) perform(ctx context.Context, a act, shown *int) error {
 	defer d.clean(a.actors)
 	for _, s := range a.scenes {

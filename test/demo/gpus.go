@@ -13,8 +13,8 @@ import (
 	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
-// withGPUs returns two pods: one requests CPUs and GPUs, the other one belongs to a tenant without
-// permission for any GPU.
+// withGPUs returns two pods. The first pod requests CPUs and GPUs. The second pod belongs to a
+// tenant without permission for any GPU.
 func withGPUs() []actor {
 	of := func(tenant string, pod *corev1.Pod, gpus string) actor {
 		pod.Labels = map[string]string{v1alpha1.LabelTenant: tenant}
@@ -72,8 +72,8 @@ func (d demo) group(ctx context.Context, _ []actor) error {
 	return err
 }
 
-// align creates both pods. It prints the CPUs and GPUs that the container of the first pod sees,
-// and the reason why the second pod waits.
+// align creates the two pods of withGPUs. It prints the CPUs and GPUs that the container of the
+// first pod sees, and the reason why the second pod waits.
 func (d demo) align(ctx context.Context, actors []actor) error {
 	for _, a := range actors {
 		if _, err := d.Create(ctx, a.pod); err != nil {

@@ -26,7 +26,8 @@ func tenants() []actor {
 	return []actor{of("ann", "train"), of("ann", "tune"), of("ben", "infer")}
 }
 
-// fill creates the pods, and waits until the first one runs. The other pods wait for its CPUs.
+// fill creates the pods of tenants, and waits until the first one runs. The other pods wait for the
+// CPUs of the first.
 func (d demo) fill(ctx context.Context, actors []actor) error {
 	for i, a := range actors {
 		pod, err := d.Create(ctx, a.pod)
@@ -64,7 +65,8 @@ func (d demo) explain(ctx context.Context, actors []actor) error {
 	return err
 }
 
-// takeTurns deletes the running pod and waits until the next one runs, until no pod waits.
+// takeTurns deletes the running pod and waits until the next pod runs. It repeats this until no pod
+// waits.
 func (d demo) takeTurns(ctx context.Context, actors []actor) error {
 	train, tune, infer := actors[0].pod.Name, actors[1].pod.Name, actors[2].pod.Name
 	for _, turn := range []struct{ ends, next string }{{train, infer}, {infer, tune}} {
@@ -82,7 +84,7 @@ func (d demo) takeTurns(ctx context.Context, actors []actor) error {
 	return nil
 }
 
-// showWho prints which of the remaining pods runs, and which wait.
+// showWho prints which of the pods that still exist runs, and which wait.
 func (d demo) showWho(ctx context.Context, actors []actor) error {
 	for _, a := range actors {
 		pod, err := d.API.CoreV1().Pods(d.Namespace).Get(ctx, a.pod.Name, metav1.GetOptions{})
@@ -102,8 +104,8 @@ func (d demo) showWho(ctx context.Context, actors []actor) error {
 }
 
 // forward makes the API server forward requests for the queue API to the controller that is the
-// leader, until stop is called. The API server of the test cluster runs on the host, where it can
-// reach pods only through forwarded ports.
+// leader, until stop is called. The API server of the test cluster runs on the host. From the host,
+// it can reach pods only through forwarded ports.
 func (d demo) forward(ctx context.Context) (stop func(), err error) {
 	const queueAPI = "deploy/controller/queueapi"
 	if _, err := kubectl(ctx, "apply", "-k", queueAPI); err != nil {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestAlone checks an installation without the controller. kube-scheduler then places pods, and the
-// agent of the node assigns CPUs or refuses the pod.
+// TestAlone checks an installation without the controller. There, kube-scheduler places pods, and
+// the agent of the node assigns CPUs or refuses the pod.
 func TestAlone(t *testing.T) {
 	alone(t)
 	t.Run("Policies", TestPolicies)
@@ -18,8 +18,8 @@ func TestAlone(t *testing.T) {
 	t.Run("RefusedByNode", refusedByNode)
 }
 
-// alone upgrades the installation to one without the controller, and installs the controller again
-// when the test ends.
+// alone upgrades the installation of Numalet to one without the controller. When the test ends, it
+// installs the controller again.
 func alone(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
@@ -29,13 +29,13 @@ func alone(t *testing.T) {
 	rollOut(ctx, t)
 }
 
-// install runs the commands in docs/tasks/administer.md for a cluster with the controller.
+// install installs Numalet with the controller. It runs the commands in docs/tasks/administer.md.
 func install(ctx context.Context, t *testing.T) {
 	t.Helper()
 	chart(ctx, t)
 	rollOut(ctx, t)
 	numalet(ctx, t, "rollout", "status", deployment, "--timeout=4m")
-	time.Sleep(2 * time.Second) // the API server compiles policies within a second of a change
+	time.Sleep(2 * time.Second) // the API server needs up to a second to compile changed policies
 }
 
 // chart installs or upgrades the Helm chart with the given values. All other values are the chart's

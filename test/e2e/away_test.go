@@ -17,7 +17,7 @@ import (
 )
 
 // TestAgentAway checks that, without an agent on the node, running pods keep their CPUs and no
-// container is created. Once the agent runs again, the waiting pods start on their CPUs.
+// container is created. When the agent runs again, the pods that waited start on their CPUs.
 func TestAgentAway(t *testing.T) {
 	ctx := start(t, 6*time.Minute, "held", "late", "shared")
 	create(ctx, t, e2eutil.Pod("held", "single", e2eutil.Container{Name: "c", CPU: "4"}))
@@ -41,8 +41,8 @@ func TestAgentAway(t *testing.T) {
 	checkLives(ctx, t)
 }
 
-// sendAway removes the agent from every node, until callBack is called or the test ends. So the
-// next test always starts with an agent.
+// sendAway removes the agent from every node, until callBack is called or the test ends. So there
+// is always an agent when the next test starts.
 func sendAway(ctx context.Context, t *testing.T) {
 	t.Helper()
 	t.Cleanup(func() {
@@ -62,8 +62,8 @@ func callBack(ctx context.Context, t *testing.T) {
 	must(t, err)
 }
 
-// selectNodes sets the DaemonSet's nodeSelector to one that no node satisfies. The value "null"
-// removes this nodeSelector.
+// selectNodes sets a nodeSelector of the DaemonSet that no node satisfies. The value "null" removes
+// this nodeSelector.
 func selectNodes(ctx context.Context, value string) error {
 	patch := fmt.Sprintf(`{"spec":{"template":{"spec":{"nodeSelector":{"example.com/nowhere":%s}}}}}`, value)
 	_, err := cluster.API.AppsV1().DaemonSets("numalet-system").Patch(ctx, "numalet", types.StrategicMergePatchType,

@@ -21,14 +21,14 @@ import (
 	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
-// victims are the names of the programs that the test kills with SIGKILL. The program kubeone is
+// victims are the names of the programs that TestChurn kills with SIGKILL. The program kubeone is
 // the kubelet of the test cluster. Each program is restarted automatically.
 var victims = []string{"numalet-agent", "containerd", "kubeone"}
 
 // TestChurn starts and ends pods of all kinds, several at a time. Meanwhile it kills the agent,
-// containerd and the kubelet. A watcher on the node checks that no CPU of one container's exclusive
-// cpuset is in another cpuset. The containers also record their own allowed CPUs, which the test
-// checks at the end.
+// containerd and the kubelet. The program `probe watch` on the node checks that no CPU of one
+// container's exclusive cpuset is in the cpuset of another container. The containers also record
+// their own allowed CPUs. The test checks these records at the end.
 func TestChurn(t *testing.T) {
 	t.Logf("seed %d: repeat with -seed %[1]d", *seed)
 	ctx := start(t, 2*time.Minute+time.Duration(*churnPods)*40*time.Second, churnNames(*churnPods)...)
@@ -61,8 +61,9 @@ func TestChurn(t *testing.T) {
 	nothingHeld(ctx, t)
 }
 
-// churnOne creates a pod, waits until it runs, and deletes it. A pod whose containers are not
-// restarted may end early, if a program was killed while the pod started.
+// churnOne creates a pod, waits until it runs, and deletes it. If a program was killed while the
+// pod started, a pod whose containers are not restarted may end early. churnOne does not count this
+// as a failure.
 func churnOne(ctx context.Context, t *testing.T, i int) {
 	rng := rand.New(rand.NewPCG(*seed, uint64(i)+1))
 	pod := shape(rng, i)
@@ -87,9 +88,10 @@ func churnOne(ctx context.Context, t *testing.T, i int) {
 	}
 }
 
-// shape draws a random pod: of any policy or shared, with or without more containers, and running
-// until deletion or ending soon. Pods with exclusive CPUs request at most 4 CPUs. So five of them
-// usually fit on the 14 CPUs of the node together, but sometimes one has to wait.
+// shape draws a random pod. The pod has one of the CPU policies or shared CPUs, and may have
+// further containers. Some pods end soon, and all others run until they are deleted. Pods with
+// exclusive CPUs request at most 4 CPUs. So five of them usually fit on the 14 CPUs of the node
+// together, but sometimes one has to wait.
 func shape(rng *rand.Rand, i int) *corev1.Pod {
 	name := churnNames(i + 1)[i]
 	policy := []string{"spread", "single", "random", ""}[rng.IntN(4)]
@@ -119,7 +121,8 @@ func churnNames(n int) []string {
 	return names
 }
 
-// killPlan returns, by the index of a pod, which victims are killed before this pod is created.
+// killPlan returns, by the index of a pod, which programs of victims are killed before this pod is
+// created.
 func killPlan(rng *rand.Rand) map[int][]string {
 	plan := map[int][]string{}
 	for range *churnKills {
@@ -142,7 +145,8 @@ func killNow(ctx context.Context, t *testing.T, victim string) {
 	t.Logf("killed %s (pid %s)", victim, strings.TrimSpace(out))
 }
 
-// watch starts `probe watch` on the node. The returned function stops it and returns its report.
+// watch starts `probe watch` (test/e2e/probe) on the node. The returned function stops it and
+// returns its report.
 func watch(ctx context.Context, t *testing.T) func() watchReport {
 	t.Helper()
 	cmd, out, err := cluster.Spawn(ctx, "exec /usr/local/bin/probe watch")
@@ -150,7 +154,7 @@ func watch(ctx context.Context, t *testing.T) func() watchReport {
 	return func() watchReport { return stopWatch(ctx, t, cmd, out) }
 }
 
-// watchReport is what `probe watch` prints.
+// watchReport is the JSON output of `probe watch`.
 type watchReport struct {
 	Passes, Readings, Exclusive, Shared, Sandboxes int
 	Violations                                     []string
@@ -170,7 +174,7 @@ func stopWatch(ctx context.Context, t *testing.T, cmd *exec.Cmd, out *bytes.Buff
 }
 
 // checkLives checks the records that containers made of their own allowed CPUs. Exclusive CPUs of
-// different containers may not overlap, and those of a container may not change.
+// different containers may not overlap, and the exclusive CPUs of a container may not change.
 func checkLives(ctx context.Context, t *testing.T) {
 	t.Helper()
 	lives, err := cluster.Lives(ctx)

@@ -17,7 +17,7 @@ import (
 	"github.com/numalet/numalet/pkg/cpuset"
 )
 
-// configure sets environment variables of the DaemonSet with the command in
+// configure sets environment variables of the agent's DaemonSet with the command in
 // docs/tasks/administer.md, and removes them when the test ends.
 func configure(ctx context.Context, t *testing.T, settings ...string) {
 	t.Helper()
@@ -37,7 +37,7 @@ func setEnv(ctx context.Context, t *testing.T, settings ...string) {
 	rollOut(ctx, t)
 }
 
-// rollOut waits until every node runs a pod of the DaemonSet's current version.
+// rollOut waits until every node runs an agent pod of the DaemonSet's current version.
 func rollOut(ctx context.Context, t *testing.T) {
 	t.Helper()
 	numalet(ctx, t, "rollout", "status", "daemonset/numalet", "--timeout=4m")
@@ -45,7 +45,7 @@ func rollOut(ctx context.Context, t *testing.T) {
 	must(t, err)
 }
 
-// numalet runs kubectl in the namespace of the DaemonSet.
+// numalet runs kubectl in the namespace of Numalet.
 func numalet(ctx context.Context, t *testing.T, args ...string) string {
 	t.Helper()
 	out, err := exec.CommandContext(ctx, "kubectl", append([]string{"--namespace", "numalet-system"}, args...)...).CombinedOutput()
@@ -66,7 +66,7 @@ func requireAgent(ctx context.Context, on bool) error {
 	return err
 }
 
-// awaitNode polls the node until wrong returns "".
+// awaitNode polls the node until wrong returns "", which means that nothing is wrong.
 func awaitNode(ctx context.Context, t *testing.T, wrong func(*corev1.Node) string) {
 	t.Helper()
 	for {
@@ -85,8 +85,8 @@ func awaitNode(ctx context.Context, t *testing.T, wrong func(*corev1.Node) strin
 }
 
 // nothingPublished checks that the node has neither the label numalet.dev/exclusive-cpus nor
-// exclusive CPUs. The kubelet may still list the resources of the NUMA nodes, because it
-// checkpoints them, but with the amount 0.
+// exclusive CPUs. The kubelet may still list the resources of the NUMA nodes with the amount 0,
+// because it checkpoints the resources.
 func nothingPublished(node *corev1.Node) string {
 	if label, ok := node.Labels[v1alpha1.LabelExclusiveCPUs]; ok {
 		return "labelled " + v1alpha1.LabelExclusiveCPUs + "=" + label

@@ -23,8 +23,8 @@ const (
 	replicas   = "app.kubernetes.io/name=numalet-controller"
 )
 
-// TestTakeOver checks that exactly one replica of the controller is the leader. After that replica
-// is deleted, another one schedules pods and knows which CPUs are already assigned.
+// TestTakeOver checks that exactly one replica of the controller is the leader. After this replica
+// is deleted, another replica schedules pods and knows which CPUs are already assigned.
 func TestTakeOver(t *testing.T) {
 	ctx := start(t, 6*time.Minute, "held", "fits", "too-many")
 	must(t, awaitLeader(ctx, ""))
@@ -35,8 +35,8 @@ func TestTakeOver(t *testing.T) {
 	checkTwoLeft(ctx, t)
 }
 
-// TestControllersKilled kills all replicas of the controller, and the agent. It checks that after
-// their restart they assign no CPU that a container already has.
+// TestControllersKilled kills all replicas of the controller, and the agent. It checks that the
+// restarted programs assign no CPU that a container already has.
 func TestControllersKilled(t *testing.T) {
 	ctx := start(t, 8*time.Minute, "held", "fits")
 	place(ctx, t, e2eutil.Pod("held", "spread", e2eutil.Container{Name: "c", CPU: "8"}))
@@ -64,8 +64,8 @@ func checkTwoLeft(ctx context.Context, t *testing.T) {
 	checkLives(ctx, t)
 }
 
-// awaitLeader waits until exactly one replica is the leader, and its name is not that of the given
-// one.
+// awaitLeader waits until exactly one replica is the leader. The name of this replica must differ
+// from the parameter not.
 func awaitLeader(ctx context.Context, not string) error {
 	for {
 		found, err := find(ctx)
@@ -87,8 +87,8 @@ func leaders(ctx context.Context, t *testing.T) []string {
 	return found
 }
 
-// find returns the names of the replicas that are leaders, according to their metrics. This should
-// be one.
+// find returns the names of the replicas that are leaders, according to their metrics. Normally
+// there is exactly one leader.
 func find(ctx context.Context) (leaders []string, err error) {
 	pods, err := controllers(ctx)
 	for _, pod := range pods {
@@ -103,7 +103,7 @@ func find(ctx context.Context) (leaders []string, err error) {
 	return leaders, err
 }
 
-// controllers returns the replicas that run and are not terminating.
+// controllers returns the replicas of the controller that run and are not terminating.
 func controllers(ctx context.Context) (run []corev1.Pod, err error) {
 	list, err := cluster.API.CoreV1().Pods(system).List(ctx, metav1.ListOptions{LabelSelector: replicas})
 	if err != nil {
@@ -131,8 +131,8 @@ func countedBy(ctx context.Context, pod corev1.Pod) (e2eutil.Series, error) {
 	return e2eutil.ParseSeries(page)
 }
 
-// scraper returns a token of an account that may read the controller's metrics, as an administrator
-// would create it for Prometheus.
+// scraper returns a token of an account that may read the controller's metrics. An administrator
+// would create such an account for Prometheus.
 func scraper(ctx context.Context) (string, error) {
 	const name = "e2e-scraper"
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: name}}
@@ -166,8 +166,8 @@ func countedByLeader(ctx context.Context, t *testing.T) e2eutil.Series {
 	return counted
 }
 
-// scaleControllers sets the number of replicas, which may be 0, and waits until they run or
-// have ended.
+// scaleControllers sets the number of replicas of the controller, which may be 0. It waits until n
+// replicas run. If n is 0, it waits until all replicas have ended.
 func scaleControllers(ctx context.Context, t *testing.T, n int) {
 	t.Helper()
 	numalet(ctx, t, "scale", deployment, fmt.Sprintf("--replicas=%d", n))

@@ -34,8 +34,9 @@ func TestGPU(t *testing.T) {
 	t.Run("CDI", func(t *testing.T) { gpuCDI(ctx, t) })
 }
 
-// withGPUs installs the fake NVIDIA driver and numalet-nvml, and disables GPUs again when the test
-// ends. It waits until each GPU resource of the node has the given amount.
+// withGPUs installs the fake NVIDIA driver and numalet-nvml, the program that reads the GPUs. It
+// waits until each GPU resource of the node has the given amount. When the test ends, it disables
+// GPUs again.
 func withGPUs(ctx context.Context, t *testing.T, layout string, want map[string]int64) {
 	t.Helper()
 	t.Cleanup(func() {

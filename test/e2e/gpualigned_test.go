@@ -17,7 +17,7 @@ import (
 )
 
 // TestWide checks that a container gets 2 GPUs and 8 CPUs of one NUMA node. Only the second NUMA
-// node of the machine has as many, and it has no more.
+// node of the machine has 2 GPUs and 8 CPUs available, and it has no more.
 func TestWide(t *testing.T) {
 	if *flavour != "wide" {
 		t.Skip("no NUMA node has 8 CPUs: run `make e2e-wide`")
@@ -36,7 +36,7 @@ func placeAligned(ctx context.Context, t *testing.T, cpus int, tenant string) *c
 	return place(ctx, t, ofTenant(pod, tenant))
 }
 
-// checkAligned checks that the container c0 of a pod sees exactly these GPUs and CPUs, and only
+// checkAligned checks that the container c0 of a pod sees exactly the given GPUs and CPUs, and only
 // memory of NUMA node 1. It also checks that the NodeTopology reports NUMA node 1 for these GPUs.
 func checkAligned(ctx context.Context, t *testing.T, pod *corev1.Pod, gpus []string, cpus string) {
 	t.Helper()

@@ -13,8 +13,8 @@ import (
 )
 
 // gpuCDI checks that a container gets its GPUs as CDI devices (Container Device Interface). The
-// container requests a whole GPU and a MIG slice, which are two resources. The CDI specification
-// only sets an environment variable for each device.
+// container requests a whole GPU and a MIG slice, which are two resources. The CDI specification of
+// the test only sets an environment variable for each device.
 func gpuCDI(ctx context.Context, t *testing.T) {
 	spec := filepath.Join(t.TempDir(), "fake.json")
 	must(t, os.WriteFile(spec, specification(append(wholeGPUs(), smallSlices()...)), 0o644))

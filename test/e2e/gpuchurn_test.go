@@ -18,9 +18,9 @@ import (
 )
 
 // gpuChurn runs many GPU pods of two tenants and of no tenant, several at a time. It checks that
-// each container has the GPUs that the controller assigned, according to the container and to the
-// kubelet, and only GPUs of its tenant's group. It also watches all pods and checks that no GPU is
-// assigned twice at any time.
+// each container has the GPUs that the controller assigned: both the container and the kubelet must
+// report these GPUs. It checks that the GPUs are in the group of the pod's tenant. It also watches
+// all pods and checks that no GPU is assigned twice at any time.
 func gpuChurn(ctx context.Context, t *testing.T) {
 	var workers, watcher sync.WaitGroup
 	watching, stop := context.WithCancel(ctx)
@@ -78,8 +78,9 @@ func comeAndGo(ctx context.Context, t *testing.T, i int) (asked bool) {
 	return asked
 }
 
-// turn returns the tenant of the i-th pod and the requests of its containers. They request one or
-// two of the tenant's three GPUs. Every fifth pod has no tenant and requests one GPU.
+// turn returns the tenant of the i-th pod and the requests of its containers. The containers
+// request one or two of the tenant's three GPUs. Every fifth pod has no tenant and requests one
+// GPU.
 func turn(i int) (tenant string, requests []map[string]int) {
 	if i%5 == 4 {
 		return "", []map[string]int{{whole: 1}}

@@ -21,8 +21,8 @@ const (
 )
 
 // gpuFault injects a fault into one MIG slice of a GPU. It checks that the node publishes this
-// slice as unhealthy until it recovers. A container that uses another slice and a whole GPU must
-// not be restarted.
+// slice as unhealthy until the slice recovers. A container that uses a whole GPU and a different
+// slice must not be restarted.
 func gpuFault(ctx context.Context, t *testing.T) {
 	checkVisible(ctx, t, place(ctx, t, ofTenant(gpuPod("beside", time.Hour, map[string]int{whole: 1, small: 1}), "")))
 	_, err := cluster.Shell(ctx, "echo "+sickens+" >>/etc/fakenvml/layout.events")

@@ -29,12 +29,12 @@ func gpuGroups(ctx context.Context, t *testing.T) {
 	over := overQuota(ctx, t, pair)
 	next := editApplies(ctx, t, other)
 	mustHold(ctx, t, next)
-	mustHold(ctx, t, over) // the pod keeps its GPUs, although its group has other GPUs now
+	mustHold(ctx, t, over) // checks that the pod keeps its GPUs, although its group has other GPUs now
 	must(t, cluster.Delete(ctx, "over", "next"))
 }
 
-// refused checks that pods wait if they name a GPU group that is not for their tenant, or whose
-// tenant has no permission.
+// refused checks that two pods wait. One names a GPU group that is not for its tenant. The other
+// names a group of its tenant, who has no permission for the group's GPUs.
 func refused(ctx context.Context, t *testing.T) {
 	t.Helper()
 	for name, tc := range map[string]struct{ tenant, group, why string }{
@@ -50,8 +50,8 @@ func refused(ctx context.Context, t *testing.T) {
 	}
 }
 
-// overQuota checks that a pod that exceeds the quota of its GPU group waits until the pod aligned
-// is deleted.
+// overQuota checks that a pod that exceeds the quota of its GPU group waits until the pod named
+// aligned is deleted.
 func overQuota(ctx context.Context, t *testing.T, gpus []string) *corev1.Pod {
 	t.Helper()
 	_, err := cluster.Create(ctx, ofTenant(gpuPod("over", time.Hour, map[string]int{whole: 2}), "ann"))
@@ -66,8 +66,9 @@ func overQuota(ctx context.Context, t *testing.T, gpus []string) *corev1.Pod {
 	return over
 }
 
-// editApplies replaces the GPUs of ann's group by another GPU, while pods use all of the old GPUs.
-// It checks that a pod that is created right after the edit gets the new GPU within a second.
+// editApplies replaces the GPUs of ann's group by another GPU, while pods use all GPUs that the
+// group had before. It checks that a pod that is created right after the edit gets the new GPU
+// within a second.
 func editApplies(ctx context.Context, t *testing.T, gpus []string) *corev1.Pod {
 	t.Helper()
 	version := regroup(ctx, t, "ann", 3, gpus)
@@ -116,8 +117,8 @@ func awaitBound(ctx context.Context, t *testing.T, pod *corev1.Pod) time.Time {
 	return time.Time{}
 }
 
-// awaitReason waits until the condition PodScheduled and an event of a pod both contain the text
-// why.
+// awaitReason waits until the condition PodScheduled and an event of a pod both contain the given
+// text (why).
 func awaitReason(ctx context.Context, t *testing.T, pod, why string) {
 	t.Helper()
 	said, err := cluster.Await(ctx, pod, func(p *corev1.Pod) bool { return strings.Contains(e2eutil.WaitsFor(p), why) })

@@ -15,8 +15,8 @@ import (
 	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
-// gpuRejected binds a pod with a GPU that another pod has, which the controller never does. It
-// checks that the node rejects this second pod.
+// gpuRejected binds a pod with a GPU that another pod already has. The controller never does this.
+// gpuRejected checks that the node rejects the second pod.
 func gpuRejected(ctx context.Context, t *testing.T) {
 	gpu, one := wholeGPUs()[:1], map[string]int{whole: 1}
 	bindGPUs(ctx, t, gpuPod("first", time.Hour, one), gpu)
@@ -33,7 +33,7 @@ func gpuRejected(ctx context.Context, t *testing.T) {
 }
 
 // bindGPUs creates a pod that no scheduler handles. It binds the pod with the controller's account,
-// with these GPUs in the placement of its first container.
+// and with the given GPUs in the placement of its first container.
 func bindGPUs(ctx context.Context, t *testing.T, pod *corev1.Pod, ids []string) {
 	t.Helper()
 	pod.Spec.SchedulerName = "nobody"

@@ -20,8 +20,8 @@ import (
 	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
-// wholeGPUs returns the IDs of the GPUs that are not in MIG mode. Each NUMA node has two of them,
-// in this order.
+// wholeGPUs returns the IDs of the GPUs that are not in MIG mode, ordered by NUMA node. The first
+// two are on the first NUMA node, the next two on the second, and so on.
 func wholeGPUs() (ids []string) {
 	for i := range 6 {
 		ids = append(ids, fmt.Sprintf("GPU-fa4e000%d-0000-0000-0000-000000000000", i))
@@ -64,7 +64,8 @@ func request(container *corev1.Container, life time.Duration, gpus map[string]in
 	container.Resources.Limits = limits
 }
 
-// ofTenant sets the scheduler of a pod to the controller, and its tenant unless tenant is "".
+// ofTenant sets the controller as the scheduler of a pod. It also sets the pod's tenant unless
+// tenant is "".
 func ofTenant(pod *corev1.Pod, tenant string) *corev1.Pod {
 	pod.Spec.SchedulerName = scheduler
 	if tenant != "" {
@@ -90,8 +91,8 @@ func gpusOf(t *testing.T, pod *corev1.Pod) map[string][]string {
 	return gpus
 }
 
-// checkHolds checks that a pod's containers have the GPUs that the controller chose, according
-// to the kubelet, and that no GPU is allocated twice on the node. It returns false if the pod
+// checkHolds checks that the kubelet reports the GPUs that the controller chose for each container
+// of a pod. It also checks that no GPU is allocated twice on the node. It returns false if the pod
 // ended before the kubelet answered.
 func checkHolds(ctx context.Context, t *testing.T, pod *corev1.Pod) bool {
 	t.Helper()

@@ -17,9 +17,9 @@ import (
 
 // TestInstaller installs the chart with containerd.installer=install, so that containerd requires
 // the agent. At first, containerd's main configuration file imports no other files. The test checks
-// that running containers continue, and that containerd creates no container while the agent is
-// away. Then it sets containerd.installer=undo, and checks that the files of containerd are as
-// before.
+// that running containers continue to run, and that containerd creates no container while the agent
+// is away. Then it sets containerd.installer=undo, and checks that containerd's configuration files
+// are as before.
 func TestInstaller(t *testing.T) {
 	needSystemd(t)
 	ctx := start(t, 15*time.Minute, "running", "late", "open")
@@ -37,7 +37,7 @@ func TestInstaller(t *testing.T) {
 	if now := container(ctx, t, "running"); now != life {
 		t.Errorf("running was container %s, and is %s", life, now)
 	}
-	numalet(ctx, t, "delete", "pods", "-l", "app.kubernetes.io/name=numalet-containerd", "--wait") // the new pod must change nothing
+	numalet(ctx, t, "delete", "pods", "-l", "app.kubernetes.io/name=numalet-containerd", "--wait") // the new pod of the installer must change nothing
 	awaitInstaller(ctx, t)
 	if again := containerd(ctx, t); again != restarted {
 		t.Errorf("the next pod has restarted containerd: process %s, and now %s", restarted, again)
@@ -53,7 +53,7 @@ func TestInstaller(t *testing.T) {
 	checkLives(ctx, t)
 	must(t, cluster.Delete(ctx, "late", "running")) // after undo, containers that start without an agent may run on all CPUs
 
-	chart(ctx, t, "containerd.installer=undo") // its pod must start although the agent is away
+	chart(ctx, t, "containerd.installer=undo") // the installer's pod must start although the agent is away
 	awaitInstaller(ctx, t)
 	if diff := cmp.Diff(before, containerdFiles(ctx, t)); diff != "" {
 		t.Errorf("files of containerd (-before +after undo):\n%s", diff)
@@ -78,7 +78,8 @@ func withoutImports(ctx context.Context, t *testing.T) {
 	must(t, err)
 }
 
-// containerdFiles lists the files of containerd's configuration with their modes, owners and checksums.
+// containerdFiles lists the files of containerd's configuration with their modes, owners and
+// checksums.
 func containerdFiles(ctx context.Context, t *testing.T) string {
 	t.Helper()
 	out, err := cluster.Shell(ctx, "find /etc/containerd | sort | while read f; do stat -c '%n %a %u %F' $f; if [ -f $f ]; then sha256sum <$f; fi; done")
@@ -103,8 +104,8 @@ func container(ctx context.Context, t *testing.T, pod string) string {
 	return fmt.Sprintf("%s, restarted %d times", status.ContainerID, status.RestartCount)
 }
 
-// awaitInstaller waits until the newest pod of numalet-containerd is ready. It is ready once it has
-// changed the configuration of containerd as the chart's values say.
+// awaitInstaller waits until the newest pod of numalet-containerd is ready. The pod is ready once
+// it has changed the configuration of containerd as the chart's values say.
 func awaitInstaller(ctx context.Context, t *testing.T) {
 	t.Helper()
 	numalet(ctx, t, "rollout", "status", "daemonset/numalet-containerd", "--timeout=6m")

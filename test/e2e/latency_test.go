@@ -18,10 +18,11 @@ import (
 const latencyRuns = 3
 
 // TestLatency measures how long the creation of a container with exclusive CPUs waits until the
-// containers with shared CPUs have lost these CPUs. The agent writes their cgroups itself. The test
-// compares this with container updates in an NRI response, which the agent does not use. It prints
-// a table for docs/benchmarks/logs/performance.md, and checks only that the shared containers have
-// lost the CPUs.
+// containers with shared CPUs have lost these CPUs. To take the CPUs away, the agent writes the
+// cgroups of the containers itself. For comparison, the test also measures container updates in an
+// NRI response, which the agent does not use. The test prints a table for
+// docs/benchmarks/logs/performance.md. It checks only that the shared containers have lost the
+// CPUs.
 func TestLatency(t *testing.T) {
 	ctx := start(t, 75*time.Minute, "crowd", "guest", "trigger")
 	var timings []e2eutil.Timing
@@ -32,8 +33,8 @@ func TestLatency(t *testing.T) {
 	must(t, requireAgent(ctx, false))
 	t.Cleanup(func() { must(t, requireAgent(context.Background(), true)) })
 	sendAway(ctx, t)
-	// There are no 100 containers here, because an update takes about 0.9 s in emulation, and the
-	// kubelet's timeout for the creation of a container is 2 minutes.
+	// timeUpdates does not run with 100 containers, because an update takes about 0.9 s in
+	// emulation, and the kubelet's timeout for the creation of a container is 2 minutes.
 	for _, n := range []int{1, 10} {
 		timings = append(timings, timeUpdates(ctx, t, n)...)
 	}
@@ -63,8 +64,8 @@ func timeAgent(ctx context.Context, t *testing.T, n int) []e2eutil.Timing {
 }
 
 // checkOneCreated checks that the agent has handled the creation of exactly one container between
-// two scrapes of its metrics. Failed attempts may come before it. Their time is included in the
-// measurement, and they are logged.
+// two scrapes of its metrics. Failed attempts to create the container may come first. Their time is
+// included in the measurement, and they are logged.
 func checkOneCreated(t *testing.T, before, after e2eutil.Series) {
 	t.Helper()
 	const count = `numalet_hook_duration_seconds_count{hook="CreateContainer",result=`
@@ -87,7 +88,7 @@ func scrape(ctx context.Context, t *testing.T) e2eutil.Series {
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// checkCrowd checks that the n containers of the pod crowd may use exactly these CPUs.
+// checkCrowd checks that the n containers of the pod crowd may use exactly the given CPUs.
 func checkCrowd(ctx context.Context, t *testing.T, n int, want cpuset.Set) {
 	t.Helper()
 	if on := crowdCPUs(ctx, t); on[want.String()] < n {
@@ -95,7 +96,7 @@ func checkCrowd(ctx context.Context, t *testing.T, n int, want cpuset.Set) {
 	}
 }
 
-// awaitCrowd waits until the n containers of the pod crowd may use exactly these CPUs.
+// awaitCrowd waits until the n containers of the pod crowd may use exactly the given CPUs.
 func awaitCrowd(ctx context.Context, t *testing.T, n int, want cpuset.Set) {
 	t.Helper()
 	for {
@@ -111,13 +112,13 @@ func awaitCrowd(ctx context.Context, t *testing.T, n int, want cpuset.Set) {
 	}
 }
 
-// crowdCPUs counts the cgroups of the pod crowd, including that of its sandbox, by their
-// cpuset.cpus.effective.
+// crowdCPUs returns how many cgroups of the pod crowd have each value of cpuset.cpus.effective. The
+// cgroup of the pod's sandbox counts, too.
 func crowdCPUs(ctx context.Context, t *testing.T) map[string]int {
 	t.Helper()
 	pod, err := cluster.API.CoreV1().Pods(cluster.Namespace).Get(ctx, "crowd", metav1.GetOptions{})
 	must(t, err)
-	uid := strings.ReplaceAll(string(pod.UID), "-", "?") // with the systemd cgroup driver, the path has _ in place of -
+	uid := strings.ReplaceAll(string(pod.UID), "-", "?") // the cgroup's name contains the UID with - or, with the systemd cgroup driver, with _
 	out, err := cluster.Shell(ctx, "cat /sys/fs/cgroup/kubepods*/*burstable*/*pod"+uid+"*/*/cpuset.cpus.effective")
 	must(t, err)
 	on := map[string]int{}

@@ -61,7 +61,7 @@ func backingOff(pod *corev1.Pod) bool {
 }
 
 // TestKills kills the agent, containerd and the kubelet, one after another, while pods run. It
-// checks that these pods keep their CPUs and that new pods start.
+// checks that the running pods keep their CPUs and that new pods start.
 func TestKills(t *testing.T) {
 	ctx := start(t, 8*time.Minute, "held", "shared")
 	create(ctx, t, e2eutil.Pod("held", "spread", e2eutil.Container{Name: "c", CPU: "4"}))

@@ -16,8 +16,8 @@ import (
 )
 
 // TestOffline sets a shared CPU offline and online again. It checks that the agent restarts each
-// time and discovers the machine again. The pod with exclusive CPUs keeps them, new pods do not get
-// the offline CPU, and the node publishes only the online CPUs.
+// time and discovers the machine again. A running pod with exclusive CPUs keeps them, new pods do
+// not get the offline CPU, and the node publishes only the online CPUs.
 func TestOffline(t *testing.T) {
 	ctx := start(t, 10*time.Minute, "held", "shared", "without", "with")
 	numalet(ctx, t, "rollout", "restart", "daemonset/numalet") // so that the kubelet does not delay the restarts (CrashLoopBackOff)
@@ -40,8 +40,8 @@ func TestOffline(t *testing.T) {
 	checkLives(ctx, t)
 }
 
-// checkRoom creates a pod with two exclusive CPUs. It checks that the pod gets two CPUs of room,
-// and that the pod shared may use the other CPUs of room.
+// checkRoom creates a pod with two exclusive CPUs. It checks that the pod gets two CPUs of the set
+// room, and that the pod named shared may use the remaining CPUs of room.
 func checkRoom(ctx context.Context, t *testing.T, name string, room cpuset.Set) {
 	t.Helper()
 	create(ctx, t, e2eutil.Pod(name, "single", e2eutil.Container{Name: "c", CPU: "2"}))
@@ -78,8 +78,8 @@ func awaitNewAgent(ctx context.Context, t *testing.T, change func()) {
 	t.Logf("another agent was ready after %.0f s", time.Since(since).Seconds())
 }
 
-// publishes returns a check that the node's capacity has as many CPUs of each NUMA node as the set.
-// The allocatable CPUs must be fewer by the reserved CPUs 0 and 1.
+// publishes returns a check that the node's capacity has as many CPUs of each NUMA node as the set
+// online. The allocatable CPUs must be fewer by two: CPUs 0 and 1 are reserved.
 func publishes(online cpuset.Set) func(*corev1.Node) string {
 	capacity := map[int]int64{}
 	for c := range online.All() {

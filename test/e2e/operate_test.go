@@ -18,8 +18,8 @@ import (
 
 // TestExplicit checks an installation without the controller, on a node that accepts only requests
 // by NUMA node (such as numalet.dev/numa1-cpu). A pod gets its CPUs on the requested NUMA node. A
-// pod that requests more than this NUMA node has free waits. The node refuses a pod with a CPU
-// policy.
+// pod waits if it requests more CPUs than are free on the requested NUMA node. The node refuses a
+// pod with a CPU policy.
 func TestExplicit(t *testing.T) {
 	alone(t)
 	ctx := start(t, 6*time.Minute, "two-on-1", "three-on-1", "policy")
@@ -57,7 +57,7 @@ func TestUpgrade(t *testing.T) {
 
 // TestSwitchedOff checks a node where exclusive CPUs are disabled with
 // NUMALET_EXCLUSIVE_CPUS=false. The node publishes no exclusive CPUs and accepts no pod that
-// requests them. A pod that already runs keeps its CPUs until it ends.
+// requests exclusive CPUs. A pod that already runs keeps its exclusive CPUs until it ends.
 func TestSwitchedOff(t *testing.T) {
 	alone(t)
 	ctx := start(t, 6*time.Minute, "held", "shared", "late")
@@ -78,14 +78,14 @@ func TestSwitchedOff(t *testing.T) {
 	checkLives(ctx, t)
 }
 
-// TestReboot resets the machine. It checks that the same pods then run on the same CPUs again, and
-// that the node publishes the same resources as before.
+// TestReboot resets the machine. It checks that the same pods then run on the same CPUs as before,
+// and that the node publishes the same resources as before.
 func TestReboot(t *testing.T) {
 	ctx := start(t, 8*time.Minute, "held", "shared")
 	create(ctx, t, e2eutil.Pod("held", "single", e2eutil.Container{Name: "c", CPU: "4"}))
 	create(ctx, t, e2eutil.Pod("shared", "", e2eutil.Container{Name: "c", CPU: "100m"}))
 	before := born(ctx, t, "held", "c")
-	must(t, cluster.Forget(ctx)) // because the clock of the records starts at zero again
+	must(t, cluster.Forget(ctx)) // after the reset, the clock of the records starts at zero again
 	must(t, cluster.Reboot(ctx))
 	if after := born(ctx, t, "held", "c"); !after.Equal(before) {
 		t.Errorf("held was born on %v, and after the reboot on %v", before, after)
@@ -97,8 +97,9 @@ func TestReboot(t *testing.T) {
 	checkLives(ctx, t)
 }
 
-// TestWithoutNRI checks NUMALET_ENFORCE=cgroup, which is for runtimes without NRI (Node Resource
-// Interface). The agent then sets the CPUs in the cgroups of containers, shortly after their start.
+// TestWithoutNRI checks the setting NUMALET_ENFORCE=cgroup, which is for runtimes without NRI (Node
+// Resource Interface). With this setting, the agent writes the CPUs to the cgroups of containers,
+// shortly after the containers have started.
 func TestWithoutNRI(t *testing.T) {
 	ctx := start(t, 8*time.Minute, "held", "shared")
 	must(t, requireAgent(ctx, false))

@@ -20,12 +20,12 @@ import (
 const scheduler = "numalet-scheduler"
 
 // TestPlaced starts one pod of each CPU policy. It checks that the container starts with exactly as
-// many CPUs of each NUMA node as the controller chose. The NodeTopology lists these CPUs, and does
-// not count them as available until the pod ends.
+// many CPUs of each NUMA node as the controller chose. It also checks that the NodeTopology lists
+// these CPUs, and does not count them as available until the pod ends.
 func TestPlaced(t *testing.T) {
 	for name, tc := range map[string]struct {
 		policy, cpus string
-		counts       []int // per NUMA node, ascending; nil: any
+		counts       []int // CPUs per NUMA node, ascending; nil: any
 	}{
 		"placed-spread": {"spread", "6", []int{1, 1, 2, 2}},
 		"placed-single": {"single", "4", []int{0, 0, 0, 4}},
@@ -49,8 +49,8 @@ func TestPlaced(t *testing.T) {
 	}
 }
 
-// TestBothForms checks that pods that request CPUs of named NUMA nodes and pods with a CPU policy
-// can run on one node. The controller counts the CPUs of both.
+// TestBothForms checks that two kinds of pods can run on one node: pods that request CPUs of named
+// NUMA nodes, and pods with a CPU policy. The controller counts the CPUs of both kinds.
 func TestBothForms(t *testing.T) {
 	ctx := start(t, 5*time.Minute, "named", "single", "late-named", "late-single")
 	on1 := e2eutil.Container{Name: "c", CPU: "3", On: map[topology.NodeID]int{1: 3}}
@@ -74,8 +74,8 @@ func TestBothForms(t *testing.T) {
 	checkLives(ctx, t)
 }
 
-// TestPending checks that a pod that fits no node stays pending. Its condition and an event say how
-// many nodes lack which resource.
+// TestPending checks that a pod that fits no node stays pending. The pod's condition PodScheduled
+// and an event must say how many nodes lack which resource.
 func TestPending(t *testing.T) {
 	for name, tc := range map[string]struct{ policy, cpus, message string }{
 		"wide-single": {"single", "5", "1 node(s) had no NUMA node with enough exclusive CPUs"},
@@ -105,7 +105,8 @@ func unschedulable(pod *corev1.Pod) bool {
 	return false
 }
 
-// place creates a pod and waits until it runs. It checks that the controller was its scheduler.
+// place creates a pod and waits until it runs. It checks that the pod's scheduler was the
+// controller.
 func place(ctx context.Context, t *testing.T, pod *corev1.Pod) *corev1.Pod {
 	t.Helper()
 	_, err := cluster.Create(ctx, pod)
@@ -138,7 +139,7 @@ func perNode(cpus cpuset.Set) map[topology.NodeID]int {
 	return n
 }
 
-// less subtracts CPUs from the number of available CPUs of each NUMA node.
+// less returns the number of available CPUs of each NUMA node without the given CPUs.
 func less(available map[topology.NodeID]int, cpus cpuset.Set) map[topology.NodeID]int {
 	left := map[topology.NodeID]int{}
 	for id, n := range available {

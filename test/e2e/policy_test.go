@@ -17,12 +17,13 @@ import (
 
 // TestPolicies starts pods of each CPU policy, and checks the CPUs with which the container starts:
 // how many are on each NUMA node, and whether the container has both threads of every core. It also
-// checks that there is no CPU quota, and that memory is from the right NUMA node.
+// checks that the container has no CPU quota, and that a container of the policy single gets memory
+// only from the NUMA node of its CPUs.
 func TestPolicies(t *testing.T) {
 	for name, tc := range map[string]struct {
 		policy string
 		cpus   int
-		counts []int // per NUMA node, ascending; nil: any
+		counts []int // CPUs per NUMA node, ascending; nil: any
 		whole  bool  // whether both threads of every core must be among the CPUs
 		bound  bool  // memory must be on the NUMA node of the CPUs
 	}{
@@ -62,9 +63,9 @@ func TestPolicies(t *testing.T) {
 }
 
 // TestMixed starts a pod with an init container, a sidecar, and two app containers. One app
-// container has exclusive CPUs, the other one shared CPUs. The test checks that the exclusive
-// container reuses the CPUs of the init container, and that the shared container has no exclusive
-// CPU.
+// container has exclusive CPUs, and the second one has shared CPUs. The test checks that the
+// exclusive container reuses the CPUs of the init container, and that the shared container has no
+// exclusive CPU.
 func TestMixed(t *testing.T) {
 	ctx := start(t, 3*time.Minute, "mixed")
 	_, err := cluster.Create(ctx, e2eutil.Pod("mixed", "single",
@@ -88,8 +89,8 @@ func TestMixed(t *testing.T) {
 	checkLives(ctx, t)
 }
 
-// TestGiveBack checks that a shared container loses the CPUs of a pod with exclusive CPUs while
-// that pod runs, and gets them back when the pod has ended.
+// TestGiveBack checks that a shared container loses CPUs when a pod with exclusive CPUs starts, and
+// gets these CPUs back when that pod has ended.
 func TestGiveBack(t *testing.T) {
 	ctx := start(t, 3*time.Minute, "shared", "guest")
 	_, err := cluster.Create(ctx, e2eutil.Pod("shared", "", e2eutil.Container{Name: "c", CPU: "100m"}))
@@ -106,15 +107,14 @@ func TestGiveBack(t *testing.T) {
 	checkLives(ctx, t)
 }
 
-// born returns the CPUs with which a container started, after its latest restart.
+// born returns the CPUs with which a container started after its latest restart.
 func born(ctx context.Context, t *testing.T, pod, container string) cpuset.Set {
 	t.Helper()
 	return newest(ctx, t, pod, container).Born()
 }
 
-// newest returns the records of a container since its latest restart. It waits until there are any,
-// because the kubelet reports a container as running before the container has written its first
-// record.
+// newest returns the records of a container since its latest restart. It waits until there are any.
+// The kubelet may report a container as running before the container has written its first record.
 func newest(ctx context.Context, t *testing.T, pod, container string) e2eutil.Life {
 	t.Helper()
 	for {
@@ -157,7 +157,8 @@ func ofProbe(ctx context.Context, t *testing.T, pod, command string) string {
 	return out
 }
 
-// awaitCPUs waits until a container may use exactly these CPUs, according to its own records.
+// awaitCPUs waits until a container may use exactly the given CPUs, according to the container's
+// own records.
 func awaitCPUs(ctx context.Context, t *testing.T, pod, container string, want cpuset.Set) {
 	t.Helper()
 	for {
@@ -174,8 +175,8 @@ func awaitCPUs(ctx context.Context, t *testing.T, pod, container string, want cp
 	}
 }
 
-// counts returns how many of the CPUs are on each NUMA node. The numbers are sorted, so their
-// indexes are not those of the NUMA nodes.
+// counts returns how many of the CPUs are on each NUMA node, in ascending order. So the index of a
+// number is not that of its NUMA node.
 func counts(cpus cpuset.Set) []int {
 	n := make([]int, 4)
 	for c := range cpus.All() {
@@ -185,8 +186,8 @@ func counts(cpus cpuset.Set) []int {
 	return n
 }
 
-// wholeCores reports whether the set has both threads of each core. The threads of a core are the
-// CPUs 2n and 2n+1.
+// wholeCores reports whether cpus has both threads of each of its cores. The threads of a core are
+// the CPUs 2n and 2n+1.
 func wholeCores(cpus cpuset.Set) bool {
 	for c := range cpus.All() {
 		if !cpus.Has(c ^ 1) {

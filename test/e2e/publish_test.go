@@ -13,8 +13,9 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// TestPublish checks the CPUs that the node publishes for each NUMA node. The capacity includes
-// every CPU. Allocatable does not include the reserved CPUs 0 and 1, which are both on NUMA node 0.
+// TestPublish checks the CPUs that the node publishes for each NUMA node. The node's capacity
+// includes every CPU. Its allocatable resources do not include the reserved CPUs 0 and 1, which are
+// both on NUMA node 0.
 func TestPublish(t *testing.T) {
 	ctx := start(t, time.Minute)
 	node, err := cluster.API.CoreV1().Nodes().Get(ctx, cluster.Node(), metav1.GetOptions{})

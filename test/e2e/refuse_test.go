@@ -19,13 +19,13 @@ import (
 // eventReason is the reason of the events that the agent creates when it refuses a pod.
 const eventReason = "NumaletRefused"
 
-// badInput lists invalid requests of pods, and the messages with which they are refused.
+// badInput lists pods with invalid requests, and the messages with which these pods are refused.
 var badInput = map[string]struct {
 	policy  string
 	cpu     string
 	spoil   func(*corev1.Pod)
 	message string
-	late    bool // only the node can know that the request is invalid
+	late    bool // the API server cannot know that the request is invalid, only the node can
 }{
 	"no-integer":      {"single", "1500m", nil, "no container has an integer cpu limit (c: 1500m)", false},
 	"request-unlike":  {"single", "2", requestLess, `container "c" requests cpu 1 with a limit of 2; make the request equal to the limit`, false},
@@ -59,8 +59,8 @@ func TestRefusedAtAdmission(t *testing.T) {
 }
 
 // refusedByNode checks that an invalid pod that passes admission gets an event and does not run. It
-// creates one pod after another. Some refused pods stay on the node, so all of them together would
-// request more CPUs than the node has.
+// creates the pods one after another, and deletes each before the next. Some refused pods stay on
+// the node, and all pods together would request more CPUs than the node has.
 func refusedByNode(t *testing.T) {
 	withoutAdmission(t)
 	for name, tc := range badInput {
@@ -129,5 +129,5 @@ func withoutAdmission(t *testing.T) {
 			must(t, err)
 		})
 	}
-	time.Sleep(2 * time.Second) // the API server compiles policies within a second of a change
+	time.Sleep(2 * time.Second) // the API server needs up to a second to compile changed policies
 }

@@ -19,7 +19,8 @@ import (
 	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
-// rejected is the reason in the event and the status of a pod whose node rejects its placement.
+// rejected is the reason in the event and in the status of a pod after its node has rejected the
+// pod's placement.
 const rejected = v1alpha1.ReasonPlacementRejected
 
 // TestRejected checks that a pod of a Job fails if its placement has CPUs that another pod holds.
@@ -82,8 +83,8 @@ func refusedFor(t *testing.T, err error, sentence string) {
 
 func nothingElse(*corev1.Pod) bool { return true }
 
-// makeJob creates a Job of one pod. The Job does not count pods with the condition DisruptionTarget
-// as failures.
+// makeJob creates a Job of one pod. The Job ignores the failures of pods that have the condition
+// DisruptionTarget.
 func makeJob(ctx context.Context, t *testing.T, name string) *batchv1.Job {
 	t.Helper()
 	pod := e2eutil.Once(e2eutil.Pod(name, "single", e2eutil.Container{Name: "c", CPU: "4", Life: 3 * time.Second}))
@@ -133,8 +134,8 @@ func bindAsController(ctx context.Context, t *testing.T, pod *corev1.Pod, counts
 	must(t, bind(ctx, controller, pod, counts))
 }
 
-// bind binds a pod to the node. The placement in the Binding has the given number of CPUs of each
-// NUMA node for the container c.
+// bind binds a pod to the node. The placement in the Binding has, for the container c, the given
+// number of CPUs of each NUMA node.
 func bind(ctx context.Context, api kubernetes.Interface, pod *corev1.Pod, counts map[topology.NodeID]int) error {
 	return api.CoreV1().Pods(pod.Namespace).Bind(ctx, &corev1.Binding{
 		ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Annotations: map[string]string{v1alpha1.AnnotationPlacement: placement(counts)}},

@@ -20,9 +20,10 @@ import (
 // resizedReason is the reason of the events that report a resize.
 const resizedReason = "NumaletResized"
 
-// TestResize checks that a container of the policy single can grow and shrink in place. It can have
-// at most the four CPUs of one NUMA node. It begins with three CPUs, so that it cannot be on NUMA
-// node 0, which has two reserved CPUs. A shared container must never run on its CPUs.
+// TestResize checks that a container of the policy single can grow and shrink in place. The
+// container can have at most the four CPUs of one NUMA node. It begins with three CPUs, so that it
+// cannot be on NUMA node 0, which has two reserved CPUs. A shared container must never run on the
+// CPUs of the resized container.
 func TestResize(t *testing.T) {
 	ctx := start(t, 5*time.Minute, "resize", "witness")
 	create(ctx, t, e2eutil.Pod("witness", "", e2eutil.Container{Name: "c", CPU: "100m"}))
@@ -89,8 +90,8 @@ func resized(ctx context.Context, t *testing.T, cpu string) cpuset.Set {
 }
 
 // awaitSize waits until the status of the pod has the new CPU request and the container may use as
-// many CPUs. It does not check the limit in the status. The kubelet takes that from the CFS quota,
-// which containers with exclusive CPUs do not have.
+// many CPUs. It does not check the CPU limit in the status, because the kubelet reads that limit
+// from the CFS quota. Containers with exclusive CPUs have no CFS quota.
 func awaitSize(ctx context.Context, t *testing.T, cpu string) cpuset.Set {
 	t.Helper()
 	_, err := cluster.Await(ctx, "resize", func(pod *corev1.Pod) bool {
@@ -104,13 +105,13 @@ func awaitSize(ctx context.Context, t *testing.T, cpu string) cpuset.Set {
 	return awaitCount(ctx, t, "resize", "c", n)
 }
 
-// resizing reports whether a resize of the pod is not completed.
+// resizing reports whether a resize of the pod is not completed yet.
 func resizing(pod *corev1.Pod) bool {
 	return inError(pod) || condition(pod, corev1.PodResizePending, "") || condition(pod, corev1.PodResizeInProgress, "")
 }
 
-// inError reports whether a resize has failed in the container runtime, which the kubelet then
-// retries.
+// inError reports whether a resize has failed in the container runtime. The kubelet retries such a
+// resize.
 func inError(pod *corev1.Pod) bool {
 	return condition(pod, corev1.PodResizeInProgress, corev1.PodReasonError)
 }
@@ -125,7 +126,7 @@ func condition(pod *corev1.Pod, kind corev1.PodConditionType, reason string) boo
 }
 
 // onNodes returns a map with an entry for each NUMA node that has some of the CPUs. The keys are
-// not the IDs of the NUMA nodes, because counts sorts.
+// not the IDs of the NUMA nodes, because onNodes uses counts, which sorts its result.
 func onNodes(cpus cpuset.Set) map[int]bool {
 	on := map[int]bool{}
 	for i, n := range counts(cpus) {

@@ -39,7 +39,7 @@ func TestStaticPod(t *testing.T) {
 // manifest is the file from which the kubelet of the test cluster reads the static pod.
 const manifest = "/etc/kubernetes/manifests/static.json"
 
-// write creates a static pod on the node. It exists until unwrite is called or the test ends.
+// write creates a static pod on the node. The pod exists until unwrite is called or the test ends.
 func write(ctx context.Context, t *testing.T, pod *corev1.Pod) {
 	t.Helper()
 	pod.APIVersion, pod.Kind, pod.Namespace = "v1", "Pod", cluster.Namespace

@@ -28,7 +28,8 @@ const stormPods = 500
 // soon as it runs or is bound to the simulated node, so that CPUs are reassigned all the time. The
 // test watches all pods and checks that no CPU is assigned twice at any time. No node may reject a
 // placement, and every pod must be bound. The controller has 8 proposers (concurrent searches for
-// nodes). It runs on the host of the control plane, because the emulated machine is too slow.
+// nodes). The controller runs on the host of the control plane, because the emulated machine is too
+// slow.
 func TestStorm(t *testing.T) {
 	ctx := start(t, 15*time.Minute)
 	t.Cleanup(func() { scaleControllers(context.Background(), t, 2) })
@@ -44,7 +45,7 @@ func TestStorm(t *testing.T) {
 		select {
 		case e := <-events:
 			s.see(ctx, e)
-		case <-created: // now most of the pods wait
+		case <-created: // now most of the pods still wait
 			created = nil
 			shape := hollowcluster.Shape{NUMA: 2, CPUs: 4}
 			s.ledger.Room["hollow"] = hollowcluster.AmountsOf(shape.Named("hollow").Status.Allocatable)
@@ -119,7 +120,8 @@ func watchPods(ctx context.Context, t *testing.T) <-chan apiwatch.Event {
 	return w.ResultChan()
 }
 
-// create creates the pods of TestStorm. They have the three CPU policies in turn, and 1 to 4 CPUs.
+// create creates the pods of TestStorm. Successive pods have the three CPU policies in turn, and 1
+// to 4 CPUs.
 func (s *storm) create(ctx context.Context) {
 	for i := range stormPods {
 		policy := []string{v1alpha1.PolicySpread, v1alpha1.PolicySingle, v1alpha1.PolicyRandom}[i%3]
@@ -152,7 +154,7 @@ func (s *storm) see(ctx context.Context, e apiwatch.Event) {
 	switch {
 	case e.Type == apiwatch.Deleted:
 		s.gone++
-	case s.turn[pod.UID]: // how the pod ends does not matter
+	case s.turn[pod.UID]: // the pod was counted before, so it does not matter how it ends
 	case pod.Status.Phase == corev1.PodFailed:
 		s.Errorf("pod %s failed on %s: %s %s", pod.Name, pod.Spec.NodeName, pod.Status.Reason, pod.Status.Message)
 	case pod.Spec.NodeName == "hollow":

@@ -15,9 +15,9 @@ import (
 )
 
 // TestDaemonReload checks that `systemctl daemon-reload` changes no cpuset. On a daemon-reload,
-// systemd writes the cpusets of all units again. It would restore old CPUs of a container if the
-// agent had only changed the cgroup. The test has a container with exclusive CPUs, and a shared
-// container that lost CPUs after its start.
+// systemd writes the cpusets of all units again. If the agent had changed only a container's
+// cgroup, and not its unit, systemd would restore the container's old CPUs. The test has a
+// container with exclusive CPUs, and a shared container that lost CPUs after its start.
 func TestDaemonReload(t *testing.T) {
 	needSystemd(t)
 	ctx := start(t, 5*time.Minute, "shared", "held")

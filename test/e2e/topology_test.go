@@ -37,7 +37,8 @@ func TestNodeTopology(t *testing.T) {
 	}
 }
 
-// awaitTopology waits until wrong returns "" for the NodeTopology of the node.
+// awaitTopology polls the NodeTopology of the node until wrong returns "" for it, which means that
+// nothing is wrong.
 func awaitTopology(ctx context.Context, t *testing.T, wrong func(v1alpha1.NodeTopologyStatus) string) {
 	t.Helper()
 	for {

@@ -23,11 +23,11 @@ import (
 )
 
 const (
-	// turnLabel is the label with the number (turn) of a pod in TestTwoSchedulers. A pod and the
-	// pod that replaces it have the same number.
+	// turnLabel is the label with the number (turn) of a pod in TestTwoSchedulers. If a pod is
+	// rejected, the pod that replaces it has the same number.
 	turnLabel = "numalet-e2e-turn"
-	// mostRejections is how often pods of one number may be rejected because the other scheduler
-	// was faster.
+	// mostRejections is how often pods with the same number may be rejected because the other of
+	// the two schedulers was faster.
 	mostRejections = 2
 )
 
@@ -58,7 +58,7 @@ type mixed struct {
 	began    time.Time
 	over     map[types.UID]bool
 	rejected map[int]int              // number of rejections by turn
-	why      map[string]int           // rejections by scheduler and reason
+	why      map[string]int           // number of rejections, by scheduler and reason
 	last     map[string]time.Duration // by scheduler: when its last pod was found to have ended, since the start of the test
 	uses     []e2eutil.Use
 }
@@ -95,7 +95,7 @@ func (m *mixed) watchHolders(ctx context.Context) (stop func() (samples int)) {
 		for ; watching.Err() == nil; time.Sleep(2 * time.Second) {
 			all, err := m.Holders(ctx)
 			if err != nil {
-				m.Logf("holders: %v", err) // a busy node answers late
+				m.Logf("holders: %v", err) // the kubelet of a busy node answers late, which is no failure
 				continue
 			}
 			samples++
@@ -107,8 +107,8 @@ func (m *mixed) watchHolders(ctx context.Context) (stop func() (samples int)) {
 	return func() int { cancel(); watcher.Wait(); return samples }
 }
 
-// run creates all pods, and a new pod for each rejected one. It returns when one pod of each turn
-// has succeeded.
+// run creates all pods. For each rejected pod it creates a new one. It returns when one pod of each
+// turn has succeeded.
 func (m *mixed) run(ctx context.Context, pods int) {
 	m.Helper()
 	events := watchPods(ctx, m.T)
@@ -132,8 +132,8 @@ func (m *mixed) run(ctx context.Context, pods int) {
 	}
 }
 
-// ended records a pod that has ended, and reports whether it has succeeded. For a rejected pod it
-// creates a new one.
+// ended records a pod that has ended, and reports whether the pod has succeeded. If the pod was
+// rejected, ended creates a new one.
 func (m *mixed) ended(ctx context.Context, pod *corev1.Pod) (ran bool) {
 	turn, err := strconv.Atoi(pod.Labels[turnLabel])
 	must(m.T, err)
@@ -149,7 +149,7 @@ func (m *mixed) ended(ctx context.Context, pod *corev1.Pod) (ran bool) {
 	return ran
 }
 
-// note records which GPUs a pod used, and checks that it saw as many as it requested. If the
+// note records which GPUs a pod used, and checks that the pod saw as many as it requested. If the
 // controller scheduled the pod, these must be the GPUs that the controller assigned.
 func (m *mixed) note(pod *corev1.Pod) {
 	if pod.Spec.SchedulerName == scheduler {
@@ -181,7 +181,7 @@ func (m *mixed) reject(pod *corev1.Pod, turn int) {
 	}
 }
 
-// histogram returns how many turns had 0, 1, 2 and more rejections.
+// histogram returns how many turns had no rejection, one, two and so on.
 func (m *mixed) histogram() map[int]int {
 	counts := map[int]int{0: *mixedPods - len(m.rejected)}
 	for _, n := range m.rejected {
@@ -233,7 +233,7 @@ func (m *mixed) checkBooks(ctx context.Context) {
 	m.Logf("a pod beyond them waits: %s", e2eutil.WaitsFor(waits))
 }
 
-// agree waits until the NodeTopology lists the same pods as holders of GPUs as the kubelet. It
+// agree waits until the NodeTopology and the kubelet name the same pods as holders of GPUs. It
 // returns the pod that holds each GPU.
 func (m *mixed) agree(ctx context.Context) map[string]string {
 	m.Helper()

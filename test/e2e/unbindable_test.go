@@ -14,9 +14,9 @@ import (
 	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
-// TestFailedBind checks that a pod whose Binding the API server refuses holds no resources between
-// the attempts, and that an event has the reason. Once the API server accepts the Binding, the pod
-// is bound.
+// TestFailedBind checks a pod whose Binding the API server refuses. The pod must hold no resources
+// between the attempts to bind it, and an event must have the reason. Once the API server accepts
+// the Binding, the pod is bound.
 func TestFailedBind(t *testing.T) {
 	ctx := start(t, 5*time.Minute, "unbindable", "other")
 	before, counted := available(ctx, t), countedByLeader(ctx, t)
@@ -46,7 +46,8 @@ func TestFailedBind(t *testing.T) {
 	checkPromised(t, pod, "c", born(ctx, t, "unbindable", "c"))
 }
 
-// awaitUndone waits until the leader has undone n more decisions because their Bindings failed.
+// awaitUndone waits until the leader has undone n decisions because their Bindings failed. It
+// counts from the leader's metrics in before.
 func awaitUndone(ctx context.Context, t *testing.T, before e2eutil.Series, n float64) {
 	t.Helper()
 	for {
@@ -101,6 +102,6 @@ func refuseBinding(ctx context.Context, t *testing.T, pod string) (allow func())
 		removed = true
 	}
 	t.Cleanup(allow)
-	time.Sleep(2 * time.Second) // the API server compiles policies within a second of a change
+	time.Sleep(2 * time.Second) // the API server needs up to a second to compile changed policies
 	return allow
 }

@@ -16,7 +16,7 @@ import (
 // TestUninstall uninstalls Numalet with the steps in docs/tasks/administer.md. It checks that
 // running pods continue to run. Tenants and GPU groups must remain until their custom resource
 // definitions are deleted. After that, nothing of Numalet may remain on the node or in the cluster.
-// This must be the last test. `make cluster` installs Numalet again.
+// TestUninstall must be the last test. `make cluster` installs Numalet again.
 func TestUninstall(t *testing.T) {
 	ctx := start(t, 8*time.Minute, "held", "stays", "after")
 	create(ctx, t, e2eutil.Pod("held", "single", e2eutil.Container{Name: "c", CPU: "4"}))
@@ -66,8 +66,8 @@ spec: {tenants: [kept], nodes: [{name: ` + cluster.Node() + `, gpus: ["0"]}]}
 	}
 }
 
-// leftovers lists the files and processes on the node and the objects in the cluster whose names
-// contain numalet.
+// leftovers lists everything whose name contains numalet: files and processes on the node, and
+// objects in the cluster.
 func leftovers(ctx context.Context, t *testing.T) string {
 	t.Helper()
 	found, err := cluster.Shell(ctx, "find /etc /var/lib/kubelet/device-plugins /var/run/nri /run -xdev -name '*numalet*'; pidof numalet-agent numalet-deviceplugin; true")

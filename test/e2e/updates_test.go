@@ -21,7 +21,7 @@ const updatesLog = "/run/updates.log"
 
 // timeUpdates measures how long the creation of a container takes while the NRI plugin
 // test/e2e/updates moves n shared containers to fewer CPUs at each creation. For comparison, it
-// then measures creations without moves. The agent must not run.
+// then measures creations at which no container is moved. Numalet's agent must not run meanwhile.
 func timeUpdates(ctx context.Context, t *testing.T, n int) []e2eutil.Timing {
 	t.Helper()
 	create(ctx, t, e2eutil.Crowd("crowd", n))
@@ -45,15 +45,16 @@ func createTrigger(ctx context.Context, t *testing.T) {
 	must(t, cluster.Delete(ctx, "trigger"))
 }
 
-// creation is a line that the NRI plugin has printed.
+// creation is a line that the NRI plugin (test/e2e/updates) has printed about the creation of a
+// container.
 type creation struct {
 	took  time.Duration // from the plugin's response until the container was created
-	moved int           // number of containers
-	cpus  string        // to which CPUs
+	moved int           // number of containers that were moved
+	cpus  string        // CPUs to which the containers were moved
 }
 
-// split checks what each creation moved, and separates the creations that moved containers from
-// those that did not.
+// split checks how many containers each creation moved, and to which CPUs. It separates the
+// creations that moved containers from those that did not.
 func split(t *testing.T, n int, sets []string, made []creation) []e2eutil.Timing {
 	t.Helper()
 	var got, want []string
@@ -79,7 +80,8 @@ func split(t *testing.T, n int, sets []string, made []creation) []e2eutil.Timing
 	return []e2eutil.Timing{updates, alone}
 }
 
-// startUpdates starts the NRI plugin, and waits until it has found n containers in the pod crowd.
+// startUpdates starts the NRI plugin (test/e2e/updates), and waits until it has found n containers
+// in the pod crowd.
 func startUpdates(ctx context.Context, t *testing.T, n int, sets []string) *exec.Cmd {
 	t.Helper()
 	_, err := cluster.Shell(ctx, "rm -f "+updatesLog)
@@ -93,7 +95,8 @@ func startUpdates(ctx context.Context, t *testing.T, n int, sets []string) *exec
 	return plugin
 }
 
-// stopUpdates stops the NRI plugin, and returns the creations that it has measured.
+// stopUpdates stops the NRI plugin (test/e2e/updates), and returns the creations that it has
+// measured.
 func stopUpdates(ctx context.Context, t *testing.T, plugin *exec.Cmd) []creation {
 	t.Helper()
 	_, err := cluster.Shell(ctx, "kill $(pidof updates)")

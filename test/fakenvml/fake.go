@@ -18,7 +18,7 @@ import (
 	"testing"
 )
 
-// Eight is the layout of eight GPUs over four NUMA nodes, two in MIG mode.
+// Eight is the layout file of eight GPUs over four NUMA nodes. Two of the GPUs are in MIG mode.
 const Eight = "eight.layout"
 
 // Fake is a built library and its layout file.
@@ -29,7 +29,8 @@ type Fake struct {
 }
 
 // New builds the library, and sets the environment variable that names the layout file. The layout
-// is a copy of the named file in this directory. New skips the test if there is no C compiler.
+// file is a copy of the file with the given name in this directory. New skips the test if there is
+// no C compiler.
 func New(t *testing.T, layout string) *Fake {
 	t.Helper()
 	if _, err := exec.LookPath("gcc"); err != nil {
@@ -79,7 +80,7 @@ func (f *Fake) Unload() {
 	f.must(os.Remove(f.layout))
 }
 
-// Inject appends a line to the file of events, which the library then reports.
+// Inject appends a line to the file of events. The library then reports the event.
 func (f *Fake) Inject(line string) {
 	f.t.Helper()
 	f.add(f.events(), line)
@@ -96,8 +97,8 @@ func (f *Fake) add(path, line string) {
 	f.must(err)
 }
 
-// touch reads all source files of the library. So Go's test cache runs a test again if one of these
-// files has changed.
+// touch reads all source files of the library. Go's test cache notes the files that a test reads.
+// So `go test` runs a test again if one of these files has changed.
 func (f *Fake) touch() {
 	f.t.Helper()
 	sources, err := filepath.Glob(source("lib/*"))

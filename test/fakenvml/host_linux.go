@@ -11,12 +11,12 @@ import (
 	"testing"
 )
 
-// isolated is the environment variable that is set if a test runs in its own Linux namespaces.
+// isolated is the environment variable that tells a test that it runs in its own Linux namespaces.
 const isolated = "NUMALET_TEST_ISOLATED"
 
 // Isolated reports whether the test runs in a user and a mount namespace of its own, in which it
-// may mount file systems. If not, it runs the test again in new namespaces and returns false; the
-// caller must then return. It skips the test if it cannot create such namespaces.
+// may mount file systems. Otherwise Isolated runs the test again in new namespaces and returns
+// false; the caller must then return. It skips the test if it cannot create such namespaces.
 func Isolated(t *testing.T) bool {
 	t.Helper()
 	if os.Getenv(isolated) != "" {
@@ -44,8 +44,8 @@ func Isolated(t *testing.T) bool {
 }
 
 // Root creates a root directory like that of a host with NVIDIA's driver and the GPUs of the
-// layout. Its library files are empty, and its device nodes are bind mounts of /dev/null. In /proc
-// it creates the list of MIG capabilities. Call Root only if Isolated has returned true.
+// layout. The library files in it are empty, and the device nodes are bind mounts of /dev/null. In
+// /proc it has the list of MIG capabilities. Call Root only if Isolated has returned true.
 func (f *Fake) Root() string {
 	f.t.Helper()
 	root := f.t.TempDir()
@@ -96,16 +96,16 @@ func scan(line, format string, to ...any) bool {
 	return n == len(to)
 }
 
-// capability creates the device node of a MIG capability, and returns its line for the file
-// mig-minors.
+// capability creates the device node of a MIG capability. It returns the line of this capability
+// for the file mig-minors, the list of MIG capabilities in /proc.
 func (h host) capability(name string, minor int) string {
 	h.t.Helper()
 	h.node(fmt.Sprintf("nvidia-caps/nvidia-cap%d", minor))
 	return fmt.Sprintf("%s/access %d\n", name, minor)
 }
 
-// node creates a device node unless it exists. It is a bind mount of /dev/null, because creating a
-// real one needs root outside of the namespaces.
+// node creates a device node unless it exists. The device node is a bind mount of /dev/null,
+// because the creation of a real device node needs root outside of the namespaces.
 func (h host) node(name string) {
 	h.t.Helper()
 	if h.made[name] {

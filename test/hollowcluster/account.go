@@ -11,15 +11,16 @@ import (
 	"k8s.io/client-go/tools/clientcmd/api"
 )
 
-// Account writes a kubeconfig for an existing service account and returns its path. The token is
-// valid for a day, and the default namespace is that of the account. Clients have only the rights
-// of the account.
+// Account writes a kubeconfig for an existing service account and returns its path. The token in
+// the kubeconfig is valid for a day. The default namespace is that of the account. Clients have
+// only the rights of the account.
 func (p *Plane) Account(ctx context.Context, namespace, name string) (string, error) {
 	return p.account(ctx, namespace, name, nil)
 }
 
-// AccountOf writes a kubeconfig as Account does. Its token is bound to a pod and so names the pod
-// and its node, like the token that a kubelet mounts into the pod.
+// AccountOf writes a kubeconfig as Account does, for the service account of a pod. The token is
+// bound to the pod and so names the pod and its node, like the token that a kubelet mounts into the
+// pod.
 func (p *Plane) AccountOf(ctx context.Context, pod *corev1.Pod) (string, error) {
 	bound := &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Pod", Name: pod.Name, UID: pod.UID}
 	return p.account(ctx, pod.Namespace, pod.Spec.ServiceAccountName, bound)
@@ -48,14 +49,15 @@ func (p *Plane) account(ctx context.Context, namespace, name string, bound *auth
 }
 
 // Install creates what an administrator creates before the controller starts: the custom resource
-// definitions, the namespace, the controller's rights, and the policies that confine it. The
-// manifest also contains the controller's Deployment, but no node runs its pods.
+// definitions, the namespace, the controller's rights, and the admission policies that confine the
+// controller. The applied manifests also contain the controller's Deployment, but no node runs its
+// pods.
 func (p *Plane) Install(ctx context.Context, repository string) error {
 	for _, what := range [][]string{
 		{"-k", repository + "/deploy/crds"},
 		{"-f", repository + "/deploy/daemonset/namespace.yaml"},
 		{"-k", repository + "/deploy/controller"},
-		{"-f", repository + "/deploy/admission/controller-writes.yaml"}, // without it the controller is not ready
+		{"-f", repository + "/deploy/admission/controller-writes.yaml"}, // without this policy the controller is not ready
 	} {
 		if _, err := p.Kubectl(ctx, append([]string{"apply", "--server-side"}, what...)...); err != nil {
 			return err

@@ -15,7 +15,7 @@ import (
 )
 
 // Binds counts the bound pods of a namespace. It watches only the metadata of bound pods, so that
-// counting costs little compared with the scheduler that is measured.
+// the counting costs little compared with the scheduler under test.
 type Binds struct {
 	stop context.CancelFunc
 	done chan struct{}
@@ -26,7 +26,7 @@ type Binds struct {
 	changed chan struct{}
 }
 
-// CountBinds starts to count the bound pods of a namespace. Stop ends the counting.
+// CountBinds starts to count the bound pods of a namespace. The method Stop ends the counting.
 func (p *Plane) CountBinds(ctx context.Context, namespace string) (*Binds, error) {
 	config, err := p.Config()
 	if err != nil {
@@ -78,7 +78,7 @@ func (b *Binds) At() map[string]time.Time {
 	return maps.Clone(b.mu.at)
 }
 
-// Await waits until n pods are bound. If no further pod is bound for stallTimeout, it returns an
+// Await waits until n pods are bound. If no more pods are bound for stallTimeout, it returns an
 // error with the number of bound pods.
 func (b *Binds) Await(ctx context.Context, n int, stallTimeout time.Duration) error {
 	stuck := time.NewTimer(stallTimeout)

@@ -24,7 +24,8 @@ type Controller struct {
 	Queue   string // host:port of the queue API
 }
 
-// StartController starts a replica of the controller with additional flags. Call Install first.
+// StartController starts a replica of the controller with the given additional flags (settings).
+// Call Install first.
 func (p *Plane) StartController(ctx context.Context, name, program string, settings ...string) (*Controller, error) {
 	kubeconfig, err := p.Account(ctx, "numalet-system", "numalet-controller")
 	if err != nil {
@@ -60,8 +61,8 @@ func (p *Plane) GiveUpLease(ctx context.Context, namespace, name string) error {
 	return err
 }
 
-// AwaitReady waits until the controller is ready, which includes that it has handled the initial
-// lists of all objects.
+// AwaitReady waits until the controller is ready. A ready controller has handled the initial lists
+// of all objects.
 func (c *Controller) AwaitReady(ctx context.Context) error {
 	for {
 		err := c.Ready(ctx)
@@ -113,7 +114,7 @@ func (c *Controller) collect(ctx context.Context) error {
 	return err
 }
 
-// profile writes a profile of the given duration to a file.
+// profile writes a profile (such as allocs) of the given duration to a file.
 func (c *Controller) profile(ctx context.Context, path string, long time.Duration, file string) error {
 	text, err := get(ctx, c.Metrics, fmt.Sprintf("/debug/pprof/%s?seconds=%.0f", path, long.Seconds()))
 	if err != nil {

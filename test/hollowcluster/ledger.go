@@ -30,8 +30,8 @@ func AmountsOf(list corev1.ResourceList) Amounts {
 
 // Ledger adds up the resources that pods hold on each node, and so detects resources that are
 // assigned twice. It handles the events of a watch of all pods in order. A pod holds resources from
-// its binding until it ends or is deleted. These include the exclusive CPUs and the GPUs of its
-// placement.
+// its binding until it ends or is deleted. The exclusive CPUs and the GPUs of its placement are
+// among these resources.
 type Ledger struct {
 	Room  map[string]Amounts // the allocatable resources of each node; a missing resource counts as 0
 	bound map[types.UID]assignment
@@ -42,8 +42,8 @@ type Ledger struct {
 type assignment struct{ node, placement string }
 
 // See handles an event, and reports whether the pod has just been bound. It returns an error if a
-// pod's node or placement has changed after the binding, or if the pods on a node hold more than
-// the node has. The second error names all pods on the node.
+// pod's node or placement has changed after the binding. It also returns an error if the pods on a
+// node hold more than the node has. This error names all pods on the node.
 func (l *Ledger) See(e watch.Event) (bound bool, err error) {
 	pod, ok := e.Object.(*corev1.Pod)
 	if !ok {
@@ -99,7 +99,7 @@ func (l *Ledger) check(last *corev1.Pod, node string) error {
 	return fmt.Errorf("node %s holds with pod %s %s: %v", node, last.Name, strings.Join(over, ", "), l.held[node])
 }
 
-// gpu is the prefix of the resource names of single GPUs. Each of these resources has the amount 1.
+// gpu is the prefix of the resource names of single GPUs. Each GPU is a resource with the amount 1.
 const gpu = "gpu/"
 
 func (l *Ledger) room(node string, name corev1.ResourceName) int64 {
@@ -110,8 +110,8 @@ func (l *Ledger) room(node string, name corev1.ResourceName) int64 {
 }
 
 // holds returns the resources that a pod holds: its requests, the exclusive CPUs of each NUMA node
-// according to its placement, and each of its GPUs. The exclusive CPUs are the maximum that the pod
-// uses at a time (peak).
+// according to its placement, and each of its GPUs. The number of exclusive CPUs is the maximum
+// that the pod uses at a time (peak).
 func holds(pod *corev1.Pod, placement string) (Amounts, error) {
 	a := AmountsOf(resource.PodRequests(pod, resource.PodResourcesOptions{}))
 	a[corev1.ResourcePods] = 1000
@@ -137,8 +137,8 @@ func holds(pod *corev1.Pod, placement string) (Amounts, error) {
 }
 
 // peak returns the maximum number of exclusive CPUs that the pod has at a time on each NUMA node.
-// Init containers run one after another, and then the app containers run together. A sidecar keeps
-// its CPUs until the pod ends.
+// Init containers run one after another. After them, the app containers run together. A sidecar
+// keeps its CPUs until the pod ends.
 func peak(pod *corev1.Pod, decided v1alpha1.Placement) map[topology.NodeID]int {
 	most, lasting := map[topology.NodeID]int{}, map[topology.NodeID]int{}
 	for _, container := range pod.Spec.InitContainers {

@@ -40,7 +40,7 @@ func TestLedger(t *testing.T) {
 	ended.Status.Phase = corev1.PodFailed
 	for name, tc := range map[string]struct {
 		events []watch.Event
-		want   string // the last event's error; the others have none
+		want   string // the error of the last event; the events before it have none
 		bound  int
 	}{
 		"waits":        {[]watch.Event{{Type: watch.Added, Object: on("", "one")}}, "", 0},
@@ -76,8 +76,8 @@ func TestLedger(t *testing.T) {
 	}
 }
 
-// TestPeak checks that the CPUs of an init container are used again by later containers, and that
-// those of a sidecar are not.
+// TestPeak checks that later containers use the CPUs of an init container again, but not those of a
+// sidecar.
 func TestPeak(t *testing.T) {
 	always := corev1.ContainerRestartPolicyAlways
 	pod := &corev1.Pod{Spec: corev1.PodSpec{

@@ -18,8 +18,8 @@ import (
 // atOnce is the number of objects that are created at the same time.
 const atOnce = 16
 
-// Each calls do with each i from 0 to n-1, several at a time. After a call has failed, it starts no
-// more and returns the error.
+// Each calls do with each i from 0 to n-1, several at a time. After a call has failed, Each starts
+// no further calls and returns the error.
 func Each(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(atOnce)
@@ -40,8 +40,8 @@ func (p *Plane) MakeNodes(ctx context.Context, n int, s Shape) error {
 	return p.MakeNodesFrom(ctx, n, s, s.Node)
 }
 
-// MakeNodesFrom creates nodes as MakeNodes does, but the function node returns the i-th Node
-// object, which may have additional labels and taints.
+// MakeNodesFrom creates nodes as MakeNodes does. The function node returns the i-th Node object, so
+// the caller can add labels and taints.
 func (p *Plane) MakeNodesFrom(ctx context.Context, n int, s Shape, node func(i int) *corev1.Node) error {
 	config, err := p.Config()
 	if err != nil {
@@ -100,7 +100,8 @@ func Pod(namespace, name, scheduler string, cpus string, gpus int) *corev1.Pod {
 	}
 }
 
-// MakePods creates n pods in a namespace, which it creates if necessary.
+// MakePods creates n pods in a namespace. If the namespace does not exist, MakePods creates it
+// first.
 func (p *Plane) MakePods(ctx context.Context, namespace string, n int, pod func(i int) *corev1.Pod) error {
 	client, err := p.API()
 	if err != nil {

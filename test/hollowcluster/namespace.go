@@ -40,8 +40,8 @@ type collection interface {
 	DeleteCollection(context.Context, metav1.DeleteOptions, metav1.ListOptions) error
 }
 
-// removeAll deletes all objects of a collection. It repeats the request if a slow API server has
-// aborted it after the request timeout of a minute.
+// removeAll deletes all objects of a collection. A slow API server aborts the request after its
+// timeout of a minute. removeAll then sends the request again.
 func removeAll(ctx context.Context, c collection) error {
 	for {
 		err := c.DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: new(int64)}, metav1.ListOptions{})

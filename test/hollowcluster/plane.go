@@ -16,9 +16,9 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// Plane is a control plane without nodes, which the program rig (test/cluster) starts. A Plane of
-// another control plane needs only Kubeconfig and Dir, but cannot start or stop the control plane
-// or call kubectl.
+// Plane is a control plane without nodes, which the program rig (test/cluster) starts. For a
+// control plane that was started in another way, only Kubeconfig and Dir are needed. Such a Plane
+// cannot start or stop the control plane or call kubectl.
 type Plane struct {
 	Rig        string // path of the program rig
 	Name       string
@@ -27,7 +27,7 @@ type Plane struct {
 	Bin        string // directory of kubectl and kubeone
 }
 
-// Up starts a control plane, or returns the running one of this name.
+// Up starts the control plane with the given name, or returns it if it runs already.
 func Up(ctx context.Context, rig, name string) (*Plane, error) {
 	said, err := run(exec.CommandContext(ctx, rig, "plane", "up", name))
 	if err != nil {
@@ -80,8 +80,8 @@ func (p *Plane) API() (kubernetes.Interface, error) {
 	return kubernetes.NewForConfig(config)
 }
 
-// run runs a command and returns its standard output. The error contains the command's standard
-// error.
+// run runs a command and returns its standard output. If the command fails, the returned error
+// contains the command's standard error.
 func run(cmd *exec.Cmd) (string, error) {
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs

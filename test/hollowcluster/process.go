@@ -17,13 +17,13 @@ type Process struct {
 	over chan struct{}
 }
 
-// Start starts a program with a log file in the control plane's directory.
+// Start starts a program. Its log file is in the control plane's directory.
 func (p *Plane) Start(name, program string, args ...string) (*Process, error) {
 	return p.StartWith(nil, name, program, args...)
 }
 
-// StartWith starts a program as Start does, with additional environment variables such as
-// "GOGC=400".
+// StartWith starts a program as Start does. env has additional environment variables for it, such
+// as "GOGC=400".
 func (p *Plane) StartWith(env []string, name, program string, args ...string) (*Process, error) {
 	log, err := os.Create(p.File(name + ".log"))
 	if err != nil {
@@ -71,7 +71,7 @@ type Usage struct {
 	Peak int64         // maximum resident set size, in bytes
 }
 
-// Usage reads what the process has used so far from /proc/PID/stat and /proc/PID/status; see
+// Usage returns what the process has used so far. It reads /proc/PID/stat and /proc/PID/status; see
 // proc_pid_stat(5) and proc_pid_status(5).
 func (r *Process) Usage() (u Usage, err error) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", r.PID()))
@@ -85,8 +85,8 @@ func (r *Process) Usage() (u Usage, err error) {
 	return parseUsage(string(stat), string(status))
 }
 
-// tick is the unit of CPU times in /proc. USER_HZ is 100 on all Linux systems that Go supports. The
-// kernel scales user and system time so that their sum is exact to a tick.
+// tick is the unit of CPU times in /proc. It is 10 ms, because USER_HZ is 100 on all Linux systems
+// that Go supports. The kernel scales user and system time so that their sum is exact to a tick.
 const tick = 10 * time.Millisecond
 
 func parseUsage(stat, status string) (u Usage, err error) {

@@ -18,8 +18,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// Refusals is a proxy for the API server. It reports which requests the API server refuses. The
-// audit log would contain this too, but would have to be configured.
+// Refusals is a proxy for the API server. It reports which requests the API server refuses. The API
+// server's audit log would also contain the refusals, but an audit log must be configured first.
 type Refusals struct {
 	proxy   httputil.ReverseProxy
 	server  *httptest.Server
@@ -29,9 +29,9 @@ type Refusals struct {
 	fail map[string]int // HTTP status for the next request that Fail selects, by method and end of the path
 }
 
-// Refusals starts a proxy for a kubeconfig file, and returns it with the kubeconfig file of its
-// clients. It calls refused with the body of each response with the status 403 or 422, before the
-// client gets the response.
+// Refusals starts a proxy for the API server of a kubeconfig file. It returns the proxy, and the
+// path of a kubeconfig file for clients of the proxy. The proxy calls refused with the body of each
+// response with the status 403 or 422, before the client gets the response.
 func (p *Plane) Refusals(file string, refused func(message string)) (*Refusals, string, error) {
 	config, err := clientcmd.LoadFromFile(file)
 	if err != nil {
@@ -50,14 +50,14 @@ func (p *Plane) Refusals(file string, refused func(message string)) (*Refusals, 
 	r.proxy = httputil.ReverseProxy{
 		Transport: transport, FlushInterval: -1, ModifyResponse: r.read, Rewrite: func(out *httputil.ProxyRequest) { out.SetURL(to) },
 	}
-	r.server = httptest.NewTLSServer(r) // clients send no token over HTTP
+	r.server = httptest.NewTLSServer(r) // over HTTP without TLS, clients would send no token
 	certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: r.server.Certificate().Raw})
 	cluster.Server, cluster.CertificateAuthority, cluster.CertificateAuthorityData = r.server.URL, "", certificate
 	path := strings.TrimSuffix(file, ".kubeconfig") + ".proxy.kubeconfig"
 	return r, path, clientcmd.WriteToFile(*config, path)
 }
 
-// Fail makes the proxy answer one request itself with an HTTP status. This is the next request with
+// Fail makes the proxy answer one request itself, with the given HTTP status: the next request with
 // the given method whose path ends with path.
 func (r *Refusals) Fail(method, path string, status int) {
 	r.mu.Lock()
@@ -65,7 +65,8 @@ func (r *Refusals) Fail(method, path string, status int) {
 	r.fail[method+" "+path] = status
 }
 
-// ServeHTTP forwards a request to the API server, or answers it if Fail has selected it.
+// ServeHTTP forwards a request to the API server. If Fail has selected the request, ServeHTTP
+// answers it itself.
 func (r *Refusals) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	if status := r.failure(q); status != 0 {
 		w.Header().Set("Content-Type", "application/json")
@@ -93,7 +94,8 @@ func (r *Refusals) failure(q *http.Request) int {
 	return 0
 }
 
-// read calls refused if the API server has refused a request, and leaves the response unchanged.
+// read calls refused if a response says that the API server has refused the request. It leaves the
+// response unchanged.
 func (r *Refusals) read(answer *http.Response) error {
 	if answer.StatusCode != http.StatusForbidden && answer.StatusCode != http.StatusUnprocessableEntity {
 		return nil
@@ -107,7 +109,7 @@ func (r *Refusals) read(answer *http.Response) error {
 	return nil
 }
 
-// Close ends all connections.
+// Close stops the proxy and ends all its connections.
 func (r *Refusals) Close() {
 	r.server.CloseClientConnections()
 	r.server.Close()

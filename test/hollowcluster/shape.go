@@ -17,7 +17,8 @@ import (
 // GPU is the resource name of whole GPUs.
 const GPU corev1.ResourceName = "nvidia.com/gpu"
 
-// Shape has the resources of each node of a simulated cluster. CPU 0 of each node is reserved.
+// Shape has the resources of each node of a simulated cluster. CPU 0 of each node is reserved for
+// the system.
 type Shape struct {
 	NUMA  int // NUMA nodes
 	CPUs  int // per NUMA node
@@ -50,7 +51,7 @@ func (s Shape) Named(name string) *corev1.Node {
 	return node
 }
 
-// resources returns the resources of a node without the given number of reserved CPUs, which are on
+// resources returns the resources of a node, less the given number of reserved CPUs, which are on
 // NUMA node 0.
 func (s Shape) resources(reserved int) corev1.ResourceList {
 	list := corev1.ResourceList{

@@ -18,9 +18,9 @@ import (
 )
 
 // Witness watches all pods and checks with a Ledger that no resource is assigned twice. It can also
-// keep a cluster nearly full for a long time. It then deletes the pod that was bound first whenever
-// more than a given number of pods are bound. It also deletes a pod at intervals, so that no pod
-// waits forever.
+// keep a cluster nearly full for a long time. For this, it deletes the pod that was bound first
+// whenever more than a given number of pods are bound. It also deletes a pod at intervals, so that
+// no pod waits forever.
 type Witness struct {
 	client kubernetes.Interface
 	keep   int
@@ -37,8 +37,8 @@ type Witness struct {
 // enders is the number of pods that are deleted at the same time.
 const enders = 4
 
-// Witness starts to watch all pods until ctx ends. keep is the number of pods that stay bound; with
-// 0, no pod is deleted.
+// Witness starts to watch all pods until ctx ends. keep is the number of pods that stay bound. If
+// keep is 0, no pod is deleted.
 func (p *Plane) Witness(ctx context.Context, keep int) (*Witness, error) {
 	client, err := p.API()
 	if err != nil {
@@ -64,8 +64,8 @@ func (p *Plane) Witness(ctx context.Context, keep int) (*Witness, error) {
 	return w, nil
 }
 
-// allPods watches all pods from now on, and returns the events. It reconnects when the connection
-// is lost.
+// allPods watches all pods from now on, and returns a channel with the events. It reconnects when
+// the connection is lost.
 func allPods(ctx context.Context, client kubernetes.Interface) (<-chan watch.Event, error) {
 	pods := client.CoreV1().Pods(metav1.NamespaceAll)
 	list, err := pods.List(ctx, metav1.ListOptions{})
@@ -111,7 +111,7 @@ func (w *Witness) see(e watch.Event) {
 	w.makeRoom(w.keep)
 }
 
-// makeRoom lets the pod that was bound first be deleted, if more than keep pods are bound.
+// makeRoom queues the pod that was bound first for deletion, if more than keep pods are bound.
 func (w *Witness) makeRoom(keep int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -138,8 +138,8 @@ func (w *Witness) end(ctx context.Context) {
 	}
 }
 
-// Spare calls f. While f runs, at most eight pods a second are deleted, so that not all waiting
-// pods find room.
+// Spare calls f. While f runs, room becomes free only slowly: at most eight pods a second are
+// deleted, so that some pods keep waiting.
 func (w *Witness) Spare(f func()) {
 	w.spares.Store(true)
 	defer w.spares.Store(false)
@@ -154,15 +154,15 @@ func (w *Witness) fail(ctx context.Context, err error) {
 	}
 }
 
-// Said returns how many pods were bound so far, and all errors so far.
+// Said returns how many pods were bound so far, and all errors that have occurred so far.
 func (w *Witness) Said() (bound int, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.mu.ledger.Bound(), errors.Join(w.mu.errs...)
 }
 
-// Await waits until n pods were bound. It returns an error if one has occurred, or if no further
-// pod is bound for stallTimeout. While it waits, it calls tend again and again.
+// Await waits until n pods were bound. It returns an error if Said reports an error, or if no
+// further pod is bound for stallTimeout. While it waits, it calls tend again and again.
 func (w *Witness) Await(ctx context.Context, n int, stallTimeout time.Duration, tend func()) error {
 	last, stuck := -1, time.Now()
 	for {

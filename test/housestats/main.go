@@ -22,7 +22,7 @@ import (
 // smallFile is the number of lines below which a file counts as small.
 const smallFile = 30
 
-// Names that are declared more often than this are listed.
+// A name is listed if it is declared more often than this.
 const (
 	commonTypes     = 1
 	commonFunctions = 5
@@ -39,13 +39,14 @@ func main() {
 	s.print()
 }
 
-// comments counts lines that are only comments, and all lines that are not empty.
+// comments has two counts: of the lines that are only comments, and of all lines that are not
+// empty.
 type comments struct{ comments, lines int }
 
 func (c comments) percent() float64 { return 100 * float64(c.comments) / float64(max(1, c.lines)) }
 
 type stats struct {
-	files, functionLines []int // lines of each
+	files, functionLines []int // the number of lines of each file and of each function
 	lines, testLines     int
 	all, bucket          *comments
 	types, functions     map[string]int // declarations by name
@@ -92,8 +93,8 @@ func (s *stats) file(path, rel string) error {
 	return nil
 }
 
-// forTests reports whether only tests use a file that is not a test itself. Such a file is not
-// counted.
+// forTests reports whether only tests use a file that is not a test itself. Files for which it
+// returns true are not counted.
 func forTests(rel string) bool {
 	return strings.HasPrefix(rel, "test/") || strings.HasPrefix(rel, "internal/testutil/")
 }
@@ -157,8 +158,8 @@ func (s *stats) print() {
 	fmt.Printf("functions declared more than %d times: %s\n", commonFunctions, common(s.functions, commonFunctions))
 }
 
-// quantile returns the q-quantile: the value at index q·n of the n sorted values, or the largest
-// value if q is 1.
+// quantile returns the q-quantile of n values: in ascending order, the value at index q·n, or the
+// largest value if q is 1.
 func quantile(values []int, q float64) int {
 	if len(values) == 0 {
 		return 0

@@ -25,7 +25,7 @@ func rows() []row {
 type column struct {
 	name    string
 	command string
-	machine bool // needs a virtual machine with the versions of the row; other tests need only a control plane
+	machine bool // needs a virtual machine with the versions of the row; a column without this needs only a control plane
 }
 
 func columns() []column {
@@ -63,7 +63,8 @@ func load(file string) (results []result, err error) {
 	return results, nil
 }
 
-// keep writes a result to the file, in place of the older result of the same cell.
+// keep writes a result to a file. The new result replaces the older result of the same cell, if
+// there is one.
 func keep(file string, new result) error {
 	results, err := load(file)
 	if err != nil {

@@ -5,9 +5,9 @@
 //	matrix -kubernetes 1.34 -columns controller,chart
 //	matrix -table                       # runs nothing, writes the table anew
 //
-// Run it in the root of the repository. A cell of the table is one group of tests with one pair of
-// versions. test/matrix/results.json has the newest outcome of each cell and its commit, so the
-// cells can be run at different times.
+// Run this command in the root of the repository. A cell of the table is one group of tests with
+// one pair of versions. test/matrix/results.json has the newest outcome of each cell and its
+// commit, so the cells can be run at different times.
 package main
 
 import (
@@ -61,8 +61,8 @@ func chosen(names string) []column {
 	return slices.DeleteFunc(columns(), func(c column) bool { return !slices.Contains(strings.Split(names, ","), c.name) })
 }
 
-// runRow runs columns of a row and stores each outcome. It starts the virtual machine before the
-// first column that needs it.
+// runRow runs columns of a row and stores the outcome of each. It starts the virtual machine before
+// the first column that needs it.
 func runRow(ctx context.Context, r row, columns []column) (ok bool) {
 	ok = true
 	machine := false
@@ -102,7 +102,8 @@ func run(ctx context.Context, r row, name, line string) error {
 	return err
 }
 
-// commit returns the commit under test, with the suffix -dirty if files have changed.
+// commit returns the commit under test. The suffix -dirty says that files have changed since the
+// commit.
 func commit() string {
 	out, err := exec.Command("git", "describe", "--always", "--dirty", "--exclude=*").Output()
 	check(err)

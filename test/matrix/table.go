@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// The table is between these lines of the page.
+// The table is between these lines of docs/reference/tested.md.
 const begin, end = "<!-- make matrix -->\n", "<!-- end of make matrix -->\n"
 
-// render returns the table of the results. A cell that was never run contains "not run".
+// render returns the table of the results. A cell without a result contains "not run".
 func render(results []result) string {
 	var b strings.Builder
 	b.WriteString("| Kubernetes | containerd |")
@@ -43,7 +43,7 @@ func outcome(passed bool) string {
 	return "failed"
 }
 
-// replaceTable writes the table into the page.
+// replaceTable writes the table into a page, in place of the older table.
 func replaceTable(page, table string) error {
 	text, err := os.ReadFile(page)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestKeep checks that the newest result of a cell replaces the older result of this cell, and no
-// others.
+// TestKeep checks that the newest result of a cell replaces the older result of this cell, and that
+// the results of other cells stay.
 func TestKeep(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "results.json")
 	a, b := row{"1.36", "2.4"}, row{"1.36", "2.0"}
@@ -26,8 +26,8 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-// TestRender checks that each cell with a result shows it, and that all other cells show that
-// nothing was run.
+// TestRender checks that each cell with a result shows the result, and that all other cells show
+// that nothing was run.
 func TestRender(t *testing.T) {
 	table := render([]result{
 		{row: row{"1.34", "2.4"}, Column: "controller", Passed: true, Commit: "abc", Date: "2026-11-23"},

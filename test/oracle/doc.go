@@ -4,7 +4,7 @@
 // do not compare the CPUs, but properties of the choice, such as the number of CPUs and of whole
 // cores.
 //
-// It is a module of its own because k8s.io/kubernetes is large. To run it:
+// The package is a module of its own because k8s.io/kubernetes is large. To run it:
 //
 //	cd test/oracle && go test ./...
 package oracle

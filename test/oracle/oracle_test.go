@@ -14,16 +14,16 @@ import (
 // rounds is how many random cases each test tries. The random numbers have a fixed seed.
 const rounds = 3000
 
-// Options of the kubelet's static policy. Each test sets one of them. For packed this is
-// strict-cpu-reservation, which has no effect here.
+// Options of the kubelet's static policy. Each test sets one of them. A test that needs no option
+// sets packed, because strict-cpu-reservation has no effect in these tests.
 const (
 	packed      = cpumanager.StrictCPUReservationOption
 	byCache     = cpumanager.PreferAlignByUnCoreCacheOption
 	distributed = cpumanager.DistributeCPUsAcrossNUMAOption
 )
 
-// TestSingle compares the choices on a machine with one NUMA node. The kubelet's static policy
-// packs the CPUs into as few cores as possible.
+// TestSingle compares the choices of the pool and of the kubelet on a machine with one NUMA node.
+// There, the kubelet's static policy packs the CPUs into as few cores as possible.
 func TestSingle(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for range rounds {
@@ -40,8 +40,8 @@ func TestSingle(t *testing.T) {
 	}
 }
 
-// TestCaches compares the choices on a NUMA node with several last-level caches. The kubelet's
-// policy has the option prefer-align-cpus-by-uncorecache.
+// TestCaches compares the choices of the pool and of the kubelet on a NUMA node with several
+// last-level caches. The kubelet's static policy has the option prefer-align-cpus-by-uncorecache.
 func TestCaches(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 2))
 	for range rounds {
@@ -61,8 +61,8 @@ func TestCaches(t *testing.T) {
 
 // TestSpread compares the pool's policy spread with the kubelet's option
 // distribute-cpus-across-numa. If the kubelet spreads the CPUs evenly over the NUMA nodes, the pool
-// must, too. The numbers of CPUs that the pool chooses on two NUMA nodes never differ by more than
-// one.
+// must do so, too. The numbers of CPUs that the pool chooses on any two NUMA nodes never differ by
+// more than one.
 func TestSpread(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	for range rounds {

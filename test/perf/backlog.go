@@ -14,7 +14,7 @@ import (
 
 func podName(i int) string { return fmt.Sprintf("pod-%05d", i) }
 
-// make creates the pods of the backlog, which all wait before the scheduler starts.
+// make creates the pods of the backlog: the pods that wait when the contender begins to bind pods.
 func (f *field) make(ctx context.Context, l load, scheduler string) error {
 	if scheduler == "" {
 		scheduler = "nobody"
@@ -22,8 +22,8 @@ func (f *field) make(ctx context.Context, l load, scheduler string) error {
 	return f.plane.MakePods(ctx, namespace, f.Pods, func(i int) *corev1.Pod { return l.pod(i, scheduler) })
 }
 
-// await waits until n pods are bound, but no longer than limit. stopped is true if the limit has
-// passed before that.
+// await waits until n pods are bound, but no longer than limit. stopped is true if fewer pods are
+// bound when limit is over.
 func (f *field) await(ctx context.Context, binds *hollowcluster.Binds, n int, limit time.Duration) (stopped bool, err error) {
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -34,12 +34,12 @@ func (f *field) await(ctx context.Context, binds *hollowcluster.Binds, n int, li
 	return false, err
 }
 
-// freshLimit is how long the binding of a pod that is created one by one may take. For a pod that
-// takes longer, the time that it has waited so far is counted.
+// freshLimit is how long steady waits, after it has created its pods, until all of them are bound.
+// For a pod that is not bound by then, steady counts the time that the pod has waited by then.
 const freshLimit = 30 * time.Second
 
-// steady creates pods one by one at a fixed rate. For each pod it returns the time from the API
-// server's response to its creation until its binding.
+// steady creates pods one by one at a fixed rate. For each pod it returns the time between two
+// events: the API server's response to the pod's creation, and the pod's binding.
 func (f *field) steady(ctx context.Context, c contender, l load, binds *hollowcluster.Binds) ([]time.Duration, error) {
 	made := map[string]time.Time{}
 	next := time.NewTicker(f.Pace)

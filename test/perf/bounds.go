@@ -9,8 +9,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// bound is an entry of bounds.yaml: the limits of the quotient of two contenders' values in one
-// run. Single values have no limits, because they depend on the machine.
+// bound is an entry of bounds.yaml. It limits the quotient of two contenders' values in one run.
+// Single values have no limits, because they depend on the machine.
 type bound struct {
 	Load     string   `json:"load"`
 	Measure  string   `json:"measure"` // bound, told or cpu (see bounds.yaml)
@@ -19,8 +19,8 @@ type bound struct {
 	Min, Max *float64 `json:",omitempty"`
 }
 
-// check compares the results with a file of bounds and prints each quotient. Bounds for rounds that
-// were not run are skipped. If file is "", nothing is checked.
+// check compares the results with a file of bounds (bounds.yaml) and prints each quotient. It skips
+// the bounds for rounds that were not run. If file is "", it checks nothing.
 func check(out io.Writer, file string, results results) error {
 	if file == "" {
 		return nil
@@ -45,8 +45,9 @@ func check(out io.Writer, file string, results results) error {
 	return broken
 }
 
-// hold returns a line with the quotient of two results and, if it exceeds the bound, an error. It
-// returns "" if one of the results was not measured.
+// hold compares the quotient of two results with the bound. It returns a line with the quotient,
+// and an error if the quotient exceeds the bound. The line is "" if one of the results was not
+// measured.
 func (b bound) hold(results results) (string, error) {
 	value, to := b.value(b.Of, results), b.value(b.To, results)
 	if value == 0 || to == 0 {
@@ -63,7 +64,7 @@ func (b bound) hold(results results) (string, error) {
 	return text, nil
 }
 
-// value returns a contender's value, or 0 if it was not measured.
+// value returns a contender's value of the measure, or 0 if it was not measured.
 func (b bound) value(contender string, results results) float64 {
 	r, _ := results.of(contender, b.Load)
 	return map[string]float64{"bound": r.rate, "told": r.told(), "cpu": ms(r.cpu)}[b.Measure]

@@ -6,8 +6,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestUnplaceable checks that the waiting pods have three different reasons to wait, a third of the
-// pods each.
+// TestUnplaceable checks that the pods that fit no node have three different reasons to wait. A
+// third of these pods have each reason.
 func TestUnplaceable(t *testing.T) {
 	for i := range 6 {
 		pod := unplaceable("s", i)
@@ -19,9 +19,9 @@ func TestUnplaceable(t *testing.T) {
 	}
 }
 
-// TestGang checks the nodes for the waiting gang (a group of pods that start together). They have
-// no taint and enough free CPUs. Their number is what gangNodes returns, so that the gang has one
-// member more than nodes.
+// TestGang checks the nodes for the waiting gang (a group of pods that start together). These nodes
+// have no taint and enough free CPUs. gangNodes must return their number, because the gang gets one
+// member more than there are such nodes.
 func TestGang(t *testing.T) {
 	for nodes, want := range map[int]int{5000: gangRoom, 500: gangRoom, 100: 40} {
 		f := &field{options: options{Nodes: nodes, Fill: fills{95}}}

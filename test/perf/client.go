@@ -24,8 +24,8 @@ import (
 	"github.com/numalet/numalet/internal/controller/podwriter"
 )
 
-// poster writes what a scheduler writes, with the code of the controller, but decides nothing: it
-// binds the i-th pod to the i-th node. Its rate is the upper limit for a scheduler.
+// poster writes what a scheduler writes, with the code of the controller. It decides nothing: it
+// binds the i-th pod to the i-th node. So its rate is an upper limit for the rate of a scheduler.
 type poster struct {
 	bindings    *podwriter.Bindings
 	events      *podwriter.Events
@@ -76,8 +76,8 @@ func client(args []string) error {
 	return nil
 }
 
-// watch runs those informers of the controller that get events in this cluster: for nodes, pods and
-// NodeTopologies.
+// watch runs informers for nodes, pods and NodeTopologies. Of the controller's informers, these are
+// the ones that get events in this cluster.
 func watch(ctx context.Context, config *rest.Config) error {
 	api, err := kubernetes.NewForConfig(config)
 	if err != nil {

@@ -15,8 +15,8 @@ type round struct {
 	load
 }
 
-// rounds returns the rounds to run, in order. If -only is set, these are the rounds that match
-// only, and otherwise the usual ones.
+// rounds returns the rounds to run, in order. If the flag -only is set, these are the rounds that
+// match its value (only). Otherwise they are the usual rounds (load.usual).
 func rounds(o options, only *regexp.Regexp) []round {
 	var all []round
 	for _, l := range loads(o) {

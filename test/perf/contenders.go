@@ -19,14 +19,14 @@ type contender struct {
 	start     func(context.Context, *field) (started, error)
 }
 
-// Names of the contenders that others are compared with.
+// Names of the contenders with which the results compare other contenders.
 const (
 	floorName = "floor"
 	kubeName  = "kube-scheduler"
 	ourName   = "numalet"
 )
 
-// started is a contender whose process runs and waits for the signal to begin.
+// started is a contender whose process runs. It waits for the signal to begin to bind pods.
 type started struct {
 	process *hollowcluster.Process
 	fire    func(context.Context) (time.Time, error) // lets it begin, and returns when it began

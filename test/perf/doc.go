@@ -2,18 +2,19 @@
 // objects without kubelets) and a backlog of pods. The programs that it compares, the contenders,
 // are kube-scheduler with several settings, Numalet, and three clients that decide nothing. The
 // first client only creates Bindings, the second one also writes the events of a scheduler, and the
-// third one also runs the informers of a scheduler. `make perf` runs this with an empty cluster.
+// third one also runs the informers of a scheduler. `make perf` runs the command with an empty
+// cluster.
 //
-// Before the backlog is created, the process of a contender runs and has filled its caches. It
-// begins to bind pods on a signal: a scheduler when it gets the Lease that this program has held,
-// and a client on SIGUSR1. The rate "bound" is pods per second from this moment until the last
-// binding, which a separate watch reports. The rate "told" counts until the last event is written.
-// CPU is the CPU time of the process from before the backlog is created until it is idle again,
-// including the time for events. Then pods are created one by one, and the time until each is bound
-// is measured.
+// Before the backlog is created, the process of a contender runs and has filled its caches. The
+// contender begins to bind pods on a signal: a scheduler when it gets the Lease that this program
+// has held, and a client on SIGUSR1. The rate "bound" is pods per second from this moment until the
+// last binding, which a separate watch reports. The rate "told" is pods per second until the last
+// event is written. CPU is the CPU time of the process from before the backlog is created until it
+// is idle again, including the time for events. Then pods are created one by one, and the time
+// until each is bound is measured.
 //
-// With -fill, the cluster is busy: the nodes are full to different degrees, some have a taint, and
-// some pods have an affinity or a topology spread constraint. With -waiting, there are additional
-// rounds with the same backlog, in which older pods wait that fit no node. `make perf-busy` runs
-// this.
+// With -fill, the cluster is busy: the nodes are full to different degrees, some nodes have a
+// taint, and some pods have an affinity or a topology spread constraint. With -waiting, there are
+// additional rounds with the same backlog, in which older pods wait that fit no node. `make
+// perf-busy` runs the command with both flags.
 package main

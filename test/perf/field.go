@@ -15,7 +15,7 @@ import (
 
 const (
 	namespace = "perf" // the namespace of the pods of the backlog
-	// quiet is the time without events after which no more events are expected.
+	// quiet is how long countEvents waits for the next event before it expects no more events.
 	quiet = 10 * time.Second
 )
 
@@ -55,8 +55,9 @@ func (f *field) furnish(ctx context.Context) (err error) {
 	return nil
 }
 
-// countEvents waits until there are as many events as pods in the backlog, or until no event was
-// written for the time quiet. It returns the number of events and the time of the last one.
+// countEvents waits until there are as many events as pods in the backlog. It also stops waiting if
+// no event was written for the time quiet. It returns the number of events and the time of the last
+// one.
 func (f *field) countEvents(ctx context.Context, c contender) (n int, last time.Time, err error) {
 	for last = time.Now(); !c.silent && n < f.Pods && time.Since(last) < quiet; time.Sleep(100 * time.Millisecond) {
 		now, err := f.events(ctx)
@@ -83,8 +84,8 @@ func (f *field) events(ctx context.Context) (int, error) {
 	return n, nil
 }
 
-// awaitIdle waits until a process is idle: it uses less than 3 % of a CPU for a second,
-// twice in a row.
+// awaitIdle waits until a process is idle: in each of two successive seconds, it uses less than 3 %
+// of a CPU.
 func awaitIdle(ctx context.Context, p *hollowcluster.Process) error {
 	last, err := p.Usage()
 	for calm := 0; err == nil; calm++ {

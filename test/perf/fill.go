@@ -61,15 +61,15 @@ func (f *field) node(i int) *corev1.Node {
 	return node
 }
 
-// fillOf returns the percentage to which the i-th node is full, if all nodes are full to percent on
-// average. There are five different percentages, for a fifth of the nodes each. For an average of
-// 50 these are 0, 25, 50, 75 and 100.
+// fillOf returns the percentage to which the i-th node is full, if all nodes together are full to
+// percent on average. There are five different percentages, for a fifth of the nodes each. For an
+// average of 50, the five percentages are 0, 25, 50, 75 and 100.
 func fillOf(percent, i int) float64 {
 	step := float64(min(percent, 100-percent)) / 2
 	return float64(percent) + float64(i%5-2)*step
 }
 
-// fill creates one pod on each node, which requests a part of the node's CPUs and GPUs. The pods
+// fill creates one pod on each node, which requests a part of the node's CPUs and GPUs. These pods
 // stay until fill is called with another percentage.
 func (f *field) fill(ctx context.Context, percent int) error {
 	if f.filled == percent {
@@ -88,7 +88,7 @@ func (f *field) fill(ctx context.Context, percent int) error {
 // filler returns the pod that fills the i-th node.
 func filler(percent, i int) *corev1.Pod {
 	part, s := fillOf(percent, i)/100, shape()
-	cpus := fmt.Sprintf("%dm", int(1000*part*float64(s.NUMA*s.CPUs-1))) // one is reserved
+	cpus := fmt.Sprintf("%dm", int(1000*part*float64(s.NUMA*s.CPUs-1))) // one CPU is reserved
 	pod := hollowcluster.Pod(fillNamespace, podName(i), "nobody", cpus, int(part*float64(s.GPUs)))
 	pod.Spec.NodeName = s.Node(i).Name
 	return pod

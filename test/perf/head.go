@@ -20,7 +20,8 @@ func head(o options) string {
 	return b.String()
 }
 
-// commit returns the commit of the repository, with the suffix -dirty if files have changed.
+// commit returns the commit of the repository. The suffix -dirty says that files have changed since
+// the commit.
 func commit(o options) string {
 	out, err := exec.Command("git", "-C", repository(o), "describe", "--always", "--dirty", "--exclude=*").Output()
 	if err != nil {
@@ -45,7 +46,7 @@ func cluster(o options) string {
 	return text
 }
 
-// favors lists the conditions of the measurement that favor Numalet.
+// favors lists the conditions of the measurement that give Numalet an advantage.
 func favors(o options) []string {
 	all := []string{
 		"nodes are objects without kubelets, etcd does not sync to disk, and all programs share one machine",

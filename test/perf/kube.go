@@ -16,23 +16,23 @@ type kubeSettings struct {
 }
 
 // kubeSchedulers returns kube-scheduler with its default settings, and with each setting that could
-// explain why it is slower than Numalet. Numalet collects garbage less often, scores nodes by fewer
-// criteria, and visits fewer nodes.
+// explain why it is slower than Numalet. The settings correspond to three differences: Numalet
+// collects garbage less often, scores nodes by fewer criteria, and visits fewer nodes.
 func kubeSchedulers() []contender {
 	var all []contender
 	for _, s := range []kubeSettings{
 		{name: kubeName},
-		{name: kubeName + ", GOGC=400", env: []string{"GOGC=400"}}, // as the controller (gcPercent)
+		{name: kubeName + ", GOGC=400", env: []string{"GOGC=400"}}, // the controller sets the same value (gcPercent)
 		{name: kubeName + ", no scores", plugins: `{score: {disabled: [{name: "*"}]}, preScore: {disabled: [{name: "*"}]}}`},
-		{name: kubeName + ", 1 % of nodes", percent: 1}, // with 100 nodes as a minimum, which no setting lowers
+		{name: kubeName + ", 1 % of nodes", percent: 1}, // the minimum is 100 nodes, which no setting lowers
 	} {
 		all = append(all, contender{name: s.name, scheduler: "default-scheduler", start: s.start})
 	}
 	return all
 }
 
-// schedulerConfig is kube-scheduler's default configuration without its rate limit of 50
-// requests a second, which would otherwise determine the result.
+// schedulerConfig is kube-scheduler's default configuration without its rate limit of 50 requests a
+// second. With the rate limit, the result would depend only on this limit.
 const schedulerConfig = `apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
 clientConnection: {kubeconfig: %q, qps: 10000, burst: 10000}

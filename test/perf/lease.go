@@ -11,8 +11,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// lease is the leader election Lease of a scheduler. While this program holds it, the scheduler
-// does not begin.
+// lease is the leader election Lease of a scheduler. While this program holds the Lease, the
+// scheduler does not begin.
 type lease struct {
 	api             kubernetes.Interface
 	namespace, name string
@@ -32,7 +32,7 @@ func (l lease) hold(ctx context.Context) error {
 }
 
 // release gives up the Lease, and waits until another process has acquired it. It returns the time
-// of this.
+// when it found that the Lease was acquired.
 func (l lease) release(ctx context.Context) (time.Time, error) {
 	leases := l.api.CoordinationV1().Leases(l.namespace)
 	lease, err := leases.Get(ctx, l.name, metav1.GetOptions{})

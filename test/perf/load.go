@@ -15,7 +15,7 @@ type load struct {
 	name    string
 	pod     func(i int, scheduler string) *corev1.Pod
 	fill    int // percentage to which the nodes are full on average
-	waiting int // number of other pods that wait meanwhile and fit no node
+	waiting int // number of pods besides the backlog that fit no node and wait
 }
 
 // loads returns the loads in the order in which they are run.
@@ -51,8 +51,8 @@ func emptyLoads() []load {
 	}
 }
 
-// possible reports whether a contender can be measured with a load. Only Numalet knows NUMA nodes,
-// and a client cannot run in a busy cluster, because it ignores whether a node is full.
+// possible reports whether a contender can be measured with a load. Only Numalet knows NUMA nodes.
+// A client cannot run in a busy cluster, because it ignores whether a node is full.
 func (l load) possible(c contender) bool {
 	if l.name == "single" {
 		return c.name == ourName
@@ -61,9 +61,9 @@ func (l load) possible(c contender) bool {
 }
 
 // usual reports whether a contender is measured with a load if -only is not set. kube-scheduler
-// with settings other than the default is measured only once in an empty cluster and once in a busy
-// one, which shows whether the settings matter. All settings with all loads would take more than
-// half an hour.
+// with other settings than the default is measured only once in an empty cluster and once in a busy
+// one. This is enough to show whether the settings matter. All settings with all loads would take
+// more than half an hour.
 func (l load) usual(c contender) bool {
 	variant := strings.HasPrefix(c.name, kubeName+",")
 	switch {

@@ -17,7 +17,7 @@ type options struct {
 	Fill            fills         // empty for an empty cluster
 	Waiting         int           // number of pods that wait in some rounds and fit no node
 	Steady          int           // number of pods that are created one by one
-	Pace            time.Duration // time between two of them
+	Pace            time.Duration // time between the creations of two of these pods
 	Limit           time.Duration
 	Only            string // regular expression of the rounds to run
 	Bounds          string

@@ -8,13 +8,13 @@ import (
 )
 
 // setLabel is a label of pods. The affinity and spread rules of a pod concern the pods with the
-// same value.
+// same value of this label.
 const setLabel = "numalet.test/set"
 
 // mixed returns a small pod for a busy cluster. Of 20 consecutive pods, four have a rule about
-// their node, each a different one: node affinity for two zones, anti-affinity to the pods of its
-// set, an even spread over the zones, and affinity to the zone of the pods of its set. A set is the
-// pods with the same value of setLabel.
+// their node. Each of the four has a different rule: node affinity for two zones, anti-affinity to
+// the pods of its set, an even spread over the zones, and affinity to the zone of the pods of its
+// set. A set consists of the pods with the same value of setLabel.
 func mixed(i int, scheduler string) *corev1.Pod {
 	pod := hollowcluster.Pod(namespace, podName(i), scheduler, "100m", 0)
 	switch i % 20 {
@@ -39,8 +39,8 @@ func mixed(i int, scheduler string) *corev1.Pod {
 	return pod
 }
 
-// apart puts a pod into a set, and returns an anti-affinity that requires a node without other pods
-// of this set.
+// apart puts a pod into a set (see setLabel), and returns an anti-affinity that requires a node
+// without other pods of this set.
 func apart(pod *corev1.Pod, set string) *corev1.PodAntiAffinity {
 	pod.Labels[setLabel] = set
 	return &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
@@ -48,7 +48,7 @@ func apart(pod *corev1.Pod, set string) *corev1.PodAntiAffinity {
 	}}}
 }
 
-// beside returns an affinity that requires a zone with another pod that has these labels.
+// beside returns an affinity that requires a zone with another pod that has the given labels.
 func beside(labels map[string]string) *corev1.PodAffinity {
 	return &corev1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
 		LabelSelector: &metav1.LabelSelector{MatchLabels: labels}, TopologyKey: corev1.LabelTopologyZone,

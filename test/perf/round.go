@@ -87,8 +87,8 @@ func (f *field) profile(ctx context.Context, s started, l load) func() error {
 	return func() error { return <-over }
 }
 
-// clear stops the contender and deletes the pods and events of the round. The contender is stopped
-// first, so that it does not have to handle the deletions.
+// clear stops the contender, and then deletes the pods and events of the round. In this order, the
+// contender does not have to handle the deletions.
 func (f *field) clear(ctx context.Context, s started) error {
 	if err := s.process.Stop(10 * time.Second); err != nil {
 		return err

@@ -21,8 +21,8 @@ func (rs results) table(o options) string {
 	return b.String()
 }
 
-// emptyRows returns the rows for an empty cluster: one for each round, with both rates and their
-// quotients to those of kube-scheduler and of floor.
+// emptyRows returns the rows for an empty cluster: one for each round. Each row has both rates
+// (bound and told), and their quotients to those of kube-scheduler and of the client floor.
 func (rs results) emptyRows() [][]string {
 	rows := [][]string{
 		{"pods", "who", "bound pods/s", "× kube-scheduler", "told pods/s", "× kube-scheduler", "× floor", "ms CPU a pod", "peak MiB", "one by one p50 / p99 ms"},
@@ -64,8 +64,8 @@ func (rs results) busyRows(o options) [][]string {
 	return rows
 }
 
-// waiting returns a contender's result of the round with pods that wait, and false if it was not
-// measured.
+// waiting returns a contender's result of the round with pods that fit no node, and false if this
+// round was not measured.
 func (rs results) waiting(contender string, fill int) (result, bool) {
 	for _, r := range rs {
 		if r.contender == contender && r.load.fill == fill && r.load.waiting > 0 {
@@ -75,8 +75,8 @@ func (rs results) waiting(contender string, fill int) (result, bool) {
 	return result{}, false
 }
 
-// rateOf returns the rate as text. If the contender was stopped, the text also says how many pods
-// it had bound.
+// rateOf returns the rate of bound pods as text. If the contender was stopped, the text also says
+// how many pods it had bound.
 func rateOf(r result) string {
 	if r.stopped {
 		return fmt.Sprintf("%s (stopped after %d)", number(r.rate), r.bound)
@@ -91,7 +91,7 @@ func oneByOne(r result) string {
 	return fmt.Sprintf("%.1f / %.1f", ms(quantile(r.steady, .5)), ms(quantile(r.steady, .99)))
 }
 
-// number returns a rate as text, or a dash if it was not measured. A rate below 10 has two
+// number returns a rate as text, or a dash if the rate was not measured. A rate below 10 has two
 // significant digits.
 func number(rate float64) string {
 	switch {

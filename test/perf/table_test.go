@@ -16,7 +16,7 @@ func sample(contender string, l load, rate float64) result {
 	began := time.Unix(0, 0)
 	return result{
 		contender: contender, load: l, bound: 100, rate: rate, cpu: time.Millisecond / 2, peak: 100 << 20, steady: []time.Duration{time.Millisecond, 9 * time.Millisecond},
-		events: 100, began: began, lastEvent: began.Add(time.Duration(float64(200*time.Second) / rate)), // so that the rate of events is half of the rate of Bindings
+		events: 100, began: began, lastEvent: began.Add(time.Duration(float64(200*time.Second) / rate)), // so that events are written at half of the rate of Bindings
 	}
 }
 
@@ -53,8 +53,8 @@ func TestTables(t *testing.T) {
 	}
 }
 
-// TestBounds checks that a quotient beyond its bound is an error, and that bounds for values that
-// were not measured are left out.
+// TestBounds checks that a quotient beyond its bound is an error. It also checks that bounds for
+// values that were not measured are left out.
 func TestBounds(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "bounds.yaml")
 	const text = `
@@ -83,8 +83,8 @@ plain pods, cpu of numalet : floor = 1.00
 	}
 }
 
-// TestStopped checks that the rate of a contender that was stopped counts the time until it was
-// stopped, and not until its last binding.
+// TestStopped checks the rate of a contender that was stopped. The rate counts the time until the
+// contender was stopped, and not until its last binding.
 func TestStopped(t *testing.T) {
 	began := time.Unix(0, 0)
 	at := map[string]time.Time{"a": began.Add(time.Second), "b": began.Add(2 * time.Second)}

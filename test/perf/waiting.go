@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// waitingNamespace is the namespace of the pods that fit no node. It is not that of the
-	// backlog, so that only the pods of the backlog and their events are counted.
+	// waitingNamespace is the namespace of the pods that fit no node. It differs from the namespace
+	// of the backlog, so that only the pods of the backlog and their events are counted.
 	waitingNamespace = "perf-waiting"
 	// gangLabel is a label of the nodes that the waiting gang (a group of pods that start together)
 	// selects.
@@ -23,9 +23,9 @@ const (
 	gangRoom = 200
 )
 
-// makeWaiting creates n pods that fit no node. For Numalet it also creates a gang with one member
-// more than there are nodes for it. For kube-scheduler it does not, because kube-scheduler would
-// bind all members but one.
+// makeWaiting creates n pods that fit no node. For Numalet it also creates a gang (a group of pods
+// that start together) with one member more than there are nodes for the gang. For kube-scheduler
+// it creates no gang, because kube-scheduler would bind all members but one.
 func (f *field) makeWaiting(ctx context.Context, c contender, n int) error {
 	if n == 0 {
 		return nil
@@ -56,8 +56,8 @@ func unplaceable(scheduler string, i int) *corev1.Pod {
 	return pod
 }
 
-// gangMember returns the i-th member of the gang. Each member requires a node with gangLabel and
-// without other members.
+// gangMember returns the i-th member of the waiting gang. Each member requires a node with
+// gangLabel and without other members.
 func gangMember(scheduler string, i, members int) *corev1.Pod {
 	pod := hollowcluster.Pod(waitingNamespace, fmt.Sprintf("gang-%05d", i), scheduler, "100m", 0)
 	pod.Labels[v1alpha1.LabelGang] = "too-large"
@@ -67,8 +67,8 @@ func gangMember(scheduler string, i, members int) *corev1.Pod {
 	return pod
 }
 
-// forGang reports whether the i-th node gets gangLabel. These nodes are less full than the average
-// and have no taint.
+// forGang reports whether the i-th node gets gangLabel. The nodes with gangLabel are less full than
+// the average and have no taint.
 func forGang(i int) bool { return i%5 < 2 && i < gangRoom/2*5 }
 
 // gangNodes returns how many nodes have gangLabel.

@@ -33,7 +33,7 @@ func TestChanges(t *testing.T) {
 	const created, turned = "cannot change after the pod was created", "cannot change between exclusive and shared CPUs in place"
 	for name, tc := range map[string]struct {
 		patch, subresource string
-		want               string // "" when it is admitted
+		want               string // part of the refusal; "" if the patch is admitted
 	}{
 		"policy":                  {annotate(v1alpha1.AnnotationCPUPolicy, `"single"`), "", created},
 		"no policy":               {annotate(v1alpha1.AnnotationCPUPolicy, "null"), "", created},
@@ -98,9 +98,9 @@ func TestToleranceIsForSystemPods(t *testing.T) {
 	expect(t, err, "")
 }
 
-// TestAgentPatchesItsOwnNode sends patches of nodes with the user info of an agent, whose token is
-// bound to its node. It checks that the agent can change only its own node, and of this only the
-// startup taint and the label numalet.dev/exclusive-cpus.
+// TestAgentPatchesItsOwnNode sends patches of nodes with the user info of an agent's token, which
+// is bound to the agent's node. It checks that the agent can change only its own node. Of this
+// node, it can change only the startup taint and the label numalet.dev/exclusive-cpus.
 func TestAgentPatchesItsOwnNode(t *testing.T) {
 	client, config := server(t)
 	for _, name := range []string{"numalet-e2e-own", "numalet-e2e-other"} {
@@ -142,8 +142,8 @@ func TestAgentPatchesItsOwnNode(t *testing.T) {
 	}
 }
 
-// TestOwnLease checks that the agent can write the heartbeat Lease of its own node. It can write
-// neither the Lease of the controller's leader election nor that of another node.
+// TestOwnLease checks that the agent can write the heartbeat Lease of its own node. The agent can
+// write neither the Lease of the controller's leader election nor that of another node.
 func TestOwnLease(t *testing.T) {
 	_, config := server(t)
 	agent := asAgent(config, "numalet-e2e-own")
@@ -158,8 +158,9 @@ func TestOwnLease(t *testing.T) {
 	}
 }
 
-// asAgent returns a client with the user info of the agent's bound token. The group system:masters
-// has all RBAC permissions, because only the admission policies are tested.
+// asAgent returns a client with the user info of the agent's bound token. The client is also in the
+// group system:masters, which has all RBAC permissions. So only the admission policies can refuse
+// its requests.
 func asAgent(config *rest.Config, node string) *kubernetes.Clientset {
 	as := rest.CopyConfig(config)
 	as.Impersonate = rest.ImpersonationConfig{

@@ -21,8 +21,8 @@ const cases = "../../../api/v1alpha1/testdata/cpurequest/*.txt"
 
 // TestPolicyAgreesWithReadCPURequest sends the pods of the test cases of v1alpha1.ReadCPURequest,
 // which the node agent calls, to the API server. It checks that the server refuses the same pods as
-// ReadCPURequest, with the same sentence. It also checks that the server adds the nodeSelector to
-// the pods that request exclusive CPUs.
+// ReadCPURequest, with the same message. It also checks that the server adds a nodeSelector to the
+// pods that request exclusive CPUs.
 func TestPolicyAgreesWithReadCPURequest(t *testing.T) {
 	client, _ := server(t)
 	files, err := filepath.Glob(cases)
@@ -56,8 +56,8 @@ func agree(t *testing.T, client *kubernetes.Clientset, pod *corev1.Pod) {
 	}
 }
 
-// sentence returns the part of a refusal that is the same in ReadCPURequest and in the admission
-// policy. Only ReadCPURequest proposes a correction of a misspelt name, because CEL cannot compute
+// sentence returns the part of a refusal that ReadCPURequest and the admission policy have in
+// common. Only ReadCPURequest proposes a correction of a misspelt name, because CEL cannot compute
 // the edit distance of strings.
 func sentence(refusal error) string {
 	said, _, _ := strings.Cut(refusal.Error(), "did you mean")

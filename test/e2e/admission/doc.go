@@ -1,5 +1,5 @@
-// Package admission tests the policies of deploy/admission and the definitions of
-// deploy/crds against the API server that KUBECONFIG names:
+// Package admission tests the admission policies of deploy/admission and the custom resource
+// definitions of deploy/crds against the API server that KUBECONFIG names:
 //
 //	KUBECONFIG=… go test -tags e2e ./test/e2e/admission
 //

@@ -26,8 +26,8 @@ import (
 
 const policies, definitions = "../../../deploy/admission", "../../../deploy/crds"
 
-// server installs the policies, waits until they are active, and returns a client and a config for
-// the API server under test.
+// server installs the admission policies of deploy/admission and waits until they are active. It
+// returns a client and a config for the API server under test.
 func server(t *testing.T) (*kubernetes.Clientset, *rest.Config) {
 	t.Helper()
 	path := os.Getenv("KUBECONFIG")
@@ -91,8 +91,8 @@ func kind(object *unstructured.Unstructured) schema.GroupVersionResource {
 	return object.GroupVersionKind().GroupVersion().WithResource(plural)
 }
 
-// await waits until all policies are active. After a policy is created, the API server needs some
-// time to compile it.
+// await waits until all admission policies are active. After a policy is created, the API server
+// needs some time to compile it.
 func await(t *testing.T, client *kubernetes.Clientset) {
 	t.Helper()
 	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(200 * time.Millisecond) {
@@ -105,7 +105,8 @@ func await(t *testing.T, client *kubernetes.Clientset) {
 	t.Fatal("the policies are not in force after 30 s")
 }
 
-// selected reports whether a pod that requests exclusive CPUs gets the nodeSelector.
+// selected reports whether the API server adds the nodeSelector to a pod that requests exclusive
+// CPUs, which it does once the admission policy for this is active.
 func selected(client *kubernetes.Clientset) bool {
 	got, err := client.CoreV1().Pods("default").Create(context.Background(), pod("canary", "numalet.dev/cpu-policy", "single"), dry)
 	return err == nil && got.Spec.NodeSelector["numalet.dev/exclusive-cpus"] == "true"

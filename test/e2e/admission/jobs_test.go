@@ -24,7 +24,7 @@ func TestJobIsOfTenant(t *testing.T) {
 	for name, tc := range map[string]struct {
 		suspend bool
 		patch   string
-		want    string // "" when it is admitted
+		want    string // part of the refusal; "" if the API server admits the object
 	}{
 		"other tenant":                 {false, `{"metadata":{"labels":{"numalet.dev/tenant":"bob"}}}`, sold},
 		"other label":                  {false, `{"metadata":{"labels":{"app":"train"}}}`, ""},

@@ -21,8 +21,9 @@ import (
 const objects = "../../../api/v1alpha1/testdata/object/*.txt"
 
 // TestObjects sends the object of every test case in api/v1alpha1/testdata/object to the API
-// server, and compares the answer with that in the test case. Test cases about the status are left
-// out, because the server ignores the status of an object that is created.
+// server. It compares the server's answer with the expected answer in the test case. Test cases
+// about the status are left out, because the server ignores the status of an object that is
+// created.
 func TestObjects(t *testing.T) {
 	client := customResources(t)
 	files, err := filepath.Glob(objects)
@@ -46,8 +47,9 @@ func TestObjects(t *testing.T) {
 	}
 }
 
-// customResources installs the custom resource definitions of deploy/crds. It waits until the API
-// server serves them and the policy for jobs is active, and returns a client.
+// customResources installs the custom resource definitions of deploy/crds and returns a client for
+// them. Before that, it waits until the API server serves them and the admission policy for Jobs
+// (numalet.dev) is active.
 func customResources(t *testing.T) dynamic.Interface {
 	t.Helper()
 	_, config := server(t)
@@ -68,7 +70,7 @@ func customResources(t *testing.T) dynamic.Interface {
 }
 
 // send sends the last object of a test case and returns the server's answer. If the test case has
-// another object before it, send creates that one and then updates it to the last one.
+// two objects, send creates the first one, and then sends the last one as an update of it.
 func send(t *testing.T, client dynamic.Interface, sections []txtar.File) (*unstructured.Unstructured, error) {
 	t.Helper()
 	sent := object(t, sections[len(sections)-1].Data)
@@ -85,8 +87,8 @@ func send(t *testing.T, client dynamic.Interface, sections []txtar.File) (*unstr
 	return to.Update(context.Background(), sent, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}})
 }
 
-// check compares the server's answer with the expected one. That is either a spec, or the reasons
-// why the server refuses the object, one in each line.
+// check compares the server's answer with the expected answer. The expected answer is either a
+// spec, or the reasons why the server refuses the object, one in each line.
 func check(t *testing.T, want string, got *unstructured.Unstructured, err error) {
 	t.Helper()
 	if !strings.HasPrefix(want, "spec:\n") {

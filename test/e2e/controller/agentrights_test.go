@@ -17,8 +17,8 @@ import (
 
 // TestEveryPermissionOfTheAgentIsNeeded starts the agent on the machine of the test, without a
 // kubelet and without any permission. For each permission of the agent's roles, it checks that a
-// request fails without it, and that the agent logs this. Each permission is granted again after
-// that.
+// request fails because the permission is missing, and that the agent logs this. After that, the
+// permission is granted again.
 func TestEveryPermissionOfTheAgentIsNeeded(t *testing.T) {
 	w := newPlane(t, 1, hollowcluster.Shape{NUMA: 1, CPUs: 4})
 	_, err := w.Kubectl(w.ctx, "apply", "--server-side", "-f", repository+"/deploy/daemonset/rbac.yaml")
@@ -39,7 +39,7 @@ func TestEveryPermissionOfTheAgentIsNeeded(t *testing.T) {
 		t.Cleanup(func() { _ = agent.Stop(10 * time.Second); w.show(file) })
 		return agent
 	}
-	<-start("static", "static.yaml").Over() // the agent exits; before that, it cannot remove the label of the node
+	<-start("static", "static.yaml").Over() // the agent exits, after its request to remove the label of the node was refused
 	start("agent", "none.yaml")
 	w.await("the agent reports its node", func() bool {
 		version, err := w.Kubectl(w.ctx, "get", "nodetopology", "node-00000", "-o", "jsonpath={.status.conditions[0].type}")
@@ -50,13 +50,13 @@ func TestEveryPermissionOfTheAgentIsNeeded(t *testing.T) {
 		_, err := w.api.CoordinationV1().Leases("numalet-system").Get(w.ctx, v1alpha1.HeartbeatName("node-00000"), metav1.GetOptions{})
 		return err == nil
 	})
-	<-start("static-again", "static.yaml").Over() // the agent exits; before that, it cannot report why it does not start
+	<-start("static-again", "static.yaml").Over() // the agent exits, after its request to report why it does not start was refused
 	w.await("nothing is missing", lacking.done)
 	lacking.check()
 }
 
-// rejected makes a pod that an agent has rejected, but whose phase is not Failed. This happens if
-// the kubelet overwrites the phase that the agent has set.
+// rejected creates a pod that an agent has rejected, but whose phase is not Failed. Such pods exist
+// if the kubelet overwrites the phase that the agent has set.
 func (w *world) rejected(name string) {
 	w.Helper()
 	w.create(hollowcluster.Pod("default", name, "nobody", "1", 0))

@@ -25,8 +25,9 @@ type user struct {
 }
 
 // newUser creates an account that may read the pods of its namespace, and nothing in
-// numalet-system. kube-controller-manager would add the rules of the ClusterRole numalet-queue-view
-// to the ClusterRole view. It does not run here, so newUser binds numalet-queue-view itself.
+// numalet-system. Usually, kube-controller-manager adds the rules of the ClusterRole
+// numalet-queue-view to the ClusterRole view. No kube-controller-manager runs here, so newUser
+// binds numalet-queue-view itself.
 func (w *world) newUser(namespace string) user {
 	w.Helper()
 	for _, args := range [][]string{

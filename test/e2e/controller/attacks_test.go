@@ -2,9 +2,9 @@ package controller
 
 import "strings"
 
-// attack is an attempt of a user to get something without permission. There are three kinds. The
-// API server refuses the attempt, or the attempt has no effect that helps the user, or another test
-// covers it.
+// attack is an attempt of a user to get something without permission. There are three kinds of
+// attacks: the API server refuses the attempt, or the attempt has no effect that helps the user, or
+// another test covers the attack.
 type attack struct {
 	name    string
 	as      string // "" for mallory, a user with the role edit in the namespace team-m, and nothing else
@@ -13,22 +13,23 @@ type attack struct {
 	request string // sent without kubectl: "PATCH /api/…", with object as its body; kubectl would first read the object that it patches
 	refused string // a part of the API server's refusal
 	or      string // another possible part of the refusal: if two policies refuse the request, the API server names only one
-	query   string // arguments of kubectl get, to check the outcome …
-	gains   string // … a part of its output
+	query   string // arguments of kubectl get, to check the outcome of an attack that is not refused
+	gains   string // text that the output of query must contain
 	gained  string // the outcome in words, for docs/security.md
 	test    string // the other test that covers the attack
 }
 
-// Other users that attack.
+// Users besides mallory that attack.
 const (
 	// writer is the user ben, who may write GPUGroups and may use the tenant ben and the GPUs of
 	// node-00001.
 	writer = "ben"
-	// These controllers of kube-controller-manager create pods from templates that mallory wrote.
+	// Two controllers of kube-controller-manager create pods from templates that the user mallory
+	// wrote. These are their service accounts.
 	replicaSets = "system:serviceaccount:kube-system:replicaset-controller"
 	daemonSets  = "system:serviceaccount:kube-system:daemon-set-controller"
-	// lookalike is a service account that mallory created in her namespace, with the name of the
-	// controller's account.
+	// lookalike is a service account that the user mallory created in her namespace. It has the
+	// name of the controller's account.
 	lookalike = "system:serviceaccount:team-m:numalet-controller"
 )
 
@@ -72,7 +73,7 @@ const (
 	cannot       = "is forbidden: User"
 )
 
-// attacks are the attacks in groups. docs/security.md has a table for each group, with the same
+// attacks lists all attacks, by group. docs/security.md has a table for each group, with the same
 // title.
 var attacks = []struct {
 	title string

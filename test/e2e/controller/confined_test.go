@@ -17,9 +17,9 @@ import (
 	"github.com/numalet/numalet/test/hollowcluster"
 )
 
-// TestConfined sends requests with the controller's service account. Its RBAC roles allow all of
-// them. It checks that the policies of deploy/admission/controller-writes.yaml refuse those that
-// the controller itself never sends.
+// TestConfined sends requests with the controller's service account. The RBAC roles of this account
+// allow all of the requests. TestConfined checks that the admission policies of
+// deploy/admission/controller-writes.yaml refuse those that the controller itself never sends.
 func TestConfined(t *testing.T) {
 	w := newPlane(t, 1, hollowcluster.Shape{NUMA: 1, CPUs: 4})
 	w.create(pausing("stray"))
@@ -43,7 +43,7 @@ func TestConfined(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		do   func() error
-		want string // of the refusal; "" if it is allowed
+		want string // part of the refusal; "" if the request is allowed
 	}{
 		"a pod of a Job":           {func() error { return create("default", ofJob(pausing("a"))) }, ""},
 		"a pod of nobody":          {func() error { return create("default", pausing("a")) }, "belongs to none"},
@@ -76,9 +76,9 @@ func TestConfined(t *testing.T) {
 	}
 }
 
-// TestNotReadyWithoutPolicies starts a controller while the binding of a policy that confines it is
-// missing. It checks that the controller reports this and is not ready until the policy is in force
-// again.
+// TestNotReadyWithoutPolicies starts a controller while the binding of an admission policy that
+// confines the controller is missing. It checks that the controller reports this, and that it is
+// not ready until the policy is in force again.
 func TestNotReadyWithoutPolicies(t *testing.T) {
 	w := newPlane(t, 1, hollowcluster.Shape{NUMA: 1, CPUs: 4})
 	_, err := w.Kubectl(w.ctx, "delete", "validatingadmissionpolicybinding", "numalet-controller-objects")

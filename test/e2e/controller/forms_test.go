@@ -24,8 +24,8 @@ func ours(name, cpus, policy string) *corev1.Pod {
 	return pod
 }
 
-// TestForms checks that pods with every form of CPU or GPU request are bound to one node, and that
-// those with exclusive CPUs have a placement. A pod that does not fit gets an event with the
+// TestForms checks that pods with every form of CPU or GPU request are bound, and that those with
+// exclusive CPUs have a placement. A pod that does not fit the only node gets an event with the
 // reason.
 func TestForms(t *testing.T) {
 	w := newWorld(t, 1, hollowcluster.Shape{NUMA: 2, CPUs: 8, GPUs: 2})
@@ -41,7 +41,7 @@ func TestForms(t *testing.T) {
 	want := map[string]string{
 		"explicit": `{"version":1,"containers":{"main":{"cpus":{"0":1,"1":2}}}}`,
 		"spread":   `{"version":1,"containers":{"main":{"cpus":{"0":2,"1":2}}}}`,
-		"mixed":    "", // compared below, because both NUMA nodes are right
+		"mixed":    "", // checked below, because a placement on either NUMA node is right
 		"plain":    "",
 		"gpu":      "",
 	}
@@ -70,7 +70,7 @@ func TestForms(t *testing.T) {
 	t.Log(w.event("big", "FailedScheduling"), "/", w.event("spread", "Scheduled"))
 }
 
-// event returns the message of an event on a pod, or "" if there is none yet.
+// event returns the message of an event on a pod with the given reason, or "" if there is none yet.
 func (w *world) event(pod, reason string) string {
 	w.Helper()
 	list, err := w.api.EventsV1().Events("default").List(w.ctx, metav1.ListOptions{})

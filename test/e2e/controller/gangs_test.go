@@ -50,7 +50,7 @@ func TestGangs(t *testing.T) {
 }
 
 // replacePod deletes one pod of a running gang and creates a new one. It checks that the new pod
-// starts alone, because the other pods of the gang run.
+// starts alone, because the remaining pods of the gang already run.
 func (w *world) replacePod(gang string) {
 	w.Helper()
 	w.must(w.api.CoreV1().Pods("default").Delete(w.ctx, gang+"-3", *metav1.NewDeleteOptions(0)))
@@ -71,7 +71,7 @@ func (w *world) race(a, b string) (first, second string) {
 	return a, b
 }
 
-// gang counts the bound pods whose names start with name.
+// gang counts the bound pods of a gang. The names of these pods start with name.
 func (w *world) gang(name string) (n int) {
 	w.Helper()
 	list, err := w.api.CoreV1().Pods("default").List(w.ctx, metav1.ListOptions{})
@@ -84,8 +84,8 @@ func (w *world) gang(name string) (n int) {
 	return n
 }
 
-// ofGang returns the i-th pod of a gang. The pod needs a whole node of five CPUs. No pod of the
-// gang starts before the number of pods in least can start together.
+// ofGang returns the i-th pod of a gang. The pod needs a whole node of five CPUs. Pods of the gang
+// start only when as many of them as least says can start together.
 func ofGang(gang string, i, least int) *corev1.Pod {
 	pod := hollowcluster.Pod("default", fmt.Sprint(gang, "-", i), "numalet-scheduler", "4", 0)
 	pod.Labels[v1alpha1.LabelGang] = gang
@@ -93,7 +93,7 @@ func ofGang(gang string, i, least int) *corev1.Pod {
 	return pod
 }
 
-// said returns the message of a pod's condition PodScheduled while this is False.
+// said returns the message of a pod's condition PodScheduled while this condition is False.
 func said(pod *corev1.Pod) string {
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {

@@ -21,8 +21,8 @@ import (
 	"github.com/numalet/numalet/test/hollowcluster"
 )
 
-// apply applies a manifest with kubectl. Before Kubernetes 1.36, it adds the annotations of the
-// author to a GPUGroup.
+// apply applies a manifest with kubectl. On Kubernetes before 1.36, it also adds the annotations
+// that name the author to a GPUGroup.
 func (w *world) apply(text string) {
 	w.Helper()
 	file := filepath.Join(w.TempDir(), "objects.yaml")
@@ -35,8 +35,8 @@ func (w *world) apply(text string) {
 }
 
 // signed returns the objects of a file, with annotations that name the administrator as their
-// author. From Kubernetes 1.36, an admission policy sets these annotations; before that, the author
-// has to write them.
+// author. From Kubernetes 1.36, an admission policy sets these annotations. On older versions, the
+// author has to write them.
 func (w *world) signed(file string) string {
 	w.Helper()
 	out, err := w.Kubectl(w.ctx, "annotate", "--local", "--overwrite", "-f", file, "-o", "yaml",
@@ -85,7 +85,7 @@ func (w *world) given(name string) string {
 	return pod.Annotations[v1alpha1.AnnotationGPUGroup] + " " + strings.Join(placement.Containers["main"].GPUs, ",")
 }
 
-// waits returns the message of the scheduler that says why a pod waits.
+// waits returns the scheduler's message about why a pod waits.
 func (w *world) waits(name string) string {
 	w.Helper()
 	return e2eutil.WaitsFor(w.pod(name))
@@ -99,9 +99,9 @@ func (w *world) condition(group string) string {
 }
 
 // TestGroups checks that the GPU group in docs/tasks/groups-and-quotas.md is accepted, and that
-// only pods of the tenant ann get its GPUs. A pod over the quota waits with that reason, and starts
-// once enough GPUs of the quota are free. An edit of the group applies to new pods within a second.
-// A group of a tenant without permission for its GPUs is refused.
+// only pods of the tenant ann get its GPUs. A pod that exceeds the quota waits, and its message
+// says so. The pod starts once enough GPUs of the quota are free. An edit of the group applies to
+// new pods within a second. A group of a tenant without permission for its GPUs is refused.
 func TestGroups(t *testing.T) {
 	w := newWorld(t, 1, hollowcluster.Shape{NUMA: 2, CPUs: 8, GPUs: 4, Model: "NVIDIA A100"})
 	w.apply(groupGuide(t))
@@ -154,8 +154,8 @@ func (w *world) asAnn(args ...string) string {
 
 // TestGroupsExample checks the GPU groups that `numalet groups propose` proposes for pods of 2, 1,
 // 2 and 3 GPUs. The tenant ann may use two nodes of 4 GPUs: with the proposed groups, all four pods
-// run. She may not use the third node, so no group contains its GPUs. She sees only the groups that
-// her roles name.
+// run. She may not use the third node, so no group contains the GPUs of that node. She sees only
+// the groups that her roles name.
 func TestGroupsExample(t *testing.T) {
 	w := newWorld(t, 3, hollowcluster.Shape{NUMA: 2, CPUs: 8, GPUs: 4, Model: "NVIDIA A100"})
 	rights, _, _ := strings.Cut(groupGuide(t), "---\napiVersion: numalet.dev")

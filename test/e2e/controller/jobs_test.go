@@ -161,8 +161,8 @@ func retries(j *jobs) {
 }
 
 // gang checks a job of two pods that have to start together. One pod is deleted, and its
-// replacement waits because no node is schedulable. Meanwhile the other pod succeeds, so that the
-// replacement may start alone.
+// replacement waits because no node is schedulable. Meanwhile the other pod succeeds. gang checks
+// that the replacement may then start alone.
 func gang(j *jobs) {
 	j.make("pair", `{replicas: 2, minAvailable: 2}`)
 	j.runs("pair-0", "pair-1")
@@ -210,9 +210,9 @@ func ttl(j *jobs) {
 	})
 }
 
-// inTheWay checks that the controller does not change an object that has a name that the job needs
-// but does not belong to the job. It also checks that the job's status and an event report the
-// object.
+// inTheWay creates an object that does not belong to a job but has a name that the job needs. It
+// checks that the controller does not change this object, and that the job's status and an event
+// report it.
 func inTheWay(j *jobs) {
 	j.create(ours("taken-1", "1", ""))
 	mine := j.pod("taken-1").UID
@@ -228,8 +228,8 @@ func inTheWay(j *jobs) {
 	j.await("the pod is made", func() bool { return j.exists("taken-1") && j.get("taken").Status.Message != want })
 }
 
-// cascade checks that the garbage collector of kube-controller-manager deletes all objects of a job
-// with the job.
+// cascade checks that all objects of a job are deleted when the job is deleted. The garbage
+// collector of kube-controller-manager deletes them.
 func cascade(j *jobs) {
 	j.make("whole", `replicas: 2`)
 	j.await("its pods are bound", func() bool { return j.bound("whole-0") && j.bound("whole-1") })
@@ -298,8 +298,8 @@ func (j *jobs) cordon(closed bool) {
 	}
 }
 
-// found returns the current pod of a name, or nil if there is none. Between two attempts there may
-// be none.
+// found returns the pod with the given name, or nil if there is none. There is none between the
+// deletion of a pod and the creation of its replacement.
 func (j *jobs) found(name string) *corev1.Pod {
 	j.Helper()
 	pod, err := j.api.CoreV1().Pods("default").Get(j.ctx, name, metav1.GetOptions{})
@@ -317,7 +317,7 @@ func (j *jobs) bound(name string) bool {
 	return pod != nil && pod.Spec.NodeName != ""
 }
 
-// replaced reports whether a new pod has the name of the given one.
+// replaced reports whether the pod with this name is now another pod than before.
 func (j *jobs) replaced(before *corev1.Pod) bool {
 	pod := j.found(before.Name)
 	return pod != nil && pod.UID != before.UID

@@ -31,14 +31,14 @@ var (
 	tool             = flag.String("numalet", repository+"/build/bin/numalet", "the people's tool")
 )
 
-// world is a control plane for one test. If newWorld made it, a controller runs.
+// world is a control plane for one test. If newWorld has created it, a controller runs, too.
 type world struct {
 	*testing.T
 	*hollowcluster.Plane
 	api        kubernetes.Interface
 	controller *hollowcluster.Controller
 	ctx        context.Context
-	readers    int // number of accounts that reader has created
+	readers    int // number of accounts that the method reader has created
 }
 
 // newWorld starts a control plane with n simulated nodes of a shape, and the controller with
@@ -78,9 +78,9 @@ func newPlane(t *testing.T, n int, s hollowcluster.Shape) *world {
 	return w
 }
 
-// admission installs the admission policies and waits until they are active. With them, only the
-// controller may set placements, and pods that request exclusive CPUs must have its schedulerName.
-// From Kubernetes 1.36, the API server adds the schedulerName.
+// admission installs the admission policies of the controller and waits until they are active. With
+// them, only the controller may set placements, and pods that request exclusive CPUs must have the
+// controller's schedulerName. From Kubernetes 1.36, the API server adds this schedulerName.
 func (w *world) admission() {
 	w.Helper()
 	w.confine()
@@ -89,10 +89,10 @@ func (w *world) admission() {
 }
 
 // inForce reports whether the admission policies are active. It sends a pod that requests exclusive
-// CPUs and has no schedulerName. The API server must add the controller's name, or refuse the pod
-// before Kubernetes 1.36. Administrators may choose any scheduler, so the request comes from the
-// account of kube-controller-manager. For its requests, the policies check the permissions of the
-// pod's service account.
+// CPUs and has no schedulerName. The API server must add the controller's schedulerName. Before
+// Kubernetes 1.36, it must refuse the pod. Administrators may choose any scheduler, so the request
+// comes from the account of kube-controller-manager. For requests of this account, the policies
+// check the permissions of the pod's service account.
 func (w *world) inForce() bool {
 	w.Helper()
 	config, err := w.Config()
@@ -109,14 +109,15 @@ func (w *world) inForce() bool {
 	return err == nil && pod.Spec.SchedulerName == "numalet-scheduler"
 }
 
-// confine installs the admission policies that every installation needs, with the controller or
-// without.
+// confine installs the admission policies that every installation needs, whether it has a
+// controller or not.
 func (w *world) confine() {
 	w.Helper()
 	w.install("admission", "before-1.36/admission")
 }
 
-// install applies a folder of deploy. Before Kubernetes 1.36 it applies the folder before.
+// install applies a folder of deploy. On Kubernetes before 1.36 it applies the folder in the
+// parameter before instead.
 func (w *world) install(folder, before string) {
 	w.Helper()
 	if !w.mutates() {
@@ -135,8 +136,8 @@ func (w *world) mutates() bool {
 	return slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == "mutatingadmissionpolicies" })
 }
 
-// create creates a pod in the namespace default. Before Kubernetes 1.36, no policy adds the
-// schedulerName, so create does.
+// create creates a pod in the namespace default. On Kubernetes before 1.36, no policy adds the
+// schedulerName, so create adds it.
 func (w *world) create(pod *corev1.Pod) {
 	w.Helper()
 	if pod.Spec.SchedulerName == "" && !w.mutates() {

@@ -17,16 +17,16 @@ import (
 	"github.com/numalet/numalet/test/hollowcluster"
 )
 
-// TestParity runs each case in testdata/parity/*.txt twice, with kube-scheduler and with the
-// controller, which have the same profiles. It checks that both choose the same nodes, and give the
-// same reasons for pods that they do not place. The last section of a file has the results of
-// kube-scheduler.
+// TestParity runs each case in testdata/parity/*.txt twice: with kube-scheduler and with the
+// controller. Both have the same profiles. TestParity checks that both choose the same nodes, and
+// give the same reasons for pods that they do not place. The last section of a file has the results
+// of kube-scheduler.
 //
 // The cases leave out these known differences: kube-scheduler also rates nodes by their free
 // resources, it spreads the pods of a Service, ReplicaSet or StatefulSet even if they have no
 // spread constraints, it preempts pods, and it chooses at random among equal nodes.
 func TestParity(t *testing.T) {
-	w := newWorld(t, 0, hollowcluster.Shape{}, "--reserve-after=none", "--config="+profiles(t, "numalet-scheduler", "")) // because kube-scheduler reserves no nodes
+	w := newWorld(t, 0, hollowcluster.Shape{}, "--reserve-after=none", "--config="+profiles(t, "numalet-scheduler", "")) // no reservations of nodes, because kube-scheduler has none
 	w.upstream()
 	scenario.Cases(t, "testdata/parity/*.txt", func(t *testing.T, sections []txtar.File) []txtar.File {
 		last := len(sections) - 1
@@ -48,8 +48,8 @@ func TestParity(t *testing.T) {
 	})
 }
 
-// upstream starts kube-scheduler, and those controllers of kube-controller-manager that bind
-// volumes and create ResourceClaims and PersistentVolumeClaims.
+// upstream starts kube-scheduler and some controllers of kube-controller-manager: those that bind
+// volumes, and those that create ResourceClaims and PersistentVolumeClaims.
 func (w *world) upstream() {
 	w.Helper()
 	controllers := []string{"persistentvolume-binder-controller", "persistentvolumeclaim-protection-controller",
@@ -65,8 +65,8 @@ func (w *world) upstream() {
 	}
 }
 
-// still waits until every pod has a node or a reason why it has none, and until none of this has
-// changed for 3 s. It returns the verdicts.
+// still waits until every pod has a node or a reason why it has none, and until no verdict has
+// changed for 3 s. It returns the verdicts (see verdicts).
 func (s *stage) still() string {
 	s.Helper()
 	s.awaitVerdicts()
@@ -81,8 +81,8 @@ func (s *stage) still() string {
 	}
 }
 
-// compare fails the test unless the verdicts become the expected ones within 40 s, and are still
-// the same a second later.
+// compare fails the test unless the verdicts become equal to want within 40 s, and are still equal
+// a second later.
 func (s *stage) compare(want string) {
 	s.Helper()
 	got := ""
@@ -113,10 +113,10 @@ func plain(message string) string {
 	return what + ": " + strings.Join(parts, ", ")
 }
 
-// profiles writes testdata/profiles.yaml with a scheduler's name before the names of the profiles,
-// and returns the path. If kubeconfig is not "", the file also contains the kubeconfig and a
-// profile with the scheduler's own name. The controller must not get such a profile, because it
-// would replace the controller's default profile.
+// profiles writes a copy of testdata/profiles.yaml, in which a scheduler's name precedes the name
+// of each profile, and returns the path of the copy. If kubeconfig is not "", the copy also
+// contains the kubeconfig and a profile with the scheduler's own name. The controller must not get
+// a profile with its own name, because that would replace the controller's default profile.
 func profiles(t *testing.T, scheduler, kubeconfig string) string {
 	t.Helper()
 	text, err := os.ReadFile("testdata/profiles.yaml")

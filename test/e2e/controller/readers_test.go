@@ -19,8 +19,8 @@ import (
 )
 
 // TestEveryPermissionOfReadersIsNeeded tests the roles that administrators grant to users and to
-// Prometheus. For each permission of these roles, it checks that a request is refused without it
-// and answered with it.
+// Prometheus. For each permission of these roles, it checks two requests: without the permission,
+// the request is refused, and with the permission, it is answered.
 func TestEveryPermissionOfReadersIsNeeded(t *testing.T) {
 	w := newPlane(t, 1, hollowcluster.Shape{NUMA: 1, CPUs: 4})
 	w.must(w.InstallQueue(w.ctx, repository))
@@ -59,8 +59,8 @@ func TestEveryPermissionOfReadersIsNeeded(t *testing.T) {
 			continue
 		}
 		delete(lacking.lacks, p)
-		// The result of an authorization check is cached for each account. So the request with the
-		// permission comes from another account than the one without.
+		// The API server caches the result of an authorization check for each account. So the
+		// request with the permission comes from another account than the request without it.
 		before, after := w.reader(), w.reader()
 		said := ""
 		w.await(fmt.Sprintf("nobody has %v", p), func() bool {

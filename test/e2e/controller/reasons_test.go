@@ -22,13 +22,13 @@ type stuck struct {
 	namespace string // "" for the namespace team
 	meta      string // fields of metadata, besides the name
 	spec      string // fields of spec, besides the container's image
-	cpu       string // of the container; "" for 100m
+	cpu       string // CPU request of the container; "" for 100m
 	gpus      int
-	says      string // cause and remedy
+	says      string // cause and remedy, in the output of `numalet why`
 }
 
-// stuckPods returns pods that cannot run, each for another reason, by name. There are four nodes: b
-// is tainted, c is cordoned, and d has no agent. A pod uses 4 CPUs of node a.
+// stuckPods returns pods that cannot run, by name. Each pod has a different reason. There are four
+// nodes: b is tainted, c is cordoned, and d has no agent. A pod uses 4 CPUs of node a.
 func stuckPods() map[string]stuck {
 	on := func(node string) string { return `nodeSelector: {kubernetes.io/hostname: ` + node + `}, ` }
 	of := func(annotation, value string) string {
@@ -104,7 +104,7 @@ func newStuck(t *testing.T) (*world, map[string]user) {
 	for _, name := range []string{"a", "b", "c"} {
 		w.must(hollowcluster.MakeNode(w.ctx, w.api, resources, shape.Named(name), shape))
 	}
-	_, err = w.api.CoreV1().Nodes().Create(w.ctx, bare.Named("d"), metav1.CreateOptions{}) // without a NodeTopology
+	_, err = w.api.CoreV1().Nodes().Create(w.ctx, bare.Named("d"), metav1.CreateOptions{}) // without a NodeTopology, as on a node without an agent
 	w.must(err)
 	for _, args := range [][]string{{"taint", "node", "b", "only=others:NoSchedule"}, {"cordon", "c"}} {
 		_, err := w.Kubectl(w.ctx, args...)

@@ -16,7 +16,7 @@ import (
 	"github.com/numalet/numalet/test/hollowcluster"
 )
 
-// noBinds is a policy that refuses Bindings of pods whose names start with unlucky.
+// noBinds is an admission policy that refuses Bindings of pods whose names start with unlucky.
 const noBinds = `apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy
 metadata: {name: no-binds}
@@ -58,8 +58,8 @@ func TestBindRefused(t *testing.T) {
 	}
 }
 
-// TestForged checks that only the controller may set placements. Not even an administrator may set
-// them.
+// TestForged checks that only the controller may set the placement of a pod. Not even an
+// administrator may set it.
 func TestForged(t *testing.T) {
 	w := newWorld(t, 1, hollowcluster.Shape{NUMA: 2, CPUs: 8})
 	forged := map[string]string{v1alpha1.AnnotationPlacement: `{"version":1,"containers":{"main":{"cpus":{"1":8}}}}`}
@@ -77,7 +77,7 @@ func TestForged(t *testing.T) {
 	}
 }
 
-// post binds a pod to the node as the administrator, and returns the API server's refusal, if any.
+// post binds a pod to the node as the administrator. It returns the API server's refusal, or "".
 func (w *world) post(name string, annotations map[string]string) string {
 	err := w.api.CoreV1().Pods("default").Bind(w.ctx, &corev1.Binding{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Annotations: annotations},

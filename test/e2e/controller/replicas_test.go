@@ -13,13 +13,13 @@ import (
 	"github.com/numalet/numalet/test/hollowcluster"
 )
 
-// replicas are two controllers, one of which is the leader. The method tend restarts a controller
-// that has ended, as a kubelet would. A leader on a busy machine may lose its lease and end.
+// replicas are two controllers, one of which is the leader. A leader on a busy machine may lose its
+// lease, and its process then ends. The method tend restarts such a controller, as a kubelet would.
 type replicas struct {
 	*world
 	running [2]*hollowcluster.Controller
 	logs    []string // of all replicas that were started
-	fenced  int      // binds that replicas did not send because their lease had ended
+	fenced  int      // Bindings that replicas did not send because their lease had ended
 }
 
 // newReplicas starts two controllers with a lease of 3 s, and waits until both are ready.
@@ -64,8 +64,8 @@ func (r *replicas) stop() {
 	}
 }
 
-// leader waits until a replica is the leader, and returns it. The replica in the parameter but does
-// not count.
+// leader waits until a replica is the leader, and returns it. It ignores the replica in the
+// parameter but.
 func (r *replicas) leader(but *hollowcluster.Controller) (leader *hollowcluster.Controller) {
 	r.Helper()
 	r.await("a replica leads", func() bool {
@@ -99,7 +99,7 @@ func over(c *hollowcluster.Controller) bool {
 	}
 }
 
-// leads reports whether a replica holds the lease, according to its own metrics.
+// leads reports whether a replica holds the lease of the leader, according to its own metrics.
 func (r *replicas) leads(c *hollowcluster.Controller) bool {
 	ctx, cancel := context.WithTimeout(r.ctx, time.Second)
 	defer cancel()
@@ -107,7 +107,8 @@ func (r *replicas) leads(c *hollowcluster.Controller) bool {
 	return err == nil && value == 1
 }
 
-// kill kills the leader, waits until another replica is the leader, and restarts the killed one.
+// kill kills the leader, waits until another replica is the leader, and restarts the killed
+// replica.
 func (r *replicas) kill(leader *hollowcluster.Controller) {
 	r.Helper()
 	r.must(leader.Signal(syscall.SIGKILL))
@@ -117,8 +118,8 @@ func (r *replicas) kill(leader *hollowcluster.Controller) {
 }
 
 // freeze stops the leader's process with SIGSTOP. It waits until another replica leads, calls
-// meanwhile, and continues the process. It checks that the old leader then notices that it has lost
-// the lease, and ends.
+// meanwhile, and continues the process. It checks that the frozen leader then notices that it has
+// lost the lease, and ends.
 func (r *replicas) freeze(leader *hollowcluster.Controller, meanwhile func()) {
 	r.Helper()
 	r.must(leader.Signal(syscall.SIGSTOP))

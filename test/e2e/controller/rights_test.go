@@ -17,9 +17,10 @@ import (
 )
 
 // TestEveryPermissionIsNeeded starts the controller without any permission, and makes it use all of
-// its functions. For each permission of its roles, it checks that a request fails without it, and
-// that the controller logs this. Each permission is granted again after that, and the controller
-// then has to work. If you add a rule to a role, add a step here that fails without it.
+// its functions. For each permission of its roles, it checks that a request fails because the
+// permission is missing, and that the controller logs this. After that, the permission is granted
+// again, and the controller then has to work. If you add a rule to a role, add a step here that
+// fails without the rule.
 func TestEveryPermissionIsNeeded(t *testing.T) {
 	w := newPlane(t, 2, hollowcluster.Shape{NUMA: 2, CPUs: 16, GPUs: 4, Model: "NVIDIA A100"})
 	w.upstream()
@@ -34,7 +35,7 @@ func TestEveryPermissionIsNeeded(t *testing.T) {
 	w.must(err)
 	t.Cleanup(proxy.Close)
 	w.controller, err = w.StartController(w.ctx, "controller", *program, "--kubeconfig="+kubeconfig, "--metrics-secure=true", "--score-interval=1s", "-v=2",
-		"--pod-ip=192.0.2.7", "--config="+profiles(t, "numalet-scheduler", "")) // the default spread constraints need to read Services, ReplicaSets and StatefulSets
+		"--pod-ip=192.0.2.7", "--config="+profiles(t, "numalet-scheduler", "")) // with the default spread constraints, the controller must read Services, ReplicaSets and StatefulSets
 	w.must(err)
 	t.Cleanup(func() { _ = w.controller.Stop(10 * time.Second); w.show(w.controller.Log) })
 	w.must(w.controller.AwaitReady(w.ctx))
@@ -43,12 +44,12 @@ func TestEveryPermissionIsNeeded(t *testing.T) {
 }
 
 // everything makes the controller use each permission. The controller binds pods with volumes and
-// claims, reports why other pods wait, handles Jobs, GPU groups and tenants, and answers a request
-// for metrics.
+// ResourceClaims, reports why pods wait, handles Jobs, GPU groups and tenants, and answers a
+// request for metrics.
 func (w *world) everything(proxy *hollowcluster.Refusals) {
 	w.Helper()
 	proxy.Fail(http.MethodPut, "/resourceclaims/one", http.StatusConflict) // the controller then reads the claim again
-	for _, pod := range []string{"own", "second"} {                        // the controller then releases their claims
+	for _, pod := range []string{"own", "second"} {                        // after a failed Binding, the controller releases the claims of the pod
 		proxy.Fail(http.MethodPost, "/pods/"+pod+"/binding", http.StatusBadRequest)
 	}
 	for _, name := range []string{"claim", "claim-template", "device-freed", "volume-later", "volume-local", "volume-race"} {
@@ -100,7 +101,7 @@ func (w *world) everything(proxy *hollowcluster.Refusals) {
 	}
 }
 
-// provisioned is a pod with a volume that a driver provisions on the pod's node.
+// provisioned has a pod with a volume that a driver provisions on the pod's node.
 const provisioned = `
 apiVersion: storage.k8s.io/v1
 kind: StorageClass
@@ -122,7 +123,8 @@ spec:
   volumes: [{name: disk, persistentVolumeClaim: {claimName: provisioned}}]
 `
 
-// foreign creates a job while a Service and a ConfigMap have its name but do not belong to it.
+// foreign first creates a Service and a ConfigMap with the name of a job that they do not belong
+// to. Then it creates the job.
 func foreign(j *jobs) {
 	for _, kind := range []string{"service", "configmap"} {
 		args := []string{"create", kind, "foreign"}

@@ -46,7 +46,7 @@ func (w *world) attack(t *testing.T, a attack) {
 		}
 		return
 	case err != nil && !w.mutates() && incomplete(said):
-		return // from Kubernetes 1.36, a policy would complete the object, and the attack would gain nothing
+		return // from Kubernetes 1.36, a policy would add the missing fields, and the attack would gain nothing
 	case err != nil:
 		t.Fatalf("refused: %s", said)
 	}
@@ -121,8 +121,8 @@ func (w *world) send(user string, a attack) (said string, err error) {
 	return strings.ReplaceAll(string(answer), `\"`, `"`), err
 }
 
-// aggregate adds the aggregated rules to the ClusterRole edit. kube-controller-manager would do
-// this, but does not run here.
+// aggregate adds rules to the ClusterRole edit: those of all ClusterRoles that are aggregated to
+// edit or view. Usually kube-controller-manager does this, but it does not run here.
 func (w *world) aggregate() {
 	w.Helper()
 	roles := w.api.RbacV1().ClusterRoles()

@@ -26,7 +26,8 @@ func TestReferenceSecurity(t *testing.T) {
 	scenario.Golden(t, securityPage, page)
 }
 
-// between replaces the text between two HTML comments of a page.
+// between returns the page with text in place of one of its generated parts. Two HTML comments with
+// the name what mark the beginning and the end of this part.
 func between(t *testing.T, page, what, text string) string {
 	t.Helper()
 	start, end := "<!-- "+what+": generated -->\n", "<!-- end of "+what+" -->"
@@ -62,7 +63,7 @@ func (a attack) outcome() string {
 	return "nothing gained: " + a.gained
 }
 
-// permissionTable lists the rules of the roles in the manifests.
+// permissionTable returns a table of the rules of all roles in deploy.
 func permissionTable(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder

@@ -53,8 +53,9 @@ func newStage(t *testing.T, w *world, scheduler string) *stage {
 }
 
 // play applies the sections of a case in order. Before each section it waits until all earlier pods
-// have a node or a reason why they have none. A section named "delete" deletes its objects; all
-// others apply them. Nodes and Pods get default values for fields that they leave out.
+// have a node or a reason why they have none. play deletes the objects of a section named "delete",
+// and applies those of all other sections. Nodes and Pods get default values for fields that they
+// leave out.
 func (s *stage) play(sections []txtar.File) {
 	s.Helper()
 	for _, section := range sections {
@@ -103,7 +104,7 @@ func (s *stage) complete(object *unstructured.Unstructured) *unstructured.Unstru
 	return object
 }
 
-// usual adds default values to an object, where the object has none.
+// usual adds default values to an object, for the fields that the object does not have.
 func usual(object, defaults map[string]any) {
 	for key, value := range defaults {
 		inner, isMap := object[key].(map[string]any)
@@ -160,7 +161,7 @@ func (s *stage) clear() {
 	for _, object := range slices.Backward(s.made) {
 		s.delete(object)
 	}
-	now, all := *metav1.NewDeleteOptions(0), metav1.ListOptions{} // also the claims that kube-controller-manager created for pods
+	now, all := *metav1.NewDeleteOptions(0), metav1.ListOptions{} // deletes also the claims that kube-controller-manager created for pods
 	s.must(s.api.CoreV1().PersistentVolumeClaims("default").DeleteCollection(s.ctx, now, all))
 	s.must(s.api.ResourceV1().ResourceClaims("default").DeleteCollection(s.ctx, now, all))
 	for _, object := range s.made {
@@ -171,7 +172,8 @@ func (s *stage) clear() {
 	}
 }
 
-// awaitVerdicts waits until every pod has a node or a reason why it has none, but for 30 s at most.
+// awaitVerdicts waits until every pod has a node or a reason why it has none. It waits at most 30
+// s.
 func (s *stage) awaitVerdicts() {
 	s.Helper()
 	for deadline := time.Now().Add(30 * time.Second); strings.Contains(s.verdicts(), ": ?\n"); time.Sleep(50 * time.Millisecond) {

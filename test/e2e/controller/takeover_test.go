@@ -19,15 +19,15 @@ var (
 	takeovers    = flag.Int("takeovers", 2, "how many leaders go, of each kind")
 )
 
-// TestKilled kills the leader repeatedly while it binds pods. It checks that the other replica
-// continues, that every pod is bound once, and that no resource is assigned twice.
+// TestKilled kills the leader of two controllers repeatedly while it binds pods. It checks that the
+// other controller continues, that every pod is bound once, and that no resource is assigned twice.
 func TestKilled(t *testing.T) {
 	takeOver(t, func(r *replicas, _ int, _ func()) { r.kill(r.leader(nil)) })
 }
 
-// TestFrozen stops the leader's process until another replica has acquired the lease and, in every
-// second case, has also bound pods. Then the process continues where it was stopped. The checks are
-// those of TestKilled.
+// TestFrozen stops the leader's process until another replica has acquired the lease. In every
+// second case, it waits until this replica has also bound pods. Then the stopped process continues.
+// TestFrozen checks that every pod is bound once, and that no resource is assigned twice.
 func TestFrozen(t *testing.T) {
 	takeOver(t, func(r *replicas, round int, someBound func()) {
 		r.freeze(r.leader(nil), func() {
@@ -38,9 +38,9 @@ func TestFrozen(t *testing.T) {
 	})
 }
 
-// takeOver creates pods with all forms of requests, enough to nearly fill the nodes. All are
-// pending at the start. Each time that another part of the pods is bound, it calls goes to kill or
-// stop the leader.
+// takeOver creates pods with all forms of requests, enough to nearly fill the nodes. All of them
+// are pending at the start. Each time that a further part of the pods is bound, takeOver calls
+// goes, which kills or stops the leader.
 func takeOver(t *testing.T, goes func(r *replicas, round int, someBound func())) {
 	pods := *takeoverPods
 	shape := hollowcluster.Shape{NUMA: 2, CPUs: 8, GPUs: 2}
@@ -72,8 +72,8 @@ func takeOver(t *testing.T, goes func(r *replicas, round int, someBound func()))
 	t.Logf("%d pods bound once by %d replicas; %d binds were left alone without a lease", pods, len(r.logs), r.fenced)
 }
 
-// full deletes all pods and creates others that need all exclusive CPUs. This shows that no CPU is
-// still assigned to a deleted pod.
+// full deletes all pods and creates pods that need all exclusive CPUs. If all of them are bound, no
+// CPU is still assigned to a deleted pod.
 func (w *world) full(nodes int, s hollowcluster.Shape, await func(n int)) {
 	w.Helper()
 	w.must(w.Clear(w.ctx, "default"))
@@ -83,7 +83,7 @@ func (w *world) full(nodes int, s hollowcluster.Shape, await func(n int)) {
 	await(2 * nodes)
 }
 
-// crowd returns the i-th pod. Successive pods have different forms of requests.
+// crowd returns the i-th pod of takeOver. Successive pods have different forms of requests.
 func crowd(i int) *corev1.Pod {
 	name := fmt.Sprintf("pod-%05d", i)
 	switch i % 8 {
@@ -120,8 +120,8 @@ func explicit(name, on0, on1 string) *corev1.Pod {
 	return pod
 }
 
-// phased returns a pod whose init container needs 6 CPUs. After that, its main container needs 2
-// and its sidecar 1.
+// phased returns a pod whose init container needs 6 CPUs. After the init container has ended, the
+// main container needs 2 CPUs and the sidecar 1.
 func phased(name string) *corev1.Pod {
 	always := corev1.ContainerRestartPolicyAlways
 	pod := ours(name, "2", v1alpha1.PolicySingle)

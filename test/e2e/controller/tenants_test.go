@@ -101,8 +101,9 @@ func gpu(who, name, model string) *corev1.Pod {
 	return pod
 }
 
-// turns deletes each bound pod of a tenant after a second, until n pods were bound. It returns
-// their tenants in the order in which it found the pods bound.
+// turns lets the pods of tenants take turns: it deletes each pod a second after it found the pod
+// bound, until n pods were bound. It returns the tenants of these pods in the order in which it
+// found the pods bound.
 func (o *office) turns(n int) (whose []string) {
 	o.Helper()
 	began := map[string]time.Time{}
@@ -128,9 +129,9 @@ func (o *office) turns(n int) (whose []string) {
 }
 
 // TestTenants checks the scores of tenants. The tenant ann has used both T4 GPUs for a week. So
-// pods of bob, which arrive later, get them until his score equals hers. A pod of carl already ran
-// when the controller started, and its use counts for his score. All scores are the same after a
-// restart of the controller.
+// pods of bob, which arrive later, get these GPUs until his score equals hers. A pod of carl
+// already runs when the controller starts, and its use of resources counts for his score. All
+// scores are the same after a restart of the controller.
 func TestTenants(t *testing.T) {
 	o := newOffice(t)
 	o.open("ann", "T4", 2*(1-math.Exp(-4)))
@@ -173,8 +174,8 @@ func (o *office) firstSeen(began time.Time) {
 	}
 }
 
-// typesApart checks that pods do not wait for pods of other GPU types. Many pods wait for T4s and
-// for V100s, but a pod that requests an H200 starts at once.
+// typesApart checks that pods do not wait for pods of other GPU types. Many pods wait for T4 and
+// V100 GPUs, but a pod that requests an H200 starts at once.
 func (o *office) typesApart() {
 	o.Helper()
 	for i := range 4 {
@@ -197,9 +198,9 @@ func (o *office) typesApart() {
 	o.must(o.api.CoreV1().Pods("default").Delete(o.ctx, "h", *metav1.NewDeleteOptions(0)))
 }
 
-// untilScoresMeet checks that bob's pods get both T4s, although ann's pods are older. Once their
-// scores are equal, ann's pods start, too. On a slower machine, fewer of bob's pods start before
-// that.
+// untilScoresMeet checks that bob's pods get both T4 GPUs, although ann's pods are older. Once the
+// scores of ann and bob are equal, ann's pods start, too. On a slower machine, fewer of bob's pods
+// start before that.
 func (o *office) untilScoresMeet() {
 	o.Helper()
 	whose := o.turns(50)
@@ -216,7 +217,7 @@ func (o *office) untilScoresMeet() {
 }
 
 // explained checks that the queue API explains why a pod waits. It is called after untilScoresMeet,
-// because it takes seconds, in which scores decay.
+// because explained takes seconds, in which scores decay.
 func (o *office) explained() {
 	o.Helper()
 	queue := o.serveQueue()
@@ -229,9 +230,9 @@ func (o *office) explained() {
 	o.Logf("%d pods are pending; the first: %+v", len(pods), pods[0])
 }
 
-// restart stops the controller just after a pod was bound, and starts another one. It checks that
-// the scores that the second controller stores continue those of the first, plus the use by that
-// pod.
+// restart stops the controller just after a pod was bound, and starts a second controller. It
+// checks the scores that the second controller stores: they continue those of the first, plus the
+// resources that this pod has used.
 func (o *office) restart() {
 	o.Helper()
 	o.must(o.api.CoreV1().Pods("default").DeleteCollection(o.ctx, *metav1.NewDeleteOptions(0),

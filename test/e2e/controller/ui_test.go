@@ -24,8 +24,8 @@ var (
 	pictures = flag.String("pictures", repository+"/build", "directory of the screenshots")
 )
 
-// TestUI checks the page of `numalet ui` in Chromium. It shows 1,000 nodes, pods of two tenants and
-// a queue.
+// TestUI checks the page of `numalet ui` in Chromium. The page shows 1,000 nodes, pods of two
+// tenants and a queue.
 func TestUI(t *testing.T) {
 	if *browser == "" {
 		t.Fatal("give the program with -browser, as make ui-check does")

@@ -23,17 +23,17 @@ import (
 // also be a path, such as /metrics.
 type permission struct{ group, resource, verb string }
 
-// withdrawn has the permissions that the test has removed from a program's roles. Each permission
-// is granted again once the API server has refused a request because it was missing, and the
-// program has reported this. So a single run of the program shows for each permission what fails
-// without it.
+// withdrawn has the permissions that the test has removed from a program's roles. A permission is
+// granted again when the API server has refused a request for lack of it and the program has
+// reported the refusal. So a single run of the program shows for each permission what fails without
+// it.
 type withdrawn struct {
 	*world
 
 	mu    sync.Mutex
 	files []string // logs of the program
 	all   map[permission]bool
-	lacks map[permission][]*role // permissions that are still missing, with the roles that had them
+	lacks map[permission][]*role // permissions that are still missing, with the roles that have them in the manifest
 	given sync.WaitGroup
 }
 
@@ -43,8 +43,8 @@ type role struct {
 	full []rbacv1.PolicyRule // the rules in the manifest
 }
 
-// withdraw removes all rules from the roles with the given names. The roles are in the given
-// manifests.
+// withdraw removes all rules from the roles with the given names. The roles are defined in the
+// given manifests.
 func (w *world) withdraw(names []string, manifests ...string) *withdrawn {
 	w.Helper()
 	r := &withdrawn{world: w, all: map[permission]bool{}, lacks: map[permission][]*role{}}
@@ -75,9 +75,10 @@ func (w *world) withdraw(names []string, manifests ...string) *withdrawn {
 	return r
 }
 
-// withdrawOnNode removes all permissions from the roles that the test covers. It returns a
-// kubeconfig for a program on node-00000 that has a service account of numalet-system. The token is
-// bound to a pod on that node, so withdrawOnNode creates the pod.
+// withdrawOnNode removes all permissions from the roles that roleTests assigns to the running test.
+// It returns a kubeconfig for a program on node-00000, with the rights of a service account of
+// numalet-system. The token in the kubeconfig is bound to a pod on that node, which withdrawOnNode
+// creates.
 func (w *world) withdrawOnNode(account string) (*withdrawn, string) {
 	w.Helper()
 	own := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "numalet-system", Name: account},
@@ -113,8 +114,8 @@ func permissions(rules []rbacv1.PolicyRule) (all []permission) {
 	return all
 }
 
-// rule returns an RBAC rule that grants only this permission, for the resources with the given
-// names if there are any.
+// rule returns an RBAC rule that grants only this permission. If names is not empty, the rule is
+// only for the resources with these names.
 func (p permission) rule(names []string) rbacv1.PolicyRule {
 	if strings.HasPrefix(p.resource, "/") {
 		return rbacv1.PolicyRule{NonResourceURLs: []string{p.resource}, Verbs: []string{p.verb}}
@@ -178,7 +179,7 @@ func (r *withdrawn) told(words string) bool {
 	return false
 }
 
-// logs adds a log file of the program, which told reads.
+// logs adds a log file of the program to those in which the method told looks.
 func (r *withdrawn) logs(file string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -191,7 +192,7 @@ func (r *withdrawn) logged() []string {
 	return slices.Clone(r.files)
 }
 
-// give grants a permission to the roles that had it.
+// give grants a permission to the given roles.
 func (r *withdrawn) give(p permission, holders []*role) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -208,8 +209,8 @@ func (r *withdrawn) give(p permission, holders []*role) error {
 	return nil
 }
 
-// elsewhere grants a permission again without a check. It is for a permission that another test
-// covers, or that the program needs only for some orders of requests.
+// elsewhere grants a permission again without a check. The permission is covered by another test,
+// or the program needs it only for some orders of requests.
 func (r *withdrawn) elsewhere(p permission, why string) {
 	r.Helper()
 	holders := r.lacks[p]
@@ -218,14 +219,15 @@ func (r *withdrawn) elsewhere(p permission, why string) {
 	r.Logf("%v: %s", p, why)
 }
 
-// done reports whether each permission was granted again or is about to be granted.
+// done reports whether every permission was granted again or is about to be granted.
 func (r *withdrawn) done() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.lacks) == 0
 }
 
-// check fails the test for each permission that no refused request needed.
+// check fails the test for each permission that the program did not need: no request was refused
+// for lack of it.
 func (r *withdrawn) check() {
 	r.Helper()
 	r.given.Wait()
@@ -234,19 +236,19 @@ func (r *withdrawn) check() {
 	}
 }
 
-// byRBAC matches the API server's message if RBAC refuses a request.
+// byRBAC matches the message of the API server when RBAC refuses a request.
 var byRBAC = regexp.MustCompile(`cannot (\w+) resource "([^"]+)" in API group "([^"]*)"`)
 
-// indirect has parts of refusals by admission plugins, with the permission that is missing. This
-// permission is for another object than the requested one, so the message does not name it as
-// byRBAC expects.
+// indirect has parts of the messages with which admission plugins refuse requests, and for each the
+// permission that is missing. This permission is for another object than the requested one, so the
+// message does not name it in the words that byRBAC matches.
 var indirect = map[string]permission{
 	"which only the numalet controller may set":                                                           {"numalet.dev", "placements", "create"},
 	"cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't set finalizers on": {"numalet.dev", "jobs/finalizers", "update"},
 }
 
 // wanting returns the missing permission that caused a refusal, and the part of the message that
-// says so.
+// names the permission.
 func wanting(message string) (p permission, words string, ok bool) {
 	message = strings.ReplaceAll(message, `\`, "")
 	if found := byRBAC.FindStringSubmatch(message); found != nil {

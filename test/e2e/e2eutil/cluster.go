@@ -76,8 +76,8 @@ func (c *Cluster) gone(ctx context.Context, name string) error {
 	})
 }
 
-// Await polls a pod until ok returns true for it. If ctx ends before that, the error contains the
-// state of the pod.
+// Await polls a pod until ok returns true for the pod. If ctx ends before that, the error contains
+// the state of the pod.
 func (c *Cluster) Await(ctx context.Context, name string, ok func(*corev1.Pod) bool) (*corev1.Pod, error) {
 	var pod *corev1.Pod
 	err := poll(ctx, func() (done bool, state string, err error) {
@@ -99,7 +99,7 @@ func Running(pod *corev1.Pod) bool {
 // Succeeded reports whether the pod has completed.
 func Succeeded(pod *corev1.Pod) bool { return pod.Status.Phase == corev1.PodSucceeded }
 
-// WaitsFor returns why a pod is not scheduled, or "".
+// WaitsFor returns the reason why a pod is not scheduled, or "" if there is none.
 func WaitsFor(pod *corev1.Pod) string {
 	for _, condition := range pod.Status.Conditions {
 		if condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse {

@@ -28,10 +28,10 @@ func (c *Cluster) Hollow(ctx context.Context, name string, shape hollowcluster.S
 	return nil
 }
 
-// RemoveHollow deletes a node that Hollow created. Delete the pods of the node first, because it
-// has no kubelet that would end them.
+// RemoveHollow deletes a node that Hollow created. Delete the pods of the node first: the node has
+// no kubelet that would end them.
 func (c *Cluster) RemoveHollow(ctx context.Context, name string) error {
-	return c.API.CoreV1().Nodes().Delete(ctx, name, metav1.DeleteOptions{}) // the garbage collector deletes its NodeTopology
+	return c.API.CoreV1().Nodes().Delete(ctx, name, metav1.DeleteOptions{}) // the garbage collector deletes the node's NodeTopology
 }
 
 // beat sends heartbeats in place of a kubelet. The node lifecycle controller marks a node as not
@@ -41,6 +41,6 @@ func (c *Cluster) beat(ctx context.Context, node string) {
 	defer every.Stop()
 	for ; ctx.Err() == nil; <-every.C {
 		alive := fmt.Appendf(nil, `{"status":{"conditions":[{"type":"Ready","lastHeartbeatTime":%q}]}}`, time.Now().UTC().Format(time.RFC3339))
-		_, _ = c.API.CoreV1().Nodes().PatchStatus(ctx, node, alive) // the next beat makes up for a lost one
+		_, _ = c.API.CoreV1().Nodes().PatchStatus(ctx, node, alive) // no retry is needed: the next heartbeat makes up for a lost one
 	}
 }

@@ -47,7 +47,8 @@ func firstOverlap(holder, other Life) (Sample, bool) {
 	return Sample{}, false
 }
 
-// Moved describes every exclusive container whose CPUs were different after a restart.
+// Moved describes every container with exclusive CPUs that had different CPUs after it was
+// restarted.
 func Moved(lives []Life) []string {
 	first := map[string]Life{}
 	var found []string

@@ -11,8 +11,8 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// Placement returns how many CPUs of each NUMA node the controller chose for each container
-// of a pod. It is empty if the controller chose nothing.
+// Placement returns how many CPUs of each NUMA node the controller chose for each container of a
+// pod. The map is empty if the controller chose nothing.
 func Placement(pod *corev1.Pod) (map[string]map[topology.NodeID]int, error) {
 	text, ok := pod.Annotations[v1alpha1.AnnotationPlacement]
 	if !ok {
@@ -29,7 +29,8 @@ func Placement(pod *corev1.Pod) (map[string]map[topology.NodeID]int, error) {
 	return counts, nil
 }
 
-// Topology reads the NodeTopology of a node, in which its agent publishes its NUMA nodes and CPUs.
+// Topology reads the NodeTopology of a node. The node's agent publishes the NUMA nodes and CPUs
+// there.
 func (c *Cluster) Topology(ctx context.Context, node string) (*v1alpha1.NodeTopology, error) {
 	body, err := c.API.CoreV1().RESTClient().Get().AbsPath(topologies, node).DoRaw(ctx)
 	if err != nil {

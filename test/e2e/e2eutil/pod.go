@@ -29,19 +29,19 @@ type Container struct {
 	Init    bool
 	Sidecar bool
 	On      map[topology.NodeID]int // requested CPUs of single NUMA nodes (such as numalet.dev/numa1-cpu)
-	Life    time.Duration           // how long it runs; 0: until it is stopped
+	Life    time.Duration           // how long the container runs; 0: until it is stopped
 	Exit    int                     // exit status after Life
 }
 
-// Exclusive reports whether the container requests exclusive CPUs if its pod has this CPU policy,
-// which may be "".
+// Exclusive reports whether the container requests exclusive CPUs if its pod has the given CPU
+// policy. The policy "" stands for none.
 func (c Container) Exclusive(policy string) bool {
 	q, err := resource.ParseQuantity(c.CPU)
 	return c.On != nil || policy != "" && err == nil && q.MilliValue()%1000 == 0
 }
 
-// Pod returns a Guaranteed pod. If policy is "", it has no annotation for a CPU policy, and its
-// containers use shared CPUs unless they set On.
+// Pod returns a Guaranteed pod. If policy is "", the pod has no annotation for a CPU policy, and
+// its containers use shared CPUs unless they set On.
 func Pod(name, policy string, containers ...Container) *corev1.Pod {
 	grace := int64(1)
 	pod := &corev1.Pod{
@@ -75,9 +75,10 @@ func Once(pod *corev1.Pod) *corev1.Pod {
 	return pod
 }
 
-// Crowd returns a pod of n containers with shared CPUs that only wait and record nothing. They cost
-// so little that a hundred fit on an emulated machine. The containers have no CPU limit, because a
-// limit as small as their request would throttle runc, which starts in the container's cgroup.
+// Crowd returns a pod of n containers with shared CPUs. The containers only wait and record
+// nothing. They cost so little that a hundred fit on an emulated machine. They have no CPU limit,
+// because a limit as small as their request would throttle runc, which starts in the container's
+// cgroup.
 func Crowd(name string, n int) *corev1.Pod {
 	pod := Pod(name, "")
 	for i := range n {

@@ -22,8 +22,9 @@ func (c *Cluster) Holders(ctx context.Context) ([]Holding, error) {
 	return parseHolders(text, c.Namespace)
 }
 
-// parseHolders reads the lines about pods of a namespace. It removes duplicates, because the
-// kubelet lists a device once for each of its NUMA nodes.
+// parseHolders reads the output of Command podresources (test/e2e/podresources), and returns the
+// devices of the pods in a namespace. It removes duplicates, because the kubelet lists a device
+// once for each of its NUMA nodes.
 func parseHolders(text, namespace string) (all []Holding, err error) {
 	lines := map[[3]string][]string{}
 	for line := range strings.Lines(text) {

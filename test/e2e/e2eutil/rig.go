@@ -36,8 +36,8 @@ func (r Rig) Reboot(ctx context.Context) error {
 	return err
 }
 
-// Spawn starts a command in the machine and returns it. The caller must wait for the command. Its
-// standard output and standard error go to the returned buffer.
+// Spawn starts a command in the machine and returns the command, for which the caller must wait.
+// Standard output and standard error of the command go to the returned buffer.
 func (r Rig) Spawn(ctx context.Context, command string) (*exec.Cmd, *bytes.Buffer, error) {
 	cmd := exec.CommandContext(ctx, r.Bin, "shell", "--flavour", r.Flavour, "sh", "-c", command)
 	out := &bytes.Buffer{}
@@ -45,8 +45,8 @@ func (r Rig) Spawn(ctx context.Context, command string) (*exec.Cmd, *bytes.Buffe
 	return cmd, out, cmd.Start()
 }
 
-// Script runs a script of the tests on this host, not in the machine. The script's first argument
-// is the machine's flavour; args follow.
+// Script runs a script of the tests on this host, not in the machine. The first argument of the
+// script is the machine's flavour. args are the arguments after it.
 func (r Rig) Script(ctx context.Context, path string, args ...string) error {
 	cmd := exec.CommandContext(ctx, path, append([]string{r.Flavour}, args...)...)
 	cmd.Env = append(os.Environ(), "RIG="+r.Bin)

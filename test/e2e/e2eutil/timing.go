@@ -14,8 +14,8 @@ type Timing struct {
 	Took   []time.Duration
 }
 
-// median returns the median. Of an even number of durations, it is the larger of the two in the
-// middle.
+// median returns the median. If the number of durations is even, this is the larger of the two in
+// the middle.
 func (t Timing) median() time.Duration { return slices.Sorted(slices.Values(t.Took))[len(t.Took)/2] }
 
 // Table writes timings as a Markdown table in milliseconds. Each timing has at least one run.
@@ -28,7 +28,8 @@ func Table(flavour string, timings []Timing) string {
 	return b.String()
 }
 
-// ms formats milliseconds with three significant digits, or with all integer digits.
+// ms formats a duration in milliseconds: with three significant digits, and from 1000 ms on without
+// a fraction.
 func ms(d time.Duration) string {
 	v := float64(d) / float64(time.Millisecond)
 	switch {

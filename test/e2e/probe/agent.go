@@ -12,7 +12,7 @@ import (
 // agentAddress is the address at which the node's agent serves /readyz and /metrics.
 const agentAddress = "127.0.0.1:8123"
 
-// awaitReady polls the agent's /readyz until the status is 200, for three minutes at most.
+// awaitReady polls the agent's /readyz until the status is 200. It fails after three minutes.
 func awaitReady() error {
 	last := "no answer"
 	for range 900 {
@@ -28,7 +28,8 @@ func awaitReady() error {
 	return fmt.Errorf("the agent is not ready after three minutes: %s", last)
 }
 
-// metrics writes the metrics of the program at an address. It uses HTTPS if there is a token.
+// metrics copies the metrics of the program at an address to a writer. It uses HTTPS if there is a
+// token.
 func metrics(to io.Writer, address, token string) error {
 	status, body, err := get(address, "/metrics", token)
 	if err == nil && !strings.Contains(status, " 200 ") {
@@ -41,8 +42,8 @@ func metrics(to io.Writer, address, token string) error {
 	return err
 }
 
-// get sends a GET request. It writes the HTTP/1.0 request itself, because wget is missing on one
-// kind of node, and because package net/http would make this program much larger.
+// get sends a GET request and returns the response. It writes the HTTP/1.0 request itself for two
+// reasons: one kind of node has no wget, and package net/http would make this program much larger.
 func get(address, path, token string) (status, body string, err error) {
 	conn, err := dial(address, token != "")
 	if err != nil {
@@ -74,7 +75,7 @@ func dial(address string, encrypted bool) (net.Conn, error) {
 	return tls.Client(conn, &tls.Config{InsecureSkipVerify: true}), nil
 }
 
-// authorization returns the header with a token, or "" without one.
+// authorization returns the HTTP header with a token, or "" if there is no token.
 func authorization(token string) string {
 	if token == "" {
 		return ""

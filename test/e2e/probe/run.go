@@ -52,7 +52,8 @@ func run(args []string) error {
 }
 
 // sample writes a record of the allowed CPUs. It reads the clock before and after it reads the
-// CPUs, and writes both times: these CPUs were allowed at some moment between the two.
+// CPUs, and writes both times. So the CPUs of the record were allowed at some moment between the
+// two times.
 func sample(out *os.File) error {
 	before, err := boottime()
 	if err != nil {

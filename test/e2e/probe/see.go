@@ -11,8 +11,8 @@ import (
 )
 
 // see prints the GPUs, CPUs and memory nodes of its container, and sleeps for the time of -for. It
-// also writes them to the termination message, which is in the pod's status after the end. The text
-// is:
+// also writes them to the container's termination message, which is in the pod's status after the
+// container has ended. The text is:
 //
 //	gpus GPU-…,GPU-…
 //	cpus 4-7

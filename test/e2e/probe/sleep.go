@@ -6,8 +6,8 @@ import (
 	"syscall"
 )
 
-// sleep waits for a signal to end. It uses no CPU time meanwhile, so that a hundred such processes
-// can run on an emulated node.
+// sleep waits for a signal, and then ends. It uses no CPU time while it waits, so that a hundred
+// such processes can run on an emulated node.
 func sleep() {
 	stop := make(chan os.Signal, 1)
 	signal.Notify(stop, syscall.SIGTERM, os.Interrupt)

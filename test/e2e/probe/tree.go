@@ -12,8 +12,8 @@ import (
 )
 
 // roleVariable is the environment variable that says whether a test's container has shared or
-// exclusive CPUs. Until the container's program runs, its cgroup contains processes of runc, which
-// do not have the variable.
+// exclusive CPUs. Until the container's program runs, the container's cgroup contains processes of
+// runc, which do not have the variable.
 const roleVariable = "NUMALET_ROLE="
 
 type role int
@@ -47,7 +47,7 @@ func (t tree) containers() []string {
 		return nil
 	}
 	for _, dir := range pods {
-		// A cgroup that vanishes during the walk is that of a container that has ended. This is no
+		// A cgroup that vanishes during the walk belongs to a container that has ended. This is no
 		// error.
 		filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error { //nolint:errcheck // see above
 			if err == nil && d.IsDir() && isContainer(d.Name()) {
@@ -81,8 +81,8 @@ func (t tree) effective(path string) (mask, bool) {
 	return mask(bytes.TrimSpace(list)), true
 }
 
-// role returns the role of a container, from the name or the environment of the first process in
-// its cgroup.
+// role returns the role of a container: sandbox, shared or exclusive. It derives the role from the
+// name or the environment of the first process in the container's cgroup.
 func (t tree) role(path string) role {
 	procs, err := os.ReadFile(filepath.Join(t.root, path, "cgroup.procs"))
 	pid, _, _ := strings.Cut(string(procs), "\n")

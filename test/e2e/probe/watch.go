@@ -17,8 +17,8 @@ type report struct {
 	Exclusive  int      `json:"exclusive"`  // distinct exclusive containers seen
 	Shared     int      `json:"shared"`     // distinct shared containers seen
 	Violations []string `json:"violations"` // overlaps of containers, in words
-	// Sandboxes counts how often a pause process was on exclusive CPUs of a container, which is no
-	// violation. A new pause process sleeps on these CPUs until the sandbox is ready and the
+	// Sandboxes counts how often a pause process was on exclusive CPUs of a container. This is no
+	// violation: a new pause process sleeps on these CPUs until the sandbox is ready and the
 	// runtime calls the agent (RunPodSandbox). No program of the pod runs before that.
 	Sandboxes int   `json:"sandboxes"`
 	LongestMS int64 `json:"longestMs"` // longest time between two passes
@@ -49,7 +49,7 @@ func watch(args []string) error {
 	}
 }
 
-// watcher stores the role of each container (known), so that later passes only need to read
+// watcher stores the role of each container in known, so that later passes only need to read
 // cpusets.
 type watcher struct {
 	tree   tree
@@ -57,11 +57,11 @@ type watcher struct {
 	report report
 }
 
-// pass reads the cpusets of all exclusive containers, and then those of all containers. If two
-// overlap, it reads the exclusive container again, and counts the overlap only if its CPUs are
-// unchanged. This order avoids false alarms while CPUs are reassigned. Before CPUs become
-// exclusive, the agent removes them from all other containers. If CPUs become shared again, the
-// second reading shows this.
+// pass reads the cpusets of all exclusive containers, and then those of all containers. If the
+// cpuset of a container overlaps that of an exclusive container, pass reads the exclusive container
+// again. It counts the overlap only if the exclusive container still has the same CPUs. This order
+// avoids false alarms while CPUs are reassigned. Before CPUs become exclusive, the agent removes
+// them from all other containers. If CPUs have become shared again, the second reading shows this.
 func (w *watcher) pass() {
 	all := w.tree.containers()
 	w.classify(all)

@@ -1,7 +1,8 @@
 // Command updates is an NRI plugin that changes the CPUs of running containers by container
 // updates, in its response to the creation of another container. The runtime carries out these
-// updates one after another before it continues. The agent does not do this: it writes to the
-// cgroups itself. A benchmark compares both ways (docs/benchmarks/logs/performance.md).
+// updates one after another before it continues. Numalet's agent does not use such updates: it
+// writes to the cgroups itself. A benchmark compares the two ways
+// (docs/benchmarks/logs/performance.md).
 //
 //	updates POD [CPUS...]
 //

@@ -10,18 +10,18 @@ import (
 	"github.com/containerd/nri/pkg/api"
 )
 
-// none is printed in place of a CPU set if no container was moved.
+// none is printed instead of a CPU set if no container was moved.
 const none = "none"
 
-// plugin has one method for each NRI hook that it handles. The NRI stub finds the hooks by their
-// interfaces.
+// plugin has one method for each NRI hook that it handles. The NRI library (stub) finds the hooks
+// by the interfaces that plugin implements.
 type plugin struct {
 	pod string // name of the pod whose containers are moved
 	mu  struct {
 		sync.Mutex
 		out      io.Writer
-		members  []string // IDs of the pod's containers at the start
-		cpus     []string // CPU sets for the next created containers
+		members  []string // IDs of the pod's containers that exist when the plugin starts
+		cpus     []string // CPU sets for the containers that are created next
 		answered map[string]answer
 	}
 }
@@ -81,8 +81,8 @@ func move(containers []string, cpus string) []*api.ContainerUpdate {
 	return updates
 }
 
-// PostCreateContainer is called after the runtime has carried out the updates and then created
-// the container.
+// PostCreateContainer is called after the runtime has carried out the container updates of the
+// plugin's response and then created the container.
 func (p *plugin) PostCreateContainer(_ context.Context, _ *api.PodSandbox, container *api.Container) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -12,7 +12,8 @@ import (
 )
 
 // TestPlugin creates three containers while a pod of two containers runs. It checks that the first
-// two creations move the two containers to the given CPU sets, and that the third moves none.
+// two creations move the two containers of the pod to the given CPU sets, and that the third
+// creation moves none.
 func TestPlugin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out strings.Builder

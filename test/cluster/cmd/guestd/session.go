@@ -17,7 +17,7 @@ import (
 // session is an SSH session, in which a client runs one command.
 type session struct {
 	ssh.Channel
-	terminal *pty.Winsize // size of the terminal; nil: no terminal, but pipes
+	terminal *pty.Winsize // size of the terminal; nil: the command has no terminal, but pipes
 }
 
 // serveSession handles the requests of an SSH session until the client disconnects. Then it kills

@@ -38,12 +38,12 @@ the versions, and without these the newest that the project's modules are made f
 type call struct {
 	rig     *rig.Rig
 	flavour machine.Flavour
-	named   bool // the flavour was given
+	named   bool // whether the user named a flavour
 	hard    bool
 	args    []string
 }
 
-// exitStatus is the exit status of a command in the machine, as an error.
+// exitStatus is an error for a command in the machine that has failed: its exit status.
 type exitStatus int
 
 func (s exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(s)) }

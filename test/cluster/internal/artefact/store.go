@@ -1,6 +1,6 @@
 // Package artefact caches build results. An artefact is a directory whose name contains a hash of
-// all inputs, so a new version gets a new directory. Each directory is built under a temporary name
-// and then renamed, so an incomplete build is never used.
+// all inputs. So if an input changes, the result gets a new directory. Each directory is built
+// under a temporary name and then renamed, so an incomplete build is never used.
 package artefact
 
 import (
@@ -34,7 +34,7 @@ func (s Store) Has(r Recipe) bool {
 }
 
 // Get builds the artefact of r unless it exists, and returns its directory. A failed build leaves
-// nothing behind.
+// no files behind.
 func (s Store) Get(r Recipe) (string, error) {
 	dir := s.Path(r)
 	if s.Has(r) {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// debianPackages returns the Debian packages that the program rig needs. For each it has a file
-// that exists if the package is installed.
+// debianPackages returns the Debian packages that the program rig needs. The map has, for each
+// package, a file that exists if the package is installed.
 func debianPackages() map[string]string {
 	return map[string]string{
 		"qemu-system-x86": "/usr/bin/qemu-system-x86_64",

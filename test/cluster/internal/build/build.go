@@ -41,7 +41,8 @@ func (b Builder) kubernetesTitle() string {
 	return "Kubernetes " + b.Versions.kubernetes() + " and etcd (about 5 min cold)"
 }
 
-// Result has the directories of the built parts. The comments name the files in them.
+// Result has the directories of the built parts. The comment of each field names the files in its
+// directory.
 type Result struct {
 	Emulator string            // qemu
 	Kubeone  string            // kubeone
@@ -52,7 +53,7 @@ type Result struct {
 	Roots    map[string]string // by flavour: root.img
 }
 
-// All builds the missing parts for machines of these flavours, and reports each step to out.
+// All builds the missing parts for machines of the given flavours, and reports each step to out.
 func (b Builder) All(flavours []machine.Flavour, out io.Writer) (Result, error) {
 	r := Result{Roots: map[string]string{}}
 	p := &progress.Reporter{Out: out, Total: 7 + len(flavours)}
@@ -99,7 +100,8 @@ func (b Builder) step(p *progress.Reporter, title string, recipe artefact.Recipe
 	return dir, err
 }
 
-// tool has the directory and additional environment variables for a program that run executes.
+// tool has the directory for a program that run executes, and environment variables for it. The
+// program also gets those of this process.
 type tool struct {
 	Dir string
 	Env []string

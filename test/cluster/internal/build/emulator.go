@@ -9,17 +9,18 @@ import (
 	"github.com/numalet/numalet/test/cluster/internal/artefact"
 )
 
-// oldestQEMU is the oldest version of QEMU that is used. Its code translator is the first that
-// write-protects a page of code before it reads the page. With an older version, an emulated CPU
-// may miss that another CPU has changed the kernel's code. Then the CPU hangs, or QEMU crashes.
-// Source: QEMU's commit "accel/tcg: Always lock pages before translation", in 8.1.
+// oldestQEMU is the oldest version of QEMU that the test cluster uses. From this version on, QEMU's
+// code translator write-protects a page of code before it reads the page. With an older version, an
+// emulated CPU may miss that another CPU has changed the kernel's code. Then the CPU hangs, or QEMU
+// crashes. Source: QEMU's commit "accel/tcg: Always lock pages before translation", in 8.1.
 var oldestQEMU = [2]int{8, 1}
 
-// backported are the Debian packages of QEMU, which must have the same version.
+// backported are the Debian packages of QEMU. All of them must have the same version.
 var backported = []string{"qemu-system-x86", "qemu-system-common", "qemu-system-data", "seabios"}
 
-// emulator returns the recipe for the program qemu. If the installed QEMU is new enough, it is a
-// link to it. Otherwise QEMU is unpacked from the backports of the Debian release.
+// emulator returns the recipe for the program qemu. If the QEMU installed on the host is new
+// enough, qemu is a link to it. Otherwise QEMU is unpacked from the backports of the Debian
+// release.
 func (b Builder) emulator() artefact.Recipe {
 	installed, _ := exec.Command("qemu-system-x86_64", "--version").Output()
 	return artefact.Recipe{
@@ -38,8 +39,8 @@ func (b Builder) emulator() artefact.Recipe {
 	}
 }
 
-// startBackport is a script that starts the unpacked QEMU. It names the directories with QEMU's
-// data, because QEMU looks for them in /usr/share by default.
+// startBackport is a script that starts the QEMU unpacked from the backports. The script names the
+// directories with QEMU's data, because QEMU looks for its data in /usr/share by default.
 const startBackport = `#!/bin/sh
 here=$(dirname "$0")
 exec "$here/usr/bin/qemu-system-x86_64" -L "$here/usr/share/qemu" -L "$here/usr/share/seabios" -L /usr/lib/ipxe/qemu "$@"
@@ -81,8 +82,8 @@ func (b Builder) unpackBackports(out string) error {
 	return nil
 }
 
-// backportsOnly returns an apt-get command whose only source is the backports of the Debian
-// release. The command stores its package lists in dir, so those of the host stay unchanged.
+// backportsOnly returns an apt-get command whose only package source is the backports of the Debian
+// release. The command stores its package lists in dir, so the host's package lists stay unchanged.
 func backportsOnly(dir string) ([]string, error) {
 	uri, codename, err := mirror()
 	if err != nil {

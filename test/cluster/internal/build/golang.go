@@ -12,8 +12,8 @@ func (b Builder) kubectl() artefact.Recipe {
 	return b.kubernetes("kubectl", "k8s.io/kubernetes/cmd/kubectl")
 }
 
-// kubernetes returns the recipe for one command of the module kubeone, with the go.mod file that
-// pins all modules of Kubernetes to one version.
+// kubernetes returns the recipe for one command of the module kubeone, from which the cluster's
+// Kubernetes programs are built. The go.mod file pins all modules of Kubernetes to one version.
 func (b Builder) kubernetes(name, pkg string) artefact.Recipe {
 	dir, flags, module := filepath.Join(b.Source, "kubeone"), b.Versions.flags(), b.Versions.module()
 	return artefact.Recipe{
@@ -26,7 +26,7 @@ func (b Builder) kubernetes(name, pkg string) artefact.Recipe {
 	}
 }
 
-// install has the arguments of one call of go install for packages of other modules.
+// install has the arguments of one call of go install for packages of modules other than this one.
 type install struct {
 	gobin, tags, ldflags string
 	env                  []string
@@ -34,7 +34,7 @@ type install struct {
 }
 
 // runtime returns the recipe for containerd, runc and the CNI plugins. runc needs cgo for
-// libseccomp. It is linked statically, so that it runs on a root file system without libc.
+// libseccomp. runc is linked statically, so that it runs on a root file system without libc.
 func (b Builder) runtime() artefact.Recipe {
 	const containerd = "github.com/containerd/containerd/v2"
 	const plugins = "github.com/containernetworking/plugins/plugins/"

@@ -8,11 +8,11 @@ import (
 	"github.com/numalet/numalet/test/cluster/internal/machine"
 )
 
-// diskSize is the size of the disk in bytes. The image file is sparse.
+// diskSize is the size of a machine's disk in bytes. The image file is sparse.
 const diskSize = 6 << 30
 
-// debianPackagesInGuest are the packages that nodes with systemd have in addition to the minimum of
-// debootstrap.
+// debianPackagesInGuest are the Debian packages that nodes with systemd have in addition to those
+// that debootstrap always installs.
 const debianPackagesInGuest = "systemd,systemd-sysv,dbus,iproute2,kmod"
 
 // root returns the recipe for root.img, the root file system of a node: a base system with kubelet,
@@ -92,8 +92,8 @@ func (b Builder) nodePrograms(tree string, r Result) error {
 	return nil
 }
 
-// format creates an ext4 image with the files of tree. It also initializes the inode tables,
-// because the guest would need a long time for this.
+// format creates an ext4 image with the files of tree. It also initializes the inode tables.
+// Otherwise the guest would do so, which takes a long time there.
 func (b Builder) format(image, tree string) error {
 	f, err := os.Create(image)
 	if err != nil {

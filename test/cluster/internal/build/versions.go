@@ -8,8 +8,8 @@ import (
 )
 
 // Versions are the minor versions of Kubernetes and containerd that a cluster runs, such as 1.36
-// and 2.4. kubernetesVersions and containerdVersions have a patch version for each: the newest one
-// that the Go module proxy had with all modules that it requires.
+// and 2.4. kubernetesVersions and containerdVersions have one patch version for each minor version:
+// the newest one for which the Go module proxy had all required modules.
 type Versions struct{ Kubernetes, Containerd string }
 
 // kubernetesVersions are the Kubernetes versions that the program rig can build, by minor version.
@@ -29,7 +29,8 @@ var containerdVersions = map[string]string{
 	"2.4": "v2.4.2",
 }
 
-// Versions of the other programs that are built from the Go module proxy.
+// Versions of the programs besides Kubernetes and containerd that are built from the Go module
+// proxy.
 const (
 	runcVersion = "v1.5.2"
 	cniVersion  = "v1.9.1"

@@ -23,8 +23,8 @@ const (
 
 // Plane is a control plane. Its state is in the directory Run.
 type Plane struct {
-	Run     string // run directory
-	Kubeone string // program
+	Run     string // directory of the control plane's state
+	Kubeone string // path of the program kubeone
 	CA      *pki.Authority
 	Ports   Ports
 	Nodes   []string // names of nodes, which the API server resolves to loopback, because the kubelets' ports are forwarded there
@@ -96,8 +96,8 @@ func (p Plane) awaitReady(ctx context.Context) error {
 	}
 }
 
-// credentials creates the certificate of each component if it is missing, and writes a kubeconfig
-// with it.
+// credentials creates the certificates of the components that have none yet. For each component it
+// writes a kubeconfig with the component's certificate.
 func (p Plane) credentials() error {
 	leaves := []pki.Leaf{
 		{Name: "apiserver", DNS: []string{"localhost", "kubernetes.default.svc"},

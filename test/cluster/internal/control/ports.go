@@ -12,12 +12,12 @@ import (
 // Ports are the loopback ports of a control plane.
 type Ports struct{ API, EtcdClient, EtcdPeer int }
 
-// MachinePorts returns the ports of the control plane that machines join. They are fixed, because
-// the files of a machine contain them before it boots.
+// MachinePorts returns the ports of the control plane that machines join. The ports are fixed,
+// because the files of a machine contain them before the machine boots.
 func MachinePorts() Ports { return Ports{API: 16443, EtcdClient: 16379, EtcdPeer: 16380} }
 
-// KeptPorts returns the ports in a file. If the file is missing, it chooses free ports
-// and writes the file.
+// KeptPorts returns the ports that a file contains, so that a control plane has the same ports at
+// each start. If the file is missing, KeptPorts chooses free ports and writes the file.
 func KeptPorts(file string) (p Ports, err error) {
 	data, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {

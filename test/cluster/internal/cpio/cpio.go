@@ -18,8 +18,8 @@ const (
 	typeSymlink = 0o120000
 )
 
-// Writer writes one archive. It adds missing parent directories. The first error of all methods is
-// returned by Close.
+// Writer writes one archive. It adds missing parent directories. Only Close returns an error: the
+// first error of all methods.
 type Writer struct {
 	w    io.Writer
 	ino  int

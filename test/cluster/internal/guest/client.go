@@ -30,7 +30,7 @@ type Stdio struct {
 	Out, Err io.Writer
 }
 
-// Dial connects to the machine without retries, so it fails while the machine boots.
+// Dial connects to the machine. It does not retry, so it fails while the machine boots.
 func (d Door) Dial(timeout time.Duration) (*Client, error) {
 	signer, err := ssh.ParsePrivateKey(d.ClientKey)
 	if err != nil {

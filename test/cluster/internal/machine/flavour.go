@@ -1,5 +1,5 @@
 // Package machine describes the virtual machines of the test cluster, and how QEMU runs them. Each
-// has two sockets of four cores with two threads each, and two or four NUMA nodes.
+// machine has two sockets of four cores with two threads each, and two or four NUMA nodes.
 package machine
 
 import (
@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Flavour is one kind of node: its init system, number of NUMA nodes, name, and ports on
-// the host's loopback.
+// Flavour is one kind of virtual machine: its init system, number of NUMA nodes, node name, and
+// ports on the host's loopback.
 type Flavour struct {
 	Name        string
 	Node        string // Kubernetes node name

@@ -7,13 +7,13 @@ import (
 	"syscall"
 )
 
-// mailboxSize is the size of the mailbox disk, and so the maximum size of a file. The disk image is
-// sparse.
+// mailboxSize is the size of the mailbox disk (MakeMailbox), and so the maximum size of a file that
+// is transferred into the machine. The disk image is sparse.
 const mailboxSize = 1 << 30
 
 // MakeMailbox creates an empty mailbox. A mailbox is the machine's second disk, which transfers
-// files into the machine: the host writes a file to the start of the disk, and the guest reads it
-// from there. This is tens of times faster than the emulated network card.
+// files into the machine. The host writes a file to the start of the disk, and the guest reads it
+// from there. The mailbox is tens of times faster than the emulated network card.
 func (b Boot) MakeMailbox() error {
 	f, err := os.Create(b.Mailbox)
 	if err != nil {

@@ -11,19 +11,19 @@ const (
 	memoryMiB      = 6144
 )
 
-// Distances between NUMA nodes in the emulated firmware (ACPI SLIT).
+// Distances between NUMA nodes in the table of the emulated firmware (ACPI SLIT).
 const (
 	distanceLocal       = 10
 	distanceSameSocket  = 12
 	distanceOtherSocket = 20
 )
 
-// kernelArgs configure the guest's kernel for software emulation. There are no mitigations and no
-// NUMA balancing. There are no watchdogs, because a slow host would trigger them. RCU grace periods
+// kernelArgs configure the guest's kernel for software emulation. CPU mitigations and NUMA
+// balancing are off. Watchdogs are off, because a slow host would trigger them. RCU grace periods
 // are expedited: cgroup operations wait for many of them, and a normal grace period waits for all
 // 16 emulated CPUs. Memory is cleared with plain moves (clearcpuid), because QEMU translates "rep
-// stosb" byte by byte. Allocations are not cleared by default (init_on_alloc=0), as they would be
-// in Debian's kernel.
+// stosb" byte by byte. Debian's kernel clears memory when it is allocated; init_on_alloc=0 turns
+// this off.
 const kernelArgs = "console=ttyS0 loglevel=4 panic=1 nokaslr mitigations=off tsc=reliable clocksource=tsc " +
 	"nowatchdog nosoftlockup rcupdate.rcu_cpu_stall_suppress=1 rcupdate.rcu_expedited=1 numa_balancing=disable audit=0 " +
 	"clearcpuid=erms,rep_good,fsrm init_on_alloc=0 transparent_hugepage=never psi=0 apparmor=0 kfence.sample_interval=0"

@@ -3,12 +3,12 @@ package machine
 import "time"
 
 // rdtsc returns the time stamp counter (TSC) of the host. With software emulation, the guest reads
-// the same counter.
+// the host's counter.
 func rdtsc() uint64
 
 // tscKHz measures the frequency of the time stamp counter, with an error of a few parts in ten
-// thousand. The guest gets it as a kernel parameter (tsc_early_khz). Without it, the guest's own
-// calibration, and so its clock, was wrong by a factor of seven on a busy host.
+// thousand. The guest gets the frequency as a kernel parameter (tsc_early_khz). When the guest
+// calibrated its clock itself, the clock was wrong by a factor of seven on a busy host.
 func tscKHz() uint64 {
 	const span = 100 * time.Millisecond
 	t0, c0 := simultaneous()
@@ -17,7 +17,7 @@ func tscKHz() uint64 {
 	return (c1 - c0) * uint64(time.Millisecond) / uint64(t1.Sub(t0))
 }
 
-// simultaneous reads the clock and the time stamp counter at nearly the same time. It tries this
+// simultaneous reads the clock and the time stamp counter at nearly the same time. It reads both
 // several times, and returns the result of the attempt that took the shortest time.
 func simultaneous() (time.Time, uint64) {
 	var when time.Time

@@ -1,5 +1,5 @@
 // Package pki creates the certificates of a test cluster: one certificate authority, and a leaf
-// certificate for each component. They are valid for ten years and stored in files.
+// certificate for each component. The certificates are valid for ten years and stored in files.
 package pki
 
 import (
@@ -33,7 +33,8 @@ type Leaf struct {
 	IPs    []net.IP
 }
 
-// Authority is a certificate authority. It signs leaf certificates and stores them in Dir.
+// Authority is a certificate authority. It signs leaf certificates and stores them in the directory
+// Dir.
 type Authority struct {
 	Dir string
 	Pair
@@ -55,7 +56,8 @@ func Open(dir string) (*Authority, error) {
 	return a, a.parse()
 }
 
-// Issue returns the stored certificate with the name l.Name, or creates and stores it.
+// Issue returns the stored certificate with the name l.Name. If there is none, it creates and
+// stores one.
 func (a *Authority) Issue(l Leaf) (Pair, error) {
 	pair, err := a.load(l.Name)
 	if err == nil {
@@ -133,7 +135,7 @@ func (a *Authority) store(name string, p Pair) error {
 	return os.WriteFile(base+".key", p.Key, 0o600)
 }
 
-// sign creates a key and its certificate. The certificate is self-signed if parent is nil.
+// sign creates a key and a certificate for it. The certificate is self-signed if parent is nil.
 func sign(template, parent *x509.Certificate, by *ecdsa.PrivateKey) (Pair, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

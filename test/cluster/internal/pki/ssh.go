@@ -11,8 +11,8 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// SSHKey returns the stored OpenSSH key pair with the given name, or creates one. Cert of the Pair
-// is the public key as a line of an authorized_keys file.
+// SSHKey returns the stored OpenSSH key pair with the given name, or creates one. The field Cert of
+// the returned Pair is the public key as a line of an authorized_keys file.
 func (a *Authority) SSHKey(name string) (Pair, error) {
 	pair, err := a.load(name)
 	if err == nil {

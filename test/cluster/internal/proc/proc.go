@@ -1,6 +1,6 @@
 // Package proc starts detached processes and finds them again through pid files. A pid file holds
-// the pid and the kernel's start time of the process, so that another process that later gets the
-// same pid is not mistaken for it.
+// the pid and the kernel's start time of the process. With the start time, another process that
+// later gets the same pid is not mistaken for the process of the file.
 package proc
 
 import (
@@ -23,8 +23,8 @@ func (p Process) pidFile() string { return filepath.Join(p.Run, "pid", p.Name) }
 // LogFile returns the path of the file with the process's output.
 func (p Process) LogFile() string { return filepath.Join(p.Run, "log", p.Name+".log") }
 
-// Start runs argv in a session of its own (setsid), so that it continues to run after this program
-// has ended.
+// Start runs argv in a session of its own (setsid), so that the process continues to run after this
+// program has ended.
 func (p Process) Start(argv ...string) error {
 	for _, f := range []string{p.pidFile(), p.LogFile()} {
 		if err := os.MkdirAll(filepath.Dir(f), 0o755); err != nil {
@@ -102,9 +102,9 @@ func (p Process) gone(within time.Duration) bool {
 	return p.PID() == 0
 }
 
-// startTime returns when a process started, in clock ticks since boot. This is field 22 of
-// /proc/PID/stat. For a zombie it returns an error, as for a process that has ended. Source:
-// proc_pid_stat(5).
+// startTime returns when a process started, in clock ticks since boot. The start time is field 22
+// of /proc/PID/stat. For a zombie, startTime returns an error, as for a process that has ended.
+// Source: proc_pid_stat(5).
 func startTime(pid int) (string, error) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

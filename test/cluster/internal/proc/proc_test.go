@@ -39,7 +39,7 @@ func TestStopKillsTheStubborn(t *testing.T) {
 }
 
 // TestForeignPID checks a pid file whose process has ended, and whose pid now belongs to another
-// process. PID must return 0, and Stop must not kill that process.
+// process. PID must return 0, and Stop must not kill the other process.
 func TestForeignPID(t *testing.T) {
 	p := Process{Run: t.TempDir(), Name: "gone"}
 	if err := os.MkdirAll(filepath.Dir(p.pidFile()), 0o755); err != nil {

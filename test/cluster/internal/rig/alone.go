@@ -13,8 +13,8 @@ import (
 	"github.com/numalet/numalet/test/cluster/internal/pki"
 )
 
-// Alone is a control plane without machines: only etcd and kube-apiserver. It has a directory and
-// ports of its own, so that several control planes can run at the same time.
+// Alone is a control plane without machines: only etcd and kube-apiserver. Each Alone has a
+// directory and ports of its own, so that several control planes can run at the same time.
 type Alone struct {
 	rig *Rig
 	Run string // directory of its state
@@ -34,8 +34,8 @@ func (a Alone) Bin() string { return filepath.Join(a.Run, "bin") }
 // Kubeconfig returns the path of the administrator's kubeconfig.
 func (a Alone) Kubeconfig() string { return filepath.Join(a.Run, "admin.kubeconfig") }
 
-// Up builds missing programs, starts the components that do not run, and waits until the API server
-// is ready.
+// Up builds missing programs and starts the components that do not run. Then it waits until the API
+// server is ready.
 func (a Alone) Up(ctx context.Context) error {
 	unlock, err := a.lock()
 	if err != nil {

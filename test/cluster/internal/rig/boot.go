@@ -12,8 +12,9 @@ import (
 	"github.com/numalet/numalet/test/cluster/internal/machine"
 )
 
-// A boot takes 15 seconds, or one minute on a busy host. One boot hung for 15 minutes. So a machine
-// that does not answer within bootTimeout is deleted, and another one is started.
+// The boot of a machine takes 15 seconds, or one minute on a busy host. One boot hung for 15
+// minutes. So a machine that does not answer within bootTimeout is deleted, and another one is
+// started.
 const (
 	bootTimeout = 6 * time.Minute
 	bootTries   = 2
@@ -60,7 +61,8 @@ func (r *Rig) awaitMachine(ctx context.Context, flavour machine.Flavour) (*guest
 	return g, nil
 }
 
-// tail returns at most the last n bytes of a file, or the error as text.
+// tail returns at most the last n bytes of a file. If it cannot read the file, it returns the error
+// as text.
 func tail(file string, n int) string {
 	body, err := os.ReadFile(file)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/numalet/numalet/test/cluster/internal/machine"
 )
 
-// Console returns the path of the output of the machine's serial console.
+// Console returns the path of the file with the output of the machine's serial console.
 func (r *Rig) Console(flavour machine.Flavour) string { return r.boot(flavour).Console }
 
 // Copy copies a local file with its permissions to path in the machine. It replaces the

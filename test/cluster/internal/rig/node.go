@@ -59,8 +59,8 @@ func (r *Rig) startMachine(p control.Plane, b build.Result, flavour machine.Flav
 	return r.process(flavour).Start(boot.Args()...)
 }
 
-// writeInitrd writes the machine's initrd: the cached one, with the machine's own files (package
-// seed) appended.
+// writeInitrd writes the machine's initrd: a copy of the cached initrd (base), followed by the
+// machine's own files (package seed).
 func (r *Rig) writeInitrd(p control.Plane, base string, boot machine.Boot) error {
 	out, err := os.ReadFile(base)
 	if err != nil {
@@ -159,8 +159,8 @@ func (r *Rig) Enter(flavour machine.Flavour) (*guest.Client, error) {
 	return d.Dial(30 * time.Second)
 }
 
-// awaitNode waits until the node is Ready and has another boot ID than previous. After a reboot,
-// this tells the new status from the old one.
+// awaitNode waits until the node is Ready and has another boot ID than previous. The boot ID tells
+// whether the status is from before or after a reboot.
 func awaitNode(ctx context.Context, c *control.Client, name, previous string) error {
 	for {
 		n, err := c.Node(ctx, name)

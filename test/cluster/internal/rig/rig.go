@@ -24,8 +24,8 @@ type Rig struct {
 	Versions build.Versions // versions to build; a running cluster keeps its versions
 }
 
-// Open returns the Rig whose directory is ${NUMALET_CACHE:-$HOME/.cache/numalet}/rig, for clusters
-// of the given versions.
+// Open returns the Rig for clusters of the given versions. Its directory is
+// ${NUMALET_CACHE:-$HOME/.cache/numalet}/rig.
 func Open(out io.Writer, v build.Versions) (*Rig, error) {
 	cache := os.Getenv("NUMALET_CACHE")
 	if cache == "" {
@@ -38,7 +38,7 @@ func Open(out io.Writer, v build.Versions) (*Rig, error) {
 	return &Rig{Dir: filepath.Join(cache, "rig"), Out: out, Versions: v}, nil
 }
 
-// Build builds everything that is missing for machines of these flavours.
+// Build builds everything that is missing for machines of the given flavours.
 func (r *Rig) Build(flavours []machine.Flavour) (build.Result, error) {
 	b, err := r.builder()
 	if err != nil {
@@ -52,7 +52,8 @@ func (r *Rig) Build(flavours []machine.Flavour) (build.Result, error) {
 	return result, linkPrograms(r.Bin(), result)
 }
 
-// builder returns a Builder that builds into the cache. The caller must close its log.
+// builder returns a Builder that builds into the Rig's cache. The caller must close the Builder's
+// log.
 func (r *Rig) builder() (build.Builder, error) {
 	if err := os.MkdirAll(r.Dir, 0o755); err != nil {
 		return build.Builder{}, fmt.Errorf("make %s: %w", r.Dir, err)
@@ -68,7 +69,7 @@ func (r *Rig) builder() (build.Builder, error) {
 	return build.Builder{Store: artefact.Store{Dir: filepath.Join(r.Dir, "cache")}, Source: source, Log: log, Versions: r.Versions}, nil
 }
 
-// linkPrograms creates links to kubectl and kubeone in one directory, which users add to their
+// linkPrograms creates links to kubectl and kubeone in the directory bin, which users add to their
 // PATH.
 func linkPrograms(bin string, b build.Result) error {
 	if err := os.MkdirAll(bin, 0o755); err != nil {

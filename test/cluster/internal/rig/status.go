@@ -7,8 +7,8 @@ import (
 	"github.com/numalet/numalet/test/cluster/internal/machine"
 )
 
-// Status returns a line for each component of the control plane and for each machine, whether it
-// runs or not.
+// Status returns a line for each component of the control plane and for each machine. The line says
+// whether the component or the machine runs.
 func (r *Rig) Status(ctx context.Context) ([]string, error) {
 	p, err := r.plane()
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 // slow, busy host.
 const startupTimeout = 15 * time.Minute
 
-// Up builds everything that is missing, starts the control plane and the flavour's machine unless
-// they run, and waits until the node is Ready.
+// Up starts a cluster and waits until the node is Ready. It builds everything that is missing, and
+// starts the control plane and the flavour's machine unless they run already.
 func (r *Rig) Up(ctx context.Context, flavour machine.Flavour) error {
 	unlock, err := r.lock()
 	if err != nil {
@@ -99,8 +99,8 @@ func (r *Rig) loadImages(g *guest.Client, flavour machine.Flavour, dir string) e
 	return nil
 }
 
-// lock waits until no other process starts or stops parts of the cluster, and prevents others from
-// doing so until unlock is called.
+// lock waits until no other process starts or stops parts of the cluster. Until unlock is called,
+// it prevents others from doing so.
 func (r *Rig) lock() (unlock func(), err error) {
 	if err := os.MkdirAll(r.Run(), 0o755); err != nil {
 		return nil, fmt.Errorf("make %s: %w", r.Run(), err)

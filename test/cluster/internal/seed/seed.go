@@ -1,6 +1,6 @@
 // Package seed writes the files that each machine has of its own: its name, credentials,
-// configuration and start scripts. They are a second initramfs archive after the cached one. The
-// first boot copies them to the disk.
+// configuration and start scripts. The files are in a second initramfs archive, which follows the
+// archive in the cache. The first boot copies them to the disk.
 package seed
 
 import (
@@ -26,11 +26,12 @@ type Values struct {
 	APIServer   string // host:port of the API server as the guest sees it
 }
 
-// Prefix is the directory of the initramfs that the first boot copies to /.
+// Prefix is the directory of the initramfs whose contents the first boot copies to /.
 const Prefix = "seed"
 
-// Write writes the files in files/common and those for the machine's init system to the archive. It
-// also writes the files in extra, which maps paths in the machine to contents.
+// Write writes the files in files/common to the archive, and the files for the machine's init
+// system (files/plain or files/systemd). It also writes the files in extra, which maps paths in the
+// machine to contents.
 func Write(w *cpio.Writer, v Values, extra map[string][]byte) error {
 	flavour := "plain"
 	if v.Systemd {
@@ -81,8 +82,8 @@ func permissions(name string, body []byte) fs.FileMode {
 }
 
 // enableUnits enables and masks systemd units with the symbolic links that systemctl would create.
-// One of the masked units is the getty on the serial line, which would wait 90 s for a device that
-// never appears.
+// One of the masked units is the getty on the serial line. The getty would wait 90 s for a device
+// that never appears.
 func enableUnits(w *cpio.Writer) {
 	const units = Prefix + "/etc/systemd/system/"
 	for _, u := range []string{"containerd.service", "guestd.service", "kubelet.service"} {
