@@ -156,12 +156,12 @@ func (m *mixed) note(pod *corev1.Pod) {
 		checkSaw(m.T, pod)
 	}
 	done := pod.Status.ContainerStatuses[0].State.Terminated
-	cards := strings.Split(seen(done.Message)["gpus"], ",")
-	if want := pod.Spec.Containers[0].Resources.Limits[whole]; int64(len(cards)) != want.Value() {
-		m.Errorf("%s saw %v, want %v cards", pod.Name, cards, want.Value())
+	gpus := strings.Split(seen(done.Message)["gpus"], ",")
+	if want := pod.Spec.Containers[0].Resources.Limits[whole]; int64(len(gpus)) != want.Value() {
+		m.Errorf("%s saw %v, want %v GPUs", pod.Name, gpus, want.Value())
 	}
-	for _, card := range cards {
-		m.uses = append(m.uses, e2eutil.Use{Device: card, Pod: pod.Name, From: done.StartedAt.Time, To: done.FinishedAt.Time})
+	for _, gpu := range gpus {
+		m.uses = append(m.uses, e2eutil.Use{Device: gpu, Pod: pod.Name, From: done.StartedAt.Time, To: done.FinishedAt.Time})
 	}
 }
 
@@ -194,11 +194,11 @@ func (m *mixed) histogram() map[int]int {
 // controller those of odd turns. Two of six pods request two GPUs.
 func (m *mixed) create(ctx context.Context, turn int, life time.Duration) {
 	m.Helper()
-	cards := 1
+	gpus := 1
 	if turn%6 > 3 {
-		cards = 2
+		gpus = 2
 	}
-	pod := gpuPod(fmt.Sprintf("mixed-%03d-%d", turn, m.rejected[turn]), life, map[string]int{whole: cards})
+	pod := gpuPod(fmt.Sprintf("mixed-%03d-%d", turn, m.rejected[turn]), life, map[string]int{whole: gpus})
 	pod.Labels = map[string]string{turnLabel: strconv.Itoa(turn)}
 	pod.Spec.SchedulerName = []string{corev1.DefaultSchedulerName, scheduler}[turn%2]
 	_, err := m.Create(ctx, pod)
@@ -217,7 +217,7 @@ func (m *mixed) checkBooks(ctx context.Context) {
 		must(m.T, err)
 	}
 	held := m.agree(ctx)
-	free := slices.DeleteFunc(wholeGPUs(), func(card string) bool { return held[card] != "" })
+	free := slices.DeleteFunc(wholeGPUs(), func(gpu string) bool { return held[gpu] != "" })
 	_, err := m.Create(ctx, ofTenant(gpuPod("rest", time.Hour, map[string]int{whole: 2}), ""))
 	must(m.T, err)
 	rest, err := m.Await(ctx, "rest", e2eutil.Running)
