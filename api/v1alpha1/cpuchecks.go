@@ -32,9 +32,9 @@ func checkIsolation(pod *corev1.Pod) error {
 	return nil
 }
 
-// bindsMemory reports whether the memory of containers is bound to the NUMA node of
-// their CPUs. If the pod does not have the annotation numalet.dev/memory-policy, it is
-// true for the CPU policy single, and false for others.
+// bindsMemory reports whether the memory of the containers with exclusive CPUs is bound
+// to the NUMA node of their CPUs. Without the annotation numalet.dev/memory-policy, the
+// memory is bound with the CPU policy single, and not with the other CPU policies.
 func bindsMemory(pod *corev1.Pod, policy podspec.Policy) (bool, error) {
 	memory, ok := pod.Annotations[AnnotationMemoryPolicy]
 	switch {
@@ -53,8 +53,8 @@ func bindsMemory(pod *corev1.Pod, policy podspec.Policy) (bool, error) {
 }
 
 // sharedContainers returns the names in the annotation numalet.dev/shared-containers. It
-// refuses a name that no container of the pod has. Such a name is probably misspelt, and
-// the container that is meant would get exclusive CPUs.
+// refuses a name that no container of the pod has. The name is then probably misspelt,
+// and the container that the author of the pod means would get exclusive CPUs.
 func sharedContainers(pod *corev1.Pod) ([]string, error) {
 	known := containerNames(pod)
 	var exempt []string
@@ -83,7 +83,7 @@ func containerNames(pod *corev1.Pod) []string {
 	return names
 }
 
-// checkGuaranteed refuses pods that are not of the QoS class Guaranteed, by the
+// checkGuaranteed refuses pods that are not of the QoS class Guaranteed. It uses the
 // kubelet's rule: each container, including init containers, must have CPU and memory
 // limits, and requests that equal the limits.
 // Source: k8s.io/kubernetes/pkg/apis/core/v1/helper/qos.
@@ -101,8 +101,9 @@ func checkGuaranteed(pod *corev1.Pod, containers []PodContainer) error {
 	return nil
 }
 
-// checkEqual refuses a container if a resource has no limit, or a request that differs
-// from the limit. A missing request defaults to the limit, as in the API server.
+// checkEqual refuses a container that has no limit for the resource, or a request that
+// differs from the limit. A missing request counts as equal to the limit, because the
+// API server sets it to the limit.
 func (c PodContainer) checkEqual(name corev1.ResourceName) error {
 	limit, ok := c.Resources.Limits[name]
 	if !ok || limit.Sign() <= 0 {

@@ -21,8 +21,8 @@ type PodContainer struct {
 	Kind podspec.Kind
 }
 
-// InRunOrder returns the containers of a pod in the order in which they start. The containers
-// are pointers into the pod's spec.
+// InRunOrder returns the containers of a pod in the order in which they start. Each result
+// points to the container in the pod's spec, and is not a copy.
 func InRunOrder(pod *corev1.Pod) []PodContainer {
 	all := make([]PodContainer, 0, len(pod.Spec.InitContainers)+len(pod.Spec.Containers))
 	for i := range pod.Spec.InitContainers {
@@ -81,8 +81,8 @@ func readPolicyForm(pod *corev1.Pod, containers []PodContainer) (podspec.Policy,
 	return policy, exclusive, nil
 }
 
-// readExplicitForm reads the request of a pod with limits per NUMA node, such as
-// numalet.dev/numa1-cpu.
+// readExplicitForm reads the request of a pod whose containers have limits per NUMA node, such
+// as numalet.dev/numa1-cpu.
 func readExplicitForm(pod *corev1.Pod, containers []PodContainer) ([]podspec.Container, error) {
 	if err := checkNoPolicyOptions(pod); err != nil {
 		return nil, err
@@ -101,8 +101,8 @@ func readExplicitForm(pod *corev1.Pod, containers []PodContainer) ([]podspec.Con
 	return exclusive, checkGuaranteed(pod, containers)
 }
 
-// readExplicit reads the limits per NUMA node of one container. Their sum must equal its limit
-// cpu, so that Kubernetes accounts for the right number of CPUs.
+// readExplicit reads the limits per NUMA node of one container. The sum of these limits must
+// equal the container's cpu limit, so that Kubernetes accounts for the right number of CPUs.
 func (c PodContainer) readExplicit() (podspec.Container, error) {
 	want := podspec.Container{Name: c.Name, Kind: c.Kind, PerNode: map[topology.NodeID]int{}}
 	for name, quantity := range c.Resources.Limits {
@@ -119,8 +119,8 @@ func (c PodContainer) readExplicit() (podspec.Container, error) {
 	return want, nil
 }
 
-// requestsExplicitly reports whether the container has a limit per NUMA node that is more than
-// 0.
+// requestsExplicitly reports whether the container has a limit per NUMA node, such as
+// numalet.dev/numa1-cpu, that is more than 0.
 func (c PodContainer) requestsExplicitly() bool {
 	for name, quantity := range c.Resources.Limits {
 		if _, ok := ParseNUMAResource(string(name)); ok && quantity.Sign() > 0 {
@@ -130,17 +130,18 @@ func (c PodContainer) requestsExplicitly() bool {
 	return false
 }
 
-// wholeCPUs returns the number of CPUs, and whether it is a positive integer, by the kubelet's
-// rule. MaxAmount, which stands for all larger numbers, counts as an integer, too. No node has
-// that many CPUs.
+// wholeCPUs returns a cpu limit as a number of CPUs, and reports whether the limit is a
+// positive integer. By the same rule, the kubelet's static CPU manager chooses the containers
+// that get exclusive CPUs. A limit of MaxAmount CPUs or more counts as an integer, too, but no
+// node has that many CPUs.
 // Source: guaranteedCPUs in k8s.io/kubernetes/pkg/kubelet/cm/cpumanager/policy_static.go.
 func wholeCPUs(quantity resource.Quantity) (int, bool) {
 	n := Amount(quantity)
 	return int(n), n == MaxAmount || n > 0 && quantity.Cmp(*resource.NewQuantity(n, resource.DecimalSI)) == 0
 }
 
-// limitsOf returns a list of the CPU limits for a message, such as "a: 1500m, b: 2 but
-// exempted by …".
+// limitsOf lists the CPU limits of the containers for an error message, such as "a: 1500m, b:
+// 2 but exempted by …".
 func limitsOf(containers []PodContainer, exempt []string) string {
 	var list []string
 	for _, container := range containers {

@@ -19,12 +19,13 @@ const (
 	ExplicitForm             // by limits numalet.dev/numa<ID>-cpu
 )
 
-// String returns "none", "policy" or "explicit". The last two are also the values of the
-// flag --cpu-request-form.
+// String returns "none", "policy" or "explicit". The agent's flag --cpu-request-form has
+// the values "policy" and "explicit", too.
 func (f Form) String() string { return [...]string{"none", "policy", "explicit"}[f] }
 
-// The values of the annotation numalet.dev/cpu-policy. They are the names of
-// podspec.Policy. An empty value means random.
+// The values of the annotation numalet.dev/cpu-policy. The method String of
+// podspec.Policy returns the same names. If the value of the annotation is empty, the
+// policy is random.
 const (
 	PolicySpread = "spread" // evenly over every NUMA node that has CPUs
 	PolicySingle = "single" // all on one NUMA node
@@ -37,7 +38,7 @@ const (
 	MemoryAny   = "any"   // do not bind memory
 )
 
-// IsolationFull is the value of the annotation numalet.dev/isolation.
+// IsolationFull is the only allowed value of the annotation numalet.dev/isolation.
 const IsolationFull = "full"
 
 // CPURequest is a pod's request for exclusive CPUs. The zero value means that the pod
@@ -53,13 +54,13 @@ type CPURequest struct {
 	Containers []podspec.Container
 	Isolated   bool // the pod has numalet.dev/isolation: full, to keep interrupts and unbound workqueues off its CPUs
 	// Placed means that the pod has the annotation numalet.dev/placement. An agent that
-	// works without a controller refuses such a pod with RefusePlacement.
+	// works without a controller refuses such a pod with the error of RefusePlacement.
 	Placed bool
 }
 
 // ReadCPURequest reads and validates a pod's request for exclusive CPUs. If the pod
-// requests none, the result has the form None. The error for an invalid request is a
-// *Refusal. The pod may be one that the API server has not completed with defaults: a
+// requests no exclusive CPUs, the result has the form None. The error for an invalid
+// request is a *Refusal. The pod may lack the defaults that the API server sets: a
 // missing request of a resource counts as equal to its limit. Ephemeral containers
 // cannot have resources, so they always use shared CPUs.
 func ReadCPURequest(pod *corev1.Pod) (CPURequest, error) {
@@ -103,8 +104,8 @@ func (r CPURequest) Exclusive(name string) (podspec.Container, bool) {
 	return podspec.Container{}, false
 }
 
-// checkNoPolicyOptions refuses annotations that only a pod with the annotation
-// numalet.dev/cpu-policy may have. It is called for pods without that annotation.
+// checkNoPolicyOptions returns an error if a pod without the annotation
+// numalet.dev/cpu-policy has an annotation that is allowed only together with it.
 func checkNoPolicyOptions(pod *corev1.Pod) error {
 	for _, name := range []string{AnnotationSharedContainers, AnnotationMemoryPolicy, AnnotationIsolation} {
 		if _, ok := pod.Annotations[name]; ok {
@@ -115,15 +116,15 @@ func checkNoPolicyOptions(pod *corev1.Pod) error {
 	return nil
 }
 
-// RefusePlacement returns the Refusal of a pod that has the annotation
-// numalet.dev/placement, on a node whose agent works without a controller.
+// RefusePlacement returns the Refusal of a pod with the annotation numalet.dev/placement
+// on a node whose agent works without a controller.
 func RefusePlacement() error {
 	return refuse(PlacementForged, "", "the pod carries the annotation %s, which only the numalet controller may set, and none serves this node; remove it",
 		AnnotationPlacement)
 }
 
-// Reason says in one CamelCase word why a pod is refused. It is the reason of an event
-// and a label of a metric.
+// Reason says in one CamelCase word why a pod is refused. The event about the refusal
+// has this word as its reason, and the metric of refusals has it as a label.
 type Reason string
 
 // The reasons why a pod is refused.
@@ -132,7 +133,7 @@ const (
 	CountMismatch        Reason = "CountMismatch"        // limits per NUMA node do not add up to the cpu limit
 	NoExclusiveContainer Reason = "NoExclusiveContainer" // a CPU policy, but no container with an integer cpu limit
 	NotGuaranteed        Reason = "NotGuaranteed"        // the pod is not of the QoS class Guaranteed
-	PlacementForged      Reason = "PlacementForged"      // a placement on a node without a controller
+	PlacementForged      Reason = "PlacementForged"      // the annotation numalet.dev/placement on a pod of a node without a controller
 	PlacementInvalid     Reason = "PlacementInvalid"     // a placement that cannot be read or does not match the pod
 	PlacementNewer       Reason = "PlacementNewer"       // a placement by a later release of the controller, which this release cannot apply
 	PodLevelResources    Reason = "PodLevelResources"    // exclusive CPUs together with pod-level resources (spec.resources)

@@ -12,8 +12,8 @@ import (
 )
 
 // TestQuantitiesOfCRDs checks that the schemas in deploy/crds refuse each quantity that takes long
-// to parse, such as one with a huge exponent. The API server stores a quantity of a custom resource
-// without parsing it, but every program that watches the resource parses it.
+// to parse, such as a quantity with a huge exponent. The API server stores a quantity of a custom
+// resource without parsing it, but every program that watches the resource parses it.
 func TestQuantitiesOfCRDs(t *testing.T) {
 	files, err := filepath.Glob("../../deploy/crds/" + Group + "_*.yaml")
 	if err != nil || len(files) == 0 {
@@ -45,8 +45,8 @@ func TestQuantitiesOfCRDs(t *testing.T) {
 	}
 }
 
-// quantitiesOf returns the schema of each field that is a quantity, by the path of the field. The
-// paths start with the given path.
+// quantitiesOf finds the fields of a schema that are quantities, and returns the schema of each, by
+// the path of the field. All paths start with the given path.
 func quantitiesOf(schema apiextensions.JSONSchemaProps, path string) map[string]apiextensions.JSONSchemaProps {
 	if schema.XIntOrString {
 		return map[string]apiextensions.JSONSchemaProps{path: schema}

@@ -7,8 +7,8 @@ import (
 )
 
 // GPUGroup dedicates GPUs of some nodes to the containers of some tenants. A GPU that is
-// in one or more groups is allocated only to containers that match one of these groups.
-// Groups may overlap in nodes and in GPUs.
+// in one or more groups is allocated only to a container that may use one of these
+// groups: see spec.tenants and spec.containers. Groups may overlap in nodes and in GPUs.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -61,8 +61,9 @@ type GPUGroupSpec struct {
 	// +kubebuilder:default=physical
 	// +kubebuilder:validation:Enum=physical;virtual
 	Form string `json:"form,omitempty"`
-	// Type is the only GPU model in the group. It is written as in the node label
-	// nvidia.com/gpu.product, such as NVIDIA-H100-80GB-HBM3. Absent means any model.
+	// Type is the GPU model to which the group is limited. It is written as in the node
+	// label nvidia.com/gpu.product, such as NVIDIA-H100-80GB-HBM3. Absent means any
+	// model.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
@@ -87,10 +88,10 @@ type GPUGroupSpec struct {
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="!string(self).matches('[eE][+-]?[0-9]{3}') && quantity(string(self)).isGreaterThan(quantity('0'))",message="quota must be more than 0, with at most two digits in its exponent; leave it out where there is no bound"
 	Quota *resource.Quantity `json:"quota,omitempty"`
-	// Enforcement says whether nodes enforce the group, too. With strict, a node refuses
-	// a container that got a GPU of the group, or a share of one, without a decision of
-	// the controller. With advisory, only the controller enforces the group, for the pods
-	// that it schedules.
+	// Enforcement says who enforces the group. With strict, the controller and the nodes
+	// enforce it: a node refuses a container that got a GPU of the group, or a share of
+	// such a GPU, without a decision of the controller. With advisory, only the
+	// controller enforces the group, for the pods that it schedules.
 	// +optional
 	// +kubebuilder:default=strict
 	// +kubebuilder:validation:Enum=strict;advisory
@@ -106,8 +107,8 @@ type GPUGroupNode struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
-	// GPUs are UUIDs of GPUs or of MIG slices, or indexes of GPUs. A GPU in MIG mode
-	// stands for all of its slices.
+	// GPUs are UUIDs of GPUs or of MIG slices, or indexes of GPUs. The UUID or index of a
+	// GPU in MIG mode stands for all of its slices.
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=256
@@ -118,9 +119,10 @@ type GPUGroupNode struct {
 
 // Conditions of a GPUGroup.
 const (
-	// ConditionAccepted is true while the controller applies the newest spec: the nodes
-	// have its GPUs, and each of its tenants has the right to use them. Otherwise the
-	// message says which spec the controller applies.
+	// ConditionAccepted is true while the controller applies the newest spec of the
+	// group. Then the nodes in the spec have the listed GPUs, and each tenant in the spec
+	// has the right to use them. Otherwise the message of the condition says which spec
+	// the controller applies.
 	ConditionAccepted = "Accepted"
 	// ConditionShared is true if another group has some of the GPUs of this group, too.
 	ConditionShared = "Shared"
@@ -135,9 +137,9 @@ type GPUGroupStatus struct {
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
-	// InForce is the spec that the controller applies: the one that it accepted last.
-	// While the tenants of this spec lack the right to use its GPUs, nobody gets these
-	// GPUs.
+	// InForce is the spec that the controller applies: the spec that it accepted last. If
+	// the tenants of this spec lose the right to use the listed GPUs, nobody gets these
+	// GPUs until the tenants have the right again.
 	// +optional
 	InForce *GPUGroupForm `json:"inForce,omitempty"`
 	// GPUs is the number of GPUs or slices in the group.

@@ -2,8 +2,8 @@ package v1alpha1
 
 import "strings"
 
-// LabelHeartbeat is a label with the value "true". It marks the Lease that the agent of a node
-// renews, which shows that the agent runs.
+// LabelHeartbeat marks a Lease by which the agent of a node shows that it runs: the agent
+// renews the Lease again and again. The value of the label is "true".
 const LabelHeartbeat = Group + "/heartbeat"
 
 // heartbeatPrefix is the prefix of the names of the agents' Leases. Without the prefix, a Lease

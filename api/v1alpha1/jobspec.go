@@ -2,8 +2,8 @@ package v1alpha1
 
 import "k8s.io/apimachinery/pkg/api/resource"
 
-// JobSpec describes a job and when it ends. A field that the Job of batch/v1 has, too, means the
-// same here.
+// JobSpec describes a job and when it ends. If the Job of batch/v1 also has a field, the field has
+// the same meaning here, unless its description says otherwise.
 //
 // +kubebuilder:validation:XValidation:rule="self.minAvailable <= self.replicas",message="minAvailable must not be more than replicas"
 // +kubebuilder:validation:XValidation:rule="!has(self.cpuPolicy) || has(self.cpu) && has(self.memory) && !string(self.cpu).matches('[eE][+-]?[0-9]{3}') && quantity(string(self.cpu)).isInteger()",message="cpuPolicy requests exclusive CPUs: set cpu to a whole number, such as 4, and set memory"
@@ -37,14 +37,14 @@ type JobSpec struct {
 	// +kubebuilder:default=6
 	// +kubebuilder:validation:Minimum=0
 	BackoffLimit *int32 `json:"backoffLimit,omitempty"`
-	// ActiveDeadlineSeconds is how long the job may run after status.startTime, in seconds. Then it
-	// fails. The time before status.startTime, in which the job waits in the queue, does not count.
-	// In batch/v1 it does. Absent means no limit.
+	// ActiveDeadlineSeconds is how long the job may run after status.startTime, in seconds. After
+	// that time, the job fails. The time before status.startTime, in which the job waits in the
+	// queue, does not count. In batch/v1, that time counts, too. Absent means no limit.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	ActiveDeadlineSeconds *int64 `json:"activeDeadlineSeconds,omitempty"`
-	// TTLSecondsAfterFinished is how long after its end the job is deleted, in seconds. Absent
-	// means never.
+	// TTLSecondsAfterFinished is the time from the end of the job until the job is deleted, in
+	// seconds. Absent means that the job is never deleted.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	TTLSecondsAfterFinished *int32 `json:"ttlSecondsAfterFinished,omitempty"`
@@ -68,8 +68,8 @@ type JobNeeds struct {
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="!string(self).matches('[eE][+-]?[0-9]{3}') && quantity(string(self)).isGreaterThan(quantity('0'))",message="memory must be more than 0, with at most two digits in its exponent"
 	Memory *resource.Quantity `json:"memory,omitempty"`
-	// GPUs is the number of GPUs of each pod. Each can be a whole GPU or a part of one: see
-	// gpuForm.
+	// GPUs is the number of GPUs of each pod. The field gpuForm says whether these are whole GPUs
+	// or parts of GPUs.
 	// +optional
 	// +kubebuilder:default=0
 	// +kubebuilder:validation:Minimum=0
@@ -80,8 +80,7 @@ type JobNeeds struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	GPUType string `json:"gpuType,omitempty"`
-	// GPUForm is physical for whole GPUs or virtual for parts of GPUs. Absent means
-	// either.
+	// GPUForm is physical for whole GPUs or virtual for parts of GPUs. Absent means physical.
 	// +optional
 	// +kubebuilder:validation:Enum=physical;virtual
 	GPUForm string `json:"gpuForm,omitempty"`

@@ -20,8 +20,8 @@ const (
 	JobFailed    JobPhase = "Failed"
 )
 
-// The conditions of a job, with the names of batch/v1. Once the job has finished,
-// either Complete or Failed is true.
+// The conditions of a job. They have the same names as the conditions of the Job of
+// batch/v1. Once the job has finished, either Complete or Failed is true.
 const (
 	ConditionSuspended = "Suspended"
 	ConditionComplete  = "Complete"
@@ -43,20 +43,21 @@ type JobStatus struct {
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
-	// StartTime is the first time at which minAvailable pods ran or had succeeded. If
-	// the job was suspended, it is the time of its latest start.
+	// StartTime is the first time at which minAvailable pods ran or had succeeded. If the
+	// job was suspended and resumed, it is the first such time after the latest
+	// resumption.
 	// +optional
 	StartTime *metav1.Time `json:"startTime,omitempty"`
 	// CompletionTime is the time at which the job succeeded.
 	// +optional
 	CompletionTime *metav1.Time `json:"completionTime,omitempty"`
 	PodCounts      `json:",inline"`
-	// CompletedIndexes are the indexes of the pods that succeeded, such as 0-2,5. These
-	// indexes do not run again, even if their pods are deleted.
+	// CompletedIndexes are the indexes of the pods that succeeded, such as 0-2,5. No new
+	// pods are created for these indexes, even if their pods are deleted.
 	// +optional
 	CompletedIndexes string `json:"completedIndexes,omitempty"`
-	// Failures lists the completion indexes with failed pods, and the number of these
-	// pods, ordered by index.
+	// Failures lists the completion indexes that have failed pods, and the number of
+	// failed pods of each. The list is ordered by index.
 	// +optional
 	// +listType=map
 	// +listMapKey=index

@@ -9,10 +9,11 @@ import (
 
 // longExponent matches a quantity whose decimal exponent has more than two digits. Parsing such a
 // quantity can take hours, because the parser of Kubernetes (resource.ParseQuantity) raises 10 to
-// the power of the exponent. If the exponent does not fit in 32 bits, it even wraps, and may change
-// its sign.
+// the power of the exponent. An exponent that does not fit in 32 bits overflows, and may change its
+// sign.
 // Source: https://github.com/kubernetes/apimachinery/blob/v0.36.3/pkg/api/resource/quantity.go, ParseQuantity.
-// The API server refuses such quantities in the fields of deploy/crds.
+// The API server refuses such quantities in the fields of Numalet's custom resources, by the
+// schemas in deploy/crds.
 var longExponent = regexp.MustCompile(`[eE][+-]?[0-9]{3,}\.?[0-9]*\s*$`)
 
 // maxQuantity is the largest number of characters of a quantity. The time to parse a quantity grows
@@ -24,10 +25,10 @@ const maxQuantity = 64
 var quantities = map[string]bool{"limits": true, "requests": true, "overhead": true, "sizeLimit": true, "divisor": true}
 
 // checkQuantities returns an error if a quantity in the JSON of a pod's spec is long, or has a long
-// exponent. It is called before the quantities are parsed. It reads token by token instead of
-// decoding the JSON into a map. If a name occurs twice in an object, a map has only one of the two
-// values, but the parser of the spec parses both. checkQuantities leaves other errors to that
-// parser.
+// exponent. It is called before the quantities are parsed. If a name occurs twice in a JSON object,
+// the parser of the spec parses both values, but a decoded map has only one of them. So
+// checkQuantities reads the JSON token by token. It does not report other errors, which the parser
+// of the spec finds.
 func checkQuantities(spec []byte) error {
 	d := json.NewDecoder(bytes.NewReader(spec))
 	d.UseNumber()
@@ -65,8 +66,8 @@ func checkQuantities(spec []byte) error {
 	}
 }
 
-// level is a JSON object or list that checkQuantities is inside of, or the position of a value in
-// such an object or list.
+// level is the position of checkQuantities in one of the nested JSON objects and lists that it is
+// reading. For a single value, it is the position of this value in the object or list around it.
 type level struct {
 	object   bool
 	named    bool   // true if it is an object and the name of the next value was read
@@ -74,8 +75,8 @@ type level struct {
 	quantity bool   // the value at this position is a quantity or contains quantities
 }
 
-// name records text as the name of the next value and returns true. It returns false if text is
-// itself a value.
+// name records text as the name of the next value in a JSON object, and returns true. It returns
+// false if text is a value, and not a name.
 func (l *level) name(text string) bool {
 	if !l.object || l.named {
 		return false
@@ -84,7 +85,7 @@ func (l *level) name(text string) bool {
 	return true
 }
 
-// next returns the position of the next value in the object or list.
+// next returns the position of the value that follows in the object or list.
 func (l level) next() level {
 	return level{field: l.field, quantity: l.quantity || l.object && quantities[l.field]}
 }

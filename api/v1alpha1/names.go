@@ -21,7 +21,7 @@ const (
 	AnnotationSharedContainers = Group + "/shared-containers"
 	// AnnotationMemoryPolicy is "local" to bind the memory of containers to the NUMA node of their
 	// CPUs, or "any" not to bind it. The default is "local" with the CPU policy single, and "any"
-	// with others.
+	// with the other CPU policies.
 	AnnotationMemoryPolicy = Group + "/memory-policy"
 	// AnnotationIsolation is "full": the agent also keeps interrupts and unbound workqueues of
 	// the kernel off the exclusive CPUs. The node must be prepared for this (deploy/isolation).
@@ -40,12 +40,13 @@ const (
 	// its Namespace: the value of this label on the Namespace, or else the Namespace's name. To
 	// name another tenant, a user needs the verb use on that Tenant.
 	LabelTenant = Group + "/tenant"
-	// LabelGang names the pod's gang: the pods of one namespace that start together. A Job with a
-	// minAvailable above 1 sets it to the job's name.
+	// LabelGang names the pod's gang: the pods of one namespace that start together. In the pods
+	// of a Job with a minAvailable above 1, its value is the name of the Job.
 	LabelGang = Group + "/gang"
-	// AnnotationGangMinAvailable is the number of pods of the gang that start together or not
-	// at all, including bound pods: a whole number, 2 or more. In a pod that replaces a failed pod
-	// of a Job, the number is smaller by the number of pods that have succeeded.
+	// AnnotationGangMinAvailable is the number of pods of the gang that start together or not at
+	// all: a whole number, 2 or more. Pods of the gang that are already bound count, too. In a pod
+	// that replaces a failed pod of a Job, the number is smaller by the number of pods that have
+	// succeeded.
 	AnnotationGangMinAvailable = Group + "/gang-min-available"
 )
 
@@ -54,21 +55,22 @@ const (
 	// AnnotationPlacement is the controller's decision how many CPUs of each NUMA node and which
 	// GPUs each container gets. It is written together with the Binding of the pod.
 	AnnotationPlacement = Group + "/placement"
-	// AnnotationRejectedAt is the time (RFC 3339) at which an agent ended the pod, because its
-	// node cannot honour the placement.
+	// AnnotationRejectedAt is the time (RFC 3339) at which an agent ended the pod, because the node
+	// of the agent cannot honour the placement of the pod.
 	AnnotationRejectedAt = Group + "/rejected-at"
 	// ReasonPlacementRejected is the reason in the status and in the event of a pod that an agent
-	// ended because its node cannot honour the placement.
+	// ended because the node of the agent cannot honour the placement of the pod.
 	ReasonPlacementRejected = "NumaletPlacementRejected"
 	// LabelJob names the Job to which a pod, a Service or a ConfigMap belongs.
 	LabelJob = Group + "/job"
 	// LabelJobIndex is the index of the pod in its Job, from 0.
 	LabelJobIndex = Group + "/job-index"
-	// LabelJobAttempt is the number of pods with this index that failed before this one.
+	// LabelJobAttempt is the number of earlier pods of the Job that had the same index and failed.
 	LabelJobAttempt = Group + "/job-attempt"
 	// AnnotationAuthor names the user who wrote the spec of a GPUGroup.
 	AnnotationAuthor = Group + "/author"
-	// AnnotationAuthorGroups lists the groups of that user, one a line.
+	// AnnotationAuthorGroups lists the user groups of the user in the annotation
+	// numalet.dev/author, one a line.
 	AnnotationAuthorGroups = Group + "/author-groups"
 	// LabelExclusiveCPUs is "true" on a node whose agent assigns exclusive CPUs.
 	LabelExclusiveCPUs = Group + "/exclusive-cpus"
@@ -76,9 +78,9 @@ const (
 	// sets when it registers a node. The agent removes the taint when it is ready to pin
 	// containers to CPUs. The agent never sets it.
 	TaintAgentNotReady = Group + "/agent-not-ready"
-	// allocatedPrefix is the prefix of the container annotations that the device plugin returns
-	// from Allocate and that the agent reads in NRI's CreateContainer. They list the IDs of the
-	// devices that the container got. A device of an exclusive CPU is called a token.
+	// allocatedPrefix is the prefix of container annotations that list the IDs of the devices that
+	// the container got. The device plugin returns these annotations from Allocate, and the agent
+	// reads them in NRI's CreateContainer. A device of an exclusive CPU is called a token.
 	allocatedPrefix = "allocated." + Group + "/"
 )
 
@@ -87,8 +89,8 @@ const (
 	// LabelEnforcement is "advisory" on a Namespace whose pods may get GPUs and exclusive CPUs
 	// without the controller: by another scheduler, by spec.nodeName or by a ResourceClaim.
 	LabelEnforcement = Group + "/enforcement"
-	// LabelSystem marks the Namespace of Numalet. Its pods may start before the agent, even if
-	// containerd requires the agent.
+	// LabelSystem marks the Namespace in which Numalet is installed. The pods of this Namespace
+	// may start before the agent, even if containerd requires the agent.
 	LabelSystem = Group + "/system"
 )
 
@@ -143,14 +145,15 @@ func ParseNUMAResource(name string) (node topology.NodeID, ok bool) {
 
 // AllocatedAnnotation returns the name of the container annotation in which the device plugin
 // lists the exclusive CPUs that the kubelet allocated from a NUMA node, such as
-// "allocated.numalet.dev/numa1-cpu". Its value is the device IDs, separated by commas.
+// "allocated.numalet.dev/numa1-cpu". The value of the annotation is the IDs of the allocated
+// devices, separated by commas.
 func AllocatedAnnotation(node topology.NodeID) string {
 	return fmt.Sprintf("%snuma%d-cpu", allocatedPrefix, node)
 }
 
 // AllocatedGPUs returns the name of the container annotation in which the device plugin lists the
-// allocated devices of a GPU resource, such as "allocated.numalet.dev/gpu" for nvidia.com/gpu. Its
-// value is the device IDs, separated by commas.
+// allocated devices of a GPU resource, such as "allocated.numalet.dev/gpu" for nvidia.com/gpu. The
+// value of the annotation is the IDs of these devices, separated by commas.
 func AllocatedGPUs(resource string) string {
 	return allocatedPrefix + resource[strings.IndexByte(resource, '/')+1:]
 }
@@ -165,8 +168,8 @@ func GPUOf(device string) string {
 	return uuid
 }
 
-// ParseAllocatedGPUs returns the IDs of all allocated GPU devices in the annotations of
-// a container, in no order.
+// ParseAllocatedGPUs returns the IDs of all allocated GPU devices in the annotations of a
+// container, in no particular order.
 func ParseAllocatedGPUs(annotations map[string]string) (ids []string) {
 	for key, list := range annotations {
 		name, ok := strings.CutPrefix(key, allocatedPrefix)

@@ -6,9 +6,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// NodeTopology describes one node: its hardware by NUMA node, how much of it is available,
-// and which containers hold exclusive CPUs. It has the name of the Node object, which owns
-// it. Only the agent on that node writes it.
+// NodeTopology describes one node: its hardware by NUMA node, how much of it is available, and
+// which containers hold exclusive CPUs. A NodeTopology has the same name as the Node object,
+// which owns it. Only the agent on that node writes it.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -58,12 +58,14 @@ const ConditionAllCPUsUsable = "AllCPUsUsable"
 // conflict with Numalet.
 const ConditionKubeletCompatible = "KubeletCompatible"
 
-// ConditionCPUsReserved of a NodeTopology is false while no CPU is reserved. A shared
-// container can then start on exclusive CPUs while the agent does not run.
+// ConditionCPUsReserved of a NodeTopology is false while no CPU is reserved. A container
+// without exclusive CPUs can then start on the exclusive CPUs of other containers while the
+// agent does not run.
 const ConditionCPUsReserved = "CPUsReserved"
 
 // ConditionCPUsUndisturbed of a NodeTopology is false while interrupts, kernel threads and
-// other processes use too much of the time of exclusive CPUs.
+// other processes use more of the time of exclusive CPUs than the agent is configured to
+// allow.
 const ConditionCPUsUndisturbed = "CPUsUndisturbed"
 
 // ConditionGPUsHealthy of a NodeTopology is false while a GPU of the node is unhealthy. The
@@ -80,7 +82,7 @@ type NodeTopologyStatus struct {
 	// Machine is the hardware of the node and its configuration.
 	// +optional
 	Machine Machine `json:"machine"`
-	// CPUs are the numbers of CPUs of the whole node.
+	// CPUs counts the logical CPUs of the whole node.
 	// +optional
 	CPUs CPUCounts `json:"cpus"`
 	// NUMA lists all NUMA nodes, including those without CPUs, ordered by id.
@@ -88,8 +90,9 @@ type NodeTopologyStatus struct {
 	// +listType=map
 	// +listMapKey=id
 	NUMA []NUMANode `json:"numa,omitempty"`
-	// Caches lists the online cores by last-level cache, ordered by their smallest CPU. A
-	// cache that spans packages or NUMA nodes is listed once for each of them.
+	// Caches lists the online cores, grouped by the last-level cache that they share. The
+	// groups are ordered by the smallest CPU number in each. A cache that spans packages or
+	// NUMA nodes is listed once for each of them.
 	// +optional
 	// +listType=atomic
 	Caches []Cache `json:"caches,omitempty"`
@@ -105,8 +108,8 @@ type NodeTopologyStatus struct {
 	// +listType=map
 	// +listMapKey=uid
 	GPUHolders []GPUHolder `json:"gpuHolders,omitempty"`
-	// Pods lists the pods that hold exclusive CPUs, ordered by uid. Their CPUs are not
-	// part of the available CPUs.
+	// Pods lists the pods that hold exclusive CPUs, ordered by uid. These CPUs do not count as
+	// available.
 	// +optional
 	// +listType=map
 	// +listMapKey=uid
@@ -184,8 +187,8 @@ type NUMANode struct {
 
 // Cache lists the cores of one NUMA node that share a last-level cache.
 type Cache struct {
-	// ID is the smallest CPU that shares the cache. Absent if the kernel does not report the
-	// cache.
+	// ID is the smallest number of a CPU that shares the cache. Absent if the kernel does not
+	// report the cache.
 	// +optional
 	ID *int32 `json:"id,omitempty"`
 	// Package is the id of the CPU package (socket). Absent if it is unknown.
@@ -199,7 +202,7 @@ type Cache struct {
 	Cores []string `json:"cores"`
 }
 
-// Distance is the distance to a NUMA node.
+// Distance is the distance from one NUMA node to another, or to itself.
 type Distance struct {
 	// ID is the id of the NUMA node to which the distance is.
 	ID int32 `json:"id"`
@@ -207,7 +210,7 @@ type Distance struct {
 	Value int32 `json:"value"`
 }
 
-// GPU is a physical GPU, or a part of one that is allocated separately.
+// GPU is a physical GPU, or a part of a physical GPU that is allocated separately.
 type GPU struct {
 	// ID is the UUID of the GPU, as containers and monitoring see it.
 	// +kubebuilder:validation:MinLength=1
@@ -220,7 +223,7 @@ type GPU struct {
 	// numalet.dev/gpu-type. The type of a MIG slice ends with its profile.
 	// +optional
 	Type string `json:"type,omitempty"`
-	// Parent is the ID of the physical GPU that this part belongs to. Absent for physical
+	// Parent is the ID of the physical GPU of which this GPU is a part. Absent for physical
 	// GPUs.
 	// +optional
 	Parent string `json:"parent,omitempty"`

@@ -15,8 +15,8 @@ import (
 
 // TestObjects validates the object of each testdata/object/*.txt as an API server does with
 // deploy/crds. If the file has a section "old", the object is an update of the object in
-// that section. The test compares the validation errors, or, if there are none, the spec
-// with its defaults, with those in the file.
+// that section. The file also has the expected validation errors or, if no error is
+// expected, the expected spec with its defaults.
 func TestObjects(t *testing.T) {
 	kinds := map[string]served{"Tenant": serve(t, "tenants"), "Job": serve(t, "jobs"), "GPUGroup": serve(t, "gpugroups")}
 	scenario.Cases(t, "testdata/object/*.txt", func(t *testing.T, given []txtar.File) []txtar.File {

@@ -31,7 +31,8 @@ const PlacementVersion = 1
 // +kubebuilder:object:generate=false
 type Placement struct {
 	Version int `json:"version"`
-	// Containers by name. Containers with neither exclusive CPUs nor GPUs are left out.
+	// Containers has the CPUs and GPUs of each container, by the name of the container.
+	// Containers with neither exclusive CPUs nor GPUs are left out.
 	Containers map[string]ContainerPlacement `json:"containers"`
 }
 
@@ -59,10 +60,10 @@ var ErrNewerPlacement = errors.New("it needs a later release of Numalet than thi
 
 // ParsePlacement parses the value of the annotation numalet.dev/placement. It ignores
 // unknown fields, so that the controller can be upgraded before the nodes. If it refused
-// them, a controller with a new field could start no pod on a node that is one release
-// older. The error wraps ErrNewerPlacement if the version is newer than PlacementVersion,
-// or if the field requires is not empty: this release knows none of the features that it
-// can list.
+// unknown fields, a controller that writes a new field could start no pod on a node that
+// is one release older. The error wraps ErrNewerPlacement if the version is newer than
+// PlacementVersion. It also wraps ErrNewerPlacement if the field requires lists any
+// feature, because this release knows no feature.
 func ParsePlacement(text string) (Placement, error) {
 	p, err := decodePlacement([]byte(text))
 	if err == nil {
@@ -165,12 +166,12 @@ func (c ContainerPlacement) cpus() (sum int) {
 	return sum
 }
 
-// ReadPlacement parses the placement of a pod and compares it with the pod's request.
-// The error is a *Refusal. Its reason is PlacementNewer if this release cannot apply the
+// ReadPlacement parses the placement of a pod and compares it with the pod's request. The
+// error is a *Refusal. Its reason is PlacementNewer if this release cannot apply the
 // placement (ErrNewerPlacement), and else PlacementInvalid. A placement is invalid if it
 // cannot be parsed, or if it names a container that the pod does not have. It is also
-// invalid if it gives exclusive CPUs to a shared container, or if its number of CPUs
-// differs from that of the request. For a request with limits per NUMA node, the numbers
+// invalid if it gives exclusive CPUs to a container that requests none, or if its number
+// of CPUs differs from the request. For a request with limits per NUMA node, the numbers
 // must be equal on each NUMA node. ReadPlacement does not check whether the CPUs follow
 // the pod's CPU policy: the controller and the agent check that.
 func ReadPlacement(pod *corev1.Pod, request CPURequest) (Placement, error) {
@@ -211,9 +212,10 @@ func compareCounts(container podspec.Container, p ContainerPlacement) error {
 }
 
 // Sized returns the request with the numbers of CPUs that the placement gives the
-// containers. They differ from those of the request if the pod was resized after the
-// placement was made. Containers with limits per NUMA node cannot be resized, and keep
-// their numbers.
+// Sized returns the request with the numbers of CPUs that the placement gives the
+// containers. The placement has other numbers than the request if the pod was resized
+// after the placement was made. Containers with limits per NUMA node cannot be resized,
+// and keep their numbers.
 func (r CPURequest) Sized(p Placement) CPURequest {
 	r.Containers = slices.Clone(r.Containers)
 	for i, container := range r.Containers {

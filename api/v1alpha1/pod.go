@@ -3,14 +3,14 @@ package v1alpha1
 import corev1 "k8s.io/api/core/v1"
 
 // AnnotationConfigHash is an annotation of a mirror pod, which is the API object for a static
-// pod. Its value is the UID of the static pod. The kubelet and the container runtime use only
-// this UID, and not that of the API object.
+// pod. The value of the annotation is the UID of the static pod. The kubelet and the container
+// runtime use only this UID, and not the UID of the API object.
 // Source: https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/types/pod_update.go.
 const AnnotationConfigHash = "kubernetes.io/config.hash"
 
 // AnnotationConfigMirror is an annotation of mirror pods. Most admission policies do not apply
-// to a pod with this annotation, because the kubelet runs a static pod regardless of them.
-// Kubernetes itself lets anybody who may create pods set the annotation, together with
+// to a pod with this annotation, because the kubelet runs a static pod regardless of admission
+// policies. Kubernetes itself lets anybody who may create pods set the annotation, together with
 // spec.nodeName.
 const AnnotationConfigMirror = "kubernetes.io/config.mirror"
 

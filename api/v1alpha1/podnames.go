@@ -17,8 +17,9 @@ func knownAnnotations() []string {
 }
 
 // MayRequest reports whether a pod or pod sandbox has an annotation under numalet.dev/.
-// A pod with limits per NUMA node may have none. Such a request shows in the
-// annotations that the device plugin adds to the container: see ParseAllocated.
+// Without such an annotation, a pod can still request exclusive CPUs by limits per NUMA
+// node. That request shows in the annotations that the device plugin adds to the
+// container: see ParseAllocated.
 func MayRequest(annotations map[string]string) bool {
 	for name := range annotations {
 		if strings.HasPrefix(name, Group+"/") {
@@ -54,8 +55,8 @@ func first(values map[string]string, match func(key string) bool) (found string)
 	return found
 }
 
-// nearest returns the candidate with the smallest edit distance from name. Of equal
-// candidates, it returns the first.
+// nearest returns the candidate with the smallest edit distance from name. If several
+// candidates have this distance, it returns the first of them.
 func nearest(name string, candidates []string) string {
 	return slices.MinFunc(candidates, func(a, b string) int { return distance(name, a) - distance(name, b) })
 }

@@ -12,8 +12,9 @@ import (
 // PodTemplate is a PodTemplateSpec of core/v1. The API server does not validate its spec, because
 // the definition of Job does not contain the schema of pods. With that schema, the definition
 // would be 20 times as long, which is too long for kubectl apply. The rule that the template does
-// not change would also exceed the cost limit of the API server. The method PodSpec parses the
-// spec. So an invalid template makes one job fail, and not the list of all jobs.
+// not change would also exceed the cost limit of the API server. The spec is kept as raw JSON,
+// which the method PodSpec parses. So an invalid template makes its own Job fail, but a list of
+// all Jobs can still be decoded.
 type PodTemplate struct {
 	// Metadata are the labels and annotations of the pods.
 	// +optional
@@ -23,8 +24,8 @@ type PodTemplate struct {
 	Spec runtime.RawExtension `json:"spec"`
 }
 
-// PodTemplateMeta are the labels and annotations of a pod. Annotations under numalet.dev/ for
-// resources are set by the fields of the job.
+// PodTemplateMeta are the labels and annotations of a pod. The controller adds the annotations
+// under numalet.dev/ that request resources, from the fields of the job.
 type PodTemplateMeta struct {
 	// Labels are the labels of each pod.
 	// +optional

@@ -12,8 +12,9 @@ import (
 // as much. 8,191 such amounts can be added in 64 bits without an overflow. A larger
 // quantity counts as MaxAmount.
 //
-// Quantity.Value and Quantity.MilliValue are not safe: the API server accepts quantities
-// whose thousandths exceed 64 bits, and for these they return 0 or a negative number.
+// Quantity.Value and Quantity.MilliValue are not safe. The API server accepts quantities
+// whose thousandths exceed 64 bits, and for such quantities the two methods return 0 or
+// a negative number.
 const MaxAmount = 1 << 50
 
 // Amount returns a quantity in units, rounded up. It returns at most MaxAmount and at
@@ -46,8 +47,9 @@ func CheckAmount(name corev1.ResourceName, quantity resource.Quantity) error {
 	return nil
 }
 
-// tooLarge is separate from CheckAmount because Errorf makes its arguments escape to the
-// heap. Inside CheckAmount, they would be allocated even if the amount is fine.
+// tooLarge returns the error of CheckAmount. It is a function of its own because Errorf
+// makes its arguments escape to the heap. If CheckAmount called Errorf itself, the
+// arguments would be allocated even if the amount is fine.
 func tooLarge(name corev1.ResourceName, quantity, most resource.Quantity) error {
 	return fmt.Errorf("the pod requests %s of %s, which is more than any node can have (at most %s is counted); request less", &quantity, name, &most)
 }

@@ -46,15 +46,15 @@ func TenantResource() schema.GroupVersionResource {
 
 // TenantSpec is what an administrator grants to a tenant.
 type TenantSpec struct {
-	// Weight is the tenant's share relative to that of other tenants. A tenant with weight 2 that
-	// uses twice as much as a tenant with weight 1 has the same position in the queue.
+	// Weight is the tenant's share relative to the shares of other tenants. If a tenant with weight 2
+	// uses twice as much as a tenant with weight 1, both have the same position in the queue.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:XValidation:rule="!string(self).matches('[eE][+-]?[0-9]{3}') && quantity(string(self)).isGreaterThan(quantity('0'))",message="weight must be more than 0, with at most two digits in its exponent"
 	Weight *resource.Quantity `json:"weight,omitempty"`
-	// Quotas limit how much the tenant may hold at one time, by type of resource. The types are
-	// "cpu" for cores, the name of a GPU model for GPUs of that model, and "gpu" for GPUs of all
-	// models together. Types that are not named are unlimited.
+	// Quotas limit how much the tenant may hold at one time, by type of resource. The types are "cpu"
+	// for cores, the name of a GPU model for GPUs of that model, and "gpu" for GPUs of all models
+	// together. The use of a type without a quota is not limited.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=24
 	// +kubebuilder:validation:XValidation:rule="self.all(t, size(t) > 0 && !t.contains('|') && !t.contains(','))",message="a quota is of one type of resource: cpu, gpu, or the name of one model of GPU"
@@ -62,8 +62,8 @@ type TenantSpec struct {
 	Quotas map[string]resource.Quantity `json:"quotas,omitempty"`
 }
 
-// ConditionWithinQuota of a Tenant is false while the tenant holds more than one of its quotas. Its
-// message says how much of each quota is used.
+// ConditionWithinQuota of a Tenant is false while the tenant exceeds at least one of its quotas. The
+// message of the condition says how much of each quota is used.
 const ConditionWithinQuota = "WithinQuota"
 
 // TenantStatus is the current and the past usage of the tenant.

@@ -1,5 +1,5 @@
-// Command numalet-controller schedules pods. It chooses a node together with the node's
-// NUMA nodes and GPUs, and writes both choices when it binds the pod.
+// Command numalet-controller schedules pods. For each pod, it chooses a node, and the
+// NUMA nodes and GPUs of that node. It writes these choices when it binds the pod.
 package main
 
 import (

@@ -35,7 +35,7 @@ func TestCommandsOfTheDocs(t *testing.T) {
 			case strings.HasPrefix(line, "go run ./cmd/numalet "):
 				ran++
 				// On a machine with few CPUs, the command fails with this advice, because the
-				// example requests more CPUs than there are.
+				// example requests more CPUs than the machine has.
 				if out, status := run(words[3:]); status != 0 && !strings.Contains(out, "ask for fewer CPUs") {
 					t.Errorf("%s: %s: status %d:\n%s", page, line, status, out)
 				}

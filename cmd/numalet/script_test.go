@@ -25,8 +25,8 @@ func TestScript(t *testing.T) {
 	})
 }
 
-// status implements the script command "status N command…", which checks that the
-// command ends with exit status N.
+// status runs the script command "status N COMMAND…", which runs COMMAND and checks
+// that its exit status is N.
 func status(ts *testscript.TestScript, _ bool, args []string) {
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)

@@ -103,9 +103,9 @@ func TestOwnNodeComparesTheSpec(t *testing.T) {
 	}
 }
 
-// TestSubjectsFollowTheNamespace checks that role bindings name the service accounts as the same
-// files define them. Only then does kustomize change the namespace of both in an overlay with
-// another namespace.
+// TestSubjectsFollowTheNamespace checks that each role binding refers to a service account in its
+// own file, with the name and the namespace of that account. Only then does kustomize change the
+// namespace of both in an overlay with another namespace.
 func TestSubjectsFollowTheNamespace(t *testing.T) {
 	type object struct {
 		Kind     string

@@ -41,8 +41,9 @@ func TestAllMeetAtOneSocket(t *testing.T) {
 	}
 }
 
-// TestSpecificationsReachTheHost checks that the default of --gpu-cdi-dir is the mount of the
-// host's directory in which containerd looks for CDI specifications by default.
+// TestSpecificationsReachTheHost checks that the default of --gpu-cdi-dir is the mount path of
+// a directory of the host: the directory from which containerd reads CDI specifications by
+// default.
 func TestSpecificationsReachTheHost(t *testing.T) {
 	d := read(t, "nvml.yaml")
 	cfg, err := config.LoadNVML(input(container(t, d, "nvml")))
@@ -55,7 +56,7 @@ func TestSpecificationsReachTheHost(t *testing.T) {
 }
 
 // TestLeastPrivilege checks that the container of numalet-nvml has no more rights and mounts
-// than it needs. It is privileged, because it opens the device files of GPUs.
+// than it needs. The container is privileged, because it opens the device files of GPUs.
 func TestLeastPrivilege(t *testing.T) {
 	d := read(t, "nvml.yaml")
 	pod, c := d.Spec.Template.Spec, container(t, d, "nvml")

@@ -58,9 +58,9 @@ func (img *Image) Write(w io.Writer) error {
 	return archive(w, dir)
 }
 
-// index returns the index of the OCI archive. It has one entry. If the image is for one
-// architecture, the entry is the image. Otherwise it is another index, of the images for all
-// architectures.
+// index returns the index of the OCI archive. The index has one entry. If the image is for one
+// architecture, this entry is the image. Otherwise it is another index, which lists the images
+// for all architectures.
 func (img *Image) index() (v1.ImageIndex, error) {
 	repository, tag, ok := cutLast(img.Ref, ":")
 	if !ok || repository == "" || strings.Contains(tag, "/") {

@@ -53,8 +53,8 @@ func TestArchiveReadsBack(t *testing.T) {
 	}
 }
 
-// TestArchitectures checks that an image for two architectures has one index with both under the
-// image's name, from which a node can choose.
+// TestArchitectures checks an image for two architectures. The archive must have one index under
+// the image's name, which lists both architectures, so that a node can choose its own.
 func TestArchitectures(t *testing.T) {
 	img := example()
 	img.Platforms = append(img.Platforms, Platform{"arm64", []File{Program("/bin/busybox", []byte("ARM"))}})

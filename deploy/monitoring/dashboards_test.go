@@ -1,6 +1,6 @@
 // Package monitoring has alert and recording rules for Prometheus and dashboards for Grafana.
-// The tables of panels in dashboards_test.go define the dashboards. go test -rewrite writes
-// the files that Grafana imports from these tables.
+// The tables of panels in dashboards_test.go define the dashboards. From these tables, go
+// test -rewrite writes the files that Grafana imports.
 package monitoring
 
 import (
@@ -18,9 +18,9 @@ type panel struct {
 	queries     [][2]string // expression, legend
 }
 
-// dashboard is a page of panels, two in a row. If each is set, the dashboard has a variable
-// $LABEL, where LABEL is the value of each. The user chooses among the values that the metric
-// has for this label.
+// dashboard is a page of panels, two in a row. If the field each is set, it is a label of
+// metric, and the dashboard has a variable of the same name. The user chooses the value of
+// this variable among the values of the label.
 type dashboard struct {
 	title        string
 	metric, each string

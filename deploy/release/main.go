@@ -1,7 +1,7 @@
 // Command release writes the files of a release: the chart, plain manifests, the kubectl
 // plugin, a bill of materials, checksums, and their signature. The script
-// deploy/release/build builds the images and programs first, and then calls it. Equal input
-// gives equal files.
+// deploy/release/build builds the images and programs first, and then calls this command.
+// Equal input gives equal files.
 //
 //	release -version v1.2.3 -image registry.example.com/numalet -url https://example.com/v1.2.3 -key key.pem -o build/release
 package main

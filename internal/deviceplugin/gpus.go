@@ -20,7 +20,7 @@ import (
 type gpuPublisher struct {
 	client  *gpufeed.Client
 	source  *kubelet.GPUs
-	pods    *nodeapi.Pods   // nil if nothing here needs this node's pods
+	pods    *nodeapi.Pods   // nil if gpuPublisher does not need this node's pods
 	groups  *nodeapi.Groups // nil without a controller
 	changed func()          // is called when the devices may have changed; set before the parts run
 }
@@ -48,10 +48,10 @@ func newGPUPublisher(cfg config.DevicePlugin, log logr.Logger) (*gpuPublisher, e
 	return g, nil
 }
 
-// watchPods sets g.pods if the device plugin needs to know this node's pods. It does if
-// the controller decides which GPUs pods get. It also does if GPUs are offered both
-// whole and in shares, because a GPU of an init container is in use until the pod has
-// ended.
+// watchPods sets g.pods if the device plugin needs to know this node's pods. It needs
+// them if the controller decides which GPUs pods get. It also needs them if GPUs are
+// offered both whole and in shares: the kubelet does not list the GPUs of init
+// containers, so these GPUs count as in use until the pod has ended.
 func (g *gpuPublisher) watchPods(cfg config.DevicePlugin) error {
 	if !cfg.WatchesPods() {
 		return nil
@@ -65,7 +65,7 @@ func (g *gpuPublisher) watchPods(cfg config.DevicePlugin) error {
 }
 
 // watchGroups sets g.groups, which watches the GPU groups. Until the groups are known,
-// every GPU counts as being in one.
+// every GPU counts as a GPU in a group.
 func (g *gpuPublisher) watchGroups(cfg config.DevicePlugin) error {
 	resources, err := nodeapi.NewResources(cfg.Kubeconfig)
 	if err != nil {

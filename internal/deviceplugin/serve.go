@@ -70,8 +70,8 @@ func newParts(cfg config.DevicePlugin, log logr.Logger, metrics prometheus.Regis
 	return parts, checks, nil
 }
 
-// newCPUs returns the Source of exclusive CPUs, after it has read the machine and which
-// of its CPUs are reserved.
+// newCPUs reads the machine and the set of its reserved CPUs, and returns the Source of
+// exclusive CPUs.
 func newCPUs(cfg config.DevicePlugin, log logr.Logger) (*kubelet.CPUs, error) {
 	here := &machine{root: os.DirFS(cfg.SysfsRoot)}
 	first, err := here.discover()

@@ -5,7 +5,7 @@ import "slices"
 // Wish is a container's request for GPUs.
 type Wish struct {
 	Count int
-	// Near returns how far the GPU with an index is from the container's CPUs and
+	// Near returns how far the GPU with the index gpu is from the container's CPUs and
 	// memory. Smaller is better. If Near is nil, all GPUs are equally far.
 	Near func(gpu int) int
 }
@@ -16,8 +16,8 @@ const exactUpTo = 16
 
 // Choose returns the indices of the best-connected free GPUs in ascending order. It
 // returns false if fewer GPUs are free than the wish asks for. Sets of GPUs are
-// compared by these criteria. If two sets are equal by one criterion, the next one
-// decides:
+// compared by the criteria below. If two sets are equal by one criterion, the next
+// criterion decides:
 //
 //  1. the links inside the set: as few as possible of the weakest kind, then as few
 //     as possible of the second-weakest kind, and so on. So the slowest link of a ring
@@ -27,16 +27,16 @@ const exactUpTo = 16
 //     is unknown counts as one more NUMA node;
 //  3. the sum of Near over the GPUs: smaller is better;
 //  4. the links between the set and the remaining free GPUs: as few as possible of the
-//     strongest kind, then of the next kind, and so on. So Choose does not take one GPU
-//     of a pair with an NVLink bridge if others will do;
+//     strongest kind, then of the next-strongest kind, and so on. So Choose does not take
+//     one GPU of a pair with an NVLink bridge if another GPU is equal by criteria 1 to 3;
 //  5. the indices: smaller are better.
 //
 // With up to 16 free GPUs, Choose finds the best set. It tries at most all sets of the
-// requested size, which are 12,870 sets for 8 of 16 GPUs. It tries far fewer on
+// requested size, which are 12,870 sets for 8 of 16 GPUs. It tries far fewer sets on
 // machines where many GPUs have the same links. With more than 16 free GPUs, the set
 // may not be the best. Choose then builds one set from each free GPU, by adding the GPU
-// with the best links again and again, and takes the best of these sets. For k of n
-// GPUs, that takes O(n²·k²) steps.
+// with the best links again and again, and takes the best of these sets. To choose k of
+// n free GPUs in this way, it looks at O(n²·k²) links.
 func (v *Inventory) Choose(free []int, w Wish) ([]int, bool) {
 	all := slices.Compact(slices.Sorted(slices.Values(free)))
 	if w.Count <= 0 || w.Count > len(all) {
@@ -45,8 +45,8 @@ func (v *Inventory) Choose(free []int, w Wish) ([]int, bool) {
 	return v.best(all, all, w).gpus, true
 }
 
-// best returns the best set of GPUs among the candidates. The candidates are a subset
-// of the free GPUs. Both lists are sorted, and there are enough candidates.
+// best returns the best set of w.Count GPUs from the candidates. The candidates are
+// some or all of the free GPUs, at least w.Count of them. Both lists are sorted.
 func (v *Inventory) best(free, candidates []int, w Wish) *score {
 	s := newSearch(v, free, candidates, w)
 	all := w.Count == len(candidates)

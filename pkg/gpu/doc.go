@@ -1,10 +1,10 @@
 // Package gpu models a node's GPUs: whole GPUs and MIG slices, the links between GPUs,
 // and which of the free GPUs are connected best.
 //
-// It works on an inventory that another package has read from the driver, such as
-// internal/gpu/nvml. It does not access a driver itself. Facts that the driver does not
-// report stay unknown. For example, a GPU whose NUMA node is unknown never counts as
-// being on the NUMA node of a container's CPUs.
+// The package works on an inventory that another package has read from the driver, such
+// as internal/gpu/nvml. It does not access a driver itself. Facts that the driver does
+// not report stay unknown. For example, a GPU whose NUMA node is unknown never counts
+// as being on the NUMA node of a container's CPUs.
 //
 //	GPUs, ok := inventory.Choose(free, gpu.Wish{Count: 2})
 //	GPUs, node, err := inventory.ChooseAligned(free, 2, fits) // all on one NUMA node

@@ -47,8 +47,8 @@ func (c *GPU) ids() []string {
 // domain:bus:device.function in lower case. The domain has four digits or more.
 type Address string
 
-// ParseAddress parses a PCI address in the format of sysfs or in that of NVML. NVML writes eight
-// digits for the domain, and capital letters, such as "00000000:3B:00.0".
+// ParseAddress parses a PCI address in the format of sysfs or of NVML. NVML writes eight digits for
+// the domain, and capital letters, such as "00000000:3B:00.0".
 func ParseAddress(text string) (Address, error) {
 	fields := strings.FieldsFunc(text, func(r rune) bool { return r == ':' || r == '.' })
 	if len(fields) != 4 || strings.Count(text, ":") != 2 || strings.Count(text, ".") != 1 {

@@ -33,10 +33,10 @@ func (v *Inventory) Check() error {
 	return v.Links.check(len(v.GPUs))
 }
 
-// WithLost returns the inventory plus those GPUs of an earlier inventory that it does not have, as
-// they were there. While a GPU is missing, the driver may number the other GPUs differently. So
-// all GPUs that the earlier inventory has keep their Index from there. The time grows with the
-// square of the number of GPUs.
+// WithLost returns v, with those GPUs added that only an earlier inventory has. The added GPUs are
+// as they were in the earlier inventory. While a GPU is missing, the driver may number the other
+// GPUs differently. So each GPU that the earlier inventory has keeps its Index from there. The
+// time grows with the square of the number of GPUs.
 func (v *Inventory) WithLost(earlier *Inventory) *Inventory {
 	all := *v
 	all.GPUs, all.Links = slices.Clone(v.GPUs), nil
@@ -92,8 +92,8 @@ func (v *Inventory) Find(id string) (position int, found bool) {
 	return 0, false
 }
 
-// WithHealth returns a copy of the inventory with a new health of each GPU and slice. The function
-// of returns the new health. It gets the UUID and the previous health.
+// WithHealth returns a copy of the inventory with a new health of each GPU and slice. To get the
+// new health, it calls the function of with the UUID and the previous health.
 func (v *Inventory) WithHealth(of func(id string, was Health) Health) *Inventory {
 	next := *v
 	next.GPUs = slices.Clone(v.GPUs)

@@ -8,7 +8,8 @@ import (
 // Form says whether a request is for a whole GPU or for a part of one.
 type Form uint8
 
-// The forms. In a request, the zero value matches both of the others.
+// The forms of a GPU. In a request, AnyForm means that the request sets no form: it is
+// Virtual for less than a whole GPU, and else Physical.
 const (
 	AnyForm  Form = iota
 	Physical      // a whole GPU
@@ -26,7 +27,8 @@ func (f Form) String() string {
 	return "any"
 }
 
-// ParseForm parses "physical" and "virtual". For any other text, the error names both.
+// ParseForm parses "physical" and "virtual". For any other text, it returns an error
+// that names these two words.
 func ParseForm(text string) (Form, error) {
 	for _, f := range []Form{Physical, Virtual} {
 		if f.String() == text {
@@ -58,10 +60,10 @@ func SliceTypeName(model, profile string) string {
 	return TypeName(model) + "-MIG-" + ProfileName(profile)
 }
 
-// ProfileName returns the name of a MIG profile in types and resources, which cannot
-// have all characters of a profile. For example, the name of the profile 1g.10gb+me is
-// "1g.10gb.me". Its resource is nvidia.com/mig-1g.10gb.me, as in NVIDIA's device
-// plugin.
+// ProfileName returns the name of a MIG profile as it is written in types and
+// resources. These names cannot have all characters of a profile. For example, the name
+// of the profile 1g.10gb+me is "1g.10gb.me". Its resource is nvidia.com/mig-1g.10gb.me,
+// as in NVIDIA's device plugin.
 // https://github.com/NVIDIA/k8s-device-plugin/blob/main/internal/rm/rm.go
 func ProfileName(profile string) string {
 	return TypeName(strings.ReplaceAll(profile, "+", "."))

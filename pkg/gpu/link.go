@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Level is the closest common ancestor of two GPUs in the PCIe topology. Larger values
-// are closer.
+// Level says how close the nearest common ancestor of two GPUs in the PCIe topology is.
+// Larger values are closer.
 type Level uint8
 
 // The levels of nvmlGpuTopologyLevel_t.
@@ -41,9 +41,8 @@ type Link struct {
 	Level   Level
 }
 
-// Compare returns a negative number if k is worse than l, and a positive number if it
-// is better. It compares the numbers of NVLinks, and if these are equal, the PCIe
-// levels.
+// Compare returns a negative number if k is worse than l, and a positive number if k is
+// better. It compares the numbers of NVLinks, and if these are equal, the PCIe levels.
 func (k Link) Compare(l Link) int {
 	return cmp.Or(cmp.Compare(k.NVLinks, l.NVLinks), cmp.Compare(k.Level, l.Level))
 }
@@ -76,7 +75,7 @@ func ParseLink(text string) (Link, error) {
 // GPUs. It is symmetric. The diagonal is unused.
 type Links [][]Link
 
-// between returns the link between two GPUs. It is unknown if the table is nil.
+// between returns the link between two GPUs. The link is unknown if the table is nil.
 func (t Links) between(a, b int) Link {
 	if t == nil {
 		return Link{}
@@ -103,7 +102,7 @@ func (t Links) check(gpus int) error {
 	return nil
 }
 
-// self is written in the place of the link of a GPU to itself.
+// self is the text in the place of the link of a GPU to itself.
 const self = "-"
 
 // Row returns the links of a GPU to all GPUs, in the order of their indices and in the
@@ -149,8 +148,8 @@ func ReadLinks(rows [][]string) (Links, error) {
 	return table, table.check(len(rows))
 }
 
-// columns returns the column of each GPU in the rows, which is the place of its "-". It
-// returns -1 for a GPU with an empty row.
+// columns returns the column that belongs to each GPU in the rows: the position of "-"
+// in the GPU's own row. It returns -1 for a GPU with an empty row.
 func columns(rows [][]string) ([]int, error) {
 	at, gpus := make([]int, len(rows)), 0
 	for i, row := range rows {

@@ -8,9 +8,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// FuzzReadLinks checks ReadLinks with random tables, one row per line. A table that it returns
-// must have all rows, and must be the same after it is written and read again. No input may
-// cause a panic.
+// FuzzReadLinks checks ReadLinks with random tables, one row per line. A table that ReadLinks
+// returns must have all rows, and must be the same after it is written and read again. No
+// input may cause a panic.
 func FuzzReadLinks(f *testing.F) {
 	for _, text := range []string{"", "-", "- NV12\nNV12 -", "- PIX SYS\n\nSYS NODE -", "- NV0\nNV0 -", "- ?\nSYS -", "- -\n- -", "PIX", "NV12 - x"} {
 		f.Add(text)
@@ -37,9 +37,9 @@ func FuzzReadLinks(f *testing.F) {
 	})
 }
 
-// TestRows checks that ReadLinks returns the links between some of a machine's GPUs, whose
-// rows it gets in any order. The PCIe level of two GPUs with NVLinks is lost, because a row
-// does not have it.
+// TestRows checks that ReadLinks returns the links between some of a machine's GPUs. The test
+// passes the rows of these GPUs in any order. If two GPUs have NVLinks, the PCIe level between
+// them is lost, because a row does not have it.
 func TestRows(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
 	for range 1000 {

@@ -11,8 +11,8 @@ import (
 
 // FuzzChoose checks that Choose returns the requested number of GPUs, and that each is free
 // and listed once. Neither a second call nor another order of the free GPUs may change the
-// result. For small inputs, it also checks with the function twin, which tries all sets,
-// that no set is better.
+// result. For small inputs, the test also checks that no set is better than the result. To
+// find out, the function twin tries all sets.
 func FuzzChoose(f *testing.F) {
 	for gpus := range uint8(20) {
 		f.Add(uint64(gpus), gpus)

@@ -62,7 +62,8 @@ func (s *scene) numa(c *scenario.Command, key string) topology.NodeID {
 	return topology.NodeID(c.IntValue(key, int(topology.Unknown)))
 }
 
-// free returns the free GPUs that the command lists, or all GPUs if it lists none.
+// free returns the free GPUs that the command lists, or all GPUs if the command lists
+// none.
 func (s *scene) free(c *scenario.Command) (gpus []int) {
 	if !c.Has("free") {
 		for i := range s.GPUs {

@@ -8,7 +8,7 @@ import (
 )
 
 // score has the criteria by which sets of GPUs of one size are compared; smaller is
-// better. Inventory.Choose describes them.
+// better. The comment of Inventory.Choose describes these criteria.
 type score struct {
 	inside []int // number of links inside the set of each kind, the weakest kind first
 	nodes  int   // number of NUMA nodes
@@ -18,7 +18,7 @@ type score struct {
 }
 
 // compare returns a negative number if s is better than other. Both scores must be from
-// the same search, which numbers the kinds of links.
+// the same search, because each search numbers the kinds of links in its own way.
 func (s *score) compare(other *score) int {
 	return cmp.Or(
 		slices.Compare(s.inside, other.inside),
@@ -31,7 +31,7 @@ func (s *score) compare(other *score) int {
 
 // score writes the score of the chosen GPUs to an existing score, so that no memory is
 // allocated. Its time grows with the number of free GPUs times the number of chosen
-// ones.
+// GPUs.
 func (s *search) score(to *score) {
 	to.inside = append(to.inside[:0], s.inside...)
 	to.cut = append(to.cut[:0], s.inside...)

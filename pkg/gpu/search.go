@@ -18,7 +18,7 @@ type search struct {
 	inside []int  // number of links between the chosen GPUs of each kind, the weakest kind first
 	found  *score // the best set so far, or nil
 	spare  *score // a score that record can overwrite
-	least  []int  // memory that the function next uses again
+	least  []int  // a buffer of the function next, to save allocations
 }
 
 func newSearch(inventory *Inventory, free, candidates []int, w Wish) *search {
@@ -57,8 +57,8 @@ func (v *Inventory) kinds(free []int) (kind [][]int, kinds int) {
 // searchFrom tries all sets that consist of the chosen GPUs and of candidates from the
 // i-th on (branch and bound). Adding a GPU to a set only adds links. So searchFrom
 // abandons a set as soon as its links are worse than those of the best set so far. Of
-// equivalent candidates, it uses the first ones first, so that it does not try sets
-// that differ only in equivalent GPUs.
+// equivalent candidates, it adds a later one to a set only if the set has all earlier
+// ones. So it does not try sets that differ only in equivalent GPUs.
 func (s *search) searchFrom(i int) {
 	if s.found != nil && slices.Compare(s.inside, s.found.inside) > 0 {
 		return
@@ -107,12 +107,13 @@ func (s *search) remove() {
 	}
 }
 
-// equivalents returns, for each candidate, the index of the last candidate before it
-// that is equivalent, or -1. Two GPUs are equivalent if they have the same links to all
-// other GPUs, the same NUMA node and the same distance (Wish.Near). It does not matter
-// which of them are chosen. This saves many sets: for eight of sixteen GPUs that are
-// behind one switch and on two NUMA nodes, only nine sets remain. The time grows with
-// the square of the number of candidates times the number of free GPUs.
+// equivalents returns, for each candidate, the index of the last earlier candidate that
+// is equivalent to it, or -1 if there is none. Two GPUs are equivalent if they have the
+// same links to all other GPUs, the same NUMA node and the same distance (Wish.Near).
+// It does not matter which of them is chosen, so searchFrom need not try both. For
+// eight of sixteen GPUs that are behind one switch and on two NUMA nodes, only nine
+// sets remain. The time grows with the square of the number of candidates times the
+// number of free GPUs.
 func (s *search) equivalents() []int {
 	last := make([]int, len(s.candidates))
 	for i := range s.candidates {
@@ -146,9 +147,9 @@ func (s *search) near(gpu int) int {
 	return s.wish.Near(gpu)
 }
 
-// grow tries one set for each candidate. The set starts with that GPU, and grow
-// repeatedly adds the GPU with the best links to the chosen ones. If searchFrom runs
-// after it, a good set from the start lets it abandon more sets.
+// grow tries one set for each candidate. The set starts with that candidate, and grow
+// repeatedly adds the GPU with the best links to the chosen ones. If grow has found a
+// good set before searchFrom runs, searchFrom can abandon more sets.
 func (s *search) grow() {
 	for _, first := range s.candidates {
 		s.add(first)
@@ -162,8 +163,8 @@ func (s *search) grow() {
 	}
 }
 
-// next returns the candidate with the best links to the chosen GPUs. Of equal
-// candidates, it returns the first.
+// next returns the candidate with the best links to the chosen GPUs. If several are
+// equal, it returns the first.
 func (s *search) next() int {
 	best := -1
 	for _, candidate := range s.candidates {

@@ -29,8 +29,8 @@ func twin(inventory *Inventory, free []int, w Wish) []int {
 	return best
 }
 
-// better reports whether a set of GPUs is better than another one. left and otherLeft are the
-// free GPUs that remain beside each set.
+// better reports whether a set of GPUs is better than the set other. left and otherLeft are
+// the free GPUs that remain when the GPUs of set or of other are taken.
 func (v *Inventory) better(set, left, other, otherLeft []int, near func(int) int) bool {
 	weakest, strongest := Link.Compare, func(a, b Link) int { return b.Compare(a) }
 	return cmp.Or(

@@ -39,7 +39,7 @@ func load(t *testing.T) *helmchart.Chart {
 }
 
 // TestUninstallKeepsObjects checks that helm uninstall does not delete the custom resource
-// definitions, because that would also delete all Tenants, GPUGroups and Jobs.
+// definitions. Deleting them would also delete all Tenants, GPUGroups and Jobs.
 func TestUninstallKeepsObjects(t *testing.T) {
 	rendered, err := Render(load(t), Target{Release: "numalet", Namespace: namespace}, nil)
 	if err != nil {
@@ -77,8 +77,8 @@ func TestLint(t *testing.T) {
 	}
 }
 
-// TestManifests checks that the files in the folders for kustomize that come from the chart are as
-// the chart renders them now.
+// TestManifests checks the files that the chart gives to the folders for kustomize. They must be
+// equal to what the chart renders now.
 func TestManifests(t *testing.T) {
 	files, err := Manifests(load(t))
 	if err != nil {
@@ -310,8 +310,8 @@ func nameOf(v any) string {
 	return ""
 }
 
-// TestIsolation checks that the DaemonSet of a pool mounts the files that the agent writes to
-// isolate CPUs only if the pool has isolation enabled. deploy/isolation has the same mounts.
+// TestIsolation checks which DaemonSets mount the files that the agent writes to isolate CPUs: only
+// the DaemonSets of pools that have isolation enabled. deploy/isolation has the same mounts.
 func TestIsolation(t *testing.T) {
 	for on, want := range map[bool]int{false: 0, true: 2} {
 		values := map[string]any{"pools": []any{map[string]any{"settings": map[string]any{"isolation": on}}}}

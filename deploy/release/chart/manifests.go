@@ -9,9 +9,9 @@ import (
 // namespace is the namespace of the objects in the folders for kustomize.
 const namespace = "numalet-system"
 
-// Manifests returns those files of the folders for kustomize that come from the chart, by their
-// path in deploy. If the kustomization.yaml of a folder sets the namespace, the objects in the file
-// have none. If they had one, patches in overlays would have to name it, too.
+// Manifests renders those files of the folders for kustomize that come from the chart, by their
+// path in deploy. If the kustomization.yaml of a folder sets a namespace, the objects in these
+// files have none. Otherwise patches in overlays would have to name the namespace, too.
 func Manifests(c *helmchart.Chart) (map[string]string, error) {
 	rendered, err := Render(c, Target{Release: "numalet", Namespace: namespace}, map[string]any{
 		"checksums":  false, // kustomize instead renames the ConfigMap when its content changes

@@ -14,8 +14,8 @@ type Conflict struct {
 // Error returns the message.
 func (c Conflict) Error() string { return c.Message }
 
-// Is reports whether the conflict is that of the CPU manager and target is
-// ErrStaticCPUManager, so that errors.Is finds that error.
+// Is lets errors.Is find ErrStaticCPUManager in a Conflict about the kubelet's CPU
+// manager.
 func (c Conflict) Is(target error) bool {
 	return target == ErrStaticCPUManager && c.Reason == CPUManagerStatic
 }

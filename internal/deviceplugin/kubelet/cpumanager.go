@@ -18,9 +18,9 @@ const stateFile = "cpu_manager_state"
 // CheckCPUManager returns an error that wraps ErrStaticCPUManager if the kubelet's CPU
 // manager policy is static. The error says where the policy was found and how to change
 // it. CheckCPUManager looks in the kubelet's configuration and in the CPU manager's
-// state file under the kubelet's root directory. The state file also tells a policy
-// that was set by a flag, because a kubelet does not start with the state file of
-// another policy.
+// state file under the kubelet's root directory. A kubelet does not start with the
+// state file of another policy. So the state file also shows a policy that was set by a
+// flag.
 func CheckCPUManager(config Config, root string) error {
 	if config.CPUManagerPolicy == "static" {
 		return staticError(fmt.Sprintf("cpuManagerPolicy in %s", config.Files), root)
@@ -36,10 +36,10 @@ func CheckCPUManager(config Config, root string) error {
 	return nil
 }
 
-// staticError returns ErrStaticCPUManager with instructions. They stop the kubelet
-// before they delete the state file. While the kubelet runs, it may restart the
-// container that mounts this file. If a mounted file is missing, the container runtime
-// creates a directory in its place.
+// staticError returns ErrStaticCPUManager with instructions for an administrator. The
+// instructions stop the kubelet before they delete the state file. A kubelet that runs
+// may restart the container that mounts this file. If a mounted file is missing, the
+// container runtime creates a directory in its place.
 func staticError(where, root string) error {
 	return fmt.Errorf("%w (%s); drain the node, stop the kubelet, set cpuManagerPolicy: none, delete %s and start the kubelet",
 		ErrStaticCPUManager, where, filepath.Join(root, stateFile))

@@ -58,12 +58,12 @@ func (c *CPUs) owns(resource, id string) bool {
 	return isNUMA && isToken(id, node)
 }
 
-// isToken reports whether a device ID is that of a token of a NUMA node. It is false
+// isToken reports whether a device ID belongs to a token of a NUMA node. It is false
 // for devices of other device plugins.
 func isToken(id string, node topology.NodeID) bool { return strings.HasPrefix(id, tokenPrefix(node)) }
 
-// allocate returns the annotation that lists the container's tokens. The agent counts
-// them to learn how many CPUs of this NUMA node the container gets.
+// allocate returns the annotation that lists the container's tokens. From the number
+// of tokens, the agent learns how many CPUs of this NUMA node the container gets.
 func (c *CPUs) allocate(resource string, ids []string) (*pluginapi.ContainerAllocateResponse, error) {
 	node, _ := v1alpha1.ParseNUMAResource(resource)
 	ids = slices.SortedFunc(slices.Values(ids), compareIDs)

@@ -1,9 +1,9 @@
-// Package kubelet talks to the kubelet: it reads its configuration files, serves
-// its device plugin API, and queries its pod resources API.
+// Package kubelet talks to the kubelet: it reads the configuration files of the
+// kubelet, serves the device plugin API, and queries the pod resources API.
 //
-// It does not know which container has which CPUs. To the kubelet, exclusive CPUs are
-// anonymous devices of a NUMA node, called tokens, of which it allocates a number. The
-// device ID of a GPU is the GPU's UUID.
+// The package does not know which container has which CPUs. To the kubelet, exclusive
+// CPUs are anonymous devices of a NUMA node, called tokens. The kubelet allocates as
+// many tokens as a container requests CPUs. The device ID of a GPU is the GPU's UUID.
 //
 //	p := kubelet.NewPublisher(kubelet.Options{Root: "/var/lib/kubelet", Sources: sources, …})
 //	err := p.Run(ctx) // registers, and registers again after each restart of the kubelet

@@ -34,8 +34,8 @@ type fakeKubelet struct {
 	}
 }
 
-// startKubelet starts a kubelet with the root directory root. If another one ran there
-// before, it acts as that kubelet after a restart.
+// startKubelet starts a fake kubelet with the root directory root. If a fake kubelet ran
+// there before, the new one acts as the same kubelet after a restart.
 func startKubelet(t *testing.T, root string) *fakeKubelet {
 	t.Helper()
 	k := &fakeKubelet{dir: filepath.Join(root, "device-plugins"), server: grpc.NewServer()}
@@ -155,8 +155,8 @@ func (k *fakeKubelet) GetAllocatableResources(context.Context, *podresources.All
 	return resp, nil
 }
 
-// status returns "allocatable/capacity" of each resource, which kubectl describe node would
-// show.
+// status returns "allocatable/capacity" of each resource. kubectl describe node would show
+// the same numbers.
 func (k *fakeKubelet) status() map[string]string {
 	k.mu.Lock()
 	defer k.mu.Unlock()

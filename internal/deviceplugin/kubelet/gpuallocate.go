@@ -15,8 +15,8 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// allocate allocates the devices with these IDs to a container. If one of them conflicts, it
-// allocates none and returns an error.
+// allocate allocates the devices with these IDs to a container. If one of the devices cannot be
+// allocated (conflictError), it allocates none and returns an error.
 func (g *GPUs) allocate(resource string, ids []string) (*pluginapi.ContainerAllocateResponse, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -38,9 +38,10 @@ func (g *GPUs) allocate(resource string, ids []string) (*pluginapi.ContainerAllo
 	return response, nil
 }
 
-// conflictError returns why a device of a GPU cannot be allocated: the GPU is already allocated
-// whole or in shares, or it has no shares. The kubelet fails the pod with this message. Then the
-// pod's owner, such as a Deployment, creates another pod.
+// conflictError returns why a device of a GPU cannot be allocated. A share cannot be allocated
+// if its GPU is in a GPU group, or is allocated whole. A whole GPU cannot be allocated if a
+// share of it is allocated. The kubelet fails the pod with this message. Then the pod's owner,
+// such as a Deployment, creates another pod.
 func (g *GPUs) conflictError(resource, id string) error {
 	other := g.sharedResource()
 	switch {
@@ -75,8 +76,8 @@ type portion struct {
 	memoryBytes uint64 // memory of the whole GPU
 }
 
-// portions returns the portion of each GPU that the container gets with these devices, in the
-// order that uuids returns.
+// portions returns the portion of each GPU that the container gets with these devices. The order
+// is that of the GPUs in the result of uuids.
 func (g *GPUs) portions(ids []string) []portion {
 	v := g.Latest()
 	var all []portion
@@ -129,8 +130,8 @@ func (h HandOver) response(uuids []string) *pluginapi.ContainerAllocateResponse 
 }
 
 // limit limits the container to its portion of each GPU, by environment variables of MPS. The
-// memory limit is set per GPU. The limit of threads is that of the smallest portion, because MPS
-// has one such limit for all GPUs.
+// memory limit is set per GPU. MPS has only one limit of the percentage of threads for all GPUs,
+// so limit sets it to the smallest portion.
 func (h HandOver) limit(r *pluginapi.ContainerAllocateResponse, portions []portion) {
 	percent, memory := 100, []string{}
 	for i, p := range portions {

@@ -14,11 +14,11 @@ import (
 
 // choose returns the devices that the controller chose for the container. If the
 // controller made no choice, it returns the best-connected GPUs, or shares and slices
-// of as few GPUs as possible. It leaves out devices of a GPU that is now allocated
-// whole while the device is a share, or the other way round: the kubelet does not know
-// that yet. If too few devices remain, choose returns only those that the kubelet
-// requires. The kubelet then picks the rest itself, and allocate refuses devices that
-// conflict.
+// of as few GPUs as possible. It leaves out shares of a GPU that is allocated whole,
+// and whole GPUs of which a share is allocated, because the kubelet may not know yet
+// that it cannot allocate these. If too few devices remain, choose returns only those
+// that the kubelet requires. The kubelet then picks the rest itself, and allocate
+// refuses devices that conflict.
 func (g *GPUs) choose(ctx context.Context, resource string, r *pluginapi.ContainerPreferredAllocationRequest) []string {
 	d := g.Decider.decide(ctx, asRequest(resource, r))
 	if d.ids != nil {
@@ -39,8 +39,8 @@ func (g *GPUs) choose(ctx context.Context, resource string, r *pluginapi.Contain
 }
 
 // free returns the available devices that can still be chosen. Devices that the
-// controller chose for other pods are included only if there are too few without them.
-// Callers hold the lock.
+// controller chose for other pods are included only if too few other devices are
+// available. Callers hold g.mu.
 func (g *GPUs) free(r *pluginapi.ContainerPreferredAllocationRequest, others map[string]bool, missing int) []string {
 	var free, spare []string
 	for _, id := range r.AvailableDeviceIDs {
@@ -60,7 +60,7 @@ func (g *GPUs) free(r *pluginapi.ContainerPreferredAllocationRequest, others map
 
 // conflicts reports whether a device cannot be allocated. A share cannot if its GPU is
 // allocated whole or has no shares. A whole GPU cannot if a share of it is allocated.
-// Callers hold the lock.
+// Callers hold g.mu.
 func (g *GPUs) conflicts(id string) bool {
 	if isShare(id) {
 		return g.inUse(v1alpha1.GPUOf(id)) || g.reserved(v1alpha1.GPUOf(id))
@@ -101,8 +101,9 @@ func positions(inventory *gpu.Inventory, ids []string) []int {
 }
 
 // packed returns count devices from as few GPUs as possible (best fit). If some GPUs
-// have enough free devices, it uses the one of these with the fewest. Otherwise it
-// takes all devices of the GPU with the most, and continues with the other GPUs.
+// have enough free devices, it uses the GPU with the fewest free devices of these.
+// Otherwise it takes all free devices of the GPU that has the most, and continues with
+// the other GPUs.
 func packed(inventory *gpu.Inventory, free []string, count int) []string {
 	onGPU := map[int][]string{}
 	for _, id := range slices.SortedFunc(slices.Values(free), compareIDs) {
@@ -122,9 +123,12 @@ func packed(inventory *gpu.Inventory, free []string, count int) []string {
 	return ids
 }
 
-// waste returns how badly a GPU with have free devices fits a request for missing
-// devices; less is better. GPUs with enough devices come first, by how many devices
-// they have left over. The others follow, by how many devices they lack.
+// waste compares GPUs for the function packed: of several GPUs, the one with the
+// smallest result fits a request best. have is the number of free devices of the GPU,
+// and missing is the number of devices that are still needed. A GPU with enough free
+// devices fits better than one with too few. Of GPUs with enough, the one with the
+// fewest left over fits best. Of GPUs with too few, the one that lacks the fewest fits
+// best.
 func waste(have, missing int) int {
 	if have >= missing {
 		return have - missing

@@ -28,10 +28,10 @@ type Pods interface {
 
 // Decider finds the GPUs that the controller chose for the container that the kubelet is
 // admitting. The device plugin API does not name that container. But the kubelet admits one pod
-// after another, and its pod resources API lists a pod from just before its admission. So the
-// container is one of a listed pod that requests this number of devices and has none yet. Before
-// Kubernetes 1.34, the kubelet also lists pods that it rejected. Decider therefore leaves out
-// pods that have ended, and takes the oldest remaining pod whose GPUs are available.
+// after another, and its pod resources API already lists a pod while the kubelet admits it. So
+// the container belongs to a listed pod, requests this number of devices, and has none of them
+// yet. Before Kubernetes 1.34, the kubelet also lists pods that it rejected. Decider therefore
+// leaves out pods that have ended, and takes the oldest remaining pod whose GPUs are available.
 //
 // The kubelet can answer the query of its pod resources API while it waits for this device
 // plugin, because its device manager releases its lock during calls of device plugins.
@@ -62,7 +62,8 @@ func asRequest(resource string, r *pluginapi.ContainerPreferredAllocationRequest
 }
 
 // decision has the devices that the controller chose for the container of a request. ids is nil
-// if the controller chose none. others has the GPUs that it chose for other pods.
+// if the controller chose no devices for the container. others has the GPUs that the controller
+// chose for other pods.
 type decision struct {
 	ids    []string
 	others map[string]bool // GPUs and slices
@@ -106,8 +107,8 @@ func wait(ctx context.Context, added <-chan struct{}) bool {
 	}
 }
 
-// decidedExcept returns the GPUs that the controller chose for pods that have not ended, other
-// than the pod except.
+// decidedExcept returns the GPUs that the controller chose for pods other than the given pod. It
+// leaves out pods that have ended.
 func decidedExcept(pods []*corev1.Pod, except *corev1.Pod) map[string]bool {
 	all := map[string]bool{}
 	for _, pod := range pods {
@@ -152,8 +153,8 @@ func candidates(pods []*corev1.Pod, listed []*podresources.PodResources, r reque
 }
 
 // allKnown reports whether the informer has every pod that the kubelet lists without devices of
-// the resource. If the informer's pod of that name has ended or is being deleted, the kubelet
-// may list a new pod of that name. Such a pod counts as unknown.
+// the resource. A listed pod counts as unknown if the informer's pod of the same name has ended
+// or is being deleted. The kubelet may then list a new pod of that name.
 func allKnown(pods []*corev1.Pod, listed []*podresources.PodResources, resource string) bool {
 	known := map[types.NamespacedName]bool{}
 	for _, pod := range pods {
@@ -187,8 +188,10 @@ func holds(pod *podresources.PodResources, container, resource string) bool {
 
 // devices returns the devices for the container, or nil if there are too few. First come the
 // devices that the kubelet requires, then the GPUs that the controller chose for the container,
-// then other GPUs of its pod. The last are needed because the kubelet reuses the devices of an
-// init container for any later container of the pod.
+// then the GPUs that it chose for other containers of the pod. GPUs of other containers are
+// needed because the kubelet reuses the devices of an init container for any later container of
+// the pod. So a GPU that was chosen for this container may already be in use by another
+// container of the pod.
 func (c candidate) devices(r request) []string {
 	own := decidedOn(c.pod, c.container)
 	if len(own) == 0 {
@@ -207,8 +210,8 @@ func (c candidate) devices(r request) []string {
 }
 
 // decidedOn returns the GPUs that the controller chose for a container of a pod, or, if
-// container is "", for all containers of the pod. If the pod's placement is invalid, it returns
-// none, and the agent rejects the pod.
+// container is "", for all containers of the pod. If the pod's placement is invalid, decidedOn
+// returns none, because the agent rejects the pod.
 func decidedOn(pod *corev1.Pod, container string) []string {
 	text, decided := pod.Annotations[v1alpha1.AnnotationPlacement]
 	if !decided {

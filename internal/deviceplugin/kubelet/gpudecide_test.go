@@ -197,8 +197,8 @@ func TestDecide(t *testing.T) {
 }
 
 // TestDecideUnheardOf checks that decide waits for a pod that the kubelet admits and that the
-// informer does not have yet, but not longer than informerDelay. An older pod of the same
-// name, which is being deleted, must not count as that pod.
+// informer does not have yet, but not longer than informerDelay. If the informer has an older
+// pod of the same name, which is being deleted, decide must still wait for the new pod.
 func TestDecideUnheardOf(t *testing.T) {
 	for name, tc := range map[string]struct {
 		before *corev1.Pod
@@ -239,7 +239,7 @@ type admission struct {
 	queue  chan *corev1.Pod
 
 	mu     sync.Mutex
-	listed map[string]string // lines for lists, by pod
+	listed map[string]string // arguments of the function lists, by the name of the pod
 	used   map[string]bool   // GPUs in use, in the kubelet's view
 	free   []string          // free GPUs, in the controller's view
 }

@@ -19,9 +19,10 @@ import (
 //     container, or the kubelet did not admit the pod. The device plugin API does not name the
 //     pod. So the allocation ends when all pods that may have the device have ended.
 //
-// Allocations are kept although the kubelet does not allocate a GPU again before its pod has
-// ended. To the kubelet, the shares of that GPU are other devices, which it would allocate
-// meanwhile.
+// The kubelet itself does not allocate a device again before the pod that has it has ended.
+// GPUs records allocations nevertheless, because to the kubelet, a GPU and its shares are
+// different devices. Without the record, the kubelet would allocate shares of a GPU that is in
+// use as a whole.
 type allocation struct {
 	resource string
 	at       time.Time

@@ -14,7 +14,7 @@ import (
 )
 
 // allocationGrace is how long after Allocate the kubelet may take to list the allocated device.
-// It lists the devices of a pod once it has admitted the pod.
+// The kubelet lists the devices of a pod once it has admitted the pod.
 const allocationGrace = 30 * time.Second
 
 // GPUOptions are the options of NewGPUs.
@@ -39,9 +39,10 @@ type GPUOptions struct {
 // A device ID is a UUID, or "UUID::0" for the first share of a GPU. NVIDIA's own device plugin
 // uses the same IDs, so monitoring tools understand them.
 //
-// GPUs are offered as a whole and in shares at the same time. While a GPU is allocated whole, its
-// shares are listed as unhealthy, and the other way round. The kubelet learns that with a delay.
-// Until then choose leaves out such devices, and allocate refuses them.
+// Each GPU is offered both as a whole and in shares. While a GPU is allocated whole, its shares
+// are listed as unhealthy. While a share is allocated, the whole GPU is listed as unhealthy. The
+// kubelet learns of such a change with a delay. Until then, choose leaves out these devices, and
+// allocate refuses them.
 type GPUs struct {
 	GPUOptions
 
@@ -86,7 +87,7 @@ func (g *GPUs) list(before previous) (map[string][]*pluginapi.Device, error) {
 }
 
 // updateHeld sets the held devices to those in the kubelet's last answer, and removes allocations
-// that have ended. Callers hold the lock.
+// that have ended. Callers hold g.mu.
 func (g *GPUs) updateHeld(before previous) {
 	g.mu.held = map[string]bool{}
 	for resource := range g.mu.listed {
@@ -101,14 +102,14 @@ func (g *GPUs) updateHeld(before previous) {
 	}
 }
 
-// inUse reports whether a container has a device. Callers hold the lock.
+// inUse reports whether a container has a device. Callers hold g.mu.
 func (g *GPUs) inUse(id string) bool {
 	_, allocated := g.mu.allocated[id]
 	return allocated || g.mu.held[id]
 }
 
-// sharesInUse reports whether a container has a share of a GPU. Callers hold the
-// lock.
+// sharesInUse reports whether a container has a share of a GPU. Callers hold
+// g.mu.
 func (g *GPUs) sharesInUse(uuid string) bool {
 	for i := range g.Shares {
 		if g.inUse(share(uuid, i)) {
@@ -122,11 +123,11 @@ func (g *GPUs) sharesInUse(uuid string) bool {
 // decides who gets the GPUs of a group, but it cannot choose shares: only the kubelet does.
 func (g *GPUs) reserved(uuid string) bool { return g.Reserved != nil && g.Reserved(uuid) }
 
-// device returns a GPU, share or slice as a device of the kubelet. otherForm says that it cannot
-// be allocated, because the GPU is allocated in the other form (whole or in shares) or is
-// reserved for a group. A device that a container has stays healthy while its health is unknown,
-// because the kubelet does not admit a container again whose device is unhealthy. A device with a
-// known fault is unhealthy.
+// device returns a GPU, share or slice as a device of the kubelet. otherForm says that the device
+// cannot be allocated, because its GPU is allocated in the other form (whole or in shares) or is
+// in a GPU group. A device that a container has stays healthy while its health is unknown,
+// because the kubelet does not admit a pod again, for example after a reboot, if a device of the
+// pod is unhealthy. A device with a known fault is unhealthy.
 func (g *GPUs) device(inventory *gpu.Inventory, unit gpu.Unit, id string, otherForm bool) *pluginapi.Device {
 	healthy := unit.Health.State == gpu.Healthy && !otherForm || unit.Health.State != gpu.Unhealthy && g.inUse(id)
 	node := inventory.GPUs[unit.GPU].NUMA

@@ -22,8 +22,8 @@ const (
 	mig    = "nvidia.com/mig-1g.10gb.me"
 )
 
-// gpus returns an inventory with the GPUs a and b, which an NVLink bridge connects, c and d on
-// another NUMA node, and m in MIG mode.
+// gpus returns an inventory of five GPUs. An NVLink bridge connects a and b. c and d are on
+// another NUMA node than a and b. m is in MIG mode.
 func gpus() *gpu.Inventory {
 	well := gpu.Health{State: gpu.Healthy}
 	inventory := &gpu.Inventory{GPUs: []gpu.GPU{
@@ -69,9 +69,9 @@ func asShown(devices map[string][]*pluginapi.Device) map[string]string {
 }
 
 // TestGPUsAreGivenOneWay allocates one GPU whole and a share of another. It checks that the
-// shares of the first GPU and the second GPU as a whole are then unhealthy. It also checks
-// that a slice with a known fault is unhealthy, and that devices that containers have stay
-// healthy while GPUs are not monitored.
+// shares of the first GPU are then unhealthy, and that the second GPU is unhealthy as a whole.
+// It also checks that a slice with a known fault is unhealthy, and that devices that
+// containers have stay healthy while GPUs are not monitored.
 func TestGPUsAreGivenOneWay(t *testing.T) {
 	v := gpus()
 	now := time.Time{}

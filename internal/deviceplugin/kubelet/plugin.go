@@ -15,7 +15,7 @@ import (
 // Source lists and allocates one kind of device: exclusive CPUs or GPUs.
 type Source interface {
 	// list returns the current devices of each resource. Once it has returned a
-	// resource, it always returns it, if need be without devices.
+	// resource, all later results have this resource, too, if need be without devices.
 	list(previous) (map[string][]*pluginapi.Device, error)
 	// owns reports whether a device of one of the Source's resources is from this
 	// Source. It is false for devices of another device plugin that registered the same
@@ -89,20 +89,21 @@ func sameDevice(a, b *pluginapi.Device) bool {
 	return a.ID == b.ID && a.Health == b.Health && (a.Topology == nil) == (b.Topology == nil)
 }
 
-// options tells the kubelet which optional calls of the device plugin API it has to
-// make.
+// options tells the kubelet which of the optional calls of the device plugin API it
+// must make to this plugin.
 func (p *plugin) options() *pluginapi.DevicePluginOptions {
 	_, chooses := p.source.(chooser)
 	return &pluginapi.DevicePluginOptions{GetPreferredAllocationAvailable: chooses}
 }
 
-// GetDevicePluginOptions returns the same options as Register.
+// GetDevicePluginOptions returns the same options that the plugin sent to the kubelet
+// with Register.
 func (p *plugin) GetDevicePluginOptions(context.Context, *pluginapi.Empty) (*pluginapi.DevicePluginOptions, error) {
 	return p.options(), nil
 }
 
-// watch sends the list of devices to the kubelet, and sends it again whenever it
-// changes. It returns nil when stop is closed, and an error when the kubelet ends the
+// watch sends the list of devices to the kubelet, and sends the new list after each
+// change. It returns nil when stop is closed, and an error when the kubelet ends the
 // stream.
 func (p *plugin) watch(stream grpc.ServerStreamingServer[pluginapi.ListAndWatchResponse], stop <-chan struct{}) error {
 	for {
@@ -149,7 +150,7 @@ func (p *plugin) Allocate(_ context.Context, r *pluginapi.AllocateRequest) (*plu
 	return resp, nil
 }
 
-// check returns an error if this plugin has not published all of these device IDs.
+// check returns an error if one of these device IDs was not published by this plugin.
 func (p *plugin) check(ids []string) error {
 	devices, _ := p.devices()
 	for _, id := range ids {

@@ -10,8 +10,9 @@ import (
 	podresources "k8s.io/kubelet/pkg/apis/podresources/v1"
 )
 
-// allocationsTimeout is how long to wait for the kubelet's answer about the allocated devices. The
-// registration waits for that answer, but continues without it after this time.
+// allocationsTimeout is how long to wait until the kubelet lists the allocated devices. The
+// publisher waits for this list before it registers its resources, but registers them without the
+// list after this time.
 const allocationsTimeout = 5 * time.Second
 
 // maxPodResources is the largest size of an answer of the pod resources API: 16 MiB, which is also
@@ -86,7 +87,8 @@ func listPods(ctx context.Context, socket string) ([]*podresources.PodResources,
 	return l.pods(ctx)
 }
 
-// readAllocations asks the kubelet at this socket for its devices and those that containers hold.
+// readAllocations asks the kubelet at this socket for the healthy devices of all device plugins,
+// and for the devices that containers hold.
 func readAllocations(ctx context.Context, socket string) (allocations, error) {
 	ctx, cancel := context.WithTimeout(ctx, allocationsTimeout)
 	defer cancel()
@@ -119,9 +121,9 @@ type PodDevices struct {
 	Devices         []string
 }
 
-// ListDevices returns the pods that hold devices, in no order. root is the root directory of the
-// kubelet. The devices of init containers other than sidecars are missing, because the kubelet does
-// not list them.
+// ListDevices returns the pods that hold devices, in no particular order. root is the root
+// directory of the kubelet. The devices of init containers other than sidecars are missing, because
+// the kubelet does not list them.
 func ListDevices(ctx context.Context, root string) ([]PodDevices, error) {
 	ctx, cancel := context.WithTimeout(ctx, allocationsTimeout)
 	defer cancel()

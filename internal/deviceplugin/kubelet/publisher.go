@@ -19,9 +19,10 @@ import (
 )
 
 // The delay between attempts to reach the kubelet. It doubles from the minimum to the maximum.
-// The minimum is long enough for the kubelet to see that the streams of the previous session have
-// ended. If the kubelet saw that after the plugin has registered again, it would disconnect the
-// new registration, because runClient in its device manager identifies plugins by name.
+// Within the minimum, the kubelet sees that the streams of the previous session have ended. If
+// the kubelet saw their end only after the plugin has registered again, it would disconnect the
+// new registration. The reason is that runClient in the kubelet's device manager identifies
+// plugins by name.
 const (
 	minRetryDelay = 200 * time.Millisecond
 	maxRetryDelay = 5 * time.Second
@@ -39,24 +40,24 @@ type Options struct {
 
 // Publisher publishes extended resources and their devices to the kubelet.
 //
-// It works in sessions. Any failure between it and the kubelet ends the session: a restart of
-// either, a removed socket or an ended stream. The next session serves and registers all
-// resources again. Single connections are not repaired, because the kubelet removes all sockets
-// and registrations when it starts.
+// The Publisher works in sessions. A session ends when the Publisher or the kubelet restarts, a
+// socket is removed, or a stream ends. The next session serves and registers all resources again.
+// Single connections are not repaired, because the kubelet removes all sockets and registrations
+// when it starts.
 type Publisher struct {
 	Options
 	dir          string // the kubelet's directory of plugin sockets
 	registry     string // the kubelet's own socket in dir
-	podResources string // the socket of its pod resources API
+	podResources string // the socket of the kubelet's pod resources API
 	metrics      metrics
-	changed      chan struct{} // see Notify
+	changed      chan struct{} // receives a value when Notify is called
 
 	// Only Run and the functions that it calls use these fields.
 	plugins     map[string]*plugin // by resource; a plugin stays even if it has no devices left
 	allocations allocations        // what the kubelet answered last
 	listError   error              // the error of the last refresh
-	stable      bool               // whether the session has lasted until a tick
-	droppedBy   os.FileInfo        // the kubelet that ended a stream, until it restarts
+	stable      bool               // whether the current session has lasted until a tick
+	droppedBy   os.FileInfo        // the socket of the kubelet that ended a stream, until that kubelet restarts
 
 	mu struct {
 		sync.Mutex
@@ -96,8 +97,8 @@ func (p *Publisher) Notify() {
 	}
 }
 
-// Run publishes devices until ctx ends, and then returns nil. It continues after all failures of
-// the kubelet.
+// Run publishes devices until ctx ends, and then returns nil. No failure of the kubelet makes it
+// return earlier.
 func (p *Publisher) Run(ctx context.Context) error {
 	hints, err := watchFile(ctx, p.registry)
 	if err != nil {
@@ -155,8 +156,8 @@ func (p *Publisher) setNotReady(err error) {
 }
 
 // refresh lists the devices of all sources and publishes them. If the kubelet does not answer
-// which devices are allocated, its last answer is used. If a source fails, its last list stays
-// published, and the other sources are not affected.
+// which devices are allocated, refresh uses the kubelet's last answer. If a source fails, its
+// last list stays published, and the other sources are not affected.
 func (p *Publisher) refresh(ctx context.Context) {
 	if now, err := readAllocations(ctx, p.podResources); err != nil {
 		p.Log.V(2).Info("cannot read the kubelet's allocations", "reason", err.Error())
@@ -209,10 +210,11 @@ func (p *Publisher) devices(resource string) []*pluginapi.Device {
 	return nil
 }
 
-// conflict returns an error if the kubelet lists devices of another plugin under one of the
-// resources. If two plugins register the same resource, the kubelet keeps the last registration
-// and reports no error. Registering again would only make the two plugins replace each other. So
-// the Publisher reports the conflict until the other plugin is gone.
+// conflict returns an error if the kubelet lists devices of another device plugin under one of
+// the Publisher's resources. If two plugins register the same resource, the kubelet keeps the
+// last registration and reports no error. If the Publisher then registered again, the two plugins
+// would replace each other again and again. So the Publisher only reports the conflict until the
+// other plugin is gone.
 func (p *Publisher) conflict() error {
 	var errs []error
 	for _, one := range p.sorted() {

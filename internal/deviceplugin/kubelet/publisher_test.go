@@ -28,7 +28,8 @@ const (
 // busyTimeout is a timeout that is long enough for a busy machine.
 const busyTimeout = 30 * time.Second
 
-// rig runs a Publisher whose machine, a directory of sysfs files, the test can change.
+// rig runs a Publisher for a fake machine. The machine is a directory of sysfs files,
+// which the test can change.
 type rig struct {
 	*Publisher
 	root    string

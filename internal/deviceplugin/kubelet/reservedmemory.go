@@ -57,9 +57,10 @@ func newMemory(kubeletConfig v1beta1.KubeletConfiguration) (m Memory, err error)
 }
 
 // ReservedMemory returns how many bytes of each NUMA node's memory are not for
-// containers. If the kubelet's reservedMemory setting is set, it has these numbers, also
-// for the kubelet's Memory Manager. Otherwise the sum of systemReserved, kubeReserved and
-// evictionHard is divided equally among the NUMA nodes with CPUs and memory.
+// containers. If the kubelet's setting reservedMemory is set, the result has the numbers
+// of this setting, which the kubelet's Memory Manager uses, too. Otherwise the sum of
+// systemReserved, kubeReserved and evictionHard is divided equally among the NUMA nodes
+// with CPUs and memory.
 func ReservedMemory(config Config, machine *topology.Machine) map[topology.NodeID]uint64 {
 	if len(config.Memory.PerNode) > 0 {
 		return config.Memory.PerNode

@@ -55,8 +55,8 @@ func serve(p *plugin, dir string, dropped chan<- *plugin, panicked func(call str
 	return s, nil
 }
 
-// contain makes a call fail if it panics. Without it, the panic would end the process, and the
-// kubelet would repeat the call after the restart.
+// contain makes a call from the kubelet fail if its handler panics. Without contain, the panic
+// would end the process, and the kubelet would repeat the call after the restart.
 func contain(panicked func(call string, cause any)) grpc.UnaryServerInterceptor {
 	return func(ctx context.Context, request any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (_ any, err error) {
 		defer func() {

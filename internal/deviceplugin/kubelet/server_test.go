@@ -11,8 +11,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// TestContain checks that a call from the kubelet fails if it panics, and that the
-// panic is reported.
+// TestContain checks that a call from the kubelet fails if its handler panics, and
+// that the panic is reported.
 func TestContain(t *testing.T) {
 	reported := ""
 	call := contain(func(call string, cause any) { reported = fmt.Sprint(call, ": ", cause) })

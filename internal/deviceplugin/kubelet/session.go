@@ -19,7 +19,7 @@ var (
 )
 
 // session is the time from one registration of all resources until the connection to
-// the kubelet is lost. It is at most one run of the kubelet.
+// the kubelet is lost. A restart of the kubelet always ends the session.
 type session struct {
 	kubelet  os.FileInfo // the kubelet's socket before the registration
 	servers  []*server

@@ -12,8 +12,8 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// Limits of the kubelet's Topology Manager: its masks have 64 bits, and by default
-// the kubelet does not start with more than 8 NUMA nodes.
+// Limits of the kubelet's Topology Manager: its bit masks of NUMA nodes have 64 bits, and by
+// default the kubelet does not start on a machine with more than 8 NUMA nodes.
 // Source: k8s.io/kubernetes/pkg/kubelet/cm/topologymanager (bitmask, defaultMaxAllowableNUMANodes).
 const (
 	maxHintNode  topology.NodeID = 63
@@ -49,10 +49,10 @@ func counts(machine *topology.Machine, reserved cpuset.Set) map[topology.NodeID]
 //
 // The kubelet reports the number of tokens as capacity and the number of Healthy tokens as
 // allocatable. So as many tokens are Unhealthy as CPUs are reserved. An allocated token is always
-// listed and Healthy, because the kubelet does not admit a container again whose token is
-// Unhealthy. If more tokens are allocated than CPUs are allocatable now, all allocated tokens stay,
-// and no token is free. Tokens that were Unhealthy before stay Unhealthy if possible, because the
-// kubelet may be allocating any of the Healthy ones at this moment.
+// listed and Healthy, because the kubelet does not admit a pod again, for example after a reboot,
+// if a token of the pod is Unhealthy. If more tokens are allocated than CPUs are allocatable now,
+// all allocated tokens stay, and no token is free. Tokens that were Unhealthy before stay Unhealthy
+// if possible, because the kubelet may be allocating any of the Healthy tokens at this moment.
 func tokens(node topology.NodeID, n count, allocated map[string]bool, before []*pluginapi.Device) []*pluginapi.Device {
 	free := freeTokens(node, n.cpus-len(allocated), allocated)
 	preferUnhealthy(free, before)
@@ -84,7 +84,7 @@ func freeTokens(node topology.NodeID, n int, allocated map[string]bool) []string
 	return ids
 }
 
-// preferUnhealthy moves the IDs of tokens that were Unhealthy before to the front.
+// preferUnhealthy moves the IDs of tokens that were Unhealthy in the previous list to the front.
 func preferUnhealthy(ids []string, before []*pluginapi.Device) {
 	unhealthy := map[string]int{}
 	for _, d := range before {

@@ -96,7 +96,8 @@ func TestTokens(t *testing.T) {
 }
 
 // TestTokensKeepTheirPromises changes the CPUs and the allocated tokens of one NUMA
-// node at random, and checks after each change what the comment of tokens promises.
+// node at random. After each change, it checks what the comment of the function
+// tokens promises.
 func TestTokensKeepTheirPromises(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 200 {

@@ -8,10 +8,10 @@ import (
 )
 
 // watchFile returns a channel that receives a value when the file at path may have been
-// created, removed or replaced, until ctx ends. Without it, the Publisher notices such
-// changes at the next tick. If the directory cannot be watched, for example because it
-// does not exist yet or no inotify watches are left, the channel receives nothing. The
-// error is then for the log only.
+// created, removed or replaced, until ctx ends. Without this channel, the Publisher
+// would notice such changes only at the next tick. If the directory of the file cannot
+// be watched, for example because it does not exist yet or no inotify watches are left,
+// the channel receives nothing. The error is then for the log only.
 func watchFile(ctx context.Context, path string) (<-chan struct{}, error) {
 	hints := make(chan struct{}, 1)
 	watcher, err := fsnotify.NewWatcher()
@@ -27,9 +27,9 @@ func watchFile(ctx context.Context, path string) (<-chan struct{}, error) {
 	return hints, nil
 }
 
-// forward sends a hint for each event of the file at path, until the watcher is closed.
-// An error of the watcher means that events were lost, so forward sends a hint then,
-// too.
+// forward sends a hint for each creation or removal of the file at path, until the
+// watcher is closed. An error of the watcher means that events were lost, so forward
+// also sends a hint after an error.
 func forward(watcher *fsnotify.Watcher, path string, hints chan<- struct{}) {
 	for {
 		select {

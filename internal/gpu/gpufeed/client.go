@@ -16,22 +16,22 @@ import (
 	"github.com/numalet/numalet/pkg/gpu"
 )
 
-// DefaultTimeout is three times the default interval at which numalet-nvml polls the GPUs and
-// sends them.
+// DefaultTimeout is the default of Options.Timeout. It is three times the default interval at
+// which numalet-nvml polls the GPUs and sends them.
 const DefaultTimeout = 30 * time.Second
 
-// reconnectDelay is the time between attempts to connect.
+// reconnectDelay is the time between two attempts of a Client to connect to the Server.
 const reconnectDelay = time.Second
 
 // Options are the options of NewClient.
 type Options struct {
 	Socket  string
-	Timeout time.Duration // if no line arrives for this time, the health of all GPUs becomes unknown
+	Timeout time.Duration // if the Server sends no line for this time, the health of all GPUs becomes unknown
 	Changed func()        // is called when Latest will return a new inventory
 	Log     logr.Logger
 }
 
-// Client receives the inventory of GPUs from a Server, and keeps the latest one. If the
+// Client receives the inventory of GPUs from a Server, and keeps the latest inventory. If the
 // Server stops sending, the GPUs stay in the inventory, but with unknown health.
 type Client struct {
 	Options
@@ -44,7 +44,7 @@ type Client struct {
 	}
 }
 
-// NewClient returns a Client. Its inventory is empty until Run has received one.
+// NewClient returns a Client. Its inventory is empty until Run has received an inventory.
 func NewClient(o Options) *Client {
 	c := &Client{Options: o}
 	c.mu.latest = &gpu.Inventory{}
@@ -85,8 +85,8 @@ func (c *Client) Run(ctx context.Context) error {
 	return nil
 }
 
-// receive connects to the Server and receives lines until the connection ends or no line
-// arrives for the timeout.
+// receive connects to the Server and receives lines. It returns when the connection ends, or
+// when no line has arrived for the timeout.
 func (c *Client) receive(ctx context.Context) error {
 	conn, err := new(net.Dialer).DialContext(ctx, "unix", c.Socket)
 	if err != nil {
@@ -112,7 +112,8 @@ func (c *Client) receive(ctx context.Context) error {
 	}
 }
 
-// update makes the inventory in a line the latest one.
+// update parses a line from the Server. The inventory in this line becomes the latest
+// inventory.
 func (c *Client) update(line string) error {
 	c.mu.Lock()
 	c.mu.received = time.Now()
@@ -157,8 +158,8 @@ func unmonitored(inventory *gpu.Inventory) *gpu.Inventory {
 	return inventory.WithHealth(func(string, gpu.Health) gpu.Health { return health })
 }
 
-// Fetch connects to the Server at a socket once, and returns its current inventory. It does
-// not retry.
+// Fetch connects to the Server at a socket once, and returns the current inventory of the
+// Server. It does not retry.
 func Fetch(ctx context.Context, socket string) (*gpu.Inventory, error) {
 	conn, err := new(net.Dialer).DialContext(ctx, "unix", socket)
 	if err != nil {
@@ -173,8 +174,8 @@ func Fetch(ctx context.Context, socket string) (*gpu.Inventory, error) {
 	return parse(line)
 }
 
-// parse decodes an inventory and checks it. For example, code that uses the inventory relies
-// on a table of links that has all GPUs.
+// parse decodes an inventory and returns an error if it is inconsistent. Code that uses the
+// inventory relies on its consistency, for example on a table of links that has all GPUs.
 func parse(line string) (*gpu.Inventory, error) {
 	inventory := &gpu.Inventory{}
 	if err := json.Unmarshal([]byte(line), inventory); err != nil {

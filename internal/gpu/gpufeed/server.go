@@ -48,8 +48,8 @@ func (s *Server) Publish(inventory *gpu.Inventory) {
 	s.mu.next = make(chan struct{})
 }
 
-// latest returns the current line, and a channel that is closed when the line is
-// replaced.
+// latest returns the latest inventory as a line of JSON, and a channel that is closed
+// when a new line replaces it.
 func (s *Server) latest() ([]byte, <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -80,8 +80,8 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 }
 
-// serve writes the current line and each new line to a client, until the client
-// disconnects or ctx ends.
+// serve writes the latest inventory and then each new inventory to a client, until the
+// client disconnects or ctx ends.
 func (s *Server) serve(ctx context.Context, conn net.Conn) {
 	defer conn.Close()
 	for {

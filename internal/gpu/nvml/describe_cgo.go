@@ -13,7 +13,7 @@ import (
 
 // Describer returns the Describer of NVIDIA's container toolkit (nvcdi), which uses the
 // NVML session of this driver. It does not use the library nvsandboxutils of newer
-// drivers, because that knows nothing that NVML does not know.
+// drivers, because NVML already provides the same information.
 func (d *driver) Describer(p cdi.Paths) (cdi.Describer, error) {
 	names, err := nvcdi.NewDeviceNamer(nvcdi.DeviceNameStrategyUUID)
 	if err != nil {

@@ -19,13 +19,13 @@ var ErrAbsent = errors.New("no NVIDIA driver on this node")
 // Driver is an open session with the NVIDIA driver. Only Next may be called at the same
 // time as another method.
 type Driver interface {
-	// Inventory returns the GPUs that it can read, with unknown health. If it cannot
-	// read some GPUs, it also returns the joined errors.
+	// Inventory returns the GPUs that the driver can read, with unknown health. If it
+	// cannot read some GPUs, it also returns the joined errors.
 	Inventory() (*gpu.Inventory, error)
 	// Probe reads the health of a GPU.
 	Probe(device string) health.Probe
 	// Next waits for an event of a GPU that Inventory has returned. It returns false if
-	// no event comes within the wait.
+	// no event comes within the time wait.
 	Next(wait time.Duration) (health.Event, bool, error)
 	// Describer returns a cdi.Describer, which describes the devices and files that
 	// containers need for the current GPUs. The cdi.Describer may be used until Close.

@@ -18,8 +18,7 @@ const faultEvents = nvml.EventTypeXidCriticalError | nvml.EventTypeDoubleBitEccE
 const noInstance = 0xFFFFFFFF
 
 // register registers for a GPU's events, if that was not done before. If it fails, the
-// next call of Inventory tries again. Until then, faults of the GPU are only found by
-// probes.
+// next call of Inventory tries again. Until then, only probes find faults of the GPU.
 func (d *driver) register(uuid string, gpu nvml.Device) error {
 	if !d.watch(gpu, uuid) {
 		return nil
@@ -35,8 +34,8 @@ func (d *driver) register(uuid string, gpu nvml.Device) error {
 	return nil
 }
 
-// watch adds a GPU to the watched GPUs, and reports whether it was not among them. It
-// is called before the GPU can send events.
+// watch adds a GPU to the watched GPUs, and reports whether the GPU is new among them.
+// It is called before the GPU can send events.
 func (d *driver) watch(gpu nvml.Device, uuid string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -81,7 +80,8 @@ func (d *driver) event(data nvml.EventData) health.Event {
 	return e
 }
 
-// instance returns the ID of a MIG instance as package health represents it.
+// instance returns the ID of a MIG instance as package health represents it. It
+// returns -1 if the event does not concern a MIG instance.
 func instance(id uint32) int {
 	if id == noInstance {
 		return -1

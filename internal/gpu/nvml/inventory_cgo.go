@@ -49,8 +49,9 @@ func (d *driver) versions() (driver, cuda string, err error) {
 	return driver, fmt.Sprintf("%d.%d", number/1000, number%1000/10), nil
 }
 
-// readGPU reads a GPU. It returns an error if it cannot read something other than the
-// GPU's NUMA node and memory size, which may be unknown.
+// readGPU reads a GPU. The driver may not know the GPU's NUMA node, or may not support
+// the query of its memory size. Both then stay unknown. Any other value that cannot be
+// read is an error.
 func (d *driver) readGPU(index int) (nvml.Device, gpu.GPU, error) {
 	device := gpu.GPU{Index: index}
 	handle, ret := d.lib.DeviceGetHandleByIndex(index)
@@ -80,8 +81,8 @@ func (d *driver) readGPU(index int) (nvml.Device, gpu.GPU, error) {
 }
 
 // memorySize returns the size of a GPU's memory in bytes. It returns 0 if the driver
-// does not support the query, because the GPU uses the memory of the machine (GB10, in
-// DGX Spark).
+// does not support the query. The driver does not support it for GPUs that use the
+// memory of the machine, such as GB10 in DGX Spark.
 // https://docs.nvidia.com/dgx/dgx-spark/known-issues.html
 func memorySize(handle nvml.Device) (uint64, nvml.Return) {
 	memory, ret := handle.GetMemoryInfo()

@@ -14,12 +14,12 @@ import (
 )
 
 const (
-	// eventWait is the longest time of one wait for an event. The monitor cannot end during
-	// a wait.
+	// eventWait is the longest time that the monitor waits for one event. The monitor
+	// cannot end while it waits.
 	eventWait = time.Second
 	// reopenAfter is the number of consecutive polls with a lost GPU after which NVML is
-	// closed and initialized again. Without that, NVML does not find a GPU that was reset
-	// or is back on the PCI bus.
+	// closed and initialized again. Otherwise NVML does not find a GPU that was reset or
+	// that is back on the PCI bus.
 	reopenAfter = 6
 )
 
@@ -60,10 +60,10 @@ func NewMonitor(o MonitorOptions) *Monitor {
 	return &Monitor{MonitorOptions: o, complete: none, health: health.New(none, o.MinFault), dog: newWatchdog(o.Now), published: none}
 }
 
-// Run publishes the inventory until ctx ends, and then returns nil. It returns an error if
-// NVML exists but cannot be initialized, so that the process ends. The library stays loaded
-// as long as the process runs, so after an upgrade of the driver, only a new process loads
-// the new version.
+// Run publishes the inventory until ctx ends, and then returns nil. If NVML exists but
+// cannot be initialized, Run returns an error, so that the process ends and is started
+// again. A process keeps the version of the library that it has loaded. So after an upgrade
+// of the driver, only a new process loads the new version.
 func (m *Monitor) Run(ctx context.Context) error {
 	for {
 		switch err := m.session(ctx); {
@@ -116,8 +116,8 @@ func (m *Monitor) session(ctx context.Context) error {
 	}
 }
 
-// handle processes an event. It only logs an error of the driver, because the next poll
-// detects the cause.
+// handle processes an event. If the wait for an event has failed, it only logs the error,
+// because the next poll detects the cause.
 func (m *Monitor) handle(r received) {
 	if r.err != nil {
 		m.logProblem(r.err)
@@ -182,7 +182,7 @@ func (m *Monitor) publish() {
 	m.Publish(now)
 }
 
-// logChanges logs how the inventory differs from the one that was published last.
+// logChanges logs how the inventory differs from the inventory that was published last.
 func (m *Monitor) logChanges(now *gpu.Inventory) {
 	before := map[string]gpu.Unit{}
 	for _, u := range m.published.Units() {
@@ -199,7 +199,7 @@ func (m *Monitor) logChanges(now *gpu.Inventory) {
 	}
 }
 
-// logProblem logs a problem, unless it is the one that was logged last.
+// logProblem logs a problem, unless the same problem was logged last.
 func (m *Monitor) logProblem(err error) {
 	text := ""
 	if err != nil {
@@ -215,7 +215,7 @@ func (m *Monitor) logProblem(err error) {
 	m.problem = text
 }
 
-// received is an event of the driver, or the error of the wait for one.
+// received is an event of the driver, or the error of a wait for an event.
 type received struct {
 	event health.Event
 	err   error

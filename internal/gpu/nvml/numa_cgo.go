@@ -16,7 +16,8 @@ const maxNodes = 1024
 
 // numaNode returns the NUMA node of a GPU, which it reads from sysfs. It queries the
 // driver only if sysfs does not have the device. If sysfs has the device without a NUMA
-// node, the firmware does not report it, and the driver does not know it either.
+// node, the firmware does not report the NUMA node, and the driver does not know it
+// either.
 func (d *driver) numaNode(address gpu.Address, handle nvml.Device) topology.NodeID {
 	node, known, _ := pci.Node(d.Machine, address)
 	if known || d.lib.Extensions().LookupSymbol("nvmlDeviceGetMemoryAffinity") != nil {

@@ -116,7 +116,7 @@ func (s *scene) look(c *scenario.Command) {
 }
 
 // changes waits until the monitor publishes an inventory, and returns the differences
-// from the one before.
+// from the inventory before.
 func (s *scene) changes() string {
 	before := s.inventory
 	select {

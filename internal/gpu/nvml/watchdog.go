@@ -54,7 +54,7 @@ func (w *watchdog) live() error {
 	return nil
 }
 
-// open opens a driver whose calls are watched.
+// open opens a driver whose calls the watchdog w records.
 func (w *watchdog) open(open func() (Driver, error)) (Driver, error) {
 	defer w.watch("opening the driver")()
 	d, err := open()

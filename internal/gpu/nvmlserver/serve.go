@@ -58,8 +58,8 @@ func specWriter(cfg config.NVML, log logr.Logger) func(*gpu.Inventory, cdi.Sourc
 	}).Prepare
 }
 
-// open opens the driver. It searches for NVML each time, because a driver may be
-// installed at any time.
+// open opens the driver. It searches for NVML at each call, because a driver may be
+// installed while numalet-nvml runs.
 func open(cfg config.NVML, log logr.Logger) (nvml.Driver, error) {
 	library := cfg.Library
 	if library == "" {

@@ -34,8 +34,8 @@ func TestServe(t *testing.T) {
 }
 
 // TestNothingIsGivenThatNoRuntimeResolves checks that all GPUs have unknown health on a
-// machine that has NVML but no device files. Their CDI devices would be incomplete, so no
-// container may get them.
+// machine that has NVML but no device files. The CDI devices of these GPUs would be
+// incomplete, so no container may get the GPUs.
 func TestNothingIsGivenThatNoRuntimeResolves(t *testing.T) {
 	dir := t.TempDir()
 	old := cdi.Path(dir, "example.com/gpu")

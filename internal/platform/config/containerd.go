@@ -54,7 +54,7 @@ func (c *Containerd) bind(settings *pflag.FlagSet) {
 }
 
 // minRestartTimeout is the smallest timeout that is allowed for a restart of
-// containerd. It is enough on an idle machine.
+// containerd. An idle machine restarts containerd within this time.
 const minRestartTimeout = 10 * time.Second
 
 func (c Containerd) validate() error {

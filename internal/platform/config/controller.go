@@ -29,12 +29,12 @@ type Controller struct {
 	Policy            filter.NodePolicy
 	Dimensions        Dimensions
 	Candidates        int // number of nodes that are proposed for each pod
-	Rated             int // number of nodes to rate for a pod that prefers some nodes to others
+	Rated             int // number of nodes that are rated for a pod that prefers some nodes to others
 	Proposers         int
 	Binders           int     // concurrent bind requests
 	BindRate          float32 // bind requests per second
 	BindTimeout       time.Duration
-	RequestRate       float32 // other requests per second
+	RequestRate       float32 // requests per second other than bind requests
 	ReserveAfter      Maybe   // how long a pod waits before a node is reserved for it; 0: never
 	QueueAddr         string  // host:port of the queue API; "" for none
 	PodIP             string  // IP of the pod that this process runs in; "" outside of a cluster

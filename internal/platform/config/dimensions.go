@@ -16,9 +16,10 @@ type Dimensions struct {
 	Theta []int64 // the granularity of each resource
 }
 
-// defaultDimensions are the resources that all pods have, exclusive CPUs, and the usual
-// resource of GPUs. A granularity of 100 millicores and 128 MiB is fine enough to
-// search for nodes. The scheduler checks the other resources node by node.
+// defaultDimensions are the resources that all pods have (cpu, memory, pods), exclusive
+// CPUs (numa-total), and the usual resource of GPUs. A granularity of 100 millicores
+// and 128 MiB is fine enough to search for nodes. The scheduler does not search by any
+// other resource, but checks it node by node.
 func defaultDimensions() Dimensions {
 	var d Dimensions
 	if err := d.UnmarshalText([]byte("cpu/100,memory/134217728,pods,numa-total,nvidia.com/gpu")); err != nil {
@@ -39,7 +40,7 @@ func (d Dimensions) MarshalText() ([]byte, error) {
 	return []byte(strings.Join(items, ",")), nil
 }
 
-// UnmarshalText parses the text form. Names of resources may have slashes, so only a
+// UnmarshalText parses the text form. Names of resources may contain slashes. So only a
 // number after the last slash is a granularity.
 func (d *Dimensions) UnmarshalText(text []byte) error {
 	read := Dimensions{}

@@ -118,14 +118,15 @@ func parseError(err error) error {
 }
 
 // actions are the flags that are not settings, such as --version. They cannot be set in
-// the file.
+// the configuration file.
 type actions struct {
 	file           string
 	print, version bool
 }
 
-// withActions returns a flag set with the settings and the actions. The Flag values are
-// those of settings, so a flag that is set in one flag set has Changed in both.
+// withActions returns a flag set with the settings and the actions. It has the same
+// *pflag.Flag values as the flag set settings. So a flag that is set through one flag
+// set counts as changed in both.
 func withActions(settings *pflag.FlagSet) (*pflag.FlagSet, *actions) {
 	var a actions
 	all := pflag.NewFlagSet(settings.Name(), pflag.ContinueOnError)

@@ -43,9 +43,9 @@ func defaultNVML() NVML {
 }
 
 // OwnCDIKind returns the kind of the devices in the CDI specification that numalet-nvml
-// writes, or "" if it writes none. It writes none if the kind is one for which NVIDIA's
-// tools write a specification, because container runtimes refuse a device that two
-// specifications have.
+// writes, or "" if it writes no specification. If NVIDIA's tools write a specification
+// for the configured kind, numalet-nvml writes none: container runtimes refuse a device
+// that is in two specifications.
 func (n NVML) OwnCDIKind() string {
 	vendor, _, _ := strings.Cut(n.CDIKind, "/")
 	if vendor == "nvidia.com" || strings.HasSuffix(vendor, ".nvidia.com") {

@@ -20,7 +20,7 @@ type Shared struct {
 	ExclusiveCPUs    bool   // if false, no exclusive CPUs are published and no containers are pinned
 	KubeletDir       string // the kubelet's root directory
 	KubeletConfig    string // the kubelet's configuration file; may be absent
-	KubeletConfigDir string // its drop-in directory; "" for none
+	KubeletConfigDir string // the kubelet's drop-in directory; "" for none
 	SysfsRoot        string // the directory that contains the machine's sys and proc
 	GPUSocket        string // the socket of numalet-nvml; "" on a node without GPUs
 	NodeName         string
@@ -38,7 +38,7 @@ type Agent struct {
 	Checkpoint  string
 	CgroupRoot  string
 	// GPUExemptNamespaces are the namespaces whose containers see the GPUs that their
-	// environment names, although the kubelet allocated none to them.
+	// environment names, although the kubelet allocated no GPU to these containers.
 	GPUExemptNamespaces Names
 	HostProc            string // the host's /proc
 	Isolation           bool   // serve pods with the annotation numalet.dev/isolation

@@ -6,17 +6,18 @@ import "fmt"
 type UnknownTenants string
 
 const (
-	// WaitIfAny makes these pods wait if the cluster has any Tenant object. Without any Tenant
-	// object, no tenant has quotas or weights, so all tenants are equal.
+	// WaitIfAny makes the pods of a tenant without a Tenant object wait if the cluster has any
+	// Tenant object. Without any Tenant object, no tenant has quotas or weights, so all tenants
+	// are equal.
 	WaitIfAny       UnknownTenants = "auto"
 	WaitAlways      UnknownTenants = "wait"
 	ScheduleUnknown UnknownTenants = "schedule"
 )
 
-// MarshalText writes the setting.
+// MarshalText returns the value of the setting.
 func (u UnknownTenants) MarshalText() ([]byte, error) { return []byte(u), nil }
 
-// UnmarshalText parses the setting.
+// UnmarshalText parses the value of the setting.
 func (u *UnknownTenants) UnmarshalText(text []byte) error {
 	switch v := UnknownTenants(text); v {
 	case WaitIfAny, WaitAlways, ScheduleUnknown:

@@ -15,8 +15,8 @@ import (
 // https://docs.nvidia.com/deploy/mps/index.html
 const maxShares = 60
 
-// minRefresh is the shortest refresh interval that is allowed. With a shorter one, the
-// device plugin would read sysfs all the time.
+// minRefresh is the shortest refresh interval that is allowed. With a shorter
+// interval, the device plugin would read sysfs all the time.
 const minRefresh = 100 * time.Millisecond
 
 // minForeignTimeWindow is the shortest ForeignTimeWindow that is allowed. It spans

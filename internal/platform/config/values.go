@@ -65,10 +65,10 @@ func (n *Names) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// RequestForm is how pods ask for exclusive CPUs on a node without a controller.
+// RequestForm is how pods request exclusive CPUs on a node without a controller.
 type RequestForm string
 
-// The ways in which pods ask for exclusive CPUs.
+// The ways in which pods request exclusive CPUs.
 const (
 	PolicyForm   RequestForm = "policy"   // the annotation numalet.dev/cpu-policy
 	ExplicitForm RequestForm = "explicit" // limits such as numalet.dev/numa1-cpu: "2"

@@ -24,8 +24,8 @@ type ghwMachine struct {
 }
 
 // Differences returns how ghw's report of the machine under root differs from machine, one sentence
-// for each difference. They are only warnings: machine was read from the kernel and is what Numalet
-// uses.
+// for each difference. The differences are only warnings: machine was read from the kernel and is
+// what Numalet uses.
 func Differences(machine *topology.Machine, root string) []string {
 	v, err := readGHW(root)
 	if err != nil {

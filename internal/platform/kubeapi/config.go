@@ -20,8 +20,8 @@ type Traffic struct {
 }
 
 // NewConfig returns the client configuration for the cluster of a kubeconfig file. If the
-// path is empty, it is for the cluster that this pod runs in. Clients with this
-// configuration prefer protobuf to JSON.
+// path is empty, the configuration is for the cluster that this pod runs in. Clients with
+// this configuration prefer protobuf to JSON.
 func NewConfig(kubeconfig string, t Traffic) (*rest.Config, error) {
 	config, err := NewJSONConfig(kubeconfig, t)
 	if err != nil {
@@ -32,8 +32,8 @@ func NewConfig(kubeconfig string, t Traffic) (*rest.Config, error) {
 	return config, nil
 }
 
-// NewJSONConfig is NewConfig for clients of custom resources, for which the API server
-// supports only JSON.
+// NewJSONConfig is like NewConfig, but for clients of custom resources. For these, the
+// API server supports only JSON.
 func NewJSONConfig(kubeconfig string, t Traffic) (*rest.Config, error) {
 	config, err := findConfig(kubeconfig)
 	if err != nil {

@@ -12,14 +12,16 @@ import (
 )
 
 const (
-	// confinedEvery is the time between checks while the policies are in force. It is long because
-	// the agent of every node sends a request for each check.
+	// confinedEvery is the interval at which a Confinement checks whether the admission policies
+	// are in force, while they are. It is long because the agent of every node sends a request for
+	// each check.
 	confinedEvery = 10 * time.Minute
-	// unconfinedEvery is the time between checks while the policies are not in force.
+	// unconfinedEvery is the interval at which a Confinement checks whether the admission policies
+	// are in force, while they are not.
 	unconfinedEvery = 5 * time.Second
 )
 
-// errUnconfined is the result of Ready before the first check.
+// errUnconfined is the error that Confinement.Ready returns before the first check.
 var errUnconfined = errors.New("not checked yet whether the policies of deploy/admission are in force")
 
 // ConfinementOptions are the options of NewConfinement.
@@ -31,8 +33,9 @@ type ConfinementOptions struct {
 
 // Confinement checks whether admission policies restrict this program's service account. Without
 // these policies, the RBAC role of the account would let it control all nodes. Confinement does not
-// read the policies. Instead it sends a request that they must refuse. This needs no further
-// permission. It also detects a policy that has no binding or that does not match the account.
+// read the policies. Instead it sends a request that the policies must refuse, for which the
+// account needs no further permission. So it also detects a policy that has no binding or that does
+// not match the account.
 type Confinement struct {
 	ConfinementOptions
 
@@ -40,20 +43,21 @@ type Confinement struct {
 	err error
 }
 
-// NewConfinement returns a Confinement. It is not Ready until Run has found that the policies are
-// in force.
+// NewConfinement returns a Confinement. It is not Ready until Run has found that the admission
+// policies are in force.
 func NewConfinement(o ConfinementOptions) *Confinement {
 	return &Confinement{ConfinementOptions: o, err: errUnconfined}
 }
 
-// Ready returns nil if the policies are known to be in force, or else the reason why not.
+// Ready returns nil if the admission policies are known to be in force, or else the reason why not.
 func (c *Confinement) Ready() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.err
 }
 
-// Run checks the policies again and again until ctx ends, and then returns nil.
+// Run checks again and again, until ctx ends, whether the admission policies are in force. Then it
+// returns nil.
 func (c *Confinement) Run(ctx context.Context) error {
 	for {
 		wait := confinedEvery
@@ -68,9 +72,9 @@ func (c *Confinement) Run(ctx context.Context) error {
 	}
 }
 
-// check sends one request, and returns the new result of Ready. If the answer does not tell whether
-// the policies are in force, for example because the API server cannot be reached, a program that
-// was ready stays ready.
+// check sends one request that the admission policies must refuse, and returns the new result of
+// Ready. The answer may not tell whether the policies are in force, for example because the API
+// server cannot be reached. In that case, a program that was ready stays ready.
 func (c *Confinement) check(ctx context.Context) error {
 	err, certain := verdict(c.Try(ctx))
 	c.mu.Lock()
@@ -85,9 +89,9 @@ func (c *Confinement) check(ctx context.Context) error {
 	return err
 }
 
-// verdict interprets the answer to the request that the policies must refuse. It returns nil if the
-// policies are in force, or else an error. certain is false if the answer does not tell whether
-// they are in force.
+// verdict interprets the answer to the request that the admission policies must refuse. It returns
+// nil if the policies are in force, or else an error. certain is false if the answer does not tell
+// whether they are in force.
 func verdict(answer error) (err error, certain bool) {
 	switch {
 	case answer == nil:

@@ -8,7 +8,7 @@ import (
 )
 
 // TestConfinement checks what Ready returns after each of a series of answers of the API
-// server to the request that the policies must refuse.
+// server to the request that the admission policies must refuse.
 func TestConfinement(t *testing.T) {
 	refused := errors.New(`configmaps "a" is forbidden: ValidatingAdmissionPolicy 'numalet-controller-objects' denied request: no`)
 	var answer error

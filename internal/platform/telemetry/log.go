@@ -24,7 +24,7 @@ func NewLogger(w io.Writer, o LogOptions) logr.Logger {
 	return logr.FromSlogHandler(slog.NewTextHandler(w, handler))
 }
 
-// nameLevel writes the level V(2) of logr as "V2". Without it, slog would write
+// nameLevel writes the level V(2) of logr as "V2". Without nameLevel, slog would write
 // "DEBUG+2".
 func nameLevel(groups []string, a slog.Attr) slog.Attr {
 	level, ok := a.Value.Any().(slog.Level)

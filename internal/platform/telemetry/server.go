@@ -12,7 +12,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// shutdownTimeout is how long Run waits for requests in progress after its context has ended.
+// shutdownTimeout is how long Server.Run waits for requests in progress after its context has
+// ended.
 const shutdownTimeout = 2 * time.Second
 
 // Check is one condition that must hold for the program to be ready.
@@ -56,7 +57,7 @@ func Listen(addr string, handler http.Handler) (*Server, error) {
 	return &Server{l, http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second}}, nil
 }
 
-// Encrypt makes the server speak TLS only. Call it before Run.
+// Encrypt makes the server accept only TLS connections. Call it before Run.
 func (s *Server) Encrypt(config *tls.Config) {
 	s.listener = tls.NewListener(s.listener, config)
 }

@@ -76,9 +76,9 @@ func (c *checker) binding(b Binding) {
 	}
 }
 
-// named checks the GPUs that a name in the group refers to. It reports whether an
-// earlier name of the same node refers to any of them, too. seen has the GPUs of the
-// earlier names.
+// named checks the GPUs to which one name in a Binding of the group refers. seen has
+// the GPUs to which earlier names of the same node refer. named reports whether the
+// name refers to any of these GPUs again, and adds its GPUs to seen.
 func (c *checker) named(node, name string, seen map[string]bool) (twice bool) {
 	found := units(c.nodes[node], name)
 	if len(found) == 0 {
@@ -97,7 +97,7 @@ func (c *checker) named(node, name string, seen map[string]bool) (twice bool) {
 	return twice
 }
 
-// missing adds the reason why a name refers to no GPU of the node.
+// missing adds the reason why a name in the group refers to no GPU of the node.
 func (c *checker) missing(node, name string) {
 	for _, other := range slices.Sorted(maps.Keys(c.nodes)) {
 		if _, found := c.nodes[other].Find(name); found {

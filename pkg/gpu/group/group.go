@@ -25,8 +25,8 @@ type Group struct {
 // Binding lists the GPUs of one node that are in a group.
 type Binding struct {
 	Node string
-	// GPUs are UUIDs of GPUs or slices, or indexes of GPUs. A GPU in MIG mode stands
-	// for all of its slices.
+	// GPUs are UUIDs of GPUs or slices, or indexes of GPUs. The UUID or index of a GPU in
+	// MIG mode stands for all of its slices.
 	GPUs []string
 }
 
@@ -40,7 +40,7 @@ type Permission func(node, id string) bool
 func (p Permission) allows(node, id string) bool { return p == nil || p(node, id) }
 
 // For returns the nodes with only the GPUs that a permission allows. Nodes without any
-// allowed GPU are left out. An allowed GPU has all of its slices.
+// allowed GPU are left out. An allowed GPU in MIG mode keeps all of its slices.
 func (n Nodes) For(permitted Permission) Nodes {
 	shown := Nodes{}
 	for name, v := range n {
@@ -57,8 +57,9 @@ func (n Nodes) For(permitted Permission) Nodes {
 	return shown
 }
 
-// units returns what a name in a Binding refers to: one GPU, one slice, or all slices
-// of a GPU in MIG mode. It returns none if the node has no such GPU or slice.
+// units returns the GPUs or slices to which a name in a Binding refers: one GPU, one
+// slice, or all slices of a GPU in MIG mode. It returns none if the node has no such
+// GPU or slice.
 func units(inventory *gpu.Inventory, name string) []gpu.Unit {
 	device, found := inventory.Find(name)
 	if !found {

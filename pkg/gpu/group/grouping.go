@@ -20,7 +20,7 @@ type Grouping struct {
 func (g *Grouping) Empty() bool { return len(g.groups) == 0 }
 
 // unitKey identifies a GPU or slice. The id alone is not enough: in recorded traces for
-// simulations, such as openb, the id of a GPU is its index on the node.
+// simulations, such as the trace openb, the id of a GPU is only its index on the node.
 type unitKey struct{ node, id string }
 
 // unit is one GPU or slice.

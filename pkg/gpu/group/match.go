@@ -9,8 +9,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// Match is the groups whose GPUs can serve a request. If it has no groups, the GPUs that
-// are in no group serve the request.
+// Match is the groups whose GPUs can serve a request. A Match without groups means that
+// the GPUs in no group serve the request.
 type Match struct {
 	grouping *Grouping
 	request  Request
@@ -80,8 +80,8 @@ func (m Match) Without(drop func(name string) bool) Match {
 	return m
 }
 
-// Groups returns the sorted names of the groups. If there are none, the Match means the
-// GPUs in no group.
+// Groups returns the sorted names of the groups in the Match. A Match without groups
+// means the GPUs in no group.
 func (m Match) Groups() []string {
 	var names []string
 	for _, i := range m.groups {
@@ -121,10 +121,10 @@ type GPUOffer struct {
 }
 
 // On returns the offer of a node, and false if no group has enough free GPUs there. If
-// several groups have enough, the one with the fewest free GPUs serves the request, and
-// of these the first by name. The caller must first remove from the node what is
-// reserved for other pods (sched.Node.For). The time grows with the node's number of
-// GPUs times the number of groups of the Match.
+// several groups have enough, the group with the fewest free GPUs on the node serves the
+// request. Of groups with equally few, it is the first by name. The caller must first
+// remove from the node what is reserved for other pods (sched.Node.For). The time grows
+// with the node's number of GPUs times the number of groups of the Match.
 func (m Match) On(node *sched.Node) (GPUOffer, bool) {
 	best, found := GPUOffer{}, false
 	for _, group := range m.sources() {
@@ -137,9 +137,9 @@ func (m Match) On(node *sched.Node) (GPUOffer, bool) {
 	return best, found
 }
 
-// Best returns the offer with the smallest Over of all nodes. Of equal offers, it
-// returns the one of the first group by name, and then the one of the first node in the
-// list. The error is a *GPURefusal.
+// Best returns the offer with the smallest GPUOffer.Over of all nodes. If several offers
+// are equal, it returns the one of the first group by name, and then the one of the
+// first node in the list. The error is a *GPURefusal.
 func (m Match) Best(nodes []*sched.Node) (GPUOffer, error) {
 	var best *GPUOffer
 	for _, node := range nodes {
@@ -160,8 +160,8 @@ func (o GPUOffer) compare(other GPUOffer) int {
 // noGroup stands for the GPUs in no group, in place of the index of a group.
 const noGroup = -1
 
-// sources returns the indexes of the groups of the Match, or only noGroup if it has
-// none.
+// sources returns the indexes of the groups of the Match, or only noGroup if the Match
+// has no groups.
 func (m Match) sources() []int {
 	if len(m.groups) == 0 {
 		return []int{noGroup}
@@ -176,8 +176,8 @@ func (m Match) name(group int) string {
 	return m.grouping.groups[group].Name
 }
 
-// free returns the GPUs of a group on a node that suit the request, and of which as much
-// is free as the request takes of each GPU.
+// free returns the GPUs of a group on a node that suit the request and that have enough
+// free for it: a whole GPU, a whole slice, or the requested share.
 func (m Match) free(node *sched.Node, group int) []sched.GPUShare {
 	var gpus []sched.GPUShare
 	for _, gpu := range node.GPUs {
@@ -188,9 +188,9 @@ func (m Match) free(node *sched.Node, group int) []sched.GPUShare {
 	return gpus
 }
 
-// suits reports whether a GPU is in a group and has the requested form and type. It
-// returns how much of the GPU the request takes. It does not check whether that much is
-// free.
+// suits reports whether a GPU is in a group and has the form and type that the Match's
+// request asks for. It also returns how much of the GPU the request takes. It does not
+// check whether that much is free.
 func (m Match) suits(node string, g sched.GPU, group int) (sched.MilliGPU, bool) {
 	u := m.grouping.unit(node, g.ID)
 	if group == noGroup && len(u.groups) > 0 || group != noGroup && !slices.Contains(u.groups, group) {
@@ -221,8 +221,8 @@ func (m Match) refuse(nodes []*sched.Node) *GPURefusal {
 		m.request, most, m, where)
 }
 
-// have returns the text after "no node has" in a refusal. most is the largest number of
-// GPUs of one node that suit the request.
+// have returns the text that follows "no node has" in a refusal. most is the largest
+// number of GPUs of one node that suit the request.
 func (m Match) have(most int) string {
 	if most == 0 {
 		return fmt.Sprintf("any of %s", m)

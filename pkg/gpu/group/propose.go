@@ -46,9 +46,9 @@ type ProposedGroup struct {
 // served at the same time, in any order in which the containers start. The reason is that
 // each group has exactly as many GPUs as its demand. So the best offer for a container
 // (Match.Best) is a group of its size, and there are as many groups of each size as
-// containers. pack.Pack assigns the groups to nodes; its comment says when it finds the
-// best assignment. On a node, GPUs are given to the largest groups first, which get the
-// best-connected ones.
+// containers. pack.Pack assigns the groups to nodes. The comment of Pack says when it
+// finds the best assignment. On a node, GPUs are given to the largest groups first, which
+// get the best-connected GPUs.
 //
 // Groups share GPUs only if pack.Pack finds no way to serve all demands at the same
 // time. Then the demands for which it found a node get their GPUs first, the largest
@@ -197,8 +197,8 @@ func (s *supply) shares(ids []string) bool {
 }
 
 // choose returns the indexes in s.units of count GPUs. If enough whole GPUs are in no
-// group, it returns the best-connected ones of these. Otherwise it returns the GPUs or
-// slices in the fewest groups, and of equal ones the first.
+// group, it returns the best-connected of these GPUs. Otherwise it returns the GPUs or
+// slices in the fewest groups. Of GPUs in equally many groups, it takes the first.
 func (s *supply) choose(count int) []int {
 	var free, gpus []int
 	for i, unit := range s.units {

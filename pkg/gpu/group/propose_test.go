@@ -11,8 +11,8 @@ import (
 
 // FuzzPropose checks the proposals for random nodes and demands. Each group must have as many
 // GPUs of one node as its demand asks for, and Check must accept it. A GPU may be in two
-// groups only if these are marked with Share, and groups may have that mark only if not all
-// demands fit. A demand may be without a group only if it fits on no node.
+// groups only if both groups are marked with Share. Groups may have that mark only if not all
+// demands fit at the same time. A demand may be without a group only if it fits on no node.
 func FuzzPropose(f *testing.F) {
 	f.Add([]byte{4, 4}, []byte{2, 1, 2, 3})
 	f.Add([]byte{4, 4}, []byte{3, 3, 2, 9})
@@ -58,8 +58,8 @@ func shared(g ProposedGroup, holders map[string]int) bool {
 	return false
 }
 
-// small returns numbers from 1 to 9, one for each byte of the text, but no more than most
-// numbers.
+// small returns numbers from 1 to 9, one for each byte of the text. It returns at most as
+// many numbers as most says.
 func small(text []byte, most int) []int {
 	var all []int
 	for _, c := range text[:min(most, len(text))] {

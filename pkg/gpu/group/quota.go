@@ -94,8 +94,8 @@ func (q *Quotas) Left(scope Scope) (left sched.MilliGPU, limited bool) {
 	return max(0, limit-q.used[scope]), limited
 }
 
-// Over returns a *GPURefusal if the tenant would exceed the limit with an additional amount, or
-// else nil.
+// Over returns a *GPURefusal if the tenant would exceed the limit of the scope after it gets amount
+// in addition to what it already uses. Otherwise it returns nil.
 func (q *Quotas) Over(scope Scope, amount sched.MilliGPU) error {
 	if limit, limited := q.limits[scope]; limited && q.used[scope]+amount > limit {
 		return q.refuse(scope, amount)
@@ -103,8 +103,8 @@ func (q *Quotas) Over(scope Scope, amount sched.MilliGPU) error {
 	return nil
 }
 
-// over returns the first scope, in the order of compare, whose limit would be exceeded by the
-// additional amount for it. It returns false if there is none.
+// over returns the first scope, in the order of compare, whose limit would be exceeded if the given
+// amount was added to what the tenant already uses. It returns false if there is no such scope.
 func (q *Quotas) over(amounts map[Scope]sched.MilliGPU) (Scope, bool) {
 	for _, s := range slices.SortedFunc(maps.Keys(amounts), Scope.compare) {
 		if q.Over(s, amounts[s]) != nil {
@@ -118,8 +118,8 @@ func (s Scope) compare(other Scope) int {
 	return cmp.Or(cmp.Compare(s.Tenant, other.Tenant), cmp.Compare(s.Type, other.Type), cmp.Compare(s.Group, other.Group))
 }
 
-// Check returns a *GPURefusal that names the limit that a tenant would exceed with these additional
-// charges, or nil if it would exceed none.
+// Check returns a *GPURefusal that names the limit that a tenant would exceed if these charges were
+// added to what it already uses. It returns nil if the tenant would exceed no limit.
 func (q *Quotas) Check(tenant string, charges []QuotaCharge) error {
 	amounts := sums(tenant, charges)
 	if s, over := q.over(amounts); over {
@@ -128,8 +128,8 @@ func (q *Quotas) Check(tenant string, charges []QuotaCharge) error {
 	return nil
 }
 
-// Charge counts these charges for a pod, in place of those that counted for it before. It does not
-// check limits.
+// Charge counts these charges for a pod. They replace the charges that counted for the pod before.
+// Charge does not check limits.
 func (q *Quotas) Charge(uid, tenant string, charges []QuotaCharge) {
 	q.Return(uid)
 	if len(charges) == 0 {
@@ -153,7 +153,7 @@ func (q *Quotas) Return(uid string) {
 }
 
 // sums returns the sum of the charges for each scope. A charge for GPUs counts for several scopes:
-// the type, all types, and the group.
+// the GPU type, all GPU types together, and the group.
 func sums(tenant string, charges []QuotaCharge) map[Scope]sched.MilliGPU {
 	all := map[Scope]sched.MilliGPU{}
 	for _, charge := range charges {
@@ -208,9 +208,9 @@ type PendingCharge struct {
 }
 
 // Together checks whether at least need of the pods can be charged at the same time within the
-// limits. Pods that are charged already count among them. If so, it returns nil. Otherwise it
-// returns a *GPURefusal. It names the limit that the first pod over a limit would exceed, and how
-// much of it need pods request.
+// limits. Pods that are already charged count as pods that can. If too few pods can be charged,
+// Together returns a *GPURefusal. The refusal names the first limit that would be exceeded, and how
+// much of it the needed pods request together.
 func (q *Quotas) Together(all []PendingCharge, need int) error {
 	pending := slices.DeleteFunc(slices.Clone(all), func(d PendingCharge) bool { _, charged := q.pods[d.UID]; return charged })
 	need -= len(all) - len(pending)
@@ -234,7 +234,8 @@ func (q *Quotas) Together(all []PendingCharge, need int) error {
 	return q.refuse(exceeded[0], whole[exceeded[0]])
 }
 
-// beside returns the sums of the charges of other pods, with this charge added.
+// beside adds the charge to others, the sums of the charges of other pods, and returns the new
+// sums.
 func (d PendingCharge) beside(others map[Scope]sched.MilliGPU) map[Scope]sched.MilliGPU {
 	sum := maps.Clone(others)
 	for s, amount := range sums(d.Tenant, []QuotaCharge{d.QuotaCharge}) {

@@ -43,18 +43,19 @@ func (i Instance) covers(gpuInstance, computeInstance int) bool {
 	return i.named && i.gpu == gpuInstance && (i.compute < 0 || i.compute == computeInstance)
 }
 
-// remedy is what must happen before a fault counts as ended. Later values are worse.
+// remedy is what must happen before a fault of a GPU counts as ended. Later values are
+// worse.
 type remedy uint8
 
 const (
 	none   remedy = iota // nothing, because it is not a fault of the GPU
 	probe                // a probe that the GPU answers, while the driver requests no recovery action
 	reset                // a reset of the GPU, or a report of the driver that no recovery action is needed
-	reboot               // the same as for reset; but only a reboot resets the GPU, because it is not on the PCI bus
+	reboot               // as with reset, but only a reboot can reset this GPU, because it is not on the PCI bus
 )
 
-// advice returns what an administrator has to do if the driver itself requests no action,
-// or "" for nothing.
+// advice returns what an administrator has to do about a fault with this remedy if the
+// driver itself requests no action. It returns "" if nothing has to be done.
 func (r remedy) advice() string {
 	switch r {
 	case reset:
@@ -69,7 +70,7 @@ func (r remedy) advice() string {
 // and a description. Xids that NVIDIA's own device plugin ignores are errors of
 // applications, and not faults of the GPU. Xid 154 is not a fault, either: it says that
 // the recovery action has changed, which the next probe reads. NVIDIA's catalog of Xids
-// says which need a reset or a reboot.
+// says which Xids need a reset or a reboot.
 // https://github.com/NVIDIA/k8s-device-plugin/blob/main/internal/rm/health.go
 // https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html
 func xid(number uint64) (remedy, string) {

@@ -4,7 +4,7 @@ package health
 type Action uint8
 
 // The recovery actions of NVML (nvmlDeviceGpuRecoveryAction_t). The zero value means that the
-// driver does not report one.
+// driver reports no recovery action.
 // https://nvidia.github.io/cuda-python/cuda-bindings/latest/module/generated/cuda.bindings.nvml.DeviceGpuRecoveryAction.html
 const (
 	UnknownAction Action = iota
@@ -18,7 +18,8 @@ const (
 	RebootSystem
 )
 
-// advice returns what an administrator has to do, or "" for nothing.
+// advice returns what an administrator has to do when the driver requests this action, or ""
+// for nothing.
 func (a Action) advice() string {
 	switch a {
 	case ResetGPU:

@@ -17,8 +17,8 @@ type Tracker struct {
 	units     map[string]*unit // by UUID
 }
 
-// New returns a Tracker in which the health of all GPUs is unknown. A fault lasts at
-// least for minFault after its last report, unless the GPU is reset.
+// New returns a Tracker in which the health of all GPUs is unknown. A fault lasts for
+// at least minFault after its last report, unless the GPU is reset.
 func New(inventory *gpu.Inventory, minFault time.Duration) *Tracker {
 	t := &Tracker{minFault: minFault, inventory: inventory, units: map[string]*unit{}}
 	for i := range inventory.GPUs {
@@ -119,8 +119,8 @@ func (t *Tracker) affected(device int, instance Instance) []string {
 	return ids
 }
 
-// change calls do. It returns the IDs of those whose health do has changed, among the
-// GPU and its slices.
+// change calls do. It returns the IDs of the GPU and of its slices, but only of those
+// whose health the call has changed.
 func (t *Tracker) change(device int, do func()) []string {
 	ids := t.ids(device)
 	before := make([]gpu.Health, len(ids))

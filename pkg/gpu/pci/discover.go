@@ -1,9 +1,9 @@
 // Package pci finds NVIDIA's GPUs in sysfs and procfs, without NVIDIA's management
 // library (NVML).
 //
-// It reads the PCI devices in sysfs, and the files of NVIDIA's kernel driver in /proc.
-// It does not report what only NVML knows: the index of a GPU, its memory, its MIG
-// slices and its health.
+// The package reads the PCI devices in sysfs, and the files of NVIDIA's kernel driver
+// in /proc. It does not report what only NVML knows: the index of a GPU, its memory,
+// its MIG slices and its health.
 //
 //	v, err := pci.Discover(os.DirFS("/"))
 package pci
@@ -86,7 +86,7 @@ type device struct {
 }
 
 // isGPU reports whether the device is a display controller of NVIDIA. If the device has
-// no vendor file, it counts as one of NVIDIA if NVIDIA's driver lists it.
+// no vendor file, it counts as NVIDIA's if NVIDIA's driver lists it.
 func (d device) isGPU() (bool, error) {
 	class, err := d.file(devices, "class")
 	if err != nil || !strings.HasPrefix(class, display) {

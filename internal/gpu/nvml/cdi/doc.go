@@ -9,6 +9,6 @@
 //
 //	inventory = cdi.NewSpecWriter(options).Prepare(inventory, driver)
 //
-// writer.go decides when the file is written, spec.go what is in it, and file.go where
-// it is.
+// writer.go decides when the file of the CDI specification is written. spec.go
+// determines its content, and file.go its path.
 package cdi

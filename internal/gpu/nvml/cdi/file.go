@@ -22,7 +22,8 @@ func Path(dir, kind string) string {
 }
 
 // Clean removes the CDI specifications that SpecWriters have written to dir, except the
-// one for the kind except. If except is "", it removes all.
+// specification of devices of the kind except. If except is "", it removes all
+// specifications of SpecWriters.
 func Clean(dir, except string) error {
 	ours, err := filepath.Glob(filepath.Join(dir, "*_"+suffix+".json"))
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 )
 
 // writeSpec writes the CDI specification with all GPUs that the driver can describe,
-// and records the other GPUs in w.missing. If there are no GPUs to write, there is no
-// file.
+// and records the other GPUs in w.missing. If there are no GPUs to write, it removes
+// the file.
 func (w *SpecWriter) writeSpec(units []gpu.Unit, driver Source) error {
 	if len(units) == 0 {
 		return remove(Path(w.Dir, w.Kind))
@@ -40,9 +40,9 @@ func (w *SpecWriter) writeSpec(units []gpu.Unit, driver Source) error {
 	return w.save(devices, common)
 }
 
-// checkHook returns an error if the program of the hooks (nvidia-cdi-hook) is missing
-// on the host. Without it, no container with GPUs would start. checkHook can only check
-// this if the root of the host is mounted.
+// checkHook returns an error if the program that the hooks run (nvidia-cdi-hook) is
+// missing on the host. Without this program, no container with GPUs would start.
+// checkHook can only check this if the root of the host is mounted.
 func (w *SpecWriter) checkHook() error {
 	if w.Hook == "" || w.HostRoot != "/" {
 		return nil
@@ -75,9 +75,9 @@ func (w *SpecWriter) devices(units []gpu.Unit, describer Describer) []specs.Devi
 	return all
 }
 
-// check returns an error if a GPU's description is incomplete. nvcdi leaves out device
-// files that it does not find: that of the GPU and, for a MIG slice, the files of its
-// two capabilities.
+// check returns an error if the description of a GPU by nvcdi is incomplete. nvcdi
+// leaves out device files that it does not find. A GPU has one device file. A MIG slice
+// also needs the files of its two capabilities.
 func (w *SpecWriter) check(unit gpu.Unit, described []specs.Device) error {
 	if len(described) != 1 || described[0].Name != unit.ID {
 		return fmt.Errorf("nvcdi describes it as %d devices; want one with the name %s", len(described), unit.ID)
@@ -92,8 +92,8 @@ func (w *SpecWriter) check(unit gpu.Unit, described []specs.Device) error {
 	return nil
 }
 
-// save writes the CDI specification atomically. Paths under the mounted driver root are
-// changed to those of the host.
+// save writes the CDI specification atomically. In the specification, it replaces paths
+// under the mounted driver root by the paths of the same files on the host.
 func (w *SpecWriter) save(devices []specs.Device, common *cdi.ContainerEdits) error {
 	vendor, class := parser.ParseQualifier(w.Kind)
 	s, err := spec.New(spec.WithVendor(vendor), spec.WithClass(class), spec.WithFormat(spec.FormatJSON),

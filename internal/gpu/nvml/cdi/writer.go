@@ -54,7 +54,8 @@ func NewSpecWriter(o Options) *SpecWriter { return &SpecWriter{Options: o} }
 
 // Prepare updates the CDI specification if necessary. It returns the inventory, in
 // which healthy GPUs that are not in the specification have unknown health. If there
-// are no GPUs, there is no file. If driver is nil, the file stays unchanged.
+// are no GPUs, Prepare removes the file of the specification. If driver is nil, the
+// file stays unchanged.
 func (w *SpecWriter) Prepare(inventory *gpu.Inventory, driver Source) *gpu.Inventory {
 	units := inventory.Units()
 	if now := summary(inventory, units); !w.upToDate(now) && (driver != nil || len(units) == 0) {
@@ -69,9 +70,10 @@ func (w *SpecWriter) Prepare(inventory *gpu.Inventory, driver Source) *gpu.Inven
 	})
 }
 
-// summary returns a text that changes when the CDI specification may have to change. It
-// has the version of the driver, and the UUID of each GPU and whether it is unhealthy:
-// the driver may be unable to describe an unhealthy GPU.
+// summary returns a text that changes when the CDI specification may have to change.
+// The text has the version of the driver, and the UUID of each GPU and whether it is
+// unhealthy. It includes the health because the driver may be unable to describe an
+// unhealthy GPU.
 func summary(inventory *gpu.Inventory, units []gpu.Unit) string {
 	lines := []string{inventory.Driver}
 	for _, unit := range units {
@@ -80,9 +82,10 @@ func summary(inventory *gpu.Inventory, units []gpu.Unit) string {
 	return strings.Join(lines, "\n")
 }
 
-// upToDate reports whether the file need not be written again. If a GPU without a known
-// fault is missing in the file, the file is written each time: the files of a driver
-// are installed one after another, so some may have been missing before.
+// upToDate reports whether the file of the CDI specification need not be written again.
+// If a GPU without a known fault is missing in the file, the file is written each time.
+// The reason is that the files of a driver are installed one after another, so some may
+// have been missing before.
 func (w *SpecWriter) upToDate(now string) bool {
 	if w.written != now || w.retry {
 		return false
@@ -91,7 +94,8 @@ func (w *SpecWriter) upToDate(now string) bool {
 	return err == nil
 }
 
-// write writes the file, and records in w.missing which GPUs are not in it.
+// write writes the file of the CDI specification, and records in w.missing which GPUs
+// are not in it.
 func (w *SpecWriter) write(units []gpu.Unit, driver Source) {
 	w.missing = map[string]string{}
 	if err := w.writeSpec(units, driver); err != nil {

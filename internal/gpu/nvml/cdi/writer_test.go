@@ -123,8 +123,8 @@ func mapWith(m map[string]string, key, value string) map[string]string {
 	return m
 }
 
-// TestHookIsMissing checks that the error says what to install if the program of the hooks is
-// missing, before a container fails to start because of that.
+// TestHookIsMissing checks that Prepare notices that the program of the hooks is missing, and
+// says what to install. Otherwise a container would fail to start.
 func TestHookIsMissing(t *testing.T) {
 	host, dir := t.TempDir(), t.TempDir()
 	k := NewSpecWriter(Options{Paths: Paths{Root: host, HostRoot: "/", Hook: "/usr/bin/nvidia-cdi-hook"}, Kind: kind, Dir: dir})
@@ -187,7 +187,7 @@ func TestSpecificationFollows(t *testing.T) {
 }
 
 // TestDriverAway checks that the CDI specification stays while the driver is not loaded.
-// Containers that the kubelet starts again need it.
+// Containers with GPUs that the kubelet restarts need the specification.
 func TestDriverAway(t *testing.T) {
 	dir := t.TempDir()
 	k := newSpecWriter(dir)

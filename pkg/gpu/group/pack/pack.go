@@ -2,8 +2,8 @@
 // enough room. Bins may have different sizes. Sizes are small integers, such as numbers
 // of GPUs.
 //
-// The result says whether all demands have a bin. If not, it says whether that is
-// impossible, or whether the search was given up.
+// The result says whether all demands have a bin. If some have none, it says whether it
+// is proven that not all can have one, or whether the search was given up.
 //
 //	p := pack.Pack([]int{4, 4}, []int{2, 1, 2, 3}) // p.Bin is [1 0 1 0], p.Outcome is pack.All
 package pack
@@ -44,11 +44,11 @@ const Nowhere = -1
 // item sizes", Journal of Complexity 3, 1987, for bins of one size.)
 //
 // For other sizes, Pack first tries best fit decreasing, and then searches for at most
-// 200,000 steps. If the search ends earlier, its answer is exact, too. The limit of
-// steps is not enough for all inputs, because the problem is NP-complete. With bins of
-// one size, best fit decreasing needs at most 11/9 of the smallest possible number of
-// bins, plus 4 (Johnson et al., "Worst-case performance bounds for simple
-// one-dimensional packing algorithms", SIAM Journal on Computing 3, 1974).
+// 200,000 steps. If the search ends before that limit, its answer is exact. The limit is
+// not enough for all inputs, because the problem is NP-complete. With bins of one size,
+// best fit decreasing needs at most 11/9 of the smallest possible number of bins, plus 4
+// (Johnson et al., "Worst-case performance bounds for simple one-dimensional packing
+// algorithms", SIAM Journal on Computing 3, 1974).
 func Pack(bins, demands []int) Packing {
 	order := LargestFirst(demands)
 	packing, complete := bestFit(bins, demands, order)

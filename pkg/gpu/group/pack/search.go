@@ -13,14 +13,14 @@ const maxSteps = 200_000
 // "An improved algorithm for optimal bin packing", IJCAI 2003, extended to bins of
 // several sizes. It puts the largest remaining demand into a bin, and tries this with
 // one bin of each remaining size. Then it fills that bin until no remaining demand fits.
-// It need not try bins that are less full, because a demand that still fits could always
-// be moved there.
+// It need not try the same bin with fewer demands, because a demand that still fits
+// could always be moved there from another bin.
 //
-// All bins together have as much unused room as their capacity exceeds the sum of the
-// demands (slack). The search abandons a state that leaves more room unused. Demands of
-// one size are interchangeable, and so are bins of one size. So a state of the search is
-// the numbers of remaining demands and bins of each size. A state without a solution is
-// not searched again.
+// The slack is the capacity of all bins minus the sum of all demands. A packing of all
+// demands leaves exactly this much room unused, so the search abandons a state that
+// leaves more unused. Demands of one size are interchangeable, and so are bins of one
+// size. So a state of the search is the numbers of remaining demands and bins of each
+// size. A state without a solution is not searched again.
 type search struct {
 	demands counts // largest first
 	bins    counts // smallest first
@@ -63,7 +63,7 @@ func newCounts(all []int) counts {
 	return s
 }
 
-// fill reports whether the remaining demands fit in the remaining bins. If so, it
+// fill reports whether the remaining demands fit in the remaining bins. If they fit, it
 // appends the filled bins to s.filled.
 func (s *search) fill() bool {
 	largest := s.next(0, s.demands.sizes[0])
@@ -86,7 +86,7 @@ func (s *search) fill() bool {
 }
 
 // open takes a new bin of a size, puts the largest remaining demand into it, and tries
-// all ways to fill the rest of it.
+// all ways to fill the rest of the bin.
 func (s *search) open(bin, largest int) bool {
 	s.bins.left[bin]--
 	s.filled = append(s.filled, fill{bin: s.bins.sizes[bin]})
@@ -100,9 +100,9 @@ func (s *search) open(bin, largest int) bool {
 	return false
 }
 
-// complete tries all ways to fill the room that is left in the newest bin, and for each
-// way the remaining bins. It uses the demands whose index is at least from, larger ones
-// first.
+// complete tries all ways to fill the room that is left in the newest bin. For each way,
+// it also tries to fill the remaining bins. It adds only demand sizes whose index is at
+// least from, larger sizes first.
 func (s *search) complete(room, from int) bool {
 	for d := s.next(from, room); d >= 0 && s.steps >= 0; d = s.next(d+1, room) {
 		s.add(d)
@@ -157,8 +157,9 @@ func (s *search) key() string {
 	return string(key)
 }
 
-// assign converts the solution, which only has sizes, to the bin of each demand. Of the
-// bins and demands of one size, it takes the first ones first.
+// assign returns the bin of each demand. It converts the solution of the search, which
+// has only the sizes of the bins and demands. Of several bins or demands of one size, it
+// takes the first ones first.
 func (s *search) assign(bins, demands, order []int) []int {
 	free := map[int][]int{} // bins by size
 	for b, size := range bins {
