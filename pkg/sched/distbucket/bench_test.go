@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// The figures in docs/benchmarks/logs/performance.md come from
+// The figures in docs/benchmarks/logs/performance.md were measured with this command:
 //
 //	go test ./pkg/sched/distbucket -run '^$' -bench . -benchtime 2000x
 //
-// To judge a change, compare ten runs before it with ten runs after it (-count 10), with
-// golang.org/x/perf/cmd/benchstat.
+// To judge a change of the code, run the command with -count 10 before and after the change.
+// Compare the two outputs with golang.org/x/perf/cmd/benchstat.
 
 var (
 	sizes = []int{1000, 10_000, 100_000}
@@ -23,8 +23,9 @@ var (
 	grain = map[string]Vector{"coarse": coarse, "fine": fine}
 )
 
-// BenchmarkPick measures searches of one view: for a small request, for the largest requests that
-// fit a node (edges), and for slightly larger requests that fit no node.
+// BenchmarkPick measures searches for three kinds of requests: a small request, the largest
+// requests that fit some node, and slightly larger requests that fit no node. The function edges
+// computes the second and the third kind.
 func BenchmarkPick(b *testing.B) {
 	for _, dims := range []int{2, 4, 6} {
 		for _, fill := range fills {
@@ -56,9 +57,10 @@ func benchmarkPick(b *testing.B, where string, view View, requests []Vector) {
 	}
 }
 
-// BenchmarkDecide measures what a scheduler does with the index for each pod: it makes a view, picks
-// a node, and subtracts the request from the node's free amounts. The pod that was placed a thousand
-// decisions ago ends, so that the same share of the cluster stays in use.
+// BenchmarkDecide measures what a scheduler does with the index for each pod: it makes a view,
+// picks a node, and subtracts the request from the node's free amounts. With each decision, the pod
+// that was placed a thousand decisions before ends, so that the same share of the cluster stays in
+// use.
 func BenchmarkDecide(b *testing.B) {
 	for _, dims := range []int{2, 4, 6} {
 		for _, fill := range fills {
@@ -94,7 +96,8 @@ func decide(b *testing.B, x *Index, p Policy) {
 	}
 }
 
-// take subtracts sign times the request from the free amounts of a node.
+// take subtracts the request from the free amounts of a node if sign is 1, and adds it if sign is
+// -1.
 func take(b *testing.B, x *Index, name string, request Vector, sign int64) {
 	old := x.Handle(name).Node()
 	node := Node{Name: name, Free: make(Vector, len(request))}
@@ -106,8 +109,8 @@ func take(b *testing.B, x *Index, name string, request Vector, sign int64) {
 	}
 }
 
-// BenchmarkUpdate measures one update and the view that is made after it, which is all work of the
-// writer.
+// BenchmarkUpdate measures one call of Update and the call of View after it. A goroutine that
+// writes an index does no other work.
 func BenchmarkUpdate(b *testing.B) {
 	for _, dims := range []int{2, 4, 6} {
 		for _, n := range sizes {
@@ -128,10 +131,10 @@ func BenchmarkUpdate(b *testing.B) {
 	}
 }
 
-// BenchmarkShared measures decisions with several proposers and one writer at the same time. Each
-// proposer picks four nodes, with a filter that takes some microseconds for each node. For each
-// answer of a proposer, the writer makes an update and a new view. The benchmark also reports the
-// time of the updates alone, including the time that the writer waits.
+// BenchmarkShared measures decisions with several goroutines that search the index (proposers), and
+// one goroutine that writes it at the same time. Each proposer picks four nodes, with a filter that
+// takes some microseconds for each node. For each answer of a proposer, the writer makes an update
+// and a new view. The benchmark also reports how long the update and the view take together.
 func BenchmarkShared(b *testing.B) {
 	nodes := cluster(10_000, 4, 0.5)
 	for _, proposers := range []int{1, 2, 4, 16} {
@@ -161,8 +164,8 @@ func BenchmarkShared(b *testing.B) {
 	}
 }
 
-// propose starts goroutines that search the newest view and send the best node to answers. stop ends
-// them.
+// propose starts goroutines (proposers) that again and again search the newest view and send the
+// name of the best node to answers. The function stop ends these goroutines.
 func propose(proposers int, newest func() *View) (answers chan string, stop func()) {
 	answers, done := make(chan string, 2*proposers), make(chan struct{})
 	var all sync.WaitGroup
@@ -184,7 +187,8 @@ func propose(proposers int, newest func() *View) (answers chan string, stop func
 	return answers, func() { close(done); all.Wait() }
 }
 
-// busy runs for about as long as the default profile's filters need for one node.
+// busy is a filter that accepts every node. It runs for about as long as the filters of the default
+// scheduling profile need for one node.
 func busy(r *rand.Rand) bool {
 	sum := uint64(0)
 	for range 1500 {
@@ -193,9 +197,9 @@ func busy(r *rand.Rand) bool {
 	return sum != 0
 }
 
-// Nodes and requests of benchmarks. A benchmark uses the first few of these dimensions: CPU in
-// millicores, memory in MiB, GPUs, pods, the largest number of free CPUs on one NUMA node, and local
-// disk in GiB.
+// These are the nodes and requests of the benchmarks. A benchmark uses the first few of six
+// dimensions: CPU in millicores, memory in MiB, GPUs, pods, the largest number of free CPUs on one
+// NUMA node, and local disk in GiB.
 var (
 	capacity = Vector{128_000, 1 << 20, 8, 250, 64, 4000}
 	coarse   = Vector{4000, 1 << 15, 1, 10, 4, 250}
@@ -203,8 +207,8 @@ var (
 	small    = Vector{2000, 8 << 10, 0, 1, 1, 10}
 )
 
-// cluster returns n nodes. On average, the share fill of each resource is in use. The share is
-// random for each node and dimension, so different nodes run out of different resources.
+// cluster returns n nodes. On average, the share fill of each resource is in use. The share that is
+// in use is random for each node and dimension, so different nodes run out of different resources.
 func cluster(n, dims int, fill float64) []Node {
 	r := rand.New(rand.NewPCG(1, uint64(dims)))
 	nodes := make([]Node, n)
@@ -219,9 +223,9 @@ func cluster(n, dims int, fill float64) []Node {
 	return nodes
 }
 
-// edges returns requests that are hard for a search. For each of several random ratios between the
-// dimensions, these are the largest request that fits some node, and a slightly larger request that
-// fits no node.
+// edges returns requests that are hard for a search. For each of count random ratios between the
+// dimensions, last gets the largest request with this ratio that fits some node, and beyond gets a
+// slightly larger request that fits no node.
 func edges(nodes []Node, count int) (last, beyond []Vector) {
 	r := rand.New(rand.NewPCG(2, 2))
 	for range count {
@@ -248,7 +252,7 @@ func edges(nodes []Node, count int) (last, beyond []Vector) {
 	return last, beyond
 }
 
-// plus returns v with n more in every dimension.
+// plus returns a copy of v in which every amount is larger by n.
 func (v Vector) plus(n int64) Vector {
 	sum := slices.Clone(v)
 	for d := range sum {
@@ -257,8 +261,8 @@ func (v Vector) plus(n int64) Vector {
 	return sum
 }
 
-// along returns the largest factor by which way can be multiplied so that the result still fits
-// free.
+// along returns the largest factor for which way, multiplied by the factor, is not larger than free
+// in any dimension.
 func along(way []float64, free Vector) float64 {
 	scale := 1e9
 	for d := range way {

@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// Bucket is a bucket of the DistBuckets paper: the nodes whose coordinate begins with X. The other
-// numbers of the coordinate are wildcards. The bucket with an empty X is the root. A bucket whose X
-// has a number for each dimension is a leaf.
+// Bucket is a bucket of the DistBuckets paper: the nodes whose coordinate begins with the numbers
+// X. The further numbers of the coordinate are wildcards. The bucket with an empty X is the root. A
+// bucket whose X has a number for each dimension is a leaf.
 type Bucket struct {
 	X    []int64 // numbers of a coordinate, in the order of Config.Order
 	view *View
-	span // ranks in the tree by coordinate
+	span // the ranks of the bucket's nodes in the tree by coordinate
 }
 
 // Root returns the bucket (*,…,*), which has every node.
@@ -25,10 +25,10 @@ func (v View) Root() Bucket {
 // Len returns the number of nodes in the bucket.
 func (b Bucket) Len() int { return b.hi - b.lo }
 
-// Leaf reports whether the bucket has no wildcard.
+// Leaf reports whether the bucket is a leaf bucket: its coordinate has no wildcard.
 func (b Bucket) Leaf() bool { return len(b.X) == b.view.space.dims() }
 
-// String returns the coordinate in the paper's notation: "(5,*)".
+// String returns the bucket's coordinate in the notation of the DistBuckets paper, such as "(5,*)".
 func (b Bucket) String() string {
 	parts := make([]string, b.view.space.dims())
 	for l := range parts {
@@ -61,8 +61,8 @@ func (b Bucket) entries() iter.Seq[*entry] {
 	}
 }
 
-// Children yields the buckets inside b whose X has one more number, smallest number first. It leaves
-// out empty buckets.
+// Children yields the buckets directly inside b, whose X has one number more than b.X, smallest
+// number first. It leaves out empty buckets.
 func (b Bucket) Children() iter.Seq[Bucket] {
 	return func(yield func(Bucket) bool) {
 		for at := b.lo; at < b.hi && !b.Leaf(); {
@@ -75,24 +75,24 @@ func (b Bucket) Children() iter.Seq[Bucket] {
 	}
 }
 
-// child returns the child that has the node of rank r in the tree by coordinate.
+// child returns the bucket directly inside b that has the node of rank r in the tree by coordinate.
 func (b Bucket) child(r int) Bucket {
 	return b.view.bucket(b.view.byCoord.atRank(r).coord[:len(b.X)+1])
 }
 
-// bucket returns the bucket with the prefix x.
+// bucket returns the bucket of the nodes whose coordinate begins with x.
 func (v *View) bucket(x []int64) Bucket {
 	return Bucket{X: x, view: v, span: v.byCoord.under(x)}
 }
 
-// under returns the ranks of the entries whose coordinate begins with x.
+// under returns the range of the ranks of those entries whose coordinate begins with x.
 func (t *tree) under(x []int64) span {
 	r := prefixRange(x)
 	return span{lo: t.rank(r.first, r.notBefore), hi: t.rank(r.last, r.after)}
 }
 
-// flushed returns the view with the updates of the delta put into the tree by coordinate, so that
-// each bucket is a range of that tree.
+// flushed returns a copy of the view in which the updates of the delta have been put into the tree
+// by coordinate. In this copy, each bucket is a range of that tree.
 func (v View) flushed() View {
 	v.byCoord.apply(v.delta)
 	v.freeze()
@@ -104,8 +104,8 @@ func (v View) flushed() View {
 func (v View) Coordinate(amounts Vector) []int64 { return v.space.coordinate(amounts) }
 
 // coordinate returns ⌈amount/θ⌉ for each dimension, in the order of Config.Order. Rounding up keeps
-// the order of amounts. So if a node covers a request, its coordinate is not smaller than that of
-// the request in any dimension.
+// the order of amounts. So if a node covers a request, the node's coordinate is at least as large
+// as the request's coordinate in every dimension.
 func (s space) coordinate(vector Vector) []int64 {
 	x := make([]int64, len(vector))
 	s.coordinateInto(x, vector)
@@ -113,25 +113,26 @@ func (s space) coordinate(vector Vector) []int64 {
 }
 
 // Iterator yields the leaf buckets that fit a query, as the DistBuckets paper defines it: it
-// searches depth first from the root, and opens only buckets that fit. The tests compare AppendPick
-// with it.
+// searches depth first from the root bucket, and opens only buckets that fit. The tests compare
+// AppendPick with this iterator.
 type Iterator struct {
 	search search
 	x      []int64 // coordinate of the request
 	stack  []level
-	leaves []Bucket // remaining leaf buckets, for policies that do not order nodes by amounts
+	leaves []Bucket // remaining leaf buckets, used for policies that do not order nodes by amounts
 	trace  func(Bucket)
 }
 
-// level is an open bucket, and the ranks of the nodes in its children that have not been visited
-// yet.
+// level is a bucket that the iterator has opened. left is the range of ranks of those nodes of the
+// bucket whose child buckets have not been visited yet.
 type level struct {
 	Bucket
 	left span
 }
 
-// Leaves returns an iterator over the leaf buckets with coordinates that fit the query, best first
-// by policy. For policies that ignore amounts, the first node of each leaf bucket decides the order.
+// Leaves returns an iterator over the leaf buckets whose coordinates fit the query, best first by
+// the query's policy. For policies that ignore amounts, leaf buckets are in the order of their
+// first nodes.
 func (v View) Leaves(query Query) *Iterator {
 	return v.leaves(query, nil)
 }
@@ -176,7 +177,8 @@ func (it *Iterator) open(b Bucket) {
 	}
 }
 
-// child returns the next child of the bucket that was opened last, in the order of the policy.
+// child returns the next child bucket of the bucket that was opened last, in the order of the
+// policy. It returns false if there is none.
 func (it *Iterator) child() (Bucket, bool) {
 	open := &it.stack[len(it.stack)-1]
 	if open.left.lo == open.left.hi {
@@ -192,8 +194,9 @@ func (it *Iterator) child() (Bucket, bool) {
 	return child, true
 }
 
-// fits reports whether some coordinate in the bucket may be at least that of the request in every
-// dimension, and whether the bucket has a candidate. It visits each candidate.
+// fits reports whether the bucket b has to be opened: some coordinate in b may be at least as large
+// as that of the request in every dimension, and b has a node that the query allows. It visits each
+// candidate of the query.
 func (it *Iterator) fits(b Bucket) bool {
 	if !meets(b.X, it.x) {
 		return false
@@ -216,7 +219,8 @@ func meets(x, least []int64) bool {
 }
 
 // Take returns the node that the policy chooses in a leaf bucket, or nil if no node of the bucket
-// fits. This is the first fitting node behind Query.After, and for Random a random one.
+// fits. The policy Random chooses a random node of those that fit. Any other policy chooses the
+// first node behind Query.After that fits.
 func (it *Iterator) Take(leaf *Bucket) *Node {
 	var fitting []*entry
 	for e := range leaf.entries() {
@@ -233,7 +237,8 @@ func (it *Iterator) Take(leaf *Bucket) *Node {
 	return &slices.MinFunc(fitting, it.search.compare).Node
 }
 
-// leavesByNode returns the leaf buckets in the order in which the policy reaches their nodes.
+// leavesByNode returns the leaf buckets that fit the query, in the order in which the policy
+// reaches their first nodes.
 func (it *Iterator) leavesByNode() []Bucket {
 	var leaves []Bucket
 	for _, e := range it.nodesInOrder() {
@@ -245,7 +250,7 @@ func (it *Iterator) leavesByNode() []Bucket {
 	return leaves
 }
 
-// nodesInOrder returns all candidates in the order of the policy.
+// nodesInOrder returns all nodes that the query allows, in the order of the policy.
 func (it *Iterator) nodesInOrder() []*entry {
 	all := slices.Clone(it.search.candidates)
 	if it.search.Candidates == nil {
@@ -259,7 +264,7 @@ func (it *Iterator) nodesInOrder() []*entry {
 	return all
 }
 
-// isCandidate reports whether the query allows the node.
+// isCandidate reports whether the query allows the node of an entry (Query.Candidates).
 func (s *search) isCandidate(e *entry) bool {
 	return s.Candidates == nil || slices.Contains(s.candidates, e)
 }

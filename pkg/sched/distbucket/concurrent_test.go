@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// TestViewsDoNotChange checks that changes of the index do not change its views. It searches views
-// while the writer makes changes. The naive implementation was copied at the same time as each view
-// was made, and must give the same answers. With the race detector, the test also checks that
-// readers need no lock.
+// TestViewsDoNotChange checks that changes of the index do not change its views. Several goroutines
+// search views while the writer changes the index. Whenever the writer makes a view, it also makes
+// a copy of the simple implementation of an index (type naive). The view and the copy must give the
+// same answers. With the race detector, the test also checks that readers need no lock.
 func TestViewsDoNotChange(t *testing.T) {
 	type both struct {
 		view View
@@ -48,8 +48,8 @@ func TestViewsDoNotChange(t *testing.T) {
 	readers.Wait()
 }
 
-// TestPickAllocatesNothing checks that a search for eight nodes without candidates allocates no
-// memory if the given slice has room.
+// TestPickAllocatesNothing checks that AppendPick for eight nodes allocates no memory, if the query
+// has no candidates and the slice dst has room.
 func TestPickAllocatesNothing(t *testing.T) {
 	nodes := cluster(2000, 4, 0.9)
 	_, beyond := edges(nodes, 1)

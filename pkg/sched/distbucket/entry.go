@@ -10,31 +10,31 @@ type Node struct {
 	Record any // stored for the caller; the index does not use it
 
 	// Set by the index.
-	label key    // has the order of the name, and is compared instead of it
+	label key    // integer that is compared instead of the name: labels have the same order as names
 	seq   uint64 // number of the update that created this entry
 }
 
-// entry is one state of a node, with all values that searches compare. It never changes after a view
-// can reach it: an update makes a new entry.
+// entry is the state of a node after one update, with all values that searches compare. An entry
+// that a view can reach never changes: the next update of the node makes a new entry.
 type entry struct {
 	Node
 	coord        []int64
 	coordKey     key
 	exactKey     bool // no other coordinate is packed into the same coordKey
-	code         code // of Free
+	code         code // code of Free, rounded down
 	handle       *Handle
-	*reservation // set in the trees of Reserving only
+	*reservation // set only in the trees of Reserving that have the nodes with a reservation
 }
 
 // entryWithVectors is an entry and, for up to six dimensions, the memory of its two vectors Free and
-// coord. Searches read both vectors. If they were allocated separately, each would cause a cache
-// miss.
+// coord. Searches read both vectors. If the vectors were allocated separately, each would cause a
+// cache miss.
 type entryWithVectors struct {
 	entry
 	vectors [12]int64
 }
 
-// reservation is the amount that a node reserves for a task.
+// reservation is the task for which resources of a node are reserved, and the reserved amounts.
 type reservation struct {
 	task    string
 	amounts Vector
@@ -49,8 +49,8 @@ func (s space) checkedEntry(node Node) (*entry, error) {
 	return s.newEntry(node), nil
 }
 
-// newEntry returns a new entry for a node, which must have an amount for each dimension. The caller sets
-// label and handle.
+// newEntry returns a new entry for a node, which must have an amount for each dimension. The caller
+// sets the fields label and handle of the new entry.
 func (s space) newEntry(node Node) *entry {
 	whole := &entryWithVectors{entry: entry{Node: Node{Name: node.Name, Record: node.Record}, code: encode(node.Free)}}
 	e, buf := &whole.entry, whole.vectors[:0]

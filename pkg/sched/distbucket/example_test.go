@@ -6,7 +6,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched/distbucket"
 )
 
-// The index has two dimensions: vCPUs in steps of 2, and memory in steps of 3 GB.
+// The index in this example has two dimensions: vCPUs in steps of 2, and memory in
+// steps of 3 GB.
 func Example() {
 	x, _ := distbucket.New(distbucket.Config{Theta: distbucket.Vector{2, 3}})
 	for name, free := range map[string]distbucket.Vector{"b": {4, 2}, "c": {3, 5}, "e": {6, 1}, "u": {5, 5}} {

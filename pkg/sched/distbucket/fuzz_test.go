@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// FuzzTwin makes random changes of the index and of the naive implementation, and compares
-// their answers to queries. The fuzzer's input decides how many changes and queries there
-// are, and in which order.
+// FuzzTwin makes the same random changes of an Index and of the simple implementation of
+// an index (type naive), and compares their answers to queries. The fuzzer's input decides
+// how many changes and queries there are, and in which order.
 func FuzzTwin(f *testing.F) {
 	f.Add(uint64(1), []byte{0, 0, 0, 1, 2, 0, 3})
 	f.Add(uint64(9), []byte("add, update, remove, view, ask"))

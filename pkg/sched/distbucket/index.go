@@ -6,25 +6,26 @@ import (
 	"sync/atomic"
 )
 
-// Index is an index of nodes by their free resources (see the package comment). One goroutine at a
-// time may use it. Any number of goroutines may search the views that it returns. For n nodes, Add,
-// Update and Remove take O(log n) time. View takes O(log n) time for each update since the last
-// view, or O(1) if there is none.
+// Index is an index of nodes by their free resources, with which a scheduler finds nodes for a task
+// (see the package comment). One goroutine at a time may use it. Any number of goroutines may
+// search the views (snapshots) that View returns. For n nodes, Add, Update and Remove take O(log n)
+// time. View takes O(log n) time for each update since the last view, or O(1) if there is none.
 //
-// A view has the roots of the two trees, whose pages no longer change, and the delta: the newest
-// updates, which are not yet in the tree by coordinate. When the delta is full, its updates are put
-// into that tree together. Schedulers often take the node with the most free resources, so
-// consecutive updates copy mostly the same pages. To put them into the tree together therefore saves
-// garbage. With 100,000 nodes and one view per update, a decision of two updates left 12.3 KB of
-// garbage without a delta, and 2.2 KB with it (BenchmarkDecide, 4 dimensions, half full, coarse,
-// LeastFit).
+// An Index has two trees of nodes: one sorted by coordinate, and one sorted by name. A view has the
+// roots of both trees, whose pages no longer change, and the delta: the newest updates, which are
+// not yet in the tree by coordinate. When the delta is full, its updates are put into the tree by
+// coordinate together. Schedulers often take the node with the most free resources, so consecutive
+// updates need copies of mostly the same pages. If several updates are put into the tree together,
+// each page is copied only once, which saves garbage. With 100,000 nodes and one view per update, a
+// decision of two updates left 12.3 KB of garbage without a delta, and 2.2 KB with it
+// (BenchmarkDecide, 4 dimensions, half full, coarse, LeastFit).
 //
-// The tree by name changes only when nodes are added or removed. Its entries refer to the handles of
-// nodes, and the log has the updates. When each update was also put into this tree, only FirstFit
-// and NextFit were faster. A decision took 0.6 µs longer with 1,000 nodes, and 1.0 µs longer with
-// 100,000 nodes.
+// The tree by name changes only when nodes are added or removed. Its entries refer to the handles
+// of nodes, and each handle refers to the newest state of its node. An alternative was measured: to
+// put each update into this tree, too. Then only the policies FirstFit and NextFit were faster, and
+// a decision took 0.6 µs longer with 1,000 nodes, and 1.0 µs longer with 100,000 nodes.
 //
-// Two simpler ways were measured and rejected:
+// Two simpler ways to let goroutines search while the index changes were measured and rejected:
 //
 //   - Trees that are changed in place under a sync.RWMutex. A single update is cheaper. But readers
 //     hold the lock while filters check the nodes that were found, and the writer waits meanwhile.
@@ -36,7 +37,7 @@ type Index struct {
 	handles map[string]*Handle // by node name
 	trees
 	log       log
-	lastLabel key // assigned last
+	lastLabel key // the label that was assigned last
 }
 
 // New returns an empty index, or an error if the configuration is invalid.
@@ -52,9 +53,10 @@ func New(config Config) (*Index, error) {
 // have one amount for each dimension.
 func (x *Index) Add(node Node) error { return x.AddAt(new(Handle), node) }
 
-// AddAt adds a node, and makes a handle that the caller provides the handle of the node. The handle
-// must be zero, or the handle of a node that was removed from this index. Callers that keep a struct
-// for each node can embed the handle in it, which saves an allocation and a cache miss.
+// AddAt adds a node as Add does, but uses the given handle as the handle of the node. The handle
+// must be zero, or the handle of a node that was removed from this index. A caller that keeps a
+// struct for each node can embed the handle in this struct, which saves an allocation and a cache
+// miss.
 func (x *Index) AddAt(handle *Handle, node Node) error {
 	e, err := x.space.checkedEntry(node)
 	if err != nil {
@@ -80,7 +82,8 @@ func (x *Index) AddAt(handle *Handle, node Node) error {
 	return nil
 }
 
-// Update replaces the node of the same name. It returns an error if the index has no such node.
+// Update replaces the node that has the name node.Name. It returns an error if the index has no
+// node of that name.
 func (x *Index) Update(node Node) error {
 	handle := x.handles[node.Name]
 	if handle == nil {
@@ -89,8 +92,8 @@ func (x *Index) Update(node Node) error {
 	return x.UpdateAt(handle, node)
 }
 
-// UpdateAt replaces the node of a handle. The new node must have the same name. Unlike Update,
-// UpdateAt does not search for the name.
+// UpdateAt replaces the node of a handle. The new node must have the same name as the old one.
+// UpdateAt is faster than Update, because it does not search for the name.
 func (x *Index) UpdateAt(handle *Handle, node Node) error {
 	old := handle.newest.Load()
 	if old == nil || handle.index != x || old.Name != node.Name {
@@ -130,8 +133,9 @@ func (x *Index) Len() int { return len(x.handles) }
 // Handle returns the handle of the node with a name, or nil if the index has no such node.
 func (x *Index) Handle(name string) *Handle { return x.handles[name] }
 
-// View returns an immutable snapshot. While a view is referenced, all later updates stay in memory,
-// and searches by name in the view have to read them. So keep a view only for one search.
+// View returns an immutable snapshot of the index. As long as a view is referenced, all later
+// updates stay in memory, and searches by name in the view have to read them. So keep a view only
+// for one search.
 func (x *Index) View() View {
 	x.freeze()
 	return View{space: &x.space, trees: x.trees, delta: x.log.delta(), logPosition: x.log.position()}
@@ -151,10 +155,10 @@ func (x *Index) flushDelta() {
 	}
 }
 
-// trees has the nodes in the two orders in which they are searched.
+// trees has the nodes of an index in two orders: by coordinate and by name.
 type trees struct {
 	byCoord tree // the nodes' entries, by coordinate and then by name
-	byName  tree // entries with only a name, its label and the handle
+	byName  tree // entries with only the name of a node, its label and its handle
 }
 
 // newTrees returns empty trees.
@@ -173,11 +177,11 @@ func (t *trees) freeze() {
 
 // Handle identifies a node while the node is in an index. With a handle, the index need not search
 // its map for the node's name. This search takes three times as long with 100,000 nodes as with
-// 1,000, because a map of that size is not in the processor's cache. A zero Handle belongs to no
-// node. Only the goroutine that writes the index may call its methods.
+// 1,000 nodes, because a map of 100,000 nodes is not in the processor's cache. A zero Handle
+// belongs to no node. Only the goroutine that writes the index may call the methods of Handle.
 type Handle struct {
-	newest atomic.Pointer[entry] // nil if the node was removed; readers of views load it
-	index  *Index                // set on first use, and never changed
+	newest atomic.Pointer[entry] // the newest entry of the node, nil if the node was removed; readers of views load it
+	index  *Index                // the index to which the handle belongs; set on first use, and never changed
 }
 
 // Node returns the newest state of the handle's node, or nil if the node was removed.
@@ -215,7 +219,7 @@ func (v *View) find(name string) *entry {
 	return v.entry(e.handle)
 }
 
-// each yields all entries in the order of their names.
+// each yields the entries of all nodes in the view, in the order of their names.
 func (v *View) each(yield func(*entry) bool) {
 	v.byName.each(func(e *entry) bool { return yield(v.entry(e.handle)) })
 }

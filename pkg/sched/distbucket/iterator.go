@@ -1,8 +1,8 @@
 package distbucket
 
-// iterator is a position between two entries of a frozen tree. A move to the next entry takes O(1)
-// amortised time, because it does not start from the root. An iterator is stored on the stack, so a
-// search allocates no memory.
+// iterator is a position between two entries of a frozen tree. To move it to the next entry takes
+// O(1) amortised time, because the move does not start from the root. An iterator is stored on the
+// stack, so a search with it allocates no memory.
 type iterator struct {
 	path  [maxDepth]frame // from the root
 	depth int
@@ -16,17 +16,17 @@ type frame struct {
 	index int
 }
 
-// maxDepth is greater than the depth of any tree: even with only 4 items in each page, a tree of
-// this depth has 4¹⁶ entries.
+// maxDepth is greater than the depth of any tree. Even if each page has only 4 items, a tree of
+// depth maxDepth has 4¹⁶ entries.
 const maxDepth = 16
 
-// push appends a frame to the path.
+// push appends a page and an index in the page to the path.
 func (it *iterator) push(p *page, before int) {
 	it.path[it.depth] = frame{p, before}
 	it.depth++
 }
 
-// start returns the position before all entries.
+// start returns the position before all entries of the tree.
 func (t *tree) start() (it iterator) {
 	if t.root != nil {
 		it.push(t.root, 0)
@@ -34,7 +34,7 @@ func (t *tree) start() (it iterator) {
 	return it
 }
 
-// end returns the position after all entries.
+// end returns the position after all entries of the tree.
 func (t *tree) end() (it iterator) {
 	if t.root != nil {
 		it.push(t.root, t.root.n)
@@ -42,8 +42,8 @@ func (t *tree) end() (it iterator) {
 	return it
 }
 
-// seek returns the position before the first entry that has a greater key than k, or the key k and
-// for which isAfter returns true. It takes O(log n) time for n entries.
+// seek returns the position before the first entry whose key is greater than k, or whose key is k
+// and for which isAfter returns true. It takes O(log n) time for n entries.
 func (t *tree) seek(k key, isAfter func(*page, int) bool) (it iterator) {
 	for p := t.root; p != nil; {
 		i := p.search(k, isAfter)
@@ -58,26 +58,27 @@ func (t *tree) seek(k key, isAfter func(*page, int) bool) (it iterator) {
 	return it
 }
 
-// matcher decides which pages and entries a search has to read: those that may cover a request,
-// which means that no free amount is smaller than the requested one. A zero matcher matches
-// everything.
+// matcher decides which pages and entries of a tree a search has to read. An entry matches if it
+// covers the request: no free amount is smaller than the requested amount. A page is read only if
+// an entry below it may match. A zero matcher matches everything.
 //
-// The parent of a page has the maxima of the page. If these are too small for the request, the page
-// is not read. The tests are, from left to right:
+// The parent of a page has the maxima of the page, which are upper bounds of the free amounts below
+// it. If all maxima are too small for the request, the page is not read. The tests for a page
+// (first line) and for an entry (second line) are, from left to right:
 //
 //	maxima (codes)  ⇒ exactMax  ⇒ page is read
 //	code            ⇒ exact Free ⇒ not superseded ⇒ entry matches
 type matcher struct {
 	want   Vector
-	code   code  // of want
-	delta  delta // entries that an update of the delta has replaced do not match
-	visits int   // items examined so far, a measure of the cost that does not depend on the machine
-	limit  int   // next stops after this many visits; 0 means no limit
+	code   code  // code of want, rounded down, for fast comparisons
+	delta  delta // the newest updates, which are not yet in the tree; an entry that one of them has replaced does not match
+	visits int   // number of items examined so far, a measure of the cost that does not depend on the machine
+	limit  int   // the method next stops when visits has this value; 0 means no limit
 }
 
-// mayMatch reports whether item i of a page, or an entry below it, may match. For a leaf page the
-// answer is exact. The cheapest test comes first: the maxima, which are in the page itself, exclude
-// most of the pages below.
+// mayMatch reports whether item i of a leaf page matches, or whether an entry below child i of an
+// inner page may match. The cheapest test comes first: the maxima, which are stored in the page
+// itself, exclude most of the children.
 func (m *matcher) mayMatch(p *page, i int) bool {
 	m.visits++
 	if p.children != nil {
@@ -87,7 +88,8 @@ func (m *matcher) mayMatch(p *page, i int) bool {
 	return p.codes[i].covers(&m.code) && e.Free.Covers(m.want) && !m.delta.supersedes(e)
 }
 
-// mayMatchAny reports whether an entry of the tree may match. It reads only the root page.
+// mayMatchAny reports whether any entry of the tree may match. It is fast, because it reads only
+// the root page.
 func (m *matcher) mayMatchAny(t *tree) bool {
 	for i := 0; t.root != nil && i < t.root.n; i++ {
 		if m.mayMatch(t.root, i) {
@@ -97,12 +99,12 @@ func (m *matcher) mayMatchAny(t *tree) bool {
 	return false
 }
 
-// limitReached reports whether the limit of visits is used up.
+// limitReached reports whether the search has made as many visits as m.limit allows.
 func (m *matcher) limitReached() bool { return m.visits == m.limit && m.limit > 0 }
 
 // next moves the iterator behind the next entry that matches, and returns the entry. It returns nil
-// if no further entry with a key of at most last matches, or if the limit of visits is reached. It
-// does not read pages that cannot match.
+// if no later entry with a key of at most last matches, or if the limit of visits is reached. It
+// does not read pages in which no entry can match.
 func (m *matcher) next(it *iterator, last key) *entry {
 	for it.depth > 0 && !m.limitReached() {
 		at := &it.path[it.depth-1]
@@ -128,8 +130,8 @@ func (m *matcher) next(it *iterator, last key) *entry {
 }
 
 // previous moves the iterator before the previous entry that matches, and returns the entry. It
-// returns nil if no earlier entry matches. It ignores limit, because only scans by name have a
-// limit, and these scans go forward.
+// returns nil if no earlier entry matches. It ignores the field limit, because only scans by name
+// have a limit, and these scans go forward.
 func (m *matcher) previous(it *iterator) *entry {
 	for it.depth > 0 {
 		at := &it.path[it.depth-1]
@@ -151,14 +153,16 @@ func (m *matcher) previous(it *iterator) *entry {
 }
 
 // atLeafStart reports whether the entry that previous returned is certainly the first of its leaf
-// bucket, because the item before it in the page has a different key. If the amounts of the nodes
-// differ, most nodes are alone in their leaf bucket, and this test saves two searches from the root.
+// bucket, because the item before it in the page has a different key. If it returns true, the
+// caller can take the entry at once, which saves two searches from the root. If the amounts of the
+// nodes differ, most nodes are alone in their leaf bucket.
 func (it *iterator) atLeafStart() bool {
 	at := it.path[it.depth-1]
 	return at.index > 0 && at.page.separators[at.index-1].key != at.page.separators[at.index].key
 }
 
-// atLeafEnd reports whether the entry that next returned is certainly the last of its leaf bucket.
+// atLeafEnd reports whether the entry that next returned is certainly the last of its leaf bucket,
+// because the item after it in the page has a different key.
 func (it *iterator) atLeafEnd() bool {
 	at := it.path[it.depth-1]
 	return at.index < at.page.n && at.page.separators[at.index].key != at.page.separators[at.index-1].key

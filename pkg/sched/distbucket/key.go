@@ -7,28 +7,29 @@ import (
 	"strings"
 )
 
-// key is an integer by which a tree orders its entries. Pages have the keys of their items. So a
-// search compares integers in a page, and rarely has to read an entry elsewhere in memory.
+// key is an integer by which a B-tree orders its entries. Each page of the tree stores the keys of
+// its items. So a search compares integers in a page, and rarely has to read an entry elsewhere in
+// memory.
 type key uint64
 
 // packCoord packs a coordinate into a key. Keys have the lexicographic order of the coordinates.
-// packCoord also returns how many low bits of the key are unused, and whether the key is exact: no
-// other coordinate with the same number of dimensions has it.
+// packCoord also returns how many low bits of the key are unused, and whether the key is exact. A
+// key is exact if no other coordinate with the same number of dimensions has this key.
 //
-// A number c ≥ 0 is written as its bit length plus one in 6 bits, followed by the bits of c after
-// its leading 1 bit. This is a variant of the Elias gamma code that keeps the order of numbers. For
-// example:
+// Each number c ≥ 0 of the coordinate is written as its bit length plus one in 6 bits, followed by
+// the bits of c after its leading 1 bit. This is a variant of the Elias gamma code that keeps the
+// order of numbers. For example:
 //
 //	(5, 0)  ↦  000100 01  000001
 //
 // Small numbers take few bits, so six dimensions usually fit into a key. Bits that do not fit are
 // cut off. Different coordinates may then have equal keys, but the order is never reversed. If two
 // keys are equal and not exact, the coordinates are compared. Negative numbers are written as
-// 000000, and numbers from 2⁵⁸ on as 111111. After such a number, the rest of the coordinate is left
-// out.
+// 000000, and numbers from 2⁵⁸ on as 111111. After a negative number or a number from 2⁵⁸ on, the
+// rest of the coordinate is left out.
 //
-// A fixed number of bits for each dimension was rejected. It is too small for amounts of memory in
-// bytes, and too large for numbers of GPUs.
+// A fixed number of bits for each dimension was rejected. It would be too small for amounts of
+// memory in bytes, and larger than needed for numbers of GPUs.
 func packCoord(x []int64) (k key, left int, exact bool) {
 	left = 64
 	for _, c := range x {
@@ -59,7 +60,8 @@ func packNumber(c int64) (code key, width int, exact bool) {
 	}
 }
 
-// compareCoord orders entries by coordinate, and by name within a leaf bucket.
+// compareCoord orders entries by coordinate. Entries with equal coordinates (of one leaf bucket)
+// are ordered by name.
 func compareCoord(a, b *entry) int {
 	if c := compareLeaf(a, b); c != 0 {
 		return c
@@ -67,8 +69,9 @@ func compareCoord(a, b *entry) int {
 	return compareLabel(a, b)
 }
 
-// compareLeaf orders entries by coordinate. It returns 0 for entries of the same leaf bucket. It
-// reads the coordinates only if the keys are equal and not exact.
+// compareLeaf orders entries by coordinate. It returns 0 for entries with equal coordinates (of
+// one leaf bucket). It reads the coordinates only if the keys of both entries are equal and not
+// exact.
 func compareLeaf(a, b *entry) int {
 	if c := cmp.Compare(a.coordKey, b.coordKey); c != 0 || a.exactKey {
 		return c
@@ -76,24 +79,25 @@ func compareLeaf(a, b *entry) int {
 	return slices.Compare(a.coord, b.coord)
 }
 
-// compareLabel orders the entries of one index by name.
+// compareLabel orders the entries of one index by name. It compares their labels, which are
+// integers in the order of the names.
 func compareLabel(a, b *entry) int { return cmp.Compare(a.label, b.label) }
 
-// compareName orders entries by name. Trees without labels use it.
+// compareName orders entries by name. It is for trees whose entries have no labels.
 func compareName(a, b *entry) int { return strings.Compare(a.Name, b.Name) }
 
-// coordKeyOf returns the key of an entry in the tree by coordinate.
+// coordKeyOf returns the key that an entry has in the tree that is sorted by coordinate.
 func coordKeyOf(e *entry) key { return e.coordKey }
 
-// labelKeyOf returns the key of an entry in the tree by name.
+// labelKeyOf returns the key that an entry has in the tree that is sorted by name.
 func labelKeyOf(e *entry) key { return e.label }
 
-// noKey returns the same key for all entries. It is for trees that are ordered only by comparing
-// entries.
+// noKey returns the same key for all entries. It is for trees in which keys do not help to order
+// entries, so that entries themselves are compared.
 func noKey(*entry) key { return 0 }
 
-// comparePrefix compares coordinates lexicographically. A prefix equals every coordinate that begins
-// with it.
+// comparePrefix compares the first numbers of the coordinate x with prefix, lexicographically. It
+// returns 0 if x begins with prefix.
 func comparePrefix(x, prefix []int64) int {
 	for l, want := range prefix {
 		if c := cmp.Compare(x[l], want); c != 0 {
@@ -104,16 +108,17 @@ func comparePrefix(x, prefix []int64) int {
 }
 
 // keyRange is the range of a bucket in the tree by coordinate: all entries whose coordinate begins
-// with prefix. Their keys are in [first, last]. Other coordinates can have keys in this interval
-// too, but only if the key of the prefix is not exact (packCoord). Then each entry has to be
+// with prefix. The keys of these entries are in [first, last]. If the key of the prefix is not
+// exact (packCoord), other entries can have keys in this interval, too. Then each entry has to be
 // compared with the prefix.
 type keyRange struct {
 	prefix      []int64
 	first, last key
-	exclusive   bool // no other coordinate has a key in [first, last]
+	exclusive   bool // all entries with a key in [first, last] are in the range
 }
 
-// leafRange returns the range of the leaf bucket of an entry.
+// leafRange returns the range of the leaf bucket of an entry: all entries with the same
+// coordinate.
 func leafRange(e *entry) keyRange {
 	return keyRange{prefix: e.coord, first: e.coordKey, last: e.coordKey, exclusive: e.exactKey}
 }
@@ -127,14 +132,14 @@ func prefixRange(x []int64) keyRange {
 	return keyRange{prefix: x, first: k, last: k | (1<<left - 1), exclusive: true}
 }
 
-// seekStart returns the position before the first entry of the range.
+// seekStart returns the position in the tree before the first entry of the range.
 func (r *keyRange) seekStart(t *tree) iterator { return t.seek(r.first, r.notBefore) }
 
-// seekEnd returns the position after the last entry of the range.
+// seekEnd returns the position in the tree after the last entry of the range.
 func (r *keyRange) seekEnd(t *tree) iterator { return t.seek(r.last, r.after) }
 
-// seekAfterLabel returns the position in a leaf bucket behind the entries whose labels are at most
-// label.
+// seekAfterLabel returns the position in the tree behind those entries of the range that have
+// labels up to the given label. The range must be that of a leaf bucket.
 func (r *keyRange) seekAfterLabel(t *tree, label key) iterator {
 	return t.seek(r.first, func(p *page, i int) bool {
 		if !r.exclusive {
@@ -146,13 +151,13 @@ func (r *keyRange) seekAfterLabel(t *tree, label key) iterator {
 	})
 }
 
-// notBefore reports whether item i of a page is in the range or after it. The key of the item must
-// be r.first.
+// notBefore reports whether item i of a page is in the range r or after r. The key of the item
+// must be r.first.
 func (r *keyRange) notBefore(p *page, i int) bool {
 	return r.exclusive || comparePrefix(p.items[i].coord, r.prefix) >= 0
 }
 
-// after reports whether item i of a page is after the range. The key of the item must be r.last.
+// after reports whether item i of a page is after the range r. The key of the item must be r.last.
 func (r *keyRange) after(p *page, i int) bool {
 	return !r.exclusive && comparePrefix(p.items[i].coord, r.prefix) > 0
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // TestPackCoord checks that keys have the order of the coordinates, and that no two coordinates
-// have the same exact key.
+// have the same key if packCoord says that the key is exact.
 func TestPackCoord(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	number := func() int64 {

@@ -2,19 +2,20 @@ package distbucket
 
 import "sync/atomic"
 
-// deltaSize is the largest number of updates that are not yet in the tree by coordinate. Searches
-// examine these updates one after another. With 16 updates, this takes less time than is saved
-// because less garbage is made (see Index).
+// deltaSize is the largest number of updates that are not yet in the tree by coordinate (see
+// Index). A larger number makes less garbage, but searches examine these updates one after another.
+// With 16 updates, the garbage collector saves more time than the searches lose.
 const deltaSize = 16
 
-// log is the sequence of all updates, to which the writer appends. It has two purposes:
+// log is the sequence of all updates of an index, to which the writer of the index appends. It has
+// two purposes:
 //
 //   - The tree by coordinate lacks the newest updates, which are called the delta. A view has the
-//     delta and searches it, too.
+//     delta, and its searches read the delta in addition to the tree.
 //
 //   - The tree by name refers to a node's handle, which has the newest entry of the node. A reader
-//     of an older view follows the log from the view's position. So it finds the entry that the node
-//     had when the view was made.
+//     of an older view needs the entry that the node had when the view was made. To find this
+//     entry, it follows the log from the view's position.
 //
 //     chunk ─next─► chunk ─next─► chunk          handle ─newest─► entry
 //     ▲ position of a view
@@ -22,13 +23,13 @@ const deltaSize = 16
 // Chunks are linked only from older to newer ones. So a chunk stays in memory only while there is a
 // view that is older than the updates of the chunk. The garbage collector frees all other chunks.
 type log struct {
-	chunk      *chunk // the last chunk
+	chunk      *chunk // the newest chunk, to which updates are appended
 	seq        uint64 // number of updates and added nodes so far
-	relabelSeq uint64 // value of seq when a label last ceased to belong to its name, because the node was removed or relabel was called
+	relabelSeq uint64 // value of seq when the labels of names last became invalid, because a node was removed or relabel was called
 }
 
-// chunk is a part of the log. The writer stores an update before it increases count, so readers may
-// read the first count updates.
+// chunk is a part of the log, with up to deltaSize updates. The writer stores an update before it
+// increases count, so readers may read the first count updates at any time.
 type chunk struct {
 	updates [deltaSize]update
 	count   atomic.Int32
@@ -41,17 +42,18 @@ type update struct {
 	old, new *entry
 }
 
-// addNode makes the first entry of a node visible to readers. It adds no update to the log. An older
-// view does not refer to the handle, or it refers to it because of a node that had the handle
-// before. Then the reader finds the removal of that node in the log first.
+// addNode makes the first entry of a node visible to readers. It need not add an update to the log.
+// A view that was made before either does not refer to the handle, or refers to it because of an
+// earlier node with the same handle. In the second case, a reader of the view finds the removal of
+// the earlier node in the log.
 func (l *log) addNode(e *entry) {
 	l.seq++
 	e.seq = l.seq
 	e.handle.newest.Store(e)
 }
 
-// addUpdate appends an update to the log, and only then stores the new entry in the handle. So a
-// reader that finds the new entry in the handle also finds the update in the log.
+// addUpdate appends an update to the log, and then stores the new entry in the handle of the node.
+// In this order, a reader that finds the new entry in the handle also finds the update in the log.
 func (l *log) addUpdate(u update) {
 	l.seq++
 	if u.new != nil {
@@ -66,8 +68,8 @@ func (l *log) addUpdate(u update) {
 // full reports whether the last chunk has no room.
 func (l *log) full() bool { return l.chunk.count.Load() == deltaSize }
 
-// startChunk appends an empty chunk. It is called when the tree by coordinate has all updates so
-// far.
+// startChunk appends an empty chunk to the log. It is called when all updates so far are in the
+// tree by coordinate.
 func (l *log) startChunk() {
 	next := new(chunk)
 	l.chunk.next.Store(next)
@@ -80,7 +82,7 @@ func (l *log) delta() delta {
 	return l.chunk.updates[:n:n]
 }
 
-// position returns the position after the last update.
+// position returns the position in the log after the newest update.
 func (l *log) position() logPosition {
 	return logPosition{chunk: l.chunk, count: len(l.delta()), seq: l.seq, relabelSeq: l.relabelSeq}
 }
@@ -89,17 +91,17 @@ func (l *log) position() logPosition {
 type logPosition struct {
 	chunk           *chunk
 	count           int
-	seq, relabelSeq uint64 // of the log at this position
+	seq, relabelSeq uint64 // the values of the log's fields at this position
 }
 
 // entry returns the entry that the handle's node had at the position p. The handle must have had a
 // node at that position. If the node has not changed since p, entry takes O(1) time. Otherwise it
 // reads the updates since p until it finds the first one of this node.
 //
-// It needs no lock. If the sequence number of the newest entry is not greater than that of p, the
-// newest entry is also the entry at p. Otherwise an update after p has replaced the entry at p. The
-// first update of the handle after p has the entry at p as its old entry. It is in the log, because
-// addUpdate stores it there before it stores the new entry in the handle.
+// entry needs no lock. If the sequence number of the newest entry is not greater than that of p,
+// the newest entry is also the entry at p. Otherwise an update after p has replaced the entry at p.
+// The first update of the handle after p has the entry at p as its old entry. This update is in the
+// log, because addUpdate stores an update in the log before it stores the new entry in the handle.
 func (p *logPosition) entry(handle *Handle) *entry {
 	e := handle.newest.Load()
 	if e != nil && e.seq <= p.seq {
@@ -115,8 +117,8 @@ func (p *logPosition) entry(handle *Handle) *entry {
 	return e
 }
 
-// delta has the updates that are not yet in the tree by coordinate, oldest first. There are at most
-// deltaSize of them.
+// delta has the updates of an index that are not yet in the tree by coordinate, oldest first. There
+// are at most deltaSize of them.
 type delta []update
 
 // apply replaces the old entry of each update by its new entry, in the order of the updates. None of
@@ -127,7 +129,7 @@ func (t *tree) apply(updates delta) {
 	}
 }
 
-// supersedes reports whether an update of the delta has replaced e.
+// supersedes reports whether an update of the delta has replaced the entry e.
 func (d delta) supersedes(e *entry) bool {
 	for i := range d {
 		if d[i].old == e {

@@ -9,8 +9,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestViewOfBusyNode looks up a node twice in a view while the node changes all the time. Both
-// times, the view must return the same entry.
+// TestViewOfBusyNode checks that a view does not change while its node is updated all the
+// time: if the node is looked up twice in the same view, both look-ups must return the same
+// entry.
 func TestViewOfBusyNode(t *testing.T) {
 	index := indexOf(t, Vector{1}, []Node{{Name: "a", Free: Vector{0}}})
 	var newest atomic.Pointer[View]
@@ -41,8 +42,9 @@ func TestViewOfBusyNode(t *testing.T) {
 	readers.Wait()
 }
 
-// TestHandleReuse checks that the handle of a removed node can be used for another node while
-// older views still have the removed node. Each view must keep its nodes.
+// TestHandleReuse checks that the handle of a removed node can be used for another node, even
+// while older views still have the removed node. Each view must keep the nodes that it had
+// when it was made.
 func TestHandleReuse(t *testing.T) {
 	x, other := indexOf(t, Vector{1}, []Node{{Name: "c", Free: Vector{7}}}), indexOf(t, Vector{1}, []Node{{Name: "a", Free: Vector{7}}})
 	handle := new(Handle)

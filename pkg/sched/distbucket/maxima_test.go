@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// amount returns a random amount, of random magnitude. One in four is negative.
+// amount returns a random amount with a random number of bits. One in four amounts is negative.
 func amount(r *rand.Rand) int64 { return r.Int64() >> r.IntN(64) * []int64{1, 1, 1, -1}[r.IntN(4)] }
 
 func TestLaneKeepsOrder(t *testing.T) {
@@ -29,7 +29,8 @@ func TestLaneKeepsOrder(t *testing.T) {
 	}
 }
 
-// TestCode compares the methods of code, which compute with 64-bit words, with loops over the lanes.
+// TestCode checks the methods of code, which compare all lanes at once with 64-bit words. Their
+// results must equal those of loops over the single lanes.
 func TestCode(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 2))
 	for range 5000 {
@@ -57,8 +58,8 @@ func TestCode(t *testing.T) {
 	}
 }
 
-// TestMaxima checks that the maxima cover each code that was added, and that up to three codes are
-// stored without being merged.
+// TestMaxima checks that the maxima cover each code that was added, and that the first three codes
+// are not merged with each other.
 func TestMaxima(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	for range 2000 {

@@ -7,14 +7,15 @@ import (
 	"strings"
 )
 
-// naive is the simplest implementation of an index, with which Index is compared: a map
-// whose nodes each search filters and sorts.
+// naive is the simplest implementation of an index: a map of nodes, which each search
+// filters and sorts. The tests compare Index with it.
 type naive struct {
 	space space
 	nodes map[string]Node
 }
 
-// fitting returns the nodes that fit a query, best first by policy.
+// fitting returns the names of the nodes that fit a query, best first by the query's
+// policy.
 func (n naive) fitting(query Query) []string {
 	var names []string
 	for _, name := range n.names(query) {
@@ -43,7 +44,8 @@ func (n naive) leaves(query Query) [][]int64 {
 	return leaves
 }
 
-// names returns the candidates in the order of the policy.
+// names returns the names of all nodes that the query allows, in the order of the
+// query's policy.
 func (n naive) names(query Query) []string {
 	names := slices.Collect(maps.Keys(n.nodes))
 	names = slices.DeleteFunc(names, func(name string) bool {
@@ -55,7 +57,8 @@ func (n naive) names(query Query) []string {
 	return names
 }
 
-// lap returns 0 for names behind the cursor, and 1 for other names.
+// lap returns 0 for names behind the cursor query.After, which come first, and 1 for
+// other names.
 func lap(query Query, name string) int {
 	if query.Policy == FirstFit || name > query.After.name {
 		return 0

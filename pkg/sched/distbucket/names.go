@@ -7,17 +7,19 @@ const (
 	maxKey      = ^key(0) // not less than any key
 )
 
-// labelStride is the distance between the labels of nodes that are added in ascending or descending
-// order of their names, as in the first list of nodes that a controller gets. Any other node gets
-// the label in the middle between its neighbours by name.
+// labelStride is the distance between the labels (see assignLabel) of nodes that are added in
+// ascending or descending order of their names. The first list of nodes that a controller gets is
+// often in this order. A node that is added out of order gets the label in the middle between its
+// neighbours by name.
 const labelStride = 1 << 32
 
-// assignLabel gives a new entry a label between those of its neighbours by name. It returns false
-// if no label is left between them.
+// assignLabel gives a new entry a label between the labels of its two neighbours by name. It
+// returns false if no label is left between them.
 //
-// Labels are integers that have the same order as the names of the nodes. Pages store the labels of
-// their items, so searches compare integers. To compare names, they would have to read the entry and
-// its name elsewhere in memory. A node keeps its label until relabel is called. For example:
+// Labels are integers that have the same order as the names of the nodes. Pages of the B-trees
+// store the labels of their items, so searches compare integers. To compare names, a search would
+// have to read the entry and its name elsewhere in memory. A node keeps its label until relabel is
+// called. For example:
 //
 //	name   a      b           c
 //	label  m      m + 2³²     m + 2·2³²       added in order: one stride each
@@ -43,9 +45,9 @@ func (x *Index) assignLabel(e *entry) bool {
 //
 //	label of the i-th node = i·⌊maxKey/(n+1)⌋
 //
-// It takes O(n log n) time for n nodes. It is needed if no label is left between two neighbours.
-// This happens at the earliest when 30 nodes in turn have been added, each between the two nodes
-// added before it.
+// It is called if no label is left between two neighbours. This happens at the earliest after 30
+// nodes have been added of which each is, by name, between the two nodes added before it. relabel
+// takes O(n log n) time for n nodes.
 func (x *Index) relabel() {
 	all, step, at := x.byName, maxKey/key(x.Len()+1), noLabel
 	x.trees = newTrees()
@@ -81,9 +83,10 @@ func (t *tree) find(name string) *entry {
 	return nil
 }
 
-// labelsAround returns the labels of two neighbours of a name. before is the label of the last name
-// that is not after the given name, or noLabel. after is the label of the first name that is after
-// the given name, or maxKey. The tree must be ordered by name. It takes O(log n) time for n entries.
+// labelsAround returns the labels of the two neighbours of a name. before is the label of the last
+// name that is not after the given name. If there is none, before is noLabel. after is the label of
+// the first name that is after the given name. If there is none, after is maxKey. The tree must be
+// ordered by name. labelsAround takes O(log n) time for n entries.
 func (t *tree) labelsAround(name string) (before, after key) {
 	after = maxKey
 	for page := t.root; page != nil; {
@@ -108,26 +111,27 @@ func (p *page) firstAfterName(name string) int {
 	return sort.Search(p.n, func(i int) bool { return p.items[i].Name > name })
 }
 
-// Cursor is a position in the order of names: directly behind one name. A zero Cursor is before all
-// names. A cursor of a node remains valid when the node changes or is removed, because the position
-// depends only on the name.
+// Cursor is the position directly behind a name in the order of all names. Searches can start
+// behind a cursor (Query.After). A zero Cursor is before all names. A cursor of a node remains
+// valid when the node changes or is removed, because the position depends only on the name.
 //
-// The cursor has the label of the node, which saves a search for the name. The label is valid in a
-// view of the same index if the view has the update that made the node's entry, and if no node was
-// removed and relabel was not called between that update and the view. In the views of another
-// index, the position of the cursor is undefined.
+// The cursor also has the label of the node, an integer that stands for the name, which saves a
+// search for the name. The label is valid in a view of the same index under two conditions. The
+// view must have the update that made the node's entry. Between this update and the view, no node
+// may have been removed, and relabel may not have been called. In the views of another index, the
+// position of the cursor is undefined.
 type Cursor struct {
 	name  string
-	label key    // of the name, or noLabel
-	seq   uint64 // of the update that made the node's entry
+	label key    // the label of the name, or noLabel
+	seq   uint64 // the sequence number of the update that made the node's entry
 }
 
-// Cursor returns the position after the name of a node that a view returned.
+// Cursor returns the position after the name of the node n, which a view must have returned.
 func (n *Node) Cursor() Cursor { return Cursor{n.Name, n.label, n.seq} }
 
-// labelOf returns the greatest label before the position of a cursor, or noLabel if there is none.
-// It takes O(1) time if the cursor's label is valid in the view (see Cursor). Otherwise it searches
-// for the name, which takes O(log n) time for n nodes.
+// labelOf returns the greatest label of a node before the position of a cursor, or noLabel if no
+// node is before it. It takes O(1) time if the cursor's label is valid in the view (see Cursor).
+// Otherwise it searches for the name, which takes O(log n) time for n nodes.
 func (v *View) labelOf(c Cursor) key {
 	if c.seq > v.relabelSeq && c.seq <= v.seq {
 		return c.label

@@ -9,8 +9,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestLabels checks that nodes are in the order of their names, whatever the order in which they
-// were added. Some of these orders leave no label between two neighbours, so that relabel is needed.
+// TestLabels checks that a view yields nodes in the order of their names, whatever the order in
+// which they were added. If they are added in some orders, no label is left between two neighbours,
+// and relabel must be called.
 func TestLabels(t *testing.T) {
 	const count = 300
 	cases := map[string]struct {
@@ -53,8 +54,9 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-// TestCursorSavesSearch checks that a search uses the label of a cursor, and not its name, as long
-// as the label is valid. For this, the cursor gets a wrong name.
+// TestCursorSavesSearch checks that a search uses the label of a cursor as long as the label is
+// valid, and otherwise its name. To tell which of them was used, the test gives the cursor a wrong
+// name.
 func TestCursorSavesSearch(t *testing.T) {
 	index := indexOf(t, Vector{1}, []Node{{Name: "n1", Free: Vector{1}}, {Name: "n5", Free: Vector{1}}, {Name: "n9", Free: Vector{1}}})
 	before := index.View()
@@ -74,9 +76,9 @@ func TestCursorSavesSearch(t *testing.T) {
 	}
 }
 
-// TestCursorOfHeldNode checks the cursor of a node that has a reservation. The node was updated with
-// a Node that a view of another index returned. The label in that Node belongs to the other index,
-// so the cursor must not use it.
+// TestCursorOfHeldNode checks the cursor of a node that has a reservation, after Update was called
+// with a Node that a view of another index had returned. The label in that Node belongs to the
+// other index, so the cursor must not have this label.
 func TestCursorOfHeldNode(t *testing.T) {
 	other := indexOf(t, Vector{1}, cluster(50, 1, 0.5))
 	if err := other.Add(Node{Name: "n5", Free: Vector{1}}); err != nil {
@@ -111,8 +113,8 @@ func TestCursorOfHeldNode(t *testing.T) {
 	}
 }
 
-// TestCursorOfRemovedNode checks that a search can begin behind a node that was removed, even if
-// another node now has the label of the removed node.
+// TestCursorOfRemovedNode checks that a search can begin behind the cursor of a node that was
+// removed, even if a node that was added later has the label of the removed node.
 func TestCursorOfRemovedNode(t *testing.T) {
 	for next, want := range map[string][]string{"n3": {"n9", "n1", "n3"}, "n7": {"n7", "n9", "n1"}} {
 		index := indexOf(t, Vector{1}, []Node{{Name: "n1", Free: Vector{1}}, {Name: "n5", Free: Vector{1}}, {Name: "n9", Free: Vector{1}}})
@@ -129,5 +131,5 @@ func TestCursorOfRemovedNode(t *testing.T) {
 	}
 }
 
-// cursorAfter returns the cursor behind a name. The index need not have a node with this name.
+// cursorAfter returns the position behind a name. The index need not have a node with this name.
 func cursorAfter(name string) Cursor { return Cursor{name: name} }

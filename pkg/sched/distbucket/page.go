@@ -2,53 +2,56 @@ package distbucket
 
 import "sort"
 
-// page is a node of the B-tree. It has up to fanout items in order, and room for one more item, with
-// which it is split. In a leaf page, items are the entries of the tree. In an inner page, item i is
-// the first entry below child i.
+// page is a node of the B-tree. It has up to fanout items in order, and room for one more item.
+// When it has fanout+1 items, it is split. In a leaf page, items are the entries of the tree. In an
+// inner page, item i is the first entry below child i.
 //
 // If the owner of a page is the owner of its tree, only the writer can reach the page, and changes
-// it in place. Views can reach all other pages, so these pages never change.
+// it in place. All other pages may be reached by views (snapshots of the tree), so they never
+// change.
 type page struct {
 	owner      *owner
 	children   *children // nil in a leaf page
 	codes      *codes    // nil in an inner page
-	exactMax   *exactMax // at least the free amounts of all entries below; nil until the next freeze
+	exactMax   *exactMax // upper bound of the free amounts of all entries below; nil if the next freeze has to compute it
 	n          int
-	separators [fanout + 1]separator // of items
+	separators [fanout + 1]separator // separators of items, by the same index
 	items      [fanout + 1]*entry
 }
 
 // fanout is the largest number of items of a page. Each page except the root has at least fanout/2
 // items.
 //
-// Small pages make updates cheap, because an update copies the pages on the path from the root to
-// the entry, if a view can reach them.
+// An update copies the pages between the root and the entry, except for pages that no view can
+// reach. Copies of small pages are cheap, so fanout is small.
 const fanout = 9
 
-// owner identifies the version of the tree that may change a page in place. It is not an empty
-// struct, because pointers to different zero-size values may be equal.
+// owner tells whether a page may be changed in place: this is so if the page has the same owner as
+// the tree. Owners are compared by their address. The struct is not empty, because pointers to
+// different zero-size values may be equal.
 type owner struct{ _ byte }
 
-// separator has the key and the label of an item. Pages store the separators of their items. So a
-// search has to read an entry elsewhere in memory only if the separators do not decide which of two
-// entries comes first.
+// separator has the key and the label of an item of a page, by which items are compared. Pages
+// store the separators of their items. A search has to read an entry elsewhere in memory only if
+// separators do not decide which of two entries comes first.
 type separator struct{ key, label key }
 
-// codes are the codes of the items of a leaf page.
+// codes are the codes of the items of a leaf page, by index of the item. A code is a vector of free
+// amounts, rounded down to 16 bytes.
 type codes [fanout + 1]code
 
-// children has the pages below an inner page, and summaries of each of them: the number of entries
-// and, in a tree that is searched by free amounts, the maxima of the entries. Summaries are valid
-// only after freeze, which computes them once for all updates since the last view.
+// children has the pages directly below an inner page, and summaries of each of them: the number of
+// entries below it and, in a tree that is searched by free amounts, their maxima. Summaries are
+// valid only after freeze, which computes them once for all updates since the last view.
 type children struct {
 	pages   [fanout + 1]*page
 	size    [fanout + 1]int32
-	written bitset // children that may have changed since the last freeze
+	written bitset // bit i is set if child i may have changed since the last freeze
 	maxima  *[fanout + 1]maxima
 }
 
-// bitset has one bit for each child. With it, freeze need not read every child to find those that
-// were written.
+// bitset has one bit for each child of an inner page. The bits mark the children that were written,
+// so that freeze need not read every child to find them.
 type bitset uint16
 
 const allChildren bitset = 1<<(fanout+1) - 1
@@ -56,8 +59,9 @@ const allChildren bitset = 1<<(fanout+1) - 1
 // has reports whether bit i is set.
 func (b bitset) has(i int) bool { return b>>i&1 == 1 }
 
-// These types put a page and the data that only its kind of page has into one allocation, because
-// both are read and copied together.
+// Each of these types has a page, and the data that only a page of this kind needs (leaf page,
+// inner page). The page and its data are in one allocation, because they are read and copied
+// together.
 type (
 	leafPage struct {
 		page
@@ -80,7 +84,8 @@ func newLeafPage(o *owner) *page {
 	return &p.page
 }
 
-// newInnerPage returns an empty inner page.
+// newInnerPage returns an empty inner page. If hasMaxima is set, the page has room for the maxima
+// of its children.
 func newInnerPage(o *owner, hasMaxima bool) *page {
 	if hasMaxima {
 		p := &innerPageWithMaxima{innerPage: innerPage{page: page{owner: o}}}
@@ -92,7 +97,7 @@ func newInnerPage(o *owner, hasMaxima bool) *page {
 	return &p.page
 }
 
-// emptyLike returns an empty page of the same kind and owner.
+// emptyLike returns an empty page of the same kind and with the same owner as p.
 func (p *page) emptyLike() *page {
 	if p.children == nil {
 		return newLeafPage(p.owner)
@@ -100,7 +105,7 @@ func (p *page) emptyLike() *page {
 	return newInnerPage(p.owner, p.children.maxima != nil)
 }
 
-// copy returns a copy of p for another owner. In the copy, no child is marked as written.
+// copy returns a copy of p that belongs to the owner o. In the copy, no child is marked as written.
 func (p *page) copy(o *owner) *page {
 	c := p.emptyLike()
 	children, codes := c.children, c.codes
@@ -114,7 +119,7 @@ func (p *page) copy(o *owner) *page {
 	return c
 }
 
-// copy copies other to c, except for the bits that mark written children.
+// copy copies other to c, except for the field written.
 func (c *children) copy(other *children) {
 	c.pages, c.size = other.pages, other.size
 	if c.maxima != nil {
@@ -122,22 +127,22 @@ func (c *children) copy(other *children) {
 	}
 }
 
-// search returns the index of the first item that has a greater key than k, or the key k and for
-// which isAfter returns true. It returns p.n if there is none. If isAfter returns true for an item,
-// it must return true for all later items with the key k.
+// search returns the index of the first item whose key is greater than k, or whose key is k and for
+// which isAfter returns true. If there is no such item, it returns p.n. If isAfter returns true for
+// an item, it must return true for all later items with the key k.
 func (p *page) search(k key, isAfter func(*page, int) bool) int {
 	return sort.Search(p.n, func(i int) bool {
 		return p.separators[i].key > k || p.separators[i].key == k && isAfter(p, i)
 	})
 }
 
-// insert inserts an entry at i in a leaf page.
+// insert inserts an entry at index i of a leaf page.
 func (p *page) insert(i int, at separator, e *entry) {
 	p.openGap(i)
 	p.set(i, at, e)
 }
 
-// set replaces the entry at i in a leaf page.
+// set replaces the entry at index i of a leaf page.
 func (p *page) set(i int, at separator, e *entry) {
 	p.separators[i], p.items[i], p.codes[i] = at, e, e.code
 	if p.exactMax != nil {
@@ -145,20 +150,20 @@ func (p *page) set(i int, at separator, e *entry) {
 	}
 }
 
-// insertChild inserts a child at i in an inner page.
+// insertChild inserts a child at index i of an inner page.
 func (p *page) insertChild(i int, child *page) {
 	p.openGap(i)
 	p.setChild(i, child)
 }
 
-// setChild replaces the child at i by another page, which the writer must own and which must not be
-// empty.
+// setChild replaces the child at index i of an inner page. The new child must not be empty, and
+// must have the same owner as the tree.
 func (p *page) setChild(i int, child *page) {
 	p.children.pages[i], p.separators[i], p.items[i] = child, child.separators[0], child.items[0]
 	p.children.written |= 1 << i
 }
 
-// openGap moves the items from index i on to the next index.
+// openGap makes room at index i: it moves each item from index i on to the next index.
 func (p *page) openGap(i int) {
 	copy(p.separators[i+1:], p.separators[i:p.n])
 	copy(p.items[i+1:], p.items[i:p.n])
@@ -184,7 +189,8 @@ func (p *page) dropLast(count int) {
 	p.n -= count
 }
 
-// appendFrom moves the items of next from index i on to the end of p, which must have room for them.
+// appendFrom moves items from the page next to the end of p: all items of next from index i on. p
+// must have room for them.
 func (p *page) appendFrom(next *page, i int) {
 	copy(p.separators[p.n:], next.separators[i:next.n])
 	copy(p.items[p.n:], next.items[i:next.n])
@@ -193,8 +199,9 @@ func (p *page) appendFrom(next *page, i int) {
 	next.dropLast(next.n - i)
 }
 
-// copyPayload copies to index i what another page of the same kind stores for some of its items:
-// children and their summaries, or codes.
+// copyPayload copies what the page other stores for its items in the range some, to index i of p:
+// the codes of a leaf page, or the children of an inner page and their summaries. Both pages must
+// be of the same kind.
 func (p *page) copyPayload(i int, other *page, some span) {
 	if p.children != nil {
 		p.children.copyFrom(i, other.children, some)
@@ -203,8 +210,8 @@ func (p *page) copyPayload(i int, other *page, some span) {
 	}
 }
 
-// copyFrom copies some children of other to index i. It marks all children as written, because their
-// positions may have changed.
+// copyFrom copies the children of other in the range some to index i of c. It marks all children of
+// c as written, because their positions may have changed.
 func (c *children) copyFrom(i int, other *children, some span) {
 	copy(c.pages[i:], other.pages[some.lo:some.hi])
 	copy(c.size[i:], other.size[some.lo:some.hi])
@@ -214,5 +221,5 @@ func (c *children) copyFrom(i int, other *children, some span) {
 	}
 }
 
-// span is the half-open range [lo, hi).
+// span is the range of indexes from lo (included) to hi (not included).
 type span struct{ lo, hi int }

@@ -2,22 +2,23 @@ package distbucket
 
 import "slices"
 
-// AppendPick appends up to n nodes that fit the query, best first by its policy, and returns the
-// extended slice. If n is positive, it appends none if and only if no node of the view fits.
+// AppendPick appends up to n nodes that fit the query to dst, best first by the query's policy, and
+// returns the extended slice. If n is positive and any node of the view fits, it appends at least
+// one node.
 //
-// LeastFit and BestFit return the same nodes as the DistBuckets paper's search for leaf buckets, and
-// nodes of one leaf bucket in the order of their names. AppendPick allocates no memory if n is at
-// most 8, Query.Candidates is nil, and dst has room. Query.Accept may be called more than once for a
-// node.
+// With the policies LeastFit and BestFit, AppendPick returns the same nodes as the search for leaf
+// buckets in the DistBuckets paper. It returns the nodes of one leaf bucket in the order of their
+// names. AppendPick allocates no memory if n is at most 8, Query.Candidates is nil, and dst has
+// room. Query.Accept may be called more than once for a node.
 //
-// Each policy has a fast way to find its first nodes. If that fails, the search reads all nodes that
-// fit:
+// Each policy has a fast way to find its first nodes. If this way fails, the search reads all nodes
+// that fit. These are the fast ways:
 //
 //	LeastFit, BestFit  scan the tree by coordinate, without the pages that maxima exclude
 //	FirstFit, NextFit  scan the tree by name; fails after scanLimit visits without success
 //	Random             draw random nodes; fails if too few of sampleTries nodes fit
 //
-// If the query has candidates, every candidate is read instead.
+// If the query has candidates, none of these ways is used, and every candidate is read.
 func (v View) AppendPick(dst []*Node, query Query, n int) []*Node {
 	n = min(n, v.Len())
 	if n <= 0 {
@@ -37,7 +38,7 @@ func bufferFor(n int, buf []*entry) []*entry {
 	return make([]*entry, n)
 }
 
-// appendNodes appends the nodes of entries.
+// appendNodes appends the nodes of the given entries to dst.
 func appendNodes(dst []*Node, entries []*entry) []*Node {
 	for _, e := range entries {
 		dst = append(dst, &e.Node)
@@ -45,7 +46,7 @@ func appendNodes(dst []*Node, entries []*entry) []*Node {
 	return dst
 }
 
-// pick fills dst with the best nodes that fit, and returns their number.
+// pick fills dst with the best nodes that fit the query, and returns their number.
 func (s *search) pick(dst []*entry) int {
 	if s.Candidates != nil {
 		return s.selectCandidates(dst)
@@ -62,7 +63,8 @@ func (s *search) pick(dst []*entry) int {
 	return n
 }
 
-// selectCandidates selects the best of the candidates. It visits each candidate.
+// selectCandidates fills dst with the best of the query's candidates that fit, and returns their
+// number. It visits each candidate.
 func (s *search) selectCandidates(dst []*entry) int {
 	sel := selection{search: s, dst: dst}
 	return sel.fill(func() {
@@ -72,8 +74,9 @@ func (s *search) selectCandidates(dst []*entry) int {
 	})
 }
 
-// selectAll reads every entry that fits, and selects the best. It also reads the entries that do not
-// fit but that the maxima of their pages do not exclude. So it is used if few nodes fit.
+// selectAll fills dst with the best nodes that fit, and returns their number. It reads every entry
+// that fits, and also entries that do not fit but are in pages that the maxima do not exclude.
+// Because of this cost, it is used only if few nodes fit.
 func (s *search) selectAll(dst []*entry) int {
 	sel := selection{search: s, dst: dst}
 	var buf [deltaSize]*entry
@@ -88,15 +91,17 @@ func (s *search) selectAll(dst []*entry) int {
 	})
 }
 
-// sampleTries is how many random nodes the policy Random tries before it calls selectAll instead.
+// sampleTries is how many random nodes a search with the policy Random tries. If they are not
+// enough, it calls selectAll.
 const sampleTries = 64
 
-// sample draws random nodes from all nodes until dst is full. It ignores nodes that do not fit, so
-// each node that fits has the same probability. It returns false if too few of the drawn nodes fit.
+// sample fills dst with nodes that it draws at random from all nodes. It ignores nodes that do not
+// fit, so each node that fits has the same probability. It returns false if too few of sampleTries
+// drawn nodes fit.
 //
-// If a share p of the nodes fits, about k/p draws are needed for k nodes. For k = 4, sampleTries =
-// 64 draws are usually enough if p is at least 1/16. If fewer nodes fit, selectAll reads all of
-// them.
+// If the share p of the nodes fits, about k/p draws are needed to find k nodes. For k = 4, the 64
+// draws of sampleTries are usually enough if p is at least 1/16. If p is smaller, selectAll reads
+// all nodes that fit.
 func (s *search) sample(dst []*entry) (int, bool) {
 	t, taken := &s.view.byCoord, 0
 	for range sampleTries {
@@ -112,25 +117,26 @@ func (s *search) sample(dst []*entry) (int, bool) {
 	return 0, false
 }
 
-// selection keeps the best len(dst) of the entries that are passed to offer, in any order. It
-// inserts a kept entry into dst, which takes O(len(dst)) time. A heap would not be faster, because
-// few nodes are wanted.
+// selection keeps the best len(dst) of the entries that are passed to its method offer. Entries may
+// be offered in any order. To insert a kept entry into the sorted slice dst takes O(len(dst)) time.
+// A heap would not be faster, because dst is short.
 type selection struct {
 	search      *search
 	dst         []*entry
 	kept        int    // number of entries in dst, which are sorted, best first
-	seen        int    // for the policy Random: number of entries so far that fit
-	deferAccept bool   // Query.Accept is not called for entries that are offered
-	after       *entry // only entries that come after this one are kept; nil means no limit
+	seen        int    // for the policy Random: number of offered entries so far that fit
+	deferAccept bool   // offer does not call Query.Accept; fill calls it later
+	after       *entry // offer keeps only entries that come after this one in the order of the policy; nil means no limit
 }
 
-// fill calls the function offer, which passes entries to s.offer, and returns how many entries are
-// kept.
+// fill runs a selection: it calls the function offer, which must pass all entries to s.offer, and
+// returns how many entries were kept.
 //
-// Query.Accept runs a scheduler's filters, which takes much longer than a comparison of two entries.
-// So the first pass selects entries without it, and then Accept is called only for the selected
-// entries. If Accept rejects some of them, a second pass selects among the entries after the
-// selected ones. In this pass, Accept is called for an entry before the entry is kept.
+// Query.Accept runs a scheduler's filters, which takes much longer than a comparison of two
+// entries. So the first pass selects entries without Accept, and then Accept is called only for the
+// selected entries. If Accept rejects some of the selected entries, a second pass selects among the
+// entries that come after them in the order of the policy. In the second pass, Accept is called for
+// an entry before the entry is kept.
 func (s *selection) fill(offer func()) int {
 	s.deferAccept = s.search.Accept != nil && s.search.Policy != Random
 	offer()
@@ -145,7 +151,7 @@ func (s *selection) fill(offer func()) int {
 	return s.kept
 }
 
-// applyAccept removes the kept entries that Query.Accept rejects.
+// applyAccept calls Query.Accept for each kept entry, and removes the entries that it rejects.
 func (s *selection) applyAccept() {
 	all := s.dst[:s.kept]
 	s.kept = 0
@@ -157,11 +163,10 @@ func (s *selection) applyAccept() {
 	}
 }
 
-// offer keeps an entry if it fits, and if dst has room or the entry is better than one that is kept.
-// An entry may be offered more than once, because Query.Candidates may contain duplicates and the
-// delta may have several entries of a node. It is kept only once. offer compares an entry with the
-// kept ones before it checks whether the entry fits, because most entries are worse than the kept
-// ones.
+// offer keeps an entry if it is among the best len(dst) entries so far that fit. An entry may be
+// offered more than once, because Query.Candidates may contain duplicates. It is kept only once.
+// offer first compares the entry with the kept entries, and only then checks whether it fits. This
+// is faster, because most entries are worse than the kept ones.
 func (s *selection) offer(e *entry) {
 	if s.search.Policy == Random {
 		s.offerRandom(e)
@@ -182,7 +187,8 @@ func (s *selection) offer(e *entry) {
 	s.kept = min(s.kept+1, len(s.dst))
 }
 
-// fits reports whether an entry can be kept.
+// fits reports whether an entry fits the query. If deferAccept is set, it does not call
+// Query.Accept.
 func (s *selection) fits(e *entry) bool {
 	if s.deferAccept {
 		return e.Free.Covers(s.search.Request)
@@ -190,12 +196,14 @@ func (s *selection) fits(e *entry) bool {
 	return s.search.accepts(e)
 }
 
-// offerRandom keeps each entry that fits with the same probability (reservoir sampling). If dst is
-// full, the i-th entry that fits replaces a kept entry with the probability
+// offerRandom is offer for the policy Random: each entry that fits is kept with the same
+// probability (reservoir sampling). If dst is full, the i-th entry that fits replaces a kept entry
+// with the probability
 //
 //	len(dst) / i
 //
-// Here Query.Accept is called at once, because every entry that fits counts for i.
+// offerRandom calls Query.Accept for every entry whose amounts suffice, because i counts only
+// entries that fit.
 func (s *selection) offerRandom(e *entry) {
 	if slices.Contains(s.dst[:s.kept], e) || !s.search.accepts(e) {
 		return

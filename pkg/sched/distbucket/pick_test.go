@@ -39,8 +39,9 @@ func TestRandomIsFair(t *testing.T) {
 	}
 }
 
-// TestRandTakesTurnsInLeaf checks that LeastFit and BestFit, if Query.Rand is set, choose a random
-// node of the best leaf bucket, and never a node of another leaf bucket.
+// TestRandTakesTurnsInLeaf checks searches with Query.Rand and the policies LeastFit and BestFit.
+// Such a search must return a random node of the best leaf bucket, and never a node of another leaf
+// bucket.
 func TestRandTakesTurnsInLeaf(t *testing.T) {
 	index, err := New(Config{Theta: Vector{10}})
 	if err != nil {
@@ -70,8 +71,9 @@ func TestRandTakesTurnsInLeaf(t *testing.T) {
 	}
 }
 
-// pick returns up to n nodes that fit, best first by policy, or none if no node fits.
+// pick returns up to n nodes that fit the query, best first by the query's policy. It returns none
+// if no node fits.
 //
-// For LeastFit and BestFit, these are the nodes that fit of each leaf bucket that Leaves yields, in
-// the order of their names within a leaf bucket.
+// For the policies LeastFit and BestFit, it returns the nodes of each leaf bucket that Leaves
+// yields, if they fit. Nodes of one leaf bucket are in the order of their names.
 func (v View) pick(query Query, n int) []*Node { return v.AppendPick(nil, query, n) }

@@ -10,32 +10,33 @@ import (
 type Query struct {
 	Request    Vector           // one amount for each dimension; a node fits only if at least this much is free
 	Policy     Policy           // the order of the nodes that fit
-	Candidates []string         // restricts the search to these names; nil allows all nodes, empty none
-	Accept     func(*Node) bool // called for nodes with enough free resources, may reject them; nil accepts all
-	After      Cursor           // nodes behind it come first, then those before it: for NextFit all nodes, for LeastFit and BestFit nodes of one leaf bucket
+	Candidates []string         // names of the only nodes that the search may return; nil allows all nodes, an empty slice allows none
+	Accept     func(*Node) bool // is called for nodes with enough free resources, and returns false for a node that must not be returned; nil accepts all
+	After      Cursor           // names behind this position come before the other names; NextFit orders all nodes so, LeastFit and BestFit the nodes of each leaf bucket
 	Task       string           // amounts that are reserved for this task count as free; see Reserving
 
-	// Rand is the random source of the policy Random. If it is nil, Random is the same as FirstFit. If
-	// Rand is set and After is zero, LeastFit and BestFit begin at a random name within each leaf
-	// bucket. This makes it less likely that several goroutines that search the same view choose the
-	// same node.
+	// Rand is the random source of the policy Random. If it is nil, Random is the same as FirstFit.
+	// If Rand is set and After is zero, LeastFit and BestFit begin at a random name within each
+	// leaf bucket (nodes with equal coordinates). So it is less likely that several goroutines that
+	// search the same view choose the same node.
 	Rand *rand.Rand
 }
 
-// Policy is the order in which nodes that fit are returned.
+// Policy is the order in which a search returns the nodes that fit.
 type Policy int
 
 const (
-	// LeastFit returns the node with the most free resources first. It compares the coordinates of
-	// nodes in the order of the index's dimensions. It spreads tasks evenly over the nodes.
+	// LeastFit returns the node with the most free resources first, and so spreads tasks evenly
+	// over the nodes. It compares nodes by their coordinate in the first dimension of the index,
+	// then in the second, and so on.
 	LeastFit Policy = iota
-	// BestFit returns the node with the least free resources first, among those that fit. It fills
-	// nodes one after another.
+	// BestFit is the opposite of LeastFit: of the nodes that fit, it returns the one with the least
+	// free resources first. So it fills nodes one after another.
 	BestFit
 	// FirstFit returns nodes in the order of their names.
 	FirstFit
-	// NextFit returns nodes in the order of their names. It begins behind Query.After, and continues
-	// with the first name after the last one.
+	// NextFit returns nodes in the order of their names, but begins behind Query.After. After the
+	// last name, it continues with the first name.
 	NextFit
 	// Random returns nodes in random order, each with the same probability.
 	Random
@@ -61,18 +62,19 @@ func ParsePolicy(name string) (Policy, error) {
 	return 0, fmt.Errorf("policy %q: want one of %v", name, policyNames)
 }
 
-// search is a query to a view. Only one goroutine may use it.
+// search is one query to one view, and what has been computed for it. Only one goroutine may use
+// it.
 type search struct {
 	Query
 	view       View
-	code       code     // of Request
-	candidates []*entry // of Query.Candidates, those in the view
+	code       code     // code of Request, rounded down
+	candidates []*entry // entries of the nodes in Query.Candidates that are in the view
 	startLabel key      // nodes with labels up to this one come last; valid if startKnown
 	startKnown bool
 }
 
-// search prepares a query to the view. It looks up each candidate, which takes O(log n) time for n
-// nodes.
+// search prepares a query to the view. It looks up each candidate, which takes O(log n) time per
+// candidate for n nodes.
 func (v View) search(query Query) search {
 	s := search{Query: query, view: v, code: encode(query.Request)}
 	if query.Policy == Random && query.Rand == nil {
@@ -89,8 +91,8 @@ func (v View) search(query Query) search {
 	return s
 }
 
-// start returns the label of the node behind which the search begins. It is computed when it is
-// first needed, because a request that fits no node does not need it.
+// start returns the label of the node behind which the search begins. The label is computed only
+// when it is first needed, because a search that finds no node does not need it.
 func (s *search) start() key {
 	if !s.startKnown {
 		s.startLabel, s.startKnown = s.chooseStart(), true
@@ -98,8 +100,8 @@ func (s *search) start() key {
 	return s.startLabel
 }
 
-// chooseStart returns the label behind which the policy begins: the label of the cursor Query.After,
-// the label of a random node, or noLabel.
+// chooseStart returns the label of the node behind which the search begins: the label of the cursor
+// Query.After, the label of a random node, or noLabel to begin with the first name.
 func (s *search) chooseStart() key {
 	switch {
 	case s.Policy == FirstFit || s.Policy == Random:
@@ -114,15 +116,16 @@ func (s *search) chooseStart() key {
 	return noLabel
 }
 
-// accepts reports whether a node fits: at first its free amounts are compared with the request, then
-// Query.Accept is called.
+// accepts reports whether the node of an entry fits the query. First it compares the free amounts
+// with the request, then it calls Query.Accept.
 func (s *search) accepts(e *entry) bool {
 	return e.Free.Covers(s.Request) && (s.Accept == nil || s.Accept(&e.Node))
 }
 
-// compare orders entries by the policy. LeastFit and BestFit compare coordinates first. Then the
-// names behind start come first, in their order, and after them the other names. The order is total.
-// The policy Random does not use it.
+// compare orders entries by the policy. For LeastFit and BestFit, it compares coordinates first.
+// Entries that are equal so far are ordered by name, beginning with the first name behind start:
+// the names up to start come last. No two nodes are equal in this order. The policy Random does not
+// use compare.
 func (s *search) compare(e, f *entry) int {
 	c := 0
 	switch s.Policy {
@@ -140,7 +143,8 @@ func (s *search) compare(e, f *entry) int {
 	return c
 }
 
-// lap returns 0 for an entry whose label is behind start, and 1 for any other entry.
+// lap returns 0 for an entry whose label is greater than that of start, and 1 for any other entry.
+// Entries with lap 0 come first.
 func (s *search) lap(e *entry) int {
 	if e.label > s.start() {
 		return 0
@@ -148,14 +152,16 @@ func (s *search) lap(e *entry) int {
 	return 1
 }
 
-// matcher returns a matcher for the request.
+// matcher returns a matcher that finds the entries in the tree by coordinate that cover the
+// request.
 func (s *search) matcher() matcher {
 	return matcher{want: s.Request, code: s.code, delta: s.view.delta}
 }
 
-// matchingDelta appends the newest entries of the nodes in the delta whose free amounts cover the
-// request, in the order of the policy. It uses insertion sort, because there are at most deltaSize
-// entries.
+// matchingDelta appends to dst the nodes in the delta (the newest updates, which are not yet in the
+// tree by coordinate) whose free amounts cover the request. It appends the newest entry of each of
+// these nodes, in the order of the policy. It uses insertion sort, because there are at most
+// deltaSize entries.
 func (s *search) matchingDelta(dst []*entry) []*entry {
 	for i, u := range s.view.delta {
 		if !u.new.Free.Covers(s.Request) || s.view.delta[i+1:].supersedes(u.new) {

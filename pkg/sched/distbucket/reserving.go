@@ -9,21 +9,21 @@ import (
 	"strings"
 )
 
-// Reserving is an index in which free amounts of a node can be reserved for one task. Searches for
-// that task see everything that is free on the node. All other searches see only what is not
-// reserved. A task can have reservations on several nodes.
+// Reserving is an index in which free amounts of a node can be reserved for one task. In searches
+// for that task, everything that is free on the node counts as free. In all other searches, only
+// what is not reserved counts as free. A task can have reservations on several nodes.
 //
-// It consists of two indexes, A and B. A has the nodes with a reservation, and everything that is
-// free on them. B has all nodes, and what is free and not reserved on them:
+// A Reserving consists of two indexes, A and B. A has the nodes with a reservation, and everything
+// that is free on them. B has all nodes, and what is free and not reserved on them:
 //
 //	B.Free(n) = max(Free(n) − reserved(n), 0)
 //
 // A search for a task reads B and the nodes of A that are reserved for the task, and merges the
-// results by policy. A is small, so it has neither maxima nor labels. If there are no reservations,
-// A is empty and takes no time.
+// results in the order of the query's policy. A is small, so its entries have no labels, and its
+// pages no maxima. If there are no reservations, A is empty and takes no time.
 //
-// A single index with reservations was rejected, because a node's coordinate would then be different
-// for different tasks.
+// A single index that knows the reservations was rejected, because a node's coordinate would then
+// be different for different tasks.
 //
 // As with Index, one goroutine at a time may use it, and any number of goroutines may search its
 // views.
@@ -46,7 +46,8 @@ func NewReserving(config Config) (*Reserving, error) {
 	}, nil
 }
 
-// compareTask orders entries by the task that they are reserved for, then by name.
+// compareTask orders entries by the task for which their nodes have a reservation, and then by
+// name.
 func compareTask(a, b *entry) int {
 	return cmp.Or(strings.Compare(a.task, b.task), strings.Compare(a.Name, b.Name))
 }
@@ -54,11 +55,11 @@ func compareTask(a, b *entry) int {
 // Add adds a node. See Index.Add.
 func (r *Reserving) Add(node Node) error { return r.unreserved.Add(node) }
 
-// AddAt adds a node, and makes handle the handle of the node. See Index.AddAt.
+// AddAt adds a node, and uses the given handle as the handle of the node. See Index.AddAt.
 func (r *Reserving) AddAt(handle *Handle, node Node) error { return r.unreserved.AddAt(handle, node) }
 
-// Update replaces the node of the same name and keeps its reservation. It returns an error if the
-// index has no such node.
+// Update replaces the node that has the name node.Name, and keeps the node's reservation. It
+// returns an error if the index has no node of that name.
 func (r *Reserving) Update(node Node) error {
 	if old := r.heldByName.find(node.Name); old != nil {
 		return r.setReserved(node, old.reservation)
@@ -66,8 +67,8 @@ func (r *Reserving) Update(node Node) error {
 	return r.unreserved.Update(node)
 }
 
-// Remove removes the node with a name, and its reservation. It returns an error if the index has no
-// such node.
+// Remove removes the node with the given name, and the node's reservation. It returns an error if
+// the index has no such node.
 func (r *Reserving) Remove(name string) error {
 	if old := r.heldByName.find(name); old != nil {
 		r.dropReserved(old)
@@ -75,10 +76,10 @@ func (r *Reserving) Remove(name string) error {
 	return r.unreserved.Remove(name)
 }
 
-// Reserve reserves amounts of a node for a task, and replaces an earlier reservation for that task.
-// The amounts may be greater than what is free. The index keeps the slice amounts, so the caller
-// must not change it. Reserve returns an error if the node is reserved for another task or is not in
-// the index.
+// Reserve reserves amounts of a node for a task. It replaces an earlier reservation of the node for
+// the same task. The amounts may be greater than what is free. The index keeps the slice amounts,
+// so the caller must not change it. Reserve returns an error if the node is reserved for another
+// task or is not in the index.
 func (r *Reserving) Reserve(node, task string, amounts Vector) error {
 	n, err := r.checkReserve(node, task, amounts)
 	if err != nil {
@@ -87,8 +88,8 @@ func (r *Reserving) Reserve(node, task string, amounts Vector) error {
 	return r.setReserved(*n, &reservation{task: task, amounts: amounts})
 }
 
-// checkReserve returns the node with everything that is free on it, or an error if the amounts
-// cannot be reserved for the task.
+// checkReserve returns an error if the amounts cannot be reserved for the task. Otherwise it
+// returns the node with everything that is free on it, whether or not it is reserved.
 func (r *Reserving) checkReserve(node, task string, amounts Vector) (*Node, error) {
 	n, old := r.find(node), r.heldByName.find(node)
 	switch {
@@ -114,15 +115,16 @@ func (r *Reserving) Release(node, task string) bool {
 	return r.unreserved.Update(old.Node) == nil
 }
 
-// View returns an immutable snapshot. See Index.View.
+// View returns an immutable snapshot of r. See Index.View.
 func (r *Reserving) View() ReservingView {
 	r.heldByTask.freeze()
 	r.heldByName.freeze()
 	return ReservingView{unreserved: r.unreserved.View(), heldByTask: r.heldByTask, heldByName: r.heldByName}
 }
 
-// setReserved stores a node with a reservation in both indexes. node.Free must have everything that
-// is free on the node, whether or not it is reserved.
+// setReserved stores a node that has a reservation: with everything that is free on it in
+// heldByName and heldByTask, and without the reserved amounts in unreserved. node.Free must have
+// everything that is free on the node, whether or not it is reserved.
 func (r *Reserving) setReserved(node Node, held *reservation) error {
 	e, err := r.unreserved.space.checkedEntry(node)
 	if err != nil {
@@ -135,14 +137,14 @@ func (r *Reserving) setReserved(node Node, held *reservation) error {
 	return r.unreserved.Update(node)
 }
 
-// dropReserved removes an entry from A.
+// dropReserved removes an entry from the two trees of nodes with a reservation.
 func (r *Reserving) dropReserved(e *entry) {
 	r.heldByName.remove(e)
 	r.heldByTask.remove(e)
 }
 
-// find returns the node with a name, with everything that is free on it, or nil if the index has no
-// such node.
+// find returns the node with the given name, with everything that is free on it, whether or not it
+// is reserved. It returns nil if the index has no such node.
 func (r *Reserving) find(name string) *Node {
 	if e := r.heldByName.find(name); e != nil {
 		return &e.Node
@@ -153,7 +155,7 @@ func (r *Reserving) find(name string) *Node {
 	return nil
 }
 
-// UpdateAt replaces the node of a handle and keeps its reservation. See Index.UpdateAt.
+// UpdateAt replaces the node of a handle, and keeps the node's reservation. See Index.UpdateAt.
 func (r *Reserving) UpdateAt(handle *Handle, node Node) error {
 	if old := r.heldByName.find(node.Name); old != nil {
 		return r.setReserved(node, old.reservation)
@@ -170,10 +172,10 @@ type ReservingView struct {
 // Len returns the number of nodes.
 func (v ReservingView) Len() int { return v.unreserved.Len() }
 
-// AppendPick appends up to n nodes that fit, as View.AppendPick does. Amounts that are reserved for
-// Query.Task count as free, also in the Free of the returned nodes. If the task has k reservations
-// and the index m nodes, the search takes O(k · log m) time longer, and O(k) time longer for each
-// node that fits.
+// AppendPick appends up to n nodes that fit the query, as View.AppendPick does. Amounts that are
+// reserved for Query.Task count as free, also in the field Free of the returned nodes. If the task
+// has k reservations and the index has m nodes, the search takes O(k · log m) time longer than
+// without reservations, and in addition O(k) time for each node that fits.
 func (v ReservingView) AppendPick(dst []*Node, query Query, n int) []*Node {
 	own := v.ownNodes(query.Task)
 	n = min(n, v.Len())
@@ -192,8 +194,9 @@ func (v ReservingView) AppendPick(dst []*Node, query Query, n int) []*Node {
 	return appendNodes(dst, found[:s.kept])
 }
 
-// exceptOwn returns a query that leaves out the nodes that are reserved for the task, because on
-// these nodes more is free for the task than B says.
+// exceptOwn returns a copy of the query that leaves out the nodes in own, on which resources are
+// reserved for the task of the query. For this task, more is free on these nodes than v.unreserved
+// says.
 func (v ReservingView) exceptOwn(query Query, own []*entry) Query {
 	accept := query.Accept
 	query.Accept = func(n *Node) bool {
@@ -203,8 +206,9 @@ func (v ReservingView) exceptOwn(query Query, own []*entry) Query {
 	return query
 }
 
-// ownNodes returns the entries of A that are reserved for the task. They have the labels of the same
-// nodes in B, so that they can be compared with entries of B.
+// ownNodes returns the nodes on which resources are reserved for the task, with everything that is
+// free on them. The entries get the labels that the same nodes have in v.unreserved, so that they
+// can be compared with entries of v.unreserved.
 func (v ReservingView) ownNodes(task string) []*entry {
 	lo := v.heldByTask.rank(0, func(p *page, i int) bool { return p.items[i].task >= task })
 	hi := v.heldByTask.rank(0, func(p *page, i int) bool { return p.items[i].task > task })
@@ -218,5 +222,6 @@ func (v ReservingView) ownNodes(task string) []*entry {
 	return own
 }
 
-// Nodes yields all nodes in the order of their names, with what is free and not reserved.
+// Nodes yields all nodes in the order of their names. The field Free of each node has what is free
+// and not reserved.
 func (v ReservingView) Nodes() iter.Seq[*Node] { return v.unreserved.Nodes() }

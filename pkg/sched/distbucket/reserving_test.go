@@ -8,14 +8,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// reservations is the simplest implementation of Reserving, with which Reserving is compared: a map
-// of the nodes, and one of their reservations.
+// reservations is the simplest implementation of Reserving: a map of the nodes by name, and a map
+// of the nodes' reservations by name of the node. The test compares Reserving with it.
 type reservations struct {
 	nodes map[string]Node
 	holds map[string]reservation
 }
 
-// seenBy returns the nodes with what is free on them for a task.
+// seenBy returns all nodes, each with the amounts that are free on it for a task.
 func (r reservations) seenBy(task string, s space) naive {
 	seen := naive{space: s, nodes: map[string]Node{}}
 	for name, node := range r.nodes {
@@ -27,8 +27,8 @@ func (r reservations) seenBy(task string, s space) naive {
 	return seen
 }
 
-// TestReservingTwin changes nodes and reservations at random. It compares the result of each search
-// with that of the type reservations.
+// TestReservingTwin makes the same random changes of nodes and reservations in a Reserving and in
+// the simple implementation reservations. It compares the results of searches in both.
 func TestReservingTwin(t *testing.T) {
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 11))
@@ -60,7 +60,7 @@ func TestReservingTwin(t *testing.T) {
 	}
 }
 
-// reserveAtRandom makes one random change to both implementations.
+// reserveAtRandom makes one random change of a node or its reservation, in both x and twin.
 func reserveAtRandom(t *testing.T, r *rand.Rand, x *Reserving, twin reservations) {
 	t.Helper()
 	node := Node{Name: fmt.Sprint("n", r.IntN(30)), Free: Vector{r.Int64N(12), r.Int64N(12)}}
@@ -98,12 +98,12 @@ func reserveAtRandom(t *testing.T, r *rand.Rand, x *Reserving, twin reservations
 	}
 }
 
-// pick returns up to n nodes that fit, best first by policy. Their Free includes what is reserved
-// for Query.Task.
+// pick returns up to n nodes that fit the query, best first by the query's policy. The field Free
+// of these nodes includes the amounts that are reserved for Query.Task.
 func (v ReservingView) pick(query Query, n int) []*Node { return v.AppendPick(nil, query, n) }
 
-// node returns the node with a name, with what is free on it for a task, or nil if there is no such
-// node.
+// node returns the node with a name, with the amounts that are free on it for a task. It returns
+// nil if there is no such node.
 func (v ReservingView) node(name, task string) *Node {
 	if e := v.heldByName.find(name); e != nil && e.task == task {
 		return &e.Node
@@ -111,6 +111,6 @@ func (v ReservingView) node(name, task string) *Node {
 	return v.unreserved.node(name)
 }
 
-// held returns the nodes with a reservation for a task, in the order of their names, with everything
-// that is free on them.
+// held returns the nodes with a reservation for a task, in the order of their names. The field Free
+// of these nodes has everything that is free on them, including the reserved amounts.
 func (v ReservingView) held(task string) []*Node { return appendNodes(nil, v.ownNodes(task)) }

@@ -1,35 +1,39 @@
 package distbucket
 
-// scan collects nodes in the order of the policy. It reads one of the two trees in that order, and
-// inserts the nodes of the delta at their places. For example, with θ = 1 and a request of (4,2):
+// scan finds the best nodes that fit a query. It reads one of the two trees of the view (by
+// coordinate, or by name) in the order of the policy, until enough nodes fit. It inserts the nodes
+// of the delta, whose newest state is not yet in the tree, at their places. For example, with θ = 1
+// and a request of (4,2):
 //
 //	nodes     (3,1) (3,5) (4,1) (4,2) (4,4) (5,2) (5,5) (6,1) (6,4)
 //	LeastFit  (6,4) (5,5) (5,2) (4,4) (4,2)
 //	BestFit   (4,2) (4,4) (5,2) (5,5) (6,4)
 //
-// LeastFit reads the tree by coordinate backwards from the end, BestFit forwards from the start.
-// Both read each leaf bucket in the order of names. The iterator of the DistBuckets paper
-// (buckets_test.go) descends from bucket to bucket instead, with the same result. Here, a step goes
-// to the next item of a page, and the maxima exclude buckets that cannot fit before any of their
-// entries is read.
+// For the policy LeastFit, a scan reads the tree by coordinate backwards from the end, and for
+// BestFit forwards from the start. Within a leaf bucket, it reads the nodes in the order of their
+// names. The iterator of the DistBuckets paper (buckets_test.go) descends from bucket to bucket
+// instead, with the same result. In contrast, a scan goes from one item of a page to the next one,
+// and skips pages whose maxima are too small for the request.
 //
-// FirstFit and NextFit read the tree by name, which has no maxima. They find a node soon if many
-// nodes fit. If few nodes fit, they give up after scanLimit visits without success.
+// For the policies FirstFit and NextFit, a scan reads the tree by name, which has no maxima. If
+// many nodes fit, it soon finds one. If few nodes fit, it gives up after it has visited scanLimit
+// nodes without success.
 type scan struct {
 	search *search
 	matcher
-	dst   []*entry // results; its length is the number of wanted nodes
+	dst   []*entry // gets the nodes that fit; its length is the number of wanted nodes
 	taken int      // number of nodes in dst
 	delta []*entry // entries of the delta that are not yet merged, in the order of the policy
 }
 
-// scanLimit is how many nodes a scan by name visits without finding one that fits before it gives
-// up. The order of names does not depend on free resources, so a scan would read nearly all nodes if
-// few of them fit.
+// scanLimit is the number of nodes after which a scan by name gives up, if none of them fits. The
+// order of names does not depend on free resources. So without a limit, the scan would read nearly
+// all nodes if few of them fit.
 const scanLimit = 256
 
-// scan fills dst in the order of the policy. It returns the number of nodes that it found. It
-// returns false if it gave up because few nodes fit. Then selectAll has to find them.
+// scan fills dst with nodes that fit, in the order of the policy, and returns their number. It
+// returns false if it gave up because few nodes fit. The caller must then find the nodes with
+// selectAll.
 func (s *search) scan(dst []*entry) (int, bool) {
 	var buf [deltaSize]*entry
 	sc := scan{search: s, matcher: s.matcher(), dst: dst}
@@ -41,7 +45,7 @@ func (s *search) scan(dst []*entry) (int, bool) {
 		sc.leastFit()
 	case BestFit:
 		sc.bestFit()
-	default: // by name; but the maxima in the root of the tree by coordinate often show at once that no node fits
+	default: // by name; before the scan, the maxima in the root of the tree by coordinate often show that no node fits
 		if !sc.mayMatchAny(&s.view.byCoord) {
 			return 0, false
 		}
@@ -57,11 +61,11 @@ func (s *search) scan(dst []*entry) (int, bool) {
 	return sc.taken, true
 }
 
-// full reports whether enough nodes have been found.
+// full reports whether dst has as many nodes as are wanted.
 func (s *scan) full() bool { return s.taken == len(s.dst) }
 
-// takeInOrder adds an entry of the tree to dst. Before it, it adds the entries of the delta that
-// come before e in the order of the policy.
+// takeInOrder adds the entry e of the tree to dst. Before this, it adds those entries of the delta
+// that come before e in the order of the policy.
 func (s *scan) takeInOrder(e *entry) {
 	for len(s.delta) > 0 && s.search.compare(s.delta[0], e) < 0 {
 		s.takeDelta()
@@ -75,8 +79,8 @@ func (s *scan) takeDelta() {
 	s.delta = s.delta[1:]
 }
 
-// take appends an entry whose free amounts cover the request to dst, if Query.Accept accepts it and
-// dst has room.
+// take appends the entry e to dst if Query.Accept accepts it and dst has room. The free amounts of
+// e must cover the request.
 func (s *scan) take(e *entry) {
 	if s.full() {
 		return
@@ -87,8 +91,9 @@ func (s *scan) take(e *entry) {
 	}
 }
 
-// leastFit reads the leaf buckets from the last to the first, and the entries of each leaf bucket in
-// the order of their names.
+// leastFit appends to dst the nodes that fit, in the order of the policy LeastFit. It reads the
+// leaf buckets from the last to the first, and the entries of each leaf bucket in the order of
+// their names.
 func (s *scan) leastFit() {
 	t := &s.search.view.byCoord
 	it := t.end()
@@ -98,7 +103,7 @@ func (s *scan) leastFit() {
 			return
 		}
 		if it.atLeafStart() {
-			s.takeInOrder(e) // the first entry of its leaf bucket; previous has read the others, and none of them fits
+			s.takeInOrder(e) // e is the first entry of its leaf bucket; previous has already read the other entries of the bucket, and none of them fits
 			continue
 		}
 		leaf := leafRange(e)
@@ -107,8 +112,9 @@ func (s *scan) leastFit() {
 	}
 }
 
-// bestFit reads the leaf buckets from the first to the last, and the entries of each leaf bucket in
-// the order of their names.
+// bestFit appends to dst the nodes that fit, in the order of the policy BestFit. It reads the leaf
+// buckets from the first to the last, and the entries of each leaf bucket in the order of their
+// names.
 func (s *scan) bestFit() {
 	t := &s.search.view.byCoord
 	it := t.start()
@@ -118,7 +124,7 @@ func (s *scan) bestFit() {
 			return
 		}
 		if it.atLeafEnd() {
-			s.takeInOrder(e) // the last entry of its leaf bucket; next has read the others, and none of them fits
+			s.takeInOrder(e) // e is the last entry of its leaf bucket; next has already read the other entries of the bucket, and none of them fits
 			continue
 		}
 		leaf := leafRange(e)
@@ -127,8 +133,8 @@ func (s *scan) bestFit() {
 	}
 }
 
-// scanLeaf adds the nodes of a leaf bucket that fit to dst: at first those with names behind the
-// start of the search, then the others.
+// scanLeaf appends to dst the nodes of a leaf bucket that fit. First it appends those with names
+// behind the start of the search, then the others.
 func (s *scan) scanLeaf(t *tree, leaf keyRange) {
 	from := s.search.start()
 	s.scanLeafUpTo(leaf.seekAfterLabel(t, from), leaf, maxKey)
@@ -137,8 +143,8 @@ func (s *scan) scanLeaf(t *tree, leaf keyRange) {
 	}
 }
 
-// scanNames adds the nodes that fit to dst: at first those with names behind the start of the
-// search, then the others.
+// scanNames appends to dst the nodes that fit, in the order of their names. First it appends those
+// with names behind the start of the search, then the others.
 func (s *scan) scanNames() {
 	t, from := &s.search.view.byName, s.search.start()
 	s.scanNamesUpTo(t.seek(from, func(*page, int) bool { return false }), maxKey)
@@ -147,10 +153,11 @@ func (s *scan) scanNames() {
 	}
 }
 
-// scanNamesUpTo adds the nodes that fit to dst, from the iterator's position up to a label. The tree
-// by name has no maxima, so the scan visits each node.
+// scanNamesUpTo visits the nodes in the tree by name from the iterator's position up to the given
+// label, and appends to dst those that fit. It visits each of these nodes, because the tree by name
+// has no maxima.
 func (s *scan) scanNamesUpTo(it iterator, label key) {
-	var all matcher // matches all entries, because those of this tree have no amounts
+	var all matcher // matches all entries, because the entries of the tree by name have no amounts
 	for first := all.next(&it, label); first != nil; first = all.next(&it, label) {
 		if s.full() || s.limitReached() {
 			return
@@ -163,8 +170,8 @@ func (s *scan) scanNamesUpTo(it iterator, label key) {
 	}
 }
 
-// scanLeafUpTo adds the nodes of a leaf bucket that fit to dst, from the iterator's position
-// up to a label.
+// scanLeafUpTo searches a leaf bucket from the iterator's position up to the given label, and
+// appends to dst the nodes that fit.
 func (s *scan) scanLeafUpTo(it iterator, leaf keyRange, label key) {
 	for !s.full() {
 		e := s.next(&it, leaf.last)

@@ -10,7 +10,8 @@ import (
 
 // TestVisitsAsNodesRunOut checks that a search examines few items of pages, even if different
 // nodes have run out of different resources. It places pods with one GPU each until no pod
-// fits any more. The number of visits does not depend on the machine.
+// fits any more. It counts examined items (visits) instead of time, because their number does
+// not depend on the machine.
 func TestVisitsAsNodesRunOut(t *testing.T) {
 	const nodes, bound = 1000, 64
 	for _, p := range []Policy{LeastFit, BestFit} {
@@ -39,8 +40,9 @@ func TestVisitsAsNodesRunOut(t *testing.T) {
 	}
 }
 
-// TestFirstFitGivesUp checks a search by name if few nodes fit. The scan by name must give up
-// soon, and the search must still return the first nodes by name.
+// TestFirstFitGivesUp checks the policy FirstFit if few nodes fit. The scan by name must give
+// up after scanLimit visits without success. The whole search must still return the first
+// nodes by name that fit.
 func TestFirstFitGivesUp(t *testing.T) {
 	const nodes = 5000
 	for one, want := range map[int]struct{ taken, visits int }{scanLimit - 1: {4, 4 * scanLimit}, scanLimit + 1: {0, scanLimit}, nodes: {0, scanLimit}} {
@@ -86,8 +88,8 @@ func gpus(t *testing.T, nodes int) *Index {
 	return index
 }
 
-// leastVisits searches for the best four nodes. It returns the best one, and the number of
-// visits of the search.
+// leastVisits searches for the best four nodes that fit the query. It returns the best node,
+// and the number of items that the search examined (visits).
 func (x *Index) leastVisits(query Query) (*Node, int) {
 	a := x.View().search(query)
 	s := scan{search: &a, matcher: a.matcher(), dst: make([]*entry, 4), delta: a.matchingDelta(nil)}

@@ -13,23 +13,28 @@ import (
 	"github.com/numalet/numalet/internal/testutil/scenario"
 )
 
-// TestScenarios walks through testdata/*.txt:
+// TestScenarios runs the scripts testdata/*.txt, which use these commands:
 //
-//	index theta=2,3 [order=1,0]
-//	add a(4,4) b(4,2) | update a(1,2) | remove a b
-//	tree
-//	walk leastfit (1,2) [of b,c] [seed=1] [after=a]    prints the buckets and nodes that the paper's iterator visits
-//	pick leastfit (1,2) [of b,c] [n=3] [task=t1] …     prints the nodes that a search returns
-//	reserving theta=1,1 | reserve a(3,2) t1 | release a t1
-//	sees a t1                                          prints what is free on node a for task t1
+//	index theta=2,3 [order=1,0]                       makes an Index
+//	reserving theta=1,1                               makes a Reserving instead
+//	add a(4,4) b(4,2)                                 adds nodes a and b with these free amounts
+//	update a(1,2)                                     changes the free amounts of node a
+//	remove a b                                        removes nodes a and b
+//	reserve a(3,2) t1                                 reserves amounts of node a for task t1
+//	release a t1                                      ends this reservation
+//	tree                                              draws the buckets
+//	walk leastfit (1,2) [of b,c] [seed=1] [after=a]   prints the buckets and nodes that the iterator
+//	                                                  of the DistBuckets paper visits
+//	pick leastfit (1,2) [of b,c] [n=3] [task=t1] …    prints the nodes that a search returns
+//	sees a t1                                         prints what is free on node a for task t1
 func TestScenarios(t *testing.T) {
 	scenario.Walk(t, func(*testing.T, *scenario.Answer) scenario.Commands { return new(scene).commands() })
 }
 
-// scene is the index of a scenario.
+// scene has the index that the commands of a scenario use.
 type scene struct {
 	x index
-	r *Reserving // the same index, if it is a Reserving
+	r *Reserving // the same index as x, if it is a Reserving
 }
 
 // index has the methods that both Index and Reserving have.
@@ -39,7 +44,7 @@ type index interface {
 	Remove(name string) error
 }
 
-// commands returns the functions that execute the commands of a scenario.
+// commands returns the functions that execute the commands of a scenario (see TestScenarios).
 func (s *scene) commands() scenario.Commands {
 	return scenario.Commands{
 		"index":     s.index,
@@ -68,13 +73,15 @@ func (s *scene) reserving(c *scenario.Command) {
 	c.Error(err)
 }
 
-// reserve reads "a(3,2) t1".
+// reserve runs the script command `reserve a(3,2) t1`, which reserves the amounts (3,2) of node a
+// for the task t1.
 func (s *scene) reserve(c *scenario.Command) {
 	n := node(c.Arg(0))
 	c.Error(s.r.Reserve(n.Name, c.Opt(1), n.Free))
 }
 
-// sees prints what is free on a node for a task.
+// sees runs the script command `sees a t1`, which prints the amounts that are free on node a for
+// the task t1.
 func (s *scene) sees(c *scenario.Command) {
 	n := s.r.View().node(c.Arg(0), c.Opt(1))
 	c.Line("%s%s", n.Name, show(n.Free))
@@ -90,8 +97,9 @@ func config(c *scenario.Command) (made Config) {
 	return made
 }
 
-// walk prints the buckets that an iterator opens for a query, the leaf buckets that it yields, and
-// the node that is taken in each leaf bucket.
+// walk runs the script command `walk`. It prints the buckets that the iterator of the DistBuckets
+// paper opens for a query, the leaf buckets that the iterator yields, and the node that it takes
+// in each leaf bucket.
 func (s *scene) walk(c *scenario.Command) {
 	v := s.view()
 	opened := map[string]bool{}
@@ -126,7 +134,8 @@ func (s *scene) picked(query Query, n int) []*Node {
 	return s.view().pick(query, n)
 }
 
-// queryOf reads "leastfit (1,2) of b,c seed=1 after=a task=t".
+// queryOf returns the query in the arguments of a script command, such as "leastfit (1,2) of b,c
+// seed=1 after=a task=t".
 func queryOf(c *scenario.Command) (query Query) {
 	policy, err := ParsePolicy(c.Arg(0))
 	c.Error(err)
@@ -143,7 +152,7 @@ func queryOf(c *scenario.Command) (query Query) {
 	return query
 }
 
-// each applies do to every node of a command.
+// each returns the function of a script command that calls do for every node in its arguments.
 func each(do func(Node) error) func(*scenario.Command) {
 	return func(c *scenario.Command) {
 		for _, arg := range c.Args() {
@@ -152,20 +161,22 @@ func each(do func(Node) error) func(*scenario.Command) {
 	}
 }
 
-// node reads "a(4,4)", or "a" if only the name is needed.
+// node returns the node that a text such as "a(4,4)" or "a" describes. Without amounts, the node
+// has only a name.
 func node(text string) Node {
 	name, free, _ := strings.Cut(strings.TrimSuffix(text, ")"), "(")
 	return Node{Name: name, Free: vector(free)}
 }
 
-// tree draws the tree of buckets, and prints the number of buckets and of leaf buckets.
+// tree runs the script command `tree`, which draws the tree of buckets, and prints the number of
+// buckets and of leaf buckets.
 func (s *scene) tree(c *scenario.Command) {
 	buckets, leaves := draw(c, s.view().Root(), "")
 	c.Line("%d buckets, %d leaves", buckets, leaves)
 }
 
-// draw draws a bucket and the buckets below it. It returns their number, and how many of them are
-// leaf buckets.
+// draw draws a bucket and the buckets below it. It returns how many buckets it has drawn, and how
+// many of them are leaf buckets.
 func draw(out io.Writer, b Bucket, indent string) (buckets, leaves int) {
 	if b.Leaf() {
 		var names []string

@@ -7,11 +7,11 @@ import (
 )
 
 // Vector has one amount for each dimension, in the order of Config.Theta and in the caller's units.
-// Free resources and requests are vectors. Coordinates are not, because they may be in another
-// order.
+// Free resources and requests are of type Vector. Coordinates have another type, because their
+// dimensions may be in another order (Config.Order).
 type Vector []int64
 
-// Covers reports whether v is at least request in every dimension.
+// Covers reports whether v is at least as large as request in every dimension.
 func (v Vector) Covers(request Vector) bool {
 	for d, want := range request {
 		if v[d] < want {
@@ -30,11 +30,12 @@ func (v Vector) minus(amounts Vector) Vector {
 	return left
 }
 
-// Config configures an index. It cannot be changed later.
+// Config configures an index. The configuration of an index cannot be changed later.
 //
-// With a large θ, leaf buckets are large. Nodes whose amounts are equal after division by θ and
-// rounding up are in one leaf bucket, and are ordered only by their names. With θ = 1, nodes are
-// ordered by their exact amounts. The index needs the same memory for every θ.
+// The granularity θ decides how exactly nodes are ordered by their free amounts. Nodes whose
+// amounts are equal after division by θ and rounding up are in one leaf bucket, and are ordered
+// only by their names. So a large θ makes large leaf buckets. With θ = 1, nodes are ordered by
+// their exact amounts. The index needs the same memory for every θ.
 type Config struct {
 	Theta Vector // granularity of each dimension, at least 1; its length is the number of dimensions
 	Order []int  // the dimensions in the order in which nodes are sorted by them; nil means 0, 1, 2, …
@@ -90,21 +91,22 @@ func (s space) check(vector Vector) error {
 //
 //	x[level] = ⌈vector[d] / θ[d]⌉ with d = order[level]
 //
-// The coordinates of requests are computed in the same way as those of nodes. Rounding up is
-// monotonic, so
+// The coordinates of requests are computed in the same way as the coordinates of nodes. Rounding up
+// is monotonic, so
 //
 //	node covers request ⇒ coordinate(node) ≥ coordinate(request) in every dimension
 //
-// and a search by coordinates misses no node. But for θ > 1, a node with sufficient coordinates may
-// have too little free. So the exact amounts are compared in the end.
+// Because of this, a search by coordinates misses no node that fits. But for θ > 1, a node whose
+// coordinates are sufficient may have too little free. So a search compares the exact amounts of
+// each node that it finds by coordinates.
 func (s space) coordinateInto(x []int64, vector Vector) {
 	for level, d := range s.order {
 		x[level] = ceilDiv(vector[d], s.theta[d])
 	}
 }
 
-// ceilDiv returns ⌈v/theta⌉ for theta > 0. Go's division truncates towards zero, so for v ≤ 0 it
-// rounds up already.
+// ceilDiv returns ⌈v/theta⌉ for theta > 0. Go's division truncates towards zero, so for v ≤ 0 the
+// result of v/theta is rounded up already.
 func ceilDiv(v, theta int64) int64 {
 	if v <= 0 {
 		return v / theta

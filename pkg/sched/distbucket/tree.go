@@ -2,10 +2,10 @@ package distbucket
 
 import "cmp"
 
-// tree is a copy-on-write B-tree of entries. After freeze, a copy of the struct is an immutable
-// snapshot of the tree. freeze gives the tree a new owner. From then on, the writer does not change
-// a page that the snapshot can reach. It copies the page, at most once until the next freeze, and
-// changes the copy.
+// tree is a copy-on-write B-tree of entries. After freeze, a copy of the struct tree is an
+// immutable snapshot of the tree. freeze gives the tree a new owner. From then on, the writer does
+// not change a page that the snapshot can reach. Instead it copies the page, at most once until the
+// next freeze, and changes the copy.
 //
 //	view     writer
 //	 │         │
@@ -13,8 +13,8 @@ import "cmp"
 //	│  └──┬───┘  │
 //	A     B      A′
 //
-// For n entries, put and remove take O(log n) time, where the base of the logarithm is about 7. They
-// copy about one page on each level of the tree.
+// For n entries, put and remove take O(log n) time, where the base of the logarithm is about 7.
+// Each call copies about one page on each level of the tree.
 //
 // Only one goroutine at a time may call the methods that change the tree (put, replace, remove,
 // freeze). Any number of goroutines may call the other methods on snapshots.
@@ -22,13 +22,13 @@ type tree struct {
 	root          *page // nil if the tree is empty
 	owner         *owner
 	keyOf         func(*entry) key
-	order         func(a, b *entry) int // a total order that agrees with the order of keys; 0 only for entries of one name
-	ordersByLabel bool                  // entries with the same exact key are ordered by label
+	order         func(a, b *entry) int // compares two entries in an order that agrees with the order of keys; 0 only for entries of one name
+	ordersByLabel bool                  // entries whose keys are equal and exact are ordered by label
 	hasMaxima     bool                  // pages keep maxima and exactMax
 }
 
-// put inserts e. If the tree has an entry that is equal to e in the tree's order, put replaces that
-// entry.
+// put inserts the entry e. If the tree has an entry that is equal to e in the order of the tree
+// (t.order), put replaces that entry.
 func (t *tree) put(e *entry) {
 	if t.root == nil {
 		t.root = newLeafPage(t.owner)
@@ -41,8 +41,8 @@ func (t *tree) put(e *entry) {
 	}
 }
 
-// replace removes old and inserts e. If old and e are equal in the tree's order, it walks only once
-// from the root to the entry.
+// replace removes the entry old and inserts the entry e. If the two are equal in the order of the
+// tree, it walks only once from the root to the entry.
 func (t *tree) replace(old, e *entry) {
 	if t.order(old, e) != 0 {
 		t.remove(old)
@@ -50,9 +50,10 @@ func (t *tree) replace(old, e *entry) {
 	t.put(e)
 }
 
-// putBelow puts e below p. It returns the page that replaces p and, if that page was split, its new
-// right neighbour. A page with fanout+1 items is split into halves. So an entry that is removed and
-// inserted again and again does not cause a split and a merge each time.
+// putBelow puts e below p. It returns the page that replaces p (left). If that page was split, it
+// also returns the new right neighbour of left. A page with fanout+1 items is split into halves.
+// After that, an entry that is removed and inserted again and again does not cause a split and a
+// merge each time.
 func (t *tree) putBelow(p *page, e *entry) (left, right *page) {
 	p = t.writable(p)
 	if p.children == nil {
@@ -74,8 +75,8 @@ func (t *tree) putBelow(p *page, e *entry) (left, right *page) {
 	return p, right
 }
 
-// putInLeafPage inserts e into a leaf page, or replaces an equal entry there. The writer must own
-// the page.
+// putInLeafPage inserts e into a leaf page, or replaces an equal entry there. The page must have
+// the same owner as the tree, because it is changed in place.
 func (t *tree) putInLeafPage(p *page, e *entry) {
 	i := t.itemIndex(p, e)
 	if i < p.n && t.order(p.items[i], e) == 0 {
@@ -85,7 +86,8 @@ func (t *tree) putInLeafPage(p *page, e *entry) {
 	}
 }
 
-// remove removes the entry that is equal to e in the tree's order. The tree must have such an entry.
+// remove removes the entry that is equal to e in the order of the tree (t.order). The tree must
+// have such an entry.
 func (t *tree) remove(e *entry) {
 	t.root = t.removeBelow(t.root, e)
 	switch {
@@ -114,9 +116,9 @@ func (t *tree) removeBelow(p *page, e *entry) *page {
 	return p
 }
 
-// rebalance merges the children i and i+1 of p. If their items do not fit into one page, it shares
-// them evenly between the two children. It is called when one of the children has fewer than
-// fanout/2 items.
+// rebalance is called when child i or child i+1 of p has fewer than fanout/2 items. It merges the
+// two children. If their items do not fit into one page, it distributes the items evenly between
+// the two children.
 func (t *tree) rebalance(p *page, i int) {
 	left, right := t.writable(p.children.pages[i]), t.writable(p.children.pages[i+1])
 	if left.n+right.n <= fanout {
@@ -129,7 +131,8 @@ func (t *tree) rebalance(p *page, i int) {
 	p.setChild(i, left)
 }
 
-// redistribute shares the items of two neighbours evenly. It returns a new right neighbour.
+// redistribute distributes the items of two neighbouring pages evenly. It changes left, and returns
+// a new page that replaces right.
 func redistribute(left, right *page) *page {
 	next, half := right.emptyLike(), (left.n+right.n)/2
 	if left.n > half {
@@ -140,7 +143,8 @@ func redistribute(left, right *page) *page {
 	return next
 }
 
-// writable returns p if the writer owns it. Otherwise it returns a copy that the writer owns.
+// writable returns a page that may be changed in place: p if it has the same owner as the tree, and
+// otherwise a copy of p.
 func (t *tree) writable(p *page) *page {
 	if p.owner == t.owner {
 		return p
@@ -148,7 +152,7 @@ func (t *tree) writable(p *page) *page {
 	return p.copy(t.owner)
 }
 
-// childIndex returns the index of the child that has e, or into which e has to be inserted.
+// childIndex returns the index of the child of p that has e, or into which e has to be inserted.
 func (t *tree) childIndex(p *page, e *entry) int {
 	return max(0, p.search(t.keyOf(e), func(p *page, i int) bool { return t.compare(p, i, e) > 0 })-1)
 }
@@ -158,7 +162,8 @@ func (t *tree) itemIndex(p *page, e *entry) int {
 	return p.search(t.keyOf(e), func(p *page, i int) bool { return t.compare(p, i, e) >= 0 })
 }
 
-// compare compares item i of a page with e. Both must have the same key.
+// compare compares item i of a page with e in the order of the tree. The two must have the same
+// key.
 func (t *tree) compare(p *page, i int, e *entry) int {
 	if t.ordersByLabel && e.exactKey {
 		return cmp.Compare(p.separators[i].label, e.label)
@@ -166,14 +171,15 @@ func (t *tree) compare(p *page, i int, e *entry) int {
 	return t.order(p.items[i], e)
 }
 
-// separatorOf returns the separator of an entry.
+// separatorOf returns the separator of an entry: the integers by which pages compare it.
 func (t *tree) separatorOf(e *entry) separator { return separator{t.keyOf(e), e.label} }
 
-// freeze makes all pages immutable and their summaries valid, so that a copy of t is a snapshot. It
-// visits the pages that were written since the last freeze.
+// freeze makes all pages of the tree immutable, so that a copy of t is a snapshot. Before this, it
+// computes the summaries (numbers of entries and upper bounds) that pages store of the pages below
+// them. It visits only the pages that were written since the last freeze.
 //
-// Summaries are computed here and not in put, because consecutive updates often change the same
-// pages. So the summaries of these pages are computed only once.
+// Summaries are computed in freeze and not in put, because consecutive updates often change the
+// same pages. In freeze, the summaries of each of these pages are computed only once.
 func (t *tree) freeze() {
 	if t.root == nil || t.root.owner != t.owner {
 		return // nothing has changed
@@ -182,8 +188,8 @@ func (t *tree) freeze() {
 	t.owner = new(owner)
 }
 
-// summarize computes the summaries of p, and of the pages below p that the writer owns. All other
-// pages below p have not changed.
+// summarize computes the summaries of p, and of those pages below p that have the same owner as p.
+// All other pages below p have not changed since the last freeze.
 func (p *page) summarize(hasMaxima bool) {
 	for i := range p.n {
 		if p.children != nil && p.children.written.has(i) && p.children.pages[i].owner == p.owner {
@@ -196,8 +202,8 @@ func (p *page) summarize(hasMaxima bool) {
 	}
 }
 
-// summarizeChild computes the summaries of child i that p stores. The summaries in the child itself
-// must be valid.
+// summarizeChild computes the summaries of child i that p stores. The summaries that the child
+// stores of its own children must be valid.
 func (p *page) summarizeChild(i int) {
 	child := p.children.pages[i]
 	p.children.size[i] = int32(child.size())
@@ -221,7 +227,7 @@ func (p *page) size() int {
 	return total
 }
 
-// maxima returns the maxima of all codes below p.
+// maxima returns maxima that cover the codes of all entries below p.
 func (p *page) maxima() (m maxima) {
 	for i := range p.n {
 		if p.children == nil {
@@ -235,7 +241,7 @@ func (p *page) maxima() (m maxima) {
 	return m
 }
 
-// size returns the number of entries. The tree must be frozen.
+// size returns the number of entries of the tree. The tree must be frozen.
 func (t *tree) size() int {
 	if t.root == nil {
 		return 0
@@ -243,9 +249,9 @@ func (t *tree) size() int {
 	return t.root.size()
 }
 
-// rank returns the number of entries before the first one that has a greater key than k, or the key
-// k and for which isAfter returns true. It takes O(log n) time for n entries. The tree must be
-// frozen.
+// rank returns the number of entries before the first entry whose key is greater than k, or whose
+// key is k and for which isAfter returns true. It takes O(log n) time for n entries. The tree must
+// be frozen.
 func (t *tree) rank(k key, isAfter func(*page, int) bool) int {
 	n := 0
 	for p := t.root; p != nil; {
@@ -276,14 +282,14 @@ func (t *tree) atRank(r int) *entry {
 	return page.items[r]
 }
 
-// each yields the entries in order.
+// each yields all entries of the tree in order.
 func (t *tree) each(yield func(*entry) bool) {
 	if t.root != nil {
 		t.root.each(yield)
 	}
 }
 
-// each yields the entries below p in order. It returns false if yield did.
+// each yields the entries below p in order. If yield returns false, each stops and returns false.
 func (p *page) each(yield func(*entry) bool) bool {
 	for i := range p.n {
 		if p.children == nil && !yield(p.items[i]) || p.children != nil && !p.children.pages[i].each(yield) {

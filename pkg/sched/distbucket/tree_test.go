@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// check verifies the invariants of both trees.
+// check fails the test if one of the two trees of the index violates an invariant, such as
+// the order of entries.
 func (x *Index) check(t *testing.T) {
 	t.Helper()
 	x.flushDelta()
@@ -27,7 +28,8 @@ func (x *Index) check(t *testing.T) {
 	}
 }
 
-// checkBelow verifies the invariants below p and returns its depth.
+// checkBelow fails the test if a page below p, or p itself, violates an invariant of the
+// tree. It returns the number of levels of pages from p down to the leaves.
 func (tr *tree) checkBelow(t *testing.T, p *page, root bool) int {
 	t.Helper()
 	if p.n > fanout || !root && p.n < fanout/2 {
@@ -62,7 +64,7 @@ func (tr *tree) checkBelow(t *testing.T, p *page, root bool) int {
 	return depth + 1
 }
 
-// checkMaxima verifies the maxima of child i.
+// checkMaxima fails the test if the maxima that p stores for child i are wrong.
 func (p *page) checkMaxima(t *testing.T, i int) {
 	t.Helper()
 	child := p.children.pages[i]
@@ -77,8 +79,8 @@ func (p *page) checkMaxima(t *testing.T, i int) {
 	})
 }
 
-// TestWriterSharesPages checks that an update after a view copies only the pages between the
-// root and the old and the new place of the entry.
+// TestWriterSharesPages checks that an update after a call of View copies few pages: only
+// those on the paths from the root to the old place and to the new place of the entry.
 func TestWriterSharesPages(t *testing.T) {
 	nodes := cluster(10_000, 4, 0.5)
 	index := indexOf(t, fine, nodes)

@@ -8,17 +8,18 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// world has an index and the naive implementation of an index (twin). Both get the same changes.
+// world has an Index (x) and a simple implementation of an index (twin). Both get the same random
+// changes, so that their answers can be compared.
 type world struct {
 	t           *testing.T
 	rand        *rand.Rand
 	x           *Index
 	twin        naive
-	handles     map[string]*Handle // by name: the handle at the last update of the node
+	handles     map[string]*Handle // by name of the node: its handle when the node was last updated
 	span        int64              // amounts are at most this large
-	many        int                // number of names
-	removalOdds int                // one in this many changes to a present node is a removal
-	cursors     []Cursor           // of nodes that were picked
+	many        int                // number of different names of nodes
+	removalOdds int                // of the changes of a node that is in the index, one in this many is a removal
+	cursors     []Cursor           // cursors of some nodes that searches have returned
 }
 
 func newWorld(t *testing.T, r *rand.Rand) *world {
@@ -35,7 +36,7 @@ func newWorld(t *testing.T, r *rand.Rand) *world {
 	return &world{t: t, rand: r, x: index, twin: naive{space: index.space, nodes: map[string]Node{}}, handles: map[string]*Handle{}, span: span, many: 1 + r.IntN(600), removalOdds: []int{3, 50}[r.IntN(2)]}
 }
 
-// change adds, updates or removes a random node, or relabels all.
+// change adds, updates or removes a random node. Now and then, it also relabels all nodes.
 func (w *world) change() {
 	if w.rand.IntN(100) == 0 {
 		w.x.relabel()
@@ -63,7 +64,7 @@ func (w *world) change() {
 	}
 }
 
-// add adds a node, either with a handle that the index makes or with one of the caller.
+// add adds a node to the index, with either Add or AddAt.
 func (w *world) add(node Node) error {
 	if w.rand.IntN(2) == 0 {
 		return w.x.Add(node)
@@ -77,7 +78,8 @@ func (w *world) add(node Node) error {
 	return w.x.AddAt(new(Handle), node)
 }
 
-// update updates a node by name or by handle. The handle is the same while the node is in the index.
+// update updates a node of the index, with either Update or UpdateAt. It also checks that the node
+// keeps its handle while it is in the index.
 func (w *world) update(node Node) error {
 	handle := w.x.Handle(node.Name)
 	if old := w.handles[node.Name]; old != nil && old != handle && old.Node() != nil {
@@ -112,8 +114,8 @@ func (w *world) query() Query {
 	return q
 }
 
-// cursor returns the cursor of a node that was picked before, or a cursor behind a random name,
-// which may not be in the index.
+// cursor returns the cursor of a node that an earlier search has returned, or the position behind a
+// random name, which may not be in the index.
 func (w *world) cursor() Cursor {
 	if len(w.cursors) > 0 && w.rand.IntN(2) == 0 {
 		return w.cursors[w.rand.IntN(len(w.cursors))]
@@ -121,7 +123,7 @@ func (w *world) cursor() Cursor {
 	return cursorAfter(fmt.Sprintf("n%d", w.rand.IntN(w.many)))
 }
 
-// remember keeps the cursor of a node for later queries.
+// remember stores the cursor of a node in w.cursors, for later queries.
 func (w *world) remember(n *Node) {
 	if len(w.cursors) < 16 {
 		w.cursors = append(w.cursors, n.Cursor())
@@ -130,8 +132,8 @@ func (w *world) remember(n *Node) {
 	}
 }
 
-// compare sends the same random query to a view and to the naive implementation, and fails the test
-// if their answers differ.
+// compare sends the same random query to a view and to the simple implementation of an index
+// (twin), and fails the test if their answers differ.
 func (w *world) compare(view View, twin naive) {
 	w.t.Helper()
 	q := w.query()
@@ -177,9 +179,9 @@ func names(nodes []*Node) []string {
 	return names
 }
 
-// TestTwin changes indexes with different numbers of nodes and dimensions at random. It compares the
-// answers to queries with those of the naive implementation, for the newest view and for an older
-// view.
+// TestTwin makes the same random changes of an Index and of the simple implementation of an index
+// (type naive), and compares their answers to queries. It compares them for the newest view and for
+// an older view. It does so for indexes with different numbers of nodes and dimensions.
 func TestTwin(t *testing.T) {
 	for seed := range uint64(16) {
 		w := newWorld(t, rand.New(rand.NewPCG(seed, 7)))
@@ -199,7 +201,7 @@ func TestTwin(t *testing.T) {
 	}
 }
 
-// drain removes all nodes one by one.
+// drain removes all nodes from the index one by one, and checks the index meanwhile.
 func (w *world) drain() {
 	for name := range w.twin.copy().nodes {
 		if err := w.x.Remove(name); err != nil {

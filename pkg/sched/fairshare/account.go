@@ -5,23 +5,24 @@ import (
 	"time"
 )
 
-// Account is what a tenant uses and has used of one type of resource. It is stored, and shown to
-// users.
+// Account has the present usage and the score of one tenant for one type of resource. Callers store
+// accounts, and show them to users.
 type Account struct {
 	Type  Type
-	Usage Milli     // amount held since Time
-	Score float64   // at Time, in cores or GPUs
+	Usage Milli     // the amount that the tenant has held since Time
+	Score float64   // the score at Time, in cores or GPUs
 	Time  time.Time // when Score was computed
 }
 
-// account is an Account with the data of its tasks.
+// account is an Account with data about the part of its usage that was restored after a restart.
 //
-// Invariant: Usage is what the tasks of the account hold, plus carried.
+// Invariant: Usage is the sum of the amounts that the started tasks of the account hold, plus
+// carried.
 type account struct {
 	Account
-	// After Book.Restore, carried is the part of the stored usage for which no task has been started
-	// yet. It may include tasks that started at the time through or earlier. Both fields are zero if
-	// nothing was restored.
+	// After Book.Restore, carried is the part of the restored usage for whose tasks Book.Start has
+	// not been called yet. Only tasks that started at the time through or earlier can be included
+	// in carried. The fields carried and through are zero if nothing was restored.
 	carried Milli
 	through time.Time
 }
@@ -41,9 +42,10 @@ func (a *account) change(d Decay, now time.Time, by Milli) {
 	a.Usage += by
 }
 
-// start adds a task that has held an amount since a time. If the task may be included in carried,
-// that part of its amount has already been charged, and is moved out of carried. For the rest of the
-// amount, start adds the score that the task would have alone:
+// start adds a task that has held an amount since the time since. If the task started at the time
+// a.through or earlier, its amount may be included in a.carried. As much of the amount as possible
+// is then moved out of a.carried, because it has already been charged. For the rest of the amount,
+// start adds the score that a tenant would have if it had held only this amount:
 //
 //	amount · (1 − e^(−(now − since)/T))
 func (a *account) start(d Decay, now, since time.Time, amount Milli) {
@@ -59,7 +61,9 @@ func (a *account) start(d Decay, now, since time.Time, amount Milli) {
 	a.Usage += amount
 }
 
-// complete sets carried to zero, because the tasks that are still included in it have ended.
+// complete is called after all running tasks have been started. Tasks that are still included in
+// a.carried have ended, so complete subtracts a.carried from the usage, and then sets a.carried to
+// zero.
 func (a *account) complete(d Decay, now time.Time) {
 	a.change(d, now, -a.carried)
 	a.carried = 0
@@ -68,9 +72,9 @@ func (a *account) complete(d Decay, now time.Time) {
 // float returns the amount in cores or GPUs.
 func (m Milli) float() float64 { return float64(m) / 1000 }
 
-// Weight is the share of resources that a tenant should get, compared with other tenants. Tenants
-// are ordered by score/weight. So a tenant with weight 2 may use twice as much as one with weight 1
-// before it comes behind that tenant.
+// Weight is the share of resources that a tenant should get, compared with other tenants. Pods are
+// ordered by score/weight of their tenants. So a tenant with weight 2 may use twice as much as a
+// tenant with weight 1 before its pods come behind those of the other tenant.
 type Weight float64
 
 // DefaultWeight is the weight of a tenant without a weight of its own.

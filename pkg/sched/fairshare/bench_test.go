@@ -23,7 +23,8 @@ func BenchmarkTenWeeks(b *testing.B) {
 	}
 }
 
-// BenchmarkTask measures the start and end of a task of one of many tenants.
+// BenchmarkTask measures a call of Start and a call of Forget for a task, if the book has many
+// tenants.
 func BenchmarkTask(b *testing.B) {
 	for _, n := range []int{10, 1000, 100_000} {
 		b.Run(fmt.Sprint("tenants=", n), func(b *testing.B) {

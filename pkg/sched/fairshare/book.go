@@ -8,25 +8,27 @@ import (
 	"time"
 )
 
-// Task is a bound or running pod, which holds resources.
+// Task is a pod that holds resources, because it is bound or running, and for which its tenant is
+// charged.
 type Task struct {
 	UID    string
 	Tenant string
 	Since  time.Time // when it started; zero means now
-	Holds  []Charge  // what it holds; the book keeps the slice
+	Holds  []Charge  // the amounts that it holds; the book keeps this slice, so the caller must not change it
 }
 
-// Book keeps the accounts of all tenants. Its methods are safe for concurrent use. Each takes O(1)
-// time for a tenant with few types of resource, except Complete, Prune and Tenants, which visit all
-// tenants.
+// Book keeps the accounts of all tenants. Its methods are safe for concurrent use. Complete, Prune
+// and Tenants visit all tenants. All other methods take O(1) time for a tenant with few types of
+// resource.
 //
 // Invariants:
 //
-//   - A pod is charged once, from the first Start to the first End with its UID. A repeated call
-//     changes nothing. A Start after End changes nothing, either.
-//   - Time never goes back: if a call has an earlier time than one of the calls before it, the
-//     latest time of these calls is used instead. So no time is charged twice, and a difference
-//     between clocks cannot lower a score.
+//   - A pod is charged once, from the first call of Start to the first call of End with its UID. A
+//     repeated call with the same task changes nothing. A call of Start after a call of End also
+//     changes nothing.
+//   - The book's time never goes back: if a call has an earlier time than a call before it, the
+//     latest time of all calls so far is used instead. So no time is charged twice, and a clock
+//     that was set back cannot lower a score.
 //   - A task is charged from its time Since on, even if Start is called later.
 type Book struct {
 	decay Decay
@@ -39,8 +41,8 @@ type Book struct {
 	}
 }
 
-// task is a Task for which Start or End was called. After End it is kept until Forget, so that a
-// late Start has no effect.
+// task is a Task for which Start or End was called. After a call of End, the book keeps the task
+// until Forget is called, so that a late call of Start has no effect.
 type task struct {
 	Task
 	ended bool
@@ -53,15 +55,15 @@ type tenant struct {
 	recent   []string // UIDs of tasks that may be younger than Margin, in the order of the calls of Start
 }
 
-// New returns an empty book.
+// New returns an empty book, in which scores follow usage as d says.
 func New(d Decay) *Book {
 	b := &Book{decay: d}
 	b.mu.tenants, b.mu.tasks = map[string]*tenant{}, map[string]task{}
 	return b
 }
 
-// Start charges a task from its time Since on. If Start was called for the task before, its new
-// amounts and its new tenant count from the time now on.
+// Start charges a task from its time Since on. If Start was called for the same task before, the
+// new amounts and the new tenant count from the time now on.
 func (b *Book) Start(t Task, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -82,7 +84,7 @@ func (b *Book) Start(t Task, now time.Time) {
 	b.mu.tasks[t.UID] = task{Task: t}
 }
 
-// begin charges a task for which Start was not called before. It needs b.mu.
+// begin charges a task for which Start was not called before. The caller must hold b.mu.
 func (b *Book) begin(task Task, now time.Time) {
 	for _, c := range task.Holds {
 		b.account(task.Tenant, c.Type, now).start(b.decay, now, task.Since, c.Amount)
@@ -90,7 +92,8 @@ func (b *Book) begin(task Task, now time.Time) {
 	b.trackRecent(task, now)
 }
 
-// recharge replaces what a task holds, from the time now on. It needs b.mu.
+// recharge ends the charge for the task old and charges t instead, from the time now on. The caller
+// must hold b.mu.
 func (b *Book) recharge(old, t Task, now time.Time) {
 	for _, c := range old.Holds {
 		b.account(old.Tenant, c.Type, now).change(b.decay, now, -c.Amount)
@@ -100,8 +103,9 @@ func (b *Book) recharge(old, t Task, now time.Time) {
 	}
 }
 
-// End ends a task permanently. It returns the task's tenant. If Start was not called for the task,
-// or the task has already ended, it returns "".
+// End ends the charge for a task: a later call of Start for the same UID has no effect. End returns
+// the task's tenant. If Start was not called for the task, or the task has already ended, it
+// returns "".
 func (b *Book) End(uid string, now time.Time) (tenant string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -111,8 +115,8 @@ func (b *Book) End(uid string, now time.Time) (tenant string) {
 	return old.Tenant
 }
 
-// Forget ends a task and removes all data about it. Its UID must not be used again. Like End, it
-// returns the task's tenant.
+// Forget ends the charge for a task and removes all data about the task. The UID must not be used
+// again. Forget returns the task's tenant, as End does.
 func (b *Book) Forget(uid string, now time.Time) (tenant string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -122,7 +126,7 @@ func (b *Book) Forget(uid string, now time.Time) (tenant string) {
 	return old.Tenant
 }
 
-// Weigh sets a tenant's weight.
+// Weigh sets a tenant's weight. It returns an error if the weight is invalid.
 func (b *Book) Weigh(tenant string, w Weight) error {
 	if err := w.Check(); err != nil {
 		return fmt.Errorf("tenant %s: %w", tenant, err)
@@ -133,12 +137,12 @@ func (b *Book) Weigh(tenant string, w Weight) error {
 	return nil
 }
 
-// Rank returns the value by which the tenants with pods that wait for the type t are ordered, lowest
-// first:
+// Rank returns the value by which the queue orders the tenants that have pods waiting for the type
+// t of resource. The tenant with the lowest value comes first. The value is
 //
 //	Σ score(u) / weight over the used types u that count for t
 //
-// It is 0 for an unknown tenant.
+// For an unknown tenant, Rank returns 0.
 func (b *Book) Rank(tenant string, t Type, now time.Time) float64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -159,7 +163,8 @@ func (b *Book) Rank(tenant string, t Type, now time.Time) float64 {
 	return sum / float64(owner.weight)
 }
 
-// advance sets the book's time to now if now is later, and returns the book's time. It needs b.mu.
+// advance sets the book's time to now if now is later, and returns the book's time. The caller must
+// hold b.mu.
 func (b *Book) advance(now time.Time) time.Time {
 	if now.After(b.mu.now) {
 		b.mu.now = now
@@ -167,7 +172,8 @@ func (b *Book) advance(now time.Time) time.Time {
 	return b.mu.now
 }
 
-// tenant returns the tenant with a name. It creates the tenant if it does not exist. It needs b.mu.
+// tenant returns the tenant with a name. It creates the tenant if it does not exist. The caller
+// must hold b.mu.
 func (b *Book) tenant(name string) *tenant {
 	t, ok := b.mu.tenants[name]
 	if !ok {
@@ -177,8 +183,8 @@ func (b *Book) tenant(name string) *tenant {
 	return t
 }
 
-// account returns a tenant's account for a type. It creates the account if it does not exist. It
-// needs b.mu.
+// account returns a tenant's account for a type of resource. It creates the account if it does not
+// exist. The caller must hold b.mu.
 func (b *Book) account(name string, t Type, now time.Time) *account {
 	owner := b.tenant(name)
 	a, ok := owner.accounts[t]

@@ -11,13 +11,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// start is the time at which the tests start. The function after returns a time that is the given
-// number of seconds later.
+// start is the time at which the simulated time of the tests begins. The function after returns the
+// time that is the given number of seconds after start.
 var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func after(seconds float64) time.Time { return start.Add(time.Duration(seconds * 1e9)) }
 
-// gpus returns a task of tenant ann that has held T4 GPUs since the given second.
+// gpus returns a task of tenant ann that has held n T4 GPUs since the given second after start.
 func gpus(uid string, since float64, n Milli) Task {
 	return Task{UID: uid, Tenant: "ann", Since: after(since), Holds: []Charge{{"T4", 1000 * n}}}
 }
@@ -47,8 +47,8 @@ func TestTypesAreCountedApart(t *testing.T) {
 }
 
 // TestFirstSeen checks the score of a tenant whose tasks were already running when Start was called
-// for them. The score must be the sum of the scores that each task would have alone, in whatever
-// order Start is called.
+// for them. The score must be the sum of the scores that the tenant would have with each task
+// alone, in whatever order Start is called.
 func TestFirstSeen(t *testing.T) {
 	want := 2*(1-math.Exp(-30/10.)) + 3*(1-math.Exp(-10/10.))
 	for _, order := range [][]Task{
@@ -65,8 +65,8 @@ func TestFirstSeen(t *testing.T) {
 	}
 }
 
-// TestHarmless checks that certain calls do not change the score of a tenant that holds two GPUs
-// from second 0 to second 10.
+// TestHarmless checks that calls such as repeated, late and read-only ones do not change the score
+// of a tenant that holds two GPUs from second 0 to second 10.
 func TestHarmless(t *testing.T) {
 	task := gpus("a", 0, 2)
 	for name, more := range map[string]func(*Book){
@@ -100,8 +100,8 @@ func TestHarmless(t *testing.T) {
 	}
 }
 
-// TestTimeNeverGoesBack checks calls with times before that of an earlier call. No time may be
-// charged twice, and the score of a tenant that holds a GPU may never fall or become NaN.
+// TestTimeNeverGoesBack checks calls whose time is before the time of an earlier call. No time may
+// be charged twice, and the score of a tenant that holds a GPU may never fall or become NaN.
 func TestTimeNeverGoesBack(t *testing.T) {
 	book := New(newDecay(t, 10))
 	book.Start(gpus("a", 0, 1), start)
@@ -116,15 +116,15 @@ func TestTimeNeverGoesBack(t *testing.T) {
 	if want := 1 - math.Exp(-1.2); !near(want, last) {
 		t.Errorf("score %v at second 12, want %v", last, want)
 	}
-	book.Start(gpus("b", 1e6, 1), after(12)) // by this clock, the task has not started yet
+	book.Start(gpus("b", 1e6, 1), after(12)) // at the time of this call, the task's start time is in the future
 	if got := book.Rank("ann", "T4", after(12)); !near(last, got) {
 		t.Errorf("a task of the future makes the score %v, want %v still", got, last)
 	}
 }
 
-// TestRestart checks the scores after a restart. A first controller stores its accounts at second 40
-// and ends. A second controller restores them at second 60. The scores must be those of a single
-// controller that has run all the time.
+// TestRestart checks the scores after a restart. A first controller (book) stores its accounts at
+// second 40 and ends. A second controller restores these accounts at second 60. The scores must
+// equal those of a single controller that has run all the time.
 func TestRestart(t *testing.T) {
 	decay := newDecay(t, 10)
 	one, first := New(decay), New(decay)
@@ -156,9 +156,9 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// TestStoredBySeconds checks restarts with start times that are rounded to whole seconds. A task
-// starts twice a second, and Start is called late. After each task, a second book restores what the
-// first one stores, and must compute the same scores.
+// TestStoredBySeconds checks restarts if start times of tasks are rounded to whole seconds. Two
+// tasks start in each second, and Start is called late. After each task, a second book restores the
+// accounts that the first book returns from Stored, and must compute the same scores.
 func TestStoredBySeconds(t *testing.T) {
 	decay := newDecay(t, 1000)
 	var started []Task
@@ -201,7 +201,8 @@ func TestRestoreRefuses(t *testing.T) {
 }
 
 // TestRestoreFromTheFuture checks an account whose stored time is in the future, because the clock
-// of the writer was ahead. Its score must change from now on, and not only after the stored time.
+// of the writer was ahead. The score must start to decay when the account is restored, and not only
+// at the stored time.
 func TestRestoreFromTheFuture(t *testing.T) {
 	book := New(newDecay(t, 10))
 	if err := book.Restore("ann", Account{Type: "T4", Score: 8, Time: after(1e6)}, start); err != nil {

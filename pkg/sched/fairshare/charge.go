@@ -8,8 +8,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// Type is a type of resource that pods wait for or use, in the format of sched.Pod.ResourceType.
-// Each type that is used has accounts of its own.
+// Type is a type of resource that pods wait for or use, such as "cpu" or a model of GPU, in the
+// format of sched.Pod.ResourceType. A tenant has one account for each type that it uses.
 type Type string
 
 const (
@@ -20,9 +20,9 @@ const (
 // Milli is an amount in thousandths of a core or a GPU.
 type Milli int64
 
-// maxCharge is the most that one pod is charged for one type: about 10⁹ cores or GPUs. The sum of
-// millions of such amounts does not overflow. Sums that are limited to the largest number were
-// rejected: when one of the pods ends, its amount would be subtracted from a sum that is too small.
+// maxCharge is the most that one pod is charged for one type: about 10⁹ cores or GPUs. With this
+// limit, the sum of the charges of millions of pods does not overflow. To limit the sum instead was
+// rejected: when a pod ended, its amount would be subtracted from a sum that is too small.
 const maxCharge Milli = 1 << 40
 
 // Charge is an amount of one type that a pod holds and is charged for.
@@ -31,11 +31,12 @@ type Charge struct {
 	Amount Milli
 }
 
-// Charges returns what a pod on a node is charged for, sorted by type, with amounts greater than 0:
+// Charges returns the charges for a pod on a node, sorted by type. It leaves out amounts of 0. A
+// pod is charged for
 //
-//   - GPUs, each under its type, where a share of a GPU counts as a fraction,
-//   - parts of GPUs, each under its type,
-//   - CPU cores, if it has neither GPUs nor parts of GPUs.
+//   - its GPUs, each under its type, where a share of a GPU counts as a fraction,
+//   - its parts of GPUs, each under its type,
+//   - its CPU cores, only if it has neither GPUs nor parts of GPUs.
 func Charges(holding sched.Holding, node *sched.Node) []Charge {
 	charges := addParts(gpusOf(holding, node), holding, node)
 	if len(charges) == 0 && holding.CPU > 0 {
@@ -49,10 +50,10 @@ func sorted(charges []Charge) []Charge {
 	return charges
 }
 
-// ChargeUnnamed returns what a pod is charged for n > 0 whole GPUs if it is unknown which GPUs of
-// the node these are, and for the parts of GPUs that it also holds. In this case, all GPUs of a node
-// have the same type. If the node is not known yet, node is nil. Then the type is AnyGPU, and n
-// includes the parts.
+// ChargeUnnamed returns the charges for a pod that holds n > 0 whole GPUs, if it is unknown which
+// GPUs of the node these are. All GPUs of such a node must have the same type. The result includes
+// the parts of GPUs that the pod also holds. If the node is not known yet, node is nil. The type is
+// then AnyGPU, and n must include the parts.
 func ChargeUnnamed(n int64, holding sched.Holding, node *sched.Node) []Charge {
 	kind := AnyGPU
 	if node != nil && len(node.GPUs) > 0 {
@@ -65,7 +66,7 @@ func ChargeUnnamed(n int64, holding sched.Holding, node *sched.Node) []Charge {
 	return sorted(addParts(charges, holding, node))
 }
 
-// gpusOf returns the charges for the GPUs whose IDs are known.
+// gpusOf returns the charges for those GPUs of a pod whose IDs are known (holding.GPUs).
 func gpusOf(holding sched.Holding, node *sched.Node) (charges []Charge) {
 	for _, share := range holding.GPUs {
 		kind := AnyGPU
@@ -77,7 +78,8 @@ func gpusOf(holding sched.Holding, node *sched.Node) (charges []Charge) {
 	return charges
 }
 
-// addParts adds the charges for parts of GPUs, which are extended resources.
+// addParts adds the charges for the parts of GPUs that a pod holds. Such parts (shared GPUs and MIG
+// devices) are extended resources in Kubernetes.
 func addParts(charges []Charge, holding sched.Holding, node *sched.Node) []Charge {
 	for resource, part := range node.Parts {
 		if n := holding.Extended.Of(resource); n > 0 {
@@ -87,12 +89,13 @@ func addParts(charges []Charge, holding sched.Holding, node *sched.Node) []Charg
 	return charges
 }
 
-// times returns the charge for n GPUs or parts of the same size.
+// times returns the amount for n GPUs, or n parts of GPUs, of the same size.
 func times(n int64, size sched.MilliGPU) Milli {
 	return min(min(Milli(n), maxCharge)*Milli(size), maxCharge)
 }
 
-// add adds an amount to the charge of a type. A pod has few charges, so a slice is faster than a map.
+// add adds an amount to the charge for a type, and returns the changed charges. They are a slice,
+// which is faster than a map because a pod has few charges.
 func add(charges []Charge, t Type, amount Milli) []Charge {
 	i := slices.IndexFunc(charges, func(c Charge) bool { return c.Type == t })
 	if i < 0 {
@@ -102,7 +105,8 @@ func add(charges []Charge, t Type, amount Milli) []Charge {
 	return charges
 }
 
-// Overlaps reports whether pods that wait for the two types compete for the same resources.
+// Overlaps reports whether pods that wait for the type t compete for the same resources with pods
+// that wait for the type u.
 func (t Type) Overlaps(u Type) bool {
 	if t == AnyGPU || u == AnyGPU {
 		return t == u || t.isWhole() && u.isWhole()
@@ -110,9 +114,10 @@ func (t Type) Overlaps(u Type) bool {
 	return slices.ContainsFunc(t.alternatives(), u.Counts) || slices.ContainsFunc(u.alternatives(), t.Counts)
 }
 
-// And returns the type that a gang waits for if some of its pods wait for t and others for u. If one
-// type is CPU and the other a type of GPU, this is the type of GPU, because GPUs are scarcer. A gang
-// that needs two GPU models competes with all pods that need either model.
+// And returns the type that a gang waits for if some of its pods wait for t and others for u. If
+// one type is CPU and the other one is a type of GPU, it returns the type of GPU, because GPUs are
+// scarcer. For two GPU models, it returns a type that overlaps both, because the gang competes with
+// all pods that need either model.
 func (t Type) And(u Type) Type {
 	switch {
 	case t == u || u == CPU:
@@ -126,7 +131,8 @@ func (t Type) And(u Type) Type {
 	return Type(strings.Join(slices.Compact(names), "|"))
 }
 
-// alternatives returns the single types of which a pod that waits for t accepts any.
+// alternatives returns the single types in t. For example, a pod that waits for "T4|V100" accepts
+// either of the types "T4" and "V100".
 func (t Type) alternatives() (all []Type) {
 	for name := range strings.SplitSeq(string(t), "|") {
 		all = append(all, Type(name))
@@ -134,7 +140,7 @@ func (t Type) alternatives() (all []Type) {
 	return all
 }
 
-// isWhole reports whether the type is a type of whole GPUs.
+// isWhole reports whether t is a type of whole GPUs, and not of CPUs or parts of GPUs.
 func (t Type) isWhole() bool {
 	part := func(u Type) bool {
 		name := "-" + string(u)
@@ -143,8 +149,8 @@ func (t Type) isWhole() bool {
 	return t != CPU && !slices.ContainsFunc(t.alternatives(), part)
 }
 
-// Counts reports whether what a tenant uses of the type used counts in the tenant's rank when its
-// pods wait for t.
+// Counts reports whether the score of a tenant for the type used counts in the rank of the tenant's
+// pods that wait for the type t (Book.Rank).
 func (t Type) Counts(used Type) bool {
 	switch t {
 	case used:

@@ -9,8 +9,8 @@ import (
 	"github.com/numalet/numalet/internal/testutil/scenario"
 )
 
-// TestChart compares a chart of how a score follows the usage, with T = 42 h, with
-// testdata/chart.txt.
+// TestChart draws a chart of how a score follows the usage, with the time constant T = 42
+// h, and compares the chart with testdata/chart.txt.
 func TestChart(t *testing.T) {
 	scenario.Golden(t, "testdata/chart.txt", draw(New(newDecay(t, DefaultTimeConstant))))
 }

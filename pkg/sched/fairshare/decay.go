@@ -5,31 +5,32 @@ import (
 	"math"
 )
 
-// DefaultTimeConstant is the default time constant T in seconds. After a time of 4T, which is a
-// week, the score of a constant usage differs from the usage by less than 2 %.
+// DefaultTimeConstant is the default time constant T in seconds. If the usage is constant for a
+// time of 4T, which is a week, the score then differs from the usage by less than 2 %.
 const DefaultTimeConstant = 7 * 24 * 3600 / 4.
 
-// Decay computes how a score S follows the usage g. With the time constant T,
+// Decay computes how a tenant's score S follows its usage g, the amount of resources that the
+// tenant holds. With the time constant T,
 //
 //	S(t) = e^(−Δt/T) · S(t−Δt) + (1 − e^(−Δt/T)) · g
 //
-// where g is the amount that is held between t−Δt and t. If g changes at once to another constant
-// value, the difference between S and g falls to 37 % of that change after the time T, to 14 % after
-// 2T and to 2 % after 4T.
+// where g is constant between t−Δt and t. Suppose that g changes at once, and is constant again
+// from then on. The difference between S and g falls to 37 % of that change after the time T, to 14
+// % after 2T and to 2 % after 4T.
 //
-// The formula is exact for every time Δt in which g is constant, so the score does not depend on
-// when it is computed. It is also linear: a tenant's score is the sum of the scores that each of its
-// tasks would have alone.
+// The formula is exact for every time Δt in which g is constant. So the score does not depend on
+// how often it is computed. The formula is also linear: a tenant's score is the sum of the scores
+// that the tenant would have with each of its tasks alone.
 //
-// Another score was rejected: a sum of samples of g in which older samples count less. Such a sum
-// depends on the time between two samples, and a task that starts and ends between two samples is
-// not charged at all.
+// An alternative was rejected: to take samples of g, and to add them so that older samples count
+// less. Such a sum depends on the time between two samples, and a task that starts and ends between
+// two samples is not charged at all.
 //
 // The zero Decay is not usable.
 type Decay struct{ constant float64 }
 
 // NewDecay returns the decay with a time constant T in seconds. It returns an error unless T is
-// positive and finite, because decay cannot be turned off.
+// positive and finite. There is no value that turns decay off.
 func NewDecay(seconds float64) (Decay, error) {
 	if !positive(seconds) {
 		return Decay{}, fmt.Errorf("time constant %v s: want more than 0, such as %v (the score then follows usage within a week)", seconds, DefaultTimeConstant)
@@ -37,8 +38,8 @@ func NewDecay(seconds float64) (Decay, error) {
 	return Decay{seconds}, nil
 }
 
-// HalfLife returns the decay with which the score of a tenant that uses nothing halves in this many
-// seconds:
+// HalfLife returns the decay with which the score of a tenant that uses nothing halves in the given
+// number of seconds. The half-life and the time constant T are related:
 //
 //	half-life = T · ln 2
 func HalfLife(seconds float64) (Decay, error) {
@@ -48,12 +49,12 @@ func HalfLife(seconds float64) (Decay, error) {
 	return Decay{seconds / math.Ln2}, nil
 }
 
-// Next returns the score after some seconds in which the constant amount used is held. seconds must
-// be at least 0. It computes
+// Next returns the score after some seconds in which the tenant holds the constant amount used.
+// score is the score before. seconds must be at least 0. Next computes
 //
 //	1 − e^x as −expm1(x)
 //
-// because the difference 1 − e^x is rounded to 0 if the time is much shorter than T.
+// because the direct difference 1 − e^x is rounded to 0 if the time is much shorter than T.
 func (d Decay) Next(score, used, seconds float64) float64 {
 	x := -seconds / d.constant
 	return math.Exp(x)*score - math.Expm1(x)*used

@@ -8,8 +8,8 @@ import (
 )
 
 // TestTrackingError checks the percentages in the comment of Decay: how much a score differs from
-// the usage when the usage has changed from 0 to 8. T is 10 s, and the score is computed each
-// second.
+// the usage after the usage has changed from 0 to 8. The time constant T is 10 s, and the score is
+// computed each second.
 func TestTrackingError(t *testing.T) {
 	decay := newDecay(t, 10)
 	score := 0.
@@ -22,8 +22,8 @@ func TestTrackingError(t *testing.T) {
 	}
 }
 
-// TestSplitting checks that a score does not depend on how often it is computed during a time of
-// constant usage.
+// TestSplitting checks that a score does not depend on how often it is computed while the usage is
+// constant.
 func TestSplitting(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for range 2000 {
@@ -70,8 +70,9 @@ func TestHalfLife(t *testing.T) {
 	}
 }
 
-// TestNothingTurnsItOff checks that times and weights that are not positive and finite are refused
-// with a helpful message.
+// TestNothingTurnsItOff checks that decay cannot be turned off: time constants, half-lives and
+// weights that are not positive and finite are refused with an error that says which values are
+// allowed.
 func TestNothingTurnsItOff(t *testing.T) {
 	for _, x := range []float64{0, -1, math.NaN(), math.Inf(1), math.Inf(-1)} {
 		for name, do := range map[string]func() error{
@@ -95,5 +96,6 @@ func newDecay(t testing.TB, seconds float64) Decay {
 	return d
 }
 
-// near reports whether two scores differ by at most 1e-9. Above 1, this is a relative difference.
+// near reports whether two scores differ by at most 1e-9. If a is greater than 1, they may differ
+// by 1e-9 times a.
 func near(a, b float64) bool { return math.Abs(a-b) <= 1e-9*max(1, math.Abs(a)) }

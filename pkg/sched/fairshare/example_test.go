@@ -7,7 +7,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched/fairshare"
 )
 
-// Ann has used eight GPUs for four days and uses none now; Bob's first pod has just started.
+// In this example, Ann has used eight GPUs for four days and uses none from Friday on. Bob
+// uses eight GPUs from Friday on. The output shows how her score falls and his score rises.
 func Example() {
 	decay, err := fairshare.NewDecay(fairshare.DefaultTimeConstant)
 	if err != nil {

@@ -10,10 +10,10 @@ import (
 // falls to this value within two and a half days.
 const negligible = 1e-3
 
-// Prune removes accounts that are not used and whose score is negligible, and tenants without
-// accounts. Without Prune, the book and its metrics would grow without limit, because users can
-// create new tenants at will, by the names of namespaces or by labels. A tenant whose weight is
-// not the default is kept. Prune visits all accounts.
+// Prune removes accounts that have no usage and a negligible score, and then tenants without
+// accounts. It keeps tenants whose weight is not the default. Without Prune, the book and its
+// metrics would grow without limit, because users can create any number of tenants, by new
+// names of namespaces or by labels. Prune visits all accounts.
 func (b *Book) Prune(now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

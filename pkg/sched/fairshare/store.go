@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Accounts returns a tenant's accounts at a time, sorted by type. It is for messages to users;
-// Stored returns what has to be stored.
+// Accounts returns a tenant's accounts with their scores at the time now, sorted by type. It is for
+// messages to users. To store accounts, use the result of Stored instead.
 func (b *Book) Accounts(tenant string, now time.Time) []Account {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -17,7 +17,7 @@ func (b *Book) Accounts(tenant string, now time.Time) []Account {
 	return b.accounts(tenant, now)
 }
 
-// accounts does the work of Accounts. It needs b.mu.
+// accounts does the work of Accounts. The caller must hold b.mu.
 func (b *Book) accounts(tenant string, now time.Time) []Account {
 	owner, ok := b.mu.tenants[tenant]
 	if !ok {
@@ -30,20 +30,20 @@ func (b *Book) accounts(tenant string, now time.Time) []Account {
 	return accounts
 }
 
-// Margin is the age below which a task is left out of stored accounts. A program that restores these
-// accounts can tell from a task's start time alone whether the task is included. This works although
-// the writer of the accounts may learn of a task late, and although start times have a resolution of
-// one second.
+// Margin is the age below which Stored leaves a task out of the accounts. Because of this, a
+// program that restores stored accounts can tell from a task's start time alone whether the task is
+// included in them. It can do so although the writer of the accounts may learn of a task late, and
+// although start times have a resolution of one second.
 const Margin = 5 * time.Second
 
-// Stored returns a tenant's accounts at a time, sorted by type, for the caller to store. It leaves
-// out tasks that are younger than Margin. Because scores are linear, it subtracts the score that
-// such a task would have alone:
+// Stored returns a tenant's accounts with their scores at the time now, sorted by type, for the
+// caller to store. It leaves out tasks that are younger than Margin. Scores are linear, so for each
+// of these tasks Stored can subtract the score that the tenant would have with this task alone:
 //
 //	amount · (1 − e^(−(now − since)/T))
 //
-// If Score is stored with all digits, and Time at least in microseconds, restored scores differ from
-// the original ones by at most 1e-9.
+// If the caller stores Account.Score with all digits, and Account.Time at least in microseconds,
+// restored scores differ from the original scores by at most 1e-9.
 func (b *Book) Stored(tenant string, now time.Time) []Account {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -62,7 +62,8 @@ func (b *Book) Stored(tenant string, now time.Time) []Account {
 	return accounts
 }
 
-// recent returns the tasks of a tenant that are younger than Margin. It needs b.mu.
+// recent returns the tasks of a tenant that have not ended and are younger than Margin. The caller
+// must hold b.mu.
 func (b *Book) recent(tenant string, now time.Time) []task {
 	var tasks []task
 	if owner, ok := b.mu.tenants[tenant]; ok {
@@ -79,7 +80,8 @@ func (b *Book) recent(tenant string, now time.Time) []task {
 func (t task) recentAt(now time.Time) bool { return !t.ended && t.Since.After(now.Add(-Margin)) }
 
 // trackRecent adds a task to the list recent of its tenant if the task is younger than Margin. It
-// removes older tasks from the front of the list. It needs b.mu.
+// also removes tasks that are no longer younger than Margin from the front of the list. The caller
+// must hold b.mu.
 func (b *Book) trackRecent(t Task, now time.Time) {
 	owner := b.tenant(t.Tenant)
 	for len(owner.recent) > 0 && !b.mu.tasks[owner.recent[0]].recentAt(now) {
@@ -90,17 +92,19 @@ func (b *Book) trackRecent(t Task, now time.Time) {
 	}
 }
 
-// Tenants returns the sorted names of all tenants that have an account or a weight.
+// Tenants returns the sorted names of all tenants in the book. These are the tenants that have an
+// account, or whose weight was set.
 func (b *Book) Tenants() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return slices.Sorted(maps.Keys(b.mu.tenants))
 }
 
-// Restore creates an account with its stored state. Call it before Start is called for the first
-// task of the tenant. The stored usage is charged until Complete is called. If a task may be
-// included in the stored usage, Start does not charge the task for the time before. If the stored
-// time is after now, because another machine's clock was ahead, it counts as now.
+// Restore creates an account with the state that Stored returned before a restart. It must be
+// called before Start is called for the first task of the tenant. The stored usage is charged until
+// Complete is called. If a task may be included in the stored usage, Start does not charge the task
+// again for the time before the restart. A stored time after now, for example because another
+// machine's clock was ahead, counts as now.
 func (b *Book) Restore(tenant string, stored Account, now time.Time) error {
 	if stored.Usage < 0 || !(stored.Score >= 0) || math.IsInf(stored.Score, 1) {
 		return fmt.Errorf("tenant %s: stored account of %s has usage %d and score %v: want 0 or more; without it the score is made anew from what runs",
@@ -120,9 +124,9 @@ func (b *Book) Restore(tenant string, stored Account, now time.Time) error {
 	return nil
 }
 
-// Complete ends the charge for the part of the stored usage for which Start was not called, because
-// the tasks of this part have ended. Call it after Start was called for all running tasks. It visits
-// all accounts.
+// Complete ends the restoring of accounts after a restart. It must be called after Start was called
+// for all running tasks. The other tasks in the restored usage have ended, so Complete ends the
+// charge for them. It visits all accounts.
 func (b *Book) Complete(now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// twin is the simplest implementation of a Book, with which Book is compared. It keeps the history
-// of all tasks, and integrates over it to compute a score.
+// twin is the simplest implementation of a Book. The tests compare Book with it. It keeps the
+// history of all tasks, and integrates over this history to compute a score.
 type twin struct {
 	constant float64
 	held     []interval
@@ -46,8 +46,8 @@ func (w *twin) end(uid string, now float64) {
 	w.held[i].to = min(w.held[i].to, w.now)
 }
 
-// score returns the score, which is ∫ g(s) · e^(−(now−s)/T) ds / T over the whole history, where
-// g(s) is the usage at time s.
+// score returns the score of a tenant at the time now. This is ∫ g(s) · e^(−(now−s)/T) ds / T over
+// the whole history, where g(s) is the tenant's usage at time s.
 func (w *twin) score(tenant string, now float64) (sum float64) {
 	w.now = max(w.now, now)
 	for _, h := range w.held {
@@ -58,7 +58,8 @@ func (w *twin) score(tenant string, now float64) (sum float64) {
 	return sum
 }
 
-// world has a book and its simplest implementation (twin). Both get the same calls.
+// world has a Book (book) and the simplest implementation of a Book (twin). Both get the same
+// calls, so that their scores can be compared.
 type world struct {
 	*testing.T
 	book   *Book
@@ -70,8 +71,8 @@ func newWorld(t *testing.T) *world {
 	return &world{T: t, book: New(newDecay(t, 100)), twin: twin{constant: 100, open: map[string]int{}, now: math.Inf(-1)}}
 }
 
-// act makes calls that the four arguments select, and compares the scores of the book and the twin.
-// In some calls, the clock is set back.
+// act makes the calls that the four arguments select to both the book and the twin, and then
+// compares their scores. The time of some calls is before the time of the call before.
 func (w *world) act(kind, who, what, when uint8) {
 	now := w.second + float64(when) - 20
 	w.second = max(w.second, now)
@@ -80,7 +81,7 @@ func (w *world) act(kind, who, what, when uint8) {
 	case 0, 1:
 		since := now - float64(who)
 		if known, ok := w.book.mu.tasks[uid]; ok && known.recentAt(after(w.second)) {
-			return // if a task changes what it holds soon after its start, its score is not exact after a restart
+			return // after a restart, the score is not exact for a task that changed what it holds while it was younger than Margin
 		}
 		w.twin.start(uid, tenant, float64(what)/1000, since, now)
 		w.book.Start(Task{uid, tenant, after(since), []Charge{{"T4", Milli(what)}}}, after(now))

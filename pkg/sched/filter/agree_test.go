@@ -16,11 +16,11 @@ import (
 
 var agreeCases = flag.Int("cases", 20000, "how many random pods TestLedgerAgrees places")
 
-// TestLedgerAgrees checks that Place agrees with the ledger (package pool), with which the agent of
-// a node assigns CPUs. It places random pods on random, partly used machines. If Place finds a
-// placement, the ledger must accept the pod, both with the CPUs of this placement and without a
-// placement. If Place or the ledger refuses a pod, the other must refuse it, too. To try a million
-// cases:
+// TestLedgerAgrees checks that the scheduler and the node agent agree on which pods fit a node. The
+// scheduler uses Place, and the agent uses a ledger (package pool) to assign CPUs. The test places
+// random pods on random, partly used machines. If Place finds a placement, the ledger must accept
+// the pod, both with the CPUs of this placement and without a placement. If Place refuses a pod,
+// the ledger must refuse it, too. To try a million cases:
 //
 //	go test ./pkg/sched/filter -run TestLedgerAgrees -cases=1000000
 func TestLedgerAgrees(t *testing.T) {
@@ -51,7 +51,8 @@ func TestLedgerAgrees(t *testing.T) {
 	}
 }
 
-// usedMachine returns the ledger of a machine with random CPUs in use, and the machine's record.
+// usedMachine returns the ledger (the agent's accounts of free CPUs) of a random machine with
+// random CPUs in use, and the node record of this machine.
 func usedMachine(t *testing.T, r *rand.Rand) (*pool.Ledger, *sched.Node) {
 	t.Helper()
 	smt := 1 + r.IntN(2)
@@ -68,8 +69,8 @@ func usedMachine(t *testing.T, r *rand.Rand) (*pool.Ledger, *sched.Node) {
 	return ledger, recordOf(machine, ledger, o, smt)
 }
 
-// use assigns the free CPUs of random cores to another pod, or no CPUs at all. It never uses the
-// first core.
+// use assigns the free CPUs of random cores to a pod that the test does not place. Sometimes it
+// assigns no CPUs. It never assigns CPUs of the first core.
 func use(t *testing.T, r *rand.Rand, ledger *pool.Ledger, machine *topology.Machine) {
 	t.Helper()
 	full, used := map[cpuset.CPU]bool{}, []cpuset.CPU{}
@@ -91,8 +92,8 @@ func use(t *testing.T, r *rand.Rand, ledger *pool.Ledger, machine *topology.Mach
 	}
 }
 
-// crowd returns a random pod of up to six containers. Its size is chosen so that many of these pods
-// fit, and many do not.
+// crowd returns a random pod of up to six containers. The number of CPUs is chosen so that many of
+// these pods fit the node, and many do not.
 func crowd(r *rand.Rand, node *sched.Node) *sched.Pod {
 	pod := &sched.Pod{UID: "pod", Seed: r.Uint64(), CPUPolicy: podspec.Policy(r.IntN(3))}
 	free := 0

@@ -8,10 +8,11 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// BenchmarkFit measures Check and Place for pods without and with GPUs. The node is
-// empty. It has 64 CPUs, two NUMA nodes and eight GPUs: two on each PCIe switch and
-// four on each socket. To judge a change, compare ten runs before it with ten runs
-// after it (-count 10), with golang.org/x/perf/cmd/benchstat.
+// BenchmarkFit measures Check and Place for pods without and with GPUs, on a node
+// without pods. The node has 64 CPUs, two NUMA nodes and eight GPUs, of which two are
+// on each PCIe switch and four on each socket. To judge a change of the code, run the
+// benchmark with -count 10 before and after the change. Compare the two outputs with
+// golang.org/x/perf/cmd/benchstat.
 func BenchmarkFit(b *testing.B) {
 	node := machine([]int{32, 32}, 0, 0, 0, 0, 1, 1, 1, 1)
 	node.Links = switches(len(node.GPUs))
@@ -46,8 +47,8 @@ func BenchmarkFit(b *testing.B) {
 	}
 }
 
-// switches returns the links of GPUs of which two are on each PCIe switch and four on
-// each socket.
+// switches returns the links between GPUs of which two are on each PCIe switch and four
+// on each socket.
 func switches(gpus int) gpu.Links {
 	links := make(gpu.Links, gpus)
 	for a := range links {

@@ -13,7 +13,7 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// anyLinks returns random links.
+// anyLinks returns random links between the given number of GPUs.
 func anyLinks(r *rand.Rand, gpus int) gpu.Links {
 	links := make(gpu.Links, gpus)
 	for a := range links {
@@ -26,10 +26,12 @@ func anyLinks(r *rand.Rand, gpus int) gpu.Links {
 	return links
 }
 
-// FuzzConnected compares the GPUs that one container gets with all other sets of GPUs that it
-// could get. No other set may be better connected. Of the sets that are equally well
-// connected, none may be on fewer NUMA nodes. Of those on equally many NUMA nodes, none may be
-// nearer to the container's CPUs.
+// FuzzConnected compares the set of GPUs that Place chooses for a container with all other
+// sets that it could choose. With the CPU policy single, only sets on the NUMA node of the
+// container's CPUs count, if there are any. No other set may be better connected. Of the sets
+// that are equally well connected, none may be on fewer NUMA nodes. Of the sets that are also
+// on equally many NUMA nodes, none may have more GPUs on the NUMA nodes of the container's
+// CPUs.
 func FuzzConnected(f *testing.F) {
 	for gpus := range uint64(1000) {
 		f.Add(gpus, uint8(gpus))
@@ -60,7 +62,7 @@ func FuzzConnected(f *testing.F) {
 	})
 }
 
-// subsets returns all sets of n whole GPUs.
+// subsets returns all sets of n entirely free GPUs.
 func subsets(gpus []sched.GPU, n int) (sets [][]sched.GPUShare) {
 	if n == 0 {
 		return [][]sched.GPUShare{nil}
@@ -83,7 +85,7 @@ type linking struct {
 	at   sched.Placement
 }
 
-// worth is the value by which sets of GPUs are compared. The smaller value is better.
+// worth is the value by which FuzzConnected compares sets of GPUs. A smaller value is better.
 type worth struct {
 	remote bool // a GPU is not on the NUMA node of the CPUs, which the policy single requires
 	links  []gpu.Link
@@ -101,8 +103,8 @@ func (w worth) compare(other worth) int {
 	return cmp.Or(-slices.CompareFunc(w.links, other.links, gpu.Link.Compare), cmp.Compare(w.nodes, other.nodes), cmp.Compare(w.far, other.far))
 }
 
-// score returns the value of a set of GPUs. It sorts the links between the GPUs, the weakest
-// first.
+// score returns the value of a set of GPUs for the container. The field links of the result
+// is sorted, the weakest link first.
 func (l linking) score(set []sched.GPUShare) (w worth) {
 	var gpus []int
 	known := map[topology.NodeID]bool{}

@@ -9,27 +9,27 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// Dimension computes one coordinate of nodes, from what is free, and of pods, from what they
-// request. It guarantees that
+// Dimension computes coordinates for one dimension of the index of nodes (package distbucket): that
+// of a node from its free resources, and that of a pod from its requests. It guarantees that
 //
 //	Check(pod, node) has no reason  ⇒  Node(node.For(pod.Claim())) ≥ Pod(pod)
 //
-// so an index may skip every node whose coordinate is smaller than that of the pod. A node that is
-// not skipped may still not fit, so it has to be checked.
+// so the index may skip every node whose coordinate is smaller than that of the pod. A node that is
+// not skipped may still not fit the pod, so it has to be checked.
 type Dimension struct {
 	Name string // in the syntax of ParseDimension
 	Node func(*sched.Node) int64
 	Pod  func(*sched.Pod) int64
 }
 
-// Space has the dimensions of an index, in the order that the administrator configured.
+// Space has the dimensions of an index of nodes, in the order that the administrator configured.
 type Space []Dimension
 
-// Node returns the exact coordinates of a node's free resources, including resources that are
-// reserved for waiting pods. The coordinates are never negative.
+// Node returns the node's coordinate in each dimension, before division by the granularity.
+// Resources that are reserved for waiting pods count as free. The coordinates are never negative.
 func (s Space) Node(node *sched.Node) []int64 { return s.AppendNode(make([]int64, 0, len(s)), node) }
 
-// AppendNode appends the result of Node to at.
+// AppendNode appends the node's coordinates, as Node returns them, to the slice at.
 func (s Space) AppendNode(at []int64, node *sched.Node) []int64 {
 	for _, d := range s {
 		at = append(at, max(0, d.Node(node)))
@@ -37,10 +37,10 @@ func (s Space) AppendNode(at []int64, node *sched.Node) []int64 {
 	return at
 }
 
-// Pod returns the exact coordinates of a pod's requests.
+// Pod returns the pod's coordinate in each dimension, before division by the granularity.
 func (s Space) Pod(pod *sched.Pod) []int64 { return s.AppendPod(make([]int64, 0, len(s)), pod) }
 
-// AppendPod appends the result of Pod to at.
+// AppendPod appends the pod's coordinates, as Pod returns them, to the slice at.
 func (s Space) AppendPod(at []int64, pod *sched.Pod) []int64 {
 	for _, d := range s {
 		at = append(at, d.Pod(pod))
@@ -48,8 +48,8 @@ func (s Space) AppendPod(at []int64, pod *sched.Pod) []int64 {
 	return at
 }
 
-// Amounts returns the dimensions that depend only on amounts of whole nodes (sched.Amounts). The
-// other dimensions depend on NUMA nodes or on single GPUs.
+// Amounts returns those dimensions in s that depend only on the amounts of whole nodes
+// (sched.Amounts), and not on NUMA nodes or single GPUs.
 func (s Space) Amounts() (amounts Space) {
 	for _, d := range s {
 		if !strings.HasPrefix(d.Name, "numa-") && (!strings.HasPrefix(d.Name, "gpu") || strings.Contains(d.Name, ".")) {
@@ -60,8 +60,9 @@ func (s Space) Amounts() (amounts Space) {
 }
 
 // ParseDimension parses "cpu", "memory", "pods", "numa-total", "numa-single", "numa-spread", "gpus",
-// "gpu-share" or "gpu-total". The last three may be followed by a type of GPU, as in "gpus:H200". It
-// also accepts the full name of any other resource if the name has a dot or is "ephemeral-storage".
+// "gpu-share" or "gpu-total". After "gpus", "gpu-share" and "gpu-total", a colon and a type of GPU
+// may follow, as in "gpus:H200". ParseDimension also accepts the full name of any other resource if
+// the name has a dot or is "ephemeral-storage".
 func ParseDimension(text string) (Dimension, error) {
 	name, kind, _ := strings.Cut(text, ":")
 	switch name {
@@ -83,7 +84,7 @@ func ParseDimension(text string) (Dimension, error) {
 	return Dimension{}, fmt.Errorf("parse dimension %q: want cpu, memory, pods, numa-total, numa-single, numa-spread, gpus, gpu-share, gpu-total or the full name of a resource", text)
 }
 
-// ParseSpace parses a comma-separated list of dimensions.
+// ParseSpace parses a comma-separated list of dimensions in the syntax of ParseDimension.
 func ParseSpace(text string) (Space, error) {
 	var space Space
 	for name := range strings.SplitSeq(text, ",") {

@@ -7,9 +7,10 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// TestExcess checks that a container that requests more exclusive CPUs than a node has
-// does not fit the node, even if their number is huge. The pod's Requests do not include
-// these CPUs, as if another program had computed them wrongly.
+// TestExcess checks that a pod does not fit a node if a container requests more
+// exclusive CPUs than the node has, even if the number is huge. The pod's field Requests
+// does not include these CPUs, as if another program had computed Requests wrongly. So
+// only the check of exclusive CPUs can refuse the pod.
 func TestExcess(t *testing.T) {
 	node := &sched.Node{Name: "n", NUMA: []sched.NUMANode{{ID: 0, CPUs: 8, FreeCPUs: 8}, {ID: 1, CPUs: 8, FreeCPUs: 8}}, CoreWidth: 2}
 	for _, policy := range []podspec.Policy{podspec.Random, podspec.Spread, podspec.Single} {

@@ -9,8 +9,9 @@ import (
 )
 
 // exclusive distributes the exclusive CPUs of a pod's containers over a node's NUMA
-// nodes. If the pod requires that a container's CPUs and GPUs are on one NUMA node, it
-// takes the candidates for the GPUs into account.
+// nodes. It returns the containers with the number of CPUs on each NUMA node, or the
+// reason why the CPUs do not fit. gpus has the GPUs from which the pod's GPUs will be
+// chosen. They matter only if a container's CPUs and GPUs must be on one NUMA node.
 func exclusive(pod *sched.Pod, node *sched.Node, gpus candidates) ([]podspec.Container, sched.Reason) {
 	if len(pod.Exclusive) == 0 {
 		return nil, sched.Reason{}
@@ -34,7 +35,8 @@ func request(pod *sched.Pod) numaplan.Request {
 	return numaplan.Request{Policy: pod.CPUPolicy, Seed: pod.Seed, Containers: pod.Exclusive}
 }
 
-// view returns the NUMA nodes of a node's record in the format of package numaplan.
+// view returns the NUMA nodes of a node's record in the format of package numaplan,
+// which distributes CPUs over NUMA nodes.
 func view(node *sched.Node) numaplan.View {
 	v := numaplan.View{NUMA: make([]numaplan.NUMANode, len(node.NUMA)), CoreWidth: node.CoreWidth, KeepShared: node.Spare > 0}
 	for i, on := range node.NUMA {
@@ -43,7 +45,8 @@ func view(node *sched.Node) numaplan.View {
 	return v
 }
 
-// codeOf returns the code for a reason of package numaplan why a pod does not fit.
+// codeOf returns the code for an outcome of package numaplan that is not Fits. Such an
+// outcome is the reason why a pod does not fit.
 func codeOf(why numaplan.Outcome) sched.Code {
 	switch why {
 	case numaplan.Uneven:

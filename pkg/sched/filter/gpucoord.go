@@ -39,8 +39,8 @@ func largestShare(name, kind string) Dimension {
 		}}
 }
 
-// totalGPU returns the dimension that compares the free amount of all GPUs together
-// with the total amount that a pod requests.
+// totalGPU returns the dimension that compares the sum of the free amounts of a node's
+// GPUs with the sum of the amounts that a pod requests.
 func totalGPU(name, kind string) Dimension {
 	return Dimension{name,
 		func(node *sched.Node) int64 {
@@ -59,8 +59,9 @@ func sum(node *sched.Node, kind string, weight func(sched.GPU) int64) int64 {
 	return total
 }
 
-// of returns the amount that a pod requests of one type of GPU, or of all types if kind
-// is "". It returns 0 if the pod also accepts other types.
+// of returns the pod's coordinate in a dimension for GPUs of the type kind, or of all
+// types if kind is "". amount is what the pod requests. of returns amount if the pod
+// accepts only the type kind, and 0 if it accepts other types, too.
 func of(pod *sched.Pod, kind string, amount int64) int64 {
 	if kind == "" || len(pod.GPUs.Types) == 1 && pod.GPUs.Types[0] == kind {
 		return amount

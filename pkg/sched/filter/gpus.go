@@ -9,18 +9,18 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// candidates has the GPUs of a node from which the GPUs of a pod are chosen. They are sorted by
-// free capacity, least first. So a pod that requests a part of a GPU gets a GPU that is already
-// in use, if possible, and entirely free GPUs stay free. GPUs with equal free capacity keep the
-// node's order.
+// candidates has the GPUs of a node from which the GPUs of a pod are chosen. The GPUs are sorted
+// by free capacity, least first. So a pod that requests a part of a GPU gets a GPU that is
+// already in use, if possible, and entirely free GPUs stay free. GPUs with equal free capacity
+// keep the order that they have in the node's record.
 type candidates struct {
 	gpus  []sched.GPU
-	group string // the GPU group of the GPUs, or ""
+	group string // the GPU group to which the GPUs belong; "" if no group offered them
 }
 
-// candidatesFor returns the candidates for a pod. If there are fewer GPUs than the pod requests,
-// it returns the reason instead. For a pod without exclusive CPUs that requests one GPU, it
-// returns only the best candidate, and allocates no memory.
+// candidatesFor returns the GPUs of a node from which the GPUs of a pod can be chosen. If they
+// are fewer than the pod requests, it returns the reason instead. For a pod without exclusive
+// CPUs that requests one GPU, it returns only the best GPU, and allocates no memory.
 func candidatesFor(pod *sched.Pod, node *sched.Node) (candidates, sched.Reason) {
 	var cs candidates
 	request := pod.GPUs
@@ -45,8 +45,9 @@ func candidatesFor(pod *sched.Pod, node *sched.Node) (candidates, sched.Reason) 
 	return cs, sched.Reason{}
 }
 
-// leastFree returns the suitable GPU with the least free capacity, the first one if there are
-// several, or no GPU if none is suitable.
+// leastFree returns, in a slice, the GPU with the least free capacity among those that satisfy a
+// request. Of several such GPUs, it returns the first. If no GPU satisfies the request, it
+// returns nil.
 func leastFree(request sched.GPURequest, gpus []sched.GPU) []sched.GPU {
 	best := -1
 	for i, gpu := range gpus {
@@ -60,7 +61,7 @@ func leastFree(request sched.GPURequest, gpus []sched.GPU) []sched.GPU {
 	return gpus[best : best+1]
 }
 
-// offered returns the node's records of the offered GPUs.
+// offered returns the GPUs of a node that a GPU group offers to a pod. shares has their IDs.
 func offered(shares []sched.GPUShare, node *sched.Node) []sched.GPU {
 	known := make(map[string]sched.GPU, len(node.GPUs))
 	for _, gpu := range node.GPUs {
@@ -74,11 +75,12 @@ func offered(shares []sched.GPUShare, node *sched.Node) []sched.GPU {
 }
 
 // choose chooses a pod's GPUs, and returns them in the order that sched.GPURequest.Split expects.
-// containers has the exclusive CPUs of the pod's containers. If the pod requests several whole
-// GPUs, those with the best connections are chosen. Otherwise containers with exclusive CPUs get
-// GPUs near these CPUs, before other containers get theirs. GPUs without an ID are left out: only
-// their number is known, and the kubelet chooses them. For n candidates and a request for k GPUs,
-// choose takes O(n · k) time, plus the time of gpu.Inventory.Choose.
+// containers has the containers of the pod that have exclusive CPUs, and the NUMA nodes of these
+// CPUs. If the pod requests several whole GPUs and the links between the node's GPUs are known,
+// choose chooses the GPUs with the best connections. Otherwise containers with exclusive CPUs get
+// GPUs near these CPUs, before other containers get GPUs. The result leaves out GPUs without an
+// ID: only their number is known, and the kubelet chooses them. For n candidate GPUs and a
+// request for k GPUs, choose takes O(n · k) time, plus the time of gpu.Inventory.Choose.
 func (cs candidates) choose(pod *sched.Pod, node *sched.Node, containers []podspec.Container) []sched.GPUShare {
 	if pod.GPUs.Count <= 0 {
 		return nil
@@ -100,8 +102,10 @@ func (cs candidates) choose(pod *sched.Pod, node *sched.Node, containers []podsp
 	return shares
 }
 
-// beside chooses a GPU for each list of NUMA nodes in near. It begins with the lists that are not
-// empty. Otherwise an empty list could get a GPU that is near the NUMA nodes of another list.
+// beside chooses the GPUs of a pod so that each of them is near the CPUs of the containers that
+// use it, if possible. For each GPU, near has a list of the NUMA nodes of these CPUs. An empty
+// list means that any GPU is suitable. beside begins with the lists that are not empty. Otherwise
+// an empty list could get a GPU that is near the NUMA nodes of another list.
 func (cs candidates) beside(near [][]topology.NodeID) []sched.GPU {
 	chosen, taken := make([]sched.GPU, len(near)), make([]bool, len(cs.gpus))
 	for _, listed := range []bool{true, false} {
@@ -116,7 +120,7 @@ func (cs candidates) beside(near [][]topology.NodeID) []sched.GPU {
 }
 
 // nearest returns the index of the first GPU that is not taken and is on one of the given NUMA
-// nodes. If there is none, it returns the index of the first GPU that is not taken.
+// nodes. If there is no such GPU, it returns the index of the first GPU that is not taken.
 func (cs candidates) nearest(nodes []topology.NodeID, taken []bool) int {
 	first := -1
 	for i, gpu := range cs.gpus {
@@ -131,8 +135,8 @@ func (cs candidates) nearest(nodes []topology.NodeID, taken []bool) int {
 	return first
 }
 
-// nearby returns for each of a pod's GPUs a list of NUMA nodes, sorted by ID. These are the NUMA
-// nodes on which the containers that use the GPU have exclusive CPUs.
+// nearby returns, for each of a pod's GPUs, the NUMA nodes on which the containers that use the
+// GPU have exclusive CPUs. The NUMA nodes are sorted by ID.
 func nearby(request sched.GPURequest, containers []podspec.Container) [][]topology.NodeID {
 	near := make([][]topology.NodeID, request.Count)
 	for _, span := range request.Spans() {
@@ -152,7 +156,8 @@ func nearby(request sched.GPURequest, containers []podspec.Container) [][]topolo
 	return near
 }
 
-// lacks returns why a node has too few GPUs for a request.
+// lacks returns the reason why a node has too few GPUs for a request. It returns no reason if the
+// node has enough GPUs.
 func lacks(request sched.GPURequest, node *sched.Node) sched.Reason {
 	switch {
 	case request.Count <= 0:
@@ -165,8 +170,9 @@ func lacks(request sched.GPURequest, node *sched.Node) sched.Reason {
 	return sched.Reason{}
 }
 
-// unlike returns why a node's parts of GPUs, such as MIG devices, do not satisfy a request. It
-// does not check their number, which plain does.
+// unlike returns the reason why a node's parts of GPUs, such as MIG devices, are not of a type
+// that a request allows, if this is so. It does not check whether enough parts are free. The
+// function plain does this.
 func unlike(request sched.GPURequest, node *sched.Node) sched.Reason {
 	if request.Part.Count == 0 {
 		return sched.Reason{}
@@ -181,8 +187,9 @@ func unlike(request sched.GPURequest, node *sched.Node) sched.Reason {
 	return sched.Reason{}
 }
 
-// suits reports whether a GPU satisfies a request. A request for a whole GPU needs a GPU that is
-// entirely free, so a GPU is never allocated both as a whole and in parts.
+// suits reports whether a GPU satisfies a request: it has an allowed type, and enough of it is
+// free. A request for a whole GPU needs a GPU that is entirely free. So a GPU is never allocated
+// both as a whole and in parts.
 func suits(request sched.GPURequest, gpu sched.GPU) bool {
 	return gpu.Free >= request.Milli && (request.Types == nil || slices.Contains(request.Types, gpu.Type))
 }

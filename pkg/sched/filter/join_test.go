@@ -54,8 +54,9 @@ func joint(policy podspec.Policy, containers ...string) *sched.Pod {
 	return pod
 }
 
-// TestJoin checks that with the policy single, the CPUs and GPUs of a container are on one
-// NUMA node. With other policies, they must be as near to each other as possible.
+// TestJoin checks that with the CPU policy single, the CPUs and GPUs of a container are on one
+// NUMA node. With the other CPU policies, a container must get GPUs as near to its CPUs as
+// possible.
 func TestJoin(t *testing.T) {
 	unknown := topology.NodeID(topology.Unknown)
 	alike := machine([]int{8, 8}, unknown, unknown)
@@ -103,7 +104,8 @@ func TestJoin(t *testing.T) {
 	}
 }
 
-// shown lists for each container the NUMA nodes of its CPUs and the GPUs that it gets.
+// shown returns a text with the NUMA nodes of the CPUs and the IDs of the GPUs of each
+// container, such as "on 0: 1; on 1: 0,3".
 func shown(pod *sched.Pod, at sched.Placement) string {
 	split := pod.GPUs.Split(at.GPUs)
 	var parts []string
@@ -128,7 +130,8 @@ func nodesOf(container podspec.Container) (ids []topology.NodeID) {
 	return ids
 }
 
-// TestJoinTwin compares Place with a search that tries all placements, on small machines.
+// TestJoinTwin compares the results of Place with those of a search that tries all placements.
+// It uses random small machines, and random pods with the CPU policy single.
 func TestJoinTwin(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	fits, joined := 0, 0
@@ -181,8 +184,9 @@ func anyJoint(r *rand.Rand) *sched.Pod {
 	return joint(podspec.Single, containers...)
 }
 
-// fitsWithGPUs reports whether a pod fits if its first containers have the CPUs in given. It
-// tries every NUMA node for each of the other containers, and then every order of the GPUs.
+// fitsWithGPUs reports whether a pod fits a node if its first containers get the CPUs in
+// given. It tries every NUMA node for each of the pod's other containers, and then every way
+// to assign the GPUs.
 func fitsWithGPUs(pod *sched.Pod, node *sched.Node, given []numaplan.Counts) bool {
 	c := len(given)
 	if c == len(pod.Exclusive) {
@@ -198,9 +202,10 @@ func fitsWithGPUs(pod *sched.Pod, node *sched.Node, given []numaplan.Counts) boo
 	return false
 }
 
-// assignable reports whether the GPUs in taken can be completed, so that each container with
-// exclusive CPUs has its GPUs on the NUMA node of these CPUs. It tries every order of the
-// other GPUs.
+// assignable reports whether the pod's GPUs can be assigned so that each container with
+// exclusive CPUs has its GPUs on the NUMA node of these CPUs. The first GPUs of the pod are
+// those in taken. For the pod's other GPUs, assignable tries every order of the remaining
+// GPUs.
 func assignable(pod *sched.Pod, node *sched.Node, given []numaplan.Counts, taken []sched.GPUShare) bool {
 	if len(taken) == pod.GPUs.Count {
 		at := sched.Placement{Node: node.Name, GPUs: taken}
@@ -224,8 +229,9 @@ func assignable(pod *sched.Pod, node *sched.Node, given []numaplan.Counts, taken
 	return false
 }
 
-// apart returns what is wrong with a placement, or "": a container with a wrong number of
-// GPUs, or with a GPU that is not on the NUMA node of its CPUs.
+// apart returns what is wrong with the GPUs of a placement, or "" if nothing is wrong. A
+// container may have a wrong number of GPUs, or a GPU that is not on the NUMA node of its
+// CPUs.
 func apart(pod *sched.Pod, node *sched.Node, at sched.Placement) string {
 	on := map[string]topology.NodeID{}
 	for _, gpu := range node.GPUs {

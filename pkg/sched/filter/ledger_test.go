@@ -18,9 +18,9 @@ import (
 
 // TestLedgerHonours checks that the ledger (package pool), with which the agent of a node
 // assigns CPUs, can carry out the placements of Place. It places random pods on random
-// machines, one after another. The ledger must find the CPUs of each placement. Afterwards
-// it must have as many free CPUs on each NUMA node as the node's record. If the ledger finds
-// CPUs for a pod without a placement, Place must find a placement, too.
+// machines, one after another. The ledger must find the CPUs of each placement. After each
+// pod, the ledger must have as many free CPUs on each NUMA node as the node's record. If
+// Place finds no placement for a pod, the ledger must find no CPUs for the pod, either.
 func TestLedgerHonours(t *testing.T) {
 	placed := 0
 	for seed := range uint64(300) {
@@ -54,7 +54,8 @@ func TestLedgerHonours(t *testing.T) {
 	}
 }
 
-// randomMachine returns the ledger and the record of a random machine without pods.
+// randomMachine returns the ledger (the agent's accounts of free CPUs) and the node record
+// of a random machine without pods.
 func randomMachine(t *testing.T, r *rand.Rand) (*pool.Ledger, *sched.Node) {
 	t.Helper()
 	smt := 1 + r.IntN(2)
@@ -77,8 +78,8 @@ func newLedger(t *testing.T, machine *topology.Machine, o pool.Options) *pool.Le
 	return ledger
 }
 
-// recordOf returns the record of a machine with smt threads on each core. The record has the
-// same free resources as the ledger.
+// recordOf returns the node record of a machine with smt threads on each core. The record
+// has the same free resources as the given ledger.
 func recordOf(machine *topology.Machine, ledger *pool.Ledger, o pool.Options, smt int) *sched.Node {
 	node := &sched.Node{Name: "n", Version: 1, CoreWidth: 1, Spare: 1}
 	if o.FullCores {
@@ -96,7 +97,7 @@ func recordOf(machine *topology.Machine, ledger *pool.Ledger, o pool.Options, sm
 }
 
 // poolPod returns a pod in the format of the ledger, without a placement. The ledger gets
-// pods in this form if no controller has placed them.
+// a pod without a placement if the pod was not placed by Numalet's controller.
 func poolPod(pod *sched.Pod) pool.Pod {
 	return pool.Pod{UID: pod.UID, Policy: pod.CPUPolicy, Seed: pod.Seed, Containers: pod.Exclusive}
 }

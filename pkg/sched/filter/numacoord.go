@@ -5,8 +5,9 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// freeExclusive returns the number of free exclusive CPUs of all NUMA nodes together. It is
-// compared with the result of peakExclusive for a pod.
+// freeExclusive returns a node's coordinate in the dimension numa-total: the number of free
+// exclusive CPUs of all NUMA nodes together. The index compares it with the result of
+// peakExclusive for a pod.
 func freeExclusive(node *sched.Node) int64 {
 	sum := int64(0)
 	for _, on := range node.NUMA {
@@ -19,9 +20,10 @@ func peakExclusive(pod *sched.Pod) int64 {
 	return podspec.Peak(pod.Exclusive, func(c int) int64 { return int64(pod.Exclusive[c].CPUs) })
 }
 
-// largestFree returns the largest number of free exclusive CPUs on a single NUMA node. It is
-// compared with the number of CPUs of a pod's largest container, which with the policy single are
-// all on one NUMA node.
+// largestFree returns a node's coordinate in the dimension numa-single: the largest number of free
+// exclusive CPUs on a single NUMA node. The index compares it with the number of exclusive CPUs of
+// a pod's largest container. With the CPU policy single, all CPUs of a container are on one NUMA
+// node.
 func largestFree(node *sched.Node) int64 {
 	most := 0
 	for _, on := range node.NUMA {
@@ -30,11 +32,12 @@ func largestFree(node *sched.Node) int64 {
 	return int64(most)
 }
 
-// evenFree returns the largest number of CPUs k that can be spread evenly over all NUMA nodes.
-// With the policy spread, each of M NUMA nodes provides ⌊k/M⌋ CPUs, and k mod M of them provide
-// one CPU more. If min is the smallest number of free exclusive CPUs on a NUMA node, and n NUMA
-// nodes have more than min, the largest k is M·min + n. It is compared with the number of CPUs of
-// a pod's largest container.
+// evenFree returns a node's coordinate in the dimension numa-spread: the largest number k of
+// exclusive CPUs that can be spread evenly over all NUMA nodes. With the CPU policy spread, each
+// of M NUMA nodes provides ⌊k/M⌋ CPUs, and k mod M of them provide one CPU more. If min is the
+// smallest number of free exclusive CPUs on a NUMA node, and n NUMA nodes have more than min, the
+// largest k is M·min + n. The index compares it with the number of exclusive CPUs of a pod's
+// largest container.
 func evenFree(node *sched.Node) int64 {
 	if len(node.NUMA) == 0 {
 		return 0
@@ -52,10 +55,10 @@ func evenFree(node *sched.Node) int64 {
 	return int64(len(node.NUMA)*least + above)
 }
 
-// ofPolicy returns a function for pods. If a pod has the given policy, the function returns the
-// number of CPUs of the pod's largest container with exclusive CPUs. For other pods it returns 0.
-// It ignores containers that request a number of CPUs on each NUMA node, because no policy applies
-// to them.
+// ofPolicy returns the function that computes a pod's coordinate in a dimension for one CPU
+// policy. For a pod with this policy, the function returns the number of exclusive CPUs of the
+// pod's largest container. For other pods it returns 0. It ignores containers that request a
+// number of CPUs on each NUMA node, because no policy applies to such containers.
 func ofPolicy(policy podspec.Policy) func(*sched.Pod) int64 {
 	return func(pod *sched.Pod) int64 {
 		most := 0

@@ -7,8 +7,8 @@ import (
 )
 
 // Place returns a pod's placement on a node, or the reason why the pod does not fit.
-// Resources that are reserved for other pods do not count as free. The same pod and
-// record always give the same result.
+// Resources that are reserved for other pods do not count as free. Two calls with the
+// same pod and the same record of the node return the same placement.
 func Place(pod *sched.Pod, node *sched.Node) (sched.Placement, sched.Reason) {
 	node = node.For(pod.Claim())
 	at := sched.Placement{Node: node.Name}
@@ -27,8 +27,8 @@ func Place(pod *sched.Pod, node *sched.Node) (sched.Placement, sched.Reason) {
 	return at, sched.Reason{}
 }
 
-// Check returns the reason why a pod does not fit a node. It returns the same reason as
-// Place, but is faster, because it does not choose GPUs.
+// Check returns the reason why a pod does not fit a node, if it does not. It returns
+// the same reason as Place, but is faster, because it does not choose GPUs.
 func Check(pod *sched.Pod, node *sched.Node) sched.Reason {
 	node = node.For(pod.Claim())
 	if r := plain(pod, node); r.Refuses() {
@@ -47,9 +47,10 @@ func Check(pod *sched.Pod, node *sched.Node) sched.Reason {
 	return none
 }
 
-// plain checks the node's name and the amounts that a pod requests. It does not check
-// resources that the pod does not request: an overcommitted node has a negative free
-// amount of a resource, and still fits pods that do not request that resource.
+// plain checks whether the pod may use the node at all, and whether the amounts that
+// the pod requests are free on the node. It does not check resources that the pod does
+// not request. So a node with a negative free amount of a resource (overcommitted)
+// still fits pods that do not request this resource.
 func plain(pod *sched.Pod, node *sched.Node) sched.Reason {
 	request, free := pod.Requests, node.Free
 	switch {

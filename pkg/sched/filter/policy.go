@@ -7,19 +7,19 @@ import (
 	"github.com/numalet/numalet/pkg/sched/fragmentation"
 )
 
-// NodePolicy says which of the nodes that fit a pod is preferred. Either it is a policy of the
-// index (distbucket.Policy), or it is the policy of package fragmentation, which prefers the
-// node on which the pod makes the least free GPU capacity useless to other pods. It implements
-// encoding.TextMarshaler and encoding.TextUnmarshaler.
+// NodePolicy says which of the nodes that fit a pod is preferred. It is one of the policies of
+// the index of nodes (distbucket.Policy), or the policy of package fragmentation. Package
+// fragmentation prefers the node on which the pod makes the least free GPU capacity useless to
+// other pods. NodePolicy implements encoding.TextMarshaler and encoding.TextUnmarshaler.
 type NodePolicy struct {
 	Index         distbucket.Policy
-	Fragmentation bool // package fragmentation orders the nodes; Index applies only if certain nodes are named for a pod, or a GPU group offers GPUs
+	Fragmentation bool // package fragmentation orders the nodes; Index then applies only if just certain nodes may fit a pod, or a GPU group offers GPUs to it
 }
 
-// fragmentationName is the name of the policy of package fragmentation.
+// fragmentationName is the name of the policy of package fragmentation in configuration files.
 const fragmentationName = "fragmentation"
 
-// Apply returns the profile p with the node policy.
+// Apply returns a copy of the scheduling profile p that uses the node policy n.
 func (n NodePolicy) Apply(p Profile, o fragmentation.Options) Profile {
 	p.Policy = n.Index
 	if n.Fragmentation {

@@ -8,26 +8,27 @@ import (
 	"github.com/numalet/numalet/pkg/sched/fragmentation"
 )
 
-// Profile is a scheduling profile that an administrator configures. It says how nodes are searched
-// and scored.
+// Profile is a scheduling profile that an administrator configures. It says how nodes for a pod are
+// searched and scored.
 type Profile struct {
-	Name   string  // pods name their profile; the first profile is the default
-	Space  Space   // the dimensions of the index, most important first
+	Name   string  // the name by which pods choose the profile; the first configured profile is the default
+	Space  Space   // the dimensions (resources) by which the index of nodes is sorted, most important first
 	Theta  []int64 // granularity of each dimension; nil means 1 for all
 	Policy distbucket.Policy
-	// Candidates is how many nodes a proposer lists for a pod; 0 means 4. If other pods have taken the
-	// first of several listed nodes, the committer checks the next one, and no other search is needed.
+	// Candidates is how many nodes a proposer (pipeline.Proposer) lists for a pod; 0 means 4. If
+	// another pod takes the first listed node, the committer (pipeline.Committer) tries the next
+	// one, and no second search is needed.
 	Candidates int
-	// Ranker, if not nil, replaces the order of the policy by its own. Each profile has its own
-	// Ranker.
+	// Ranker, if not nil, decides the order of nodes instead of Policy. Two profiles must not share
+	// a Ranker.
 	Ranker *fragmentation.Ranker
 }
 
 // DefaultCandidates is how many nodes a proposer lists for a pod if the profile does not say it.
 const DefaultCandidates = 4
 
-// Complete returns the profile with defaults for fields that are not set, or an error if the
-// profile is invalid.
+// Complete returns a copy of the profile with defaults for the fields that are not set. It returns
+// an error if the profile is invalid.
 func (p Profile) Complete() (Profile, error) {
 	if len(p.Space) == 0 {
 		return p, fmt.Errorf("profile %q has no dimensions", p.Name)
@@ -47,29 +48,30 @@ func (p Profile) Complete() (Profile, error) {
 	return p, nil
 }
 
-// Rank notifies the ranker, if there is one, of a new or changed node.
+// Rank notifies the profile's ranker of a new or changed node. Without a ranker, it does nothing.
 func (p *Profile) Rank(slot *sched.Slot, record *sched.Node) {
 	if p.Ranker != nil {
 		p.Ranker.Set(slot, record)
 	}
 }
 
-// Unrank notifies the ranker that a node was removed.
+// Unrank notifies the profile's ranker that a node was removed. Without a ranker, it does nothing.
 func (p *Profile) Unrank(name string) {
 	if p.Ranker != nil {
 		p.Ranker.Remove(name)
 	}
 }
 
-// Try returns a node as a candidate for a pod, or the reason why the pod does not fit. also has
-// additional filters of another system, such as kube-scheduler's, or is nil. They are called after
-// those of this package. The score is appended to *scores, so that all scores of a list share one
+// Try checks whether a pod fits a node. It returns the node as a candidate for the pod, or the
+// reason why the pod does not fit. also has additional filters of another system, such as
+// kube-scheduler's, which are called after those of this package. It may be nil. The score of the
+// node is appended to *scores, so that the scores of all nodes listed for a pod share one
 // allocation.
 //
-// In two cases the candidate has no placement yet. If the pod has an Offer of a GPU group, its
-// placement may change although the node's record does not. If the pod requests several GPUs, to
-// choose them would take more time than everything else, and only one candidate of a list needs a
-// placement.
+// In two cases Try does not compute a placement for the candidate. If GPU groups offer GPUs to the
+// pod (GPURequest.Offer), its placement may change although the node's record does not. If the pod
+// requests several GPUs, to choose them would take more time than everything else, and only one of
+// the nodes that are listed for the pod needs a placement.
 func (p *Profile) Try(pod *sched.Pod, node *sched.Node, also sched.Filter, scores *[]int64) (sched.Candidate, sched.Reason) {
 	var at sched.Placement
 	var why sched.Reason
@@ -89,8 +91,8 @@ func (p *Profile) Try(pod *sched.Pod, node *sched.Node, also sched.Filter, score
 	return c, why
 }
 
-// Rate returns a node that fits a pod as a candidate, with its surplus and its score. The score is
-// appended to *scores.
+// Rate returns a candidate for a pod with the node's surplus and score. The caller must know that
+// the pod fits the node. The score is appended to *scores.
 func (p *Profile) Rate(pod *sched.Pod, node *sched.Node, scores *[]int64) sched.Candidate {
 	c, before := sched.Candidate{Node: node}, len(*scores)
 	if pod.GPUs.Offer != nil {
@@ -105,9 +107,9 @@ func (p *Profile) Rate(pod *sched.Pod, node *sched.Node, scores *[]int64) sched.
 	return c
 }
 
-// rank appends the score of a node. For the policies LeastFit and BestFit, this is computed from
-// the node's coordinates. For the other policies it appends nothing, so nodes keep the order of the
-// search.
+// rank appends the score of a node to the slice to. For the policies LeastFit and BestFit, it
+// computes the score from the node's coordinates. For the other policies it appends nothing, so
+// nodes keep the order in which the search found them.
 func (p *Profile) rank(to []int64, pod *sched.Pod, node *sched.Node) []int64 {
 	if p.Policy != distbucket.LeastFit && p.Policy != distbucket.BestFit {
 		return to

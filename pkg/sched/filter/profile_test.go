@@ -15,8 +15,8 @@ type refuser struct{ sched.Filter }
 
 func (refuser) Check(*sched.Node) sched.Reason { return sched.Reason{Code: sched.Other} }
 
-// TestTry checks which candidates that Try returns have a placement, and that Try
-// appends a score only for nodes that fit.
+// TestTry checks for which pods Try computes a placement, and that Try appends a score only if the
+// pod fits the node.
 func TestTry(t *testing.T) {
 	node := machine([]int{8, 8}, 0, 0)
 	node.Free = sched.Amounts{CPU: 7000}
@@ -61,8 +61,8 @@ func TestTry(t *testing.T) {
 	}
 }
 
-// TestRateReserved checks that the surplus of a GPU group counts GPUs that are reserved for the pod,
-// or for its gang, as free.
+// TestRateReserved checks how Rate computes the surplus (how many GPUs a GPU group has free beyond
+// the pod's request). Resources that are reserved for the pod or for its gang must count as free.
 func TestRateReserved(t *testing.T) {
 	for name, pod := range map[string]*sched.Pod{
 		"a pod":      {UID: "u1"},

@@ -14,13 +14,14 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// TestScenarios walks through testdata/*.txt. Each file has one machine:
+// TestScenarios runs the scripts testdata/*.txt. Each script has one machine, and uses
+// these commands:
 //
 //	machine NAME numa=0,0,1,1       makes a node with the GPUs of a machine in the test data
 //	                                of package gpu, here two GPUs on each of two NUMA nodes;
 //	                                each NUMA node has 32 CPUs
 //	place POD POLICY app:8:2 …      places a pod; app:8:2 is an app container that requests
-//	                                8 exclusive CPUs and 2 GPUs, and app:0:2 one without
+//	                                8 exclusive CPUs and 2 GPUs, and app:0:2 is one without
 //	                                exclusive CPUs; with only=0,1,2, a GPU group offers only
 //	                                these GPUs
 //	end POD                         ends the pod
@@ -40,7 +41,8 @@ type scene struct {
 	placed map[string]sched.Holding
 }
 
-// machine reads the links from the output of "nvidia-smi topo -m".
+// machine runs the script command `machine NAME numa=...`, which makes a node. It reads
+// the links between the GPUs from a file with the output of "nvidia-smi topo -m".
 func (s *scene) machine(c *scenario.Command) {
 	text, err := os.ReadFile("../../gpu/testdata/machines/" + c.Arg(0) + ".txt")
 	if err != nil {
@@ -87,8 +89,8 @@ func (s *scene) place(c *scenario.Command) {
 
 func (s *scene) end(c *scenario.Command) { s.node = s.node.Return(s.placed[c.Arg(0)]) }
 
-// offerOf returns an Offer function that offers those of the given GPUs that are
-// entirely free.
+// offerOf returns a function for GPURequest.Offer. It offers those GPUs that have one
+// of the given IDs and are entirely free.
 func offerOf(ids []string) func(*sched.Node) sched.Offer {
 	return func(node *sched.Node) (o sched.Offer) {
 		for _, device := range node.GPUs {
@@ -100,7 +102,8 @@ func offerOf(ids []string) func(*sched.Node) sched.Offer {
 	}
 }
 
-// linked returns the links between the GPUs at the end of a text such as "on 0: 2,3".
+// linked returns the links between the GPUs whose IDs are at the end of a text such as
+// "on 0: 2,3".
 func (s *scene) linked(text string) string {
 	gpus := strings.Split(text[strings.LastIndex(text, " ")+1:], ",")
 	var links []string

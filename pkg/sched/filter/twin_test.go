@@ -14,8 +14,8 @@ import (
 
 const cases = 20000
 
-// TestTwin compares Place with a search that tries every way to place the containers, for
-// random nodes and pods.
+// TestTwin compares the results of Place, for random nodes and pods, with those of a search
+// that tries every way to place the containers.
 func TestTwin(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	fits := 0
@@ -59,8 +59,9 @@ func naive(pod *sched.Pod, node *sched.Node) bool {
 	return able >= pod.GPUs.Count && seatable(pod, node, nil)
 }
 
-// seatable reports whether a pod fits if its first containers have the CPUs in given. It tries
-// every distribution of CPUs for each of the other containers.
+// seatable reports whether the exclusive CPUs of a pod fit a node if its first containers get
+// the CPUs in given. It tries every distribution of CPUs over NUMA nodes for each of the pod's
+// other containers.
 func seatable(pod *sched.Pod, node *sched.Node, given []numaplan.Counts) bool {
 	c := len(given)
 	if c == len(pod.Exclusive) {
@@ -74,7 +75,7 @@ func seatable(pod *sched.Pod, node *sched.Node, given []numaplan.Counts) bool {
 	return false
 }
 
-// ways returns every way to write k as a sum of n counts.
+// ways returns every way to distribute k CPUs over n NUMA nodes.
 func ways(k, n int) []numaplan.Counts {
 	if n == 0 {
 		return nil
@@ -91,8 +92,8 @@ func ways(k, n int) []numaplan.Counts {
 	return all
 }
 
-// obeys reports whether n, the number of CPUs on each NUMA node, satisfies the request and the
-// policy of container c.
+// obeys reports whether the distribution n of CPUs (the number of CPUs on each NUMA node)
+// satisfies the request of container c and the pod's CPU policy.
 func obeys(pod *sched.Pod, c int, node *sched.Node, n numaplan.Counts) bool {
 	want := pod.Exclusive[c]
 	for i, k := range n {
@@ -111,9 +112,9 @@ func obeys(pod *sched.Pod, c int, node *sched.Node, n numaplan.Counts) bool {
 	return true
 }
 
-// overfull returns a NUMA node on which the pod would hold more CPUs or memory than are free,
-// at any time in its life, or says that too few CPUs would be left for shared containers. It
-// returns "" if there is enough.
+// overfull returns a text that says which NUMA node has too few free CPUs or too little free
+// memory for the pod at any time in its life, or that too few CPUs would be left for
+// containers without exclusive CPUs. It returns "" if there is enough of everything.
 func overfull(pod *sched.Pod, node *sched.Node, given []numaplan.Counts) string {
 	if len(pod.Exclusive) == 0 {
 		return ""
@@ -145,7 +146,8 @@ func overfull(pod *sched.Pod, node *sched.Node, given []numaplan.Counts) string 
 	return ""
 }
 
-// moments returns the sets of containers that run at the same time during the pod's life.
+// moments returns the sets of containers (indexes in pod.Exclusive) that run at the same time
+// during the pod's life.
 func moments(pod *sched.Pod) [][]int {
 	var all [][]int
 	var sidecars, apps []int
@@ -162,7 +164,7 @@ func moments(pod *sched.Pod) [][]int {
 	return append(all, append(sidecars, apps...))
 }
 
-// broken returns what is wrong with a placement, or "".
+// broken returns what is wrong with a placement, or "" if nothing is wrong.
 func broken(pod *sched.Pod, node *sched.Node, at sched.Placement) string {
 	given := make([]numaplan.Counts, len(at.Containers))
 	for c, container := range at.Containers {
@@ -191,8 +193,8 @@ func broken(pod *sched.Pod, node *sched.Node, at sched.Placement) string {
 	return overfull(pod, node, given)
 }
 
-// TestLaw checks what Dimension guarantees: if a pod fits a node, the coordinate of the node
-// is at least that of the pod in every dimension.
+// TestLaw checks what the type Dimension guarantees: if a pod fits a node, the coordinate of
+// the node is at least as large as that of the pod in every dimension.
 func TestLaw(t *testing.T) {
 	space, err := ParseSpace("cpu,memory,pods,numa-total,numa-single,numa-spread,gpus,gpu-share,gpu-total,gpus:H200,gpu-share:H200,gpu-total:H200,example.com/nic")
 	if err != nil {

@@ -19,16 +19,16 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// The figures in docs/benchmarks/logs/performance.md come from
+// The figures in docs/benchmarks/logs/performance.md were measured with this command:
 //
 //	go test ./pkg/sched/pipeline -run '^$' -bench . -cpu 1
 //
-// To judge a change, compare ten runs before it with ten runs after it (-count 10), with
-// golang.org/x/perf/cmd/benchstat.
+// To judge a change of the code, run the command with -count 10 before and after the change.
+// Compare the two outputs with golang.org/x/perf/cmd/benchstat.
 
-// BenchmarkDecide measures one decision on one core: a proposer makes the list, and the committer
-// commits it. From time to time the benchmark stops its timer and ends the placed pods, so that the
-// same share of the cluster stays in use.
+// BenchmarkDecide measures one decision on one core: a proposer makes the list of nodes for a pod,
+// and the committer commits the list. From time to time the benchmark stops its timer and ends the
+// placed pods, so that the same share of the cluster stays in use.
 func BenchmarkDecide(b *testing.B) {
 	for _, nodes := range []int{1000, 5000, 100_000} {
 		for _, fill := range []int{0, 50, 95} {
@@ -60,8 +60,9 @@ func BenchmarkRefuse(b *testing.B) {
 	}
 }
 
-// BenchmarkCycle measures the two tiers with their goroutines, from the queue to a binder that does
-// nothing. Run it with -cpu 2, or with as many CPUs as the machine has.
+// BenchmarkCycle measures proposers, the committer and binders, each in goroutines of its own. The
+// binders call a Bind that does nothing. Run it with -cpu 2, or with as many CPUs as the machine
+// has.
 func BenchmarkCycle(b *testing.B) {
 	for _, proposers := range []int{1, 2, 4, 8} {
 		b.Run(fmt.Sprintf("nodes=5000/proposers=%d", proposers), func(b *testing.B) {

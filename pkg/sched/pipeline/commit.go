@@ -8,50 +8,54 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// Effects has the functions by which the committer acts on the rest of the scheduler. Only Bind may
-// block, and only until a binder is free. None of the functions may call the committer.
+// Effects has the functions by which the committer acts on the rest of the scheduler. Bind may
+// block until a binder is free. The other functions may not block. None of the functions may call
+// the committer.
 type Effects struct {
 	Bind              func(sched.Decision)     // passes a decision to a binder, which calls Committer.Undo if it cannot bind the pod
-	Requeue           func(*sched.Pod)         // returns a pod to the queue for a retry, because other pods took its nodes
-	Undone            func(*sched.Pod)         // returns a pod to the queue that was placed and could not be bound; nil means Requeue
-	MarkUnschedulable func(*sched.Pod, uint64) // returns a pod to the queue that fitted no node; the number is View.FreedSeq when the nodes were read
-	// Widen searches all nodes for a pod, with the committer's own filters, and returns a new list. It
-	// is called for a pod of a gang that has volumes or devices to reserve (sched.Pod.Reserves) and
-	// that does not fit the node that was planned for it. This can happen because plans do not take
-	// volumes and devices into account. Widen may be nil if there are no such pods.
+	Requeue           func(*sched.Pod)         // puts a pod back into the queue for a retry, because other pods took its nodes
+	Undone            func(*sched.Pod)         // puts a pod that was placed but could not be bound back into the queue; nil means Requeue
+	MarkUnschedulable func(*sched.Pod, uint64) // puts a pod that fitted no node back into the queue; the number is nodestate.View.FreedSeq when the nodes were read
+	// Widen searches all nodes for a pod, with the committer's own filters, and returns a new list.
+	// The committer calls it for a pod of a gang that has volumes or devices to reserve
+	// (sched.Pod.Reserves), if the pod does not fit the node that a proposer planned for it. Such a
+	// pod may not fit, because plans do not take volumes and devices into account. Widen may be nil
+	// if no pod has volumes or devices to reserve.
 	Widen func(*sched.Pod) sched.List
 }
 
-// Reserver is an optional interface of a Filter. It reserves resources that nodestate
+// Reserver is an optional interface of a sched.Filter. It reserves resources that package nodestate
 // does not track, such as volumes.
 type Reserver interface {
-	// Reserve is called before a decision is recorded in the state, if the earlier Check of the node
-	// may be outdated although the node's record is unchanged. This can be so for a pod that may have
-	// to wait (sched.Pod.Wait), and for a pod whose fit depends on other nodes too (sched.Pod.Across).
-	// It can be so for any pod if State.NarrowSeq has grown since a proposer listed the node:
-	// something then happened that makes unchanged nodes unfit for some pods. The given record is the
-	// one that the decision was computed from. Check of this or another instance accepted it, but
-	// Reserve may still refuse it.
+	// Reserve checks a decision once more, and reserves what the pod needs. It is called before the
+	// decision is recorded in the state (nodestate.State), but only if the filter's earlier Check
+	// of the node may be outdated although the node's record is unchanged. There are three cases:
+	// the pod may have to wait (sched.Pod.Wait), the pod's fit depends on other nodes too
+	// (sched.Pod.Across), or State.NarrowSeq has grown since a proposer listed the node. NarrowSeq
+	// grows when something makes unchanged nodes unfit for some pods. The given record is the one
+	// that the decision was computed from. Check accepted this record, but Reserve may still refuse
+	// the decision.
 	Reserve(sched.Decision, *sched.Node) sched.Reason
-	// Unreserve undoes Reserve because the decision was not recorded or not bound. Any
-	// goroutine may call it.
+	// Unreserve undoes Reserve. It is called if the decision was not recorded or could not be
+	// bound. Any goroutine may call it.
 	Unreserve(sched.Decision)
 }
 
-// noReserver reserves nothing.
+// noReserver is used if the filter is not a Reserver. It reserves nothing.
 type noReserver struct{}
 
 func (noReserver) Reserve(sched.Decision, *sched.Node) sched.Reason { return sched.Reason{} }
 func (noReserver) Unreserve(sched.Decision)                         {}
 
-// Committer is the scheduler of the second tier. It alone assigns pods to nodes. Only one goroutine
-// at a time may call Commit. Any goroutine may call Undo and Counters.
+// Committer is the scheduler of the second tier: it takes the lists of nodes that proposers (the
+// first tier) have made for pods, and assigns the pods to nodes. Nothing else assigns pods. Only
+// one goroutine at a time may call Commit. Any goroutine may call Undo and Counters.
 //
 // No resource is assigned twice, because the state (nodestate.State) accepts a placement only if
-// the node's record is the one from which the placement was computed. The versions of records only
-// save work: only nodes that changed since they were listed are checked again. The Gödel scheduler
-// checks all nodes again, which is more work. Volcano refuses every changed node, so it rejects
-// more pods.
+// the node's record is the one from which the placement was computed. The committer compares the
+// versions of records only to save work: it checks a listed node again only if the node has changed
+// since it was listed. The Gödel scheduler checks all listed nodes again, which is more work.
+// Volcano refuses every changed node, so it rejects more pods.
 type Committer struct {
 	state    *nodestate.State
 	filter   sched.Filter
@@ -60,14 +64,14 @@ type Committer struct {
 	counts   counts
 	buffer   []entry // reused for each list
 
-	// The method abandon undoes these two after a panic.
-	open      []sched.Decision // placed, and not yet passed to a binder
-	reserving sched.Decision   // given to the reserver last
+	// After a panic, the method abandon undoes the decisions in these two fields.
+	open      []sched.Decision // recorded in the state, and not yet passed to a binder
+	reserving sched.Decision   // the decision that was last given to the reserver
 }
 
-// NewCommitter returns a committer. f is the committer's own instance of the filters that are
-// applied in addition to those of package filter. It may be a Reserver. If f is nil, there are no
-// additional filters.
+// NewCommitter returns a committer. f has filters that are applied in addition to those of package
+// filter, and may be a Reserver. The committer needs an instance of its own. If f is nil, there are
+// no additional filters.
 func NewCommitter(state *nodestate.State, f sched.Filter, effects Effects) *Committer {
 	committer := &Committer{state: state, filter: f, reserver: noReserver{}, effects: effects}
 	if effects.Undone == nil {
@@ -87,9 +91,9 @@ func NewCommitter(state *nodestate.State, f sched.Filter, effects Effects) *Comm
 //  2. Try the nodes, best score first. A changed node is checked again before it is used.
 //  3. Bind the pod, or return it to the queue. A proposer then takes it again.
 //
-// A changed node is checked only when its turn comes. To check all changed nodes first would have
-// the same result. But with many proposers, most of the listed nodes have changed, and these checks
-// would take half of the committer's time.
+// Commit checks a changed node only when no better listed node fits. It could check all changed
+// nodes before it tries the first one, with the same result. But with many proposers, most of the
+// listed nodes have changed, and the checks would take half of the committer's time.
 func (c *Committer) Commit(list sched.List) bool {
 	c.open, c.reserving = c.open[:0], sched.Decision{Pod: list.Pod}
 	if list.Pod.Gang != nil {
@@ -104,7 +108,7 @@ func (c *Committer) Commit(list sched.List) bool {
 	return true
 }
 
-// bind passes decisions to the binders.
+// bind passes decisions, which are already recorded in the state, to the binders.
 func (c *Committer) bind(decisions ...sched.Decision) {
 	c.open = c.open[:0]
 	for _, decision := range decisions {
@@ -112,8 +116,9 @@ func (c *Committer) bind(decisions ...sched.Decision) {
 	}
 }
 
-// search places a pod of a gang that does not fit the node that was planned for it. It searches all
-// nodes, but only if the pod has volumes or devices to reserve.
+// search places a pod of a gang if the pod does not fit the node that a proposer planned for it. It
+// searches all nodes, but only if the pod has volumes or devices to reserve. For any other pod it
+// returns false.
 func (c *Committer) search(pod *sched.Pod) (sched.Decision, bool) {
 	if !pod.Reserves || c.effects.Widen == nil {
 		return sched.Decision{}, false
@@ -126,7 +131,7 @@ func (c *Committer) search(pod *sched.Pod) (sched.Decision, bool) {
 type entry struct {
 	sched.Candidate
 	index   int
-	changed bool // since it was listed
+	changed bool // whether the node has changed since it was listed
 }
 
 // entries returns the candidates of a list as entries that have not changed.
@@ -140,7 +145,8 @@ func entries(list sched.List) []entry {
 
 // compare returns the listed nodes that still exist, best score first, and which of them have
 // changed. Nodes with equal scores keep the order of the list. If the pod's fit on a node depends
-// on other nodes too, every node counts as changed, because an equal version then proves nothing.
+// on other nodes too (sched.Pod.Across), every node counts as changed. The pod may then no longer
+// fit a node although the node's version is unchanged.
 func (c *Committer) compare(list sched.List) []entry {
 	all := c.buffer[:0]
 	for i, candidate := range list.Candidates {
@@ -161,16 +167,16 @@ func (c *Committer) compare(list sched.List) []entry {
 }
 
 // rescored returns a changed node as a candidate with a new score. The node has yet to be checked.
-// The preference stays as listed and may be outdated. To compute it again, the committer might have
-// to read all nodes, which would take too long. What the pod requires, as opposed to prefers, is
-// checked again.
+// The pod's preference for the node (Candidate.Preference) stays as listed and may be outdated. To
+// compute the preference again, the committer might have to read all nodes, which would take too
+// long. The requirements of the pod are checked again later.
 func (c *Committer) rescored(pod *sched.Pod, listed sched.Candidate, node *sched.Node) sched.Candidate {
 	now := c.state.Profile(pod.Profile).Rate(pod, node, new([]int64))
 	now.Preference = listed.Preference
 	return now
 }
 
-// place tries the nodes in order and places the pod on the first one that fits.
+// place tries the given nodes in order and places the list's pod on the first node that fits.
 func (c *Committer) place(list sched.List, nodes []entry) (sched.Decision, bool) {
 	rechecker := rechecker{Committer: c, list: list}
 	for _, node := range nodes {
@@ -192,8 +198,9 @@ func (c *Committer) place(list sched.List, nodes []entry) (sched.Decision, bool)
 	return sched.Decision{}, false
 }
 
-// record records a decision in the state. seen is the NarrowSeq of the pod's list. The reserver is
-// called only if it may refuse the decision. Most pods have nothing to reserve.
+// record records a decision in the state, and reports whether it succeeded. seen is the NarrowSeq
+// of the pod's list. record calls the reserver only if the reserver may refuse the decision. For
+// most pods it need not be called.
 func (c *Committer) record(decision sched.Decision, read *sched.Node, seen uint64) bool {
 	if !decision.Pod.Across && decision.Pod.Wait == nil {
 		if c.state.Place(decision.Pod, read, decision.At, seen) {
@@ -206,7 +213,8 @@ func (c *Committer) record(decision sched.Decision, read *sched.Node, seen uint6
 	return c.reserve(decision, read)
 }
 
-// reserve records a decision in the state and with the reserver, or with neither.
+// reserve records a decision in the state and calls the reserver for it, and reports whether both
+// succeeded. If one of them fails, neither keeps the decision.
 func (c *Committer) reserve(decision sched.Decision, read *sched.Node) bool {
 	seen := c.state.NarrowSeq()
 	c.reserving = decision
@@ -220,9 +228,10 @@ func (c *Committer) reserve(decision sched.Decision, read *sched.Node) bool {
 	return false
 }
 
-// returnToQueue returns a pod to the queue, unless it is already assigned. If the list is empty, a
-// retry is useless until resources become free. The queue compares the list's FreedSeq with the
-// current counter to find out whether resources have become free since the search.
+// returnToQueue returns the pod of a list to the queue, unless the pod is already assigned to a
+// node. If the list is empty, a retry is useless until resources become free. The queue compares
+// the list's FreedSeq with the current counter to find out whether resources have become free since
+// the search.
 func (c *Committer) returnToQueue(list sched.List) {
 	switch {
 	case c.state.Holds(list.Pod.UID):
@@ -236,11 +245,11 @@ func (c *Committer) returnToQueue(list sched.List) {
 	}
 }
 
-// Undo reverts a decision that could not be bound. The pod's resources on the node are free again,
-// the version of the node's record grows, and the pod returns to the queue. If the pod turns out to
-// be bound nevertheless, it keeps its resources.
+// Undo reverts a decision whose pod could not be bound. The pod's resources on the node are free
+// again, the version of the node's record grows, and the pod returns to the queue. If the state
+// shows that the pod is bound nevertheless, the pod keeps its resources.
 func (c *Committer) Undo(decision sched.Decision) {
-	defer func() { // also if the reserver panics
+	defer func() { // deferred, so that it runs even if the reserver panics
 		if c.state.Undo(decision) {
 			c.counts.undone.Add(1)
 			c.effects.Undone(decision.Pod)
@@ -249,17 +258,18 @@ func (c *Committer) Undo(decision sched.Decision) {
 	c.reserver.Unreserve(decision)
 }
 
-// rechecker checks the changed nodes of one list. It prepares the additional filters for the pod
-// (Begin or Resume) only if a node has to be checked.
+// rechecker checks those nodes of one list that have changed since they were listed. It prepares
+// the committer's additional filters for the pod (Begin or Resume) only when it checks the first
+// node.
 type rechecker struct {
 	*Committer
 	list    sched.List
 	begun   bool
-	nowhere sched.Reason // why no node fits, from Begin or Resume
+	nowhere sched.Reason // the reason why no node fits, as Begin or Resume returned it; zero if a node may fit
 }
 
-// recheck returns why a changed node does not fit. why is the reason that package filter returned
-// for this node, if any.
+// recheck returns the reason why a changed node does not fit the list's pod, if it does not. why is
+// the reason that package filter returned for this node, if any.
 func (r *rechecker) recheck(node *sched.Node, why sched.Reason) sched.Reason {
 	if !why.Refuses() && r.filter != nil {
 		why = r.check(node)
@@ -282,8 +292,8 @@ func (r *rechecker) check(node *sched.Node) sched.Reason {
 	return r.filter.Check(node)
 }
 
-// begin prepares the filters for the pod. If the list has results of the proposer's filters, the
-// filters reuse them.
+// begin prepares the committer's additional filters for the list's pod. If the list has results of
+// the proposer's filters (list.Results), the committer's filters reuse them.
 func (r *rechecker) begin() sched.Reason {
 	if relay, ok := r.filter.(sched.Relay); ok && r.list.Results != nil {
 		return relay.Resume(r.list.Pod, r.list.Results)

@@ -8,21 +8,24 @@ import (
 
 // A panic in a proposer, in the committer or in a binder is most likely caused by the one pod that
 // is being handled. If the panic ended the process, that pod would cause the panic again in the next
-// process. All pods would wait until somebody finds that pod. So the panic is recovered, the pod
-// backs off, and the scheduler continues with the other pods. Placements that were made for the pod
-// before the panic are undone. All other data stays valid: locks are released by defer, and the
-// filters start from the beginning for each pod.
+// process. All pods would wait until somebody finds that pod. To prevent this, the pipeline
+// recovers the panic, the pod backs off (waits a while before its retry), and the scheduler
+// continues with the other pods. Placements that the committer made for the pod before the panic
+// are undone. All other data stays valid: locks are released by defer, and the filters start from
+// the beginning for each pod.
 //
-// A binder may have sent the Binding before it panicked, and the Binding may take effect later. So
-// the pod keeps its resources until Resolve knows the outcome.
+// A binder may have sent the Binding to the API server before it panicked, and the Binding may take
+// effect later. So the pod keeps its resources on the node until Config.Resolve knows whether the
+// pod is bound.
 
-// list makes the list of nodes for a pod. It returns false if that panicked.
+// list makes the list of nodes for a pod. It returns false if the proposer panicked.
 func (p *Pipeline) list(proposer *Proposer, pod *sched.Pod) (list sched.List, ok bool) {
 	defer p.contain(pod, func() { p.gate.Undone(pod) })
 	return proposer.Propose(pod), true
 }
 
-// commit commits a list. It returns false if the pod was not placed.
+// commit passes a list to the committer, which places the list's pod. It returns false if the pod
+// was not placed.
 func (p *Pipeline) commit(list sched.List) bool {
 	defer p.contain(list.Pod, func() {
 		p.committer.abandon()
@@ -50,8 +53,8 @@ func (p *Pipeline) resolve(ctx context.Context, decision sched.Decision) error {
 	return p.config.Resolve(ctx, decision)
 }
 
-// contain recovers a panic that a pod has caused, and reports it to Config.Panicked. After a panic
-// it calls the function then. It must be deferred.
+// contain recovers a panic that a pod has caused, reports it to Config.Panicked, and calls the
+// function then. Without a panic, it does nothing. It must be deferred.
 func (p *Pipeline) contain(pod *sched.Pod, then func()) {
 	if p.config.Panicked == nil {
 		return
@@ -62,8 +65,8 @@ func (p *Pipeline) contain(pod *sched.Pod, then func()) {
 	}
 }
 
-// abandon undoes what the committer has placed or reserved for the current list and has not passed
-// to a binder. It is called after a panic.
+// abandon is called after a panic of the committer. It undoes the decisions for the current list
+// that were recorded or reserved, but not passed to a binder yet.
 func (c *Committer) abandon() {
 	c.reserver.Unreserve(c.reserving)
 	c.retract(c.open)

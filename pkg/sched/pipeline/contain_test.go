@@ -18,7 +18,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched/pipeline"
 )
 
-// brittle is a filter whose method named by in panics for one pod, the given number of times.
+// brittle is a filter that panics for one pod. The field in names the method that panics, and times
+// says how often.
 type brittle struct {
 	pod, in string
 	times   *int
@@ -52,8 +53,8 @@ func (b *brittle) Unreserve(sched.Decision) {}
 
 // TestPanic checks what happens if a filter panics for one pod, or for one pod of a gang, in a
 // proposer or in the committer. Other pods must be placed as usual. The panic must be reported, and
-// no placement may remain of the attempt that panicked. The pod must be placed when the filter works
-// again.
+// the attempt that panicked may leave no placement. When the filter no longer panics, the pod must
+// be placed.
 func TestPanic(t *testing.T) {
 	for _, pod := range []string{"p1", "g-1"} {
 		for _, where := range []string{"first Begin", "first Check", "second Begin", "second Reserve"} {
@@ -174,7 +175,7 @@ func TestPanicInBinder(t *testing.T) {
 			}
 			if tc.settled != nil {
 				config.Resolve = func(context.Context, sched.Decision) error {
-					<-others // another goroutine binds the other pods meanwhile
+					<-others // waits until another goroutine has bound the other pods
 					if !state.Holds("p1") {
 						t.Error("the pod has lost its resources before the outcome is known")
 					}

@@ -4,18 +4,18 @@ import "sync/atomic"
 
 // Counters counts what a committer has done.
 type Counters struct {
-	Commits       uint64 // pods placed
+	Commits       uint64 // pods placed on a node
 	Hits          uint64 // listed nodes that had not changed when the committer read the list
 	Passed        uint64 // listed nodes that had changed, were checked again, and still fitted
 	Failed        uint64 // listed nodes that had changed and no longer fitted, or that no longer existed
 	Requeues      uint64 // pods returned to the queue because other pods took their nodes
 	Unschedulable uint64 // pods returned to the queue because no node fitted, or because they had to wait (sched.Pod.Wait)
-	AlreadyPlaced uint64 // lists of pods that were already assigned
-	Undone        uint64 // decisions that could not be bound
+	AlreadyPlaced uint64 // lists whose pod was already assigned to a node
+	Undone        uint64 // decisions that were undone because the pod could not be bound
 	// Retracted counts decisions that were undone before they were passed to a binder, for
-	// example because too few pods of the gang fitted. They are included in Commits.
+	// example because too few pods of the gang fitted. Commits includes these decisions.
 	Retracted uint64
-	Index     [Indexes]uint64 // placed pods by the index of their node in the list; the last element counts all greater indexes
+	Index     [Indexes]uint64 // placed pods by the index of their node in the list; the last element also counts the pods with greater indexes
 }
 
 // Indexes is the number of elements of Counters.Index.
@@ -29,7 +29,8 @@ type counts struct {
 
 func (c *counts) index(i int) { c.indexes[min(i, Indexes-1)].Add(1) }
 
-// Counters returns the counters. Any goroutine may call it.
+// Counters returns the current values of the committer's counters. Any goroutine may call
+// it.
 func (c *Committer) Counters() Counters {
 	n := &c.counts
 	sum := Counters{

@@ -10,15 +10,16 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// number returns the number of a decision that the function decision has made.
+// number returns the number that was given to the function decision when it made the given
+// decision.
 func number(decision sched.Decision) int { return len(decision.At.Containers) }
 
 func decision(i int) sched.Decision {
 	return sched.Decision{At: sched.Placement{Containers: make([]podspec.Container, i)}}
 }
 
-// TestBatches checks that a full queue accepts a decision again when half of the queue is
-// free, and not before. A queue that is not full must accept decisions at once.
+// TestBatches checks put: if the queue is full, put must wait until half of the queue is free.
+// If the queue is not full, put must not wait.
 func TestBatches(t *testing.T) {
 	for _, tc := range []struct{ size, goes int }{{1, 1}, {2, 1}, {3, 2}, {8, 4}} {
 		synctest.Test(t, func(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched/pipeline"
 )
 
-// TestDetached checks that a call of Bind that waits for something else, here for
-// volumes, delays no other pod. Run must not return before such a call has returned.
+// TestDetached checks that a call of Bind that has called detach and then waits, here
+// for volumes, delays no other pod. Run must not return before this call has returned.
 func TestDetached(t *testing.T) {
 	tr := trace{nodes: 2, node: schedtest.Ample}
 	c := tr.cluster(t, rand.New(rand.NewPCG(1, 6)))

@@ -10,8 +10,8 @@ import (
 )
 
 // TestEmptyList checks that the committer does not search again if a proposer found no node
-// for a pod, because all other pods would wait meanwhile. This must hold even for a pod with
-// volumes, which only the committer's filters reserve.
+// for a pod, because all other pods would wait meanwhile. The pod in this test has volumes
+// to reserve (sched.Pod.Reserves), for which the committer sometimes has to search.
 func TestEmptyList(t *testing.T) {
 	state, searches, unschedulable := nodestatetest.New(t, "cpu", filter.Profile{}), 0, 0
 	committer := pipeline.NewCommitter(state, nil, pipeline.Effects{

@@ -8,25 +8,25 @@ import (
 	"github.com/numalet/numalet/pkg/sched/filter"
 )
 
-// Planner is an optional interface of a Filter. After a call of Plan, the filter treats the
-// given pods as assigned to their nodes. Each call of Plan replaces the plan of the call
-// before.
+// Planner is an optional interface of a sched.Filter. After a call of Plan, the filter
+// treats the pods of the given decisions as assigned to their nodes. Each call of Plan
+// replaces the decisions of the call before.
 type Planner interface {
 	Plan([]sched.Decision)
 }
 
-// Refuser is an optional interface of a Filter. Refusals counts all nodes by the reason for
-// which they refuse the pod given to Begin. It returns nil if it would have to check each
-// node to know that.
+// Refuser is an optional interface of a sched.Filter. Refusals returns, for each reason, the
+// number of nodes that the pod given to Begin does not fit for this reason. It returns nil
+// if it would have to check each node to count them.
 type Refuser interface {
 	Refusals() sched.Tally
 }
 
 // Explain counts the nodes of the newest view by the reason why they do not fit a pod. Nodes
-// that fit are not counted. For a gang it plans one pod after another and explains the first
-// pod that fits no node; planned is the number of pods planned before it. Explain checks
-// every node, unless the filters are a Refuser. So call it for messages to users, and not in
-// every attempt to schedule a pod.
+// that fit are not counted. For a gang, Explain plans one pod after another, and counts the
+// nodes for the first pod that fits no node. planned is the number of pods that were planned
+// before that pod. Explain checks every node, unless the additional filters are a Refuser.
+// So call it for messages to users, and not in every attempt to schedule a pod.
 func (p *Proposer) Explain(pod *sched.Pod) (planned int, tally sched.Tally) {
 	pods, need := pod.Together()
 	if need == 1 || pod.Waits().Refuses() {
@@ -48,7 +48,8 @@ func (p *Proposer) Explain(pod *sched.Pod) (planned int, tally sched.Tally) {
 	return planned, tally
 }
 
-// rehearsal has the records of all nodes as they would be if the planned pods were placed.
+// rehearsal plans the pods of a gang, to find out which of them fits no node. It has the
+// records of all nodes as they would be if the planned pods were placed.
 type rehearsal struct {
 	*Proposer
 	nodes []*sched.Node
@@ -82,14 +83,15 @@ func (p *Proposer) check(node *sched.Node) sched.Reason {
 	return p.options.Filter.Check(node)
 }
 
-// plan passes the planned pods to the additional filters, if these are a Planner.
+// plan passes the pods that are planned for a gang to the additional filters, if these are a
+// Planner.
 func (p *Proposer) plan(pods []sched.Decision) {
 	if planner, ok := p.options.Filter.(Planner); ok {
 		planner.Plan(pods)
 	}
 }
 
-// tally counts the nodes that do not fit a pod.
+// tally counts the nodes that do not fit a pod, by the reason why.
 func (p *Proposer) tally(pod *sched.Pod, nodes iter.Seq[*sched.Node]) sched.Tally {
 	tally, nowhere := sched.Tally{}, p.begin(pod)
 	if refuser, ok := p.options.Filter.(Refuser); ok && !nowhere.Refuses() {
@@ -109,8 +111,9 @@ func (p *Proposer) tally(pod *sched.Pod, nodes iter.Seq[*sched.Node]) sched.Tall
 	return tally
 }
 
-// explain returns why a node does not fit. The reasons of the additional filters take
-// precedence, because users know them from kube-scheduler.
+// explain returns the reason why a node does not fit the current pod. If both the additional
+// filters and package filter have a reason, explain returns that of the additional filters,
+// because users know these reasons from kube-scheduler.
 func (p *Proposer) explain(node *sched.Node) sched.Reason {
 	if p.options.Filter != nil {
 		if why := p.options.Filter.Check(node); why.Refuses() {

@@ -9,26 +9,27 @@ import (
 // commitGang places the pods of a gang on the nodes that a proposer planned. It reports whether
 // the gang starts:
 //
-//  1. If the gang has to wait for something other than nodes, such as a quota (sched.Pod.Wait),
-//     mark it as unschedulable. Do the same if its plan is empty and too few of its pods have
-//     nodes already.
-//  2. Place the pods in the order of the plan. The placement of a pod is checked again if its
-//     node was changed by anything but pods of this gang, or if the pod's fit depends on other
-//     nodes too. A pod that no longer fits its node is left out. If the pods of the gang depend
-//     on each other, one pod that no longer fits ends the attempt.
+//  1. Mark the gang as unschedulable if it has to wait for something other than nodes, such as a
+//     quota (sched.Pod.Wait). Also do so if its plan is empty and too few of its pods already
+//     have nodes.
+//  2. Place the pods in the order of the plan. Check the placement of a pod again if anything but
+//     pods of this gang has changed its node, or if the pod's fit depends on other nodes too.
+//     Leave out a pod that no longer fits its node. But if the pods' fit depends on other nodes,
+//     one pod that no longer fits ends the attempt.
 //  3. If too few pods are placed, undo the new placements. If any pod of the gang has no node,
-//     return the gang to the queue for another plan, even if the gang starts. Otherwise nothing
-//     would place that pod later, or report why it has no node.
-//  4. Release the gang's reservations, and bind the pods.
+//     return the gang to the queue for another plan, even if the gang starts. If a started gang
+//     were not returned, nothing would place its remaining pods later, or report why they have no
+//     nodes.
+//  4. If the gang starts, release the gang's reservations, and bind the pods.
 //
 // While the pods are placed one after another, other goroutines may read that fewer resources are
-// free than after an undo. This does no harm. They never read that more are free, because only
-// the committer assigns resources. A gang that does not start keeps no placements, so two gangs
-// cannot deadlock.
+// free than will be free after step 3 has undone the placements. This does no harm. A gang that
+// does not start keeps no placements, so two gangs cannot deadlock.
 //
-// commitGang tries one node for each planned pod. A search for nodes here, for one pod after
-// another, was rejected. For a gang of 200 pods with inter-pod affinity, it took half a minute,
-// in which all other pods waited for the committer.
+// For each planned pod, commitGang tries only the planned node. An earlier design, in which the
+// committer searched all nodes for one pod after another, was rejected. For a gang of 200 pods
+// with inter-pod affinity, these searches took half a minute, in which all other pods waited for
+// the committer.
 func (c *Committer) commitGang(list sched.List) bool {
 	gang := list.Pod.Gang
 	if len(list.Planned) == 0 && c.held(gang) < gang.Need || list.Pod.Waits().Refuses() {
@@ -53,7 +54,7 @@ func (c *Committer) commitGang(list sched.List) bool {
 	return true
 }
 
-// held counts the pods of a gang that are assigned.
+// held counts the pods of a gang that are already assigned to a node.
 func (c *Committer) held(gang *sched.Gang) (held int) {
 	for _, pod := range gang.Members {
 		if c.state.Holds(pod.UID) {
@@ -63,8 +64,8 @@ func (c *Committer) held(gang *sched.Gang) (held int) {
 	return held
 }
 
-// placeGang places the pods of a plan that still fit their nodes. If the pods depend on each
-// other and one of them no longer fits, it places none.
+// placeGang places the pods of a plan that still fit their nodes. If the pods' fit depends on
+// other nodes too (sched.Pod.Across) and one of them no longer fits, it places none.
 func (c *Committer) placeGang(list sched.List) (placed []sched.Decision) {
 	own := map[sched.RecordSource]sched.Version{} // by node: how many pods of the plan were placed there
 	for _, planned := range list.Planned {
@@ -84,8 +85,9 @@ func (c *Committer) placeGang(list sched.List) (placed []sched.Decision) {
 	return placed
 }
 
-// placePlanned places one pod of a plan. others is how many pods of the plan were already placed
-// on the same node.
+// placePlanned places one pod of a plan. others is the number of pods of the same plan that were
+// already placed on the planned node. Each of them has increased the version of the node's record
+// by 1.
 func (c *Committer) placePlanned(planned sched.Planned, list sched.List, others sched.Version) (sched.Decision, bool) {
 	pod := planned.Pod
 	one := sched.List{Pod: pod, NarrowSeq: list.NarrowSeq}
@@ -93,7 +95,8 @@ func (c *Committer) placePlanned(planned sched.Planned, list sched.List, others 
 		one.Results = list.Results
 	}
 	if newest := planned.Node.Source.Newest(); newest != nil {
-		// The GPUs that a GPU group offers on the node may change even if the node's record does not.
+		// A pod with an Offer gets GPUs of a GPU group. The GPUs that the group offers on the
+		// node may change even if the node's record does not.
 		e := entry{Candidate: planned.Candidate, changed: newest.Version != planned.Node.Version+others || pod.GPUs.Offer != nil}
 		if e.Node = newest; e.changed {
 			e.At = sched.Placement{}

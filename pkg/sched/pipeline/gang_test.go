@@ -12,8 +12,8 @@ import (
 )
 
 // TestGangMissesNothing checks that a gang that did not fit is retried if another pod
-// releases resources between the gang's plan and its commit. Otherwise the gang must
-// not be retried.
+// releases resources after the proposer has planned the gang and before the committer
+// commits the plan. If no resources are released, the gang must not be retried.
 func TestGangMissesNothing(t *testing.T) {
 	for name, ends := range map[string]bool{"nothing ends": false, "a pod ends meanwhile": true} {
 		t.Run(name, func(t *testing.T) {

@@ -15,7 +15,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched/pipeline"
 )
 
-// rankedCluster is a cluster with the node policy fragmentation, and the node of each pod.
+// rankedCluster is a cluster whose nodes are chosen by the policy fragmentation. It records the
+// node of each pod.
 type rankedCluster struct {
 	*nodestate.State
 	proposer  *pipeline.Proposer

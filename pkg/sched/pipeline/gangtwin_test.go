@@ -24,8 +24,9 @@ type gangTwin struct {
 	at   map[string]string         // node by pod
 }
 
-// commit places the members one after another, each on the node with most free resources, and of
-// several such nodes on the first by name. If too few members fit, it places none of them.
+// commit places the members of a gang one after another, each on the node with the most free
+// CPU. Of several such nodes it takes the first by name. If too few members fit, it places none
+// of them.
 func (w *gangTwin) commit(g *sched.Gang) bool {
 	free, at := maps.Clone(w.free), maps.Clone(w.at)
 	have := 0
@@ -47,8 +48,9 @@ func (w *gangTwin) commit(g *sched.Gang) bool {
 	return true
 }
 
-// TestGangTwin compares the committer with the model gangTwin. The same gangs must start, with
-// the same pods on the same nodes, and a gang that does not start must hold no resources.
+// TestGangTwin gives the same gangs to the committer and to the model gangTwin, and compares
+// the results. The same gangs must start, with the same pods on the same nodes. A gang that
+// does not start must hold no resources.
 func TestGangTwin(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 9))
 	started, waited := 0, 0

@@ -86,7 +86,7 @@ func (tr trace) run(t *testing.T) ran {
 	return out
 }
 
-// cycle runs the proposers, the committer and the binders until each pod is bound or
+// cycle schedules the pods: it runs proposers, a committer and binders until each pod is bound or
 // unschedulable.
 func (tr trace) cycle(t *testing.T, state *nodestate.State, pods []*sched.Pod) ran {
 	t.Helper()
@@ -133,8 +133,9 @@ func suitsSome(state *nodestate.State, pod *sched.Pod) bool {
 	return false
 }
 
-// checkSums subtracts what the bound pods hold from the empty nodes. The result must equal the
-// state's records of the nodes, and must not be negative.
+// checkSums checks that no resource is assigned twice. From the records of the nodes without
+// pods, it subtracts what the bound pods hold. The differences must equal the state's records of
+// the nodes, and must not be negative.
 func checkSums(t *testing.T, state *nodestate.State, empty []*sched.Node, bound map[string]sched.Decision) {
 	t.Helper()
 	for _, node := range empty {

@@ -15,9 +15,10 @@ import (
 	"github.com/numalet/numalet/pkg/sched/pipeline"
 )
 
-// TestGangs schedules four gangs, each of which needs more than half of the cluster, and small pods
-// at the same time, with 1 to 16 proposers. It checks that either all pods of a gang are placed or
-// none, and that no more gangs start than fit. Gangs and small pods together must fill the cluster.
+// TestGangs schedules four gangs and, at the same time, small pods, with 1 to 16 proposers. Each
+// gang needs more than half of the cluster. The test checks that either all pods of a gang are
+// placed or none, and that at most one gang starts. The gang and the small pods together must fill
+// the cluster.
 func TestGangs(t *testing.T) {
 	for _, proposers := range []int{1, 3, 16} {
 		t.Run(fmt.Sprintf("proposers=%d", proposers), func(t *testing.T) {
@@ -38,9 +39,10 @@ func TestGangs(t *testing.T) {
 	}
 }
 
-// gangQueue is a queue that does not retry a gang that fitted no nodes. No pod of this test ends.
-// Only an attempt that places some pods of a gang and undoes them releases resources. With retries,
-// two gangs could make each other retry forever in this way.
+// gangQueue is a queue that does not retry a gang that did not fit. In this test no pod ends. So
+// resources are released only when the committer places some pods of a gang and then undoes these
+// placements. If the queue retried gangs after each release, two gangs could make each other retry
+// forever.
 type gangQueue struct{ *schedtest.Queue }
 
 func (q gangQueue) MarkUnschedulable(pod *sched.Pod, freedSeq uint64) {
@@ -81,7 +83,7 @@ func runGangs(t *testing.T, proposers int) (gangs map[string]int, small int) {
 	return gangs, small
 }
 
-// gangPods returns the first pod of each gang, and the small pods, mixed.
+// gangPods returns a list in which the first pods of four gangs are mixed with twenty small pods.
 func gangPods() []*sched.Pod {
 	var pods []*sched.Pod
 	for i := range 24 {

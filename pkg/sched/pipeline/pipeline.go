@@ -9,29 +9,31 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// Queue has the pending pods. Its methods may be called from any goroutine.
+// Queue holds the pending pods, from which proposers take the next one. Its methods may be called
+// from any goroutine.
 type Queue interface {
-	// Next waits until it is the turn of a pod, and returns the pod. If it returns an error, the
-	// pipeline ends.
+	// Next returns the pod that is to be scheduled next. If there is none, it waits. If it returns
+	// an error, the pipeline ends.
 	Next(context.Context) (*sched.Pod, error)
-	// Requeue returns a pod that is to be retried.
+	// Requeue puts a pod back into the queue for a retry.
 	Requeue(*sched.Pod)
-	// MarkUnschedulable returns a pod that fitted no node. The counter nodestate.View.FreedSeq
-	// counts how often resources of nodes were released; freedSeq is its value when the nodes were
-	// read. The queue may retry the pod when the counter has grown.
+	// MarkUnschedulable puts a pod that fitted no node back into the queue. The counter
+	// nodestate.View.FreedSeq counts how often resources of nodes were released. freedSeq is the
+	// value of this counter when the nodes were read for the pod. The queue may retry the pod when
+	// the counter is greater than freedSeq.
 	MarkUnschedulable(pod *sched.Pod, freedSeq uint64)
 }
 
 // Gate is an optional interface of a Queue that keeps pods in order until they are placed.
 type Gate interface {
-	// Permit reports whether a pod may be placed now. If not, the queue has taken the pod back.
-	// The caller places a permitted pod, or returns it to the queue, before it calls Permit again.
-	// awaited is true if other pods wait until this pod is placed. Only then must the caller call
-	// Placed.
+	// Permit reports whether a pod may be placed now. If it may not, the queue has taken the pod
+	// back. The caller places a permitted pod, or returns it to the queue, before it calls Permit
+	// again. awaited is true if other pods wait until this pod is placed. Only if awaited is true
+	// must the caller call Placed.
 	Permit(*sched.Pod) (ok, awaited bool)
-	// Placed records that a pod for which Permit returned awaited has a node.
+	// Placed tells the queue that a node was assigned to a pod for which Permit returned awaited.
 	Placed(*sched.Pod)
-	// Undone returns a pod to the queue that was placed and could not be bound.
+	// Undone puts a pod that was placed but could not be bound back into the queue.
 	Undone(*sched.Pod)
 }
 
@@ -45,25 +47,26 @@ func (o open) Undone(pod *sched.Pod)              { o.Requeue(pod) }
 // Config configures a Pipeline. Proposers beyond the number of pending pods have nothing to do.
 type Config struct {
 	Proposers []ProposerOptions // one for each proposer
-	Filter    sched.Filter      // the committer's own instance; nil for none
+	Filter    sched.Filter      // the committer's own instance of the additional filters; nil for none
 	Binders   int               // number of concurrent binds, at least 1
 	// Bind binds the pod of a decision to its node. An error means that the pod is not bound. If a
-	// call of Bind may take a long time, it calls detach. Another goroutine then binds the next
+	// call of Bind may take a long time, Bind calls detach. Another goroutine then binds the next
 	// decisions, so that the slow call delays no other pod.
 	Bind   func(ctx context.Context, d sched.Decision, detach func()) error
-	Undone func(sched.Decision) // called after a decision was undone, because other pods may fit its node now; may be nil
+	Undone func(sched.Decision) // called after a decision was undone: other pods may now fit the node of the decision; may be nil
 	// Panicked is called after the pipeline has recovered a panic that a pod or a gang caused in a
-	// proposer, in the committer or in a binder. The pod then backs off, unless it is bound. If
-	// Panicked is nil, panics are not recovered.
+	// proposer, in the committer or in a binder. The pod then backs off (waits a while before its
+	// retry), unless it is bound. If Panicked is nil, panics are not recovered.
 	Panicked func(pod *sched.Pod, cause any)
 	// Resolve is called after Bind has panicked. It waits until it knows whether the pod is bound.
-	// As with Bind, an error means that the pod is not bound. If Resolve is nil or panics, the pod
-	// keeps its resources on the node until the pod ends.
+	// It returns nil if the pod is bound, and an error if not. If Resolve is nil or panics, the
+	// pod keeps its resources on the node until the pod ends.
 	Resolve func(ctx context.Context, d sched.Decision) error
 }
 
-// Pipeline runs the proposers, the committer and the binders. The package comment
-// describes its steps.
+// Pipeline schedules pods: it runs the proposers, which list nodes for pods, the committer, which
+// assigns nodes, and the binders, which create Bindings. The package comment describes these
+// steps.
 type Pipeline struct {
 	state     *nodestate.State
 	queue     Queue
@@ -76,9 +79,9 @@ type Pipeline struct {
 	detached  atomic.Int32
 }
 
-// maxDetached limits how many calls of Bind run at the same time after they called detach. At
-// the limit, detach has no effect, so slow calls occupy the binders. Then an API server that
-// does not answer does not get more and more requests.
+// maxDetached limits how many calls of Bind run at the same time after they called detach. Without
+// a limit, an API server that does not answer would get more and more requests. When the limit is
+// reached, detach has no effect, so that slow calls occupy the binders.
 const maxDetached = 1024
 
 // New returns a pipeline. Run starts it.
@@ -99,8 +102,8 @@ func New(state *nodestate.State, q Queue, config Config) *Pipeline {
 	return p
 }
 
-// Run schedules pods until the queue returns an error. It returns that error after
-// all pending decisions are bound or undone. It may be called once.
+// Run schedules pods until the queue returns an error. It returns the queue's error after all
+// pending decisions are bound or undone. It may be called only once.
 func (p *Pipeline) Run(ctx context.Context) error {
 	var err error
 	var proposers sync.WaitGroup
@@ -112,14 +115,14 @@ func (p *Pipeline) Run(ctx context.Context) error {
 			once.Do(func() { err = e })
 		})
 	}
-	// 2. The FIFO of lists is closed after the last proposer has returned.
+	// 2. After the last proposer has returned, close the FIFO of lists.
 	go func() { proposers.Wait(); close(p.lists) }()
 	// 3. Binders bind decisions, and undo those that cannot be bound.
 	for range p.config.Binders {
 		p.binders.Go(func() { p.bind(ctx) })
 	}
-	// 4. The committer handles one list at a time. It drops the lists of pods that the gate does
-	//    not permit.
+	// 4. The committer handles one list at a time. It drops the list of a pod if the gate (the
+	//    queue, if it implements Gate) does not permit the pod.
 	for list := range p.lists {
 		if ok, awaited := p.gate.Permit(list.Pod); ok && p.commit(list) && awaited {
 			p.gate.Placed(list.Pod)
@@ -143,8 +146,9 @@ func (p *Pipeline) propose(ctx context.Context, proposer *Proposer) error {
 	}
 }
 
-// bind binds decisions one at a time. It returns after the last decision. It also returns after
-// a call of Bind was detached, because another goroutine then binds the next decisions.
+// bind is the loop of a binder: it binds decisions one at a time. It returns after the last
+// decision. It also returns after a call of Bind that called detach, because another goroutine
+// then binds the next decisions.
 func (p *Pipeline) bind(ctx context.Context) {
 	for {
 		d, ok := p.decisions.take()
@@ -154,8 +158,8 @@ func (p *Pipeline) bind(ctx context.Context) {
 	}
 }
 
-// bindOne binds a decision, or undoes it if it cannot be bound. It reports whether Bind called
-// detach and another goroutine has taken over.
+// bindOne binds a decision, or undoes it if it cannot be bound. It returns true if Bind called
+// detach and another goroutine now binds the next decisions.
 func (p *Pipeline) bindOne(ctx context.Context, decision sched.Decision) (detached bool) {
 	detach := func() {
 		if detached {

@@ -12,8 +12,9 @@ import (
 	"github.com/numalet/numalet/pkg/sched/pipeline"
 )
 
-// TestListedPlacement checks that the committer uses the placement in the list as long as
-// the node has not changed, even if it would itself compute a different placement.
+// TestListedPlacement checks that the committer uses the placement in a pod's list if the
+// node has not changed, even if the committer would compute a different placement. If the
+// node has changed, the committer must compute the placement again.
 func TestListedPlacement(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change func(*nodestate.State)

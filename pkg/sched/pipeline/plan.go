@@ -9,18 +9,19 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// gangPlan has the nodes that a proposer plans for the pods of a gang. Each node has a record as if
-// the planned pods were placed there.
+// gangPlan is a proposer's plan for the pods of a gang. For each planned node, it has the node's
+// record as if the planned pods were placed there.
 //
-// The index does not know the planned pods, so its order is wrong for nodes on which pods are
-// planned already. A search leaves out these nodes. Then their scores are compared with those of
-// the nodes that the search found. If the policy computes no scores, or the pod prefers some nodes,
-// the search includes the nodes with planned pods.
+// The index in which the proposer searches nodes (package distbucket) does not know the planned
+// pods. So its order is wrong for nodes on which pods are planned already. A search leaves out
+// these nodes. Then the proposer compares their scores with those of the nodes that the search
+// found. If the policy computes no scores, or if the pod prefers some nodes to others, the search
+// includes the nodes with planned pods.
 type gangPlan struct {
 	nodes   map[*sched.Slot]*plannedNode
 	order   []*plannedNode // in the order in which they were planned
 	planned []sched.Planned
-	placed  []sched.Decision // the same pods, in the form that the filters need
+	placed  []sched.Decision // the pods in planned, in the form that the additional filters need (Planner)
 }
 
 // plannedNode is a node with planned pods.
@@ -29,11 +30,12 @@ type plannedNode struct {
 	with *sched.Node // the record with the planned pods
 }
 
-// planGang plans as many pods of a gang as fit, one after another. Each pod is planned as if the
-// pods planned before it were already placed. If fewer pods fit than must start together, the list
-// is empty. Pods that are already assigned count as fitting. planGang makes at most one search for
-// each pod. It also computes the scores of O(m · n) nodes, where m is the number of pods of the
-// gang and n the number of nodes with planned pods.
+// planGang plans as many pods of a gang as fit, one after another, and stores the plan in
+// list.Planned. Each pod is planned as if the pods planned before it were already placed. If fewer
+// pods fit than must start together, list.Planned stays empty. Pods that are already assigned to a
+// node count as fitting. planGang makes at most one search for each pod. It also computes the
+// scores of O(m · n) nodes, where m is the number of pods of the gang and n the number of nodes
+// with planned pods.
 func (p *Proposer) planGang(gang *sched.Pod, view *nodestate.View, list *sched.List) {
 	if gang.Waits().Refuses() {
 		return
@@ -86,8 +88,9 @@ func (p *Proposer) planMember(pod *sched.Pod, view *nodestate.View, list *sched.
 	p.plan(p.gang.placed)
 }
 
-// bestPlanned returns the best node with planned pods that fits a pod. It returns false if there is
-// none, or if the best node in found is better. Of equally good nodes, the first by name counts as
+// bestPlanned returns the best of the nodes with planned pods that fit a pod. found has the nodes
+// without planned pods that fit the pod, best first. bestPlanned returns false if no node with
+// planned pods fits, or if found[0] is better. Of equally good nodes, the first by name counts as
 // better.
 func (p *Proposer) bestPlanned(pod *sched.Pod, found []sched.Candidate) (best sched.Candidate, ok bool) {
 	if !p.compares() {
@@ -107,8 +110,8 @@ func (p *Proposer) bestPlanned(pod *sched.Pod, found []sched.Candidate) (best sc
 	return best, ok
 }
 
-// comesFirst reports whether a candidate is better than another one, or is as good and its name
-// comes first.
+// comesFirst reports whether candidate a is better than candidate b, or is as good and has a node
+// whose name comes first.
 func comesFirst(a, b sched.Candidate) bool {
 	if better := a.Compare(b); better != 0 {
 		return better > 0
@@ -116,12 +119,15 @@ func comesFirst(a, b sched.Candidate) bool {
 	return a.Node.Name < b.Node.Name
 }
 
-// allows reports whether the filters allow a node for the current pod (p.only).
+// allows reports whether p.only, the nodes to which the filters restrict the current pod, includes
+// a node.
 func (p *Proposer) allows(node string) bool {
 	return p.only == nil || slices.Contains(p.only, node)
 }
 
-// compares reports whether nodes with planned pods are compared with the nodes that a search finds.
+// compares reports whether searches leave out the nodes on which pods of the gang are planned, so
+// that the scores of these nodes are compared with those of the nodes found. If it returns false,
+// searches include all nodes.
 func (p *Proposer) compares() bool {
 	return p.rated == 0 && (p.profile.Ranker != nil || p.profile.Policy == distbucket.LeastFit || p.profile.Policy == distbucket.BestFit)
 }
@@ -142,7 +148,7 @@ func (p *Proposer) recordOf(slot *sched.Slot) *sched.Node {
 	return node.with
 }
 
-// add plans a pod on a node.
+// add adds a pod and the node that was chosen for it to the plan.
 func (g *gangPlan) add(pod *sched.Pod, on sched.Candidate) {
 	slot := slotOf(on.Node)
 	node := g.nodes[slot]
@@ -156,5 +162,6 @@ func (g *gangPlan) add(pod *sched.Pod, on sched.Candidate) {
 	g.planned = append(g.planned, sched.Planned{Pod: pod, Candidate: on})
 }
 
-// slotOf returns the slot of a node that a search has found.
+// slotOf returns the slot of a node, which is the variable that always holds the newest record of
+// the node.
 func slotOf(node *sched.Node) *sched.Slot { return &node.Source.(*nodestate.Entry).Slot }

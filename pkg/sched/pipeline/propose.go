@@ -12,20 +12,20 @@ import (
 
 // ProposerOptions are the options of one proposer.
 type ProposerOptions struct {
-	Filter sched.Filter // additional filters, this proposer's own instance; nil for none
-	Rand   *rand.Rand   // for the policy Random and for ties; nil breaks ties by name
+	Filter sched.Filter // filters in addition to those of package filter, an instance for this proposer only; nil for none
+	Rand   *rand.Rand   // for the policy Random, and to choose between equally good nodes; if nil, the first of these by name is chosen
 }
 
-// Proposer is a scheduler of the first tier: it lists nodes for a pod, but assigns none. It may be
-// used by one goroutine at a time.
+// Proposer is a scheduler of the first tier: it lists nodes for a pod, from which a Committer
+// chooses. It assigns no nodes itself. It may be used by one goroutine at a time.
 type Proposer struct {
 	view    func() *nodestate.View
 	options ProposerOptions
-	prefers sched.Preferrer              // the filter of options; nil if it rates no nodes
-	after   map[string]distbucket.Cursor // where the next search of the index starts, by profile: behind the best node of the last list
+	prefers sched.Preferrer              // options.Filter; nil if that filter does not rate nodes by the pod's preferences
+	after   map[string]distbucket.Cursor // by name of the scheduling profile: where the next search of the index starts, which is behind the best node of the last list
 	lists   int                          // lists made so far
 
-	gang     *gangPlan  // of the current gang; nil for none
+	gang     *gangPlan  // the plan of the current gang; nil if the current pod is in no gang
 	pod      *sched.Pod // the current pod
 	profile  *filter.Profile
 	only     []string // names of the only nodes that may fit the pod; nil if any node may fit
@@ -35,7 +35,7 @@ type Proposer struct {
 	found    []*distbucket.Node
 	ranked   []*sched.Slot // nodes that the profile's ranker returned
 	accepted []accepted
-	scores   []int64 // of the accepted nodes; the list refers to them
+	scores   []int64 // the scores of the accepted nodes; the pod's list refers to elements of this slice
 	accept   func(*distbucket.Node) bool
 }
 
@@ -50,9 +50,9 @@ func NewProposer(view func() *nodestate.View, o ProposerOptions) *Proposer {
 // Propose makes the list of nodes for a pod:
 //
 //  1. Read the newest view, and prepare the filters for the pod.
-//  2. Search the index in the order of the profile's policy, until enough nodes have sufficient
-//     coordinates (free resources) and pass every filter. Score each of these nodes. If the
-//     profile has a ranker, the ranker's order replaces that of the policy.
+//  2. Search the index of nodes in the order of the profile's policy. If the profile has a ranker,
+//     use the ranker's order instead. Stop when enough nodes have sufficient coordinates (free
+//     resources) and pass every filter. Score each of these nodes.
 //  3. If the pod prefers some nodes to others, find more nodes, and rate each by the pod's
 //     preferences.
 //  4. Sort the nodes, best first. Equally good nodes keep the order of the search.
@@ -60,8 +60,8 @@ func NewProposer(view func() *nodestate.View, o ProposerOptions) *Proposer {
 //
 // The list is empty if and only if no node of the view fits the pod, because the index and the
 // ranker yield every node that may fit until the list is full. At least the first candidate has a
-// placement, unless GPU groups offer GPUs to the pod. If that node does not change, the committer
-// need not compute a placement.
+// placement, so that the committer need not compute one if the node does not change. The only
+// exception is a pod to which GPU groups offer GPUs (GPURequest.Offer).
 //
 // For a gang, Propose plans nodes for its pods instead (sched.List.Planned).
 func (p *Proposer) Propose(pod *sched.Pod) sched.List {
@@ -87,9 +87,10 @@ func (p *Proposer) Propose(pod *sched.Pod) sched.List {
 	return list
 }
 
-// find finds the nodes of the list. A ranker cannot restrict a search to given nodes. So if only
-// given nodes may fit, or GPU groups offer GPUs to the pod (GPURequest.Offer), the index is
-// searched instead. The ranker then only scores the nodes that were found.
+// find finds the nodes for the current pod's list. If the profile has a ranker, find takes nodes
+// in the ranker's order. There are two exceptions: only some nodes may fit (p.only), to which a
+// ranker cannot restrict its search, or GPU groups offer GPUs to the pod (GPURequest.Offer). In
+// both cases find searches the index, and the ranker only scores the nodes that were found.
 func (p *Proposer) find(index *distbucket.ReservingView) {
 	if p.profile.Ranker != nil {
 		p.profile.Ranker.See(p.pod)
@@ -105,8 +106,9 @@ func (p *Proposer) find(index *distbucket.ReservingView) {
 	}
 }
 
-// rank checks the n best nodes of the ranker (all nodes if n is -1), best first. It stops when the
-// number of accepted nodes is most, and returns this number.
+// rank checks whether the n best nodes of the ranker (all nodes if n is -1) fit the current pod,
+// best first. It stops when the number of accepted nodes equals the parameter most. It returns
+// the number of accepted nodes.
 func (p *Proposer) rank(n, most int) int {
 	p.ranked = p.profile.Ranker.Best(p.ranked[:0], p.pod, n)
 	for _, slot := range p.ranked {
@@ -117,7 +119,7 @@ func (p *Proposer) rank(n, most int) int {
 	return len(p.accepted)
 }
 
-// candidates returns the nodes that were found, in the order of the search.
+// candidates returns the nodes that were found for the current pod, in the order of the search.
 func (p *Proposer) candidates() []sched.Candidate {
 	if len(p.found) == 0 && p.profile.Ranker != nil {
 		all := make([]sched.Candidate, len(p.accepted))
@@ -133,8 +135,8 @@ func (p *Proposer) candidates() []sched.Candidate {
 	return all
 }
 
-// sorted returns the best of the nodes that were found, best first. The next search of the index
-// starts behind the best node.
+// sorted returns the best of the nodes that were found for the current pod, best first. It also
+// records that the next search of the index starts behind the best node.
 func (p *Proposer) sorted() []sched.Candidate {
 	all := p.candidates()
 	if len(all) == 0 {
@@ -150,7 +152,7 @@ func (p *Proposer) sorted() []sched.Candidate {
 	return all[:min(len(all), p.profile.Candidates)]
 }
 
-// rate sets how much the pod prefers each of the nodes (Candidate.Preference).
+// rate sets the field Preference of each candidate: how much the current pod prefers the node.
 func (p *Proposer) rate(all []sched.Candidate) {
 	nodes := make([]*sched.Node, len(all))
 	for i := range all {
@@ -164,7 +166,7 @@ func (p *Proposer) rate(all []sched.Candidate) {
 	})
 }
 
-// best returns the index of the first of the best candidates.
+// best returns the index of the best candidate. Of equally good candidates, it returns the first.
 func best(all []sched.Candidate) int {
 	best := 0
 	for i := range all {
@@ -178,11 +180,13 @@ func best(all []sched.Candidate) int {
 // placed reports whether a candidate has a placement.
 func placed(candidate sched.Candidate) bool { return candidate.At.Node != "" }
 
-// most returns how many nodes to score at most. If the search does not know which nodes are best,
-// more nodes are scored than the list contains. The index does not know GPU groups, so all nodes
-// that may fit are scored if groups offer GPUs to the pod. Neither the index nor a ranker knows
-// the pod's preferences, so more nodes are scored for a pod that prefers some nodes. The index
-// does not know the order of a ranker, so with a ranker all nodes in p.only are scored.
+// most returns how many nodes a search scores at most. Often this is the length of the list
+// (Candidates). More nodes are scored in three cases, in which the order of the search does not
+// tell which nodes are best. If GPU groups offer GPUs to the pod, all nodes that may fit are
+// scored, because the index does not know GPU groups. If the profile has a ranker, all nodes in
+// p.only are scored, because the index does not know the ranker's order. If the pod prefers some
+// nodes to others, p.rated nodes are scored, because neither the index nor a ranker knows the
+// pod's preferences.
 func (p *Proposer) most() int {
 	if p.pod.GPUs.Offer != nil || p.profile.Ranker != nil {
 		return max(p.profile.Candidates, p.rated, len(p.only))
@@ -198,17 +202,19 @@ func (p *Proposer) query() distbucket.Query {
 	}
 }
 
-// listsPerStart is how many lists a proposer makes before it starts a search at a random node of
-// those that the policy orders equally. Such a search reads nodes that are not in the processor's
-// cache. The larger the cluster, the more cache misses this causes. With 4 proposers, 64 causes no
-// more conflicts between proposers than 32 (BenchmarkCycle).
+// listsPerStart is the number of lists after which a proposer starts a search at a random node,
+// chosen among the nodes that the policy considers equally good. A search at a random node reads
+// nodes that are not in the processor's cache. The larger the cluster, the more cache misses such
+// searches cause. With 4 proposers, the value 64 causes no more conflicts between proposers than
+// 32 (BenchmarkCycle).
 const listsPerStart = 64
 
-// start returns the cursor behind which the search of the index starts. A search that starts near
-// the last node reads nodes that are still in the processor's cache. Nevertheless, every
-// listsPerStart lists a proposer starts at a random node. Otherwise two proposers could search the
-// same nodes, one close behind the other, and the second one would only find nodes that the first
-// one has just used.
+// start returns the cursor behind which the search of the index starts. Normally the search
+// starts behind the best node of the last list, because the nodes near it are still in the
+// processor's cache. But after every listsPerStart lists, start returns an empty cursor, with
+// which the search starts at a random node. Otherwise two proposers could search the same nodes,
+// one close behind the other, and the second one would only find nodes that the first one has
+// just used.
 func (p *Proposer) start() distbucket.Cursor {
 	p.lists++
 	if p.profile.Policy != distbucket.NextFit && (p.options.Rand == nil || p.lists%listsPerStart == 0) {
@@ -217,7 +223,8 @@ func (p *Proposer) start() distbucket.Cursor {
 	return p.after[p.profile.Name]
 }
 
-// begin prepares the proposer for a pod. If no node can fit the pod, it returns the reason.
+// begin prepares the proposer and its additional filters for a pod. If no node can fit the pod,
+// it returns the reason.
 func (p *Proposer) begin(pod *sched.Pod) sched.Reason {
 	p.pod, p.only, p.results = pod, pod.Candidates, nil
 	if why := pod.Waits(); why.Refuses() {
@@ -245,8 +252,9 @@ type accepted struct {
 	sched.Candidate
 }
 
-// read reads a node's newest record and reports whether the node fits the current pod. It keeps
-// the record, because the list must contain exactly the version that was checked.
+// read reads a node's newest record and reports whether the node fits the current pod. If so, it
+// keeps the record in p.accepted, because the list must contain exactly the record that was
+// checked.
 func (p *Proposer) read(n *distbucket.Node) bool { return p.readSlot(n.Record.(*sched.Slot)) }
 
 func (p *Proposer) readSlot(slot *sched.Slot) bool {
@@ -265,7 +273,7 @@ func (p *Proposer) readSlot(slot *sched.Slot) bool {
 	return true
 }
 
-// candidate returns the candidate that was made when the node was last accepted.
+// candidate returns the candidate that readSlot made when it last accepted the given node.
 func (p *Proposer) candidate(n *distbucket.Node) sched.Candidate {
 	for i := len(p.accepted) - 1; ; i-- {
 		if p.accepted[i].slot == n.Record.(*sched.Slot) {

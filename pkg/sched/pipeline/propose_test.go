@@ -13,7 +13,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched/pipeline"
 )
 
-// refusing is a filter that refuses some nodes. Its Begin names the only nodes that may fit.
+// refusing is a filter that refuses the nodes whose names are in the field nodes. Its method
+// Begin says that no nodes may fit except those in the field only.
 type refusing struct {
 	nodes map[string]bool
 	only  []string
@@ -29,9 +30,10 @@ func (r refusing) Check(node *sched.Node) sched.Reason {
 }
 
 // TestRanker checks that a proposer lists nodes in the order of the profile's ranker, whichever
-// nodes other filters refuse. The ranker expects only pods like the one that is scheduled. So the
-// best nodes are those on which no GPU becomes useless to such pods, and of these the nodes with
-// the fewest free GPUs. Node n8, for example, has 8 GPUs.
+// nodes the filters refuse. The ranker has seen only pods like the one that is scheduled. So it
+// prefers nodes on which the pod leaves no GPUs that are useless to another such pod, and of
+// these the nodes with the fewest free GPUs. The number in a node's name is the number of its
+// GPUs: n8 has 8.
 func TestRanker(t *testing.T) {
 	refuse := func(n int) refusing {
 		r := refusing{nodes: map[string]bool{}}

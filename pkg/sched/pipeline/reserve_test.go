@@ -10,8 +10,9 @@ import (
 	"github.com/numalet/numalet/pkg/sched/pipeline"
 )
 
-// reserver is a filter that accepts every node. It counts the calls of Reserve that were not
-// undone.
+// reserver is a filter that accepts every node. The field reserved counts the calls of
+// Reserve that were not undone by Unreserve. If refuses is set, Reserve refuses every
+// decision.
 type reserver struct {
 	refuses  bool
 	reserved int
@@ -30,8 +31,8 @@ func (r *reserver) Reserve(sched.Decision, *sched.Node) sched.Reason {
 
 func (r *reserver) Unreserve(sched.Decision) { r.reserved-- }
 
-// TestReserve checks for which pods the committer calls the reserver, and that it places no
-// pod that the reserver refuses.
+// TestReserve checks for which pods the committer calls Reserve, and that the committer
+// does not place a pod for which Reserve refuses the decision.
 func TestReserve(t *testing.T) {
 	wait := func(*sched.Pod) sched.Reason { return sched.Reason{} }
 	for name, tc := range map[string]struct {

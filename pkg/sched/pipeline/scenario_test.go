@@ -13,7 +13,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched/pipeline"
 )
 
-// TestScenarios walks through testdata/*.txt:
+// TestScenarios runs the scripts testdata/*.txt, which use these commands:
 //
 //	node node1 cpu=4             adds or changes a node
 //	gone node1                   removes the node
@@ -57,7 +57,8 @@ func newScene(t *testing.T, out *scenario.Answer) *scene {
 	return s
 }
 
-// commands returns the functions that execute the commands of a scenario.
+// commands returns the functions that execute the commands of a scenario (see
+// TestScenarios).
 func (s *scene) commands() scenario.Commands {
 	return scenario.Commands{
 		"node": s.node, "gone": s.gone, "take": s.take, "list": s.list, "propose": s.propose, "across": s.across, "gang": s.gang, "plan": s.plan,

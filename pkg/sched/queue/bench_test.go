@@ -10,14 +10,14 @@ import (
 	"github.com/numalet/numalet/pkg/sched/fairshare"
 )
 
-// The figures in docs/benchmarks/logs/performance.md come from
+// The figures in docs/benchmarks/logs/performance.md were measured with this command:
 //
 //	go test ./pkg/sched/queue -run '^$' -bench . -benchtime 20000x -cpu 1
 
 var sizes = []int{1000, 10_000, 100_000}
 
-// pending returns n pods of four types of resource and two hundred tenants. The first tenant
-// has half of the pods.
+// pending returns n pods that wait for four types of resource and belong to two hundred
+// tenants. Half of the pods belong to the first tenant.
 func pending(n int) []Entry {
 	entries := make([]Entry, n)
 	for i := range entries {
@@ -48,7 +48,8 @@ func filled(entries []Entry) *scene {
 	return s
 }
 
-// BenchmarkInsert measures the insertion and removal of a pod.
+// BenchmarkInsert measures a call of Add for a new pod and a call of Remove for the same
+// pod.
 func BenchmarkInsert(b *testing.B) {
 	each(b, func(b *testing.B, s *scene, entries []Entry) {
 		more := pending(100)
@@ -62,8 +63,8 @@ func BenchmarkInsert(b *testing.B) {
 	})
 }
 
-// BenchmarkPop measures one cycle: Poll returns a pod, Permit permits it, and a new pod is
-// added in its place, so that the number of pods does not change.
+// BenchmarkPop measures one cycle: Poll returns a pod, Permit permits it, and the pod is
+// removed. Then a pod is added in its place, so that the number of pods does not change.
 func BenchmarkPop(b *testing.B) {
 	each(b, func(b *testing.B, s *scene, entries []Entry) {
 		of := map[string]Entry{}
@@ -82,7 +83,8 @@ func BenchmarkPop(b *testing.B) {
 	})
 }
 
-// BenchmarkRescore measures a change of the score of the tenant that has half of all pods.
+// BenchmarkRescore measures Rescore after the score of the tenant that has half of all
+// pods has changed.
 func BenchmarkRescore(b *testing.B) {
 	each(b, func(b *testing.B, s *scene, _ []Entry) {
 		for i := 0; b.Loop(); i++ {
@@ -92,7 +94,7 @@ func BenchmarkRescore(b *testing.B) {
 	})
 }
 
-// BenchmarkExplain measures Explain, for whose result a user waits.
+// BenchmarkExplain measures Explain. A user waits for its result.
 func BenchmarkExplain(b *testing.B) {
 	each(b, func(b *testing.B, s *scene, entries []Entry) {
 		for i := 0; b.Loop(); i++ {

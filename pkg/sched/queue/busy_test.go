@@ -8,12 +8,13 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// TestBackoffBoundsAttempts checks that back-off limits how often a pod that always fails is
-// tried. For a minute, a change that may help the pod happens each millisecond.
+// TestBackoffBoundsAttempts checks that back-off limits how often a pod that fits no node is
+// tried, even if a change in the cluster that may help the pod happens each millisecond. The test
+// simulates one minute.
 func TestBackoffBoundsAttempts(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		strict bool // the pod is the first unschedulable pod of its type, and blocks others
+		strict bool // Options.Strict: the pod, as the first unschedulable pod of its type, blocks the pods behind it
 		across bool
 		most   int
 	}{
@@ -42,8 +43,9 @@ func TestBackoffBoundsAttempts(t *testing.T) {
 	}
 }
 
-// TestLacks checks that a pod that lacks a required neighbor is not retried when resources become
-// free, even if they became free during its attempt. It must be retried when the neighbor comes.
+// TestLacks checks that a pod that lacks a required neighbor (sched.Pod.Lacks) is not retried when
+// resources become free, even if they become free during an attempt to schedule the pod. The pod
+// must be retried when the neighbor comes.
 func TestLacks(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -108,8 +110,8 @@ func BenchmarkEvent(b *testing.B) {
 	}
 }
 
-// BenchmarkNotify measures a call of Notify after a pod was bound that helps no other pod: all
-// waiting pods need a neighbor with another label.
+// BenchmarkNotify measures a call of Notify that helps no pod: a pod with one label was bound, but
+// all waiting pods need a neighbor with another label.
 func BenchmarkNotify(b *testing.B) {
 	for _, n := range []int{1000, 10_000, 50_000} {
 		b.Run(fmt.Sprint("waiting=", n), func(b *testing.B) {

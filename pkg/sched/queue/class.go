@@ -3,37 +3,40 @@ package queue
 import "github.com/numalet/numalet/pkg/sched/fairshare"
 
 // class has the pending pods of one type of resource. Classes whose types overlap, such as T4 and
-// T4|V100 (T4 or V100), compete for the same resources. They take their next pod from one common
-// order, so that a tenant cannot get more turns by naming a type differently. Pods of types that do
-// not overlap never wait for each other. One class for all types that overlap was rejected: if some
-// pods wait for T4|V100, a T4 pod would have to wait for a V100 pod.
+// T4|V100 (T4 or V100), compete for the same resources. When it is the turn of one of these
+// classes, the first pod of all of them is taken, so that a tenant cannot get more turns by naming
+// a type differently. Pods of types that do not overlap never wait for each other. To put all types
+// that overlap into one class was rejected. T4, V100 and T4|V100 would then be in one class, and a
+// T4 pod would have to wait for a V100 pod.
 //
-// Most pods are in one of the orders below. A pod is in none of them while it is in flight and not
-// awaited, or while it backs off and may not be retried early.
+// Most pods are in one of the fields of the type order below. A pod is in none of these orders
+// while it is in flight (Next returned it) and not awaited (no other pod waits until it is placed).
+// It is also in none of them while it backs off and may not be retried early.
 type class struct {
 	name    fairshare.Type
 	rivals  []*class           // the other classes whose types overlap with this one
 	strict  bool               // Options.Strict
 	tenants map[string]*tenant // by name
-	pods    int                // pending, in any state
+	pods    int                // number of pending pods of the class, in any State
 
 	active        order
-	earlyRetry    order // in back-off; Next may return them before their back-off ends
-	onPermit      order // in the state WaitingOnPermit, or in flight and awaited
+	earlyRetry    order // pods in back-off that Next may return before their back-off ends
+	onPermit      order // pods in the state WaitingOnPermit, and pods that are in flight and awaited
 	unschedulable order
-	aside         order // gated, or unschedulable and hopeless: they block nobody
-	failedRetries int   // attempts that failed since the last change that may help a pod
+	aside         order // pods that are gated, or unschedulable and hopeless; they block no other pods
+	failedRetries int   // how many attempts to schedule a pod failed since the last change in the cluster that may help a pod
 }
 
-// maxFailedRetries is how many attempts may fail after a change. After that, the pods in earlyRetry
-// have to wait for the end of their back-off. The number is greater than the number of workers, but
-// still small.
+// maxFailedRetries is how many attempts to schedule pods of a class may fail after a change in the
+// cluster. After so many failures, the pods in earlyRetry have to wait for the end of their
+// back-off. The number is greater than the usual number of goroutines that schedule pods, so that
+// each of them can try a pod after a change, but it is still small.
 const maxFailedRetries = 32
 
-// next returns the pod of the class whose turn it is, or nil. This is the first in order of three
-// pods: the first active pod, the first pod of onPermit, and the first unschedulable pod if a
-// change may help it. next leaves out pods that another pod blocks. If no pod remains, it returns
-// the first pod of earlyRetry, which is still in back-off.
+// next returns the pod of the class that is to be scheduled next, or nil. It compares three pods
+// and returns the one whose turn comes first: the first active pod, the first pod of onPermit, and
+// the first unschedulable pod if a change may help it. next leaves out pods that another pod
+// blocks. If no pod remains, it returns the first pod of earlyRetry, which is still in back-off.
 func (c *class) next() *item {
 	var next *item
 	for _, queued := range []*item{c.active.first(), c.onPermit.first(), c.unschedulable.first()} {
@@ -47,7 +50,8 @@ func (c *class) next() *item {
 	return next
 }
 
-// competing returns the number of pending pods of the class and of overlapping types.
+// competing returns the number of pending pods of the class and of the classes with overlapping
+// types.
 func (c *class) competing() int {
 	n := c.pods
 	for _, rival := range c.rivals {
@@ -56,8 +60,9 @@ func (c *class) competing() int {
 	return n
 }
 
-// turn returns the pod that Next returns when it is the turn of the class, or nil. This is the pod
-// that c.next returns, unless the next pod of a class with an overlapping type comes before it.
+// turn returns the pod that Queue.Next returns when it is the turn of the class, or nil. The pod
+// may be of a class with an overlapping type, if the next pod of that class comes before the next
+// pod of c.
 func (c *class) turn() *item {
 	next := c.next()
 	if next == nil {
@@ -85,9 +90,10 @@ func (c *class) blocker(queued *item) *item {
 	return nil
 }
 
-// blocks returns the pod of this class that blocks a given pod, or nil. This is the first pod that
-// is WaitingOnPermit or awaited, if it is ahead of the given pod. With Options.Strict, it may also
-// be the first unschedulable pod, unless AllowBypass was called for that pod.
+// blocks returns the pod of class c that blocks a given pod, or nil. The first pod that is
+// WaitingOnPermit or awaited blocks all pods behind it. With Options.Strict, the first
+// unschedulable pod blocks all pods behind it too, unless AllowBypass was called for the
+// unschedulable pod.
 func (c *class) blocks(queued *item) *item {
 	if ahead := c.onPermit.first(); ahead != nil && ahead.before(queued) {
 		return ahead

@@ -20,21 +20,21 @@ type Explanation struct {
 	Type      fairshare.Type
 	Priority  int32
 	Tenant    string
-	Score     float64 // fair-share score of its tenant, divided by the tenant's weight
+	Score     float64 // fair-share score of the pod's tenant, divided by the tenant's weight
 	Created   time.Time
 	Waited    time.Duration // how long it has been pending
 
 	State    State
-	Position int          // among the pending pods of its type and of overlapping types, from 1; 0 if its gang is incomplete
+	Position int          // position among the pending pods of its type and of overlapping types, counted from 1; 0 if its gang is incomplete
 	Of       int          // number of pending pods of its type and of overlapping types
-	Ahead    []TenantPods // number of pods ahead of it, by tenant, the tenant with the lowest score first
+	Ahead    []TenantPods // number of pods ahead of it, for each tenant; the tenant with the lowest score comes first
 	WaitsFor Cause
-	Blocker  string       // name of the pod that it waits for (ForBinding, ForBlocker)
-	Until    time.Time    // when it is retried (ForBackoff)
-	Why      sched.Reason // why it is gated (ForGate)
+	Blocker  string       // name of the pod that it waits for; set if WaitsFor is ForBinding or ForBlocker
+	Until    time.Time    // when it is retried; set if WaitsFor is ForBackoff
+	Why      sched.Reason // why it is gated; set if WaitsFor is ForGate
 
-	GangSize    int // how many pods of its gang start together, 0 without a gang
-	GangMissing int // how many of them have not been created (ForGangPods)
+	GangSize    int // how many pods of its gang have to start together; 0 if the pod is in no gang
+	GangMissing int // how many more pods of its gang must be created before the gang can start; set if WaitsFor is ForGangPods
 }
 
 // TenantPods is the number of pods of a tenant that are ahead of a given pod.
@@ -52,7 +52,7 @@ const (
 	ForTurn     Cause = iota
 	ForNothing        // it is being scheduled or bound
 	ForBinding        // a pod ahead of it has to be bound first
-	ForBlocker        // a pod ahead of it fits no node and does not allow bypass
+	ForBlocker        // a pod ahead of it fits no node, and the pods behind that pod may not be scheduled before it
 	ForBackoff        // its last attempt failed a short time ago
 	ForNode           // no node fits it
 	ForGate           // it has to wait for something other than nodes, such as a quota (sched.Pod.Wait)
@@ -80,7 +80,7 @@ func (e Explanation) String() string {
 	return strings.Join(append(parts, e.Reason()), "; ")
 }
 
-// Reason says what the pod waits for.
+// Reason returns a sentence for users that says what the pod waits for.
 func (e Explanation) Reason() string {
 	switch e.WaitsFor {
 	case ForNothing:
@@ -104,8 +104,9 @@ func (e Explanation) Reason() string {
 	return "it waits for its turn"
 }
 
-// Explain describes a pending pod. It returns false if the pod is not pending. It visits all pending
-// pods, so it is meant for messages to users.
+// Explain describes the state and the position of a pending pod. It returns false if the pod is not
+// pending. It visits all pending pods, so call it for messages to users, and not in every attempt
+// to schedule a pod.
 func (q *Queue) Explain(uid string) (Explanation, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -127,8 +128,8 @@ func (q *Queue) Explain(uid string) (Explanation, bool) {
 }
 
 // Ahead returns the pods ahead of a pending pod, in the order of their turns, or nil if the pod is
-// not pending. It visits all pending pods and sorts those ahead, so it is meant for messages to
-// users.
+// not pending. It visits all pending pods, so call it for messages to users, and not in every
+// attempt to schedule a pod.
 func (q *Queue) Ahead(uid string) (pods []*sched.Pod) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -148,7 +149,8 @@ func (q *Queue) Ahead(uid string) (pods []*sched.Pod) {
 	return pods
 }
 
-// ahead yields the pods that compete with a pod and are ahead of it, in no order. It needs q.mu.
+// ahead yields the pods that are ahead of a given pod and wait for its type of resource or an
+// overlapping type, in no particular order. The caller must hold q.mu.
 func (q *Queue) ahead(queued *item) iter.Seq[*item] {
 	return func(yield func(*item) bool) {
 		for _, other := range q.mu.items {
@@ -160,9 +162,9 @@ func (q *Queue) ahead(queued *item) iter.Seq[*item] {
 	}
 }
 
-// List describes all pending pods, by type and then in the order of their turns. It leaves
-// Explanation.Ahead empty. For n pending pods and types that each overlap k types, it takes O(k · n
-// · log n) time. It holds the lock for O(n) time.
+// List describes all pending pods, sorted by type and then in the order of their turns. It leaves
+// Explanation.Ahead empty. For n pending pods, and k types that overlap each type, it takes O(k · n
+// · log n) time. It holds the queue's lock for O(n) of that time.
 func (q *Queue) List() []Explanation {
 	list := q.list()
 	slices.SortFunc(list, func(a, b Explanation) int { return cmp.Or(cmp.Compare(a.Type, b.Type), a.compare(b)) })
@@ -183,8 +185,9 @@ func (q *Queue) List() []Explanation {
 	return list
 }
 
-// countAhead adds to the position of each pod the number of rivals that are before it. rivals are
-// the pods of one overlapping type. Positions start with 1. Both lists must be sorted.
+// countAhead adds to the position of each pod in pods the number of rivals whose turn is before
+// that pod. rivals are the pods of one type that overlaps the type of pods. Both lists must be in
+// the order of turns.
 func countAhead(pods, rivals []Explanation) {
 	for i := range pods {
 		ahead, _ := slices.BinarySearchFunc(rivals, pods[i], Explanation.compare)
@@ -192,7 +195,8 @@ func countAhead(pods, rivals []Explanation) {
 	}
 }
 
-// compare orders two pods of overlapping types by the same rules as item.before.
+// compare orders two pods of the same type or of overlapping types by the same rules as
+// item.before.
 func (e Explanation) compare(f Explanation) int {
 	return cmp.Or(cmp.Compare(f.Priority, e.Priority), cmp.Compare(e.Score, f.Score), e.Created.Compare(f.Created), cmp.Compare(e.UID, f.UID))
 }
@@ -207,8 +211,8 @@ func (q *Queue) list() []Explanation {
 	return list
 }
 
-// explain describes a pod, without the number of pods ahead of it: Position is 1, and Ahead is
-// empty. It needs q.mu.
+// explain describes a pod without counting the pods ahead of it: Position is 1, and Ahead is empty.
+// The caller must hold q.mu.
 func (q *Queue) explain(queued *item) Explanation {
 	e := Explanation{
 		Pod: queued.Pod, UID: queued.Pod.UID, Name: queued.Pod.String(), Type: queued.Type, Priority: queued.Priority, Tenant: queued.Tenant, Score: queued.tenant.rank,

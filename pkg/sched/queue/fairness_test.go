@@ -13,8 +13,9 @@ import (
 
 // TestScoresMeet checks when a new tenant's score reaches that of a tenant who has used the
 // cluster before. Ann has used all eight GPUs for a week when Bob's first pods arrive. All
-// GPUs must go to him as they become free, until his score equals hers. With the time
-// constant T of the scores, this happens when
+// GPUs must go to Bob as they become free, until his score equals Ann's. T is the time
+// constant with which scores decay, and t is the time since Bob's pods arrived. The scores
+// are equal when
 //
 //	8 − 8·e^(−t/T) = 8·(1 − e^(−4))·e^(−t/T)  at  t = T · ln(2 − e^(−4)) = 28.7 h
 //
@@ -40,9 +41,10 @@ func TestScoresMeet(t *testing.T) {
 
 // TestFairness checks that the order by score gives all users the same share of the GPUs.
 // Twenty users share 32 GPUs for a week. The largest user requests ten times as many GPUs as
-// the smallest, and each user requests more than a twentieth of them. If pods are ordered by
-// age instead, users get GPUs in proportion to their requests. The measure is Jain's fairness
-// index of the scores x of the n users, (Σx)²/(n·Σx²). It is 1 if all scores are equal.
+// the smallest user, and each user requests more than a twentieth of the GPUs. If pods are
+// ordered by age instead, users get GPUs in proportion to their requests. The test measures
+// fairness by Jain's index of the scores x of the n users, (Σx)²/(n·Σx²). This index is 1 if
+// all scores are equal.
 func TestFairness(t *testing.T) {
 	for name, tc := range map[string]struct {
 		byScore  bool
@@ -79,7 +81,7 @@ func jain(xs []float64) float64 {
 	return sum * sum / (float64(len(xs)) * squares)
 }
 
-// gpus is a cluster of GPUs. Each GPU runs one pod at a time.
+// gpus simulates a cluster of GPUs, in which each GPU runs one pod at a time.
 type gpus struct {
 	*scene
 	book    *fairshare.Book
@@ -118,8 +120,8 @@ func (c *gpus) submit(tenant, uid string, takes time.Duration) {
 	c.Add(Entry{Pod: &sched.Pod{UID: uid, Name: uid}, Type: "T4", Tenant: tenant, Created: c.now})
 }
 
-// run advances the time. It assigns GPUs that become free. It updates the scores whenever a
-// pod starts or ends, and every minute.
+// run advances the time by d. During this time it starts a pod on each GPU that becomes
+// free. It updates the scores whenever a pod starts or ends, and every minute.
 func (c *gpus) run(d time.Duration) {
 	for range int(d / time.Minute) {
 		c.RescoreAll()

@@ -15,41 +15,42 @@ import (
 
 // gang is a gang of which the queue has at least one pod. GangQueue's lock guards it.
 //
-// Invariant: the inner queue (GangQueue.Queue) has either the representative of the gang, or
-// pending pods of the gang by themselves, or neither.
+// Invariant: the inner queue (GangQueue.Queue) has either one entry that represents the whole gang
+// (representative), or an entry of its own for each pending pod of the gang, or no entry for the
+// gang.
 //
-// Complexity, for p pending pods of the gang that have m different minima and t different types: to
-// add or remove a pod, or to record that it is bound, takes O(log p + m + t) time. For this, the
-// maps minima and types count the pending pods. The members of the representative are listed only
-// when the gang's turn comes. If they were listed whenever a pod is added or bound, a gang of n
-// pods would take O(n²) time until all its pods are bound.
+// Complexity, for p pending pods of the gang that have m different minima and t different types of
+// resource: to add or remove a pod, or to record that it is bound, takes O(log p + m + t) time. To
+// make this possible, the maps minima and types count the pending pods, and the members of the
+// representative are listed only when the gang's turn comes. If they were listed whenever a pod is
+// added or bound, a gang of n pods would take O(n²) time until all its pods are bound.
 type gang struct {
 	id      string
 	pending map[string]*member // by UID
-	bound   map[string]bool    // UIDs
+	bound   map[string]bool    // UIDs of the bound pods
 	// succeeded has the UIDs of pods that have succeeded, by the UID of their owner
 	// (sched.Gang.Owner). The owner does not create these pods again.
 	succeeded map[string]map[string]bool
 
 	byAge  heapOf[*member]        // pending pods, the oldest first
-	minima map[minimum]int        // number of pending pods
-	types  map[fairshare.Type]int // number of pending pods
+	minima map[minimum]int        // number of pending pods with each minimum
+	types  map[fairshare.Type]int // number of pending pods that wait for each type of resource
 
-	representative *sched.Pod // the entry of the inner queue that stands for all pending pods; nil for none
-	single         bool       // the pending pods, except those in fresh, are in the inner queue by themselves
+	representative *sched.Pod // the pod that represents all pending pods in the inner queue; nil if the inner queue has no such pod
+	single         bool       // each pending pod, except those in fresh, has an entry of its own in the inner queue
 	fresh          []*member  // pending pods that are not yet in the inner queue although single is set
 }
 
 // member is a pending pod of a gang.
 type member struct {
 	Entry
-	index  int       // in gang.byAge
-	single bool      // it is scheduled by itself, because enough other pods of the gang are bound
+	index  int       // index in gang.byAge
+	single bool      // it has an entry of its own in the inner queue, because enough other pods of the gang are bound or have succeeded
 	added  time.Time // when it was added to the queue
 }
 
-// minimum is what a pending pod says about its gang: how many pods start together, and which owner
-// the pod has.
+// minimum is what a pending pod specifies for its gang: need is how many pods of the gang have to
+// start together, and owner is the owner of the pod (sched.Gang.Owner).
 type minimum struct {
 	need  int
 	owner string
@@ -97,10 +98,11 @@ func count[K comparable](in map[K]int, key K, add int) {
 	}
 }
 
-// need returns how many pods still have to start together. Each pod has the minimum that its gang
-// had when the pod was created. The minimum of a gang only shrinks, so the smallest one is the
-// newest. From the minimum of a pod, need subtracts the pods of the same owner that have succeeded.
-// Pods of other owners that have succeeded may belong to an earlier gang of the same name.
+// need returns how many pods of the gang still have to start together: the gang's minimum, less
+// the pods that are bound or have succeeded. Each pod has the minimum that its gang had when the
+// pod was created. The minimum of a gang only shrinks, so the smallest value is the newest. From
+// the minimum of a pod, need subtracts only those succeeded pods that have the same owner as the
+// pod. Succeeded pods of other owners may belong to an earlier gang of the same name.
 func (g *gang) need() int {
 	least := math.MaxInt
 	for m := range g.minima {
@@ -124,10 +126,11 @@ func (g *gang) members() []*member {
 	return all
 }
 
-// represent returns the entry that represents all pending pods in the inner queue. Its pod has the
-// gang's ID as UID, and the gang's name. The entry has the priority, the tenant and the age of the
-// oldest pending pod. If any member needs GPUs, its type is that of the GPUs. The pod lists no
-// members, which complete adds when the gang's turn comes.
+// represent returns the entry that represents all pending pods of the gang in the inner queue. The
+// pod of this entry has the gang's ID as its UID, and the gang's name. The entry has the priority,
+// the tenant and the age of the oldest pending pod. If any pending pod needs GPUs, the entry waits
+// for GPUs of that type. The entry's pod does not list the members of the gang yet. The method
+// complete adds them when the gang's turn comes.
 func (g *gang) represent(need int) Entry {
 	entry := g.byAge[0].Entry
 	pod := *entry.Pod
@@ -140,8 +143,9 @@ func (g *gang) represent(need int) Entry {
 	return entry
 }
 
-// complete returns the representative with the pending pods as its members, and with the values
-// Across and Topics that follow from them. For n members it takes O(n · log n) time.
+// complete returns the gang's representative with the pending pods as its members (Gang.Members).
+// It also sets Across and Topics of the representative from those of the members. For n members it
+// takes O(n · log n) time.
 func (g *gang) complete() *sched.Pod {
 	all, pod := g.members(), *g.representative
 	pod.Gang = &sched.Gang{ID: g.id, Need: pod.Gang.Need, Members: make([]*sched.Pod, len(all))}
@@ -155,7 +159,7 @@ func (g *gang) complete() *sched.Pod {
 	return &pod
 }
 
-// union returns the topics of both lists without duplicates. It does not change the lists.
+// union returns the topics of a and b without duplicates. It changes neither list.
 func union(a, b []sched.Topic) []sched.Topic {
 	for _, topic := range b {
 		if !slices.Contains(a, topic) {
@@ -165,7 +169,7 @@ func union(a, b []sched.Topic) []sched.Topic {
 	return a
 }
 
-// alone returns a pod's entry without its gang.
+// alone returns an entry that schedules the pod by itself, not as part of its gang.
 func (m *member) alone() Entry {
 	entry, pod := m.Entry, *m.Pod
 	pod.Gang = nil

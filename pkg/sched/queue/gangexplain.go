@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// Waited returns how long a pod has been pending. For a pod of a gang, it returns how
-// long the gang has been complete. It returns false if neither the pod nor its gang is
-// in the inner queue.
+// Waited returns how long a pod has been pending. For a pod that has to start together
+// with other pods of its gang, it returns how long the gang has had enough pods. It
+// returns false if the inner queue (q.Queue) has neither the pod nor its gang.
 func (q *GangQueue) Waited(uid string) (time.Duration, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.Queue.Waited(q.queuedAs(uid))
 }
 
-// Explain describes a pending pod. A pod of a gang has the position of the gang. Explain
-// returns false if the pod is not pending.
+// Explain describes the state and the position of a pending pod. A pod of a gang has the
+// position of the gang. Explain returns false if the pod is not pending.
 func (q *GangQueue) Explain(uid string) (Explanation, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -30,10 +30,10 @@ func (q *GangQueue) Explain(uid string) (Explanation, bool) {
 	return q.explainIncomplete(gang, gang.pending[uid]), true
 }
 
-// List describes all pending pods, by type and then in the order of their turns. Each
-// pod of a gang has the position of the gang. Pods of incomplete gangs come last. For n
-// pending pods, and types that each overlap only a few types, List takes O(n · log n)
-// time.
+// List describes all pending pods, sorted by type of resource and then in the order of
+// their turns. Each pod of a gang has the position of the gang. Pods of incomplete gangs
+// come last. For n pending pods, List takes O(n · log n) time if each type overlaps only
+// a few other types.
 func (q *GangQueue) List() []Explanation {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -51,8 +51,9 @@ func (q *GangQueue) List() []Explanation {
 	return append(list, q.listIncomplete()...)
 }
 
-// listIncomplete describes the pods of incomplete gangs. It needs q.mu, as do the
-// methods below.
+// listIncomplete describes the pods of incomplete gangs: gangs of which too few pods
+// have been created. The caller of listIncomplete and of the methods below must hold
+// q.mu.
 func (q *GangQueue) listIncomplete() (list []Explanation) {
 	for _, id := range slices.Sorted(maps.Keys(q.mu.gangs)) {
 		g := q.mu.gangs[id]
@@ -81,8 +82,8 @@ func (q *GangQueue) explainIncomplete(g *gang, m *member) Explanation {
 	}.named(m)
 }
 
-// ofMember turns the explanation of a gang's representative into the explanation of one
-// of the gang's pods.
+// ofMember returns the explanation for a pod m of gang g. e is the explanation for the
+// entry of the inner queue that represents g or m.
 func (e Explanation) ofMember(g *gang, m *member) Explanation {
 	if g.representative != nil {
 		e.GangSize = g.representative.Gang.Need

@@ -9,34 +9,35 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// GangQueue is a Queue that returns the pods of a gang together. The embedded Queue, here called
-// the inner queue, has one entry for all pending pods of a gang: a representative, whose UID is
-// the gang's ID. Pods are added with the minimum of their gang: how many of its pods have to start
-// together (sched.Pod.Gang, with Need but without Members). How many pods still have to start
-// together is the minimum minus the number of pods that are bound or have succeeded. This number
-// decides how the inner queue has the pending pods of the gang:
+// GangQueue is a Queue that returns the pods of a gang together. The embedded Queue is called the
+// inner queue here. It has one entry for all pending pods of a gang: a representative, whose UID
+// is the gang's ID. Each pod is added with the minimum of its gang, which is the number of pods
+// that have to start together (sched.Pod.Gang, with Need but without Members). The number of pods
+// that still have to start together is this minimum less the pods that are bound or have
+// succeeded. This second number decides where the pending pods of the gang are:
 //
 //	still to start    the pending pods
 //	> pending         are not in the inner queue: the gang is incomplete
 //	1 … pending       are the Members of the representative that Next returns
 //	≤ 0               have turns of their own, each without a gang
 //
-// A pod that is placed stays pending until Bound is called for it. Until then the gang is in
-// flight. A pod whose Binding fails is retried together with the other pending pods of its gang.
-// If a bound pod ends and is created again, the pods that are still bound count for the new pod,
-// so it need not wait until the whole gang starts again.
+// A pod that is placed stays pending until Bound is called for it. Until Bound has been called for
+// all placed pods, the gang is in flight. A pod whose Binding fails is retried together with the
+// other pending pods of its gang. If a bound pod ends and a new pod is created in its place, the
+// new pod need not wait until the whole gang starts again, because the pods that are still bound
+// count as started.
 //
-// Its methods may be called from any goroutine. Its lock is taken before the lock of the inner
-// queue. For a gang of n pods, a call that adds or removes a pod, or records that it is bound,
-// takes O(log n) time, because the members of the representative are listed only when the turn of
-// the gang comes. To list them takes O(n · log n) time.
+// The methods of GangQueue may be called from any goroutine. Its lock is taken before the lock of
+// the inner queue. For a gang of n pods, a call that adds or removes a pod, or records that a pod
+// is bound, takes O(log n) time. The members of the representative are listed only when the turn
+// of the gang comes, which takes O(n · log n) time.
 type GangQueue struct {
 	*Queue
 	mu struct {
 		sync.Mutex
 		gangs     map[string]*gang // by ID
-		byPod     map[string]*gang // by the UID of a pod that is pending or bound
-		succeeded map[string]*gang // by the UID of a pod that has succeeded; later calls of Add and Bound for the pod are ignored
+		byPod     map[string]*gang // the gang of each pod that is pending or bound, by UID of the pod
+		succeeded map[string]*gang // the gang of each pod that has succeeded, by UID of the pod; later calls of Add and Bound for these pods are ignored
 	}
 }
 
@@ -67,8 +68,8 @@ func (q *GangQueue) Add(e Entry) {
 	q.reconcile(g)
 }
 
-// Observe removes pods that are bound, have ended or were deleted. It is meant to subscribe to the
-// events of nodestate.State.
+// Observe handles an event of nodestate.State. It removes the event's pod from the pending pods if
+// the pod is bound, has ended or was deleted.
 func (q *GangQueue) Observe(event nodestate.Event) {
 	switch event.Kind {
 	case nodestate.Bound:
@@ -78,7 +79,8 @@ func (q *GangQueue) Observe(event nodestate.Event) {
 	}
 }
 
-// Bound records that a pod is bound. id is the ID of its gang, or "" if it has none.
+// Bound records that a pod is bound. id is the ID of the pod's gang, or "" if the pod is in no
+// gang.
 func (q *GangQueue) Bound(uid, id string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -107,7 +109,8 @@ func (q *GangQueue) Remove(uid string) {
 }
 
 // Succeeded records that a pod of the gang id has succeeded. owner is the pod's sched.Gang.Owner.
-// Until Forgotten is called for the pod, it counts as started for the pods of the same owner.
+// Until Forgotten is called for the pod, the pod counts as started for those pods of the gang that
+// have the same owner.
 func (q *GangQueue) Succeeded(uid, id, owner string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -124,7 +127,7 @@ func (q *GangQueue) Succeeded(uid, id, owner string) {
 	q.reconcile(g)
 }
 
-// Forgotten records that a pod was deleted for which Succeeded had been called.
+// Forgotten records that a pod that had succeeded (Succeeded) was deleted.
 func (q *GangQueue) Forgotten(uid string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -151,8 +154,8 @@ func (q *GangQueue) Next(ctx context.Context) (*sched.Pod, error) {
 	return q.complete(pod), nil
 }
 
-// Poll does the same as Next, but does not wait. It returns nil if it is not the turn of any pod
-// or gang.
+// Poll returns the pod or the representative that Next would return, or nil if Next would have to
+// wait.
 func (q *GangQueue) Poll() *sched.Pod {
 	pod := q.Queue.Poll()
 	if pod == nil {
@@ -161,7 +164,9 @@ func (q *GangQueue) Poll() *sched.Pod {
 	return q.complete(pod)
 }
 
-// complete returns the newest representative of a gang whose turn has come, with its members.
+// complete is called with the pod that the inner queue has returned. If the pod is the
+// representative of a gang, complete returns the newest representative, with its members. Any
+// other pod is returned as it is.
 func (q *GangQueue) complete(pod *sched.Pod) *sched.Pod {
 	if pod.Gang == nil {
 		return pod
@@ -171,7 +176,7 @@ func (q *GangQueue) complete(pod *sched.Pod) *sched.Pod {
 	return q.representative(pod)
 }
 
-// MarkUnschedulable returns a pod or a gang to the queue that fitted no nodes. freedSeq is the
+// MarkUnschedulable puts a pod or a gang that did not fit back into the queue. freedSeq is the
 // value of Env.FreedSeq when the nodes were read.
 func (q *GangQueue) MarkUnschedulable(pod *sched.Pod, freedSeq uint64) {
 	q.mu.Lock()
@@ -187,8 +192,8 @@ func (q *GangQueue) Requeue(pod *sched.Pod) {
 	q.Queue.Requeue(q.representative(pod))
 }
 
-// Permit reports whether a pod, or a gang, may be placed now. If the pods of a gang have changed
-// since Next returned it, Permit returns false, and the gang is retried.
+// Permit reports whether a pod or a gang may be placed now (see Queue.Permit). If the pods of a
+// gang have changed since Next returned the gang, Permit returns false, and the gang is retried.
 func (q *GangQueue) Permit(pod *sched.Pod) (ok, awaited bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -207,15 +212,15 @@ func (q *GangQueue) Placed(pod *sched.Pod) {
 	q.Queue.Placed(q.representative(pod))
 }
 
-// Undone returns a pod to the queue whose Binding failed. A pod of a gang returns together with
-// the other pending pods of the gang.
+// Undone puts a pod whose Binding failed back into the queue. A pod of a gang returns together
+// with the other pending pods of the gang.
 func (q *GangQueue) Undone(pod *sched.Pod) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.Queue.Undone(q.representative(pod))
 }
 
-// The methods below need q.mu.
+// The caller of the methods below must hold q.mu.
 
 func (q *GangQueue) remove(uid string) {
 	q.leave(uid, "")
@@ -230,7 +235,7 @@ func (q *GangQueue) join(uid, id string) *gang {
 	return g
 }
 
-// gang returns the gang with an ID. It creates the gang if the queue has no pod of it.
+// gang returns the gang with the given ID. If there is no such gang yet, it creates one.
 func (q *GangQueue) gang(id string) *gang {
 	g, ok := q.mu.gangs[id]
 	if !ok {
@@ -241,9 +246,9 @@ func (q *GangQueue) gang(id string) *gang {
 }
 
 // leave removes a pod from its gang, unless the ID of the gang is id. It then removes the gang's
-// representative from the inner queue, and adds a new one if the other pods still need one. If the
-// old representative stayed in the queue, it could be in flight forever, because nobody reports
-// the result of the attempt for the pod that left.
+// representative from the inner queue. If the other pods of the gang still have to start together,
+// it adds a new representative. If the old representative stayed in the queue, it could be in
+// flight forever, because nobody reports the result of the attempt for the pod that was removed.
 func (q *GangQueue) leave(uid, id string) {
 	gang := q.mu.byPod[uid]
 	if gang == nil || gang.id == id {
@@ -257,7 +262,8 @@ func (q *GangQueue) leave(uid, id string) {
 	q.reconcile(gang)
 }
 
-// added returns when a pod was added to the gang, or the present time if the pod is new.
+// added returns the time at which a pod was added to the gang, or the present time if the pod is
+// new.
 func (q *GangQueue) added(g *gang, uid string) time.Time {
 	if m := g.pending[uid]; m != nil {
 		return m.added
@@ -287,7 +293,8 @@ func (q *GangQueue) reconcile(g *gang) {
 	}
 }
 
-// addSingly adds each pending pod to the inner queue by itself, if it is not there yet.
+// addSingly adds an entry for each pending pod of a gang to the inner queue. It leaves out the
+// pods that have an entry of their own already.
 func (q *GangQueue) addSingly(g *gang) {
 	if !g.single {
 		g.single, g.fresh = true, g.members()
@@ -301,7 +308,7 @@ func (q *GangQueue) addSingly(g *gang) {
 	g.fresh = nil
 }
 
-// withdraw removes a pod from the inner queue if it is there by itself.
+// withdraw removes a pod of a gang from the inner queue if the pod has an entry of its own there.
 func (q *GangQueue) withdraw(g *gang, uid string) {
 	if m := g.pending[uid]; m != nil && m.single {
 		m.single = false
@@ -326,9 +333,10 @@ func (q *GangQueue) withdrawRepresentative(g *gang) {
 	}
 }
 
-// representative returns the newest representative of a gang, given a pod of the gang or an
-// earlier representative. If the gang has no representative, it returns the given pod. If the
-// newest representative has no Members yet and is in flight, the members are added.
+// representative returns the newest representative of a gang. The argument is a pod of the gang,
+// or an earlier representative of it. If the gang has no representative, the argument is returned.
+// If the newest representative is in flight and does not list its Members yet, representative adds
+// them.
 func (q *GangQueue) representative(pod *sched.Pod) *sched.Pod {
 	g := q.mu.byPod[pod.UID]
 	if g == nil {

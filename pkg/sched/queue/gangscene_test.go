@@ -11,27 +11,27 @@ import (
 	"github.com/numalet/numalet/pkg/sched/queue"
 )
 
-// TestGangScenarios walks through testdata/gang/*.txt:
+// TestGangScenarios runs the scripts testdata/gang/*.txt, which use these commands:
 //
 //	add a [train 3]   adds pod a of gang train, of which 3 pods start together; with
 //	                  [train 3 job], a Job named job owns the pod and replaces failed pods
 //	next              calls Next
 //	permit train      calls Permit for what Next returned
-//	placed a          a has got a node, and is being bound
-//	unbound a         the Binding of a failed
+//	placed a          pod a has got a node, and is being bound
+//	unbound a         the Binding of pod a failed
 //	blocked train     too few pods of the gang fit
-//	lost a            other pods took the node that a was to get
-//	bound a [train]   a is bound
-//	gone a            a has ended, or was deleted
-//	done a train job  a, a pod of gang train owned by job, has succeeded
-//	forgotten a       a was deleted after it had succeeded
+//	lost a            other pods took the node that pod a was to get
+//	bound a [train]   pod a is bound
+//	gone a            pod a has ended, or was deleted
+//	done a train job  pod a of gang train, which the Job named job owns, has succeeded
+//	forgotten a       pod a was deleted after it had succeeded
 //	free              resources have become free
 //	show              prints what each pod waits for
 func TestGangScenarios(t *testing.T) {
 	scenario.WalkFiles(t, "testdata/gang/*.txt", func(*testing.T, *scenario.Answer) scenario.Commands { return newScene().commands() })
 }
 
-// scene is a queue with a clock that the scenario advances.
+// scene is a GangQueue with a clock that the commands of a scenario advance.
 type scene struct {
 	*queue.GangQueue
 	now  time.Time
@@ -48,8 +48,8 @@ func newScene() *scene {
 	return s
 }
 
-// commands returns the functions that execute the commands of a scenario. A second
-// passes before each command.
+// commands returns the functions that execute the commands of a scenario (see
+// TestGangScenarios). The clock advances by a second before each command.
 func (s *scene) commands() scenario.Commands {
 	return scenario.Commands{
 		"add": s.add, "next": s.next, "show": s.show,

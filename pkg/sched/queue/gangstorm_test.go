@@ -23,8 +23,8 @@ const (
 	least  = 3 // how many pods of a gang start together
 )
 
-// storm is a cluster on which pods of gangs arrive, are placed, fail to be bound, succeed,
-// fail and are deleted, in any order.
+// storm simulates a cluster in which random events happen to the pods of some gangs: pods
+// arrive, are placed, cannot be bound, succeed, fail and are deleted, in any order.
 type storm struct {
 	*testing.T
 	*rand.Rand
@@ -34,17 +34,18 @@ type storm struct {
 	queue     *queue.GangQueue
 	proposer  *pipeline.Proposer
 	committer *pipeline.Committer
-	taken     []sched.List // lists that were proposed and are not committed yet
+	taken     []sched.List // lists of nodes that the proposer has made and the committer has not committed yet
 	binding   []sched.Decision
 	alive     []*sched.Pod
 	bound     map[string]bool
-	done      []*sched.Pod // succeeded, and not deleted yet
+	done      []*sched.Pod // pods that have succeeded and are not deleted yet
 	made      int
 }
 
-// TestNobodyIsLost checks two rules after random sequences of events. A pod of a gang may
-// start only if as many pods of the gang as must start together have a node at that moment.
-// When the cluster has room for all pods, all must be bound except those of incomplete gangs.
+// TestNobodyIsLost checks two rules with random sequences of events. First, pods of a gang
+// may start only if at least `least` pods of the gang have a node at that moment or have
+// succeeded. Second, when the cluster at last has room for all pods, all pods must be bound
+// except those of incomplete gangs.
 func TestNobodyIsLost(t *testing.T) {
 	for seed := range uint64(60) {
 		s := newStorm(t, seed)
@@ -122,7 +123,7 @@ func (s *storm) commit() {
 	}
 }
 
-// held counts the pods of a gang that have a node.
+// held counts the pods of the gang with the given ID that have a node.
 func (s *storm) held(id string) (n int) {
 	for _, pod := range s.alive {
 		if strings.HasPrefix(pod.UID, id) && s.state.Holds(pod.UID) {
@@ -132,7 +133,8 @@ func (s *storm) held(id string) (n int) {
 	return n
 }
 
-// succeeded counts the pods of a gang that have succeeded and have the given owner.
+// succeeded counts the succeeded pods of the gang with the given ID that have the given
+// owner.
 func (s *storm) succeeded(id, owner string) (n int) {
 	for _, pod := range s.done {
 		if pod.Gang.ID == id && pod.Gang.Owner == owner {
@@ -142,7 +144,8 @@ func (s *storm) succeeded(id, owner string) (n int) {
 	return n
 }
 
-// most returns the largest number of succeeded pods that one owner has in a gang.
+// most returns the number of succeeded pods, in the gang with the given ID, of the owner
+// that has the most of them.
 func (s *storm) most(id string) (n int) {
 	for owner := range owners {
 		n = max(n, s.succeeded(id, fmt.Sprint(owner)))
@@ -150,7 +153,8 @@ func (s *storm) most(id string) (n int) {
 	return n
 }
 
-// bind ends the bind of a random decision, with success or without.
+// bind takes a random decision whose pod is being bound, and records that the pod is bound,
+// or that its Binding failed.
 func (s *storm) bind(succeeds bool) {
 	if len(s.binding) == 0 {
 		return
@@ -168,8 +172,9 @@ func (s *storm) bind(succeeds bool) {
 	s.queue.Bound(d.Pod.UID, d.Pod.UID[:len("gang0")])
 }
 
-// end deletes a pod, or lets a bound pod succeed. Two watches may report a success, so the
-// queue gets Remove and Succeeded in random order.
+// end deletes the pod s.alive[i], or lets it succeed if it is bound. In a cluster, the
+// success of a pod may be observed in two ways, of which one calls Remove and the other
+// calls Succeeded. So end calls them in random order.
 func (s *storm) end(i int) {
 	pod := s.alive[i]
 	s.alive = slices.Delete(s.alive, i, i+1)
@@ -187,7 +192,7 @@ func (s *storm) end(i int) {
 	}
 }
 
-// forget deletes a random pod that has succeeded.
+// forget deletes a random pod that has succeeded, and calls Forgotten for it.
 func (s *storm) forget() {
 	if len(s.done) > 0 {
 		i := s.IntN(len(s.done))
@@ -198,7 +203,7 @@ func (s *storm) forget() {
 
 func (s *storm) freed() { s.queue.RetryOverdue(0, s.queue.Waiting()) }
 
-// pass advances the time until all back-offs have ended.
+// pass advances the time by a minute, after which all back-offs have ended.
 func (s *storm) pass() {
 	s.now = s.now.Add(time.Minute)
 	due := s.due

@@ -9,8 +9,8 @@ import (
 )
 
 // TestGangStandsWhereItsScarcestNeedStands checks that a gang is ordered among the pods that wait
-// for GPUs if any of its pods needs a GPU, even if its oldest pod needs only CPUs. Here the gang
-// must come after the pod of a tenant that used fewer GPUs.
+// for GPUs if any of its pods needs a GPU, even if its oldest pod needs only CPUs. In this test,
+// the gang must come after the pod of another tenant, which has used fewer GPUs.
 func TestGangStandsWhereItsScarcestNeedStands(t *testing.T) {
 	s := newScene(Options{Strict: true})
 	s.setScore("eve", "T4", 9)

@@ -13,14 +13,14 @@ import (
 // State is the state of a pending pod in the queue.
 type State uint8
 
-// The states of a pending pod. The comment of Queue has a drawing of the transitions.
+// The states of a pending pod. The comment of Queue has a drawing of the changes between them.
 const (
 	none            State = iota
 	Active                // Next returns it when its turn comes
 	InFlight              // it is being scheduled, or its Binding is being written
-	WaitingOnPermit       // a pod ahead of it blocks it, or it is retried while it blocks the pods behind it (Requeue)
+	WaitingOnPermit       // a pod ahead of it blocks it; or Requeue retries it and blocks the pods behind it until it is placed
 	Backoff               // its last attempt failed, and it is retried later
-	Unschedulable         // no node fits it: it waits for a change that may help
+	Unschedulable         // no node fits it: it waits for a change in the cluster that may help it
 	Gated                 // it has to wait for something other than nodes, such as a quota (sched.Pod.Wait)
 	states
 )
@@ -36,42 +36,43 @@ func States() []State {
 	return []State{Active, InFlight, WaitingOnPermit, Backoff, Unschedulable, Gated}
 }
 
-// Depth counts pods by State.
+// Depth has the number of pending pods in each State.
 type Depth [states]int
 
-// item is a pending pod. The queue's lock guards it.
+// item is a pending pod in the queue. The queue's lock guards its fields.
 //
-// Invariant: if one of the orders of class has the pod, lane is the lane with the pod in that
-// order. Otherwise lane is nil. enterState says which order has the pods of which state.
+// Invariant: if the pod is in one of the orders of its class, the field lane is the lane of that
+// order in which the pod is. Otherwise lane is nil. The method enterState decides in which order
+// a pod of a given state is.
 type item struct {
 	Entry
 	class  *class
 	tenant *tenant
 	lane   *lane
-	index  int // of the pod in lane
+	index  int // index of the pod in lane
 
 	state       State
-	awaited     bool // in flight after WaitingOnPermit or Unschedulable: the pods behind it wait for it
-	reactivated bool // it is unschedulable, and Next may return it, because a change may help it
+	awaited     bool // in flight after WaitingOnPermit or Unschedulable; the pods behind it wait until it is placed
+	reactivated bool // it is unschedulable, but Next may return it, because a change in the cluster may help it
 	bypass      bool // while it is unschedulable, it does not block others (AllowBypass)
 	hopeless    bool // when it last failed, no node could have held it (Env.Hopeless)
 
-	topics     []sched.Topic // under which Queue.mu.waiting has the pod
+	topics     []sched.Topic // the topics under which Queue.mu.waiting.byTopic has the pod
 	byAgeEntry *list.Element // its place in waiting.byAge; nil if the pod is not there
 	missed     bool          // it is in flight, and a change that may help it was announced for one of its topics (Notify)
-	retry      *time.Time    // when it may be returned early in its present state; nil if this is not scheduled
+	retry      *time.Time    // the time at which a timer will let Next return it early in its present state; nil if there is no such timer
 
-	unschedulableCount int       // attempts for which no node fitted, since the pod last changed
-	requeueCount       int       // attempts that failed for other reasons, since the last attempt for which no node fitted
+	unschedulableCount int       // how many attempts found no node that fits, since the pod last changed
+	requeueCount       int       // how many attempts failed for other reasons, since the last attempt that found no node
 	eventsSeen         uint64    // Queue.mu.events when Next last returned the pod
 	added              time.Time // when it was added to the queue
 	unschedulableSince time.Time // when it first fitted no node; zero if a node may fit it
 	failed             time.Time // when it last fitted no node
-	notBefore          time.Time // end of its back-off, or of its time in WaitingOnPermit
+	notBefore          time.Time // end of its back-off, or the latest end of its time in WaitingOnPermit
 }
 
-// before reports whether a's turn is before b's. Both must be of the same type of resource, or of
-// overlapping types.
+// before reports whether the turn of pod a is before that of pod b. The two pods must wait for
+// the same type of resource, or for overlapping types.
 func (a *item) before(b *item) bool {
 	if c := cmp.Compare(b.Priority, a.Priority); c != 0 {
 		return c < 0
@@ -92,8 +93,8 @@ func (a *item) eligible() bool {
 	return a.state == Active || a.state == WaitingOnPermit || a.state == Unschedulable && a.reactivated
 }
 
-// joinClass adds an item to its class and to its tenant in that class. It creates the class and
-// the tenant if they do not exist yet. It needs q.mu.
+// joinClass adds an item to the class of its type of resource, and to its tenant in that class.
+// It creates the class and the tenant if they do not exist yet. The caller must hold q.mu.
 func (q *Queue) joinClass(queued *item) {
 	i := slices.IndexFunc(q.mu.classes, func(c *class) bool { return c.name == queued.Type })
 	if i < 0 {
@@ -110,7 +111,7 @@ func (q *Queue) joinClass(queued *item) {
 	queued.tenant.pods++
 }
 
-// addClass adds a class. It needs q.mu.
+// addClass adds a class for a type of resource. The caller must hold q.mu.
 func (q *Queue) addClass(name fairshare.Type) {
 	c := &class{name: name, strict: q.options.Strict, tenants: map[string]*tenant{}}
 	for _, other := range q.mu.classes {
@@ -121,7 +122,7 @@ func (q *Queue) addClass(name fairshare.Type) {
 	q.mu.classes = append(q.mu.classes, c)
 }
 
-// removeClass removes a class. It needs q.mu.
+// removeClass removes a class without pods. The caller must hold q.mu.
 func (q *Queue) removeClass(c *class) {
 	for _, rival := range c.rivals {
 		i := slices.Index(rival.rivals, c)
@@ -134,8 +135,8 @@ func (q *Queue) removeClass(c *class) {
 	}
 }
 
-// leaveClass removes an item from its class and its tenant, if it has been added to them. It then
-// removes a class or a tenant without pods. It needs q.mu.
+// leaveClass removes an item from its class and its tenant, if it has been added to them. If the
+// class or the tenant then has no pods, leaveClass removes it too. The caller must hold q.mu.
 func (q *Queue) leaveClass(queued *item) {
 	c := queued.class
 	if c == nil {
@@ -150,8 +151,9 @@ func (q *Queue) leaveClass(queued *item) {
 	queued.class, queued.tenant = nil, nil
 }
 
-// leaveState removes an item from the order that has it. It must be called before enterState, and
-// before any change of the values that items are ordered by. It needs q.mu.
+// leaveState removes an item from the order that it is in, if any, and from q.mu.waiting. It
+// must be called before enterState, and before any change of the values that items are ordered
+// by. The caller must hold q.mu.
 func (q *Queue) leaveState(queued *item) {
 	if queued.lane != nil {
 		queued.lane.in.remove(queued)
@@ -160,8 +162,8 @@ func (q *Queue) leaveState(queued *item) {
 	queued.reactivated, queued.retry = false, nil
 }
 
-// enterState sets the state of an item, and adds the item to the order of that state. It needs
-// q.mu.
+// enterState sets the state of an item, and adds the item to the order for that state, if there
+// is one. The caller must hold q.mu.
 func (q *Queue) enterState(queued *item, s State) {
 	q.mu.count[queued.state]--
 	q.mu.count[s]++

@@ -5,20 +5,22 @@ import (
 	"slices"
 )
 
-// order sorts pods of one class. It is a heap of lanes. A lane is a heap of the pods that one
-// tenant has with one priority. Lanes are ordered by their first pods. In this example, two
-// tenants have pods that wait for T4 GPUs:
+// order sorts pods that wait for the same type of resource (one class). It is a heap of lanes. A
+// lane is a heap of those pods that have the same tenant and the same priority. Lanes are ordered
+// by their first pods. In this example, two tenants have pods that wait for T4 GPUs:
 //
 //	T4 ─┬─ bob, priority 0, score 0.4 ─ b1 b2 b3 …
 //	    └─ ann, priority 0, score 7.8 ─ a1 a2 …
 //
-// If the score of a tenant changes, the tenant's lanes have to be moved, but not its pods. The
-// tenant has one lane for each priority of its pods, and to move a lane takes O(log k) time for k
-// lanes. For n pods, insert and remove take O(log n) time, and first takes O(1) time.
+// If the fair-share score of a tenant changes, the tenant's lanes have to be moved, but not its
+// pods. A tenant has one lane for each priority of its pods. To move one lane takes O(log k) time
+// for k lanes in the order. For n pods in the order, insert and remove take O(log n) time, and
+// first takes O(1) time.
 //
-// Two alternatives were rejected. With one heap of all n pods, a change of the score of a tenant
-// with 100,000 pods would take O(n · log n) time. An order-statistic tree would give a pod's
-// position in O(log n) time. But the position of a pod is needed only when a user asks for it.
+// Two alternatives were rejected. The first is one heap of all n pods: if the score of a tenant
+// with 100,000 pods changed, all these pods would have to be moved. The second is an
+// order-statistic tree, which gives a pod's position in O(log n) time. But the position of a pod
+// is needed only when a user asks for it.
 type order struct {
 	lanes heapOf[*lane]
 	of    map[laneKey]*lane
@@ -29,11 +31,12 @@ type laneKey struct {
 	priority int32
 }
 
-// lane is a heap of the pods that one tenant has with one priority. It is never empty.
+// lane is a heap of those pods of an order that have the same tenant and the same priority. It is
+// never empty.
 type lane struct {
 	laneKey
 	in    *order
-	index int // of the lane in the heap in.lanes
+	index int // index of the lane in the heap in.lanes
 	pods  heapOf[*item]
 }
 
@@ -44,13 +47,14 @@ func (l *lane) moved(to int)        { l.index = to }
 // tenant value in each.
 type tenant struct {
 	name  string
-	rank  float64 // returned by Env.Rank; tenants with a smaller rank come first
-	pods  int     // pending, in any state
-	lanes []*lane // unordered
+	rank  float64 // the tenant's score as Env.Rank returned it; tenants with a smaller rank come first
+	pods  int     // number of the tenant's pending pods in the class, in any State
+	lanes []*lane // the tenant's lanes in all orders of the class, unordered
 }
 
-// rescore sets the rank of a tenant. It removes all lanes of the tenant from their heaps first,
-// because heap.Fix can repair a heap in which only one element has changed.
+// rescore sets the rank of a tenant. It removes all lanes of the tenant from their heaps, sets
+// the rank, and then adds the lanes to their heaps again. It cannot use heap.Fix, which repairs a
+// heap only if a single element has changed.
 func (t *tenant) rescore(rank float64) {
 	if rank == t.rank {
 		return
@@ -116,13 +120,14 @@ func (o *order) removeLane(l *lane) {
 	l.tenant.lanes = slices.Delete(l.tenant.lanes, i, i+1)
 }
 
-// heaped is an element of a heapOf. The heap calls moved with the element's new index.
+// heaped is the interface of an element of a heapOf. When an element moves, the heap calls its
+// method moved with the new index.
 type heaped[T any] interface {
 	before(T) bool
 	moved(to int)
 }
 
-// heapOf implements heap.Interface.
+// heapOf is a binary heap for package container/heap: it implements heap.Interface.
 type heapOf[T heaped[T]] []T
 
 func (h heapOf[T]) Len() int           { return len(h) }

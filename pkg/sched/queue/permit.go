@@ -8,18 +8,19 @@ import (
 	"github.com/numalet/numalet/pkg/sched/fairshare"
 )
 
-// Permit reports whether a pod that is in flight may be placed now. It may if no pod ahead of it
-// blocks it. A blocked pod enters the state WaitingOnPermit. When no pod blocks it any more, Next
-// returns it again, and it is then awaited. After Options.PermitTimeout, a pod in this state
-// becomes active, and no longer blocks the pods behind it. This timeout does not end the wait for
-// an unschedulable pod that blocks others.
+// Permit reports whether a pod that is in flight may be placed now. The pod may be placed if no
+// pod ahead of it blocks it. A blocked pod enters the state WaitingOnPermit. When no pod blocks it
+// any more, Next returns it again, and it is then awaited. A pod that has been WaitingOnPermit for
+// Options.PermitTimeout becomes active, and no longer blocks the pods behind it. There is no such
+// timeout for an unschedulable pod that blocks others.
 //
 // If the pod's request has changed since Next returned it, Permit returns false, and the pod
 // becomes active.
 //
-// awaited is true if the pod blocks the pods behind it until it is Placed or returned. Other
-// permitted pods need not block any pod, because only one goroutine calls Permit. It places a pod,
-// or returns it to the queue, before it calls Permit again.
+// awaited is true if the pod blocks the pods behind it until it is placed (Placed) or returned to
+// the queue. A permitted pod that is not awaited need not block any pod, because only one
+// goroutine calls Permit: it places a pod, or returns it to the queue, before it calls Permit
+// again.
 func (q *Queue) Permit(pod *sched.Pod) (ok, awaited bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -40,7 +41,8 @@ func (q *Queue) Permit(pod *sched.Pod) (ok, awaited bool) {
 	return false, false
 }
 
-// waitOnPermit puts an item in the state WaitingOnPermit. It needs q.mu.
+// waitOnPermit puts an item in the state WaitingOnPermit for at most Options.PermitTimeout. The
+// caller must hold q.mu.
 func (q *Queue) waitOnPermit(queued *item) {
 	q.enterState(queued, WaitingOnPermit)
 	queued.notBefore = q.env.Now().Add(q.options.PermitTimeout)
@@ -61,9 +63,9 @@ func (q *Queue) Placed(pod *sched.Pod) {
 	q.changed.Broadcast()
 }
 
-// Undone returns a pod to the queue that was placed and whose Binding failed. Because a node
-// fitted the pod, Head.Since starts anew with the next attempt for which no node fits, and an
-// earlier AllowBypass no longer applies.
+// Undone puts a pod that was placed, but whose Binding failed, back into the queue. A node fitted
+// the pod, so an earlier AllowBypass no longer applies, and Head.Since will be the time of the
+// next attempt that finds no node.
 func (q *Queue) Undone(pod *sched.Pod) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -73,12 +75,12 @@ func (q *Queue) Undone(pod *sched.Pod) {
 	}
 }
 
-// AllowBypass lets the pods behind an unschedulable pod be scheduled before that pod, until that
-// pod is placed or changes. The caller uses it if a node is reserved for the unschedulable pod, or
-// if that pod will never fit.
+// AllowBypass lets the pods behind an unschedulable pod be scheduled before it, until the
+// unschedulable pod is placed or changes. The caller uses AllowBypass if a node is reserved for
+// the unschedulable pod, or if that pod will never fit.
 func (q *Queue) AllowBypass(uid string) { q.setBypass(uid, true) }
 
-// Block undoes AllowBypass.
+// Block undoes AllowBypass: the pods behind the unschedulable pod have to wait for it again.
 func (q *Queue) Block(uid string) { q.setBypass(uid, false) }
 
 func (q *Queue) setBypass(uid string, bypass bool) {
@@ -96,7 +98,8 @@ func (q *Queue) setBypass(uid string, bypass bool) {
 	q.changed.Broadcast()
 }
 
-// Head is the first unschedulable pod of those that wait for a type of resource.
+// Head is the unschedulable pod whose turn comes first among those that wait for a type of
+// resource.
 type Head struct {
 	Type  fairshare.Type
 	Pod   *sched.Pod

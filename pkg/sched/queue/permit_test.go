@@ -2,8 +2,8 @@ package queue
 
 import "testing"
 
-// TestPermitChanged checks that a pod whose request changes while it is in flight is not
-// placed with its old request.
+// TestPermitChanged checks that Permit refuses a pod whose request has changed since
+// Poll returned it, so that the pod is not placed with its old request.
 func TestPermitChanged(t *testing.T) {
 	s := newScene(Options{})
 	s.arrive("a", "ann", "T4", 1, 0)

@@ -16,7 +16,7 @@ type Entry struct {
 	Pod      *sched.Pod
 	Priority int32
 	Created  time.Time
-	Type     fairshare.Type // of the resource that the pod waits for
+	Type     fairshare.Type // the type of resource that the pod waits for
 	Tenant   string
 }
 
@@ -28,25 +28,27 @@ type Env struct {
 	After func(time.Duration, func())
 	// FreedSeq returns how often resources of nodes have been released (nodestate.State.FreedSeq).
 	FreedSeq func() uint64
-	// Rank returns a tenant's present fair-share score for a type, divided by the tenant's weight.
-	// Pods of the tenant with the smaller rank come first. If Rank is nil, all tenants rank equally.
+	// Rank returns a tenant's present fair-share score for a type of resource, divided by the
+	// tenant's weight. Pods of the tenant with the smaller rank come first. If Rank is nil, all
+	// tenants rank equally.
 	Rank func(tenant string, t fairshare.Type) float64
 	// Hopeless reports whether no node could hold a pod even if all other pods ended. Such a pod
 	// blocks no other pods, and gets no reservation. If Hopeless is nil, no pod counts as hopeless.
 	Hopeless func(*sched.Pod) bool
-	// Space has the resources by which Freed preselects the pods that may fit a node, before it
-	// compares each of them exactly. If Space is nil, these are CPU and memory.
+	// Space has the resources by which Freed preselects the pods that may fit a node. Freed then
+	// compares each preselected pod exactly. If Space is nil, Freed uses CPU and memory.
 	Space filter.Space
 }
 
 // Options configure a Queue. For a field that is zero, the default in the field's comment applies.
 type Options struct {
-	Backoff       sched.Backoff // of a pod whose nodes were taken by other pods, or whose Binding failed; default: 10 ms to 10 s
-	Unschedulable sched.Backoff // of a pod that fitted no node; default: 1 s to 10 s, as in kube-scheduler
+	Backoff       sched.Backoff // back-off of a pod whose nodes were taken by other pods, or whose Binding failed; default: 10 ms to 10 s
+	Unschedulable sched.Backoff // back-off of a pod that fitted no node; default: 1 s to 10 s, as in kube-scheduler
 	PermitTimeout time.Duration // how long a pod is in the state WaitingOnPermit at most; default: 30 s
 	// If Strict is set, an unschedulable pod blocks the pods behind it that wait for its type of
-	// resource or an overlapping one, as with kueue's StrictFIFO, until AllowBypass is called for it.
-	// Otherwise these pods may be scheduled before it.
+	// resource or an overlapping type, until AllowBypass is called for the unschedulable pod.
+	// Kueue's StrictFIFO is similar. If Strict is not set, the pods behind an unschedulable pod may
+	// be scheduled before it.
 	Strict bool
 }
 
@@ -65,39 +67,43 @@ type Options struct {
 //
 // Invariants:
 //
-//   - A pod may block the pods behind it that are of its type or an overlapping one. Next does not
-//     return a blocked pod, and Permit refuses it. A pod blocks others while it is WaitingOnPermit,
-//     and then until it is Placed or returned to the queue. With Options.Strict, an Unschedulable
-//     pod blocks others too, unless it is hopeless (Env.Hopeless) or AllowBypass was called for it.
-//     Pods ahead of the blocking pod are not affected.
-//   - A blocked pod stays in its state. The queue checks whether it is still blocked when the state
-//     of any pod changes, so nothing polls.
+//   - A pod may block the pods behind it that wait for its type of resource or an overlapping type.
+//     Next does not return a blocked pod, and Permit refuses it. A pod blocks others while it is
+//     WaitingOnPermit. When Next then returns it, it continues to block them until it is placed
+//     (Placed) or returned to the queue. With Options.Strict, an Unschedulable pod blocks others
+//     too, unless it is hopeless (Env.Hopeless) or AllowBypass was called for it. Pods ahead of the
+//     blocking pod are not affected.
+//   - A blocked pod keeps its State. Whenever the state of any pod changes, waiting calls of Next
+//     check again which pods are blocked. So no goroutine has to poll.
 //   - A pod that is removed while it is in flight stays removed. Later calls that return it to the
 //     queue have no effect.
 //
-// Several workers schedule pods concurrently. Without Permit, a pod that Next returned later could
-// therefore be bound earlier.
+// Permit exists because several goroutines schedule pods concurrently. Without Permit, a pod that
+// Next returned later could be bound earlier.
 //
 // Back-off limits how often a pod that always fails is tried, even if each change in the cluster
-// may help it. It applies to all pods, also to the first unschedulable pod of a type and to pods
-// with sched.Pod.Across. If a change may help an unschedulable pod, the pod is active again when
-// its back-off ends. While no pod is active, Next returns the pod earlier: at once after its first
-// failure, and after a delay that doubles from 10 ms on after each further failure (earlyRetry).
-// These early retries stop when maxFailedRetries attempts have failed since the last change.
+// may help it. It applies to all pods, including the first unschedulable pod of a type and pods
+// whose fit depends on other nodes too (sched.Pod.Across). If a change may help an unschedulable
+// pod, the pod becomes active when its back-off ends. While no pod is active, Next returns the pod
+// earlier: at once after its first failure. After its second failure, Next returns it after 10 ms,
+// and this delay doubles with each further failure (earlyRetry). These early retries stop when
+// maxFailedRetries attempts have failed since the last change.
 //
-// Two simpler ways were rejected. In the first, all pods wait for the end of their back-off. Free
-// CPUs could then stay unused: when 500 pods fitted only two nodes, all of them were retried
-// whenever a pod there ended. All but one failed again, and in the end all waited for the maximal
-// back-off. In the second, all unschedulable pods are retried after each change. Each pod that ends
-// would then cause one attempt for each unschedulable pod.
+// Two simpler ways to retry pods were rejected. In the first, there are no early retries: all pods
+// wait for the end of their back-off. Free CPUs then stayed unused when 500 pods fitted only two
+// nodes. Whenever a pod on these nodes ended, all pending pods were retried, and all but one failed
+// again. In the end, all of them waited for the maximal back-off. In the second, all unschedulable
+// pods are retried after each change. Each pod that ends would then cause one attempt for each
+// unschedulable pod.
 //
-// A pod whose nodes were taken by other pods backs off, with the exceptions that Requeue lists. A
-// pod whose Binding failed backs off, too. Immediate retries of these pods might never end.
+// A pod also backs off if its nodes were taken by other pods, with the exceptions that the comment
+// of Requeue lists, and if its Binding failed. Without back-off, such a pod could be retried
+// without end.
 //
 // Complexity, for n pending pods, t types of resource, u unschedulable pods, and k tenants: to add,
-// return or remove a pod takes O(log n + t²) time, and Rescore takes O(log k) time for each type
-// and priority that pods of the tenant have. A change in the cluster takes O(log u) time, and O(log
-// n) time for each pod that it may help (package wakeindex).
+// return or remove a pod takes O(log n + t²) time. Rescore takes O(log k) time for each pair of a
+// type and a priority that pods of the tenant have. Freed takes O(log u) time, and in addition
+// O(log n) time for each pod that the change may help (package wakeindex).
 type Queue struct {
 	env     Env
 	options Options
@@ -105,11 +111,11 @@ type Queue struct {
 	mu struct {
 		sync.Mutex
 		items   map[string]*item // by UID
-		classes []*class         // that have pods
+		classes []*class         // the classes that have pods, one for each type of resource
 		last    int              // index of the class whose turn came last
 		count   Depth
 		events  uint64 // how often ReactivateTenant was called
-		waiting        // the unschedulable and gated pods, by the changes that may help them
+		waiting        // the unschedulable and gated pods, indexed by the changes that may help them
 	}
 	changed sync.Cond
 }
@@ -133,8 +139,8 @@ func New(env Env, o Options) *Queue {
 	return q
 }
 
-// Add adds a pod, or replaces a pending pod whose requests have changed. The pod becomes active
-// without back-off, unless it is in flight.
+// Add adds a pod, or replaces a pending pod whose requests have changed. A pod that is in flight
+// stays in flight. Any other pod becomes active without back-off.
 func (q *Queue) Add(e Entry) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -155,8 +161,8 @@ func (q *Queue) Add(e Entry) {
 	q.enterState(queued, Active)
 }
 
-// replace replaces the sched.Pod of a pod that is in flight, and keeps its state and order. It
-// returns false if the pod is not in flight.
+// replace replaces the sched.Pod of a pod that is in flight. The pod keeps its state, and its place
+// in the order of turns. replace returns false if the pod is not in flight.
 func (q *Queue) replace(pod *sched.Pod) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -202,7 +208,7 @@ func (q *Queue) Next(ctx context.Context) (*sched.Pod, error) {
 	return nil, fmt.Errorf("wait for a pending pod: %w", ctx.Err())
 }
 
-// Poll does the same as Next, but does not wait. It returns nil if it is not the turn of any pod.
+// Poll returns the pod that Next would return, or nil if Next would have to wait.
 func (q *Queue) Poll() *sched.Pod {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -216,10 +222,10 @@ func (q *Queue) wakeAll() {
 	q.changed.Broadcast()
 }
 
-// pop returns the pod whose turn it is, and puts it in the state InFlight. The classes take turns:
-// pop begins with the class after the one whose turn came last. If no class has a pod to return, it
-// returns nil. A pod that was WaitingOnPermit or Unschedulable is awaited: the pods behind it wait
-// until it is placed. pop needs q.mu.
+// pop returns the pod whose turn it is, and puts it in the state InFlight. It returns nil if no
+// class has a pod to return. The classes take turns: pop begins with the class after the one whose
+// turn came last. A pod that was WaitingOnPermit or Unschedulable becomes awaited: the pods behind
+// it wait until it is placed. The caller must hold q.mu.
 func (q *Queue) pop() *sched.Pod {
 	for range q.mu.classes {
 		q.mu.last = (q.mu.last + 1) % len(q.mu.classes)
@@ -234,7 +240,7 @@ func (q *Queue) pop() *sched.Pod {
 	return nil
 }
 
-// Waited returns how long a pod has been pending, and false if the pod is not pending.
+// Waited returns how long a pod has been pending. It returns false if the pod is not pending.
 func (q *Queue) Waited(uid string) (time.Duration, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -245,7 +251,7 @@ func (q *Queue) Waited(uid string) (time.Duration, bool) {
 	return q.env.Now().Sub(queued.added), true
 }
 
-// State returns the state of a pod, and false if the pod is not pending.
+// State returns the state of a pending pod. It returns false if the pod is not pending.
 func (q *Queue) State(uid string) (State, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -256,14 +262,15 @@ func (q *Queue) State(uid string) (State, bool) {
 	return queued.state, true
 }
 
-// Depth counts the pending pods by State.
+// Depth returns the number of pending pods in each State.
 func (q *Queue) Depth() Depth {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.mu.count
 }
 
-// Rescore reads the rank of a tenant again (Env.Rank), and orders the tenant's pods by it.
+// Rescore is called when the fair-share score of a tenant has changed. It calls Env.Rank for the
+// tenant, and moves the tenant's pods to their new places in the order.
 func (q *Queue) Rescore(tenant string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

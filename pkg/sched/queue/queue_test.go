@@ -14,8 +14,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched/queue"
 )
 
-// world is the environment of a queue: the number of times that resources were freed. The clock
-// is that of package synctest.
+// world has the value that Env.FreedSeq returns to the queue: how often resources were
+// released. The clock of the queue is that of package synctest.
 type world struct{ freedSeq uint64 }
 
 func (w *world) queue() *queue.Queue {
@@ -29,7 +29,7 @@ func pod(uid string) *sched.Pod { return &sched.Pod{UID: uid, Name: uid} }
 
 func entry(uid string) queue.Entry { return queue.Entry{Pod: pod(uid)} }
 
-// next returns the pod whose turn it is, or a pod with the name "none" if Next blocks.
+// next returns the pod that Next returns, or a pod with the name "none" if Next waits.
 func next(t *testing.T, q *queue.Queue) *sched.Pod {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Nanosecond)
@@ -114,7 +114,7 @@ func sameDepth(a, b queue.Depth) bool {
 	return true
 }
 
-// TestUnschedulableTooLate checks that a pod is retried at once after its attempt fails if
+// TestUnschedulableTooLate checks that a pod that fitted no node is retried at once if
 // resources became free during the attempt.
 func TestUnschedulableTooLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -175,9 +175,9 @@ func TestMaxFailedRetries(t *testing.T) {
 	})
 }
 
-// TestEarlyRetry checks that Next returns pods before their back-off ends if a change may help
-// them and no other pod is active. A pod whose nodes were taken by other pods must wait for the
-// end of its back-off.
+// TestEarlyRetry checks that Next returns unschedulable pods before their back-off ends if a
+// change in the cluster may help them and no other pod is active. But a pod that backs off
+// because other pods took its nodes must wait for the end of its back-off.
 func TestEarlyRetry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := (&world{}).queue()
@@ -208,8 +208,9 @@ func TestEarlyRetry(t *testing.T) {
 	})
 }
 
-// TestNotify checks that Notify retries the pods that have one of the given topics. This
-// includes a pod that was in flight when Notify was called.
+// TestNotify checks that Notify retries exactly the pods that have one of the given topics and
+// for which the given function returns true. A pod that is in flight when Notify is called must
+// be retried too, if its attempt then fails.
 func TestNotify(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := (&world{}).queue()
@@ -244,8 +245,8 @@ func TestNotify(t *testing.T) {
 	})
 }
 
-// TestRetryOverdue checks that pods that failed together are retried a few at a time, and not
-// before the given time has passed.
+// TestRetryOverdue checks that RetryOverdue retries pods only after the given time, and that
+// each call retries at most the given number of pods.
 func TestRetryOverdue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := (&world{}).queue()

@@ -4,20 +4,23 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// atOnce is how often a gang, or a pod with sched.Pod.Across, is retried at once after other pods
-// took its nodes. After that, it is retried equally often from the state WaitingOnPermit, in which
-// it blocks the pods behind it.
+// atOnce is how often a gang, or a pod whose fit depends on other nodes too (sched.Pod.Across), is
+// retried at once after other pods took its nodes. If other pods still take its nodes, it is
+// retried the same number of times from the state WaitingOnPermit, in which it blocks the pods
+// behind it.
 const atOnce = 2
 
-// Requeue returns a pod to the queue because other pods took its nodes. The pod backs off. Its
-// delay doubles each time that this happens again. It starts from the beginning after an attempt
-// for which no node fitted.
+// Requeue returns a pod to the queue because other pods took its nodes. The pod backs off: it is
+// retried after a delay, which doubles each time that other pods take its nodes again. After an
+// attempt that found no node, the delay starts again at its smallest value.
 //
-// Other pods take the nodes of a gang, or of a pod with sched.Pod.Across, more often, because its
-// search takes longer and depends on more nodes. It is first retried at once (atOnce times). Then
-// it is retried equally often while it blocks the pods behind it: until it is placed or returned,
-// Permit refuses these pods. Only then does it back off. A search in the committer, which assigns
-// one pod after another, was rejected, because pods of all types wait for the committer.
+// A gang, and a pod whose fit depends on other nodes too (sched.Pod.Across), loses its nodes to
+// other pods more often, because its search takes longer and depends on more nodes. So it does not
+// back off immediately. First it is retried at once (atOnce times). Then it is retried the same
+// number of times while it blocks the pods behind it: until it is placed or returned, Permit
+// refuses these pods. If this fails too, it backs off. An alternative was rejected: the committer,
+// which assigns nodes to one pod after another, would itself search for a node for such a pod. But
+// pods of all types wait for the committer.
 func (q *Queue) Requeue(pod *sched.Pod) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -36,18 +39,18 @@ func (q *Queue) Requeue(pod *sched.Pod) {
 }
 
 // backOffAfterLoss makes an item back off because other pods took its nodes, or because its Binding
-// failed. It needs q.mu.
+// failed. The caller must hold q.mu.
 func (q *Queue) backOffAfterLoss(queued *item) {
 	queued.requeueCount++
 	queued.notBefore = q.env.Now().Add(q.options.Backoff.Delay(queued.requeueCount))
 	q.backOff(queued)
 }
 
-// MarkUnschedulable returns a pod to the queue that fitted no node. freedSeq is the value of
-// Env.FreedSeq when the nodes were read. The pod stays unschedulable until a change may help it. If
-// such a change has happened since the nodes were read, the pod is retried. A pod that has to wait
-// for something other than nodes (sched.Pod.Wait) becomes gated, and does not block the pods behind
-// it.
+// MarkUnschedulable puts a pod that fitted no node back into the queue. freedSeq is the value of
+// Env.FreedSeq when the nodes were read. The pod stays unschedulable until a change in the cluster
+// may help it. If such a change has happened since the nodes were read, the pod is retried. A pod
+// that has to wait for something other than nodes, such as a quota (sched.Pod.Wait), becomes gated
+// instead, and does not block the pods behind it.
 func (q *Queue) MarkUnschedulable(pod *sched.Pod, freedSeq uint64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -72,8 +75,9 @@ func (q *Queue) MarkUnschedulable(pod *sched.Pod, freedSeq uint64) {
 	}
 }
 
-// endAttempt ends a pod's failed attempt. It returns the pod's item, or nil if the pod is not in
-// flight. The pod no longer blocks the pods behind it. endAttempt needs q.mu.
+// endAttempt records that an attempt to schedule a pod has failed. It returns the pod's item, or
+// nil if the pod is not in flight. The pod no longer blocks the pods behind it. The caller must
+// hold q.mu, and then set the new state of the item.
 func (q *Queue) endAttempt(pod *sched.Pod) *item {
 	queued, ok := q.mu.items[pod.UID]
 	if !ok || queued.state != InFlight {
@@ -85,8 +89,8 @@ func (q *Queue) endAttempt(pod *sched.Pod) *item {
 	return queued
 }
 
-// backOff puts an item in the state Backoff, and makes it active when its back-off ends. It makes
-// the item active at once if its back-off has already ended. It needs q.mu.
+// backOff puts an item in the state Backoff until the time item.notBefore, and then makes it
+// active. If that time has passed, it makes the item active at once. The caller must hold q.mu.
 func (q *Queue) backOff(queued *item) {
 	if queued.notBefore.After(q.env.Now()) {
 		q.enterState(queued, Backoff)
@@ -97,7 +101,7 @@ func (q *Queue) backOff(queued *item) {
 }
 
 // activateLater makes an item active at the time item.notBefore, unless the item has left its
-// present state by then. It needs q.mu.
+// present state by then. The caller must hold q.mu.
 func (q *Queue) activateLater(queued *item) {
 	state, due := queued.state, queued.notBefore
 	q.env.After(due.Sub(q.env.Now()), func() {

@@ -10,7 +10,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched/fairshare"
 )
 
-// TestScenarios walks through testdata/*.txt, with Options.Strict:
+// TestScenarios runs the scripts testdata/*.txt, on a queue with Options.Strict. They
+// use these commands:
 //
 //	score ann T4 7.8             sets ann's score for the type T4
 //	add a1 ann T4 [2] [prio=5]   adds a pod of ann that requests 2 GPUs (default 1)
@@ -45,8 +46,8 @@ type scene struct {
 	pods     map[string]*sched.Pod
 }
 
-// mostGPUs is how many GPUs a node of the cluster can have. A pod that requests more is
-// hopeless (Env.Hopeless).
+// mostGPUs is the largest number of GPUs of a node in the simulated cluster. A pod that
+// requests more GPUs is hopeless (Env.Hopeless).
 const mostGPUs = 8
 
 type timer struct {
@@ -68,7 +69,8 @@ func newScene(o Options) *scene {
 	return s
 }
 
-// commands returns the functions that execute the commands of a scenario.
+// commands returns the functions that execute the commands of a scenario (see
+// TestScenarios).
 func (s *scene) commands() scenario.Commands {
 	return scenario.Commands{
 		"score": s.score, "add": s.add, "next": s.next, "permit": s.permit, "free": s.free, "show": s.show, "why": s.why,

@@ -12,8 +12,9 @@ import (
 	"github.com/numalet/numalet/pkg/sched/fairshare"
 )
 
-// twin is a simple model of the queue, with which the queue is compared. It finds the next pod
-// by comparing all pods each time. It has no heaps, no lanes and no stored scores.
+// twin is a simple model of the queue. The tests compare it with the queue. The model finds
+// the next pod by comparing all pods each time. It has no heaps, no lanes and no stored
+// scores.
 type twin struct {
 	*testing.T
 	*scene
@@ -28,7 +29,8 @@ func (w twin) before(a, b *item) bool {
 		a.Created.Compare(b.Created), cmp.Compare(a.Pod.UID, b.Pod.UID)) < 0
 }
 
-// first returns the first pod of a type among those for which the function is returns true.
+// first returns the first pod, in the order of turns, of the pods of a type for which is(pod)
+// is true.
 func (w twin) first(resourceType fairshare.Type, is func(*item) bool) (first *item) {
 	for _, queued := range w.mu.items {
 		if queued.Type == resourceType && is(queued) && (first == nil || w.before(queued, first)) {
@@ -38,7 +40,7 @@ func (w twin) first(resourceType fairshare.Type, is func(*item) bool) (first *it
 	return first
 }
 
-// overlapping returns the types of the queue that overlap a type, and that type itself.
+// overlapping returns the given type and all types of the queue that overlap it.
 func (w twin) overlapping(resourceType fairshare.Type) (all []fairshare.Type) {
 	for _, k := range w.mu.classes {
 		if k.name.Overlaps(resourceType) {
@@ -48,7 +50,7 @@ func (w twin) overlapping(resourceType fairshare.Type) (all []fairshare.Type) {
 	return all
 }
 
-// free reports whether a given pod is not blocked by any pod of a type.
+// free reports whether no pod of the given type blocks the given pod.
 func (w twin) free(resourceType fairshare.Type, queued *item) bool {
 	binding := w.first(resourceType, func(queued *item) bool {
 		return queued.state == WaitingOnPermit || queued.state == InFlight && queued.awaited && !queued.bypass
@@ -62,8 +64,8 @@ func (w twin) head(resourceType fairshare.Type) *item {
 	return w.first(resourceType, func(queued *item) bool { return queued.state == Unschedulable && !queued.hopeless })
 }
 
-// next returns the pod that the queue has to return next of the pods of a type, or nil if it
-// must return none of them.
+// next returns the one of the pods of a type that the queue has to return first, or nil if the
+// queue must return none of them.
 func (w twin) next(resourceType fairshare.Type) *item {
 	head := w.head(resourceType)
 	free := func(queued *item) bool {
@@ -82,7 +84,7 @@ func (w twin) class(resourceType fairshare.Type) *class {
 	return w.mu.classes[slices.IndexFunc(w.mu.classes, func(c *class) bool { return c.name == resourceType })]
 }
 
-// take removes the next pod from the queue. It fails the test if the twin expects another pod.
+// take takes the next pod from the queue. It fails the test if the model expects another pod.
 func (w twin) take() *sched.Pod {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -100,8 +102,8 @@ func (w twin) take() *sched.Pod {
 	return got
 }
 
-// earliest returns the first pod of those that next returns for a type and for the types that
-// overlap it.
+// earliest calls next for a type and for each type that overlaps it, and returns the pod among
+// the results whose turn is first.
 func (w twin) earliest(resourceType fairshare.Type) (earliest *item) {
 	for _, u := range w.overlapping(resourceType) {
 		if queued := w.next(u); queued != nil && (earliest == nil || w.before(queued, earliest)) {
@@ -114,8 +116,9 @@ func (w twin) earliest(resourceType fairshare.Type) (earliest *item) {
 // kinds are types of resource. The last type overlaps the other two.
 var kinds = []string{"type-0", "type-1", "type-0|type-1"}
 
-// act calls one method for one of twenty pods, whether or not the call is valid in the pod's
-// state. The arguments, which are random, decide which method and which pod.
+// act calls one method of the queue for one of twenty pods, whether or not the call makes
+// sense in the pod's state. The random arguments what and which select the method and the pod,
+// and how selects the details.
 func (w twin) act(what, which, how uint8) {
 	uid := fmt.Sprint(which % 20)
 	pod := w.pods[uid]
@@ -168,8 +171,8 @@ func (w twin) act(what, which, how uint8) {
 	w.check()
 }
 
-// check fails the test if an item is not in the order that belongs to its state, or if the
-// counts of pods are wrong.
+// check fails the test if an item is not in the order that belongs to its state, or if Depth
+// and the classes count different numbers of pods.
 func (w twin) check() {
 	w.Helper()
 	for uid, queued := range w.mu.items {
@@ -206,8 +209,8 @@ func (w twin) check() {
 	}
 }
 
-// notify calls Notify for a topic. It fails the test if the pods that Notify considers are not
-// all waiting pods with the topic.
+// notify calls Notify for a topic. It fails the test unless the waiting pods that Notify
+// considers are exactly the waiting pods with the topic.
 func (w twin) notify(topic sched.Topic) {
 	var want, got []string
 	for uid, queued := range w.mu.items {
@@ -228,8 +231,8 @@ func (w twin) notify(topic sched.Topic) {
 	}
 }
 
-// drain places all pods and fails the test if any pod is left in the queue, because then the
-// queue would never return that pod.
+// drain takes all pods from the queue and removes them. It fails the test if a pod is left,
+// because the queue would never return that pod.
 func (w twin) drain() {
 	w.Helper()
 	clear(w.waiting)

@@ -8,12 +8,12 @@ import (
 	"github.com/numalet/numalet/pkg/sched/wakeindex"
 )
 
-// waiting finds the unschedulable and gated pods that a change in the cluster may help. The queue's
-// lock guards it.
+// waiting has the unschedulable and gated pods. It finds those that a change in the cluster may
+// help. The queue's lock guards it.
 type waiting struct {
 	bySize   *wakeindex.Index               // unschedulable pods
 	byTenant map[string]*wakeindex.Shapes   // unschedulable and gated pods that may have to wait for a quota
-	byTopic  map[sched.Topic]map[*item]bool // by sched.Pod.Topics; unschedulable and gated pods, and pods in flight
+	byTopic  map[sched.Topic]map[*item]bool // unschedulable and gated pods, and pods in flight, by each of their sched.Pod.Topics
 	byAge    *list.List                     // of *item: all unschedulable and gated pods, those that have waited longest first
 }
 
@@ -24,9 +24,9 @@ func newWaiting(space filter.Space) waiting {
 	return waiting{wakeindex.New(space), map[string]*wakeindex.Shapes{}, map[sched.Topic]map[*item]bool{}, list.New()}
 }
 
-// add adds an item that has become unschedulable or gated. Free resources of nodes do not help a
-// gated item, nor an item that lacks a required neighbor (sched.Pod.Lacks). So bySize does not get
-// such items.
+// add adds an item that has become unschedulable or gated. It adds the item to bySize only if free
+// resources of a node may help it. They help neither a gated item nor an item that lacks a required
+// neighbor (sched.Pod.Lacks).
 func (w *waiting) add(queued *item) {
 	w.subscribe(queued)
 	queued.byAgeEntry = w.byAge.PushBack(queued)
@@ -53,7 +53,8 @@ func (w *waiting) subscribe(queued *item) {
 	}
 }
 
-// remove undoes add and subscribe, if they were called. The item must still have the same sched.Pod.
+// remove undoes add and subscribe for an item, if they were called. The item must still have the
+// same sched.Pod as when they were called.
 func (w *waiting) remove(queued *item) {
 	for _, topic := range queued.topics {
 		if delete(w.byTopic[topic], queued); len(w.byTopic[topic]) == 0 {
@@ -74,7 +75,7 @@ func (w *waiting) remove(queued *item) {
 	}
 }
 
-// of returns the queue's items of the given pods.
+// of returns the items of the given pods, which must be in the queue.
 func (q *Queue) of(pods []*sched.Pod) []*item {
 	items := make([]*item, len(pods))
 	for i, pod := range pods {

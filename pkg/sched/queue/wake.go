@@ -6,9 +6,9 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// Freed retries the unschedulable pods that may fit a node, after resources became free there or
-// the node changed. node is the newest record of the node. Call Freed after Env.FreedSeq has
-// counted the change.
+// Freed retries the unschedulable pods that may fit a node. The caller calls it after resources of
+// the node became free or the node changed, and after Env.FreedSeq has counted this change. node
+// is the newest record of the node.
 func (q *Queue) Freed(node *sched.Node) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -21,7 +21,8 @@ func (q *Queue) Freed(node *sched.Node) {
 
 // Notify retries the unschedulable and gated pods that have one of the given topics
 // (sched.Pod.Topics) and for which helps returns true. If helps is nil, it retries all pods with
-// such a topic. A pod that is in flight is retried, too, if its present attempt finds no node.
+// such a topic. A pod with such a topic that is in flight is retried too, if its present attempt
+// finds no node.
 func (q *Queue) Notify(topics []sched.Topic, helps func(*sched.Pod) bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -41,8 +42,9 @@ func (q *Queue) Notify(topics []sched.Topic, helps func(*sched.Pod) bool) {
 	q.changedFor(woken)
 }
 
-// ReactivateTenant retries the pods of a tenant that no longer have to wait (sched.Pod.Wait). A pod
-// that is in flight is retried, too, if no node fits it in its present attempt.
+// ReactivateTenant retries those unschedulable and gated pods of a tenant that no longer have to
+// wait for something other than nodes, such as a quota (sched.Pod.Wait). If a pod is in flight and
+// its present attempt finds no node, it is retried too.
 func (q *Queue) ReactivateTenant(tenant string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -52,7 +54,8 @@ func (q *Queue) ReactivateTenant(tenant string) {
 	}
 }
 
-// RetryPod retries a pod if it is unschedulable. Call it when a node fits the pod.
+// RetryPod retries a pod if it is unschedulable. The caller calls it when it knows that a node
+// fits the pod.
 func (q *Queue) RetryPod(uid string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -63,9 +66,9 @@ func (q *Queue) RetryPod(uid string) {
 }
 
 // RetryOverdue retries pods that have been unschedulable or gated for at least the given time,
-// those that have waited longest first. This helps if a change that would let a pod fit was not
-// observed. It retries at most the given number of pods, so that pods that failed together are not
-// all retried together.
+// those that have waited longest first. These retries help if a change that lets a pod fit was not
+// observed. At most the given number of pods are retried by one call, so that pods that failed
+// together are not all retried together.
 func (q *Queue) RetryOverdue(age time.Duration, most int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -88,7 +91,7 @@ func (q *Queue) Waiting() int {
 	return q.mu.byAge.Len()
 }
 
-// The methods below need q.mu.
+// The caller of the methods below must hold q.mu.
 
 func (q *Queue) reactivateAll(items []*item) {
 	for _, queued := range items {
@@ -97,8 +100,9 @@ func (q *Queue) reactivateAll(items []*item) {
 	q.changedFor(len(items))
 }
 
-// changedFor allows early retries again (maxFailedRetries), after a change that may help the given
-// number of pods.
+// changedFor records a change in the cluster that may help the given number of pods. It sets the
+// number of failed retries of each class to 0, so that early retries are allowed again
+// (maxFailedRetries).
 func (q *Queue) changedFor(pods int) {
 	retries := pods > 0
 	for _, class := range q.mu.classes {
@@ -110,11 +114,11 @@ func (q *Queue) changedFor(pods int) {
 	}
 }
 
-// reactivate lets Next return an unschedulable or gated item, because a change may help it. Next
-// returns it early if no pod is active, and otherwise after its back-off. sure means that a node
-// fits the item as far as the queue knows. With Options.Strict, the first unschedulable pod of a
-// type stays unschedulable, so that it still blocks the pods behind it. Next may return it early
-// even if other pods are active.
+// reactivate lets Next return an unschedulable or gated item, because a change in the cluster may
+// help it. If no pod is active, Next returns the item early. Otherwise Next returns it after its
+// back-off. sure means that a node fits the item as far as the queue knows. With Options.Strict,
+// the first unschedulable pod of a type has another rule. It stays unschedulable, so that it still
+// blocks the pods behind it, and Next may return it early even if other pods are active.
 func (q *Queue) reactivate(queued *item, sure bool) {
 	early := queued.earlyRetry(sure)
 	if q.options.Strict && queued == queued.class.unschedulable.first() {
@@ -132,8 +136,8 @@ func (q *Queue) reactivate(queued *item, sure bool) {
 	})
 }
 
-// reactivateHead lets Next return the first unschedulable pod of a type from the time early on,
-// unless Next may already return it earlier.
+// reactivateHead does the work of reactivate for the first unschedulable pod of a type: from the
+// time early on, Next may return the pod. If Next may already return it earlier, nothing changes.
 func (q *Queue) reactivateHead(queued *item, early time.Time, sure bool) {
 	if queued.reactivated || queued.retry != nil && !early.Before(*queued.retry) {
 		return
@@ -149,10 +153,11 @@ func (q *Queue) reactivateHead(queued *item, early time.Time, sure bool) {
 	})
 }
 
-// earlyRetry returns when Next may return a pod that a change may help before its back-off ends.
-// After the first failure there is no delay. After the second one the delay is 10 ms, and it
-// doubles with each further failure. If the pod is sure to fit a node, the delay grows to at most 1
-// s, so that free resources do not stay unused. Otherwise it grows to at most 10 s.
+// earlyRetry returns the time from which Next may return a pod before its back-off ends, if a
+// change in the cluster may help the pod. After the first failure of the pod, this is at once.
+// After the second failure, it is 10 ms after that failure, and this delay doubles with each
+// further failure. If the pod is sure to fit a node, the delay grows to at most 1 s, so that free
+// resources do not stay unused. Otherwise the delay grows to at most 10 s.
 func (queued *item) earlyRetry(sure bool) time.Time {
 	if queued.unschedulableCount <= 1 {
 		return queued.failed
@@ -168,9 +173,9 @@ func (queued *item) earlyRetry(sure bool) time.Time {
 	return early
 }
 
-// at calls a function at the time due, or at once if that time has passed. It does not call the
-// function if the item has left its present state by then. Callers pass items that are
-// unschedulable, or that back off and are not in class.earlyRetry yet.
+// at calls a function at the time due, or at once if that time has passed. If the item has left
+// its present state by then, at does not call the function. The item must be unschedulable, or
+// back off and not be in class.earlyRetry yet.
 func (q *Queue) at(queued *item, due time.Time, do func()) {
 	wait := due.Sub(q.env.Now())
 	if wait <= 0 {
