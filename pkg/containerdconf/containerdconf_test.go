@@ -11,8 +11,8 @@ import (
 	"github.com/numalet/numalet/internal/testutil/scenario"
 )
 
-// TestReferenceDropIn checks that the file for installation by hand,
-// deploy/containerd/numalet.toml, equals the file that DropIn makes for containerd's defaults.
+// TestReferenceDropIn checks that deploy/containerd/numalet.toml, the drop-in file that users
+// install by hand, equals the text that DropIn makes for containerd's default configuration.
 func TestReferenceDropIn(t *testing.T) {
 	text, err := DropIn(defaults(t))
 	if err != nil {
@@ -24,8 +24,8 @@ func TestReferenceDropIn(t *testing.T) {
 	scenario.Golden(t, "../../deploy/containerd/numalet.toml", text)
 }
 
-// defaults returns the configuration that containerd 2.4.2 prints without a main file. replace has
-// pairs of texts; each first one is replaced by the second.
+// defaults returns the configuration that containerd 2.4.2 prints if it has no configuration file.
+// replace has pairs of an old and a new text. defaults replaces each old text in the configuration.
 func defaults(t *testing.T, replace ...string) Dump {
 	t.Helper()
 	text, err := os.ReadFile("testdata/default-2.4.txt")
@@ -135,8 +135,8 @@ func TestReadDump(t *testing.T) {
 	}
 }
 
-// TestImport checks what AddImport adds to main files, that a second call adds nothing, and that
-// RemoveImport restores the earlier text.
+// TestImport checks what AddImport adds to containerd's main configuration files, that a second
+// call adds nothing, and that RemoveImport restores the earlier text.
 func TestImport(t *testing.T) {
 	files, err := filepath.Glob("testdata/main/*.toml")
 	if err != nil || len(files) == 0 {

@@ -8,8 +8,8 @@ import (
 )
 
 // Dump is the settings that `containerd config dump` prints: a map from keys to values, both as
-// printed. A key is the name of its table, a dot, and its own name, such as
-// plugins.'io.containerd.nri.v1.nri'.disable.
+// printed. A key consists of the name of the TOML table, a dot, and the name of the setting. An
+// example is plugins.'io.containerd.nri.v1.nri'.disable.
 type Dump map[string]string
 
 // ReadDump reads the output of `containerd config dump`. A value may have several lines. ReadDump
@@ -51,7 +51,7 @@ func ReadDump(text string) (Dump, error) {
 	return d, nil
 }
 
-// list returns the strings of an array, such as ['a', 'b'].
+// list returns the strings of a key whose value is an array, such as ['a', 'b'].
 func (d Dump) list(key string) ([]string, error) {
 	text, opens := strings.CutPrefix(d[key], "[")
 	text, closes := strings.CutSuffix(text, "]")

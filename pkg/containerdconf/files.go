@@ -10,16 +10,17 @@ import (
 // Names of files, relative to the directory of containerd's main file.
 const (
 	DropInName = "conf.d/numalet.toml"
-	// importName is a pattern that matches DropInName. A pattern is imported instead of the file,
-	// because containerd does not start if an imported file is missing, but accepts a pattern that
-	// matches no file.
+	// importName is a pattern that matches DropInName. containerd's main file imports the pattern
+	// and not the file. The reason is that containerd does not start if an imported file is
+	// missing, but accepts a pattern that matches no file.
 	importName = "conf.d/numalet*.toml"
 )
 
 // DefaultMain is containerd's main configuration file if its command line does not name one.
 const DefaultMain = "/etc/containerd/config.toml"
 
-// MainFile returns the main configuration file of a containerd that runs with this command line.
+// MainFile returns the path of the main configuration file of a containerd that was started with
+// the given command line.
 func MainFile(command []string) string {
 	for i, arg := range command {
 		for _, flag := range []string{"--config", "-config", "-c", "--c"} {
@@ -53,12 +54,12 @@ func Managed(main, release string) error {
 	return nil
 }
 
-// imports matches the start of the list of imported files.
+// imports matches the start of the list of imported files in containerd's main configuration file.
 var imports = regexp.MustCompile(`(?m)^[ \t]*imports[ \t]*=[ \t]*\[`)
 
-// AddImport returns the text of a main file that also imports the drop-in file. RemoveImport undoes
-// the change. main is the path of the main file. text is its content, or "" if the file does not
-// exist.
+// AddImport returns the text of containerd's main configuration file, changed so that it also
+// imports Numalet's drop-in file. RemoveImport undoes the change. main is the path of the main
+// configuration file. text is the content of that file, or "" if the file does not exist.
 func AddImport(main, text string) string {
 	if has(main, text) {
 		return text
@@ -76,8 +77,8 @@ func AddImport(main, text string) string {
 	return line(main) + text
 }
 
-// RemoveImport undoes the change of AddImport. It returns text unchanged if AddImport has not
-// changed it.
+// RemoveImport undoes the change that AddImport made to the text of containerd's main configuration
+// file. If AddImport has not changed the text, RemoveImport returns it unchanged.
 func RemoveImport(main, text string) string {
 	switch {
 	case text == alone(main):
@@ -90,16 +91,18 @@ func RemoveImport(main, text string) string {
 
 func has(main, text string) bool { return RemoveImport(main, text) != text }
 
-// entry, line and alone are the texts that AddImport adds. entry is added to an existing list of
-// imports. line is a new list, for a file without one. alone is a whole new main file.
+// entry, line and alone return the texts that AddImport adds. entry is for a main configuration
+// file that already has a list of imports. line is for a file without such a list. alone is the
+// whole file, if there was none.
 func entry(main string) string { return fmt.Sprintf("%q, ", path.Join(path.Dir(main), importName)) }
 func line(main string) string {
 	return fmt.Sprintf("imports = [%q] # by numalet-containerd\n", path.Join(path.Dir(main), importName))
 }
 func alone(main string) string { return "version = 3\n" + line(main) }
 
-// Trial returns the text of a main file that imports the given files, in this order. With it,
-// `containerd config dump` prints the configuration that results from these files.
+// Trial returns the text of a main configuration file that imports the given files, in this order.
+// If containerd gets this text as its main configuration file, `containerd config dump` prints the
+// configuration that results from the given files.
 func Trial(files ...string) string {
 	var b strings.Builder
 	b.WriteString("version = 3\nimports = [")

@@ -8,7 +8,8 @@ import (
 )
 
 const (
-	// Plugin is the name of the NRI plugin that containerd must require: the agent.
+	// Plugin is the name under which the agent registers as an NRI plugin. containerd must require
+	// this plugin.
 	Plugin = "numalet"
 	// Annotation is the annotation of pods that may start while a required plugin is missing.
 	Annotation = "tolerate-missing-nri-plugins.noderesource.dev"
@@ -28,24 +29,25 @@ const (
 	reject              = validator + ".reject_"
 )
 
-// The drop-in file raises shorter timeouts of NRI to these values. containerd disconnects a plugin
-// that answers later. The agent normally answers within milliseconds, but on a node with too little
-// CPU containerd's defaults of 5 s and 2 s may be too short.
+// Minimum timeouts of NRI. Numalet's drop-in file for containerd raises shorter timeouts to these
+// values. containerd disconnects a plugin that does not answer within a timeout. The agent normally
+// answers within milliseconds. But on a node with too little CPU, containerd's defaults of 5 s for
+// registration and 2 s for requests may be too short.
 const (
 	minRegistration = 30 * time.Second
 	minRequest      = 20 * time.Second
 )
 
-// Requires reports whether containerd with this configuration creates containers only if the plugin
-// runs.
+// Requires reports whether containerd with this configuration creates containers only while the
+// agent's NRI plugin runs.
 func (d Dump) Requires() bool {
 	names, err := d.list(required)
 	return err == nil && d[enable] == "true" && slices.Contains(names, Plugin)
 }
 
-// DropIn returns the text of the drop-in file that makes a containerd with the configuration d
-// require the plugin. It fails if that containerd cannot require plugins, or if the file would also
-// change other behaviour. The error says what to do.
+// DropIn returns the text of a drop-in file. The file makes a containerd with the configuration d
+// require the agent's NRI plugin. DropIn fails if that containerd cannot require plugins, or if the
+// file would also change other behaviour. The error says what to do.
 func DropIn(d Dump) (string, error) {
 	if err := d.servesNRI(); err != nil {
 		return "", err
@@ -89,8 +91,8 @@ func (d Dump) servesNRI() error {
 	return nil
 }
 
-// sleepingRule returns a rule of the validator that is set but has no effect, because the validator
-// is off, or "".
+// sleepingRule returns a rule of containerd's default validator for NRI that is set, but has no
+// effect because the validator is off. It returns "" if there is no such rule.
 func (d Dump) sleepingRule() string {
 	if d[enable] == "true" {
 		return ""
@@ -131,14 +133,16 @@ func dropIn(d Dump) string {
 	return b.String()
 }
 
-// IsDropIn reports whether a text begins as DropIn's texts do.
+// IsDropIn reports whether a text is a drop-in file that DropIn has made. It checks only the first
+// line.
 func IsDropIn(text string) bool {
 	first, _, _ := strings.Cut(header, "\n")
 	return strings.HasPrefix(text, first+"\n")
 }
 
-// Check returns nil if the configuration after requires the plugin, and differs from the
-// configuration before only in the settings that DropIn makes and in the list of imported files.
+// Check returns nil if the configuration after requires the agent's NRI plugin, and differs from
+// the configuration before only in the settings that DropIn makes and in the list of imported
+// files. Otherwise, the error names the settings.
 func Check(before, after Dump) error {
 	allowed := []string{"imports", registrationTimeout, requestTimeout, enable, required, tolerate}
 	var others []string

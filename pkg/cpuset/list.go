@@ -12,9 +12,9 @@ import (
 const MaxCPU CPU = 1<<16 - 1
 
 // Parse reads the kernel's list format: "0-3,8,10-11". The empty string is the empty set. White
-// space around the whole text is ignored, such as the trailing newline of a sysfs file. Any other
-// text is an error, which contains the text. This includes groups of the form "0-10:2/4", which the
-// kernel reads but does not write. Source:
+// space around the whole text is ignored, such as the trailing newline of a sysfs file. For any
+// other text, Parse returns an error that contains the text. An example is a group of the form
+// "0-10:2/4", which the kernel reads but does not write. Source:
 // https://docs.kernel.org/admin-guide/kernel-parameters.html (cpu lists).
 func Parse(list string) (Set, error) {
 	list = strings.TrimSpace(list)
@@ -66,7 +66,7 @@ func parseCPU(text string) (CPU, error) {
 	return CPU(n), nil
 }
 
-// String returns the set in the list format, and "" for the empty set.
+// String returns the set in the kernel's list format, such as "0-3,8". The empty set is "".
 func (s Set) String() string {
 	var b strings.Builder
 	first, last := CPU(-1), CPU(-2)
@@ -95,10 +95,11 @@ func (s Set) String() string {
 	return b.String()
 }
 
-// MarshalText returns the set in the list format, so that JSON has a set as the string "0-3,8".
+// MarshalText returns the set in the kernel's list format, so that a set in JSON is a string such
+// as "0-3,8".
 func (s Set) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// UnmarshalText reads the list format.
+// UnmarshalText reads the kernel's list format, as Parse does.
 func (s *Set) UnmarshalText(text []byte) error {
 	set, err := Parse(string(text))
 	if err != nil {

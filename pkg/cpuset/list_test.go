@@ -68,8 +68,8 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// FuzzParse checks that String and Parse agree: Parse reads from the result of String the same set,
-// and String then writes the same text.
+// FuzzParse checks that Parse reads the same set again from the result of String, and that String
+// then returns the same text again.
 func FuzzParse(f *testing.F) {
 	for _, list := range []string{"", "0", "0-3,8\n", "63-64", "5,1-2,2", "65535", "1-", "a", "3-1"} {
 		f.Add(list)

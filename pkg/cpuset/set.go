@@ -1,8 +1,8 @@
 // Package cpuset has sets of logical CPUs.
 //
-// It has the set operations, and reads and writes the kernel's text formats: lists ("0-3,8") and
-// masks ("0000010f"). Package topology describes the CPUs of a machine, and package cpuset/pool
-// assigns CPUs to containers.
+// The package has the set operations, and reads and writes the kernel's text formats: lists
+// ("0-3,8") and masks ("0000010f"). Package topology describes the CPUs of a machine, and package
+// cpuset/pool assigns CPUs to containers.
 //
 //	free := cpuset.MustParse("0-7").Minus(cpuset.Of(0, 4))
 //	fmt.Println(free, free.Len()) // 1-3,5-7 6
@@ -20,12 +20,14 @@ type CPU int
 
 // Set is an immutable set of CPUs; the zero value is the empty set.
 //
-// It is a bitmap with one bit per CPU id and no zero word at its end, so equal sets have equal
-// words. Operations allocate a new Set. They visit each word once, and a word has 64 CPUs. A set
-// that is a map (k8s.io/utils/cpuset) was rejected. To choose CPUs for a container, package pool
-// needs several dozen set operations. With 512 CPUs, a union of maps takes tens of microseconds,
-// and a union of eight words takes nanoseconds. An array of fixed length was rejected because it
-// would need 8192 bits, the most CPUs that Linux allows, and most machines have about 64.
+// A Set is a bitmap with one bit per CPU id and no zero word at its end, so equal sets have equal
+// words. Operations allocate a new Set. They visit each word once, and a word has 64 CPUs.
+//
+// A set that is a Go map, as in k8s.io/utils/cpuset, was rejected because it is slow. Package pool
+// needs several dozen set operations to choose CPUs for a container. With 512 CPUs, a union of maps
+// takes tens of microseconds, and a union of eight words takes nanoseconds. An array of fixed
+// length was rejected because it would need 8192 bits, the most CPUs that Linux allows on x86. Most
+// machines have about 64 CPUs.
 type Set struct{ words []uint64 }
 
 // Of returns the set of the given CPUs. It panics if an id is negative.
@@ -53,8 +55,9 @@ func Range(first, last CPU) Set {
 	return Set{w}
 }
 
-// wordOf returns the index of c's word. It shifts and does not divide, because CPU(-1)/64 is 0: the
-// index of a negative id must be negative, so that an access with it panics.
+// wordOf returns the index of the word that has c's bit. It shifts instead of dividing by 64,
+// because -1/64 is 0 in Go. The index of a negative id must be negative, so that an access with
+// this index panics.
 func wordOf(c CPU) int { return int(c) >> 6 }
 
 // Len returns how many CPUs the set has.

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// Alarm says whether the share of foreign time on a container's CPUs was too large over a window of
-// time. The zero value is ready to use.
+// Alarm says whether the share of foreign time (see Foreign) on a container's CPUs was too large
+// over a window of time. The zero value is ready to use.
 type Alarm struct {
-	past []reading // readings in the window, and the last one before it
+	past []reading // readings in the window, and the last reading before the window
 	on   bool
 }
 
@@ -18,11 +18,11 @@ type reading struct {
 	sum Foreign
 }
 
-// Update records the sum of all foreign time until now. The alarm is switched on when the share of
-// foreign time over a whole window is at least the threshold. It is switched off when the share is
-// below half of the threshold, so that a share near the threshold does not switch it repeatedly.
-// Update returns the foreign time in the window, or since the first reading if that is more recent,
-// and whether the alarm is on.
+// Update records the sum of all foreign time until the time at. The alarm is switched on when the
+// share of foreign time over a whole window is at least the threshold. It is switched off when the
+// share is below half of the threshold, so that a share near the threshold does not switch it
+// repeatedly. Update returns whether the alarm is on, and the foreign time in the window. If the
+// first reading is more recent than the start of the window, this is the foreign time since then.
 func (a *Alarm) Update(at time.Time, sum Foreign, threshold float64, window time.Duration) (recent Foreign, on bool) {
 	a.past = append(a.past, reading{at, sum})
 	start := at.Add(-window)

@@ -10,15 +10,15 @@ import (
 // the CPUs. A counter may start at any value, because only differences between samples are used.
 type Sample struct {
 	At        time.Time
-	Container string     // the ID in the container runtime, which changes when the container restarts
-	CPUs      cpuset.Set // the container's online CPUs
-	Times                // of the CPUs: busy time and time of interrupts
-	Kernel    time.Duration
+	Container string        // the ID in the container runtime, which changes when the container restarts
+	CPUs      cpuset.Set    // the container's online CPUs
+	Times                   // of the CPUs: busy time and time of interrupts
+	Kernel    time.Duration // CPU time that kernel threads used on the CPUs
 	Owner     time.Duration // CPU time that the container used
 }
 
 // Take returns a sample of a container. owner is the CPU time that the container used. online has
-// the times of the machine's online CPUs, and kernel those of its kernel threads.
+// the times of the machine's online CPUs. kernel has the times of the machine's kernel threads.
 func Take(at time.Time, container string, cpus cpuset.Set, owner time.Duration, online map[cpuset.CPU]Times, kernel *Threads) Sample {
 	s := Sample{At: at, Container: container, Owner: owner}
 	var present []cpuset.CPU
@@ -68,9 +68,9 @@ func (f Foreign) Minus(g Foreign) Foreign {
 //
 // The counters are not all read at the same time, and /proc/stat counts in steps of 10 ms. So the
 // container may seem to have used more time than its CPUs were busy. The foreign time would then be
-// negative. It counts as 0, and the difference is stored as a debt, which is subtracted from the
-// next measurement. Without the debt, errors that make foreign time too large would add up, and
-// errors in the other direction would not compensate them.
+// negative. In this case it counts as 0, and the amount below 0 is stored as a debt, which is
+// subtracted from the next measurement. Without the debt, errors that make foreign time too large
+// would add up, because errors in the other direction would be lost.
 type Meter struct {
 	last Sample
 	debt time.Duration
@@ -80,9 +80,9 @@ type Meter struct {
 // counters are not larger. A larger debt would hide foreign time.
 const maxDebt = 2 * tick
 
-// Add returns the foreign time since the last sample. It returns zero if the two samples cannot be
-// compared, because the container has restarted, a CPU went offline or online, or a counter was
-// reset.
+// Add returns the foreign time between the last sample and the sample now. Two samples cannot be
+// compared if the container has restarted, a CPU went offline or online, or a counter was reset
+// between them. For such samples, Add returns zero.
 func (m *Meter) Add(now Sample) Foreign {
 	before := m.last
 	m.last = now
@@ -105,8 +105,8 @@ func (s Sample) follows(before Sample) bool {
 
 // split divides foreign time among its sources. It first assigns the measured times of interrupts
 // and kernel threads. The rest is the time of other processes. The time of interrupts can be more
-// than the foreign time: a kernel without CONFIG_IRQ_TIME_ACCOUNTING also charges an interrupt to
-// the process that it interrupts, so it is part of the container's own time.
+// than the foreign time: a kernel without CONFIG_IRQ_TIME_ACCOUNTING also charges the time of an
+// interrupt to the interrupted process, for example to a process of the container.
 func split(foreign, interrupts, kernel time.Duration) (f Foreign) {
 	f.Interrupts = min(interrupts, foreign)
 	f.Kernel = min(kernel, foreign-f.Interrupts)

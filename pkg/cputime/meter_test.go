@@ -29,7 +29,7 @@ func TestMeter(t *testing.T) {
 	offline.CPUs = cpuset.MustParse("2")
 	for name, c := range map[string]struct {
 		samples []Sample
-		want    Foreign // since the sample before the last one
+		want    Foreign // the foreign time between the last two samples
 	}{
 		"the first sample": {[]Sample{at(0, 5*second, second, second, second)}, Foreign{}},
 		"all of the busy time is the owner's": {
@@ -76,8 +76,8 @@ func TestMeter(t *testing.T) {
 	}
 }
 
-// TestMeterAgainstTwin checks that the foreign times of many short intervals add up to that of one
-// long interval, even if each counter is wrong by up to one step of /proc/stat.
+// TestMeterAgainstTwin checks that the foreign times of many short intervals add up to the foreign
+// time of one long interval, even if each counter is wrong by up to one step of /proc/stat.
 func TestMeterAgainstTwin(t *testing.T) {
 	for seed := range uint64(50) {
 		r := rand.New(rand.NewPCG(seed, 1))

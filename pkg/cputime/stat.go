@@ -3,7 +3,7 @@
 // that the container used. It consists of the times of interrupts, kernel threads and other
 // processes.
 //
-// It parses the text of kernel files, but does not read the files; the agent does that.
+// The package parses the text of kernel files, but does not read the files; the agent does that.
 package cputime
 
 import (

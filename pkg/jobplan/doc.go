@@ -1,8 +1,9 @@
 // Package jobplan plans the next steps of one of Numalet's own jobs (not batch/v1): which pods to
 // create and delete, whether the job has failed too often, and which phase it is in.
 //
-// It gets the job's spec, its stored progress and its pods, and returns what to do and which
-// progress to store. It does not carry out these steps, and does not know the contents of pods.
+// The function Next gets the job's spec, its stored progress and its pods. It returns what to do
+// and which progress to store. The package does not carry out these steps, and does not know the
+// specs of the pods.
 //
 //	plan := jobplan.Next(job, progress, pods, now)
 //

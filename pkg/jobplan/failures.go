@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// recordPods records successes and failures. Pods that are being deleted do not count, because the
-// deletion may have caused their failure.
+// recordPods records which pods have succeeded and which have failed. A pod that is being deleted
+// does not count, because the deletion may have caused its failure. Pods whose index is beyond the
+// current number of replicas do not count either.
 func (p *planner) recordPods() {
 	for _, pod := range p.pods {
 		if pod.Deleting || p.isExcess(pod) {
@@ -37,8 +38,8 @@ func (p *planner) recordFailure(pod Pod) {
 // done returns how many of the job's current replicas have succeeded.
 func (p *planner) done() int { return p.Done.Below(p.job.Replicas) }
 
-// restarts returns how often nodes have restarted containers of the job's pods, if such restarts
-// count as failures.
+// restarts returns how often nodes have restarted containers of the job's pods. It returns 0 if
+// such restarts do not count as failures (Job.InPlace).
 func (p *planner) restarts() int {
 	sum := 0
 	for _, pod := range p.pods {
@@ -49,7 +50,8 @@ func (p *planner) restarts() int {
 	return sum
 }
 
-// lastFailure returns text to append to a message: why the pod that failed last has failed, or "".
+// lastFailure returns the end of a message that a job has failed: why the pod that failed last has
+// failed. It returns "" if this is not known.
 func (p *planner) lastFailure() string {
 	var last Pod
 	for _, pod := range p.pods {
@@ -64,8 +66,9 @@ func (p *planner) lastFailure() string {
 }
 
 // Delays before a failed pod is replaced, as in batch/v1. The delay is baseBackoff after the first
-// failure, doubles with each further failure, and is at most maxBackoff. A disrupted pod is
-// replaced sooner, because another node may admit the new pod.
+// failure of a pod with the same index, doubles with each further failure, and is at most
+// maxBackoff. A disrupted pod (for example, one that its node did not admit) is replaced after
+// disruptionDelay, because another node may admit the new pod.
 const (
 	baseBackoff     = 10 * time.Second
 	maxBackoff      = 6 * time.Minute
@@ -79,9 +82,9 @@ func backoff(failures int) time.Duration {
 	return min(baseBackoff<<(failures-1), maxBackoff)
 }
 
-// isReplaceable reports whether a failed or disrupted pod can be replaced now. If it must wait,
-// isReplaceable requests another plan for the end of the delay. During the delay the pod is not
-// deleted, so that users can read its logs.
+// isReplaceable reports whether a pod has failed or been disrupted, and can be replaced now. If the
+// delay before its replacement has not passed, isReplaceable requests another plan for the end of
+// the delay. During the delay the pod is not deleted, so that users can read its logs.
 func (p *planner) isReplaceable(pod Pod) bool {
 	var wait time.Duration
 	switch pod.State {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Indexes is a sorted set of pod indexes. Its text form, such as "0-2,5", is that of
-// status.completedIndexes of a batch/v1 Job.
+// Indexes is a sorted set of pod indexes. Its text form, such as "0-2,5", is the same as in the
+// field status.completedIndexes of a batch/v1 Job.
 type Indexes []int
 
 // Has reports whether the set contains an index.
@@ -17,7 +17,7 @@ func (s Indexes) Has(index int) bool {
 	return found
 }
 
-// With returns the set with one more index.
+// With returns a set that also contains the given index.
 func (s Indexes) With(index int) Indexes {
 	at, found := slices.BinarySearch(s, index)
 	if found {
@@ -32,7 +32,7 @@ func (s Indexes) Below(n int) int {
 	return at
 }
 
-// String returns the text form, or "" for an empty set.
+// String returns the text form of the set, such as "0-2,5". It returns "" for an empty set.
 func (s Indexes) String() string {
 	var parts []string
 	for i := 0; i < len(s); {
@@ -48,7 +48,7 @@ func (s Indexes) String() string {
 	return strings.Join(parts, ",")
 }
 
-// ParseIndexes is the inverse of String. Indexes are at most 65,535.
+// ParseIndexes returns the set whose text form is text. Indexes are at most 65,535.
 func ParseIndexes(text string) (Indexes, error) {
 	if text == "" {
 		return nil, nil
@@ -69,7 +69,7 @@ func ParseIndexes(text string) (Indexes, error) {
 	return set, nil
 }
 
-// parseRange reads "2", or "0-2".
+// parseRange reads a single index, such as "2", or a range of indexes, such as "0-2".
 func parseRange(part string) (first, last int, err error) {
 	from, to, isRange := strings.Cut(part, "-")
 	if !isRange {

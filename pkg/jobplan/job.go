@@ -5,13 +5,13 @@ import "time"
 // Job is the spec of a job.
 type Job struct {
 	Replicas     int
-	MinAvailable int // so many pods must start together, or none does
+	MinAvailable int // no pod starts unless this many pods can start together
 	Suspend      bool
-	BackoffLimit int           // the job fails if there are more failures than this
-	Deadline     time.Duration // how long the job may run; 0 means no limit
-	TTL          *time.Duration
-	InPlace      bool   // the node restarts failed containers, and each restart counts as a failure
-	Invalid      string // why no pod can be created from the spec; "" if it is valid
+	BackoffLimit int            // the job fails if there are more failures than this
+	Deadline     time.Duration  // how long the job may run; 0 means no limit
+	TTL          *time.Duration // how long the job is kept after its end; nil means forever
+	InPlace      bool           // the node restarts failed containers, and each restart counts as a failure
+	Invalid      string         // why no pod can be created from the spec; "" if it is valid
 }
 
 // Pod is an existing pod of a job. Different pods of a job have different indexes.
@@ -29,8 +29,8 @@ type Pod struct {
 // State is the state of a pod.
 type State int
 
-// States. A disrupted pod has failed for a reason other than its programs. For example, it was
-// evicted, or the node did not admit it.
+// The states of a pod. A disrupted pod has failed for a reason other than its programs. For
+// example, it was evicted, or its node did not admit it.
 const (
 	Waiting State = iota
 	Running
@@ -42,9 +42,9 @@ const (
 // Phase is the phase of a job.
 type Phase string
 
-// Phases. A job is Pending if no pod runs, or if fewer than MinAvailable pods run or have
-// succeeded. It may change between the first three phases any number of times. The last two are
-// final.
+// The phases of a job. A job is Pending if no pod runs, or if fewer than MinAvailable pods run or
+// have succeeded. It may change between Pending, Running and Suspended any number of times.
+// Succeeded and Failed are final.
 const (
 	Pending   Phase = "Pending"
 	Runs      Phase = "Running"
@@ -56,7 +56,8 @@ const (
 // Over reports whether the phase is final.
 func (p Phase) Over() bool { return p == Complete || p == Broken }
 
-// Reasons of events. An event for a failed job has the reason of its phase instead.
+// Reasons of events. The event for a failed job has none of these reasons, but the reason of the
+// job's phase (Progress.Reason).
 const (
 	EventPodFailed = "PodFailed"
 	EventCompleted = "Completed"
@@ -64,7 +65,8 @@ const (
 	EventResumed   = "Resumed"
 )
 
-// Reasons of a phase. If batch/v1 has the same reason, the name is the same.
+// Reasons of a phase (Progress.Reason). If a batch/v1 Job has the same reason, the name is the
+// same.
 const (
 	ReasonUser     = "JobSuspended"
 	ReasonComplete = "CompletionsReached"
@@ -74,12 +76,12 @@ const (
 )
 
 // Progress is the stored progress of a job. Done and Failures also count pods that have been
-// deleted. Each pod counts once, even if Next sees it several times.
+// deleted. Each pod counts once, even if it is passed to Next several times.
 type Progress struct {
 	Phase    Phase
 	Reason   string // "" for the phases Pending and Running
 	Message  string
-	Started  time.Time   // when MinAvailable pods first ran; zero if they have not since the job was last suspended
+	Started  time.Time   // when MinAvailable pods first ran after the job was last suspended; zero if they have not
 	Ended    time.Time   // when the job ended
 	Done     Indexes     // indexes of pods that succeeded
 	Failures map[int]int // by index; only values above 0 are stored
@@ -87,7 +89,7 @@ type Progress struct {
 	Ready    int         // active pods that are ready
 }
 
-// Failed returns how many pods failed.
+// Failed returns how many pods have failed, including pods that were replaced.
 func (p Progress) Failed() int {
 	sum := 0
 	for _, n := range p.Failures {

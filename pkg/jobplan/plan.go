@@ -11,7 +11,7 @@ import (
 type Plan struct {
 	Progress
 	Create  []Creation
-	Delete  []int // indexes, in the order of the pods
+	Delete  []int // indexes of the pods to delete
 	Remove  bool  // whether to delete the job with all its objects
 	Events  []Event
 	Requeue time.Duration // call Next again after this time; 0 if no new plan is needed until something changes
@@ -20,7 +20,7 @@ type Plan struct {
 // Creation is a pod to create.
 type Creation struct{ Index, Attempt int }
 
-// Event is an event to record once.
+// Event is a Kubernetes event that the caller must record once.
 type Event struct {
 	Index           int // of the pod that the event is about; -1 for the job
 	Warning         bool
@@ -35,7 +35,8 @@ type planner struct {
 	now  time.Time
 }
 
-// Next returns the next steps of a job. was is the progress that the last plan returned.
+// Next returns the next steps of a job. was is the progress in the plan that the last call of Next
+// returned.
 func Next(job Job, was Progress, pods []Pod, now time.Time) Plan {
 	p := &planner{job: job, pods: pods, now: now}
 	p.Done, p.Failures = was.Done, maps.Clone(was.Failures)
@@ -96,7 +97,7 @@ func (p *planner) cleanUp() {
 	p.requeueAfter(left)
 }
 
-// suspend deletes all pods but those that succeeded.
+// suspend deletes all pods of a suspended job, except pods that have succeeded.
 func (p *planner) suspend() {
 	p.Phase, p.Reason, p.Message, p.Started = Suspended, ReasonUser, "spec.suspend is true", time.Time{}
 	if p.job.Invalid != "" {
@@ -105,7 +106,8 @@ func (p *planner) suspend() {
 	p.deleteWhere(func(pod Pod) bool { return pod.State != Succeeded || p.isExcess(pod) })
 }
 
-// run creates missing pods, and deletes pods that are to be replaced or whose index is too high.
+// run plans the steps for a job that is neither over nor suspended. It creates missing pods. It
+// deletes pods that are to be replaced, and pods whose index is beyond the number of replicas.
 func (p *planner) run() {
 	there := make(map[int]bool, len(p.pods))
 	for _, pod := range p.pods {
@@ -132,7 +134,8 @@ func (p *planner) deleteWhere(unwanted func(Pod) bool) {
 	}
 }
 
-// requeueAfter requests the next plan after d at the latest, if d is positive.
+// requeueAfter requests that Next is called again after the time d at the latest. It does nothing
+// if d is not positive.
 func (p *planner) requeueAfter(d time.Duration) {
 	if d > 0 && (p.Requeue == 0 || d < p.Requeue) {
 		p.Requeue = d

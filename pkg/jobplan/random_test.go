@@ -13,9 +13,10 @@ import (
 	"github.com/numalet/numalet/internal/testutil/scenario"
 )
 
-// TestRandom applies 60 random commands to each of 500 jobs. After each command and the plans for
-// it, it checks that Next returns no further step, that no success is forgotten, that the number of
-// counted failures is correct, and that a finished job stays finished.
+// TestRandom applies 60 random commands to each of 500 jobs. After each command, the plans that
+// Next returns are carried out. TestRandom then checks that Next returns no further step, that no
+// success is forgotten, that the number of counted failures is correct, and that a finished job
+// stays finished.
 func TestRandom(t *testing.T) {
 	for seed := range uint64(500) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -58,7 +59,7 @@ func anything(r *rand.Rand, s *scene) []string {
 	}
 }
 
-// failsNow reports whether a command makes a pod fail, and the pod is not being deleted.
+// failsNow reports whether a command makes a pod fail that is not being deleted.
 func failsNow(s *scene, command []string) bool {
 	return command[0] == "fail" && slices.ContainsFunc(s.pods, func(pod Pod) bool {
 		return strconv.Itoa(pod.Index) == command[1] && !pod.Deleting

@@ -9,8 +9,8 @@ import (
 	"github.com/numalet/numalet/internal/testutil/scenario"
 )
 
-// TestScenarios walks through testdata/*.txt. After each command, all steps of the plan are
-// carried out, and the job's state is printed.
+// TestScenarios runs the scripts in testdata/*.txt. After each command, all steps of the plans that
+// Next returns are carried out, and the job's state is printed. The commands are:
 //
 //	job replicas=2 minAvailable=2 backoffLimit=1 deadline=1m ttl=5s inPlace flaw=...
 //	run 0 1, ready 0     starts pods 0 and 1; makes pod 0 ready
@@ -22,7 +22,7 @@ import (
 //	suspend, resume      changes spec.suspend
 //	replicas 3           changes spec.replicas
 //	wait 10s             advances the time
-//	forget               restarts the caller of Next, which forgets when the last plan requested the next
+//	forget               restarts the caller of Next, which then no longer knows Plan.Requeue
 func TestScenarios(t *testing.T) {
 	scenario.Walk(t, func(_ *testing.T, out *scenario.Answer) scenario.Commands {
 		return (&scene{now: morning, answer: out}).commands()
@@ -96,7 +96,7 @@ func (s *scene) ended(state State, why string) func(*scenario.Command) {
 	return s.each(func(pod *Pod) { pod.State, pod.Why, pod.Ended, pod.Ready = state, why, s.now, false })
 }
 
-// delete marks a running pod as being deleted, and removes any other pod at once.
+// delete marks a running pod as being deleted. It removes a pod that is not running at once.
 func (s *scene) delete(pod *Pod) {
 	pod.Deleting = true
 	if pod.State != Running {
@@ -115,7 +115,8 @@ func (s *scene) forget(index int) {
 	s.pods = slices.DeleteFunc(s.pods, func(pod Pod) bool { return pod.Deleting && pod.Index == index })
 }
 
-// runPlans calls Next and carries out the plan, until a plan creates and deletes no pod.
+// runPlans calls Next and carries out the returned plan. It repeats this until a plan creates and
+// deletes no pod.
 func (s *scene) runPlans() {
 	for range 10 {
 		plan := Next(s.job, s.progress, s.pods, s.now)
@@ -154,7 +155,8 @@ func (s *scene) carryOut(plan Plan) {
 	}
 }
 
-// wait advances the time. It calls runPlans at each time that the last plan has requested.
+// wait runs the script command `wait DURATION`, which advances the time. It calls runPlans at each
+// time that the last plan has requested (Plan.Requeue).
 func (s *scene) wait(c *scenario.Command) {
 	until := s.now.Add(c.Duration(0))
 	for !s.again.IsZero() && !s.again.After(until) {

@@ -9,8 +9,8 @@ import (
 	"github.com/numalet/numalet/pkg/podspec"
 )
 
-// options yields the ways to distribute the CPUs of container c over NUMA nodes by its policy, best
-// first and without duplicates.
+// options yields the ways to distribute the CPUs of container c over NUMA nodes by the pod's
+// policy, best first and without duplicates.
 func (s *search) options(c int) iter.Seq[Counts] {
 	want := s.Containers[c]
 	if want.PerNode != nil {
@@ -43,8 +43,8 @@ func (s *search) options(c int) iter.Seq[Counts] {
 	}
 }
 
-// within yields the ways to distribute the CPUs of container c by its policy over the rooms of a
-// tier.
+// within yields the ways to distribute the CPUs of container c by the pod's policy over the NUMA
+// nodes of a tier (a part of the machine).
 func (s *search) within(c int, t Tier) iter.Seq[Counts] {
 	switch s.Policy {
 	case podspec.Spread:
@@ -55,8 +55,8 @@ func (s *search) within(c int, t Tier) iter.Seq[Counts] {
 	return s.random(c, t)
 }
 
-// named yields the counts that the container's PerNode has. It yields none if PerNode has CPUs of a
-// NUMA node that is not in the view, because such a node has no free CPUs.
+// named yields the numbers of CPUs in the container's PerNode. It yields nothing if PerNode has
+// CPUs on a NUMA node that is not in s.NUMA, because such a NUMA node has no free CPUs.
 func (s *search) named(want podspec.Container) iter.Seq[Counts] {
 	return func(yield func(Counts) bool) {
 		n, sum := make(Counts, len(s.NUMA)), 0
@@ -70,10 +70,11 @@ func (s *search) named(want podspec.Container) iter.Seq[Counts] {
 	}
 }
 
-// anywhere returns a tier with the whole machine for container c. Its cost prefers NUMA nodes where
-// the pod needs the fewest additional CPUs. Among these it prefers those with the fewest free CPUs
-// for a whole container (best fit). For a CPU beyond the even share (policy spread), it prefers
-// those with the most free CPUs.
+// anywhere returns a tier for container c that is the whole machine. The tier's cost prefers NUMA
+// nodes on which the pod would hold the fewest CPUs that it does not hold yet. Between NUMA nodes
+// that are equal in this, the cost of a whole container prefers the one with the fewest free CPUs
+// (best fit). The cost of one CPU beyond the even share (policy spread) prefers the one with the
+// most free CPUs.
 func (s *search) anywhere(c int) Tier {
 	rooms := make([]Room, len(s.NUMA))
 	for n := range rooms {
@@ -105,8 +106,9 @@ func (t Tier) single(k int) iter.Seq[Counts] {
 	}
 }
 
-// spread yields the ways to place an even share of k CPUs on every NUMA node. The CPUs that remain
-// go to different nodes, in the first way to the nodes with the lowest cost.
+// spread yields the ways to place an even share of k CPUs on every NUMA node. If k is not a
+// multiple of the number of NUMA nodes, the remaining CPUs go to different NUMA nodes. The first
+// way yielded uses the NUMA nodes with the lowest cost for them.
 func (t Tier) spread(k int) iter.Seq[Counts] {
 	return func(yield func(Counts) bool) {
 		share, odd := k/len(t.Rooms), k%len(t.Rooms)
@@ -126,8 +128,9 @@ func (t Tier) spread(k int) iter.Seq[Counts] {
 	}
 }
 
-// cheapest returns the NUMA nodes that have enough CPUs for the number to. They are sorted by the
-// result of t.Cost for an increase from the number from, lowest first.
+// cheapest returns the NUMA nodes on which the container can get to CPUs. They are sorted by the
+// cost (t.Cost) of an increase of the container's CPUs there from the number from to the number to,
+// lowest first.
 func (t Tier) cheapest(from, to int) []int {
 	able, few := make([]int, 0, len(t.Rooms)), [8]Cost{}
 	costs := few[:]
@@ -144,8 +147,8 @@ func (t Tier) cheapest(from, to int) []int {
 	return able
 }
 
-// combinations yields all choices of k of the numbers 0 to n-1, in lexicographic order. Each yield
-// has the same slice with new contents.
+// combinations yields all choices of k of the numbers 0 to n-1, in lexicographic order. It yields
+// the same slice each time, with new contents.
 func combinations(n, k int) iter.Seq[[]int] {
 	return func(yield func([]int) bool) {
 		if k > n {
@@ -171,11 +174,11 @@ func combinations(n, k int) iter.Seq[[]int] {
 	}
 }
 
-// random yields the distribution that the seed selects. If no container of the pod names its
-// counts, no other distribution has to be tried. The reason is that containers are placed in the
-// order in which they start, and each first reuses the pod's own idle CPUs. So the pod needs only
-// as many CPUs as its containers use at one time, and it cannot fit with fewer. If some containers
-// name their counts, random then yields all other distributions.
+// random yields the distribution of the CPUs of container c that the pod's seed selects. If no
+// container of the pod has PerNode, no other distribution has to be tried. The reason is that
+// containers are placed in the order in which they start, and each first reuses the pod's own idle
+// CPUs. So the pod needs only as many CPUs as its containers use at one time, and it cannot fit
+// with fewer. If some containers have PerNode, random then yields all distributions.
 func (s *search) random(c int, t Tier) iter.Seq[Counts] {
 	k := s.Containers[c].CPUs
 	return func(yield func(Counts) bool) {
@@ -215,7 +218,8 @@ func (t Tier) drawn(k int, seed uint64) (Counts, bool) {
 	return counts, true
 }
 
-// give moves free CPUs from a room to count, and returns cpus.
+// give subtracts CPUs from the free CPUs of r and adds them to count. It returns cpus, the number
+// of these CPUs.
 func give(r *Room, count *int, cpus int) int {
 	*count += cpus
 	r.Free -= cpus
@@ -223,9 +227,9 @@ func give(r *Room, count *int, cpus int) int {
 	return cpus
 }
 
-// roomiest returns the NUMA node that can provide the most of k CPUs, and how many. It counts only
-// CPUs in whole cores if one node has k of them, or if no node has k free CPUs. Among equal nodes,
-// the first in order is chosen.
+// roomiest returns the NUMA node that can provide the most of k CPUs, and how many it can provide.
+// If one NUMA node has k free CPUs in whole cores, or if no NUMA node has k free CPUs, roomiest
+// compares and counts only CPUs in whole cores. Of equal NUMA nodes, it returns the first in order.
 func roomiest(order []int, left []Room, k int) (node, cpus int) {
 	most := func(have func(Room) int) int {
 		return slices.MaxFunc(order, func(a, b int) int { return cmp.Compare(min(k, have(left[a])), min(k, have(left[b]))) })

@@ -81,8 +81,8 @@ func (r Room) fresh(k int) int { return max(0, k-r.Idle) }
 // have returns how many CPUs the container can get on the NUMA node.
 func (r Room) have() int { return r.Idle + r.Free }
 
-// Plan returns the counts of each of the request's containers, by index, or the reason why
-// there is no plan. It is deterministic.
+// Plan returns how many CPUs each of the request's containers gets on each NUMA node, by index in
+// request.Containers. If the pod does not fit, it returns the reason. It is deterministic.
 func Plan(request Request, view View, h Hooks) ([]Counts, Outcome) {
 	s := newSearch(request, view, h)
 	if s.total() > s.free() {
@@ -97,7 +97,7 @@ func Plan(request Request, view View, h Hooks) ([]Counts, Outcome) {
 	return nil, s.reason()
 }
 
-// PerNode returns the counts by NUMA node id, without zeros.
+// PerNode returns the numbers of CPUs in c by NUMA node id, without zeros.
 func (v View) PerNode(c Counts) map[topology.NodeID]int {
 	m := make(map[topology.NodeID]int, len(c))
 	for n, k := range c {

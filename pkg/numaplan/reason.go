@@ -7,16 +7,16 @@ import (
 	"github.com/numalet/numalet/pkg/podspec"
 )
 
-// Outcome says why a pod gets no exclusive CPUs. The zero value means that it fits.
+// Outcome says why a pod gets no exclusive CPUs. The zero value means that the pod fits.
 type Outcome uint8
 
-// The outcomes. A pod with the outcome Invalid never fits. With the others, it may fit when other
-// pods have ended.
+// The outcomes. A pod with the outcome Invalid never fits. A pod with one of the outcomes after
+// Invalid may fit when other pods have ended.
 const (
 	Fits       Outcome = iota
 	Invalid            // the request contradicts itself or the machine
 	TooFew             // too few CPUs are free
-	Uneven             // policy spread: a NUMA node has too few free CPUs for its even share
+	Uneven             // policy spread: a NUMA node has too few free CPUs for an even share
 	NoNode             // policy single: no NUMA node has enough free CPUs
 	Short              // a NUMA node has fewer free CPUs than the request names for it
 	NoMemory           // policy single: no NUMA node has both enough free CPUs and enough free memory
@@ -57,7 +57,8 @@ func (s *search) reason() Outcome {
 	return NoNode
 }
 
-// leastSpare returns the smallest number of CPUs that must stay free so that one can be shared.
+// leastSpare returns the smallest number of CPUs that must stay free on a NUMA node so that one CPU
+// can be shared.
 func (s *search) leastSpare() int {
 	least := s.free()
 	for _, on := range s.NUMA {

@@ -12,8 +12,8 @@ import (
 
 // Refusal is the error for a pod that gets no exclusive CPUs. It has the first container that does
 // not fit, the request of this container, and the resources that are free after the containers
-// before it have been placed. With the reasons NoneShared and SearchCut, it is about the whole pod
-// instead.
+// before it have been placed. A Refusal with the reason NoneShared or SearchCut is about the whole
+// pod instead.
 type Refusal struct {
 	Reason      Outcome
 	Container   string
@@ -24,14 +24,15 @@ type Refusal struct {
 	Free        map[topology.NodeID]int
 	FreeMemory  map[topology.NodeID]uint64 // free bytes nearest to each NUMA node; nil unless Reason is NoMemory
 	Detail      string                     // why the request is invalid; only for Invalid
-	// Results of attempts to place the whole pod under other conditions; not set for Invalid:
+	// Never and AtRandom are results of attempts to place the whole pod under other conditions.
+	// They are not set if Reason is Invalid.
 	Never    bool // the pod would not fit even if every other pod ended
 	AtRandom bool // the pod would fit now with the policy random
 }
 
-// Explain returns why Plan found no solution. It places the containers in the order in which they
-// start, each by the policy's best choice that fits, and reports the first container for which no
-// choice fits.
+// Explain returns why Plan found no solution for the same arguments. It places the containers in
+// the order in which they start, each by the policy's best choice that fits. It reports the first
+// container for which no choice fits.
 func Explain(request Request, view View, h Hooks) *Refusal {
 	_, reason := Plan(request, view, h)
 	s := newSearch(request, view, h)
@@ -54,7 +55,7 @@ func Explain(request Request, view View, h Hooks) *Refusal {
 	return &Refusal{Reason: reason, Policy: request.Policy, CPUs: s.total(), Free: s.freePerNode(func(on NUMANode, _ int) int { return max(0, on.FreeCPUs) })}
 }
 
-// refuse returns why container c does not fit in addition to the containers that are placed.
+// refuse returns why container c does not fit in addition to the containers that are placed so far.
 func (s *search) refuse(c int) *Refusal {
 	rooms, want := s.anywhere(c).Rooms, s.Containers[c]
 	r := &Refusal{
@@ -134,7 +135,7 @@ func (r *Refusal) subject() string {
 	return fmt.Sprintf("container %q", r.Container)
 }
 
-// wish describes the requested distribution of the CPUs.
+// wish returns the part of the error's sentence that describes how the CPUs should be distributed.
 func (r *Refusal) wish() string {
 	switch r.Reason {
 	case Uneven:
@@ -152,7 +153,8 @@ func (r *Refusal) wish() string {
 	return ""
 }
 
-// shortage describes the free resources and why they do not suffice.
+// shortage returns the part of the error's sentence that has the free resources and says why they
+// do not suffice.
 func (r *Refusal) shortage() string {
 	if r.Reason == NoMemory {
 		return "no node has both free: " + r.freeOfBoth()
@@ -175,7 +177,7 @@ func (r *Refusal) freeOfBoth() string {
 	return strings.Join(parts, ", ")
 }
 
-// advice describes what the author of the pod can do.
+// advice returns the part of the error's sentence that says what the author of the pod can do.
 func (r *Refusal) advice() string {
 	ways := []string{"ask for fewer CPUs"}
 	switch r.Reason {

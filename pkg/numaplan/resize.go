@@ -8,12 +8,12 @@ import (
 )
 
 // Grow returns how many of k more CPUs a running container gets on each NUMA node, or false if
-// there are too few. held is what the container has and keeps, and room is how many more CPUs it
-// may get on each NUMA node. All its CPUs together satisfy the policy:
+// there are too few. held is the numbers of CPUs that the container has and keeps. room is how many
+// more CPUs it may get on each NUMA node. By policy, the NUMA node of each of the k CPUs is:
 //
-//	single: all on the NUMA node where the container is
-//	spread: each on the NUMA node where the container has the fewest, of these where most are free
-//	random: each on the NUMA node where the container has the most, of these where most are free
+//	single: where the container is
+//	spread: where the container has the fewest CPUs; of several, where it can get the most
+//	random: where the container has the most CPUs and can get more; of several, where it can get most
 //
 // With the policy random, Grow makes no random choice, so that the container stays near the memory
 // that it uses.
@@ -34,8 +34,9 @@ func Grow(policy podspec.Policy, held, room Counts, k int) (Counts, bool) {
 	return more, true
 }
 
-// growOrder returns a negative number if the next CPU should be on the first of two NUMA nodes.
-// held and room are those of the first node, heldThere and roomThere those of the second.
+// growOrder returns a negative number if the next CPU for a container should be on the first of two
+// NUMA nodes. held and room are the container's CPUs and the CPUs that it can still get on the
+// first NUMA node. heldThere and roomThere are the same numbers for the second.
 func growOrder(policy podspec.Policy, held, heldThere, room, roomThere int) int {
 	switch policy {
 	case podspec.Single:
@@ -46,9 +47,9 @@ func growOrder(policy podspec.Policy, held, heldThere, room, roomThere int) int 
 	return cmp.Or(cmp.Compare(min(roomThere, 1), min(room, 1)), cmp.Compare(heldThere, held), cmp.Compare(roomThere, room))
 }
 
-// ShrinkSpread returns how many of the held CPUs on each NUMA node a container with the policy
-// spread keeps, if it keeps n in total. The numbers are as even as possible. If n is larger than
-// the number of held CPUs, the container keeps all.
+// ShrinkSpread returns how many CPUs a container with the policy spread keeps on each NUMA node
+// when it shrinks to n CPUs. The numbers are as even as possible. If n is larger than the number of
+// held CPUs, the container keeps all.
 func ShrinkSpread(held Counts, n int) Counts {
 	kept := slices.Clone(held)
 	for range kept.total() - n {

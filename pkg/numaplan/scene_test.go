@@ -10,7 +10,7 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// TestScenarios walks through testdata/*.txt:
+// TestScenarios runs the scripts in testdata/*.txt. Their commands are:
 //
 //	machine 7 6 [memory=16] [width=2] [keep=shared]    free CPUs by NUMA node
 //	plan single 5 2 init:2 sidecar:1 2@0:2 3/8         CPUs of each container; 2@0:2 names NUMA nodes, 3/8 has memory

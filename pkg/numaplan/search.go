@@ -9,18 +9,20 @@ import (
 	"github.com/numalet/numalet/pkg/podspec"
 )
 
-// Limits of the search.
+// Limits of the search that Plan makes.
 const (
-	// SearchLimit is the maximum number of choices that one Plan tries. With 8 NUMA nodes and a
-	// dozen containers, far fewer are usually needed, because equal states are searched once.
+	// SearchLimit is the maximum number of choices that one call of Plan tries. With 8 NUMA nodes
+	// and a dozen containers, far fewer are usually needed, because equal states are searched once.
 	SearchLimit = 20000
-	// rememberAfter is how many choices are tried before the search stores states without a
-	// solution. Most searches end before, so they do not need the memory for these states.
+	// rememberAfter is how many choices are tried before the search begins to store states from
+	// which there is no solution. Most searches end with fewer choices, and need no memory for
+	// states.
 	rememberAfter = 64
 )
 
-// search is a depth-first search for counts that satisfy the policy for every container. On every
-// NUMA node, the free CPUs and memory must suffice for all containers that run at the same time.
+// search is a depth-first search for the numbers of CPUs that each container gets on each NUMA
+// node. The numbers must satisfy the pod's policy for every container. On every NUMA node, the free
+// CPUs and memory must suffice for all containers that run at the same time.
 type search struct {
 	Request
 	View
@@ -33,7 +35,7 @@ type search struct {
 	}
 	tries int
 	cut   bool                // SearchLimit was reached
-	dead  map[string]struct{} // states without a solution
+	dead  map[string]struct{} // states from which there is no solution
 }
 
 func newSearch(request Request, view View, h Hooks) *search {
@@ -50,11 +52,11 @@ func newSearch(request Request, view View, h Hooks) *search {
 	return s
 }
 
-// before compares containers for the order in which the search places them. Those that name their
-// counts come first, because there is only one way to place them. The others are sorted by
-// descending number of CPUs, because large containers are hardest to place. With the policy random
-// they keep the order in which they start, because then one way to place each of them suffices (see
-// search.random).
+// before compares containers for the order in which the search places them. Containers with PerNode
+// come first, because there is only one way to place them. The other containers are sorted by
+// descending number of CPUs, because large containers are hardest to place. With the policy random,
+// the other containers keep the order in which they start. In this order, only one way to place
+// each of them has to be tried (see search.random).
 func (r Request) before(a, b podspec.Container) int {
 	switch {
 	case a.PerNode != nil && b.PerNode != nil:
@@ -69,8 +71,8 @@ func (r Request) before(a, b podspec.Container) int {
 	return cmp.Compare(b.CPUs, a.CPUs)
 }
 
-// place places the containers in order from the i-th on. It returns false if that is impossible or
-// the search was cut.
+// place places the containers s.order[i:]. It returns false if that is impossible, or if the search
+// has reached SearchLimit.
 func (s *search) place(i int) bool {
 	if i == len(s.order) {
 		return true
@@ -95,10 +97,10 @@ func (s *search) place(i int) bool {
 	return false
 }
 
-// placeSparing searches again with the policy random, once for each NUMA node, and reserves a CPU
-// of that node as shared. It is needed because with the policy random the search may try only one
-// distribution, which may leave no CPU that can be shared. With the other policies, the search
-// tries all distributions.
+// placeSparing is needed because the search with the policy random may try only one distribution,
+// which may leave no CPU that can be shared. placeSparing repeats this search once for each NUMA
+// node, and keeps a CPU of that NUMA node free. With the policies single and spread, the search
+// tries all distributions anyway.
 func (s *search) placeSparing() bool {
 	if !s.KeepShared || s.Policy != podspec.Random {
 		return false
@@ -119,8 +121,8 @@ func (s *search) placeSparing() bool {
 	return false
 }
 
-// fits reports whether the containers that are placed so far fit. If they do not, they do not fit
-// with more containers either.
+// fits reports whether the containers that are placed so far fit together. If they do not, they do
+// not fit together with more containers either.
 func (s *search) fits() bool {
 	shares := !s.KeepShared
 	for n := range s.NUMA {
@@ -153,9 +155,9 @@ func (s *search) beside(c, n int) int {
 	return int(besides(s.Containers, c, func(other int) int64 { return int64(s.on(other, n)) }))
 }
 
-// besides returns the largest total weight of other containers that run at the same time as
-// container c. To find it, it gives c a weight larger than that of all others together, so that the
-// largest total is at a time when c runs.
+// besides returns the most that the other containers of a pod use at one time while container c
+// runs. weight returns what a container uses, for example a number of CPUs. To find a time when c
+// runs, besides gives c a larger weight than all other containers together have.
 func besides(containers []podspec.Container, c int, weight func(int) int64) int64 {
 	const heavy = 1 << 60
 	return podspec.Peak(containers, func(other int) int64 {
@@ -179,8 +181,8 @@ func (s *search) binds(c int) bool {
 	return s.Policy == podspec.Single && s.Containers[c].MemoryBytes > 0
 }
 
-// memoryFits reports whether the memory nearest to a NUMA node is sufficient for the containers
-// that bind it.
+// memoryFits reports whether the free memory nearest to a NUMA node is sufficient for the
+// containers of the pod that bind this memory.
 func (s *search) memoryFits(n int) bool {
 	if s.Policy != podspec.Single {
 		return true
@@ -203,8 +205,8 @@ func (s *search) bound(c, n int) int64 {
 	return int64(s.Containers[c].MemoryBytes)
 }
 
-// boundNear returns how many bytes that container c binds may be in the memory nearest to NUMA node
-// n.
+// boundNear returns how many of the bytes that container c binds may be in the memory nearest to
+// NUMA node n.
 func (s *search) boundNear(c, n int) int64 {
 	if s.NUMA[n].Near == nil {
 		return s.bound(c, n)
@@ -230,10 +232,10 @@ func (s *search) free() (sum int) {
 	return sum
 }
 
-// state returns a text for the state before the i-th container is placed. For each NUMA node, it
-// has the free resources, and what the pod uses in each phase of its life. If NUMA nodes are
-// interchangeable, states that differ only in the order of the nodes have the same text. The text
-// is "" if states are not stored.
+// state returns a text that identifies the state of the search before the container s.order[i] is
+// placed. For each NUMA node, the text has the free resources, and what the pod uses there in each
+// phase of its life. If NUMA nodes are interchangeable, states that differ only in the order of the
+// NUMA nodes have the same text. The text is "" if the search does not store states.
 func (s *search) state(i int) string {
 	if s.tries < rememberAfter || s.Allow != nil {
 		return ""
@@ -248,8 +250,8 @@ func (s *search) state(i int) string {
 	return string(rune(i)) + strings.Join(nodes, "|")
 }
 
-// interchangeable reports whether NUMA nodes differ only in their free resources. This is so if no
-// container names a NUMA node, and no two NUMA nodes have the same nearest memory.
+// interchangeable reports whether NUMA nodes differ only in their free resources. It checks that no
+// container names a NUMA node, and that no two NUMA nodes have the same nearest memory.
 func (s *search) interchangeable() bool {
 	return !slices.ContainsFunc(s.NUMA, func(n NUMANode) bool { return n.Near != nil }) &&
 		!slices.ContainsFunc(s.Containers, func(container podspec.Container) bool { return container.PerNode != nil })
@@ -282,8 +284,8 @@ func (s *search) isDead(state string) bool {
 	return dead && state != ""
 }
 
-// markDead stores that a state has no solution, unless the search was cut before it had tried all
-// choices from this state.
+// markDead stores that there is no solution from a state. It stores nothing if the search reached
+// SearchLimit before it had tried all choices from this state.
 func (s *search) markDead(state string) {
 	if state == "" || s.cut {
 		return

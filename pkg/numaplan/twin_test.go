@@ -45,7 +45,8 @@ func TestTwin(t *testing.T) {
 	}
 }
 
-// apart allows the first two containers only on different NUMA nodes.
+// apart returns a function for Hooks.Allow. With the policy single, the function allows the first
+// two containers only on different NUMA nodes.
 func apart(request Request) func([]Counts) bool {
 	return func(placed []Counts) bool {
 		if len(request.Containers) < 2 || placed[0] == nil || placed[1] == nil {
@@ -87,8 +88,8 @@ func anyRequest(r *rand.Rand) Request {
 	return req
 }
 
-// possible reports whether there is a valid plan in which the first containers have the counts
-// given. It tries all counts for the others.
+// possible reports whether there is a valid plan in which the first containers have the numbers of
+// CPUs in given. It tries all numbers for the other containers.
 func possible(request Request, view View, h Hooks, given []Counts) bool {
 	if len(given) == len(request.Containers) {
 		return wrong(request, view, given) == "" && (h.Allow == nil || h.Allow(given))
@@ -115,7 +116,8 @@ func ways(k, n int) []Counts {
 	return all
 }
 
-// obeys reports whether the counts n satisfy the request and the policy of container c.
+// obeys reports whether the numbers of CPUs n satisfy the request of container c and the pod's
+// policy.
 func obeys(request Request, view View, c int, n Counts) bool {
 	want, sum := request.Containers[c], 0
 	for i, k := range n {

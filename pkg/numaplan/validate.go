@@ -7,9 +7,9 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// Validate returns a refusal if a request contradicts itself, or names more CPUs of a NUMA node
-// than the node has, otherwise nil. capacity is the number of CPUs of each NUMA node, in use or
-// not.
+// Validate returns a refusal if a request contradicts itself, or if it names more CPUs on a NUMA
+// node than the NUMA node has. Otherwise it returns nil. capacity is the number of CPUs of each
+// NUMA node, including CPUs in use.
 func Validate(request Request, capacity map[topology.NodeID]int) *Refusal {
 	invalid := func(container podspec.Container, format string, args ...any) *Refusal {
 		return &Refusal{Reason: Invalid, Container: container.Name, Policy: request.Policy, CPUs: container.CPUs, Detail: fmt.Sprintf(format, args...)}
@@ -33,7 +33,8 @@ func Validate(request Request, capacity map[topology.NodeID]int) *Refusal {
 	return nil
 }
 
-// contradiction returns what is wrong with the counts in a container's PerNode, or "".
+// contradiction returns what is wrong with the numbers of CPUs in a container's PerNode. It returns
+// "" if nothing is wrong.
 func contradiction(policy podspec.Policy, container podspec.Container, capacity map[topology.NodeID]int) string {
 	if container.PerNode == nil {
 		return ""

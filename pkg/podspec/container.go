@@ -7,18 +7,18 @@ type Container struct {
 	Name string
 	Kind Kind
 	CPUs int // > 0
-	// PerNode has the number of CPUs on each NUMA node. It is set if the pod names the numbers
-	// itself, and in placements. The values add up to CPUs. nil means that the pod's policy
-	// decides.
+	// PerNode has the number of CPUs on each NUMA node. In a request, it is set only if the pod
+	// names the numbers itself; nil means that the pod's policy decides. In a placement, it is
+	// always set. The values add up to CPUs.
 	PerNode map[topology.NodeID]int
 	// MemoryBytes is the amount of memory that is bound to the NUMA node of the CPUs. Only memory
 	// of pods with the policy Single is bound. 0 means that memory is not bound.
 	MemoryBytes uint64
 }
 
-// Peak returns the largest total weight of the containers that run at the same time.
-// Containers must be in the order in which they start. The formula is that of a pod's effective
-// request in Kubernetes:
+// Peak returns the most that the containers of a pod use at the same time. weight returns what the
+// i-th container uses, for example a number of CPUs. The containers must be in the order in which
+// they start. The formula is that of a pod's effective request in Kubernetes:
 //
 //	max( initᵢ + Σ sidecars before i,  Σ apps + Σ sidecars )
 //

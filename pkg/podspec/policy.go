@@ -3,8 +3,8 @@ package podspec
 // Policy selects how a container's CPUs are distributed over the machine's NUMA nodes.
 type Policy uint8
 
-// The policies of the annotation numalet.dev/cpu-policy. The zero value is Random, which is
-// also the policy of a pod that names none.
+// The policies of the annotation numalet.dev/cpu-policy. The zero value is Random, which is also
+// the policy of a pod without the annotation.
 const (
 	Random Policy = iota // no rule; the controller or the agent chooses
 	Spread               // evenly over all NUMA nodes with CPUs; numbers differ by at most 1
@@ -15,9 +15,10 @@ const (
 type Kind uint8
 
 // App containers all run at the same time, until the pod ends. An Init container ends before the
-// next container starts, so later containers may reuse its CPUs, each CPU by only one of them. A
-// Sidecar (an init container with restartPolicy Always) runs from its start until the pod ends. It
-// may reuse CPUs of init containers that ran before it, but no other container may use its CPUs.
+// next container starts. Containers that start after it may reuse its CPUs, but two of them that
+// run at the same time never reuse the same CPU. A Sidecar (an init container with restartPolicy
+// Always) runs from its start until the pod ends. It may reuse CPUs of init containers that ran
+// before it, but no other container may use its CPUs.
 const (
 	App Kind = iota
 	Init

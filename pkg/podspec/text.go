@@ -19,7 +19,8 @@ func (p Policy) String() string {
 	return "random"
 }
 
-// ParsePolicy is the inverse of String; the error lists the allowed values.
+// ParsePolicy returns the policy whose String is text. If there is none, the error lists the
+// allowed values.
 func ParsePolicy(text string) (Policy, error) {
 	for _, p := range []Policy{Random, Spread, Single} {
 		if p.String() == text {
@@ -49,7 +50,8 @@ func (k Kind) String() string {
 	return "app"
 }
 
-// ParseKind is the inverse of String; the error lists the allowed values.
+// ParseKind returns the kind whose String is text. If there is none, the error lists the allowed
+// values.
 func ParseKind(text string) (Kind, error) {
 	for _, k := range []Kind{App, Init, Sidecar} {
 		if k.String() == text {

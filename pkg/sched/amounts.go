@@ -8,18 +8,19 @@ type Amounts struct {
 	CPU    MilliCPU
 	Memory Bytes
 	Pods   int
-	// Extended counts every other resource by its full name, such as
-	// "ephemeral-storage".
+	// Extended has the amounts of all other resources than CPU, memory and pods, by their full
+	// names, such as "ephemeral-storage".
 	Extended Extended
 }
 
-// Plus returns the sum. If the sum overflows, it returns the nearest int64, so that a shortage of a
-// resource never looks like plenty. The controller counts no amount above 2^50 for a pod or a node,
-// so the sum of 8,191 amounts cannot overflow. If b has no Extended, the result shares that of a.
+// Plus returns a + b. An amount whose sum overflows becomes the nearest int64, so that a shortage
+// of a resource never looks like plenty. The controller counts no amount above 2^50 for a pod or a
+// node, so the sum of 8,191 amounts cannot overflow. If b has no Extended, the result shares the
+// Extended of a.
 func (a Amounts) Plus(b Amounts) Amounts { return a.add(b, 1) }
 
-// Minus returns the difference. It may be negative, because other schedulers may
-// have overcommitted the node. If b has no Extended, the result shares that of a.
+// Minus returns a − b. The result may be negative, because other schedulers may have overcommitted
+// the node. If b has no Extended, the result shares the Extended of a.
 func (a Amounts) Minus(b Amounts) Amounts { return a.add(b, -1) }
 
 func (a Amounts) add(b Amounts, sign int64) Amounts {

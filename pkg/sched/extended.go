@@ -8,8 +8,8 @@ import (
 	"unique"
 )
 
-// Extended counts resources by their full names. It is sorted by name and has no duplicates.
-// Several Amounts may share one Extended, so it is never changed. nil counts nothing.
+// Extended has the amounts of resources by their full names. It is sorted by name and has no
+// duplicates. Several Amounts may share one Extended, so it is never changed. nil has no amounts.
 //
 // With 100,000 nodes, a node's record (Node) is rarely in the processor's cache when it is read.
 // Therefore, Extended is a slice and not a map, and all nodes and pods share one string per name. A
@@ -17,15 +17,15 @@ import (
 // header, its slots and the key.
 type Extended []extra
 
-// extra is the amount of one resource. It keeps the handle of the name and not only the string,
-// because package unique may drop a string to which no handle refers. The next handle of the same
-// name would then refer to another string.
+// extra is the amount of one resource. It keeps a unique.Handle of the resource's name and not only
+// the string, because package unique may drop a string to which no handle refers. The next handle
+// of the same name would then refer to another string.
 type extra struct {
 	name  unique.Handle[string]
 	count int64
 }
 
-// ExtendedOf returns an Extended with the counts of a map, including zeros. It returns nil for an
+// ExtendedOf returns an Extended with the amounts in a map, including zeros. It returns nil for an
 // empty map.
 func ExtendedOf(counts map[string]int64) Extended {
 	if len(counts) == 0 {
@@ -39,9 +39,9 @@ func ExtendedOf(counts map[string]int64) Extended {
 	return e
 }
 
-// Of returns the count of a resource, or 0 if e does not count it. The search is linear because
-// there are few resources. If the name comes from All or from a unique.Handle, equal names have the
-// same address, and their bytes are not compared.
+// Of returns the amount of a resource, or 0 if e does not have the resource. It searches linearly,
+// because there are few resources. If name comes from All or from a unique.Handle, it has the same
+// address as the equal name in e, and the comparison need not read the bytes of the names.
 func (e Extended) Of(name string) int64 {
 	for _, x := range e {
 		if x.name.Value() == name {
@@ -51,7 +51,7 @@ func (e Extended) Of(name string) int64 {
 	return 0
 }
 
-// All returns names and counts, sorted by name.
+// All yields the names and amounts of the resources, sorted by name.
 func (e Extended) All() iter.Seq2[string, int64] {
 	return func(yield func(string, int64) bool) {
 		for _, x := range e {
@@ -62,8 +62,8 @@ func (e Extended) All() iter.Seq2[string, int64] {
 	}
 }
 
-// Equal reports whether e and other count the same resources with the same amounts. A resource with
-// count 0 differs from one that is not counted.
+// Equal reports whether e and other have the same resources with the same amounts. A resource with
+// the amount 0 differs from a missing resource.
 func (e Extended) Equal(other Extended) bool { return slices.Equal(e, other) }
 
 // String returns, for example, "ephemeral-storage 3, example.com/nic 1".
@@ -75,8 +75,8 @@ func (e Extended) String() string {
 	return strings.Join(all, ", ")
 }
 
-// plus returns e + sign × other without overflow. It visits each element of both once. A resource
-// whose count becomes 0 stays in the result. If other is empty, the result is e itself.
+// plus returns e + sign × other without overflow. It visits each element of e and other once. A
+// resource whose amount becomes 0 stays in the result. If other is empty, the result is e itself.
 func (e Extended) plus(other Extended, sign int64) Extended {
 	if len(other) == 0 {
 		return e

@@ -154,7 +154,7 @@ func TestExtendedTwin(t *testing.T) {
 	}
 }
 
-// bounded returns a + b, or the nearest int64 if the sum does not fit.
+// bounded returns a + b, or the nearest int64 if the sum does not fit into an int64.
 func bounded(a, b int64) int64 {
 	total := new(big.Int).Add(big.NewInt(a), big.NewInt(b))
 	switch {
@@ -166,8 +166,8 @@ func bounded(a, b int64) int64 {
 	return math.MinInt64
 }
 
-// TestExtendedShares checks that a sum with nothing to add shares the Extended of its operand, and
-// that reading a count allocates nothing.
+// TestExtendedShares checks that adding or subtracting an Amounts without Extended does not copy
+// the Extended of the other operand, and that reading amounts allocates no memory.
 func TestExtendedShares(t *testing.T) {
 	a, none := amounts(counts{"a": 1, "b": 2}), sched.Amounts{CPU: 1}
 	for name, sum := range map[string]sched.Amounts{"plus": a.Plus(none), "minus": a.Minus(none)} {
@@ -186,8 +186,8 @@ func TestExtendedShares(t *testing.T) {
 	}
 }
 
-// TestExtendedNames checks that equal names share one string as long as some Extended counts the
-// resource, even if the garbage collector runs in between.
+// TestExtendedNames checks that two Extended with the same resource share the string of its name,
+// even if the garbage collector runs after the first one is made and before the second.
 func TestExtendedNames(t *testing.T) {
 	bring := func() sched.Extended { return sched.ExtendedOf(counts{strings.Clone("example.com/nic"): 1}) }
 	first := bring()

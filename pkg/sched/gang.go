@@ -3,8 +3,8 @@ package sched
 // Gang is a set of pods that start together or not at all.
 type Gang struct {
 	ID string // differs from every pod's UID; the key of the gang's reservations on nodes
-	// Owner is the UID of the object that recreates the pod when it fails, or "". It is always ""
-	// if Members is not empty.
+	// Owner is the UID of the object, such as a Job, that recreates a pod of the gang when the pod
+	// fails. It is "" if there is no such object, and always if Members is not empty.
 	Owner string
 	// Need is how many of Members must be placed at the same time. Pods of the gang that are
 	// already bound or have succeeded are not among Members, and Need does not count them.
@@ -20,8 +20,8 @@ func (p *Pod) Claim() string {
 	return p.UID
 }
 
-// Together returns the pods that a queued pod represents, and how many of them must
-// be placed at the same time. These are the members of its gang, or the pod itself.
+// Together returns the pods that a queued pod represents: the members of its gang, or only the pod
+// itself. It also returns how many of these pods must be placed at the same time.
 func (p *Pod) Together() (pods []*Pod, need int) {
 	if p.Gang == nil || len(p.Gang.Members) == 0 {
 		return []*Pod{p}, 1

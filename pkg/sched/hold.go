@@ -44,8 +44,8 @@ func nodesOf(containers []podspec.Container) []topology.NodeID {
 	return ids
 }
 
-// BindsMemory reports whether the memory of the i-th exclusive container is
-// bound to the NUMA node of its CPUs.
+// BindsMemory reports whether the memory of the container p.Exclusive[i] is bound to the NUMA node
+// of its CPUs.
 func (p *Pod) BindsMemory(i int) bool {
 	return p.CPUPolicy == podspec.Single && p.Exclusive[i].MemoryBytes > 0
 }

@@ -2,13 +2,14 @@ package sched
 
 import "cmp"
 
-// Candidate is a node that fitted a pod when the node's record was read. Node.Version tells whether
-// the record has changed since.
+// Candidate is a node that fitted a pod when the node's record was read. A caller can compare
+// Node.Version with the version of the newest record to find out whether the node has changed
+// since.
 type Candidate struct {
 	Node *Node
-	// Surplus is how many GPUs the pod's GPU group has free on the node beyond the pod's request.
-	// The pod would break up this set of free GPUs, which a pod that requests more GPUs could use
-	// as a whole. Surplus is 0 for a pod without GPURequest.Offer.
+	// Surplus is how many GPUs of the pod's GPU group (GPUs that belong to some tenants) would stay
+	// free on the node. If it is above 0, the pod breaks up a set of free GPUs that a pod with a
+	// larger request could use as a whole. Surplus is 0 for a pod without GPURequest.Offer.
 	Surplus int
 	// Preference is how much the pod prefers the node, as a Preferrer rates it. It is 0 for all
 	// candidates of a pod that prefers no node to another.
@@ -20,9 +21,9 @@ type Candidate struct {
 }
 
 // Compare returns a negative number if c is worse than other. A candidate with fewer surplus GPUs
-// is better, so that a preference never breaks up a set of GPUs that other pods need as a whole.
-// Among candidates with the same surplus, the one that the pod prefers is better. The score decides
-// between candidates that the pod prefers equally.
+// is better, so that a pod's preference never breaks up a set of GPUs that other pods need as a
+// whole. Among candidates with the same surplus, the one that the pod prefers is better. The score
+// decides between candidates that the pod prefers equally.
 func (c Candidate) Compare(other Candidate) int {
 	return cmp.Or(cmp.Compare(other.Surplus, c.Surplus), cmp.Compare(c.Preference, other.Preference), c.Score.Compare(other.Score))
 }
@@ -34,13 +35,13 @@ type List struct {
 	Candidates []Candidate
 	Planned    []Planned // for a gang, used instead of Candidates: its pods with their nodes; empty if too few pods fitted
 	FreedSeq   uint64    // nodestate.View.FreedSeq, which counts releases of resources, when the nodes were read
-	NarrowSeq  uint64    // nodestate.View.NarrowSeq, which counts changes that make unchanged nodes unfit, before the nodes were read
+	NarrowSeq  uint64    // nodestate.View.NarrowSeq before the nodes were read; it counts changes that may make pods unfit for nodes whose records are unchanged
 	Results    any       // results of the filters that depend on no single node; see Relay.Results
 }
 
-// Planned is a pod of a gang, and the node that a first-tier scheduler planned for it. The
-// scheduler plans all pods of the gang at once. Node is the record that it read, from which no pod
-// of the gang has been subtracted.
+// Planned is a pod of a gang, and the node that a first-tier scheduler (pipeline.Proposer) planned
+// for the pod. The scheduler plans all pods of the gang at once. Candidate.Node is the record that
+// the scheduler read. Its free resources still include what the planned pods of the gang will use.
 type Planned struct {
 	Pod *Pod
 	Candidate
@@ -55,15 +56,16 @@ type Decision struct {
 // Filter adds the filters of another system, such as kube-scheduler's plugins, to those of package
 // filter. An instance handles one pod at a time and serves one goroutine.
 type Filter interface {
-	// Begin starts filtering for a pod with the current state of the cluster. It
-	// returns the only nodes that may fit (nil for any), or the reason why none does.
+	// Begin starts filtering for a pod with the current state of the cluster. It returns the names
+	// of the only nodes that may fit the pod; nil means that any node may. If no node fits, it
+	// returns the reason.
 	Begin(*Pod) (only []string, why Reason)
 	// Check returns the reason why a node does not fit the pod given to Begin.
 	Check(*Node) Reason
 }
 
-// Relay is a Filter that can continue with the results of another instance's Begin, instead of
-// calling Begin itself.
+// Relay is a Filter that can continue with the results of Begin of another instance, so that Begin
+// need not be called on this instance.
 type Relay interface {
 	Filter
 	// Results returns the results of Begin for the current pod. They are immutable.

@@ -41,7 +41,8 @@ type Node struct {
 	// from Free.
 	Reserved *Reservation
 
-	// Foreign is immutable data about the node that only the adapter that made the record reads.
+	// Foreign is immutable data about the node. Only the adapter (the code that made the record
+	// from a Kubernetes node) reads it.
 	Foreign any
 
 	// Source gives access to the node's newest record without a lookup by name. It is nil for a
@@ -73,8 +74,8 @@ type GPUPart struct {
 	Milli MilliGPU
 }
 
-// Reservation is what is reserved on a node for one waiting pod or gang. UID is the result of
-// Pod.Claim.
+// Reservation is the resources that are reserved on a node for one waiting pod or gang. UID is the
+// result of Pod.Claim.
 type Reservation struct {
 	UID string
 	Holding
@@ -99,8 +100,8 @@ type inlineNode struct {
 	extended [4]extra
 }
 
-// Copy returns a copy of the record. Up to four free extended resources are stored in
-// the same allocation as the record, because both are usually read together.
+// Copy returns a copy of the record. Up to four free extended resources are stored in the same
+// allocation as the copy, because they are usually read together with the record.
 func (n *Node) Copy() *Node {
 	c := &inlineNode{Node: *n}
 	if count := len(n.Free.Extended); 0 < count && count <= len(c.extended) {
@@ -110,9 +111,9 @@ func (n *Node) Copy() *Node {
 	return &c.Node
 }
 
-// For returns the record as the holder of one reservation sees it: what is reserved for anyone else
-// is not free. uid is the result of Pod.Claim; with "", everything that is reserved is not free.
-// The version is unchanged.
+// For returns the record as the pod with the given claim may use it: what is reserved for other
+// pods is not free. uid is the result of Pod.Claim. If uid is "", nothing that is reserved is free.
+// The returned record has the same version as n.
 func (n *Node) For(uid string) *Node {
 	if n.Reserved == nil || n.Reserved.UID == uid {
 		return n
@@ -122,8 +123,8 @@ func (n *Node) For(uid string) *Node {
 	return &seen
 }
 
-// Reserve returns the next record with the given reservation, which replaces any
-// earlier one.
+// Reserve returns the next record with the given reservation, which replaces an earlier reservation
+// of the node.
 func (n *Node) Reserve(r *Reservation) *Node {
 	next := n.Copy()
 	next.Version++
@@ -131,8 +132,8 @@ func (n *Node) Reserve(r *Reservation) *Node {
 	return next
 }
 
-// shift adds sign × h to what is free. It copies a slice before it writes to it, because other
-// records share the slice.
+// shift adds sign × h to what is free on the node. It copies a slice before it changes the slice,
+// because other records share it.
 func (n *Node) shift(h Holding, sign int) {
 	if sign > 0 {
 		n.Free = n.Free.Plus(h.Amounts)

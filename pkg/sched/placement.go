@@ -5,8 +5,8 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// Placement is a pod's node, and the CPUs and GPUs that the pod gets there. It is written to the
-// API server in the request that binds the pod.
+// Placement is a pod's node, and the CPUs and GPUs that the pod gets on that node. The request that
+// binds the pod also writes the placement to the API server.
 type Placement struct {
 	Node       string
 	Containers []podspec.Container // Pod.Exclusive with PerNode set: the CPUs of each container on each NUMA node, without zeros
@@ -20,7 +20,7 @@ type GPUShare struct {
 	Milli MilliGPU
 }
 
-// Holding is what a pod takes from a node for its whole life there.
+// Holding is the resources that a pod takes from a node for as long as it is assigned to the node.
 type Holding struct {
 	Amounts
 	NUMA []NUMAShare // NUMA nodes that the pod uses, sorted by ID

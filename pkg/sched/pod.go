@@ -14,8 +14,8 @@ type Pod struct {
 	Requests Amounts
 
 	// CPUPolicy distributes the CPUs of each container in Exclusive over NUMA nodes, unless the
-	// container names its NUMA nodes itself (podspec.Container.PerNode). Exclusive is in the order in
-	// which the containers run.
+	// container names its NUMA nodes itself (podspec.Container.PerNode). Exclusive is in the order
+	// in which the containers run.
 	CPUPolicy podspec.Policy
 	Exclusive []podspec.Container
 	Seed      uint64 // seed for the choices of podspec.Random
@@ -30,9 +30,9 @@ type Pod struct {
 	Avoid func(node string) bool
 
 	// Wait returns the reason why the pod may not be placed on any node for now, such as an
-	// exhausted quota. For a gang it considers the requests of all pods that must start together.
-	// Any goroutine may call it, with any lock held. nil means that the pod need not wait and is
-	// subject to no quota.
+	// exhausted quota. For a gang, Wait considers the requests of all pods that must start
+	// together. Any goroutine may call Wait, with any lock held. If Wait is nil, the pod need not
+	// wait and is subject to no quota.
 	Wait func(*Pod) Reason
 
 	// Across is set if the pod's fit on a node depends on other nodes too, for example because of
@@ -40,14 +40,15 @@ type Pod struct {
 	// record is unchanged.
 	Across bool
 
-	// Reserves is set if the filters reserve something for the pod when a node is assigned, such as
-	// volumes. A plan for a gang does not consider what its pods reserve. Across is then set, too.
+	// Reserves is set if the filters reserve something for the pod when the pod is assigned to a
+	// node, for example volumes. Across is then set, too. The plan of a gang's nodes does not
+	// consider what the filters reserve for its pods.
 	Reserves bool
 
 	// Admits reports whether the pod's own rules admit a node. These are rules that concern each
-	// node by itself, such as the node selector and tolerations. nil means that the rules are not
-	// known. The filters check these rules even if Admits is nil. Pods with equal NodeRules admit
-	// the same nodes. Any goroutine may call Admits, with any lock held.
+	// node by itself, such as the node selector and tolerations. If Admits is nil, the rules are
+	// not known here, but the filters still check them. Pods with equal NodeRules admit the same
+	// nodes. Any goroutine may call Admits, with any lock held.
 	NodeRules string
 	Admits    func(*Node) bool
 
@@ -55,16 +56,18 @@ type Pod struct {
 	// new pod with a certain label. They are used only if Across is set.
 	Topics []Topic
 
-	// Lacks reports whether the pod lacks something other than free resources, such as a pod that
-	// its required affinity selects. No node then fits until an event with one of Topics occurs.
-	// Any goroutine may call Lacks, with any lock held. nil means that this is not known. If the
-	// pod is in a gang, another pod of the gang may be what it lacks.
+	// Lacks reports whether the pod lacks something other than free resources, for example another
+	// pod that its required affinity selects. No node then fits until an event with one of Topics
+	// occurs. For a pod of a gang, the other pod may be one of the same gang. Any goroutine may
+	// call Lacks, with any lock held. If Lacks is nil, it is not known whether the pod lacks
+	// something.
 	Lacks func() bool
 
 	// Gang is the pod's gang, or nil. A queued pod represents all Members of its gang.
 	Gang *Gang
 
-	// Foreign is immutable data about the pod that only the adapter that made the pod reads.
+	// Foreign is immutable data about the pod. Only the adapter (the code that made this Pod from a
+	// Kubernetes pod) reads it.
 	Foreign any
 }
 
@@ -95,15 +98,15 @@ type GPURequest struct {
 	Types []string // allowed types; nil means any
 	Group string   // the only GPU group (GPUs that belong to some tenants) that may provide the GPUs; "" if several may, or none
 
-	// Part is the request for parts of GPUs, used if Count is 0. Pod.Requests counts these parts
-	// too, and is compared with the node's free amounts.
+	// Part is the request for parts of GPUs. It is used if Count is 0. Pod.Requests also counts
+	// these parts, as an extended resource that is compared with the node's free amounts.
 	Part GPUPartRequest
 
 	// PerContainer lists the containers that use the GPUs, in the order in which they run.
 	PerContainer []ContainerGPUs
 	// Offer returns the GPUs of a node that the pod may choose from. It is called only if the node
-	// fits in all other respects. Any goroutine may call it. nil means that the pod may choose from
-	// all GPUs that fit.
+	// fits the pod in all other respects. Any goroutine may call Offer. If Offer is nil, the pod
+	// may choose from all GPUs that fit.
 	Offer func(*Node) Offer
 }
 
@@ -123,7 +126,7 @@ type ContainerGPUs struct {
 	Count     int
 }
 
-// Offer is the GPUs of one node that a pod may choose from. If there are fewer than the pod
+// Offer is the GPUs of one node that a pod may choose from. If there are fewer GPUs than the pod
 // requests, GPUs is empty and Why has the reason.
 type Offer struct {
 	GPUs  []GPUShare

@@ -11,7 +11,7 @@ import (
 // Code is the kind of a Reason.
 type Code uint8
 
-// The reasons why a node does not fit a pod. The zero value, Fits, means that it fits.
+// The reasons why a node does not fit a pod. The zero value, Fits, means that the node fits.
 const (
 	Fits          Code = iota
 	NotCandidate       // the pod lists its candidate nodes, and the node is not among them

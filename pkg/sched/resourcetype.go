@@ -8,11 +8,11 @@ import (
 // Results of Pod.ResourceType that do not name a model of GPU.
 const (
 	TypeCPU    = "cpu"
-	TypeAnyGPU = "gpu" // of a request: a GPU of any model; of a GPU in use: its model is unknown
+	TypeAnyGPU = "gpu" // for a request: a GPU of any model; for a GPU in use: the model is unknown
 )
 
 // ResourceType returns the type of resource that a pod waits for. Pods of one type share one order
-// in the queue:
+// in the queue. The types are:
 //
 //	TypeCPU       no GPUs
 //	"T4"          GPUs of one model

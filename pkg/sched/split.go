@@ -9,9 +9,9 @@ type Span struct {
 	First, Count int
 }
 
-// Spans returns which of a pod's GPUs each container gets. App containers and
-// sidecars get GPUs of their own. An init container reuses the GPUs of later app containers. It
-// shares no GPUs with sidecars that start before it.
+// Spans returns which of a pod's GPUs each container gets. An app container or a sidecar gets GPUs
+// that no other app container or sidecar gets. An init container gets GPUs that containers which
+// start after it also get. It shares no GPUs with sidecars that start before it.
 func (a GPURequest) Spans() []Span {
 	spans := make([]Span, len(a.PerContainer))
 	sidecars, apps := 0, 0

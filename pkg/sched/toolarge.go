@@ -5,11 +5,12 @@ import (
 	"iter"
 )
 
-// TooLarge returns a text that names a requested amount that is larger than the capacity of every
-// node, or "" if there is none. A pod with such a request does not fit even if all other pods end.
+// TooLarge returns a text that names a requested amount that is larger than the allocatable amount
+// of every node. It returns "" if there is no such amount. A pod that requests such an amount does
+// not fit even if all other pods end.
 //
-// Each amount is compared by itself with the largest amount of any node. TooLarge may return ""
-// although no single node has enough of all amounts.
+// TooLarge compares each requested amount by itself with the largest amount of any node. So it may
+// return "" although no single node has enough of all amounts.
 func TooLarge(pod *Pod, nodes iter.Seq[*Node]) string {
 	var most Amounts
 	gpus, any := 0, false

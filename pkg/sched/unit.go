@@ -1,6 +1,6 @@
 package sched
 
-// Version is the number of a node's record. It increases with every change.
+// Version is the number of a node's record. It increases with every change of the node.
 type Version uint64
 
 // MilliCPU is an amount of the Kubernetes resource cpu, in thousandths of a CPU.

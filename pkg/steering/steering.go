@@ -8,12 +8,12 @@ import (
 	"github.com/numalet/numalet/pkg/cpuset"
 )
 
-// State has the original contents of the files, by file name. Each file has a set of CPUs, such as
-// the CPUs that may handle one interrupt. The caller saves the state before it writes the files, so
-// that another process can restore them.
+// State has the original contents of the kernel's files, by file name. Each file has a set of CPUs,
+// such as the CPUs that may handle one interrupt. The caller saves the state before it writes the
+// files, so that another process can restore the original contents.
 type State map[string]Line
 
-// Line is the record of one file.
+// Line has the sets of CPUs of one file: the original one, and those that were to be written last.
 type Line struct {
 	Original cpuset.Set `json:"original"`
 	// Written are the last two sets that were to be written to the file, the later one first. If
@@ -22,8 +22,8 @@ type Line struct {
 	Written [2]cpuset.Set `json:"written"`
 }
 
-// wrote reports whether the file's present set, now, is one that was to be written, and not one
-// that another program wrote.
+// wrote reports whether the file's present set, now, is one of the last two sets that were to be
+// written. If it is not, another program wrote it.
 func (l Line) wrote(now cpuset.Set) bool {
 	return now.Equal(l.Written[0]) || now.Equal(l.Written[1]) && !l.Written[1].Empty()
 }
@@ -38,9 +38,9 @@ func (l Line) wrote(now cpuset.Set) bool {
 //     default_smp_affinity. If this file did not have its original set when a new file appeared,
 //     the new file gets the same original set.
 //
-// While CPUs are isolated, the state has all files, so a file that is not in the state is new. The
-// caller saves the next state, writes the files, and calls Plan again. When no CPU is isolated and
-// all files have their original sets, the state is empty.
+// While CPUs are isolated, the state has all files, so a file that is not in the state is new. When
+// no CPU is isolated and all files have their original sets, the state is empty. The caller saves
+// the next state, writes the files, and later calls Plan again on the next state.
 func (s State) Plan(files map[string]cpuset.Set, inherits string, isolated, online cpuset.Set) (next State, writes map[string]cpuset.Set) {
 	next, writes = State{}, map[string]cpuset.Set{}
 	for name, now := range files {
@@ -64,7 +64,8 @@ func (s State) Plan(files map[string]cpuset.Set, inherits string, isolated, onli
 	return next, writes
 }
 
-// line returns the known or a new Line of a file. now is the file's present set.
+// line returns the Line of a file: the one in s, or a new one if the file is not in s or another
+// program has changed it. now is the file's present set.
 func (s State) line(name string, now cpuset.Set, inherits string) Line {
 	known, ok := s[name]
 	if ok && known.wrote(now) {

@@ -15,7 +15,7 @@ import (
 
 func set(list string) cpuset.Set { return cpuset.MustParse(list) }
 
-// text prints files in the order of their names.
+// text returns the names and contents of files as text, in the order of the names.
 func text(files map[string]cpuset.Set) string {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(files)) {
@@ -97,7 +97,7 @@ func TestPlanSurvivesAnyEnd(t *testing.T) {
 	}
 }
 
-// some returns one to four CPUs.
+// some returns one to four random CPUs.
 func some(r *rand.Rand) cpuset.Set {
 	var cpus []cpuset.CPU
 	for range 1 + r.IntN(4) {

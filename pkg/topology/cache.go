@@ -6,8 +6,8 @@ import (
 	"github.com/numalet/numalet/pkg/cpuset"
 )
 
-// Cache has the cores that share a last-level cache. If the cores are in several NUMA nodes or
-// packages, there is one Cache for each.
+// Cache has the cores that share a last-level cache. If these cores are in several NUMA nodes or
+// packages, there is one Cache for each NUMA node and package.
 type Cache struct {
 	ID      cpuset.CPU // the smallest of all CPUs that share the last-level cache; Unknown if not reported
 	Package int        // Unknown if the kernel does not report it
@@ -50,8 +50,9 @@ func (m *Machine) Caches() []Cache {
 	return caches
 }
 
-// CPUsOf returns the CPUs of caches, sorted by ID. It is the inverse of Caches, except for what
-// Caches leaves out: offline CPUs, dies, kinds of cores, and which CPUs are isolated.
+// CPUsOf returns the CPUs of caches, sorted by ID. CPUsOf(m.Caches()) returns the CPUs of the
+// machine m except for what Caches leaves out: offline CPUs, dies, kinds of cores, and which CPUs
+// are isolated.
 func CPUsOf(caches []Cache) []CPU {
 	var cpus []CPU
 	for _, cache := range caches {

@@ -10,8 +10,8 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// TestCaches checks on random machines that Caches keeps the package, NUMA node, cache and core of
-// each online CPU: CPUsOf must return the same from the result of Caches.
+// TestCaches checks on random machines that CPUsOf gets the package, NUMA node, cache and core of
+// each online CPU from the result of Caches.
 func TestCaches(t *testing.T) {
 	for seed := range uint64(500) {
 		m, want := randomMachine(rand.New(rand.NewPCG(seed, 0)))
@@ -21,8 +21,8 @@ func TestCaches(t *testing.T) {
 	}
 }
 
-// randomMachine returns a machine and what CPUsOf must return for it. Cores have up to three
-// threads, some of which are offline.
+// randomMachine returns a random machine, and the CPUs that CPUsOf(machine.Caches()) must return.
+// Cores have up to three threads, some of which are offline.
 func randomMachine(r *rand.Rand) (machine *topology.Machine, online []topology.CPU) {
 	machine = &topology.Machine{}
 	cores := 1 + r.IntN(8)

@@ -1,8 +1,8 @@
 // Package topology models a machine as Linux describes it: packages, dies, NUMA nodes,
 // last-level caches, cores, SMT siblings, and memory.
 //
-// It has only types and simple functions on them. Package topology/sysfs reads a machine from the
-// kernel's files, and package cpuset/pool chooses CPUs for containers.
+// The package has only types and simple functions on them. Package topology/sysfs reads a machine
+// from the kernel's files, and package cpuset/pool chooses CPUs for containers.
 package topology
 
 import (
@@ -46,10 +46,10 @@ type CPU struct {
 	Online   bool
 	Isolated bool       // by the boot parameter isolcpus=: the kernel's load balancer moves no task to or from it
 	Package  int        // physical_package_id
-	Die      int        // die_id, counted within its package
-	NUMA     NodeID     // 0 on a kernel without NUMA; Unknown if it is in no node
+	Die      int        // die_id, which is unique only within the package
+	NUMA     NodeID     // 0 on a kernel without NUMA; Unknown if the CPU is in no NUMA node
 	Core     cpuset.CPU // the core: the smallest CPU ID among the CPU and its SMT siblings
-	LLC      cpuset.CPU // the last-level cache: the smallest ID of the CPUs that share it
+	LLC      cpuset.CPU // the last-level cache: the smallest ID of the CPUs that share this cache
 	Kind     CoreKind
 }
 
@@ -70,7 +70,7 @@ type Node struct {
 	KernelReserved uint64
 	HugePages      []HugePages
 	Distances      map[NodeID]int // ACPI SLIT: 10 is local, 255 unreachable; nil if unknown
-	GPU            string         // PCI address of the GPU whose memory it is, or ""
+	GPU            string         // PCI address of the GPU, if the node is the memory of a GPU; otherwise ""
 }
 
 // Machine is one computer. CPUs and Nodes are sorted by ID. A Machine is immutable, so
@@ -92,7 +92,8 @@ func (m *Machine) Online() cpuset.Set {
 	return cpuset.Of(ids...)
 }
 
-// Restrict returns a copy of the machine in which those online CPUs that are not in to are offline.
+// Restrict returns a copy of the machine in which all CPUs that are not in the set to are offline.
+// CPUs that are already offline stay offline.
 func (m *Machine) Restrict(to cpuset.Set) *Machine {
 	restricted := *m
 	restricted.CPUs, restricted.Nodes = slices.Clone(m.CPUs), slices.Clone(m.Nodes)
@@ -107,7 +108,7 @@ func (m *Machine) Restrict(to cpuset.Set) *Machine {
 	return &restricted
 }
 
-// Isolated returns the CPUs that are isolated by isolcpus=.
+// Isolated returns the CPUs that the kernel's boot parameter isolcpus= isolates.
 func (m *Machine) Isolated() cpuset.Set {
 	var ids []cpuset.CPU
 	for _, cpu := range m.CPUs {

@@ -2,7 +2,8 @@
 // container.
 //
 // The adapter of the container runtime (internal/agent/nri) and the agent's logic
-// (internal/agent/node) both use them. They do not depend on the types of a runtime.
+// (internal/agent/node) both use these types. The types do not depend on a particular container
+// runtime.
 package workload
 
 import (
@@ -22,8 +23,9 @@ type Pod struct {
 // String returns "namespace/name".
 func (p Pod) String() string { return p.Namespace + "/" + p.Name }
 
-// Sandbox is one sandbox of a pod, as reported by the runtime. Its annotations are
-// those of the pod when the sandbox was created, and cannot change afterwards.
+// Sandbox is one sandbox of a pod, as reported by the container runtime. Annotations are the pod's
+// annotations at the time when the sandbox was created. They do not change afterwards, even if the
+// pod's annotations change.
 type Sandbox struct {
 	ID          string
 	Pod         Pod
@@ -73,9 +75,10 @@ func (r Resources) WholeCPUs() (int, bool) {
 const maxShares = 262144
 
 // ExclusiveCPUs returns the number of CPUs of a container with exclusive CPUs. It reads the number
-// from the quota. A container that already has its exclusive CPUs has no quota, so the number comes
-// from the shares. It returns 0 if neither tells the number. An error means that the number is not
-// whole, or that limit and request differ.
+// from the CPU quota. A container that already has its exclusive CPUs has no quota, so
+// ExclusiveCPUs then reads the number from the CPU shares. It returns 0 if neither the quota nor
+// the shares tell the number. An error means that the number is not whole, or that the CPU limit
+// and the CPU request differ.
 func (r Resources) ExclusiveCPUs() (int, error) {
 	switch {
 	case r.QuotaMicros > 0 && r.PeriodMicros > 0:
@@ -121,8 +124,8 @@ func (d Decision) String() string {
 type Answer struct {
 	Decision
 	// Specs are updates of the OCI specs of other containers that are created but not started.
-	// Otherwise, if the agent is not running when such a container starts, the container would
-	// start on CPUs that have become exclusive since its creation.
+	// Without them, such a container could start on CPUs that have become exclusive since its
+	// creation, if the agent is not running when the container starts.
 	Specs []Spec
 	// GPUs is the value of the environment variable that lists the container's GPUs. "" means that
 	// the variable is not changed.

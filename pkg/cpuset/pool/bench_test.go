@@ -27,8 +27,8 @@ func server(cpus int) *topology.Machine {
 	return machinetest.Machine(2, cores).SMT(2).NodesPerPackage(2).CachesPerNode(max(1, cores/16)).Build()
 }
 
-// fills are the CPUs that are in use before the measured call. These are none, those of every
-// second core, or a random half of all CPUs. The random half leaves few entirely free cores.
+// fills has functions that return the CPUs in use before the measured call: no CPU, the CPUs of
+// every second core, or a random half of all CPUs. The random half leaves few entirely free cores.
 var fills = map[string]func(m *topology.Machine) cpuset.Set{
 	"empty": func(*topology.Machine) cpuset.Set { return cpuset.Set{} },
 	"half": func(m *topology.Machine) cpuset.Set {
@@ -51,7 +51,8 @@ func some(m *topology.Machine, in func(topology.CPU) bool) cpuset.Set {
 }
 
 // BenchmarkReserve measures how long it takes to place and release a pod with one container. The
-// container requests a sixteenth of the machine plus one CPU. An odd number of CPUs takes longest.
+// container requests a sixteenth of the machine's CPUs plus one CPU. This number is odd, because
+// the placement of an odd number of CPUs takes longest.
 func BenchmarkReserve(b *testing.B) {
 	for _, cpus := range []int{16, 64, 256, 512, 1024} {
 		m := server(cpus)

@@ -12,8 +12,9 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// merit rates a choice of CPUs on one NUMA node by the preferences of domain.take. It is computed
-// from the machine's topology alone. The fields are compared in their order, and smaller is better.
+// merit rates a choice of CPUs on one NUMA node by the preferences of domain.take. The test
+// computes it from the machine's topology, without the code that it tests. Merits are compared
+// field by field, in this order, and smaller is better.
 type merit struct{ packages, broken, caches, split int }
 
 func (a merit) compare(b merit) int {
@@ -50,7 +51,8 @@ func judge(m *topology.Machine, free, cpus cpuset.Set) merit {
 }
 
 // TestNoSubsetIsBetter compares the choice of Pick with every subset of the free CPUs of small
-// machines. No subset may have a better merit. (The test also passes with 5,000 rounds.)
+// machines that has as many CPUs. No subset may have a better merit. (The test also passes with
+// 5,000 rounds for each machine.)
 func TestNoSubsetIsBetter(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
 	for name, m := range map[string]*topology.Machine{

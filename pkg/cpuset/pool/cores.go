@@ -1,10 +1,13 @@
 package pool
 
-// takeCores takes k CPUs of the cores of one last-level cache. It takes whole cores first, those
-// with the most CPUs first. If one split core (a core of which only some CPUs are free) has enough
-// for the rest, it takes the rest from the split core with the fewest free CPUs that suffices.
-// Otherwise it takes the rest from several split cores, or if these do not suffice from an entirely
-// free core.
+// takeCores takes k CPUs of the cores of one last-level cache. It first takes entirely free cores
+// as a whole, those with the most CPUs first, while k allows. It takes the remaining CPUs from the
+// first of these that has enough of them:
+//
+//   - one split core (a core of which only some CPUs are free); of several, the one with the fewest
+//     free CPUs
+//   - several split cores
+//   - one entirely free core
 func (d *domain) takeCores(k int, s *stock) {
 	for width := d.width; width > 0; width-- {
 		for i := d.first; i < d.end && k >= width; i++ {
@@ -29,8 +32,8 @@ func (d *domain) takeCores(k int, s *stock) {
 	}
 }
 
-// narrowest returns the core with the fewest free CPUs among those that qualify. If several have as
-// few, it returns the first.
+// narrowest returns the core of d with the fewest free CPUs, among the cores for which qualifies
+// returns true. If several cores have as few, it returns the first of them.
 func (d *domain) narrowest(s *stock, qualifies func(core int) bool) (best int, ok bool) {
 	for i := d.first; i < d.end; i++ {
 		if qualifies(i) && (!ok || s.left[i] < s.left[best]) {
@@ -40,8 +43,8 @@ func (d *domain) narrowest(s *stock, qualifies func(core int) bool) (best int, o
 	return best, ok
 }
 
-// takeLoose takes k CPUs of cores of which only some CPUs are free. It begins with those that have
-// the most free CPUs.
+// takeLoose takes k CPUs of cores of which only some CPUs are free. It begins with the cores that
+// have the most free CPUs.
 func (d *domain) takeLoose(k int, s *stock) {
 	for width := d.width - 1; width > 0; width-- {
 		for i := d.first; i < d.end && k > 0; i++ {

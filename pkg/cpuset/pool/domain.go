@@ -23,17 +23,17 @@ const (
 //
 //	NUMA node ─ packages in it ─ last-level caches in that
 //
-// A domain may have only one part, but no level is left out. The cores of a domain are
-// layout.cores[first:end].
+// Even if a domain has only one part, this part is a separate domain of the next level. The cores
+// of a domain are layout.cores[first:end].
 type domain struct {
 	level      level
 	parts      []domain // none below a cache
 	first, end int
-	width      int // CPUs of its widest core
+	width      int // number of CPUs of the core with the most CPUs
 }
 
-// core is the online CPUs (hardware threads) of one core, ascending. A core with an offline CPU has
-// fewer CPUs, but can still be taken as a whole.
+// core is the ids of the online CPUs (hardware threads) of one physical core, ascending. A core
+// with an offline CPU has fewer CPUs, but can still be taken as a whole.
 type core []cpuset.CPU
 
 // addDomain appends the cores of cpus to l.cores, and returns the domain of these CPUs. cpus must
@@ -54,8 +54,8 @@ func (l *layout) addDomain(cpus []topology.CPU, at level) domain {
 	return d
 }
 
-// groupOf returns the key of the part that has the CPU, in a domain of the given level. The parts
-// of a cache are its cores.
+// groupOf returns a number that is equal for two CPUs of a domain if they are in the same part of
+// the domain. at is the level of the domain. The parts of a last-level cache are its cores.
 func groupOf(c topology.CPU, at level) int {
 	switch at {
 	case nodeLevel:
@@ -66,7 +66,7 @@ func groupOf(c topology.CPU, at level) int {
 	return int(coreOf(c))
 }
 
-// chunks splits cpus wherever the key changes, and yields the pieces.
+// chunks splits cpus wherever the result of key changes, and yields the pieces.
 func chunks(cpus []topology.CPU, key func(topology.CPU) int) iter.Seq[[]topology.CPU] {
 	return func(yield func([]topology.CPU) bool) {
 		for len(cpus) > 0 {

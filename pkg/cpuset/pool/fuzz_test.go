@@ -11,7 +11,7 @@ import (
 )
 
 // FuzzPick checks that Pick either refuses a request with a message or returns the requested number
-// of free CPUs, and that a second call returns the same.
+// of free CPUs, and that a second call returns the same CPUs.
 func FuzzPick(f *testing.F) {
 	for shape := range 8 {
 		f.Add(uint8(shape), uint8(shape%3), uint8(4), uint64(0b1010), uint64(1), uint64(7), shape%2 == 0)

@@ -19,8 +19,9 @@ type growth struct {
 	free    cpuset.Set // CPUs that no pod holds
 }
 
-// more returns k more CPUs for the container with claim i of a grant. They are of the same class
-// (layout.classes) as its CPUs if possible. At least one CPU stays shared.
+// more returns k more CPUs for the container with claim i of a grant. If possible, they are of the
+// same class (kind of core and isolation; see layout.classes) as the container's present CPUs. At
+// least one CPU of the machine stays shared.
 func (l *Ledger) more(g Grant, i, k int) (cpuset.Set, error) {
 	all := l.growth(g, i)
 	spares := []cpuset.Set{{}}
@@ -44,7 +45,8 @@ func (l *Ledger) more(g Grant, i, k int) (cpuset.Set, error) {
 	return cpuset.Set{}, all.refuse(k)
 }
 
-// growth returns the CPUs that the container with claim i of a grant may get in addition.
+// growth returns the CPUs that the container with claim i of a grant may get in addition to those
+// that it has.
 func (l *Ledger) growth(g Grant, i int) growth {
 	var busy cpuset.Set
 	for j, c := range g.Claims {
@@ -60,8 +62,8 @@ func (l *Ledger) growth(g Grant, i int) growth {
 	return growth{&l.layout, g.Policy, current, own, free}
 }
 
-// choose returns k more CPUs, distributed over NUMA nodes by the policy, or false if there are too
-// few.
+// choose returns k more CPUs for the container, distributed over NUMA nodes by the pod's policy. It
+// returns false if there are too few.
 func (o growth) choose(k int) (cpuset.Set, bool) {
 	room := o.counts(o.own.Union(o.free))
 	counts, ok := numaplan.Grow(o.policy, o.counts(o.current), room, k)
@@ -82,9 +84,9 @@ func (o growth) choose(k int) (cpuset.Set, bool) {
 	return cpuset.Of(owned.taken...).Union(cpuset.Of(fresh.taken...)), true
 }
 
-// takeNear takes k free CPUs of d, or all if it has fewer. It first takes those that share a
-// last-level cache with CPUs of current, then those that share a package. It returns how many it
-// took.
+// takeNear takes k free CPUs of the NUMA node d, or all if d has fewer. It first takes CPUs that
+// share a last-level cache with CPUs of current, then CPUs that share a package with them, then any
+// others of d. It returns how many CPUs it took.
 func (d *domain) takeNear(k int, s *stock, current cpuset.Set) (taken int) {
 	if k == 0 || !slices.ContainsFunc(s.cores[d.first:d.end], func(c core) bool { return c.count(current) > 0 }) {
 		if d.level == nodeLevel {
@@ -98,7 +100,7 @@ func (d *domain) takeNear(k int, s *stock, current cpuset.Set) (taken int) {
 	return taken + d.takeSome(k-taken, s)
 }
 
-// counts returns how many of the CPUs each NUMA node has, in the order of l.nodes.
+// counts returns how many of the given CPUs each NUMA node has, in the order of l.nodes.
 func (l *layout) counts(cpus cpuset.Set) numaplan.Counts {
 	counts := make(numaplan.Counts, len(l.nodes))
 	for i := range l.nodes {
@@ -107,7 +109,7 @@ func (l *layout) counts(cpus cpuset.Set) numaplan.Counts {
 	return counts
 }
 
-// byCount returns the indexes of counts, that of the highest count first.
+// byCount returns the indexes of counts, sorted by count. The index of the highest count is first.
 func byCount(counts []int) []int {
 	order := make([]int, len(counts))
 	for i := range order {

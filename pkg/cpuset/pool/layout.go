@@ -29,7 +29,7 @@ type node struct {
 	domain
 	id   topology.NodeID
 	cpus cpuset.Set
-	mems []topology.NodeID // the nearest NUMA nodes with memory: the node itself if it has any
+	mems []topology.NodeID // the nearest NUMA nodes with memory; only the node itself if it has memory
 }
 
 // hasNear reports whether a NUMA node is in n.mems.
@@ -61,8 +61,8 @@ func newLayout(m *topology.Machine) layout {
 	return l
 }
 
-// forgetPrivate sets the last-level cache of CPUs to unknown if only one core uses it. Such a cache
-// groups no cores, and a level with hundreds of parts would take time.
+// forgetPrivate sets the last-level cache of a CPU to unknown if only one core uses that cache. To
+// compare the caches of a machine with hundreds of such caches would take time without any benefit.
 func forgetPrivate(cpus []topology.CPU) {
 	first := map[cpuset.CPU]cpuset.CPU{} // one of the cores that share the cache
 	shared := map[cpuset.CPU]bool{}
@@ -93,7 +93,8 @@ func threads(cpus []topology.CPU) []core {
 }
 
 // byPlace compares CPUs by NUMA node, package, cache and core. A NUMA node may span several
-// packages and caches. A cache or core that spans NUMA nodes counts as a separate one in each.
+// packages and caches. A cache or core that spans NUMA nodes counts as a separate cache or core in
+// each of them.
 func byPlace(a, b topology.CPU) int {
 	return cmp.Or(
 		cmp.Compare(a.NUMA, b.NUMA),
@@ -112,12 +113,13 @@ func coreOf(c topology.CPU) cpuset.CPU {
 	return c.Core
 }
 
-// classes groups the CPUs by core kind and isolation. Performance cores come first. Among cores of
-// one kind, isolated CPUs come first, because they are meant for pinned programs and are useless as
-// shared CPUs. (The kernel does not balance load across isolated CPUs, so a program on several of
-// them must pin its threads itself; see isolcpus in
-// https://docs.kernel.org/admin-guide/kernel-parameters.html.) A machine with one kind of core and
-// no isolated CPUs has one class.
+// classes groups the CPUs by core kind and isolation, so that a container gets equal CPUs. The
+// classes of performance cores come first. Among cores of one kind, isolated CPUs come first,
+// because they are meant for pinned programs and are useless as shared CPUs. (The kernel does not
+// balance load across isolated CPUs, so a program on several of them must pin its threads itself;
+// see isolcpus in
+// https://docs.kernel.org/admin-guide/kernel-parameters.html.) If there are several classes, the
+// last one has all CPUs.
 func classes(cpus []topology.CPU) []cpuset.Set {
 	var all []cpuset.Set
 	for _, kind := range []topology.CoreKind{topology.Performance, topology.UnknownKind, topology.Efficiency} {

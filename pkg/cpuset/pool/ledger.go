@@ -17,8 +17,8 @@ type Options struct {
 	// SMT siblings of the pod's CPUs stay idle. No CPU of a core with a reserved CPU is ever
 	// exclusive.
 	FullCores bool
-	// ReservedMemory is how many bytes of each NUMA node are kept for the system, so that no
-	// container can bind them. What the kernel itself reserves is kept in addition.
+	// ReservedMemory is how many bytes of the memory of each NUMA node are kept for the system.
+	// Containers cannot bind these bytes, nor the memory that the kernel itself reserves.
 	ReservedMemory map[topology.NodeID]uint64
 }
 
@@ -59,9 +59,9 @@ func New(m *topology.Machine, o Options) (*Ledger, error) {
 	return l, nil
 }
 
-// Reserve allocates CPUs for all exclusive containers of a pod, or for none. Its error is a
-// *numaplan.Refusal, and then nothing has changed. A pod that holds a grant gets that grant
-// again. The caller must not change the grant's slices.
+// Reserve allocates CPUs for all containers of a pod that request exclusive CPUs, or for none of
+// them. If it fails, the error is a *numaplan.Refusal, and the ledger has not changed. For a pod
+// that already holds a grant, it returns that grant. The caller must not change the grant's slices.
 func (l *Ledger) Reserve(p Pod) (Grant, error) {
 	if g, ok := l.grants[p.UID]; ok {
 		return g, nil
@@ -75,7 +75,8 @@ func (l *Ledger) Reserve(p Pod) (Grant, error) {
 	return g, nil
 }
 
-// Release releases a pod's CPUs and returns them. The set is empty for an unknown UID.
+// Release releases a pod's CPUs and returns them. The returned set is empty if the ledger has no
+// grant of a pod with this UID.
 func (l *Ledger) Release(uid string) cpuset.Set {
 	cpus := l.grants[uid].CPUs()
 	delete(l.grants, uid)
@@ -88,13 +89,13 @@ func (l *Ledger) enter(g Grant) {
 	l.exclusive = l.exclusive.Union(g.CPUs())
 }
 
-// Grant returns what a pod holds.
+// Grant returns the grant of the pod with this UID, or false if it has none.
 func (l *Ledger) Grant(uid string) (Grant, bool) {
 	g, ok := l.grants[uid]
 	return g, ok
 }
 
-// Grants returns what every pod holds, sorted by UID.
+// Grants returns the grants of all pods, sorted by UID.
 func (l *Ledger) Grants() []Grant {
 	grants := make([]Grant, 0, len(l.grants))
 	for _, uid := range slices.Sorted(maps.Keys(l.grants)) {

@@ -6,9 +6,9 @@ import (
 )
 
 // beside reports whether the containers with claims i and j may run at the same time. App
-// containers and sidecars may run at the same time as each other. An init container runs only with
-// sidecars that start before it, so later containers may reuse its CPUs. The kubelet has the same
-// rule:
+// containers and sidecars may run at the same time as each other. An init container runs at the
+// same time only as sidecars that start before it, so containers that start after it may reuse its
+// CPUs. The kubelet has the same rule:
 // https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/cm/cpumanager/policy_static.go
 // (updateCPUsToReuse)
 func beside(claims []Claim, i, j int) bool {
@@ -16,7 +16,8 @@ func beside(claims []Claim, i, j int) bool {
 	return first != podspec.Init && second != podspec.Init || first == podspec.Sidecar
 }
 
-// held returns every CPU that the claims hold.
+// held returns every CPU that the claims hold, including CPUs that containers have given back
+// (Claim.Leaving).
 func held(claims []Claim) cpuset.Set {
 	var all cpuset.Set
 	for _, c := range claims {
@@ -25,9 +26,9 @@ func held(claims []Claim) cpuset.Set {
 	return all
 }
 
-// peak returns the largest total weight of claims whose containers run at the same time. The claims
-// must be in the order in which their containers run. The formula is that of a pod's effective
-// request in Kubernetes:
+// peak returns the most that containers of a pod use at the same time. weight returns what the
+// container of one claim uses, for example bytes of memory. The claims must be in the order in
+// which their containers run. The formula is that of a pod's effective request in Kubernetes:
 //
 //	max( initᵢ + Σ sidecars before i,  Σ apps + Σ sidecars )
 //

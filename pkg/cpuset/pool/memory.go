@@ -6,8 +6,9 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// nearestMemory returns the NUMA nodes with memory that are closest to a node. If the node has
-// memory, this is the node itself. Otherwise there may be several at the same distance.
+// nearestMemory returns the NUMA nodes with memory that are closest to the NUMA node id. If that
+// node has memory itself, it is the only result. Otherwise there may be several NUMA nodes at the
+// same distance.
 func nearestMemory(m *topology.Machine, id topology.NodeID) []topology.NodeID {
 	var nearest []topology.NodeID
 	best := 0
@@ -27,7 +28,8 @@ func nearestMemory(m *topology.Machine, id topology.NodeID) []topology.NodeID {
 }
 
 // Distances as in the ACPI SLIT, the firmware's table of distances between NUMA nodes.
-// localDistance is that of a node to itself, and unreachable is used if the table has no distance.
+// localDistance is the distance of a NUMA node to itself. unreachable is used if the table has no
+// distance between two NUMA nodes.
 const (
 	localDistance = 10
 	unreachable   = 255
@@ -61,7 +63,8 @@ func (l *layout) bindable(n topology.Node) uint64 {
 	return bytes - min(bytes, n.KernelReserved+l.reservedMemory[n.ID])
 }
 
-// AllocatableMemory returns what AvailableMemory would return if there were no grants.
+// AllocatableMemory returns, for each NUMA node with CPUs, how many bytes containers on its CPUs
+// could bind in the memory nearest to the NUMA node if no pod had a grant.
 func (l *Ledger) AllocatableMemory() map[topology.NodeID]uint64 {
 	all := make(map[topology.NodeID]uint64, len(l.layout.nodes))
 	for _, n := range l.layout.nodes {
@@ -71,7 +74,7 @@ func (l *Ledger) AllocatableMemory() map[topology.NodeID]uint64 {
 }
 
 // AvailableMemory returns, for each NUMA node with CPUs, how many more bytes containers on its CPUs
-// may bind in the nearest memory.
+// may bind in the memory nearest to the NUMA node.
 func (l *Ledger) AvailableMemory() map[topology.NodeID]uint64 {
 	left := make(map[topology.NodeID]uint64, len(l.layout.nodes))
 	for _, n := range l.layout.nodes {
@@ -80,7 +83,7 @@ func (l *Ledger) AvailableMemory() map[topology.NodeID]uint64 {
 	return left
 }
 
-// claims returns the claims of each pod, in any order of pods.
+// claims returns the claims of each pod. The order of the pods is arbitrary.
 func (l *Ledger) claims() [][]Claim {
 	pods := make([][]Claim, 0, len(l.grants)+1)
 	for _, g := range l.grants {
@@ -89,9 +92,9 @@ func (l *Ledger) claims() [][]Claim {
 	return pods
 }
 
-// freeMemory returns how many bytes of the memory of NUMA nodes the pods have not bound. A claim
-// that binds memory of several nodes counts in full on each of them, because the kernel may
-// allocate the pages on any of them.
+// freeMemory returns how many bytes of memory on the given NUMA nodes containers can still bind.
+// pods has the claims of each pod that binds memory. A claim that binds memory of several NUMA
+// nodes counts in full on each of them, because the kernel may allocate the pages on any of them.
 func (l *layout) freeMemory(nodes []topology.NodeID, pods ...[]Claim) uint64 {
 	free := uint64(0)
 	for _, n := range l.memory {

@@ -11,7 +11,7 @@ import (
 )
 
 // TestAvailableMemory checks that a pod reduces the available memory by the most that its
-// containers bind at one time, and that all of it is available again when the pod is released.
+// containers bind at one time. When the pod is released, this memory must be available again.
 func TestAvailableMemory(t *testing.T) {
 	l := mustNew(t, machinetest.Machine(2, 4).Memory(100).Build(), Options{})
 	pod := func(uid string, wants ...podspec.Container) Pod {

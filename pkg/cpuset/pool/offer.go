@@ -6,16 +6,17 @@ import (
 	"github.com/numalet/numalet/pkg/podspec"
 )
 
-// offer is the CPUs of one class that one container may choose from.
+// offer is the CPUs of one class (kind of core and isolation; see layout.classes) that one
+// container may get.
 type offer struct {
 	*layout
 	policy podspec.Policy
 	own    cpuset.Set // held by containers of the same pod that never run at the same time as this one
 	free   cpuset.Set // CPUs that no pod holds
 
-	owned, fresh *stock // own and free by core
+	owned, fresh *stock // the CPUs in own and in free, by core
 	rooms        []numaplan.Room
-	tallies      []tally // counts of fresh, by NUMA node
+	tallies      []tally // the counts of CPUs in fresh, by NUMA node
 }
 
 // offers returns the offers to container i, one for each class, given the claims of the pod's other
@@ -53,8 +54,8 @@ func (o *offer) count() {
 	}
 }
 
-// take takes the given number of CPUs on each NUMA node. If one of them has too few, take takes
-// none and returns false.
+// take takes the given numbers of CPUs on the NUMA nodes. If a NUMA node has too few, take takes no
+// CPU and returns false.
 func (o *offer) take(counts numaplan.Counts) (cpuset.Set, bool) {
 	for i, k := range counts {
 		if k > o.rooms[i].Idle+o.rooms[i].Free {
@@ -67,9 +68,9 @@ func (o *offer) take(counts numaplan.Counts) (cpuset.Set, bool) {
 	return cpuset.Of(o.owned.taken...).Union(cpuset.Of(o.fresh.taken...)), true
 }
 
-// takeOn takes k CPUs of a NUMA node. It first takes the pod's own CPUs, so that the pod never
-// holds more CPUs than its containers use at one time. Then it takes free siblings of these, to
-// complete cores, and then any others.
+// takeOn takes k CPUs of a NUMA node. It first takes CPUs that the pod already holds (o.own), so
+// that the pod never holds more CPUs than its containers use at one time. Then it takes free
+// siblings of the CPUs in o.own, to complete cores, and then any other free CPUs.
 func (o *offer) takeOn(i, k int) {
 	n := &o.nodes[i]
 	if own := min(k, o.rooms[i].Idle); own > 0 {
@@ -95,9 +96,10 @@ func (o *offer) tier() numaplan.Tier {
 	return numaplan.Tier{Rooms: o.rooms, Cost: cost}
 }
 
-// costOfAll is the cost of placing all CPUs of a container on NUMA node i; to is their number. It
-// compares first the number of CPUs that the pod does not hold yet, then what domain.take prefers,
-// and then the number of free CPUs, fewest first (best fit).
+// costOfAll returns the cost of placing all CPUs of a container, to in number, on NUMA node i.
+// Costs are compared first by the number of these CPUs that the pod does not hold yet. Then they
+// are compared by the preferences of domain.take, and then by the number of free CPUs, fewest first
+// (best fit).
 func (o *offer) costOfAll(i, _, to int) numaplan.Cost {
 	n, t := &o.nodes[i], o.tallies[i]
 	fresh, packages, caches := max(0, to-o.rooms[i].Idle), 2, 2
@@ -110,10 +112,10 @@ func (o *offer) costOfAll(i, _, to int) numaplan.Cost {
 	return numaplan.Cost{fresh, packages, -t.wholes(fresh), caches, t.splits(fresh), t.free}
 }
 
-// costOfOdd is the cost of placing one CPU more than the even share on NUMA node i. It compares
-// first whether the pod does not hold the CPU yet (0 or 1). Then it compares by how much the CPU
-// changes the number of split cores: -1 if it completes a core, otherwise 0 or 1. Then it compares
-// the number of free CPUs, most first.
+// costOfOdd returns the cost of placing one CPU more than the even share on NUMA node i, with the
+// policy spread. Its first number is 0 if the pod already holds the CPU, otherwise 1. The second
+// number is by how much the CPU changes the number of split cores: -1 if it completes a core,
+// otherwise 0 or 1. The third prefers the NUMA node with the most free CPUs.
 func (o *offer) costOfOdd(i, from, to int) numaplan.Cost {
 	t, need := o.tallies[i], max(0, from-o.rooms[i].Idle)
 	if from < o.rooms[i].Idle {

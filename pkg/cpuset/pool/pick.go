@@ -19,8 +19,8 @@ type PickOptions struct {
 }
 
 // Pick returns the CPUs that a container would get on a machine. It needs no ledger of the machine.
-// The error is a *numaplan.Refusal if there are no CPUs that meet the policy. Any other error means
-// that o.Used or o.Reserved is invalid.
+// If no choice of free CPUs satisfies the policy, the error is a *numaplan.Refusal. Any other error
+// means that o.Used or o.Reserved is invalid.
 func Pick(m *topology.Machine, o PickOptions) (cpuset.Set, error) {
 	l, err := New(m, Options{Reserved: o.Reserved, FullCores: o.FullCores})
 	if err != nil {

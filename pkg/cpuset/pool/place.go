@@ -9,7 +9,7 @@ import (
 	"github.com/numalet/numalet/pkg/podspec"
 )
 
-// place returns the claims of a pod, or the reason why it does not fit and what would help.
+// place returns the claims that a pod would get, or why the pod does not fit and what would help.
 // It does not change the ledger.
 func (l *Ledger) place(pod Pod) ([]Claim, *numaplan.Refusal) {
 	if pod.UID == "" {
@@ -36,17 +36,17 @@ func (p Pod) request() numaplan.Request {
 	return numaplan.Request{Policy: p.Policy, Seed: p.Seed, Containers: p.Containers}
 }
 
-// placer chooses the CPUs of one pod, from the counts that package numaplan returns. It does not
-// change the ledger.
+// placer chooses the CPUs of one pod. Package numaplan decides how many CPUs each container gets on
+// each NUMA node, and placer chooses the CPU ids. It does not change the ledger.
 type placer struct {
 	ledger *Ledger
 	pod    Pod
 	free   cpuset.Set   // free CPUs before any container of the pod is placed
 	spare  []cpuset.Set // by NUMA node: CPUs that could stay shared if all others became exclusive
 	view   numaplan.View
-	// first has the offers to container firstOf, by class, from when no container of the pod was
-	// placed. plan computes them, and assign uses them again. This saves time for pods with one
-	// container.
+	// first has the offers to container firstOf, one for each class of CPUs (see layout.classes).
+	// plan computes them before any container of the pod is placed, and assign uses them again.
+	// This saves time for pods with one container.
 	first   []*offer
 	firstOf int
 }
@@ -68,7 +68,7 @@ func (l *Ledger) placer(pod Pod) *placer {
 	return p
 }
 
-// viewMemory adds to p.view how much memory is free in the nearest memory of each NUMA node.
+// viewMemory adds to p.view how many bytes are free in the memory nearest to each NUMA node.
 func (p *placer) viewMemory() {
 	nodes, claims := p.ledger.layout.nodes, p.ledger.claims()
 	for i, n := range nodes {
@@ -92,8 +92,8 @@ func (p *placer) binds() bool {
 }
 
 // spareOf returns the smallest set of a NUMA node's free CPUs that can stay shared if all its other
-// CPUs become exclusive. This is one CPU that is not isolated, or with FullCores a whole core with
-// such a CPU. The set is empty if every free CPU is isolated.
+// CPUs become exclusive. The set is one CPU that is not isolated. With FullCores, it is a whole
+// core with such a CPU. It is empty if every free CPU of the NUMA node is isolated.
 func (l *Ledger) spareOf(n *node, free cpuset.Set) cpuset.Set {
 	able := free.Intersect(n.cpus).Minus(l.layout.isolated)
 	first, ok := able.First()
@@ -116,8 +116,8 @@ func (p *placer) plan() ([]numaplan.Counts, numaplan.Outcome) {
 
 func (p *placer) hooks() numaplan.Hooks { return numaplan.Hooks{Tiers: p.tiers} }
 
-// refuse returns why there is no plan. To say what would help, it tries to place the pod on the
-// machine without other pods, and with the policy random.
+// refuse returns why the pod does not fit. To say what would help, it tries to place the pod on the
+// machine without other pods, and tries to place it with the policy random beside the other pods.
 func (p *placer) refuse() *numaplan.Refusal {
 	r := numaplan.Explain(p.pod.request(), p.view, p.hooks())
 	alone := &Ledger{layout: p.ledger.layout, options: p.ledger.options}
@@ -133,8 +133,9 @@ func (l *Ledger) fits(pod Pod) bool {
 	return reason == numaplan.Fits
 }
 
-// tiers yields, for each class, how many CPUs of the class container c may get on each NUMA node.
-// placed are the counts of the containers that are placed so far.
+// tiers yields, for each class of CPUs (see layout.classes), how many CPUs of the class container c
+// may get on each NUMA node. placed has the numbers of CPUs that the containers placed so far get
+// on each NUMA node.
 func (p *placer) tiers(c int, placed []numaplan.Counts) iter.Seq[numaplan.Tier] {
 	claims, free, ok := p.claims(), p.free, true
 	for i, counts := range placed {
@@ -161,8 +162,9 @@ func (p *placer) tiers(c int, placed []numaplan.Counts) iter.Seq[numaplan.Tier] 
 // assign chooses the CPUs of all containers, in the order in which they start, such that a
 // CPU that is not isolated stays shared. It first tries to take each container's CPUs from
 // one class (see layout.classes). With classes, the pod may need more CPUs than its containers use
-// at one time. If they do not fit for this reason, assign ignores classes. It returns false if no
-// CPU could stay shared, which happens only with FullCores if a core spans NUMA nodes.
+// at one time. If the containers do not fit for this reason, assign ignores classes. It returns
+// false if no CPU could stay shared. This happens only with FullCores on a machine where a core
+// spans NUMA nodes.
 func (p *placer) assign(counts []numaplan.Counts) (claims []Claim, ok bool) {
 	all := p.ledger.layout.classes
 	for _, classes := range [][]cpuset.Set{all, all[len(all)-1:]} {
@@ -205,8 +207,8 @@ func (p *placer) claims() []Claim {
 	return claims
 }
 
-// carve chooses the CPUs of container i, as many on each NUMA node as counts says, from the first
-// class that has enough.
+// carve chooses the CPUs of container i from the first class that has enough. counts has the number
+// of CPUs on each NUMA node. carve returns false if no class has enough.
 func (p *placer) carve(claims []Claim, i int, counts numaplan.Counts, free cpuset.Set, classes []cpuset.Set) bool {
 	offers := p.first
 	if p.firstOf == i && len(p.first) == len(classes) && held(claims).Empty() && free.Equal(p.free) {

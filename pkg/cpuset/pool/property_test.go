@@ -27,8 +27,8 @@ var machines = map[string]*topology.Machine{
 }
 
 // TestRandomOperations reserves, resizes, releases and restores pods at random. After each
-// operation it checks that the ledger agrees with its twin, and that what the package promises is
-// true.
+// operation it checks that the ledger agrees with its twin (a simple implementation), that the
+// shared set is not empty, and that each grant satisfies the pod's request.
 func TestRandomOperations(t *testing.T) {
 	for name, m := range machines {
 		for _, o := range []Options{{}, {Reserved: cpuset.Of(0)}, {FullCores: true}, {Reserved: cpuset.Of(0), FullCores: true}} {
@@ -110,7 +110,8 @@ func randomPod(r *rand.Rand, uid string, cpus, nodes int) Pod {
 	return p
 }
 
-// checkLedger checks what must always be true of a ledger.
+// checkLedger checks what must always be true of a ledger. For example, it agrees with its twin, at
+// least one shared CPU is not isolated, and no CPU is both shared and exclusive.
 func checkLedger(t *testing.T, l *Ledger, tw *twin) {
 	t.Helper()
 	if diff := cmp.Diff(tw.state(), stateOf(l)); diff != "" {
@@ -146,7 +147,8 @@ func checkCores(t *testing.T, l *Ledger) {
 	}
 }
 
-// checkGrant checks what must be true of a new grant.
+// checkGrant checks that a new grant has only CPUs that were free before, and that it satisfies the
+// pod's request and policy.
 func checkGrant(t *testing.T, l *Ledger, p Pod, g Grant, before cpuset.Set) {
 	t.Helper()
 	if !g.CPUs().SubsetOf(before) {
@@ -177,9 +179,8 @@ func checkPolicy(t *testing.T, l *Ledger, policy podspec.Policy, c Claim) {
 	}
 }
 
-// checkPeak checks that the pod holds no more on any NUMA node than its containers use there at one
-// time. There are two exceptions: pods with the policy single, and machines with several classes of
-// CPUs.
+// checkPeak checks that the pod holds no more CPUs on any NUMA node than its containers use there
+// at one time. Pods with the policy single and machines with several classes of CPUs are excepted.
 func checkPeak(t *testing.T, l *Ledger, p Pod, g Grant) {
 	t.Helper()
 	held := l.layout.perNode(g.CPUs())

@@ -8,7 +8,7 @@ import (
 )
 
 // Homes lists CPUs by their NUMA node. The kernel does not report the NUMA node of an offline CPU,
-// so it must be recorded while the CPU is online.
+// so the NUMA node must be recorded while the CPU is online.
 type Homes map[topology.NodeID]cpuset.Set
 
 // Homes returns the given CPUs by NUMA node. It leaves out CPUs that are offline or in no NUMA
@@ -26,9 +26,10 @@ func (l *Ledger) Homes(cpus cpuset.Set) Homes {
 // Lost returns the CPUs of a claim that are offline.
 func (l *Ledger) Lost(c Claim) cpuset.Set { return c.CPUs.Minus(l.layout.online) }
 
-// Replace exchanges each offline CPU of a pod for a free one of the same NUMA node. If none is
-// free, the pod still holds the offline CPU, and can use it again once it is online. Replace
-// returns the pod's grant, and whether the grant has changed.
+// Replace exchanges each offline CPU of a pod for a free CPU of the same NUMA node. homes has the
+// NUMA nodes of the pod's CPUs. If the NUMA node has no free CPU, the pod still holds the offline
+// CPU, and can use it again once it is online. Replace returns the pod's grant, and whether the
+// grant has changed.
 func (l *Ledger) Replace(uid string, homes Homes) (g Grant, changed bool) {
 	g = l.grants[uid]
 	for lost := range g.used().Minus(l.layout.online).All() {
@@ -42,8 +43,8 @@ func (l *Ledger) Replace(uid string, homes Homes) (g Grant, changed bool) {
 }
 
 // substitute returns a free CPU of the NUMA node that had the lost CPU. It prefers a CPU of a core
-// that the pod already uses, and then the CPU that domain.take chooses. It returns false if there
-// is none, or if no CPU would stay shared.
+// that the pod already uses, and then the CPU that domain.take chooses. It returns false if the
+// NUMA node has no free CPU, or if no CPU would stay shared.
 func (l *Ledger) substitute(g Grant, lost cpuset.CPU, homes Homes) (cpuset.CPU, bool) {
 	for i := range l.layout.nodes {
 		n := &l.layout.nodes[i]
@@ -70,7 +71,7 @@ func (g Grant) used() (all cpuset.Set) {
 	return all
 }
 
-// exchange returns the grant with the CPU lost replaced by other in all claims.
+// exchange returns a copy of the grant in which the CPU other replaces the CPU lost in all claims.
 func (g Grant) exchange(lost, other cpuset.CPU) Grant {
 	g.Claims = slices.Clone(g.Claims)
 	for i, c := range g.Claims {

@@ -6,8 +6,8 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// Pod is a pod's request: its exclusive containers in the order in which they run (init
-// containers and sidecars in spec order, then apps in spec order).
+// Pod is a pod's request: its containers with exclusive CPUs, in the order in which they run (init
+// containers and sidecars in spec order, then app containers in spec order).
 type Pod struct {
 	UID        string
 	Policy     podspec.Policy
@@ -15,7 +15,7 @@ type Pod struct {
 	Containers []podspec.Container
 }
 
-// Claim is what one container holds.
+// Claim is the CPUs that one container holds, and the memory that it binds.
 type Claim struct {
 	Container   string            `json:"container"`
 	Kind        podspec.Kind      `json:"kind"`
@@ -25,7 +25,7 @@ type Claim struct {
 	// Grown are the CPUs that each call of Grow added, oldest first. They are also in CPUs.
 	Grown []cpuset.Set `json:"grown,omitempty"`
 	// Leaving are CPUs that the container has given back (Ledger.Shrink). The pod holds them until
-	// Ledger.Return.
+	// Ledger.Return is called.
 	Leaving cpuset.Set `json:"leaving,omitzero"`
 }
 
@@ -40,7 +40,7 @@ type Grant struct {
 	Claims []Claim        `json:"claims"`
 }
 
-// Claim returns what the named container holds.
+// Claim returns the claim of the named container, or false if the pod has none with this name.
 func (g Grant) Claim(container string) (Claim, bool) {
 	for _, c := range g.Claims {
 		if c.Container == container {

@@ -10,10 +10,11 @@ import (
 )
 
 // Grow gives a container more CPUs, so that it has n of them. The container keeps the CPUs that it
-// has. All n CPUs together satisfy the pod's policy: single stays on one NUMA node, and spread
-// stays even. Grow first takes CPUs that the pod already holds and that the container may use:
-// those in Leaving, and those of init containers. An error says why the container cannot grow, and
-// then nothing has changed.
+// has. All n CPUs together satisfy the pod's policy: with single they are on one NUMA node, and
+// with spread they are distributed evenly. Grow first takes CPUs that the pod already holds and
+// that the container may use: CPUs that containers have given back (Claim.Leaving), and CPUs of
+// init containers. If Grow fails, the error says why the container cannot grow, and the ledger has
+// not changed.
 func (l *Ledger) Grow(uid, container string, n int) (Grant, error) {
 	g, i, err := l.claimOf(uid, container)
 	if err != nil {
@@ -34,9 +35,9 @@ func (l *Ledger) Grow(uid, container string, n int) (Grant, error) {
 	}), nil
 }
 
-// Shrink takes all CPUs but kept from a container. Keep chooses which to keep. The pod still holds
-// the others until Return is called. An error means that kept is empty or has CPUs that the
-// container does not have.
+// Shrink takes all CPUs except those in kept from a container. Ledger.Keep chooses which CPUs to
+// keep. The pod still holds the CPUs that were taken from the container, until Return is called. An
+// error means that kept is empty or has CPUs that the container does not have.
 func (l *Ledger) Shrink(uid, container string, kept cpuset.Set) (Grant, error) {
 	g, i, err := l.claimOf(uid, container)
 	if err != nil {
@@ -59,7 +60,7 @@ func (l *Ledger) Shrink(uid, container string, kept cpuset.Set) (Grant, error) {
 }
 
 // Return releases the CPUs that the pod's containers have given back (Claim.Leaving). It returns
-// what the pod still holds.
+// the grant that the pod still holds.
 func (l *Ledger) Return(uid string) Grant {
 	g, ok := l.grants[uid]
 	if !ok {
@@ -73,8 +74,9 @@ func (l *Ledger) Return(uid string) Grant {
 	return g
 }
 
-// Bind changes how much memory a container binds on the NUMA nodes of its CPUs. An error says how
-// much memory is free on these NUMA nodes, and then nothing has changed.
+// Bind changes how much memory a container binds on the NUMA nodes of its claim (Claim.Mems). If
+// these NUMA nodes have too little free memory, Bind returns an error that says how much is free,
+// and the ledger has not changed.
 func (l *Ledger) Bind(uid, container string, bytes uint64) (Grant, error) {
 	g, i, err := l.claimOf(uid, container)
 	if err != nil {
@@ -88,10 +90,10 @@ func (l *Ledger) Bind(uid, container string, bytes uint64) (Grant, error) {
 	return l.change(g, i, func(c *Claim) { c.MemoryBytes = bytes }), nil
 }
 
-// Keep returns the n CPUs that a container keeps when it shrinks. It keeps those that the container
-// has had longest. With the policy spread it keeps the numbers on NUMA nodes even. Of CPUs that the
-// container got at the same time, it prefers whole cores, as domain.take does. If n is larger than
-// the number of CPUs, it returns all.
+// Keep returns the n CPUs that a container keeps when it shrinks: those that it has had longest.
+// With the policy spread, the numbers of kept CPUs on the NUMA nodes differ by at most one. Of CPUs
+// that the container got at the same time, Keep prefers whole cores, as domain.take does. If the
+// container has fewer than n CPUs, Keep returns all of them.
 func (l *Ledger) Keep(uid, container string, n int) cpuset.Set {
 	g, i, err := l.claimOf(uid, container)
 	if err != nil {
@@ -109,7 +111,7 @@ func (l *Ledger) Keep(uid, container string, n int) cpuset.Set {
 }
 
 // oldest returns n of the CPUs in among. It first takes CPUs that the container got at its start,
-// then those of each growth.
+// then CPUs that calls of Grow added, in the order of the calls.
 func (l *Ledger) oldest(c Claim, among cpuset.Set, n int) cpuset.Set {
 	first := among
 	for _, grown := range c.Grown {
@@ -123,8 +125,8 @@ func (l *Ledger) oldest(c Claim, among cpuset.Set, n int) cpuset.Set {
 	return kept
 }
 
-// some returns k of the CPUs, from as few NUMA nodes as possible. On each of them it prefers CPUs
-// as domain.take does. CPUs that are offline or in no NUMA node come last.
+// some returns k of the given CPUs, from as few NUMA nodes as possible. Within a NUMA node, it
+// prefers CPUs as domain.take does. CPUs that are offline or in no NUMA node come last.
 func (l *layout) some(cpus cpuset.Set, k int) cpuset.Set {
 	s := l.stock(cpus)
 	for _, i := range byCount(l.counts(cpus)) {

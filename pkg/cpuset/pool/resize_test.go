@@ -14,8 +14,8 @@ import (
 	"github.com/numalet/numalet/pkg/podspec"
 )
 
-// resizer resizes containers at random. It numbers the resizes, and remembers for each CPU of a
-// container the resize in which the container got it.
+// resizer resizes containers at random. It numbers the resizes, and stores for each CPU of a
+// container the number of the resize in which the container got the CPU.
 type resizer struct {
 	*rand.Rand
 	now   int
@@ -121,9 +121,10 @@ func (r *resizer) checkOldest(t *testing.T, l *Ledger, uid string, policy podspe
 	}
 }
 
-// checkRefused checks that a refused growth has changed nothing and was impossible. It checks by
-// counts only that it was impossible, and only if CPUs are reserved, because the shared set then
-// cannot become empty.
+// checkRefused checks that a refused growth has changed nothing, and that the growth was
+// impossible. For the second check, it tries every distribution of the CPUs over NUMA nodes. The
+// second check is left out if no CPU is reserved, because then the growth may have been refused to
+// keep one CPU shared. It is also left out if the machine has several classes of CPUs.
 func (r *resizer) checkRefused(t *testing.T, l *Ledger, before Grant, i, k int, err error) {
 	t.Helper()
 	if after, _ := l.Grant(before.UID); !cmp.Equal(before, after) {
@@ -186,8 +187,8 @@ func TestClaimOfOlderRelease(t *testing.T) {
 	}
 }
 
-// TestResizedClaimSurvives checks that Grown and Leaving of a claim are the same after a claim was
-// written to JSON and read again, as in a checkpoint.
+// TestResizedClaimSurvives checks that Grown and Leaving of a claim are the same after the claim
+// was written to JSON and read again, as in a checkpoint.
 func TestResizedClaimSurvives(t *testing.T) {
 	l := mustNew(t, machinetest.Machine(1, 8).Build(), Options{})
 	if _, err := l.Reserve(Pod{UID: "a", Containers: []podspec.Container{{Name: "main", CPUs: 2}}}); err != nil {

@@ -7,9 +7,9 @@ import (
 
 // Restore restores a grant after a restart of the agent. It returns an error and changes nothing if
 // another pod holds CPUs of the grant, or if no CPU would stay shared. It also returns an error if
-// containers of the pod that run at the same time have common CPUs. The pod still holds CPUs that
-// have become reserved or offline (see Warnings), because its containers run on them. If the pod
-// already has a grant, Restore replaces it.
+// containers of the pod that run at the same time have common CPUs. CPUs of the grant that have
+// become reserved or offline are restored too, because the pod's containers run on them (see
+// Warnings). If the pod already has a grant, Restore replaces it.
 func (l *Ledger) Restore(g Grant) error {
 	if err := l.restorable(g); err != nil {
 		return fmt.Errorf("restore pod %s: %w", g.UID, err)
@@ -47,8 +47,8 @@ func (l *Ledger) restorable(g Grant) error {
 	return nil
 }
 
-// Warnings returns messages about pods that hold CPUs which they would not get now, because the
-// CPUs are reserved, offline, missing, or in no NUMA node. Messages are sorted by pod UID.
+// Warnings returns messages about pods that hold CPUs which no pod would get now. Such CPUs are
+// reserved, offline, missing, or in no NUMA node. The messages are sorted by pod UID.
 func (l *Ledger) Warnings() []string {
 	var all []string
 	for _, g := range l.Grants() {

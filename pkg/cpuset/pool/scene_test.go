@@ -14,7 +14,7 @@ import (
 	"github.com/numalet/numalet/pkg/topology/picture"
 )
 
-// TestScenarios walks through testdata/*.txt:
+// TestScenarios runs the scripts in testdata/*.txt. Their commands are:
 //
 //	machine packages=2 cores=4 smt=2 [nodes=1 caches=1 reserved=0,8 full-cores …]
 //	pod a spread app=4 init:i=2 sidecar:s=1 [app=2@0:2]    2 CPUs of NUMA node 0
@@ -46,7 +46,7 @@ func (s *scene) build(c *scenario.Command) {
 	c.Error(s.open())
 }
 
-// open makes an empty ledger.
+// open makes an empty ledger for the scene's machine and options.
 func (s *scene) open() error {
 	l, err := pool.New(s.machine, s.options)
 	if err == nil {
@@ -106,7 +106,8 @@ func want(text string) podspec.Container {
 	return w
 }
 
-// resize is the command "resize POD/CONTAINER CPUS".
+// resize runs the script command `resize POD/CONTAINER CPUS`, which shrinks or grows a container to
+// this number of CPUs.
 func (s *scene) resize(c *scenario.Command) {
 	uid, name, _ := strings.Cut(c.Arg(0), "/")
 	n := scenario.Int(c.Arg(1))
@@ -133,7 +134,8 @@ func leaving(c pool.Claim) string {
 	return ", gives back " + c.Leaving.String()
 }
 
-// giveBack is the command "return POD".
+// giveBack runs the script command `return POD`, which releases the CPUs that the pod's containers
+// have given back.
 func (s *scene) giveBack(c *scenario.Command) {
 	before, _ := s.ledger.Grant(c.Arg(0))
 	c.Line("back: %s", before.CPUs().Minus(s.ledger.Return(c.Arg(0)).CPUs()))
@@ -141,8 +143,8 @@ func (s *scene) giveBack(c *scenario.Command) {
 
 func (s *scene) release(c *scenario.Command) { c.Line("back: %s", s.ledger.Release(c.Arg(0))) }
 
-// restart makes a new ledger and restores every grant in it. The command may change the reserved
-// CPUs.
+// restart runs the script command `restart [reserved=CPUS]`, which makes a new ledger and restores
+// every grant in it. The new ledger may have other reserved CPUs than the old one.
 func (s *scene) restart(c *scenario.Command) {
 	grants := s.ledger.Grants()
 	if c.Has("reserved") {
@@ -157,8 +159,9 @@ func (s *scene) restart(c *scenario.Command) {
 	}
 }
 
-// show draws the machine. Each CPU has the UID of the pod that holds it, "·" if it is free, "=" if
-// it is always shared, and otherwise "-".
+// show runs the script command `show`, which draws the machine. It draws a CPU as the UID of the
+// pod that holds it, as "·" if the CPU is free, as "=" if it is shared and cannot become exclusive,
+// and otherwise as "-".
 func (s *scene) show(c *scenario.Command) {
 	err := picture.Draw(c, s.machine, nil, func(c cpuset.CPU) string {
 		for _, g := range s.ledger.Grants() {

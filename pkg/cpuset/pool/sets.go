@@ -8,11 +8,11 @@ import (
 // Exclusive returns the CPUs that pods hold.
 func (l *Ledger) Exclusive() cpuset.Set { return l.exclusive }
 
-// Shared returns the CPUs for containers without exclusive CPUs: those that are online and
-// neither exclusive nor withheld. Isolated CPUs are left out unless they are reserved, because the
-// kernel never moves a task from an isolated CPU to another CPU. The set is never empty. If pods
-// got CPUs while FullCores was off, it can happen that only withheld CPUs remain; then these are
-// shared.
+// Shared returns the CPUs for containers without exclusive CPUs. These are the online CPUs that no
+// pod holds and that are not withheld (kept idle because of FullCores). Isolated CPUs are left out
+// unless they are reserved: the kernel never moves a task from an isolated CPU to another CPU. The
+// set is never empty. If pods got CPUs while FullCores was off, it can happen that only withheld
+// CPUs remain; then these are shared.
 func (l *Ledger) Shared() cpuset.Set {
 	if shared := l.shared(l.exclusive); !shared.SubsetOf(l.layout.isolated) {
 		return shared
@@ -20,15 +20,15 @@ func (l *Ledger) Shared() cpuset.Set {
 	return l.rest(l.exclusive)
 }
 
-// starves reports whether the shared set would be empty, or have only isolated CPUs, if cpus became
-// exclusive.
+// starves reports whether containers without exclusive CPUs would have no CPU, or only isolated
+// CPUs, if cpus became exclusive.
 func (l *Ledger) starves(cpus cpuset.Set) bool {
 	return l.shared(l.exclusive.Union(cpus)).SubsetOf(l.layout.isolated)
 }
 
-// shared returns the CPUs of rest that are not withheld because of FullCores. Reserved CPUs are
-// never withheld. A pod can hold the sibling of a reserved CPU only if it got that sibling while
-// FullCores was off.
+// shared returns the CPUs of l.rest(exclusive) that are not withheld (kept idle because of
+// FullCores). Reserved CPUs are never withheld, even if a pod holds their sibling. A pod can hold
+// such a sibling only if it got it while FullCores was off.
 func (l *Ledger) shared(exclusive cpuset.Set) cpuset.Set {
 	return l.rest(exclusive).Minus(l.siblings(exclusive).Minus(l.options.Reserved))
 }
@@ -40,16 +40,17 @@ func (l *Ledger) rest(exclusive cpuset.Set) cpuset.Set {
 }
 
 // Free returns the CPUs that may become exclusive. They are online, in a NUMA node, not reserved,
-// and no pod holds them. With FullCores, all CPUs of their core must be free too. Not all free CPUs
-// can become exclusive if one of them must stay shared.
+// and no pod holds them. With FullCores, all other online CPUs of their core must be free too. If
+// there are no other shared CPUs, not all free CPUs can become exclusive, because one must stay
+// shared.
 func (l *Ledger) Free() cpuset.Set {
 	never := l.options.Reserved.Union(l.layout.online.Minus(l.layout.placed))
 	taken := l.exclusive.Union(never)
 	return l.layout.placed.Minus(taken).Minus(l.siblings(taken))
 }
 
-// siblings returns, with FullCores, all CPUs of the cores that have one of cpus. Without FullCores
-// it returns none.
+// siblings returns all online CPUs of the cores that have at least one of cpus. Without FullCores,
+// it returns the empty set.
 func (l *Ledger) siblings(cpus cpuset.Set) cpuset.Set {
 	if !l.options.FullCores {
 		return cpuset.Set{}
@@ -67,8 +68,8 @@ func (l *Ledger) Idle(held cpuset.Set) cpuset.Set {
 // NUMA node are not counted.
 func (l *Ledger) Capacity() map[topology.NodeID]int { return l.layout.perNode(l.layout.online) }
 
-// Allocatable returns Capacity without the CPUs that are never exclusive. These are reserved CPUs
-// and, with FullCores, the other threads of their cores.
+// Allocatable returns the number of CPUs of each NUMA node that may become exclusive. These are all
+// online CPUs except reserved CPUs and, with FullCores, the other threads of their cores.
 func (l *Ledger) Allocatable() map[topology.NodeID]int {
 	never := l.options.Reserved.Union(l.siblings(l.options.Reserved))
 	return l.layout.perNode(l.layout.online.Minus(never))

@@ -2,8 +2,8 @@ package pool
 
 import "github.com/numalet/numalet/pkg/cpuset"
 
-// stock counts the free CPUs of each core while CPUs are taken for one container. Most steps of the
-// choice need only these counts and not CPU ids.
+// stock counts the free CPUs of each core while CPUs are taken for one container. Most steps in
+// choosing the CPUs need only these counts and not CPU ids.
 type stock struct {
 	cores []core // layout.cores
 	free  cpuset.Set
@@ -11,7 +11,7 @@ type stock struct {
 	taken []cpuset.CPU
 }
 
-// stock returns a stock of the free CPUs of which none is taken.
+// stock returns a stock of the given free CPUs. None of them is taken yet.
 func (l *layout) stock(free cpuset.Set) *stock {
 	s := &stock{cores: l.cores, free: free, left: make([]uint8, len(l.cores))}
 	if free.Empty() {
@@ -45,9 +45,9 @@ func (s *stock) grab(core, n int) int {
 
 // tally has the counts of a domain's free CPUs.
 type tally struct {
-	free  int // CPUs
-	whole int // CPUs in entirely free cores
-	width int // CPUs of the widest core
+	free  int // free CPUs
+	whole int // free CPUs in entirely free cores
+	width int // all CPUs of the domain's largest core
 }
 
 // tally counts a domain's free CPUs.
@@ -62,12 +62,12 @@ func (d *domain) tally(s *stock) tally {
 	return t
 }
 
-// wholes returns how many of k CPUs can be taken as whole cores.
+// wholes returns how many of k CPUs can be taken as whole cores, which must be entirely free.
 func (t tally) wholes(k int) int { return min(t.whole, k-k%max(1, t.width)) }
 
-// splits returns 1 if k CPUs cannot be taken without taking only a part of an entirely free core,
-// otherwise 0. It is 1 if the rest after the whole cores is more than the free CPUs of all other
-// cores.
+// splits returns 1 if, to take k CPUs, an entirely free core must be split (only some of its CPUs
+// are taken), otherwise 0. As many CPUs as possible are taken as whole cores. A core must be split
+// if the cores that are not entirely free have too few free CPUs for the remaining ones.
 func (t tally) splits(k int) int {
 	if k-t.wholes(k) > t.free-t.whole {
 		return 1

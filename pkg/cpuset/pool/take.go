@@ -23,9 +23,9 @@ func (d *domain) take(k int, s *stock) {
 	}
 }
 
-// best returns the best part for k CPUs, or nil if they should come from several parts. A package
-// qualifies if it has k free CPUs. A cache must in addition be able to provide as many of the k
-// CPUs in whole cores as all caches of its package together.
+// best returns the best part of d for k CPUs, or nil if the CPUs should come from several parts. A
+// part qualifies if it has k free CPUs. If d is a package, its parts are caches. A cache must also
+// be able to provide as many of the k CPUs in whole cores as all caches of the package together.
 func (d *domain) best(k int, s *stock) *domain {
 	goal := 0
 	if d.level == packageLevel {
@@ -45,7 +45,8 @@ func (d *domain) best(k int, s *stock) *domain {
 	return best
 }
 
-// compare returns a negative number if the domain with tally t fits k CPUs better than that with u.
+// compare returns a negative number if the domain with tally t is better for k CPUs than the domain
+// with tally u.
 func (t tally) compare(u tally, k int) int {
 	return cmp.Or(
 		cmp.Compare(u.wholes(k), t.wholes(k)),
@@ -54,10 +55,10 @@ func (t tally) compare(u tally, k int) int {
 	)
 }
 
-// takeAcross takes k CPUs from several parts. It first takes whole cores, from the parts that have
-// the most of them, until one part fits the rest or no whole core is left. Then it takes the free
-// CPUs of split cores in the parts that are used so far. It takes the rest from as few parts as
-// possible.
+// takeAcross takes k CPUs from several parts of d. It first takes whole cores, from the parts with
+// the most CPUs in whole cores. It stops when one part fits the remaining CPUs or no whole core is
+// left. Then it takes the free CPUs of split cores in the parts that are used so far. It takes CPUs
+// that are still missing from as few parts as possible.
 func (d *domain) takeAcross(k int, s *stock) {
 	var touched []*domain
 	for _, p := range d.ranked(s, tally.moreWhole) {
@@ -82,7 +83,8 @@ func (d *domain) takeAcross(k int, s *stock) {
 	}
 }
 
-// takeBest takes k CPUs from the best part, and reports whether there is one.
+// takeBest takes k CPUs from the best part of d for them. It returns false if no part qualifies
+// (see best).
 func (d *domain) takeBest(k int, s *stock) bool {
 	p := d.best(k, s)
 	if p != nil && k > 0 {
@@ -116,8 +118,8 @@ type rank struct {
 	tally tally
 }
 
-// ranked returns the parts of d, sorted by their tallies. Parts with equal tallies keep their
-// order.
+// ranked returns the parts of d, sorted by their tallies with the function order. Parts with equal
+// tallies keep their order.
 func (d *domain) ranked(s *stock, order func(a, b tally) int) []rank {
 	all := make([]rank, len(d.parts))
 	for i := range d.parts {
@@ -127,12 +129,12 @@ func (d *domain) ranked(s *stock, order func(a, b tally) int) []rank {
 	return all
 }
 
-// moreWhole orders by the number of CPUs in whole cores, most first. Among equals, the part with
-// the fewest other free CPUs comes first, because parts with more of them can better provide the
-// rest.
+// moreWhole orders parts by the number of free CPUs in whole cores, most first. Among parts with
+// the same number, the part with the fewest other free CPUs comes first. The parts with more other
+// free CPUs are thus left for the CPUs that are not taken as whole cores.
 func (t tally) moreWhole(u tally) int {
 	return cmp.Or(cmp.Compare(u.whole, t.whole), cmp.Compare(t.free, u.free))
 }
 
-// moreFree orders by free CPUs, most first.
+// moreFree orders parts by the number of free CPUs, most first.
 func (t tally) moreFree(u tally) int { return cmp.Compare(u.free, t.free) }

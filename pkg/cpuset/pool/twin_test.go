@@ -6,8 +6,8 @@ import (
 )
 
 // twin is a simple implementation of Ledger, for comparison. A map has the UID of the pod that
-// holds each CPU, and every answer is computed CPU by CPU. A twin does not choose CPUs; its callers
-// pass it the ledger's grants.
+// holds each CPU, and every answer is computed CPU by CPU. A twin does not choose CPUs: tests pass
+// it the grants of the ledger.
 type twin struct {
 	machine *topology.Machine
 	options Options

@@ -1,11 +1,12 @@
 // Package forecast estimates when a pending pod will start. It simulates several futures of the
-// cluster. P50 is the time by which the pod has started in half of them, and P90 in nine tenths.
+// cluster. P50 is the time by which the pod has started in half of the futures. P90 is the time by
+// which it has started in nine tenths of them.
 //
-// Each future draws at random how long each running pod still runs. It draws from the run times of
-// ended pods of the same class (Class) that ran longer than this pod has already run. The future
-// then ends the pods in the order of these times. Whenever resources become free, it starts the
-// waiting pods that fit, in the order of the queue. It makes reservations as package reservation
-// does. It does not consider pods that are created later.
+// Each future draws at random how long each running pod still runs. The run time is drawn from
+// ended pods of the same class (Class) that ran longer than the running pod has already run. The
+// future then ends the pods in the order of the drawn times. Whenever resources become free, the
+// future starts the waiting pods that fit, in the order of the queue. It makes reservations as
+// package reservation does. It does not consider pods that are created later.
 //
 // The package reads no clock, and its randomness comes from a seed. A forecast is information for
 // users. The scheduler does not use it.

@@ -13,7 +13,7 @@ import (
 // turn is a pending pod in a future, with its run time and the node where it has started.
 type turn struct {
 	Waiting
-	takes time.Duration // run time; negative if unknown, because none was drawn
+	takes time.Duration // run time; negative if no run time was drawn
 	node  int           // index of the node where it has started; -1 if it has not
 	holds sched.Holding // what it holds on the node
 }
@@ -26,8 +26,8 @@ func (t *turn) ends(now time.Time) time.Time {
 	return now.Add(t.takes)
 }
 
-// future is a simulated state, in which pods run, end and start on nodes. Its time, now, advances
-// from each end of a pod to the next end.
+// future is a simulated state of the cluster, in which pods run, end and start on nodes. Its time,
+// now, advances from each end of a pod to the next end of a pod.
 type future struct {
 	now      time.Time
 	nodes    []*sched.Node
@@ -37,7 +37,7 @@ type future struct {
 	reserved map[string]int // indexes of the reserved nodes, by Pod.Claim
 	running  [][]reservation.AssignedPod
 	ends     []end // the last element is the next end
-	checks   int   // number of checks whether a pod fits a node that may still be made
+	checks   int   // how many more times the future may check whether a pod fits a node
 }
 
 // end is the end of a pod.
@@ -54,8 +54,8 @@ func (e end) compare(other end) int {
 	return strings.Compare(other.uid, e.uid)
 }
 
-// begin returns a future whose state is the present. It has no drawn run times, so no pod ends in
-// it.
+// begin returns a future whose state is the present. No run times are drawn for its pods, so no pod
+// ends in it.
 func begin(present Present) *future {
 	f := &future{
 		now: present.Now, nodes: slices.Clone(present.Nodes), index: map[string]int{}, reserved: map[string]int{},
@@ -79,8 +79,8 @@ func begin(present Present) *future {
 	return f
 }
 
-// future returns a copy of f in which each pod has a drawn run time. The run times are drawn in the
-// order of the turns, so that those of earlier pods do not depend on the pods behind them.
+// future returns a copy of f in which each pod has a drawn run time. The run times of pending pods
+// are drawn in the order of the queue. So the run time of a pod does not depend on pods behind it.
 func (f *future) future(present Present, d draw, checks int) *future {
 	g := &future{
 		now: f.now, nodes: slices.Clone(f.nodes), index: f.index, reserved: maps.Clone(f.reserved),
@@ -114,7 +114,8 @@ func (f *future) until() (started bool) {
 	return false
 }
 
-// next sets the time to the next end of a pod, and returns the nodes on which pods ended.
+// next advances the future to the next end of a pod. It returns the nodes on which pods end at that
+// time.
 func (f *future) next() (freed []int) {
 	f.now = f.ends[len(f.ends)-1].at
 	for len(f.ends) > 0 && f.ends[len(f.ends)-1].at.Equal(f.now) {
@@ -130,21 +131,21 @@ func (f *future) next() (freed []int) {
 	return freed
 }
 
-// run adds a pod that runs at present.
+// run adds a pod that already runs in the present state, from which the future begins.
 func (f *future) run(r Running, ends time.Time) {
 	if node, ok := f.index[r.Node]; ok {
 		f.hold(r.UID, node, r.Holds, ends)
 	}
 }
 
-// hold adds a running pod, and appends its end to the other ends. The node's record already counts
-// the pod.
+// hold adds a running pod, and appends its end to f.ends, which need not be sorted yet. The node's
+// record already counts the pod.
 func (f *future) hold(uid string, node int, holds sched.Holding, ends time.Time) {
 	f.running[node] = append(f.running[node], reservation.AssignedPod{UID: uid, Holding: holds, Ends: ends})
 	f.ends = append(f.ends, end{ends, uid, node})
 }
 
-// start adds a running pod, and inserts its end into the sorted ends.
+// start adds a running pod, and inserts its end into f.ends, which is sorted.
 func (f *future) start(uid string, node int, holds sched.Holding, ends time.Time) {
 	f.hold(uid, node, holds, ends)
 	last := len(f.ends) - 1

@@ -15,11 +15,12 @@ const (
 )
 
 // Predict returns when Present.Pod will probably start. Equal seeds give equal answers. Of two pods
-// with equal requests in one queue, the later one never gets an earlier time.
+// with equal requests in one queue, the pod that is behind in the queue never gets an earlier time.
 //
-// W pods are ahead, N nodes exist, and R pods run. First, Predict checks O(W·N) times whether
-// a pod fits a node. Then it simulates the futures. Each future takes O((R+W)·W) such checks, and
-// O(N+R) more for each reservation that it makes. Predict gives up after maxChecks checks.
+// Let W be the number of pods ahead in the queue, N the number of nodes, and R the number of
+// running pods. First, Predict checks O(W·N) times whether a pod fits a node. Then it simulates the
+// futures. Each future takes O((R+W)·W) such checks, and O(N+R) more for each reservation that it
+// makes. Predict gives up after maxChecks checks.
 //
 // A single future in which each pod has the median run time was rejected. The first of many running
 // pods ends long before the median, so the forecast would be far too late.
@@ -54,8 +55,9 @@ func Predict(present Present, runs *Runs, seed uint64) Answer {
 	return answer(starts)
 }
 
-// answer returns the quantiles of the start times over all futures. A future in which the pod does
-// not start counts as later than all others.
+// answer returns the quantiles of the pod's start times over all futures. starts has only the
+// futures in which the pod starts. The other futures count as if the pod started later than in
+// these.
 func answer(starts []time.Time) Answer {
 	slices.SortFunc(starts, time.Time.Compare)
 	at := func(q float64) time.Time {

@@ -14,8 +14,8 @@ import (
 
 var now = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// TestPredict checks forecasts for states of one node with two GPUs. The only known run time is ten
-// minutes.
+// TestPredict checks forecasts for states of one node with two GPUs. The only recorded run time is
+// ten minutes.
 func TestPredict(t *testing.T) {
 	held := func(*sched.Pod) sched.Reason { return sched.Reason{Code: sched.Other, Detail: "quota"} }
 	at := func(m int) Answer { return Answer{P50: now.Add(minutes(m)), P90: now.Add(minutes(m))} }
@@ -57,7 +57,8 @@ func TestPredict(t *testing.T) {
 }
 
 // TestQuantiles checks a forecast after ten pods ran for 1 to 10 minutes. One pod has just started
-// on the only GPU, and the next pod waits for it. P50 must be about 5 minutes, and P90 about 9.
+// on the only GPU, and another pod waits for this GPU. P50 must be about 5 minutes, and P90 about
+// 9.
 func TestQuantiles(t *testing.T) {
 	s := newScene(1, 1)
 	for m := range 10 {
@@ -103,8 +104,8 @@ func TestTwin(t *testing.T) {
 }
 
 // TestProperties checks in random states that the forecast is never before now, that P90 is never
-// before P50, and that an equal pod behind the first does not start earlier. Equal calls must
-// return equal answers, and not change the state.
+// before P50, and that a pod with equal requests that is behind in the queue does not get an
+// earlier time. Equal calls of Predict must return equal answers, and not change the state.
 func TestProperties(t *testing.T) {
 	for seed := range uint64(300) {
 		s := random(seed)
@@ -124,8 +125,8 @@ func TestProperties(t *testing.T) {
 	}
 }
 
-// later reports whether a is later than b; the zero time means never, which is later than all
-// others.
+// later reports whether a is later than b. The zero time means never, which is later than all other
+// times.
 func later(a, b time.Time) bool { return !b.IsZero() && (a.IsZero() || a.After(b)) }
 
 func check(t *testing.T, seed uint64, a Answer) {
@@ -151,7 +152,8 @@ func FuzzPredict(f *testing.F) {
 	})
 }
 
-// BenchmarkPredict forecasts the start of the last of many pods, on full nodes of eight GPUs.
+// BenchmarkPredict forecasts the start of the last of many waiting pods. All nodes have eight GPUs,
+// and all GPUs are in use.
 func BenchmarkPredict(b *testing.B) {
 	for _, bc := range []struct{ nodes, ahead int }{{10, 10}, {10, 100}, {100, 100}, {1000, 100}} {
 		b.Run(fmt.Sprintf("nodes=%d/ahead=%d", bc.nodes, bc.ahead), func(b *testing.B) {

@@ -11,8 +11,8 @@ type Present struct {
 	Now     time.Time
 	Nodes   []*sched.Node // the current records of all nodes, with reservations
 	Running []Running
-	// Ahead are the pods before Pod, in the order of the queue. All pods with a reservation must be
-	// in it, because in a future a reservation ends only when its pod starts.
+	// Ahead are the pods before Pod, in the order of the queue. All other pods with a reservation
+	// must be in Ahead, because in a simulated future a reservation ends only when its pod starts.
 	Ahead []Waiting
 	Pod   Waiting
 }
@@ -42,7 +42,7 @@ type Answer struct {
 // Unknown is the reason why there is no forecast.
 type Unknown string
 
-// Reasons.
+// Reasons why there is no forecast.
 const (
 	NoRunTimes Unknown = "no pod has ended yet, so it is not known how long pods run"
 	Never      Unknown = "the pod does not fit, as things are, even when the pods that run and those ahead of it have ended"

@@ -15,14 +15,14 @@ type Class struct {
 	GPUs   int // number of GPUs and parts of GPUs
 }
 
-// ClassOf returns the class of a pod. The class leaves out the types of GPU that the pod requests,
-// because for a running pod only the type that it got is known.
+// ClassOf returns the class of a pod. The class leaves out the types of GPU that a pod requests,
+// because they are not known for a running pod; only the type that it got is known.
 func ClassOf(pod *sched.Pod, tenant string) Class {
 	return Class{tenant, pod.GPUs.Count + pod.GPUs.Part.Count}
 }
 
-// key is one class or a set of classes. A set has all classes of a tenant, all with the same number
-// of GPUs, or all.
+// key is one class of pods, or a set of classes: all classes of one tenant, all classes with the
+// same number of GPUs, or all classes.
 type key struct {
 	level int
 	Class
@@ -34,11 +34,13 @@ func (c Class) keys() [4]key {
 }
 
 const (
-	// enough is how many run times a key must have to be used. If it has fewer, the next, less
-	// specific key is used. The last key needs only one.
+	// enough is the minimum number of run times of a key from which Left estimates. Only run times
+	// count that are longer than the pod has already run. If there are fewer, Left uses the next
+	// key, which is less specific. For the last key, one run time is enough.
 	enough = 5
-	// maxKeys limits the memory to 4,096 keys with 256 run times of 16 bytes. A new key replaces
-	// the key that has got no run time for the longest time.
+	// maxKeys is the maximum number of keys (classes of pods and sets of classes). It limits the
+	// memory to 4,096 keys with 256 run times of 16 bytes. A new key replaces the key that has got
+	// no run time for the longest time.
 	maxKeys = 4096
 )
 
@@ -56,16 +58,17 @@ type keyed struct {
 // NewRuns returns a Runs that has seen no pod.
 func NewRuns() *Runs { return &Runs{windows: map[key]*list.Element{}, recent: list.New()} }
 
-// Ended records how long a pod ran. A negative time counts as 0. It can come from clocks that
-// differ.
+// Ended records how long a pod ran. A negative time counts as 0. Such a time can result if two
+// machines have different clocks.
 func (r *Runs) Ended(c Class, took time.Duration) {
 	for _, k := range c.keys() {
 		r.at(k).learn(max(0, took))
 	}
 }
 
-// at returns the window of a key. If there is none, it makes one. If there are maxKeys windows
-// already, the new one replaces the one that has not been used for the longest time.
+// at returns the window (the latest run times) of a key. If there is none, it makes one. If there
+// are maxKeys windows already, the new window replaces the window for which at was not called for
+// the longest time.
 func (r *Runs) at(k key) *window {
 	if e, ok := r.windows[k]; ok {
 		r.recent.MoveToFront(e)
@@ -84,8 +87,9 @@ func (r *Runs) at(k key) *window {
 func (r *Runs) Empty() bool { return len(r.windows) == 0 }
 
 // Left returns how long a pod of class c that has run for the time ran will still run. It takes the
-// run times that are longer than ran, subtracts ran, and returns the q-quantile, for a q from 0 to
-// 1. If no run time is longer, it returns ran: the pod is expected to run as long again.
+// recorded run times that are longer than ran, subtracts ran from them, and returns the q-quantile,
+// for a q from 0 to 1. If no recorded run time is longer, it returns ran: the pod is expected to
+// run as long again.
 func (r *Runs) Left(c Class, ran time.Duration, q float64) time.Duration {
 	ran = max(0, ran)
 	for i, k := range c.keys() {

@@ -13,8 +13,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// TestLeft checks how long a pod is expected to still run. Pods of class ann ran 1 to 5 minutes,
-// and pods of another tenant ran 100 to 500 minutes.
+// TestLeft checks how long a pod is expected to still run. Five pods of tenant ann with one GPU
+// have run 1 to 5 minutes. Five pods of tenant bob with eight GPUs have run 100 to 500 minutes.
 func TestLeft(t *testing.T) {
 	ann, one := Class{"ann", 1}, Class{"bob", 1}
 	runs := NewRuns()
@@ -57,7 +57,7 @@ func TestClassOf(t *testing.T) {
 }
 
 // TestKeysAreBounded checks that not more than maxKeys keys are kept, even if more classes have run
-// times. A class whose pods end all the time must stay known.
+// times. It also checks that the run times of a class whose pods end all the time are kept.
 func TestKeysAreBounded(t *testing.T) {
 	runs, busy := NewRuns(), Class{"busy", 1}
 	for i := range 2 * maxKeys {
@@ -96,8 +96,8 @@ func TestWindowTwin(t *testing.T) {
 	}
 }
 
-// FuzzLeft checks for any recorded run times that Left is not negative, and not more for quantile q
-// than for quantile 1.
+// FuzzLeft checks for any recorded run times that the result of Left is not negative, and that it
+// is not larger for any q than for q = 1.
 func FuzzLeft(f *testing.F) {
 	f.Add([]byte{1, 2, 3, 200, 5, 6}, int64(3), .5)
 	f.Add([]byte{'0'}, int64(math.MaxInt64), .5)

@@ -8,7 +8,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched/reservation"
 )
 
-// all returns all nodes.
+// all returns the indexes of all nodes.
 func (f *future) all() []int {
 	all := make([]int, len(f.nodes))
 	for i := range all {
@@ -18,11 +18,12 @@ func (f *future) all() []int {
 }
 
 // serve starts the waiting pods that fit the freed nodes, in the order of the queue. It reports
-// whether the pod of the last turn has started. It tries only the freed nodes, because waiting pods
-// did not fit the other nodes before, and nothing has become free there since. Before a pod starts,
-// the pods that it would overtake get their reservations, so that it does not take their resources.
-// To reserve nodes as soon as a pod does not fit was rejected: it takes longer than the rest of the
-// function, and usually no later pod can start anyway.
+// whether the pod whose start is forecast has started. It tries only the freed nodes, because
+// waiting pods did not fit the other nodes before, and nothing has become free on those since.
+// Before a pod starts, the waiting pods that it would overtake get their reservations, so that it
+// does not take their resources. To reserve nodes as soon as a pod does not fit was rejected: the
+// reservations would take longer than the rest of the function, and usually no pod behind can start
+// anyway.
 func (f *future) serve(freed []int) (started bool) {
 	for len(freed) > 0 && f.checks > 0 {
 		var unreserved []int
@@ -46,8 +47,9 @@ func (f *future) serve(freed []int) (started bool) {
 // last returns the turn of the pod whose start is forecast.
 func (f *future) last() *turn { return f.turns[len(f.turns)-1] }
 
-// fit returns the index of the node on which the pod leaves least free, or -1 if the pod fits
-// none of the nodes.
+// fit returns the index of the given node that fits the pod and has the least free GPU capacity. Of
+// nodes with equal GPU capacity, it returns the one with the least free CPU. It returns -1 if the
+// pod fits none of the given nodes.
 func (f *future) fit(t *turn, nodes []int) int {
 	f.checks -= len(nodes)
 	best := -1
@@ -63,7 +65,7 @@ func fits(pod *sched.Pod, node *sched.Node) bool {
 	return !filter.Check(pod, node).Refuses() && (pod.Admits == nil || pod.Admits(node))
 }
 
-// tighter reports whether less is free on a than on b.
+// tighter reports whether less GPU capacity is free on a than on b, or the same and less CPU.
 func tighter(a, b *sched.Node) bool {
 	return cmp.Or(cmp.Compare(freeGPUs(a), freeGPUs(b)), cmp.Compare(a.Free.CPU, b.Free.CPU)) < 0
 }
@@ -92,8 +94,9 @@ func (f *future) place(t *turn, node int) (unreserved []int) {
 
 // reserve makes a reservation for the first waiting pod of each resource type, unless the pod has
 // one. It reserves the node on which the pod will fit soonest, and reports whether it reserved any
-// node. Package reservation does the same, with two differences: it first waits for a while, during
-// which the pod blocks those behind it, and it may move a reservation to another node later.
+// node. Package reservation does the same, with two differences. It makes a reservation only when
+// the pod has blocked the pods behind it for a while, and it may later move the reservation to
+// another node.
 func (f *future) reserve(waiting []*turn) (any bool) {
 	seen := map[string]bool{}
 	for _, t := range waiting {

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// windowSize is how many run times are kept for a key. Older ones are forgotten, because what users
-// run changes.
+// windowSize is how many run times are kept for a key (a class of pods or a set of classes). Older
+// run times are dropped, because what users run changes.
 const windowSize = 256
 
-// window has the latest run times of a key.
+// window has the latest run times of a key (a class of pods or a set of classes).
 //
 // Invariant: sorted has the times of latest, in ascending order.
 type window struct {
@@ -32,7 +32,8 @@ func (w *window) learn(took time.Duration) {
 	w.sorted = slices.Insert(w.sorted, i, took)
 }
 
-// longer returns the run times longer than a time, in ascending order.
+// longer returns the run times in the window that are longer than the time than, in ascending
+// order.
 func (w *window) longer(than time.Duration) []time.Duration {
 	return w.sorted[sort.Search(len(w.sorted), func(i int) bool { return w.sorted[i] > than }):]
 }

@@ -2,8 +2,8 @@ package fragmentation
 
 import "iter"
 
-// changes is a log of the indexes of nodes that have changed. It drops old entries. A reader that
-// has not read a dropped entry must treat all nodes as changed.
+// changes is a log of the nodes that have changed, by index. It drops old entries. A reader that
+// has not read an entry before the log dropped it must treat all nodes as changed.
 type changes struct {
 	first uint64 // number of the first entry that is kept
 	nodes []int
@@ -23,11 +23,11 @@ func (c *changes) add(node int) {
 	}
 }
 
-// next returns the number of the next entry.
+// next returns the number that the next entry of the log will get.
 func (c *changes) next() uint64 { return c.first + uint64(len(c.nodes)) }
 
-// since yields the nodes that have an entry with the number from or later, each node once. from
-// must not be less than first.
+// since yields the nodes that have an entry with the number from or a higher number, each node
+// once. from must not be less than c.first.
 func (c *changes) since(from uint64) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		for at := from; at < c.next(); at++ {

@@ -2,14 +2,15 @@ package fragmentation
 
 import "github.com/numalet/numalet/pkg/sched"
 
-// Typical is a kind of pods in the measured workload, and its share of the pods.
+// Typical is a kind of pods in the measured workload (the workload with which the Ranker computes
+// scores), and the kind's share of the pods.
 type Typical struct {
 	sched.Amounts
 	sched.GPURequest
 	Share float64
 }
 
-// Typical returns the kinds of pods in the measured workload.
+// Typical returns the kinds of pods in the workload with which the Ranker computes scores.
 func (r *Ranker) Typical() []Typical {
 	r.mu.Lock()
 	defer r.mu.Unlock()

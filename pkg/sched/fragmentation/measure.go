@@ -8,18 +8,19 @@ import (
 )
 
 // measure computes how much of a node's free GPU capacity is lost, which means that the pods of a
-// workload cannot use it. The workload does not include pods that request no GPU, because GPUs are
-// useless to them on every node.
+// workload cannot use it. The workload has only pods that request GPUs, because GPUs are useless to
+// other pods on every node.
 //
 //	lost(n) = Σ p(m) · ( f(n, m) + s(n, m) )  over the kinds m of pods, p(m) their share
 //	f(n, m) = the free capacity of all GPUs of n                 if m does not fit n
 //	          the free capacity of the GPUs that m cannot use    otherwise
 //	s(n, m) = the capacity that stays free if n is filled up with pods of kind m only
 //
-// f is the measure of FGD. It considers only whether one more pod fits, so it does not change while
-// the node still has enough CPUs for one pod. s also considers that the node's CPUs may be used up
-// before its GPUs. In a simulation with the pods of Alibaba's openb trace, f alone allocates 93.6 %
-// of the GPUs, and f and s together 95.4 %.
+// f is the measure of the scheduling policy FGD (see the package comment). It considers only
+// whether one more pod fits, so it does not change while the node still has enough CPUs for one
+// pod. s also considers that the node's CPUs may be used up before its GPUs. In a simulation with
+// the pods of Alibaba's openb trace, f alone allocates 93.6 % of the GPUs, and f and s together
+// 95.4 %.
 type measure []group
 
 // group has the kinds of pods with equal GPU requests.
@@ -27,8 +28,8 @@ type group struct {
 	count  int
 	milli  sched.MilliGPU
 	types  []string
-	share  float64        // sum of the shares of its kinds
-	cpu    sched.MilliCPU // the most that one of its kinds requests
+	share  float64        // sum of the shares of the kinds in the group
+	cpu    sched.MilliCPU // the most CPU that a pod of one of these kinds requests
 	memory sched.Bytes
 	needs  []need
 }
@@ -40,8 +41,8 @@ type need struct {
 	share  float64
 }
 
-// newMeasure groups the kinds by their GPU requests. Groups that request a larger part of each GPU
-// come first.
+// newMeasure returns the measure for a workload of the given kinds of pods. It groups the kinds by
+// their GPU requests. Groups that request a larger part of each GPU come first.
 func newMeasure(kinds []want) (m measure) {
 	kinds = slices.Clone(kinds)
 	slices.SortStableFunc(kinds, func(a, b want) int {
@@ -58,9 +59,9 @@ func newMeasure(kinds []want) (m measure) {
 	return m
 }
 
-// lost returns lost(n) of the formula, in thousandths of a GPU. It reads each lot of GPUs once for
-// each group. It visits the single kinds of a group only if CPU or memory does not suffice to use
-// all GPUs.
+// lost returns lost(n) in the comment of measure, in thousandths of a GPU. s has the node's free
+// amounts. For each group, lost reads each lot (GPUs with the same type and free amount) once. It
+// visits the single kinds of a group only if CPU or memory does not suffice to use all GPUs.
 func (m measure) lost(s *stock) float64 {
 	free := s.free()
 	if free == 0 {
@@ -83,8 +84,8 @@ func (m measure) lost(s *stock) float64 {
 	return sum
 }
 
-// scarce returns the group's part of lost(n) if some of its kinds cannot use all GPUs because CPU
-// or memory is short. pods is how many pods of the group the node's GPUs would suffice for.
+// scarce returns what the group adds to lost(n) if CPU or memory does not suffice for some of its
+// kinds to use all GPUs. pods is the number of pods of the group for which the node's GPUs suffice.
 func (g *group) scarce(s *stock, r room, pods int, free sched.MilliGPU) (sum float64) {
 	for i := range g.needs {
 		n := &g.needs[i]
@@ -107,14 +108,15 @@ func (g *group) scarce(s *stock, r room, pods int, free sched.MilliGPU) (sum flo
 // used returns the GPU capacity that a number of pods of the group use.
 func (g *group) used(pods int) sched.MilliGPU { return sched.MilliGPU(pods*g.count) * g.milli }
 
-// room is the GPU capacity of a node for one group.
+// room is the GPU capacity of a node for one group of pods.
 type room struct {
 	able int // number of GPUs of an allowed type that have enough free for one pod
-	// slots is how many times the part of a GPU that a pod requests fits into all these GPUs. For
-	// pods that request parts of several GPUs, this may be too many, because two parts of one pod
-	// are never on the same GPU. The exact number could be found only by placing pods.
+	// slots is how many times the part of a GPU that a pod requests fits into the GPUs of an
+	// allowed type. For pods that request parts of several GPUs, slots may be too high, because two
+	// parts of one pod are never on the same GPU. The exact number could be found only by placing
+	// pods.
 	slots int
-	small sched.MilliGPU // free capacity of the other GPUs
+	small sched.MilliGPU // free capacity of the GPUs that one pod of the group cannot use
 }
 
 func (g *group) room(s *stock) (r room) {

@@ -10,28 +10,30 @@ import (
 // Options configure a Ranker.
 type Options struct {
 	Now func() time.Time // nil means that all pods count as seen at the same time
-	// TimeConstant is the time after which the weight of a pod that was seen has dropped to 37 %.
+	// TimeConstant is the time in which the weight of a pod in the learned workload drops to 37 %.
 	// Zero means DefaultTimeConstant.
 	TimeConstant time.Duration
 	GPUResource  string // the extended resource that counts the free GPUs of nodes whose GPUs have no IDs
 }
 
-// DefaultTimeConstant is also the default time constant of tenants' scores. A pod that was seen a
-// week ago counts 2 % of one that is seen now.
+// DefaultTimeConstant is the default of Options.TimeConstant, and also of the time constant of
+// tenants' fair-share scores. With it, a pod that was seen a week ago counts 2 % of a pod that is
+// seen now.
 const DefaultTimeConstant = 42 * time.Hour
 
-// Ranker ranks nodes for pods. It is safe for concurrent use: one lock guards everything,
-// because a ranking takes a few microseconds.
+// Ranker ranks nodes for pods. It is safe for concurrent use. One lock guards all its data, which
+// suffices because a ranking takes only a few microseconds.
 //
 // Scores are cached by kind of pods and node. Set computes no scores; it only logs that a node has
-// changed. Best reads the log, and computes new scores for the nodes in it. If pods of k kinds are
-// placed, each decision computes about k scores, however many nodes there are, and then compares
-// the cached scores of all nodes. Two other designs were slower: to compute the scores of all nodes
-// for each pod, and to compute a node's scores for all kinds whenever the node changes.
+// changed. Best reads the log, and computes new scores for the changed nodes. If pods of k kinds
+// are placed, each decision computes about k scores, however many nodes there are, and then
+// compares the cached scores of all nodes. Two other designs were slower: to compute the scores of
+// all nodes for each pod, and to compute a node's scores for all kinds whenever the node changes.
 //
 // Each pod that is seen changes the learned workload. Scores are computed with the measured
-// workload, an earlier copy of the learned one. It is replaced by a new copy only when the two
-// differ much (mostDistance), because all scores must then be computed again.
+// workload, an earlier copy of the learned workload. The measured workload is replaced by a new
+// copy only when the two differ much (mostDistance), because all scores must then be computed
+// again.
 type Ranker struct {
 	options Options
 	mu      struct {
@@ -78,8 +80,8 @@ func New(o Options) *Ranker {
 	return r
 }
 
-// Set adds or updates a node. Best returns slot, from which its callers read the node's newest
-// record.
+// Set adds or updates a node with the given record. Best returns slot for the node, and its callers
+// read the node's newest record from slot.
 func (r *Ranker) Set(slot *sched.Slot, record *sched.Node) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -98,8 +100,8 @@ func (r *Ranker) Set(slot *sched.Slot, record *sched.Node) {
 	r.mu.log.add(i)
 }
 
-// Remove removes a node. Its index is not used for other nodes, because the node may be added
-// again.
+// Remove removes a node. The node's index in the ranker's lists is not used for other nodes,
+// because the node may be added again.
 func (r *Ranker) Remove(name string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -110,8 +112,9 @@ func (r *Ranker) Remove(name string) {
 	}
 }
 
-// Best appends the n best nodes for a pod, best first; n < 0 means all. Only nodes with enough
-// CPU, memory and GPUs are among them. The caller has to check everything else.
+// Best appends the slots of the n best nodes for a pod, best first; n < 0 means all. Only nodes
+// with enough CPU, memory and GPUs are among them. The caller has to check everything else that
+// decides whether the pod fits.
 func (r *Ranker) Best(to []*sched.Slot, pod *sched.Pod, n int) []*sched.Slot {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -129,8 +132,9 @@ func (r *Ranker) Best(to []*sched.Slot, pod *sched.Pod, n int) []*sched.Slot {
 	return to
 }
 
-// withReservations replaces the scores of the nodes that are reserved for the pod, because the pod
-// may use what is reserved. It returns a function that restores the scores.
+// withReservations replaces the scores of the nodes that are reserved for the pod by scores that
+// count the reserved resources as free, because the pod may use them. It returns a function that
+// restores the earlier scores.
 func (r *Ranker) withReservations(k *ranking, pod *sched.Pod) func() {
 	var nodes []int
 	for i := range r.mu.reserved {
@@ -147,8 +151,9 @@ func (r *Ranker) withReservations(k *ranking, pod *sched.Pod) func() {
 	}
 }
 
-// Score appends the score of a record for a pod. The scores of two nodes compare as Best orders the
-// nodes. The first number is lost(n) now minus lost(n) with the pod on the node, in millionths of a
+// Score appends the score of a node for a pod. Scores compare as Best orders nodes: larger is
+// better, and earlier numbers take precedence. The first number is how much less of the node's free
+// GPU capacity is lost (see measure) with the pod on the node than without it, in millionths of a
 // GPU. It is the lowest int64 if the pod does not fit the node. The other numbers are the negated
 // free GPU capacity, CPU and memory, because among equal nodes the one with less free is better.
 func (r *Ranker) Score(to []int64, pod *sched.Pod, node *sched.Node) []int64 {
@@ -162,27 +167,28 @@ func (r *Ranker) Score(to []int64, pod *sched.Pod, node *sched.Node) []int64 {
 	return m.appendScore(to, r.gain(&m, &want))
 }
 
-// appendScore appends a score with the node's free amounts.
+// appendScore appends the given score and the negated free amounts of the node.
 func (m *machine) appendScore(to []int64, score int64) []int64 {
 	return append(to, score, -int64(m.free), -int64(m.stock.cpu), -int64(m.stock.memory))
 }
 
-// machineOf returns a machine with everything that is free in a record, including what is reserved.
-// The caller must hold r.mu.
+// machineOf returns a machine with everything that is free in a record, including reserved
+// resources. The caller must hold r.mu.
 func (r *Ranker) machineOf(record *sched.Node) machine {
 	m := machine{record: record, stock: stockOf(record, r.options.GPUResource, nil)}
 	m.free, m.lost = m.stock.free(), r.mu.measure.lost(&m.stock)
 	return m
 }
 
-// See adds a pod to the workload, if it was not added before.
+// See adds a pod to the learned workload, if the pod was not added before.
 func (r *Ranker) See(pod *sched.Pod) {
 	r.see(pod.UID, requestOf(pod), time.Time{})
 }
 
-// SeeHeld adds a pod that holds a number of GPUs and was bound at a time; zero means just now. Its
-// calls restore the workload after a restart. Such a pod counts as one that allows any GPU type,
-// because the types that it requested are not known.
+// SeeHeld adds a bound pod to the learned workload. Callers use it to restore the workload after a
+// restart. gpus is the number of the pod's GPUs, and at is when it was bound; zero means just now.
+// The pod counts as one that allows any GPU type, because the types that it requested are not
+// known.
 func (r *Ranker) SeeHeld(uid string, holding sched.Holding, gpus int, at time.Time) {
 	want := request{cpu: holding.CPU, memory: holding.Memory, count: max(gpus, len(holding.GPUs)), milli: sched.WholeGPU}
 	if len(holding.GPUs) > 0 {
@@ -214,12 +220,13 @@ func (r *Ranker) see(uid string, want request, at time.Time) {
 const (
 	// firstCheck is the number of pods after which learn is called for the first time.
 	firstCheck = 8
-	// mostDistance is the result of distance up to which the measured workload is not replaced by
-	// the learned one.
+	// mostDistance is the largest distance (see distance) between the measured workload, with which
+	// scores are computed, and the learned workload at which the measured one is not replaced.
 	mostDistance = 0.1
 )
 
-// learn replaces the measured workload by the learned one if they differ by more than mostDistance.
+// learn replaces the measured workload, with which scores are computed, by a copy of the learned
+// workload if the two differ by more than mostDistance.
 func (r *Ranker) learn() {
 	typical := r.mu.workload.typical()
 	if distance(typical, r.mu.typical) <= mostDistance {
@@ -233,8 +240,8 @@ func (r *Ranker) learn() {
 	}
 }
 
-// Forget forgets the UID of a pod that no longer exists, so that the memory for UIDs does not grow.
-// The pod still counts in the workload.
+// Forget drops the UID of a pod that no longer exists, so that the memory for UIDs does not grow.
+// The pod still counts in the learned workload.
 func (r *Ranker) Forget(uid string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -10,18 +10,20 @@ import (
 type ranking struct {
 	request
 	scores []int64 // by index of the node; unfit if the pod does not fit
-	upTo   uint64  // number of the first log entry that is not yet in scores
-	epoch  int     // value of epoch when scores were computed
+	upTo   uint64  // number of the first log entry (changes) that is not yet in scores
+	epoch  int     // the ranker's epoch when scores were computed
 	used   uint64  // number of the last use, counting the uses of all rankings
 }
 
 // unfit is the score of a node that a pod does not fit.
 const unfit = math.MinInt64
 
-// mostRankings limits the memory: each ranking has one score for each node.
+// mostRankings is the maximum number of rankings. It limits the memory, because each ranking has
+// one score for each node.
 const mostRankings = 256
 
-// ranking returns the newest scores for a request. The caller must hold r.mu.
+// ranking returns the scores of all nodes for a request, and first updates them. The caller must
+// hold r.mu.
 func (r *Ranker) ranking(want request) *ranking {
 	r.mu.uses++
 	k := kindOf(want)
@@ -51,8 +53,8 @@ func (r *Ranker) dropOldest() {
 }
 
 // update computes the scores of the nodes that have changed since the last update of the ranking.
-// If the measure was replaced, or the log has dropped entries that the ranking has not read, it
-// computes all scores.
+// If the measure was replaced, or if the log of changed nodes has dropped entries that the ranking
+// has not read, it computes all scores.
 func (r *Ranker) update(k *ranking) {
 	for len(k.scores) < len(r.mu.nodes) {
 		k.scores = append(k.scores, unfit)
@@ -69,7 +71,8 @@ func (r *Ranker) update(k *ranking) {
 	k.epoch, k.upTo = r.mu.epoch, r.mu.log.next()
 }
 
-// gain returns the score of a node for a request, or unfit.
+// gain returns how much less of a node's free GPU capacity is lost with a pod of this request on
+// the node than without it. It returns unfit if the pod does not fit the node.
 func (r *Ranker) gain(m *machine, want *request) int64 {
 	if m.record == nil || !m.stock.fits(want) {
 		return unfit
@@ -79,12 +82,13 @@ func (r *Ranker) gain(m *machine, want *request) int64 {
 	return score(m.lost, r.mu.measure.lost(&after))
 }
 
-// score returns before − after in millionths of a GPU. It is rounded to an integer, so that
-// rounding errors of the sums do not decide between nodes.
+// score returns before − after, in millionths of a GPU. before and after are the lost GPU capacity
+// of a node in thousandths. The result is rounded to an integer, so that floating-point errors of
+// the sums do not decide between nodes.
 func score(before, after float64) int64 { return int64(math.Round((before - after) * 1000)) }
 
-// best appends the indexes of the n best nodes that fit, best first. Among nodes with the same
-// score, those with less free come first, so that empty nodes stay empty.
+// best appends the indexes of the n best nodes that the pod fits, best first. Among nodes with the
+// same score, those with less free come first, so that empty nodes stay empty.
 func (r *Ranker) best(to []int, k *ranking, n int) []int {
 	from, worst := len(to), int64(unfit)
 	for i, score := range k.scores {
@@ -105,7 +109,7 @@ func (r *Ranker) best(to []int, k *ranking, n int) []int {
 	return to
 }
 
-// all appends the indexes of all nodes that fit, best first.
+// all appends the indexes of all nodes that the pod fits, best first.
 func (r *Ranker) all(to []int, k *ranking) []int {
 	from := len(to)
 	for i, score := range k.scores {
@@ -117,7 +121,8 @@ func (r *Ranker) all(to []int, k *ranking) []int {
 	return to
 }
 
-// compare returns a negative number if node i is better than node j. It defines a total order.
+// compare returns a negative number if node i is better than node j, and never 0 for different
+// nodes.
 func (r *Ranker) compare(k *ranking, i, j int) int {
 	a, b := &r.mu.nodes[i], &r.mu.nodes[j]
 	return cmp.Or(cmp.Compare(k.scores[j], k.scores[i]), cmp.Compare(a.free, b.free), cmp.Compare(a.stock.cpu, b.stock.cpu), cmp.Compare(a.stock.memory, b.stock.memory), cmp.Compare(i, j))

@@ -6,9 +6,9 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// stock has the free amounts on a node that the measure reads. GPUs with the same type and the same
-// free amount form one lot. A node has only a few lots, so measuring lots is several times faster
-// than measuring single GPUs.
+// stock has the free amounts on a node that measure.lost reads. GPUs with the same type and the
+// same free amount form one lot. A node has only a few lots, so measuring lots is several times
+// faster than measuring single GPUs.
 type stock struct {
 	cpu    sched.MilliCPU
 	memory sched.Bytes
@@ -22,7 +22,7 @@ type lot struct {
 	n     int
 }
 
-// request has the parts of a pod's request that the measure reads.
+// request has the parts of a pod's request that scores depend on.
 type request struct {
 	cpu    sched.MilliCPU
 	memory sched.Bytes
@@ -35,8 +35,9 @@ func requestOf(pod *sched.Pod) request {
 	return request{pod.Requests.CPU, pod.Requests.Memory, pod.GPUs.Count, pod.GPUs.Milli, pod.GPUs.Types}
 }
 
-// stockOf returns the stock of a record. It overwrites lots, and uses its memory. If the node's
-// GPUs have no IDs, the free amount of the extended resource is the number of free GPUs.
+// stockOf returns the free amounts in a node's record. It overwrites the argument lots, and uses
+// its memory for the result. If the node's GPUs have no IDs, the free amount of the extended
+// resource named resource is the number of free GPUs.
 func stockOf(node *sched.Node, resource string, lots []lot) stock {
 	s := stock{node.Free.CPU, node.Free.Memory, lots[:0]}
 	if len(node.GPUs) > 0 && node.GPUs[0].ID == "" {
@@ -114,5 +115,5 @@ func (s *stock) remove(from *lot, n int) {
 	}
 }
 
-// of reports whether the GPUs are of one of the types; nil means any.
+// of reports whether the GPUs of the lot are of one of the given types; nil means any type.
 func (l *lot) of(types []string) bool { return types == nil || slices.Contains(types, l.model) }

@@ -14,7 +14,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched/fragmentation"
 )
 
-// randomPod draws a pod of one of a few kinds: a share of a GPU, one GPU, several GPUs, or only
+// randomPod returns a random pod. It requests a share of a GPU, one GPU, several GPUs, or only
 // CPUs.
 func randomPod(r *rand.Rand, uid string) *sched.Pod {
 	pod := &sched.Pod{UID: uid, Requests: sched.Amounts{CPU: sched.MilliCPU(1000 * (1 + r.IntN(4))), Memory: 1, Pods: 1}}
@@ -39,7 +39,8 @@ func randomNode(r *rand.Rand, name string) *sched.Node {
 	return node
 }
 
-// twinLost computes lost(n) of type measure by placing pods of each kind until the node is full.
+// twinLost computes lost(n), as defined in the comment of the type measure, in a simple way: it
+// places pods of each kind on the node until the node is full.
 func twinLost(kinds []fragmentation.Typical, node *sched.Node) float64 {
 	free, sum := sched.MilliGPU(0), 0.0
 	for _, gpu := range node.GPUs {
@@ -122,8 +123,8 @@ func (s *scene) step() {
 	}
 }
 
-// twinScore computes the score of a node by placing the pod. It returns Unfit if the pod does not
-// fit.
+// twinScore computes the score of a node for a pod in a simple way, by placing the pod on the node.
+// It returns Unfit if the pod does not fit.
 func twinScore(kinds []fragmentation.Typical, pod *sched.Pod, node *sched.Node) int64 {
 	seen := *node.For(pod.Claim())
 	seen.Reserved = nil // For has already subtracted it

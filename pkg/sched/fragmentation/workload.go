@@ -11,7 +11,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// want is one kind of pods and its share of all pods.
+// want is one kind of pods and its share of the weight of all pods.
 type want struct {
 	request
 	share float64
@@ -22,9 +22,9 @@ type want struct {
 //
 //	w = e^(−(now − t)/T)
 //
-// so a kind that no longer appears loses its share. Only ratios of weights matter. Therefore, old
-// weights are not lowered; instead a pod that is seen at t gets the weight e^((t − origin)/T),
-// which grows with t.
+// where now is the present time and T is a time constant. So a kind that no longer appears loses
+// its share. Only ratios of weights matter. Therefore, old weights are not lowered. Instead, a pod
+// that is seen at t gets the weight e^((t − origin)/T), which grows with t.
 type workload struct {
 	constant time.Duration // T
 	origin   time.Time
@@ -39,7 +39,7 @@ type seen struct {
 	weight float64
 }
 
-// kind identifies pods that request the same.
+// kind identifies the pods that request the same resources.
 type kind struct {
 	cpu    sched.MilliCPU
 	memory sched.Bytes
@@ -53,12 +53,12 @@ func kindOf(r request) kind {
 }
 
 const (
-	// mostKinds limits how many kinds are remembered.
+	// mostKinds is the maximum number of kinds in the learned workload.
 	mostKinds = 1024
-	// mostTypical and typicalShare limit the kinds in the measured workload. A measurement takes
-	// time proportional to the number of kinds, and rare kinds hardly change the result. With
-	// Alibaba's openb trace, a typicalShare of 0.95 allocates 95.48 % of the GPUs, and 0.99
-	// allocates 95.53 %.
+	// mostTypical and typicalShare limit the kinds in the measured workload, with which scores are
+	// computed. The time to compute a score is proportional to the number of kinds, and rare kinds
+	// hardly change the result. In a simulation with Alibaba's openb trace, a typicalShare of 0.95
+	// allocates 95.48 % of the GPUs, and 0.99 allocates 95.53 %.
 	mostTypical  = 128
 	typicalShare = 0.99
 	// mostGrowth is the largest exponent of a new weight. Beyond it, all weights are scaled down
@@ -66,7 +66,8 @@ const (
 	mostGrowth = 100
 )
 
-// see counts a pod. It ignores pods that request neither GPUs nor shares of GPUs.
+// see adds a pod with request r, seen at the time at, to the workload. It ignores pods that request
+// neither GPUs nor shares of GPUs.
 func (w *workload) see(r request, at time.Time) {
 	if r.count <= 0 || r.milli <= 0 {
 		return
@@ -119,8 +120,8 @@ func (k kind) compare(l kind) int {
 	return cmp.Or(cmp.Compare(k.count, l.count), cmp.Compare(k.milli, l.milli), strings.Compare(k.types, l.types), cmp.Compare(k.cpu, l.cpu), cmp.Compare(k.memory, l.memory))
 }
 
-// typical returns the heaviest kinds that together make up typicalShare of the weight, but not more
-// than mostTypical. The shares of the returned kinds add up to 1.
+// typical returns the kinds with the largest weights that together have typicalShare of the total
+// weight, but not more than mostTypical kinds. The shares of the returned kinds add up to 1.
 func (w *workload) typical() []want {
 	var all []want
 	sum := 0.0

@@ -54,8 +54,8 @@ func TestTypical(t *testing.T) {
 	}
 }
 
-// TestUnnamed checks nodes whose GPUs have no IDs: the free amount of the extended resource is the
-// number of free GPUs.
+// TestUnnamed checks that, on nodes whose GPUs have no IDs, the free amount of the extended
+// resource counts as the number of free GPUs.
 func TestUnnamed(t *testing.T) {
 	const resource = "nvidia.com/gpu"
 	for free, want := range map[int64]int{0: 0, 1: 1, 2: 2, 9: 2, -1: 0} {
@@ -73,8 +73,8 @@ func TestUnnamed(t *testing.T) {
 	}
 }
 
-// TestManyKinds checks that not more than mostKinds kinds are remembered, and that the heaviest
-// kind is one of them.
+// TestManyKinds checks that a workload stores not more than mostKinds kinds, and that it keeps the
+// kind with the largest weight.
 func TestManyKinds(t *testing.T) {
 	w := workload{constant: time.Hour}
 	for i := range 3 * mostKinds {

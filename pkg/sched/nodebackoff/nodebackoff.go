@@ -1,9 +1,9 @@
-// Package nodebackoff keeps an owner's pods away from a node whose agent rejected the placement of
-// one of them, for a time that doubles with each rejection.
+// Package nodebackoff keeps the pods of one owner, such as a ReplicaSet, away from a node whose
+// agent rejected one of them. The time for which they avoid the node doubles with each rejection.
 //
-// Without it, if pods of a ReplicaSet fit the scheduler's record of a node but the node rejects
-// them, the ReplicaSet would create and lose pods as fast as it can. The package knows owners and
-// nodes, but no pods.
+// Without this back-off, a ReplicaSet could create and lose pods as fast as it can: this would
+// happen if its pods fit the scheduler's record of a node, but the node rejects them. The package
+// knows owners and nodes, but no pods.
 package nodebackoff
 
 import (
@@ -13,16 +13,16 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// Env has the functions that a List uses. After calls a function after a time, in a goroutine of
-// its own, as time.AfterFunc does. Over is called with the name of a node whose back-off for an
-// owner has ended; it may call the list.
+// Env has the functions that a List calls. After must call the given function after the given time,
+// in a separate goroutine, as time.AfterFunc does. Over gets the name of a node whose back-off for
+// an owner has ended. Over may call methods of the List.
 type Env struct {
 	After func(time.Duration, func())
 	Over  func(node string)
 }
 
-// List has the back-offs by owner and node. Its methods may be called from any
-// goroutine; each takes O(1) time.
+// List has the back-offs by owner and node. Its methods may be called from any goroutine. The time
+// that a call takes does not depend on the number of back-offs.
 type List struct {
 	env     Env
 	backoff sched.Backoff
@@ -39,9 +39,10 @@ type entry struct {
 	over  bool
 }
 
-// New returns an empty list. b is how long an owner's pods avoid a node after a rejection; the
-// default is 10 s to 5 min, like the kubelet's CrashLoopBackOff. The number of rejections is reset
-// to 0 if the node rejects no pod of the owner for b.Most after a back-off has ended.
+// New returns an empty list. b is how long an owner's pods avoid a node after a rejection. Fields
+// of b that are not positive get the defaults, 10 s and 5 min, as for the kubelet's
+// CrashLoopBackOff. The number of rejections is reset to 0 if the node rejects no pod of the owner
+// for b.Most after a back-off has ended.
 func New(env Env, b sched.Backoff) *List {
 	b = b.Or(sched.Backoff{First: 10 * time.Second, Most: 5 * time.Minute})
 	return &List{env: env, backoff: b, entries: map[pair]*entry{}}
@@ -68,8 +69,8 @@ func (l *List) Avoids(owner, node string) bool {
 	return e != nil && !e.over
 }
 
-// allow ends an entry's back-off. If the node has rejected another pod of the owner meanwhile, a
-// newer entry is in force and nothing changes.
+// allow ends the back-off of entry e. If the node has rejected another pod of the owner meanwhile,
+// a newer entry has replaced e, and the owner's pods still avoid the node.
 func (l *List) allow(p pair, e *entry) {
 	if !l.end(p, e) {
 		return

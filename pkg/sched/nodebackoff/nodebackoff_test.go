@@ -12,8 +12,9 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodebackoff"
 )
 
-// TestBackoff checks that the back-off doubles with each rejection, that it starts again with First
-// after the time Most without a rejection, and that other owners and nodes are not affected.
+// TestBackoff checks that the back-off of an owner from a node doubles with each rejection, and
+// that other owners and nodes are not affected. It also checks that the back-off starts again with
+// First after a time Most without a rejection.
 func TestBackoff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()

@@ -11,22 +11,22 @@ import (
 	"github.com/numalet/numalet/pkg/sched/fairshare"
 )
 
-// Assignment is what one pod holds on one node. It is immutable.
+// Assignment is the resources that one pod holds on one node. It is immutable.
 type Assignment struct {
 	UID    string
-	Node   string // its name
+	Node   string // the node's name
 	Tenant string // the tenant that is charged
 	Group  string // the GPU group of its GPUs; "" for none
 	Gang   string // the ID of its gang; "" for none
 	// Since is when the pod was bound; zero means just now.
 	// Ends is when the pod ends at the latest; zero means unknown.
 	Since, Ends time.Time
-	// WholeGPUs and Parts are the numbers of its whole GPUs and parts of GPUs. Holding has
-	// the IDs of the GPUs, on nodes whose GPUs can be told apart.
+	// WholeGPUs and Parts are the numbers of the pod's whole GPUs and parts of GPUs. On nodes whose
+	// GPUs can be told apart, Holding has the IDs of the GPUs.
 	WholeGPUs, Parts int
 	sched.Holding
-	Bound   bool // the API server has the binding; otherwise it is only decided
-	Foreign any  // sched.Pod.Foreign
+	Bound   bool // the API server has the binding; otherwise the scheduler has only decided it
+	Foreign any  // the pod's sched.Pod.Foreign
 
 	entry *Entry
 	index int // in entry.pods
@@ -35,7 +35,7 @@ type Assignment struct {
 // Entry returns the node's entry, or nil if the assignment is not in the state.
 func (a *Assignment) Entry() *Entry { return a.entry }
 
-// Decided returns the assignment of a decided pod, which is not bound yet.
+// Decided returns the assignment that results from a scheduling decision. The pod is not bound yet.
 func Decided(decision sched.Decision) *Assignment {
 	a := &Assignment{
 		UID: decision.Pod.UID, Node: decision.At.Node, Tenant: decision.Pod.Tenant, Group: decision.At.GPUGroup,
@@ -48,7 +48,7 @@ func Decided(decision sched.Decision) *Assignment {
 }
 
 // Charges returns what the pod's tenant is charged for. node is the record of the pod's node, which
-// has the types of its GPUs. It is nil if the node is unknown.
+// has the types of its GPUs. node is nil if the pod's node is unknown.
 func (a *Assignment) Charges(node *sched.Node) []fairshare.Charge {
 	switch {
 	case a.HasGPUs() && node == nil:
@@ -65,16 +65,17 @@ func (a *Assignment) Charges(node *sched.Node) []fairshare.Charge {
 // record.
 func (a *Assignment) HasGPUs() bool { return a.WholeGPUs > 0 || a.Parts > 0 }
 
-// SameCharges reports whether a has the same charges as was, an earlier assignment of the same pod
-// or nil.
+// SameCharges reports whether the tenant's charges for the pod are the same with assignment a as
+// with the earlier assignment was of the same pod. It returns false if was is nil.
 func (a *Assignment) SameCharges(was *Assignment) bool {
 	return was != nil && a.Bound == was.Bound && a.Node == was.Node && a.Tenant == was.Tenant && a.Group == was.Group && a.Since.Equal(was.Since) &&
 		a.CPU == was.CPU && a.Extended.Equal(was.Extended) && slices.Equal(a.GPUs, was.GPUs)
 }
 
-// Place assigns a pod to a node and releases the pod's reservations. It returns false and changes
-// nothing if read is not the node's newest record, or if the pod is already assigned. It also does
-// so if NarrowSeq is greater than seen, its value when the node was checked.
+// Place assigns a pod to a node and releases the pod's reservations. read is the node's record, and
+// seen the result of NarrowSeq, when the node was checked for the pod. Place returns false and
+// changes nothing in three cases: read is no longer the node's newest record, NarrowSeq has grown
+// since, or the pod is already assigned.
 func (s *State) Place(pod *sched.Pod, read *sched.Node, at sched.Placement, seen uint64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -117,8 +118,8 @@ func (s *State) adopt(now *Assignment) (freed *Assignment) {
 	return nil
 }
 
-// Release releases the assignment and the reservations of a deleted pod, of which no other event
-// follows (Event.Gone). It reports whether the pod was assigned.
+// Release releases the assignment and the reservations of a deleted pod. The event of this release
+// is the pod's last one (Event.Gone). Release reports whether the pod was assigned.
 func (s *State) Release(uid string) bool { return s.release(uid, true) }
 
 // End releases the assignment and the reservations of a pod that has ended but still exists. It
@@ -134,7 +135,8 @@ func (s *State) release(uid string, gone bool) bool {
 	return true
 }
 
-// takeOut removes a pod's assignment and reservations. It returns the assignment, or nil.
+// takeOut removes a pod's assignment and reservations. It returns the removed assignment, or nil if
+// the pod had none.
 func (s *State) takeOut(uid string, gone bool) *Assignment {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -152,7 +154,8 @@ func (s *State) takeOut(uid string, gone bool) *Assignment {
 }
 
 // Undo removes the assignment of a decision that could not be written to the API server. If the pod
-// turns out to be bound, Undo changes nothing and returns false.
+// is known to be bound, or is not assigned to the decision's node, Undo changes nothing and returns
+// false.
 func (s *State) Undo(decision sched.Decision) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -190,9 +193,9 @@ func (s *State) Assignments(node string) []*Assignment {
 	return slices.SortedFunc(entry.Assignments(), func(a, b *Assignment) int { return strings.Compare(a.UID, b.UID) })
 }
 
-// Visit calls f with all assignments, in any order. No assignment can change until Visit returns. f
-// must obey the rules for subscribers (Subscriber). It may read the records of the assignments'
-// entries.
+// Visit calls f once, with all assignments in any order. No assignment can change until Visit
+// returns. f must obey the rules for subscribers (see Subscriber). f may read the records of the
+// assignments' entries.
 func (s *State) Visit(f func(iter.Seq[*Assignment])) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -211,8 +214,8 @@ func (s *State) add(entry *Entry, assignment *Assignment) {
 	}
 }
 
-// replace replaces an assignment by a new one of the same pod on the same node. It returns was if
-// was held different resources, otherwise nil.
+// replace replaces the assignment was by the assignment now of the same pod on the same node. If
+// the two hold different resources, replace returns was, otherwise nil.
 func (s *State) replace(was, now *Assignment) *Assignment {
 	e := was.entry
 	e.replace(was, now)
@@ -227,7 +230,7 @@ func (s *State) replace(was, now *Assignment) *Assignment {
 	return was
 }
 
-// remove removes an assignment, and returns its resources to the node.
+// remove removes an assignment, and adds its resources to what is free on the node.
 func (s *State) remove(assignment *Assignment) {
 	delete(s.mu.assigned, assignment.UID)
 	assignment.entry.remove(assignment)

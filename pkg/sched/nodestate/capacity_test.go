@@ -12,9 +12,9 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// TestCouldHold checks that a pod is compared with what nodes have without other pods, while nodes
-// are added, changed and removed. A node without NUMA nodes could hold a pod with exclusive CPUs,
-// because its record may get NUMA nodes later.
+// TestCouldHold checks that CouldHold compares a pod with what nodes would have free without other
+// pods, while nodes are added, changed and removed. It also checks that a node without NUMA nodes
+// could hold a pod with exclusive CPUs, because the node's record may get NUMA nodes later.
 func TestCouldHold(t *testing.T) {
 	s := nodestatetest.New(t, "cpu,memory,numa-total,gpus,nvidia.com/gpu", filter.Profile{})
 	node := func(name string, cpus, memory int64) *sched.Node {

@@ -7,27 +7,28 @@ import (
 	"github.com/numalet/numalet/pkg/sched/distbucket"
 )
 
-// Entry is a node, and the sched.RecordSource of its records. There is also an entry for a name
-// that has assignments but no node, because the node is not known yet or was removed.
+// Entry has the state of one node. It is the sched.RecordSource of the node's records. If pods are
+// assigned to a node that is not known yet or was removed, there is also an Entry for that node.
 //
-// Only one subscriber may call SetForeign, and only while it handles an event. Then Foreign is
-// never older than a record that Newest has returned before.
+// Only one subscriber may call SetForeign, and only while it handles an event. This ensures that
+// Foreign is never older than a record that Newest has returned before.
 type Entry struct {
 	sched.Slot // the newest record, and the data that the filters keep about the node
 	name       string
 	known      bool                // the node exists
 	stale      bool                // the indexes do not have the newest record yet
 	indexed    *sched.Reservation  // the reservation in the indexes
-	handles    []distbucket.Handle // in the indexes; nil if the node is not in them
+	handles    []distbucket.Handle // one for each index; nil if the node is not in the indexes
 	pods       []*Assignment       // in any order
 
-	// Storage for handles and pods, if there are few. It keeps the data that a decision reads of a
-	// node in one allocation, because with 100,000 nodes each allocation costs a cache miss.
+	// Storage for handles and pods, if there are few. With it, the data of a node that a decision
+	// reads is in one allocation. With 100,000 nodes, each further allocation would cost a cache
+	// miss.
 	handleStore [1]distbucket.Handle
 	podStore    [8]*Assignment
 }
 
-// newEntry returns an entry without a node and without assignments.
+// newEntry returns an entry without a record and without assignments.
 func newEntry(name string) *Entry {
 	e := &Entry{name: name}
 	e.pods = e.podStore[:0]
@@ -63,13 +64,13 @@ func (e *Entry) add(assignment *Assignment) {
 	e.pods = append(e.pods, assignment)
 }
 
-// replace puts now at the index of was.
+// replace replaces the assignment was by the assignment now.
 func (e *Entry) replace(was, now *Assignment) {
 	now.entry, now.index = e, was.index
 	e.pods[was.index] = now
 }
 
-// remove removes an assignment, and moves the last one to its index.
+// remove removes an assignment from e.pods, and moves the last assignment to its index.
 func (e *Entry) remove(assignment *Assignment) {
 	last := len(e.pods) - 1
 	e.pods[assignment.index], e.pods[last].index = e.pods[last], assignment.index
@@ -77,7 +78,7 @@ func (e *Entry) remove(assignment *Assignment) {
 	e.pods = e.pods[:last]
 }
 
-// Entry returns the entry of a name, or nil. It takes no lock.
+// Entry returns the entry of the node with this name, or nil if there is none. It takes no lock.
 func (s *State) Entry(name string) *Entry {
 	if e, ok := s.entries.Load(name); ok {
 		return e.(*Entry)
@@ -94,7 +95,7 @@ func (s *State) Entries() iter.Seq[*Entry] {
 
 // Callers of the methods below must hold s.mu.
 
-// makeEntry returns the entry of a name, and creates it if there is none.
+// makeEntry returns the entry of the node with this name. It creates the entry if there is none.
 func (s *State) makeEntry(name string) *Entry {
 	if entry := s.Entry(name); entry != nil {
 		return entry
@@ -104,8 +105,8 @@ func (s *State) makeEntry(name string) *Entry {
 	return e
 }
 
-// deleteUnused deletes an entry that has neither a node nor assignments. If the indexes still have
-// the node, the next update removes it from them.
+// deleteUnused deletes an entry without assignments if its node does not exist. If the indexes
+// still have the node, the next index update removes the node from them.
 func (s *State) deleteUnused(entry *Entry) {
 	if !entry.known && len(entry.pods) == 0 {
 		s.entries.Delete(entry.name)
@@ -115,9 +116,10 @@ func (s *State) deleteUnused(entry *Entry) {
 // setRecord sets the newest record of an entry, and marks the entry as stale in the indexes. record
 // is nil if the node was removed.
 //
-// The new version is the old one plus 1. Without an old record, it is the number of changes of all
-// records so far. A node that comes back thus gets a higher version than it ever had, because each
-// version of its record took at least one change.
+// The version of the new record is the version of the old record plus 1. If there is no old record,
+// it is the number of changes of all records so far. A node that is removed and added again thus
+// gets a higher version than it ever had, because each version of its record took at least one
+// change.
 func (s *State) setRecord(entry *Entry, record *sched.Node) {
 	s.mu.changes++
 	if record != nil {

@@ -17,28 +17,29 @@ const (
 	// is the new assignment. Was is the assignment that Now replaces, possibly on another node, or
 	// nil.
 	Bound
-	// Released: a pod has ended, or was deleted (Gone). Was is its assignment, or nil.
+	// Released: a pod has ended, or was deleted (then Gone is true). Was is the pod's assignment,
+	// or nil.
 	Released
-	// Undone: a decision could not be written to the API server. Was is the assignment that its
-	// Placed event reported.
+	// Undone: a decision could not be written to the API server. Was is the assignment of the
+	// decision, which an earlier event of kind Placed reported.
 	Undone
-	// NodeChanged: a node is new, has changed, or is gone (a nil Node). Its assignments
-	// are unchanged.
+	// NodeChanged: a node is new, has changed, or was removed (then Node is nil). The node's
+	// assignments are unchanged.
 	NodeChanged
 	kinds
 )
 
-// Event is one change of the state. Subscribers must not modify what its pointers refer to. They
-// may read the assignments of Entry only while they handle the event.
+// Event is one change of the state. Subscribers must not modify what the pointers in it refer to.
+// They may read the assignments of Entry only while they handle the event.
 type Event struct {
 	Kind  Kind
 	UID   string // of the pod; "" for NodeChanged
 	Entry *Entry // of the node; nil if a released pod had no assignment
-	// Node is the node's record, nil if the node is unknown. For NodeChanged it is the
-	// record after the change, otherwise the one before it.
+	// Node is the node's record, or nil if the node is unknown. For NodeChanged, it is the record
+	// after the change. For the other kinds, it is the record before the change.
 	Node     *sched.Node
 	Now, Was *Assignment
-	Gone     bool // Released: the pod was deleted, and no event of it follows
+	Gone     bool // Released: the pod was deleted, and no further event of the pod follows
 }
 
 // Subscriber is called for events, under the state's lock and before the node's record
@@ -46,12 +47,13 @@ type Event struct {
 // the state that take its lock.
 type Subscriber func(Event)
 
-// Subscribe adds a subscriber of some kinds of events, or of all if none is given. Subscribers are
-// called in the order in which they were added. All must be added before the first change of the
-// state.
+// Subscribe adds a subscriber of the given kinds of events, or of all kinds if none is given.
+// Subscribers are called in the order in which they were added. All subscribers must be added
+// before the first change of the state.
 //
-// Placed is a kind of its own, because most subscribers do not need it. The fewer subscribers a
-// decision calls, the shorter the committer (pipeline.Committer) holds the state's lock.
+// Placed is a separate kind of event, because most subscribers do not need it. The fewer
+// subscribers are called for a decision, the shorter the committer (pipeline.Committer) holds the
+// state's lock.
 func (s *State) Subscribe(f Subscriber, some ...Kind) {
 	for kind := range kinds {
 		if len(some) == 0 || slices.Contains(some, kind) {
@@ -61,19 +63,20 @@ func (s *State) Subscribe(f Subscriber, some ...Kind) {
 }
 
 // OnFreed adds a function that is called with a node's newest record after resources may have
-// become free on the node: a pod ended or holds different resources, or the node changed. Undo does
-// not call it. The function runs without a lock and may call the state. It must be added before the
-// first change.
+// become free on the node: a pod ended or holds different resources, or the node changed.
+// State.Undo does not call the function. The function runs without a lock and may call methods of
+// the state. It must be added before the first change of the state.
 func (s *State) OnFreed(f func(*sched.Node)) { s.onFreed = append(s.onFreed, f) }
 
-// emit calls the subscribers of an event. The caller must hold s.mu.
+// emit calls the subscribers of the event's kind. The caller must hold s.mu.
 func (s *State) emit(e Event) {
 	for _, observe := range s.subscribers[e.Kind] {
 		observe(e)
 	}
 }
 
-// freed calls the functions of OnFreed if the node is known. The caller must not hold s.mu.
+// freed calls the functions that were added with OnFreed, if the node is known. The caller must not
+// hold s.mu.
 func (s *State) freed(entry *Entry) {
 	record := entry.Newest()
 	if record == nil {

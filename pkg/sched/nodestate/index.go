@@ -9,7 +9,8 @@ import (
 
 // Callers of the methods below must hold the lock of s.indexing.
 
-// updateIndexes updates the indexes from the stale entries' records and makes a new view.
+// updateIndexes makes a new view. It first updates the indexes with the newest records of the stale
+// entries, whose nodes have changed since the last update.
 func (s *State) updateIndexes() {
 	s.mu.Lock()
 	due, v := s.indexing.due[:0], &View{FreedSeq: s.freedSeq.Load(), NarrowSeq: s.narrowed.Load()}
@@ -30,7 +31,7 @@ func (s *State) updateIndexes() {
 	s.indexing.due = due
 }
 
-// indexUpdate is a stale entry and its record at the time of the new view.
+// indexUpdate is an entry to update in the indexes, and its record at the time of the new view.
 type indexUpdate struct {
 	*Entry
 	record *sched.Node
@@ -70,8 +71,8 @@ func (s *State) index(entry *Entry, record *sched.Node) {
 	}
 }
 
-// enterIndex updates a node in one index. If the index has an earlier reservation of the node,
-// enterIndex removes that.
+// enterIndex updates a node in one index. If the index has a reservation of the node that has been
+// replaced or released, enterIndex removes the reservation from the index.
 func (e *Entry) enterIndex(index *distbucket.Reserving, handle *distbucket.Handle, node distbucket.Node, record *sched.Node) {
 	switch {
 	case e.indexed != nil && e.indexed != record.Reserved:
@@ -82,8 +83,9 @@ func (e *Entry) enterIndex(index *distbucket.Reserving, handle *distbucket.Handl
 	}
 }
 
-// held returns the reserved amounts of a node: free, minus left, which is what other pods may use.
-// It overwrites left.
+// held returns the reserved amounts of a node. free is what is free on the node, including what is
+// reserved. left is the part of it that pods without the reservation may use. held returns free
+// minus left, and overwrites left with the result.
 func held(free, left []int64) []int64 {
 	for d := range left {
 		left[d] = max(0, free[d]-left[d])

@@ -2,8 +2,9 @@ package nodestate
 
 import "github.com/numalet/numalet/pkg/sched"
 
-// SetNode adds or changes a node. Free, Version and Reserved of base are ignored: the state has the
-// reservation, and computes what is free from the allocatable resources and the assignments.
+// SetNode adds or changes a node. base is a record of the node. Its fields Free, Version and
+// Reserved are ignored: the state keeps the node's reservation, and computes what is free from
+// base.Allocatable and the assignments.
 func (s *State) SetNode(base *sched.Node) { s.freed(s.setNode(base)) }
 
 func (s *State) setNode(base *sched.Node) *Entry {
@@ -27,8 +28,8 @@ func (s *State) setNode(base *sched.Node) *Entry {
 	return e
 }
 
-// RemoveNode removes a node and its reservation. Its assignments stay until they are
-// released, in case the node comes back.
+// RemoveNode removes a node and its reservation. The node's assignments stay until they are
+// released, in case the node is added again.
 func (s *State) RemoveNode(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -46,8 +47,9 @@ func (s *State) RemoveNode(name string) {
 	s.deleteUnused(entry)
 }
 
-// Reserve reserves resources on a node for a pod. It replaces an earlier reservation of the pod on
-// the node. It returns false if the node is unknown or reserved for another pod.
+// Reserve reserves resources on a node for a pod or gang. uid is the result of its sched.Pod.Claim.
+// Reserve replaces an earlier reservation with the same uid on the node. It returns false if the
+// node is unknown, or reserved with another uid.
 func (s *State) Reserve(uid, node string, holding sched.Holding) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -67,7 +69,8 @@ func (s *State) Reserve(uid, node string, holding sched.Holding) bool {
 	return true
 }
 
-// Unreserve releases a pod's reservations on all nodes.
+// Unreserve releases the reservations of a pod or gang on all nodes. uid is the result of its
+// sched.Pod.Claim.
 func (s *State) Unreserve(uid string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

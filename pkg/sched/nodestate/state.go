@@ -15,9 +15,9 @@ import (
 // Record do not wait for that lock. The package comment has the invariants.
 //
 // Two alternatives were rejected. A snapshot of all nodes for each decision takes time proportional
-// to the number of nodes. With 5,000 nodes that is more than the rest of the decision
-// (volcano-sh/volcano#5168). If each change updated the indexes at once, the single committer would
-// have four times the work.
+// to the number of nodes. With 5,000 nodes, the snapshot takes longer than the rest of the decision
+// (volcano-sh/volcano#5168). The other alternative is that each change updates the indexes at once.
+// The single goroutine that assigns pods (pipeline.Committer) would then have four times the work.
 type State struct {
 	profiles []filter.Profile
 	view     atomic.Pointer[View]
@@ -80,19 +80,19 @@ func (s *State) Record(name string) *sched.Node {
 	return nil
 }
 
-// FreedSeq returns how often resources were released since the start. It is the current number,
-// while View.FreedSeq is the number when the view was made. It takes no lock.
+// FreedSeq returns how often resources have been released since the start. Callers compare it with
+// View.FreedSeq, the same number at the time when the view was made. FreedSeq takes no lock.
 func (s *State) FreedSeq() uint64 { return s.freedSeq.Load() }
 
 // Narrow records that pods may no longer fit nodes whose records are unchanged, for example because
-// a pod with anti-affinity was placed. Only subscribers may call it, and only while they handle an
-// event. Before that, they must store the data from which other goroutines can tell which pods are
-// concerned.
+// a pod with anti-affinity was placed. Only subscribers may call Narrow, and only while they handle
+// an event. Before the call, a subscriber must store the data from which other goroutines can tell
+// which pods are concerned.
 func (s *State) Narrow() { s.narrowed.Add(1) }
 
 // NarrowSeq returns how often Narrow was called since the start. It takes no lock.
 func (s *State) NarrowSeq() uint64 { return s.narrowed.Load() }
 
-// Profile returns the profile with a name. If the name is empty or unknown, it returns the default
-// profile, which is the first argument of New.
+// Profile returns the scheduling profile with the given name. If the name is empty or unknown, it
+// returns the default profile, which is the first argument of New.
 func (s *State) Profile(name string) *filter.Profile { return &s.profiles[profileOf(s.profiles, name)] }

@@ -15,9 +15,9 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// TestTwin makes random changes to a state and to a twin, a simple model of it. After each change
-// it computes all facts from the twin, and compares them with the state and with what three
-// subscribers computed from the state's events.
+// TestTwin makes random changes to a State and to a twin, a simple model of the State. After each
+// change it computes all facts from the twin. It compares them with the State, and with what three
+// subscribers have computed from the events of the State.
 func TestTwin(t *testing.T) {
 	for seed := range uint64(20) {
 		w := newTwinWorld(t, seed)
@@ -30,7 +30,7 @@ func TestTwin(t *testing.T) {
 	}
 }
 
-// twin is the expected state, as plain lists.
+// twin is the expected state, in plain maps.
 type twin struct {
 	nodes    map[string]sched.MilliCPU // CPU of the known nodes, by name
 	pods     map[string]twinPod
@@ -154,7 +154,7 @@ func change(e *nodestate.Entry, how func(map[string]bool)) {
 	e.SetForeign(next)
 }
 
-// facts reads the state and the subscribers.
+// facts returns what the state and its subscribers contain.
 func (w *twinWorld) facts() facts {
 	f := newFacts()
 	for node := range w.state.View().Nodes() {

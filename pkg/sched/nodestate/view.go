@@ -31,8 +31,8 @@ func (s *State) View() *View {
 	return s.view.Load()
 }
 
-// Profile returns the profile of a name, and its index. It returns the default profile
-// if the name is empty or unknown.
+// Profile returns the scheduling profile with the given name, and the profile's index. If the name
+// is empty or unknown, it returns those of the default profile.
 func (v *View) Profile(name string) (*filter.Profile, *distbucket.ReservingView) {
 	i := profileOf(v.profiles, name)
 	return &v.profiles[i], &v.indexes[i]
@@ -42,8 +42,8 @@ func profileOf(profiles []filter.Profile, name string) int {
 	return max(0, slices.IndexFunc(profiles, func(p filter.Profile) bool { return p.Name == name }))
 }
 
-// Holds reports whether a pod is assigned to a node now. It takes the state's lock for a short
-// time. Callers use it for pods of a gang, some of which may be assigned already.
+// Holds reports whether a pod is assigned to any node now. It takes the state's lock for a short
+// time. Callers use it for the pods of a gang, some of which may already be assigned.
 func (v *View) Holds(uid string) bool { return v.state.Holds(uid) }
 
 // Len returns the number of nodes.

@@ -2,8 +2,8 @@
 // each resource type in the queue, it reserves the node on which that pod will fit soonest. Small
 // pods behind the blocked pod then neither starve it nor wait for it.
 //
-// It knows what pods hold on each node and, for some pods, when they end. It reads no clock and
-// places no pods.
+// The package reads from package nodestate which resources each pod holds on its node. For some
+// pods, its caller also knows when they will end. The package reads no clock and places no pods.
 //
 //	reservations := reservation.New(state, queue, reservation.Options{Ends: deadline})
 //	reservations.Tend(now) // periodically

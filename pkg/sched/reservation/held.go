@@ -9,7 +9,7 @@ import (
 )
 
 // charge calls Options.Held if the free resources that a reservation keeps from other pods have
-// changed since the last call.
+// changed since the last call of Options.Held.
 func (rs *Reservations) charge(r *reservation) {
 	held := map[fairshare.Type]fairshare.Milli{}
 	for _, o := range r.plan {
@@ -30,8 +30,8 @@ func (rs *Reservations) charge(r *reservation) {
 	}
 }
 
-// kept returns what a reservation keeps from other pods on a node: the part of it that is free.
-// What another pod still uses is charged to that pod's tenant.
+// kept returns what a reservation keeps from other pods on a node: those of the reserved resources
+// that are free. Reserved resources that another pod still uses are charged to that pod's tenant.
 func kept(holding sched.Holding, node *sched.Node) []fairshare.Charge {
 	free := sched.Holding{Amounts: sched.Amounts{CPU: max(0, min(holding.CPU, node.Free.CPU))}}
 	parts := map[string]int64{}

@@ -11,7 +11,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// AssignedPod is what a pod holds on a node, and the time when the pod ends.
+// AssignedPod is a pod on a node: the resources that the pod holds, and the time when it ends.
 type AssignedPod struct {
 	UID string
 	sched.Holding
@@ -28,7 +28,8 @@ func AssignedPods(state *nodestate.State, node string, ends func(uid string) tim
 	return pods
 }
 
-// Offer describes when a pod will fit a node, and what to reserve for it on the node until then.
+// Offer describes when a pod will fit a node, and what to reserve for the pod on the node until
+// then.
 type Offer struct {
 	Node string
 	sched.Holding
@@ -37,19 +38,20 @@ type Offer struct {
 	Unknown  int           // number of pods in the way whose end is unknown
 }
 
-// Compare returns a negative number if a is better than b. It compares first Unknown, then Ready,
-// and then the names of the nodes.
+// Compare returns a negative number if a is better than b. Fewer pods whose end is unknown are
+// better, then an earlier time Ready. The names of the nodes decide between equal offers.
 func (a Offer) Compare(b Offer) int {
 	return cmp.Or(cmp.Compare(a.Unknown, b.Unknown), a.Ready.Compare(b.Ready), strings.Compare(a.Node, b.Node))
 }
 
-// On returns the Offer of a node to a pod. It returns false if the pod would not fit even without
-// the assigned pods, or if the node is reserved for another pod.
+// On returns when a pod will fit a node, and what to reserve for the pod there. assigned has the
+// pods on the node. On returns false if the pod would not fit even without the assigned pods, or if
+// the node is reserved for another pod.
 //
-// On simulates that assigned pods are removed until the pod fits. It first removes those with a
-// known end, in the order of their ends. Then it removes the others, largest first. A pod whose
-// removal turns out not to be needed is not in Offer.InTheWay. On makes at most two checks with
-// package filter for each assigned pod.
+// On simulates that assigned pods are removed until the pod fits. It first removes assigned pods
+// with a known end, in the order of their ends. Then it removes those whose end is unknown, largest
+// first. A pod whose removal turns out not to be needed is not in Offer.InTheWay. For each assigned
+// pod, On checks at most twice with package filter whether the pod fits.
 func On(pod *sched.Pod, node *sched.Node, assigned []AssignedPod) (Offer, bool) {
 	if node.Reserved != nil && node.Reserved.UID != pod.Claim() {
 		return Offer{}, false
@@ -77,8 +79,9 @@ func On(pod *sched.Pod, node *sched.Node, assigned []AssignedPod) (Offer, bool) 
 	return o, true
 }
 
-// needed returns those of the removed pods that must end for the pod to fit, and the node without
-// only these. It puts each removed pod back, in the order of removal, if the pod then still fits.
+// needed returns those of the removed pods in left that must end before pod fits. It also returns
+// the node as it is without only these. It puts each removed pod back, in the order of removal, if
+// the node then still fits pod.
 func needed(pod *sched.Pod, node *sched.Node, left []AssignedPod) ([]AssignedPod, *sched.Node) {
 	var needed []AssignedPod
 	for _, g := range left {

@@ -10,7 +10,7 @@ import (
 // plan has an Offer for each node that is to be reserved for a pod or a gang, sorted by node name.
 type plan []Offer
 
-// equal reports whether both plans reserve the same.
+// equal reports whether two plans reserve the same resources on the same nodes.
 func (p plan) equal(other plan) bool {
 	return slices.EqualFunc(p, other, func(a, b Offer) bool { return a.Node == b.Node && a.Holding.Equal(b.Holding) })
 }
@@ -20,7 +20,8 @@ func (p plan) idle() bool {
 	return !slices.ContainsFunc(p, func(o Offer) bool { return !o.Ready.IsZero() || o.Unknown > 0 })
 }
 
-// add adds an offer to the plan.
+// add adds an offer to the plan. If the plan already has an offer of the same node, for another pod
+// of the gang, add adds up the two.
 func (p plan) add(o Offer) plan {
 	i, found := slices.BinarySearchFunc(p, o.Node, func(o Offer, name string) int { return strings.Compare(o.Node, name) })
 	if !found {
@@ -33,22 +34,24 @@ func (p plan) add(o Offer) plan {
 	return p
 }
 
-// candidate is a node on which a pod may be planned. If pods of the same gang are already planned
-// on it, node and assigned are as if these pods were placed and the pods in their way had ended.
+// candidate is a node that may be reserved for a pod. If pods of the same gang are already planned
+// on the node, the fields node and assigned are as if these pods were placed and the pods in their
+// way had ended.
 type candidate struct {
 	node     *sched.Node
 	assigned []AssignedPod
 	offer    Offer // to the last evaluated pod; the gang's next pod usually has equal requests
 }
 
-// evaluate sets offer for a pod, and reports whether the node has an offer.
+// evaluate computes the node's offer to a pod and stores it in c.offer. It reports whether the node
+// has an offer.
 func (c *candidate) evaluate(pod *sched.Pod) (ok bool) {
 	c.offer, ok = On(pod, c.node, c.assigned)
 	return ok
 }
 
-// take plans the last evaluated pod on the node, and removes the pods in its way from node and
-// assigned.
+// take plans the last evaluated pod on the node. It removes the pods that must end first from
+// c.node and c.assigned.
 func (c *candidate) take() Offer {
 	for _, p := range c.offer.InTheWay {
 		c.node = c.node.Return(p.Holding)
@@ -59,10 +62,11 @@ func (c *candidate) take() Offer {
 	return c.offer
 }
 
-// plan returns the nodes where a pod will fit soonest. For a gang it plans as many pods as must
-// start together, one after another. If fewer would fit, it returns nil: two gangs that each hold a
-// part of what they need could block each other forever. It calls On once for each node, and then
-// sorts all nodes for each pod of the gang.
+// plan returns what to reserve for a pod, on the node where the pod will fit soonest. For a gang,
+// it plans as many pods as must start together, one after another. If fewer pods of the gang would
+// fit, it returns nil, because two gangs that each hold a part of what they need could block each
+// other forever. plan calls On once for each node, and then sorts all nodes for each pod of the
+// gang.
 func (rs *Reservations) plan(pod *sched.Pod) (planned plan) {
 	members, need := pod.Together()
 	candidates := rs.candidates(members[0])
@@ -96,9 +100,9 @@ func (rs *Reservations) candidates(pod *sched.Pod) (all []*candidate) {
 	return all
 }
 
-// best returns the node with the best offer to a pod, or nil. planned are the pods of the same gang
-// that are already planned. To save time, the nodes are ranked by their offers to the previous pod
-// of the gang, because most pods of a gang have equal requests.
+// best returns the node with the best offer to a pod, or nil if no node has an offer. planned has
+// the pods of the same gang that are already planned. To save time, best ranks the nodes by their
+// offers to the previous pod of the gang, because most pods of a gang have equal requests.
 func (rs *Reservations) best(candidates []*candidate, pod *sched.Pod, planned []sched.Decision) *candidate {
 	suits := rs.options.Fits(pod, planned)
 	ranked := slices.SortedFunc(slices.Values(candidates), func(a, b *candidate) int { return a.offer.Compare(b.offer) })

@@ -15,20 +15,21 @@ import (
 type Options struct {
 	Wait  time.Duration // how long a pod is blocked before it gets a reservation; default 30 s
 	Again time.Duration // how often a better node is searched for; default 1 minute
-	// Keep is how long a reservation lasts; the default is 24 hours. It lasts longer if a pod in
-	// the way is known to end later. A pod that is not placed in this time loses its reservation,
-	// and gets another one after Wait.
+	// Keep is how long a reservation lasts; the default is 24 hours. A reservation lasts longer if
+	// a pod that must end first is known to end later. A pod that is not placed in this time loses
+	// its reservation, and gets another one after Wait.
 	Keep time.Duration
 	// Ends returns when a bound pod will end, or zero if that is unknown. nil means that no end is
 	// known.
 	Ends func(uid string) time.Time
-	// Fits returns a function that reports whether a node fits a pod apart from resources. It
-	// checks constraints that remain when the pods on the node end, such as taints. planned are the
-	// pods of the same gang that are already planned. nil means that every node fits.
+	// Fits returns a function that reports whether a node fits a pod apart from resources. The
+	// function checks constraints that remain when the pods on the node end, such as taints.
+	// planned has the pods of the same gang for which nodes are already planned. If Fits is nil,
+	// every node fits.
 	Fits func(pod *sched.Pod, planned []sched.Decision) func(*sched.Node) bool
 	// Held is called when the free resources that a reservation keeps from other pods change, so
-	// that the pod's tenant is charged for them. holds is empty when the reservation ends. nil
-	// means that no tenant is charged.
+	// that the tenant of the pod with the reservation is charged for them. holds is empty when the
+	// reservation ends. If Held is nil, no tenant is charged.
 	Held func(pod *sched.Pod, holds []fairshare.Charge)
 }
 
@@ -45,7 +46,7 @@ type Reservations struct {
 	byType  map[fairshare.Type]*reservation
 }
 
-// reservation has the nodes that are reserved for a pod or a gang. plan is nil if nothing is
+// reservation has the nodes that are reserved for a pod or a gang. Its plan is nil if nothing is
 // reserved now.
 type reservation struct {
 	pod            *sched.Pod
@@ -77,15 +78,15 @@ func New(state *nodestate.State, q *queue.Queue, o Options) *Reservations {
 
 // Tend makes, moves and releases reservations. It must be called periodically:
 //
-//  1. It releases the reservation of a pod that was placed or deleted, or that has had the
-//     reservation for Options.Keep. It also does so if another pod of the type is now first in the
-//     queue and has waited for Options.Wait.
-//  2. For the first pod of each type that has waited for Options.Wait, it reserves the best node.
-//     If a worse node was reserved for the pod, it is released. A gang gets nodes for all pods that
-//     must start together. If a pod of an overlapping type has a reservation, the pod that is first
-//     in the queue gets or keeps one, and the other has none. From then on, the pods behind the
-//     first pod may be placed before it.
-//  3. It calls Options.Held for each reservation that keeps more or less from other pods than
+//  1. Tend releases the reservation of a pod that was placed or deleted, or that has had the
+//     reservation for Options.Keep. It also releases the reservation of a resource type if another
+//     pod of the type is now first in the queue and has waited for Options.Wait.
+//  2. For the first pod of each resource type, Tend reserves the best node once the pod has waited
+//     for Options.Wait. If a worse node was reserved for the pod, Tend releases that node. A gang
+//     gets nodes for all pods that must start together. If the first pods of two overlapping types
+//     could both have a reservation, only the pod that is earlier in the queue has one. After this
+//     step, the pods behind the first pod of a type may be placed before it.
+//  3. Tend calls Options.Held for each reservation that keeps more or less from other pods than
 //     before.
 //
 // Each search for the best node checks all nodes and all their pods. It runs when a pod has waited
@@ -107,13 +108,14 @@ func (rs *Reservations) Tend(now time.Time) {
 	}
 }
 
-// due reports whether the first pod of a type has waited for Options.Wait.
+// due reports whether head, the first pod of a resource type in the queue, has waited for
+// Options.Wait.
 func (rs *Reservations) due(head queue.Head, now time.Time) bool {
 	return now.Sub(head.Since) >= rs.options.Wait
 }
 
 // review releases the reservation of a resource type if its pod must not keep it (step 1 of Tend).
-// head is the type's first pod in the queue, or empty.
+// head is the type's first pod in the queue, or empty if no pod of the type is in the queue.
 func (rs *Reservations) review(resourceType fairshare.Type, r *reservation, head queue.Head, now time.Time) {
 	state, pending := rs.queue.State(r.pod.UID)
 	switch {
@@ -135,7 +137,7 @@ func (rs *Reservations) drop(resourceType fairshare.Type) {
 	delete(rs.byType, resourceType)
 }
 
-// release releases the reserved nodes, and has the queue retry pods that fit them.
+// release releases the nodes of a reservation, and makes the queue retry pods that fit these nodes.
 func (rs *Reservations) release(r *reservation) {
 	rs.state.Unreserve(r.pod.Claim())
 	released := r.plan
@@ -147,7 +149,7 @@ func (rs *Reservations) release(r *reservation) {
 	}
 }
 
-// expires returns when the reservation ends.
+// expires returns when the reservation ends if the pod is not placed. keep is Options.Keep.
 func (r *reservation) expires(keep time.Duration) time.Time {
 	end := r.made.Add(keep)
 	for _, o := range r.plan {
@@ -158,10 +160,10 @@ func (r *reservation) expires(keep time.Duration) time.Time {
 	return end
 }
 
-// update reserves the best node for the first pod of a type, if a search is due (step 2 of Tend).
-// behind are the first pods of the types that come later in the queue. If the requests of a pod
-// with a reservation change, the pod is added to the queue again, and blocks the pods behind it
-// until update calls AllowBypass.
+// update reserves the best node for head, the first pod of a resource type, if a search is due
+// (step 2 of Tend). behind has the first pods of other types that are later in the queue. If the
+// requests of a pod with a reservation change, the pod is added to the queue again. It then blocks
+// the pods behind it until update calls AllowBypass.
 func (rs *Reservations) update(head queue.Head, behind []queue.Head, now time.Time) {
 	r, rivals := rs.byType[head.Type], rs.rivals(head.Type)
 	switch {
@@ -194,7 +196,8 @@ func (rs *Reservations) update(head queue.Head, behind []queue.Head, now time.Ti
 	rs.queue.AllowBypass(head.Pod.UID)
 }
 
-// rivals returns the other types that overlap a type and have a reservation, sorted by name.
+// rivals returns the resource types other than the given type that overlap it (pods of both types
+// can use the same GPUs) and have a reservation. They are sorted by name.
 func (rs *Reservations) rivals(resourceType fairshare.Type) (all []fairshare.Type) {
 	for other, r := range rs.byType {
 		if r.plan != nil && other != resourceType && other.Overlaps(resourceType) {
@@ -205,16 +208,18 @@ func (rs *Reservations) rivals(resourceType fairshare.Type) (all []fairshare.Typ
 	return all
 }
 
-// isBehind reports whether the pod that has the reservation of a type is among heads. A pod that is
-// being placed is not in the queue, so isBehind returns false for it.
+// isBehind reports whether the pod that has the reservation of a resource type is one of heads.
+// heads has the first pods of several types, which are behind the first pod of another type in the
+// queue. A pod that is being placed is not in the queue, so isBehind returns false for it.
 func (rs *Reservations) isBehind(resourceType fairshare.Type, heads []queue.Head) bool {
 	return slices.ContainsFunc(heads, func(head queue.Head) bool {
 		return head.Type == resourceType && head.Pod.UID == rs.byType[resourceType].pod.UID
 	})
 }
 
-// intact reports whether all nodes of the plan are still reserved. A node is no longer reserved if
-// it was removed, or if the pod was assigned and the assignment was undone because binding failed.
+// intact reports whether all nodes of a reservation are still reserved for its pod. A node is no
+// longer reserved if it was removed. No node is reserved any more if the pod was assigned, and the
+// assignment was undone because binding failed.
 func (rs *Reservations) intact(r *reservation) bool {
 	return !slices.ContainsFunc(r.plan, func(o Offer) bool {
 		node := rs.state.Record(o.Node)
@@ -222,8 +227,8 @@ func (rs *Reservations) intact(r *reservation) bool {
 	})
 }
 
-// reserve replaces a pod's reservation by a plan. If one of the plan's nodes cannot be reserved,
-// none is.
+// reserve replaces a pod's reservation by the plan p. If one node of the plan cannot be reserved,
+// reserve reserves none.
 func (rs *Reservations) reserve(r *reservation, p plan, now time.Time) {
 	if r.plan == nil {
 		r.made = now

@@ -19,7 +19,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched/reservation"
 )
 
-// TestScenarios walks through testdata/*.txt:
+// TestScenarios runs the scripts in testdata/*.txt. Their commands are:
 //
 //	node node1 8 [T4]      adds a node with 8 GPUs, of the type T4 if it is given
 //	run a node1 2 [1h]     runs pod a on 2 GPUs of node1; it ends after 1 hour, if that is given
@@ -68,14 +68,15 @@ func newScene(t *testing.T) *scene {
 	return s
 }
 
-// search is Options.Fits. It counts its calls, and returns the result of apart.
+// search is the function Options.Fits of the scene's Reservations. It counts its calls, and returns
+// the result of apart.
 func (s *scene) search(pod *sched.Pod, planned []sched.Decision) func(*sched.Node) bool {
 	s.searches++
 	return s.apart(pod, planned)
 }
 
-// apart returns whether a node suits a pod of a gang. If the pod has Across set, no other planned
-// pod may be on the node.
+// apart returns a function that reports whether a node suits a pod of a gang. planned has the pods
+// of the gang that already have a node. If pod.Across is set, none of them may be on the same node.
 func (s *scene) apart(pod *sched.Pod, planned []sched.Decision) func(*sched.Node) bool {
 	return func(node *sched.Node) bool {
 		return !pod.Across || !slices.ContainsFunc(planned, func(decision sched.Decision) bool { return decision.At.Node == node.Name })
@@ -141,7 +142,8 @@ func (s *scene) gang(c *scenario.Command) {
 	s.try()
 }
 
-// try tries once to place each active pod of the queue.
+// try runs the script command `try`, which tries once to place each active pod of the queue (each
+// pod that the queue offers for a scheduling attempt now).
 func (s *scene) try() {
 	for pod := s.queue.Poll(); pod != nil; pod = s.queue.Poll() {
 		members, _ := pod.Together()
@@ -164,7 +166,8 @@ func (s *scene) try() {
 	}
 }
 
-// place places all pods or none, and returns their nodes, or nil.
+// place places all the pods and returns the names of their nodes. If one of them does not fit,
+// place places none and returns nil.
 func (s *scene) place(pods []*sched.Pod) (nodes []string) {
 	var placed []sched.Decision
 	for i, pod := range pods {
@@ -183,8 +186,8 @@ func (s *scene) place(pods []*sched.Pod) (nodes []string) {
 	return nodes
 }
 
-// suits returns the first node that fits a pod of a gang whose placed pods have nodes already, or
-// nil.
+// suits returns the first node that fits a pod of a gang, or nil if there is none. placed has the
+// pods of the gang that already have a node.
 func (s *scene) suits(pod *sched.Pod, placed []sched.Decision) *sched.Node {
 	keeps := s.apart(pod, placed)
 	for n := range s.state.View().Nodes() {
@@ -243,7 +246,7 @@ func (s *scene) show(c *scenario.Command) {
 	}
 }
 
-// until describes when the pod for which a node is reserved will fit there.
+// until returns text that says when the pod for which a node is reserved will fit the node.
 func until(node string, offers []reservation.Offer) (text string) {
 	o := offers[slices.IndexFunc(offers, func(o reservation.Offer) bool { return o.Node == node })]
 	if o.Unknown > 0 {

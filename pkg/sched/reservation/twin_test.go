@@ -12,9 +12,9 @@ import (
 	"github.com/numalet/numalet/pkg/sched/reservation"
 )
 
-// TestOn compares the time when a pod is ready to fit with a search of all subsets of the assigned
-// pods, whose ends are all known. No subset whose removal makes the pod fit may end earlier than
-// Offer.Ready.
+// TestOn compares the result of On with a search of all subsets of the assigned pods, whose ends
+// are all known. It checks that Offer.Ready is the earliest time at which all pods of a subset have
+// ended without which the pod fits.
 func TestOn(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
 	offers := 0
@@ -59,8 +59,9 @@ func inhabited(r *rand.Rand) (*sched.Node, []reservation.AssignedPod) {
 	return node, assigned
 }
 
-// dumb tries all subsets of the assigned pods. It returns the earliest time at which all pods of a
-// subset have ended whose removal makes the pod fit.
+// dumb returns when a pod will fit a node, or false if it never will. It tries all subsets of the
+// assigned pods, and finds those without which the pod fits. It returns the earliest time at which
+// all pods of such a subset have ended.
 func dumb(pod *sched.Pod, node *sched.Node, assigned []reservation.AssignedPod) (soonest time.Time, ok bool) {
 	for set := range 1 << len(assigned) {
 		left, ready := node, time.Time{}

@@ -1,20 +1,21 @@
 // Package wakeindex finds the unschedulable pods that may fit after resources became free on a
 // node, without checking all of them.
 //
-// It groups pods by shape. Pods of one shape are equal in everything that decides whether they fit
-// a node. A Deployment with 10,000 pending replicas is one shape. Shapes are indexed by what they
-// request, so a search visits only shapes that request no more than the node has free.
+// The package groups pods by shape. Pods of one shape are equal in everything that decides whether
+// they fit a node. For example, 10,000 pending replicas of a Deployment have one shape. Shapes are
+// indexed by what they request, so a search visits only shapes that request no more than the node
+// has free.
 //
 //	x := wakeindex.New(space)
-//	x.Add(pod)                                  // no node fits it
+//	x.Add(pod)                                  // a pod that fits no node now
 //	for _, pod := range x.Helped(record) { … }  // resources became free on this node
 //
 // # Complexity
 //
 // Let S be the number of shapes. Add and Remove take O(log S) steps. Helped takes O(log S) steps,
-// one more for each shape whose amounts fit, and one for each pod that it returns. In the worst
-// case it visits all S shapes: a search skips sets of shapes by upper bounds of their amounts, and
-// these bounds may be too high to skip any.
+// plus one for each shape whose requested amounts fit, plus one for each pod that it returns. In
+// the worst case it visits all S shapes: a search skips sets of shapes by bounds of their amounts,
+// and these bounds may be too wide to skip any.
 //
 // One list of pods for each resource was rejected. Each pod would be in the list of the resource
 // that it lacks, sorted by request. But a pod that lacks memory on one half of the nodes and CPUs

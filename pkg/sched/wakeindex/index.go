@@ -9,12 +9,14 @@ import (
 	"github.com/numalet/numalet/pkg/sched/filter"
 )
 
-// Index has the unschedulable pods by their requests. It serves one goroutine.
+// Index has the unschedulable pods by their requests. It must be used by only one goroutine at a
+// time.
 //
-// It stores shapes in a distbucket.Index, which is made for nodes and finds nodes with at least the
-// requested amounts. Here, shapes take the place of nodes: the less a shape requests, the larger is
-// its coordinate (smallness). A search for a node asks for all shapes whose coordinates are at
-// least those of the node's free resources.
+// Index stores shapes (groups of pods with equal requests) in a distbucket.Index. A
+// distbucket.Index is made for nodes, and finds nodes with at least the requested amounts. Here,
+// shapes take the place of nodes: the less a shape requests, the larger is its coordinate
+// (smallness). To find the shapes that a node may help, a search asks for all shapes whose
+// coordinates are at least the smallness of the node's free resources.
 type Index struct {
 	*Shapes
 	space    filter.Space
@@ -25,8 +27,8 @@ type Index struct {
 	size     distbucket.Vector
 }
 
-// New returns an empty index. It is searched by the dimensions of space, of which there must be at
-// least one. Each pod that a search finds is then checked exactly.
+// New returns an empty index. A search compares the amounts that space defines, such as CPU and
+// memory. There must be at least one. Each pod that the search finds is then checked exactly.
 func New(space filter.Space) *Index {
 	theta := make(distbucket.Vector, len(space))
 	for i := range theta {
@@ -54,8 +56,8 @@ func (x *Index) Remove(uid string) {
 	}
 }
 
-// Helped returns the pods that fit a node, in any order. It checks only what filter.Check checks,
-// and sched.Pod.Admits. For a gang, one member that fits suffices.
+// Helped returns the pods of the index that fit a node, in any order. It checks only what
+// filter.Check checks, and sched.Pod.Admits. A gang counts as fitting if one of its members fits.
 func (x *Index) Helped(node *sched.Node) (pods []*sched.Pod) {
 	unreserved := node
 	if node.Reserved != nil {
@@ -76,8 +78,8 @@ func (x *Index) Helped(node *sched.Node) (pods []*sched.Pod) {
 	return pods
 }
 
-// covered returns the shapes that in no dimension request more than a node has free. What is
-// reserved on the node counts as free.
+// covered returns the shapes that request no more of any amount in x.space than a node has free.
+// What is reserved on the node counts as free.
 func (x *Index) covered(node *sched.Node) []*shape {
 	x.searches++
 	x.found = x.found[:0]
@@ -85,8 +87,8 @@ func (x *Index) covered(node *sched.Node) []*shape {
 	for d := range x.size {
 		x.size[d] = smallness(x.size[d])
 	}
-	// Accept refuses every shape, so that the search does not stop at the first one but visits all
-	// that match, some of them twice.
+	// Accept refuses every shape, so that the search does not stop at the first matching shape. It
+	// visits all matching shapes, some of them twice.
 	x.bySize.View().AppendPick(nil, distbucket.Query{Request: x.size, Accept: x.collect}, 1)
 	return x.found
 }
@@ -99,8 +101,8 @@ func (x *Index) collect(n *distbucket.Node) bool {
 	return false
 }
 
-// least returns the smallness of a pod's request in each dimension. For a gang, it takes the
-// smallest request of any member in that dimension.
+// least returns the smallness of each requested amount of a pod. For a gang, it takes the smallest
+// amount that any member requests.
 func (x *Index) least(pod *sched.Pod) distbucket.Vector {
 	pods, _ := pod.Together()
 	at := make(distbucket.Vector, len(x.space))
@@ -116,9 +118,9 @@ func (x *Index) least(pod *sched.Pod) distbucket.Vector {
 //
 //	request ≤ free ⇒ smallness(request) ≥ smallness(free)
 //
-// Of the amount it keeps the leading bit and the eight bits after it, so amounts that differ by
-// less than 0.4 % may have the same smallness. The amount is not just negated, because
-// distbucket.Index also rounds large numbers: only small numbers are exact in it.
+// The result depends only on the leading bit of the amount and the eight bits after it, so amounts
+// that differ by less than 0.4 % may have the same smallness. smallness does not simply negate the
+// amount, because distbucket.Index rounds large numbers; only small numbers are exact in it.
 func smallness(amount int64) int64 {
 	const most = 64<<8 | 255
 	if amount <= 0 {
@@ -128,8 +130,8 @@ func smallness(amount int64) int64 {
 	return most - (int64(n)<<8 | int64(uint64(amount)<<(64-n)<<1>>(64-8)))
 }
 
-// must panics on an error of distbucket.Index. Such an error cannot occur: the index has a
-// dimension, shapes have unique names, and vectors have one amount for each dimension.
+// must panics on an error of distbucket.Index. Such an error cannot occur: the index has at least
+// one dimension, shapes have unique names, and vectors have one amount for each dimension.
 func must(err error) {
 	if err != nil {
 		panic(err)

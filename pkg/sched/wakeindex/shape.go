@@ -9,7 +9,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched/filter"
 )
 
-// Shapes groups pods by shape. It serves one goroutine.
+// Shapes groups pods by shape (see ShapeOf). It must be used by only one goroutine at a time.
 type Shapes struct {
 	byKey map[string]*shape
 	byPod map[string]*shape // by UID
@@ -18,14 +18,14 @@ type Shapes struct {
 // NewShapes returns an empty Shapes.
 func NewShapes() *Shapes { return &Shapes{byKey: map[string]*shape{}, byPod: map[string]*shape{}} }
 
-// shape is all pods with the same ShapeOf. It has at least one pod.
+// shape is all pods for which ShapeOf returns the same key. It has at least one pod.
 type shape struct {
 	key    string
 	sample *sched.Pod // copy of one of the pods, with a nil Avoid
 	pods   []*sched.Pod
 	index  map[string]int // in pods, by UID
 
-	// For Index only.
+	// Only Index uses handle and search.
 	handle distbucket.Handle
 	search uint64 // number of the last search that found it
 }
@@ -88,7 +88,8 @@ func (g *Shapes) Released() (pods []*sched.Pod) {
 
 // ShapeOf returns the key of a pod's shape. Pods with equal keys fit the same nodes, except for
 // nodes with a reservation and nodes that a pod avoids (sched.Pod.Avoid). A gang has a shape of its
-// own, and so has a pod with policy random, because its Seed decides what it gets.
+// own. A pod with exclusive CPUs and the policy random also has a shape of its own, because its
+// Seed decides which CPUs it gets.
 func ShapeOf(pod *sched.Pod) string {
 	if pod.Gang != nil || pod.CPUPolicy == podspec.Random && len(pod.Exclusive) > 0 {
 		return "only " + pod.UID

@@ -89,7 +89,7 @@ func (w *twin) compare(node *sched.Node) {
 	}
 }
 
-// TestTwin checks that Helped returns each pod that fits the node, and no other.
+// TestTwin checks that Helped returns each pod that fits the node, and no other pod.
 func TestTwin(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 30 {
@@ -129,7 +129,7 @@ func TestSmallness(t *testing.T) {
 }
 
 // TestReleased checks that Released calls Wait once for each combination of tenant and request, and
-// returns the right pods.
+// returns only pods that need not wait.
 func TestReleased(t *testing.T) {
 	calls, g := 0, NewShapes()
 	wait := func(p *sched.Pod) sched.Reason {

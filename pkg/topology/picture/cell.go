@@ -23,8 +23,8 @@ func newCells(machine *topology.Machine, mark func(cpuset.CPU) string) cells {
 	return c
 }
 
-// lines returns the cells of the CPUs' cores in lines, with as many cells on a line as fit in
-// width.
+// lines returns the cells of the given CPUs' cores in lines of text. Each line has as many cells as
+// fit into width.
 func (c cells) lines(cpus []topology.CPU, width int) []string {
 	perLine := max(1, (width+1)/(c.width+1))
 	var lines []string
@@ -39,8 +39,7 @@ func (c cells) lines(cpus []topology.CPU, width int) []string {
 }
 
 // cells returns one text for each core, such as "[0 8]" for a core with CPUs 0 and 8. Performance
-// cores have the prefix P, and efficiency cores E. A CPU whose core is unknown has a cell of its
-// own.
+// cores have the prefix P, and efficiency cores E. A CPU whose core is unknown has a separate cell.
 func (c cells) cells(cpus []topology.CPU) []string {
 	var order []cpuset.CPU
 	kind := map[cpuset.CPU]string{}

@@ -13,11 +13,11 @@ import (
 // columns is the width of a picture in characters.
 const columns = 80
 
-// Draw writes a machine as text. It writes a line of totals and the tree of the online CPUs. Then
-// it writes what is not in the tree, such as offline CPUs, and the distances between NUMA nodes. In
-// the tree, SMT siblings share a pair of brackets, and GPUs are listed with their NUMA nodes. mark,
-// if not nil, returns a suffix for a CPU's number, such as the letter of the container that holds
-// the CPU.
+// Draw writes a machine as text. It writes a line of totals, and the tree of packages, NUMA nodes,
+// caches and online CPUs. Then it writes what is not in the tree, such as offline CPUs, and the
+// distances between NUMA nodes. In the tree, SMT siblings share a pair of brackets, and GPUs are
+// listed with their NUMA nodes. If mark is not nil, it returns a suffix for a CPU's number, such as
+// the letter of the container that holds the CPU.
 func Draw(w io.Writer, machine *topology.Machine, gpus []gpu.GPU, mark func(cpuset.CPU) string) error {
 	return draw(w, machine, gpus, mark, nil)
 }
@@ -47,8 +47,8 @@ func draw(w io.Writer, machine *topology.Machine, gpus []gpu.GPU, mark func(cpus
 	return err
 }
 
-// drawGroup writes the parts of a group, or its CPUs if it has no parts. Each line begins with
-// indent.
+// drawGroup writes the parts of a group (a part of the machine), or the group's CPUs if it has no
+// parts. Each line begins with indent.
 func drawGroup(b *strings.Builder, g group, indent string, c cells) {
 	if len(g.parts) == 0 {
 		for _, line := range c.lines(g.cpus, columns-len([]rune(indent))-2) {
@@ -74,7 +74,8 @@ func drawLegend(b *strings.Builder, use *Use) {
 	b.WriteString("\n" + strings.Join(use.Legend(), "\n") + "\n")
 }
 
-// totals returns the first line: "2 packages · 4 NUMA nodes · 8 cores · 16 CPUs · 62.8 GiB".
+// totals returns the first line of a picture, such as "2 packages · 4 NUMA nodes · 8 cores · 16
+// CPUs · 62.8 GiB".
 func totals(machine *topology.Machine) string {
 	packages, cores := map[int]bool{}, map[cpuset.CPU]bool{}
 	online := 0

@@ -96,8 +96,8 @@ func TestUse(t *testing.T) {
 	}
 }
 
-// TestPaintKeepsColumns checks that a picture with colours has the same text and alignment as one
-// without.
+// TestPaintKeepsColumns checks that a picture with colours has the same text and alignment as a
+// picture without colours.
 func TestPaintKeepsColumns(t *testing.T) {
 	draw := func(paint func(int, string) string) string {
 		use := &picture.Use{Paint: paint, Held: []picture.Holder{

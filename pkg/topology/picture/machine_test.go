@@ -7,8 +7,8 @@ import (
 
 const gib = 1 << 30
 
-// machine returns a machine with the given NUMA nodes and a number of CPUs. place returns the
-// package, NUMA node, core and cache of a CPU. machine sets the CPUs of the nodes.
+// machine returns a machine with the given number of CPUs and the given NUMA nodes. place returns
+// the package, NUMA node, core and cache of a CPU. machine also sets which CPUs each NUMA node has.
 func machine(cpus int, place func(id int) topology.CPU, nodes ...topology.Node) *topology.Machine {
 	m := &topology.Machine{Nodes: nodes}
 	for id := range cpus {
@@ -43,8 +43,8 @@ func server() *topology.Machine {
 }
 
 // accelerated returns a machine with four threads per core, offline and isolated CPUs, and NUMA
-// nodes whose IDs have gaps. One node has only memory. Another one is the memory of a GPU, and its
-// distances are unknown.
+// nodes whose IDs have gaps. One NUMA node has only memory. Another NUMA node is the memory of a
+// GPU, and the distances from it are unknown.
 func accelerated() *topology.Machine {
 	m := machine(32, func(id int) topology.CPU {
 		return topology.CPU{
@@ -73,7 +73,8 @@ func hybrid() *topology.Machine {
 	}, topology.Node{ID: 0, MemoryBytes: 32 * gib})
 }
 
-// dies returns a machine with two dies in one package, and one NUMA node that has both dies.
+// dies returns a machine with two dies in one package, and one NUMA node that has the CPUs of both
+// dies.
 func dies() *topology.Machine {
 	return machine(128, func(id int) topology.CPU {
 		return topology.CPU{Die: id / 64, Core: cpuset.CPU(id), LLC: cpuset.CPU(id / 32 * 32)}

@@ -13,7 +13,8 @@ import (
 // characters wide.
 const maxDistances = 16
 
-// drawRemarks writes the parts of the machine that are not in the tree.
+// drawRemarks writes what the tree of the picture does not show: details of GPUs, NUMA nodes
+// without CPUs, huge pages, and offline and isolated CPUs.
 func drawRemarks(b *strings.Builder, machine *topology.Machine, gpus []gpu.GPU, use *Use) {
 	var lines []string
 	add := func(what, format string, args ...any) {
@@ -76,8 +77,8 @@ func offline(machine *topology.Machine) cpuset.Set {
 	return cpuset.Of(off...)
 }
 
-// drawDistances writes the table of distances between NUMA nodes, unless there is only one node or
-// the table would be too wide.
+// drawDistances writes the table of distances between NUMA nodes. It writes nothing if there is
+// only one NUMA node, or if the table would be too wide.
 func drawDistances(b *strings.Builder, machine *topology.Machine) {
 	if len(machine.Nodes) < 2 || len(machine.Nodes) > maxDistances {
 		return

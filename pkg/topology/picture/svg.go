@@ -15,15 +15,15 @@ import (
 const (
 	charWidth  = 7.3 // of the monospaced font at 12 pixels
 	lineHeight = 18
-	threadSize = 26 // width and height of a CPU's box; wider if its label needs more
+	threadSize = 26 // width and height of a CPU's box; the box is wider if its label needs more
 	gap        = 6
 	padding    = 10
-	rowWidth   = 860 // maximum; what does not fit starts a new row
+	rowWidth   = 860 // maximum width of a row; a box that does not fit starts a new row
 	coresInRow = 8
 )
 
-// style is the CSS with the colours. In dark mode the background is dark. CPUs have dark text on
-// bright colours in both modes.
+// style is the CSS with the colours. In dark mode the background is dark. In light and in dark
+// mode, CPUs have dark text on bright colours.
 const style = `
   text { font: 12px ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; fill: #1f2328 }
   .page { fill: #ffffff } .group { fill: none; stroke: #8c959f } .core { fill: #d0d7de }
@@ -35,13 +35,13 @@ const style = `
   }
 `
 
-// heldColours is the number of colours for exclusive CPUs. If there are more holders, several have
-// the same colour, but they have different letters.
+// heldColours is the number of colours for exclusive CPUs. If more containers and pods hold CPUs or
+// GPUs, several of them have the same colour, but they have different letters.
 const heldColours = 6
 
-// SVG writes a machine as an SVG image. It has the same tree as Draw, as nested boxes. GPUs are
-// small boxes in the box of their NUMA node. If use is not nil, colours and letters show how each
-// CPU and GPU is used.
+// SVG writes a machine as an SVG image. The image shows the same tree as the text of Draw, as
+// nested boxes. GPUs are small boxes in the box of their NUMA node. If use is not nil, colours and
+// letters show how each CPU and GPU is used.
 func SVG(w io.Writer, machine *topology.Machine, gpus []gpu.GPU, use *Use) error {
 	d := &drawing{machine: machine, gpus: gpus, use: use, drawn: map[topology.NodeID]bool{}}
 	body := rows(d.groups(tree(machine, nil)), rowWidth)
@@ -80,7 +80,7 @@ func chip(class, line string, width, height int) box {
 	}}
 }
 
-// frame returns a box that has a border around another one.
+// frame returns a box that has a border around the box inner.
 func frame(class string, pad int, inner box) box {
 	return box{inner.width + 2*pad, inner.height + 2*pad, func(b *strings.Builder, x, y int) {
 		fmt.Fprintf(b, "<rect class=\"%s\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"5\"/>\n", class, x, y, inner.width+2*pad, inner.height+2*pad)
@@ -99,7 +99,7 @@ func column(above, below box) box {
 	}}
 }
 
-// either returns one, or other if one is empty.
+// either returns the box one. If one is empty, it returns the box other.
 func either(one, other box) box {
 	if one.draw == nil {
 		return other
@@ -125,7 +125,7 @@ func row(boxes []box, space int) (r box) {
 	return r
 }
 
-// drawing is the input of SVG, and which GPUs are drawn already.
+// drawing is the input of SVG, and a record of which GPUs are drawn already.
 type drawing struct {
 	machine *topology.Machine
 	gpus    []gpu.GPU
@@ -157,7 +157,8 @@ func (d *drawing) groups(groups []group) (boxes []box) {
 	return boxes
 }
 
-// group returns the box of a group: its label, its parts or its cores, and its GPUs.
+// group returns the box of a group (a part of the machine, such as a package). The box has the
+// group's label, its parts or its cores, and its GPUs.
 func (d *drawing) group(g group) box {
 	chips := d.chips(g)
 	var inner box
@@ -184,8 +185,8 @@ func (d *drawing) cores(cpus []topology.CPU) (boxes []box) {
 	return boxes
 }
 
-// cpu returns the box of one CPU. Its text is P or E for the kind of its core, its number, * if it
-// is isolated, and the letter of its holder.
+// cpu returns the box of one CPU. The text of the box is P or E for the kind of the CPU's core, the
+// number of the CPU, * if the CPU is isolated, and the letter of the container that holds it.
 func (d *drawing) cpu(c topology.CPU) box {
 	label := kindLetter(c.Kind) + fmt.Sprint(c.ID)
 	if c.Isolated {
@@ -212,8 +213,8 @@ func (d *drawing) class(cpu cpuset.CPU) string {
 	return "shared"
 }
 
-// chips returns a box with the GPUs of a NUMA node, if all CPUs of the group are in this node. Only
-// the first such group gets them, so that no GPU is drawn twice.
+// chips returns a box with the GPUs of a NUMA node, if all CPUs of the group are in this NUMA node.
+// It returns the GPUs of each NUMA node only once, so that no GPU is drawn twice.
 func (d *drawing) chips(g group) box {
 	node := g.cpus[0].NUMA
 	for _, cpu := range g.cpus {
@@ -240,8 +241,8 @@ func (d *drawing) gpusOf(node topology.NodeID) box {
 	return rows(boxes, rowWidth/2)
 }
 
-// held returns the CSS class and the text of a GPU. The class is that of its first holder. The text
-// has the letters of all holders.
+// held returns the CSS class and the text of a GPU. The class has the colour of the first container
+// or pod that holds the GPU. The text has the letters of all of them.
 func (d *drawing) held(c gpu.GPU) (class, label string) {
 	class, label = "gpu", "GPU "+title(c)
 	for n, i := range d.use.holders(c.UUID) {
@@ -253,7 +254,7 @@ func (d *drawing) held(c gpu.GPU) (class, label string) {
 	return class, label
 }
 
-// heldClass returns the CSS class of the CPUs and GPUs of holder i.
+// heldClass returns the CSS class of the CPUs and GPUs that Use.Held[i] holds.
 func heldClass(i int) string { return fmt.Sprintf("held%d", i%heldColours) }
 
 // withoutCPUs returns boxes for NUMA nodes with memory only, and for GPUs whose NUMA

@@ -12,9 +12,10 @@ import (
 // are shared, including reserved ones.
 type Use struct {
 	Reserved cpuset.Set // never exclusive
-	Held     []Holder   // the first has the letter A
-	// Paint, if not nil, returns text in the colour of the holder at an index of Held, for example
-	// with escape sequences of a terminal. The result must be as wide on the screen as text.
+	Held     []Holder   // the first one has the letter A in the picture
+	// Paint returns text in the colour of the holder at an index of Held, for example with escape
+	// sequences of a terminal. The result must be as wide on the screen as text. If Paint is nil,
+	// the picture has no colours.
 	Paint func(holder int, text string) string
 }
 
@@ -22,23 +23,23 @@ type Use struct {
 type Holder struct {
 	Name string // such as "default/training main"
 	CPUs cpuset.Set
-	GPUs []string // UUIDs of the GPUs that it has entirely or in part
+	GPUs []string // UUIDs of the GPUs that the holder has entirely or in part
 }
 
-// letters is the number of different letters. If there are more holders, they use the same letters
-// again.
+// letters is the number of different letters for holders. If there are more holders, several of
+// them have the same letter.
 const letters = 26
 
-// letter returns the letter of the holder at an index.
+// letter returns the letter of the holder Use.Held[i].
 func letter(i int) string { return string(rune('A' + i%letters)) }
 
-// holder returns the index of the first holder of a CPU, or -1.
+// holder returns the index in u.Held of the first holder of a CPU. It returns -1 if there is none.
 func (u *Use) holder(cpu cpuset.CPU) int {
 	return slices.IndexFunc(u.Held, func(h Holder) bool { return h.CPUs.Has(cpu) })
 }
 
-// holders returns the indexes of the holders of a GPU. A GPU has several holders if they hold
-// time-sliced or MPS shares or MIG slices of it.
+// holders returns the indexes in u.Held of the holders of a GPU. A GPU has several holders if they
+// hold time-sliced shares, MPS shares or MIG slices of the GPU.
 func (u *Use) holders(uuid string) (found []int) {
 	if u == nil {
 		return nil
@@ -51,8 +52,8 @@ func (u *Use) holders(uuid string) (found []int) {
 	return found
 }
 
-// Mark returns the suffix for a CPU's number in the picture: the letter of its holder, r if it is
-// reserved, or a dot if it is shared.
+// Mark returns the suffix for a CPU's number in the picture. The suffix is the letter of the CPU's
+// holder, r if the CPU is reserved, or a dot if it is shared.
 func (u *Use) Mark(cpu cpuset.CPU) string {
 	switch i := u.holder(cpu); {
 	case i >= 0:
@@ -78,7 +79,7 @@ func (u *Use) Legend() (lines []string) {
 	return lines
 }
 
-// what returns a text about what a holder has, such as "CPUs 2,4 · 1 GPU".
+// what returns a text that lists what the holder has, such as "CPUs 2,4 · 1 GPU".
 func (h Holder) what() string {
 	var parts []string
 	if !h.CPUs.Empty() {

@@ -8,8 +8,8 @@ import (
 	"github.com/numalet/numalet/pkg/topology/sysfs"
 )
 
-// TestBrokenFiles checks that a file that cannot be parsed is an error that has the file's name and
-// text.
+// TestBrokenFiles checks that Discover returns an error if a file cannot be parsed, and that the
+// error has the file's name and text.
 func TestBrokenFiles(t *testing.T) {
 	const system = "sys/devices/system/"
 	for name, tc := range map[string]struct {

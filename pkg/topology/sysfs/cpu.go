@@ -10,8 +10,9 @@ import (
 
 const cpuDir = "sys/devices/system/cpu"
 
-// presence returns the CPUs that have a directory, and those that are online. Kernels before 2.6.24
-// have no list of online CPUs, but a file "online" for each CPU that can be disabled.
+// presence returns all CPUs (those that have a directory or are online), and the online CPUs.
+// Kernels before 2.6.24 have no list of online CPUs. Instead, each CPU that can be disabled has a
+// file "online" in its directory.
 func (r *reader) presence() (all, online cpuset.Set, err error) {
 	ids, err := r.numbered(cpuDir, "cpu")
 	if err != nil {
@@ -44,8 +45,8 @@ func (r *reader) onlineOneByOne(all cpuset.Set) (cpuset.Set, error) {
 	return cpuset.Of(online...), nil
 }
 
-// cpus returns all CPUs. The topology of an offline CPU is unknown, because kernels remove its
-// files or leave outdated ones.
+// cpus returns all CPUs with their topology. The topology of an offline CPU is unknown, because
+// kernels remove its files or leave outdated files.
 func (r *reader) cpus(all, online cpuset.Set, nodes []topology.Node) ([]topology.CPU, error) {
 	var cpus []topology.CPU
 	caches := map[cpuset.CPU]cpuset.Set{}
@@ -70,8 +71,7 @@ func (r *reader) cpus(all, online cpuset.Set, nodes []topology.Node) ([]topology
 	return cpus, nil
 }
 
-// noteWithoutCore adds a note if the cores of some online CPUs are unknown and those of others are
-// known.
+// noteWithoutCore adds a note if the kernel reports the cores of some online CPUs, but not of all.
 func (r *reader) noteWithoutCore(cpus []topology.CPU) {
 	var silent []cpuset.CPU
 	online := 0
@@ -98,8 +98,8 @@ func nodeOf(nodes []topology.Node, id cpuset.CPU) topology.NodeID {
 	return topology.Unknown
 }
 
-// readCPU sets the fields that are read from an online CPU's own directory. It returns the CPUs
-// that share the CPU's last-level cache.
+// readCPU sets the fields of an online CPU that are read from the CPU's directory. It returns the
+// CPUs that share the CPU's last-level cache.
 func (r *reader) readCPU(cpu *topology.CPU, online cpuset.Set) (shared cpuset.Set, err error) {
 	dir := fmt.Sprintf("%s/cpu%d", cpuDir, cpu.ID)
 	if cpu.Package, err = r.id(dir + "/topology/physical_package_id"); err != nil {
@@ -120,9 +120,9 @@ func (r *reader) readCPU(cpu *topology.CPU, online cpuset.Set) (shared cpuset.Se
 	return shared, nil
 }
 
-// forgetContradictions sets the last-level cache of two CPUs to unknown if the files of one say
-// that they share it and the files of the other say that they do not. One cannot know whose files
-// are right.
+// forgetContradictions sets the last-level cache of two CPUs to unknown if their files contradict
+// each other: those of one CPU say that the two share the cache, and those of the other list
+// different CPUs. It is not known which files are right.
 func (r *reader) forgetContradictions(cpus []topology.CPU, caches map[cpuset.CPU]cpuset.Set) {
 	var wrong cpuset.Set
 	for id, shared := range caches {
@@ -142,9 +142,10 @@ func (r *reader) forgetContradictions(cpus []topology.CPU, caches map[cpuset.CPU
 	}
 }
 
-// siblings returns the hardware threads of a CPU's core. It reads the files that Linux has since
-// 5.3, or else those of older kernels. It does not use core_id, because this number is unique only
-// within a package, and on some machines only within a die.
+// siblings returns the hardware threads of the core of the CPU whose directory is dir. It reads the
+// files core_cpus and core_cpus_list, which Linux has since 5.3, or else the files of older
+// kernels. It does not use core_id, because this number is unique only within a package, and on
+// some machines only within a die.
 func (r *reader) siblings(dir string) (cpuset.Set, error) {
 	set, found, err := r.maskOrList(dir+"/topology/core_cpus", dir+"/topology/core_cpus_list")
 	if found || err != nil {
@@ -154,9 +155,9 @@ func (r *reader) siblings(dir string) (cpuset.Set, error) {
 	return set, err
 }
 
-// smallest returns the smallest online CPU of a group of CPUs that the files of CPU self list, such
-// as those of its core. It returns Unknown if the group is empty, or if self is not in it. The
-// group may have offline CPUs.
+// smallest returns the smallest online CPU of a group, such as the CPUs of a core. The group comes
+// from the files of the CPU self, and may have offline CPUs. smallest returns Unknown if the group
+// is empty, or if self is not in it.
 func (r *reader) smallest(group, online cpuset.Set, self cpuset.CPU, what string) cpuset.CPU {
 	if group.Empty() {
 		return topology.Unknown
@@ -169,7 +170,7 @@ func (r *reader) smallest(group, online cpuset.Set, self cpuset.CPU, what string
 	return first
 }
 
-// isolation marks the CPUs that isolcpus= isolates.
+// isolation marks the CPUs that the kernel's boot parameter isolcpus= isolates.
 func (r *reader) isolation(cpus []topology.CPU) error {
 	isolated, _, err := r.list(cpuDir + "/isolated")
 	for i := range cpus {

@@ -195,7 +195,8 @@ node0 cpus 0-1
 	})
 }
 
-// quirk has a machine's files, and the CPUs that Discover must return.
+// quirk has a machine's files, and the machine that Discover must return for them, in the form of
+// describe.
 type quirk struct {
 	tree tree
 	want string

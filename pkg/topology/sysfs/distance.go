@@ -9,11 +9,12 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// distances returns the distances from a NUMA node to the online nodes. The node's file has a row
-// of numbers without IDs. They are the distances to the online nodes in ascending order
-// (node_read_distance in https://github.com/torvalds/linux/blob/master/drivers/base/node.c), or to
-// all possible nodes if the firmware took a node offline. If the row has any other length, the
-// distances are unknown, and distances adds a note.
+// distances returns the distances from a NUMA node to the online NUMA nodes. The node's file
+// "distance" has a row of numbers without IDs. They are the distances to the online nodes, in
+// ascending order of the nodes' IDs (node_read_distance in
+// https://github.com/torvalds/linux/blob/master/drivers/base/node.c). If the firmware took a node
+// offline, they are the distances to all possible nodes instead. If the row has any other length,
+// distances returns nil and adds a note.
 func (r *reader) distances(id topology.NodeID, online []topology.NodeID) (map[topology.NodeID]int, error) {
 	name := fmt.Sprintf("%s/node%d/distance", nodeDir, id)
 	text, err := r.text(name)
@@ -37,8 +38,8 @@ func (r *reader) distances(id topology.NodeID, online []topology.NodeID) (map[to
 	return nil, nil
 }
 
-// label returns the numbers of a row by the IDs of their nodes, without offline nodes. columns has
-// the ID for each number.
+// label returns the distances in a row by the ID of the node to which each distance is, without
+// offline nodes. columns has the node's ID for each number of the row.
 func label(row []int, columns, online []topology.NodeID) map[topology.NodeID]int {
 	distances := map[topology.NodeID]int{}
 	for i, to := range columns {
@@ -49,7 +50,7 @@ func label(row []int, columns, online []topology.NodeID) map[topology.NodeID]int
 	return distances
 }
 
-// parseDistances parses one row, such as "10 21 31".
+// parseDistances parses a row of distances, such as "10 21 31".
 func parseDistances(text string) ([]int, error) {
 	var row []int
 	for field := range strings.FieldsSeq(text) {

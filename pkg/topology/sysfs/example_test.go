@@ -7,7 +7,7 @@ import (
 	"github.com/numalet/numalet/pkg/topology/sysfs"
 )
 
-// The root may be any file system, such as this table of files.
+// Discover can read from any fs.FS, such as the table of files in this example.
 func ExampleDiscover() {
 	root := fstest.MapFS{
 		"sys/devices/system/cpu/online":                       {Data: []byte("0-3")},

@@ -6,9 +6,9 @@ import (
 )
 
 // Files returns the names of the files and directories of root that describe the machine's
-// topology, sorted. These are the files that Discover reads. In addition, there are files with the
-// same sets of CPUs in the other format (mask or list), which programs such as lstopo read. The
-// files contain no name of a host, user or process.
+// topology, sorted. These are the files that Discover reads. The result also has files that
+// programs such as lstopo read: they have the same sets of CPUs in another format, as a mask
+// instead of a list or vice versa. The files contain no name of a host, user or process.
 func Files(root fs.FS) ([]string, error) {
 	var files []string
 	for _, pattern := range patterns() {
@@ -22,8 +22,8 @@ func Files(root fs.FS) ([]string, error) {
 	return slices.Compact(files), nil
 }
 
-// patterns returns a pattern for each file. It has no pattern for all files of a directory, because
-// some files have serial numbers (topology/ppin).
+// patterns returns a pattern for each name in the result of Files. No pattern matches all files of
+// a directory, because some files have serial numbers, such as topology/ppin.
 func patterns() []string {
 	const cpu, node = cpuDir + "/cpu[0-9]*", nodeDir + "/node[0-9]*"
 	all := []string{

@@ -10,7 +10,7 @@ import (
 )
 
 // TestFilesHoldsAllThatDiscoverReads checks that the result of Files has every existing file that
-// Discover opens.
+// Discover opens, and no file with a serial number or with the environment of a process.
 func TestFilesHoldsAllThatDiscoverReads(t *testing.T) {
 	whole := one().with(tree{
 		"cpu/cpu1/online": "0", "cpu/isolated": "", "cpu/cpu0/cpu_capacity": "1",

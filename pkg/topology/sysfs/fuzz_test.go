@@ -7,9 +7,9 @@ import (
 	"github.com/numalet/numalet/pkg/topology/sysfs"
 )
 
-// FuzzDiscover checks that Discover, for files with any text, either returns an error or a
-// consistent machine. The files have lists, masks, distances, memory sizes and the NUMA nodes of
-// GPUs.
+// FuzzDiscover checks that Discover, for files with any text, returns either an error or a
+// consistent machine. It varies the files with lists, masks, distances, memory sizes and the NUMA
+// nodes of GPUs.
 func FuzzDiscover(f *testing.F) {
 	f.Add("0-3", "f", "0-1", "10 21", "Node 0 MemTotal: 16 kB", "Node: 1")
 	f.Add("0,2", "00000001,00000005", "1", "10", "MemTotal:1", "Node:")
@@ -34,9 +34,9 @@ func FuzzDiscover(f *testing.F) {
 	})
 }
 
-// consistent checks what must be true of every machine. IDs ascend. The IDs of a CPU's core and cache
-// are not larger than the CPU's own ID, and the core's ID is an online CPU. A CPU's NUMA node lists
-// the CPU, and lists only online CPUs.
+// consistent checks what must be true of every machine. The IDs of CPUs ascend. The IDs of a CPU's
+// core and cache are not larger than the CPU's own ID, and the ID of the core is that of an online
+// CPU. A CPU's NUMA node lists the CPU, and lists only online CPUs.
 func consistent(t *testing.T, machine *topology.Machine) {
 	t.Helper()
 	online := machine.Online()

@@ -10,7 +10,7 @@ import (
 )
 
 // gpuMemory marks the NUMA nodes that are the memory of a GPU. On POWER with NVLink and on NVIDIA
-// Grace, the NVIDIA driver adds such nodes and reports their IDs.
+// Grace, the NVIDIA driver adds such NUMA nodes and reports their IDs.
 func (r *reader) gpuMemory(nodes []topology.Node) error {
 	gpus, err := r.each("proc/driver/nvidia/gpus")
 	if err != nil {

@@ -7,11 +7,11 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// kinds sets the kind of the cores of a hybrid processor. On x86, each kind of core has its own
-// performance monitoring unit, whose file lists the CPUs. Arrow Lake H has a third unit, for its
-// smallest cores (intel_hybrid_pmu_type_map in arch/x86/events/intel/core.c). On Arm, the kind
-// comes from cpu_capacity. Frequencies are not used, because equal cores may have different boost
-// frequencies.
+// kinds sets the kind of each CPU's core if the machine has a hybrid processor. On x86, each kind
+// of core has a separate performance monitoring unit, and a file of the unit lists the CPUs. Arrow
+// Lake H has a third unit, for its smallest cores (intel_hybrid_pmu_type_map in
+// arch/x86/events/intel/core.c). On Arm, the kind comes from the kernel's file cpu_capacity.
+// Frequencies are not used, because cores of the same kind may have different boost frequencies.
 func (r *reader) kinds(cpus []topology.CPU) error {
 	big, _, err := r.list("sys/devices/cpu_core/cpus")
 	if err != nil {
@@ -42,11 +42,11 @@ func (r *reader) kinds(cpus []topology.CPU) error {
 	return nil
 }
 
-// byCapacity splits the CPUs into big and small ones by cpu_capacity, whose maximum is 1024
-// (https://docs.kernel.org/scheduler/sched-capacity.html). Capacities of cores of one kind may
-// differ by a few percent: an NVIDIA GB10 has cores with 997 to 1024, and others with 718 to 731.
-// So a CPU is small if its capacity is below 7/8 of the largest. If no CPU is small, both sets are
-// empty.
+// byCapacity splits the CPUs into big and small CPUs by the kernel's file cpu_capacity, whose
+// maximum is 1024 (https://docs.kernel.org/scheduler/sched-capacity.html). Capacities of cores of
+// one kind may differ by a few percent: an NVIDIA GB10 has cores with 997 to 1024, and others with
+// 718 to 731. So a CPU is small if its capacity is below 7/8 of the largest capacity. If no CPU is
+// small, byCapacity returns two empty sets.
 func (r *reader) byCapacity(cpus []topology.CPU) (big, small cpuset.Set, err error) {
 	capacity := make([]int, len(cpus))
 	largest := 0

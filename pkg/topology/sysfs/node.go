@@ -43,11 +43,11 @@ func (r *reader) nodes(online cpuset.Set) ([]topology.Node, error) {
 	return nodes, nil
 }
 
-// separate ensures that each CPU is in only one NUMA node. If several nodes list a CPU, it stays in
-// the node with the fewest CPUs, which is the most precise, or in the first of these. Nodes can
-// have common CPUs on emulated machines, with faulty firmware, or if a node for a special kind of
-// memory lists CPUs of other nodes. lstopo instead ignores every node that overlaps an earlier one,
-// so some CPUs are in no node.
+// separate ensures that each CPU is in only one NUMA node. If several nodes list a CPU, the CPU
+// stays in the node with the fewest CPUs, because this node is the most precise. If several nodes
+// have as few CPUs, it stays in the first of them. Nodes can have common CPUs on emulated machines,
+// with faulty firmware, or if a node for a special kind of memory lists CPUs of other nodes. lstopo
+// instead ignores every node that overlaps an earlier node, so that some CPUs are in no node.
 func (r *reader) separate(nodes []topology.Node) {
 	bySize := make([]*topology.Node, len(nodes))
 	for i := range nodes {
@@ -64,7 +64,8 @@ func (r *reader) separate(nodes []topology.Node) {
 	}
 }
 
-// present returns the online NUMA nodes that have a directory.
+// present returns those of the online NUMA nodes that have a directory. It adds a note if some have
+// none.
 func (r *reader) present(online []topology.NodeID) ([]topology.NodeID, error) {
 	numbers, err := r.numbered(nodeDir, "node")
 	var present, absent []topology.NodeID
@@ -86,7 +87,7 @@ func (r *reader) present(online []topology.NodeID) ([]topology.NodeID, error) {
 }
 
 // nodeIDs returns the IDs of the online NUMA nodes in ascending order. It reads the file "online".
-// If this file is missing, it lists the nodes' directories, because offline nodes have none.
+// If this file is missing, it lists the directories of nodes, because only online nodes have one.
 func (r *reader) nodeIDs() ([]topology.NodeID, error) {
 	online, found, err := r.list(nodeDir + "/online")
 	if err != nil {

@@ -14,7 +14,8 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// reader reads the kernel's file formats below a root directory, and collects notes.
+// reader reads the kernel's files below a root directory, and collects notes about contradictions
+// between them.
 type reader struct {
 	root  fs.FS
 	notes []string
@@ -56,14 +57,15 @@ func (r *reader) id(name string) (int, error) {
 	return int(n), nil
 }
 
-// list returns the set in a file in list format; found is false if the file is missing
-// or empty.
+// list returns the set in a file that has a list, such as "0-3,8". found is false if the file is
+// missing or empty.
 func (r *reader) list(name string) (set cpuset.Set, found bool, err error) {
 	return r.set(name, cpuset.Parse)
 }
 
-// maskOrList returns the set in the file mask, or in the file list if mask does not exist. It reads
-// list last, because Linux before 5.16 truncates lists to one page:
+// maskOrList returns the set in the file mask. If this file is missing or empty, maskOrList returns
+// the set in the file list. It prefers the mask, because Linux before 5.16 truncates lists to one
+// page:
 // https://github.com/torvalds/linux/commit/75bd50fa841d
 func (r *reader) maskOrList(mask, list string) (set cpuset.Set, found bool, err error) {
 	if set, found, err = r.set(mask, cpuset.ParseMask); found || err != nil {
@@ -84,8 +86,8 @@ func (r *reader) set(name string, parse func(string) (cpuset.Set, error)) (cpuse
 	return set, true, nil
 }
 
-// numbered returns the numbers N of the directory entries in dir whose names are prefix and N, in
-// ascending order. If dir does not exist, the result is empty.
+// numbered finds the directory entries in dir whose names consist of prefix and a number, such as
+// cpu12. It returns these numbers in ascending order. If dir does not exist, the result is empty.
 func (r *reader) numbered(dir, prefix string) ([]int, error) {
 	entries, err := fs.ReadDir(r.root, dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -29,7 +29,8 @@ func (t tree) fs() fstest.MapFS {
 	return files
 }
 
-// with returns the tree with more files.
+// with returns a copy of the tree with additional files. A file in more replaces the tree's file
+// with the same name.
 func (t tree) with(more tree) tree {
 	all := tree{}
 	for _, files := range []tree{t, more} {
@@ -43,7 +44,7 @@ func (t tree) with(more tree) tree {
 // describe returns a machine as text, with one line for each CPU and NUMA node:
 //
 //	cpu0 package 0 die 0 numa 0 core 0 llc 0
-//	node0 cpus 0-3 1024 bytes 10 21
+//	node0 cpus 0-3 1024 bytes to 0: 10 to 1: 21
 func describe(machine *topology.Machine) string {
 	var b strings.Builder
 	for _, cpu := range machine.CPUs {

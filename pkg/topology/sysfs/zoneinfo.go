@@ -18,12 +18,13 @@ type zone struct {
 	protection    uint64 // the largest lowmem reserve against any other zone
 }
 
-// reserved returns the pages that the kernel keeps from processes.
+// reserved returns how many pages of the zone the kernel keeps from processes.
 // Source: calculate_totalreserve_pages in
 // https://github.com/torvalds/linux/blob/v6.12/mm/page_alloc.c
 func (z zone) reserved() uint64 { return min(z.protection+z.highWatermark, z.managed) }
 
-// kernelReserves sets KernelReserved of each NUMA node. It is 0 if there is no file zoneinfo.
+// kernelReserves sets KernelReserved of each NUMA node. If the file /proc/zoneinfo is missing, it
+// leaves KernelReserved at 0.
 func (r *reader) kernelReserves(nodes []topology.Node) error {
 	text, err := r.text(zoneinfo)
 	if err != nil {
@@ -48,7 +49,8 @@ func (r *reader) kernelReserves(nodes []topology.Node) error {
 	return nil
 }
 
-// parseZones parses zones such as this one, and skips other lines:
+// parseZones parses the text of /proc/zoneinfo. It reads the following lines of each zone, and
+// skips all others:
 //
 //	Node 0, zone    DMA32
 //	        high     5550
@@ -74,7 +76,8 @@ func parseZones(text string) ([]zone, error) {
 	return zones, nil
 }
 
-// parse sets the field that a line of zoneinfo begins with.
+// parse sets a field of the zone from one line of /proc/zoneinfo. name is the first word of the
+// line, and values are the other words.
 func (z *zone) parse(name string, values []string) error {
 	switch name {
 	case "Node":
@@ -97,7 +100,7 @@ func (z *zone) parse(name string, values []string) error {
 	return nil
 }
 
-// parsePages returns the largest of the values.
+// parsePages parses numbers of pages and returns the largest of them.
 func parsePages(values []string) (most uint64, err error) {
 	for _, v := range values {
 		pages, err := strconv.ParseUint(v, 10, 50)
