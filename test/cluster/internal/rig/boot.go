@@ -12,40 +12,50 @@ import (
 	"github.com/numalet/numalet/test/cluster/internal/machine"
 )
 
-// The boot of a machine takes 15 seconds, or one minute on a busy host. One boot hung for 15
-// minutes. So a machine that does not answer within bootTimeout is deleted, and another one is
-// started.
+// A node is Ready 20 seconds after the start of its machine, or two minutes on a busy host. QEMU
+// without hardware virtualization sometimes loses an interrupt, and then the machine waits forever
+// for its disk or its boot. So a machine whose node is not Ready within bootTimeout is deleted, and
+// another one is started.
 const (
 	bootTimeout = 6 * time.Minute
 	bootTries   = 2
 )
 
-// bootMachine starts a machine and connects to it.
-func (r *Rig) bootMachine(ctx context.Context, p control.Plane, b build.Result, flavour machine.Flavour) (*guest.Client, error) {
+// bootNode starts a machine, loads its images, and waits until its node is Ready.
+func (r *Rig) bootNode(ctx context.Context, p control.Plane, b build.Result, flavour machine.Flavour) error {
 	for try := 1; ; try++ {
-		start := time.Now()
-		if err := r.startMachine(p, b, flavour); err != nil {
-			return nil, err
-		}
-		g, err := r.awaitBoot(ctx, flavour)
+		err := r.tryBoot(ctx, p, b, flavour)
 		if err == nil {
-			fmt.Fprintf(r.Out, "%s: booted after %.1f s\n", flavour.Node, time.Since(start).Seconds())
-			return g, nil
+			return nil
 		}
 		fmt.Fprintf(r.Out, "%s: boot %d of %d: %v; its console ends so:\n%s\n", flavour.Node, try, bootTries, err, tail(r.Console(flavour), 4096))
 		if ctx.Err() != nil || try == bootTries {
-			return nil, err
+			return err
 		}
 		if err := r.stopMachine(flavour); err != nil {
-			return nil, err
+			return err
 		}
 	}
 }
 
-func (r *Rig) awaitBoot(ctx context.Context, flavour machine.Flavour) (*guest.Client, error) {
+func (r *Rig) tryBoot(ctx context.Context, p control.Plane, b build.Result, flavour machine.Flavour) error {
+	start := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, bootTimeout)
 	defer cancel()
-	return r.awaitMachine(ctx, flavour)
+	if err := r.startMachine(p, b, flavour); err != nil {
+		return err
+	}
+	g, err := r.awaitMachine(ctx, flavour)
+	if err != nil {
+		return err
+	}
+	defer g.Close()
+	defer context.AfterFunc(ctx, func() { g.Close() })() // ends a command that the machine never answers
+	fmt.Fprintf(r.Out, "%s: booted after %.1f s\n", flavour.Node, time.Since(start).Seconds())
+	if err := r.loadImages(g, flavour, b.Images); err != nil {
+		return err
+	}
+	return r.awaitReady(ctx, p, flavour, start)
 }
 
 // awaitMachine connects to a running machine once it answers.

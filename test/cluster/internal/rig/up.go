@@ -52,13 +52,20 @@ func (r *Rig) startPlane(ctx context.Context) (control.Plane, error) {
 	return p, nil
 }
 
+// startNode boots the flavour's machine if it does not run, and waits until the node is Ready.
 func (r *Rig) startNode(ctx context.Context, p control.Plane, b build.Result, flavour machine.Flavour) error {
-	start := time.Now()
-	g, err := r.enterNode(ctx, p, b, flavour)
+	if r.process(flavour).PID() == 0 {
+		return r.bootNode(ctx, p, b, flavour)
+	}
+	g, err := r.awaitMachine(ctx, flavour)
 	if err != nil {
 		return err
 	}
-	defer g.Close()
+	g.Close()
+	return r.awaitReady(ctx, p, flavour, time.Now())
+}
+
+func (r *Rig) awaitReady(ctx context.Context, p control.Plane, flavour machine.Flavour, start time.Time) error {
 	c, err := p.Client()
 	if err != nil {
 		return err
@@ -68,22 +75,6 @@ func (r *Rig) startNode(ctx context.Context, p control.Plane, b build.Result, fl
 	}
 	fmt.Fprintf(r.Out, "%s: Ready after %.1f s\n", flavour.Node, time.Since(start).Seconds())
 	return nil
-}
-
-// enterNode connects to the flavour's machine, and boots it if it does not run.
-func (r *Rig) enterNode(ctx context.Context, p control.Plane, b build.Result, flavour machine.Flavour) (*guest.Client, error) {
-	if r.process(flavour).PID() != 0 {
-		return r.awaitMachine(ctx, flavour)
-	}
-	g, err := r.bootMachine(ctx, p, b, flavour)
-	if err != nil {
-		return nil, err
-	}
-	if err := r.loadImages(g, flavour, b.Images); err != nil {
-		g.Close()
-		return nil, err
-	}
-	return g, nil
 }
 
 func (r *Rig) loadImages(g *guest.Client, flavour machine.Flavour, dir string) error {
