@@ -15,20 +15,21 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// answers is the server of the queue API, through which users ask why their pods wait (package
-// queueapi).
+// answers has the HTTPS server of the queue API (package queueapi), through which users ask why
+// their pods wait.
 type answers struct {
 	server *telemetry.Server
 	access *queueapi.Access
 	pem    []byte // in PEM, the server's certificate
 }
 
-// republished is the interval at which the leader writes its certificate and its address to the API
-// server again. Somebody may have changed the objects that hold them.
+// republished is the interval at which the leader writes the certificate and the address of the
+// queue API to the API server again. It repeats this because somebody may have changed the objects
+// that hold the certificate and the address.
 const republished = 10 * time.Second
 
-// newAnswers creates the server that answers the commands "numalet queue" and "numalet why".
-// Without --queue-addr there is no server.
+// newAnswers creates the server that answers the commands "numalet queue" and "numalet why". It
+// creates no server if the flag --queue-addr is empty.
 func (c *controller) newAnswers(context.Context) error {
 	if c.cfg.QueueAddr == "" {
 		return nil
@@ -52,8 +53,8 @@ func (c *controller) newAnswers(context.Context) error {
 	return nil
 }
 
-// answersFrom returns the functions through which the queue API reads its data. The caller adds
-// Allow, which checks the rights of users.
+// answersFrom returns the functions through which the server of the queue API reads its data. It
+// does not set the field Allow, which checks the permissions of users.
 func (c *controller) answersFrom() queueapi.Source {
 	return queueapi.Source{
 		List: c.queue.List, Explain: c.queue.Explain, Message: c.reporter.LastReport, TooLarge: c.tooLarge, Try: c.whatIf.try, Forecast: c.starts.forecast,
@@ -61,7 +62,7 @@ func (c *controller) answersFrom() queueapi.Source {
 	}
 }
 
-// answer serves the queue API until ctx ends.
+// answer serves the queue API until ctx is done.
 func (c *controller) answer(ctx context.Context) error {
 	if c.answers == nil {
 		return nil
@@ -73,8 +74,8 @@ func (c *controller) answer(ctx context.Context) error {
 	return parts.Wait()
 }
 
-// publish makes the API server send requests to this replica while this replica leads, until ctx
-// ends.
+// publish makes the API server send requests for the queue API to this replica. It starts when
+// this replica becomes the leader, and ends when ctx is done.
 func (c *controller) publish(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
@@ -85,9 +86,10 @@ func (c *controller) publish(ctx context.Context) error {
 	return every(ctx, republished, func() { last = c.publishOnce(ctx, last) })
 }
 
-// publishOnce writes the address and the certificate. It returns the error as text, or "" if there
-// is none. It logs an error only if it differs from last, the error of the previous call. An error
-// stops no scheduling: users only cannot ask why their pods wait.
+// publishOnce writes the address and the certificate of the queue API to the API server. It
+// returns the error as text, or "" if there is none. It logs an error only if the text differs
+// from last, the result of the previous call. Scheduling continues after an error, but users
+// cannot ask why their pods wait.
 func (c *controller) publishOnce(ctx context.Context, last string) string {
 	err := c.publishAddress(ctx)
 	if err == nil {
@@ -102,8 +104,8 @@ func (c *controller) publishOnce(ctx context.Context, last string) string {
 	return err.Error()
 }
 
-// publishAddress writes the address of this process to the API server. It does nothing if the
-// process does not know the IP address of its pod.
+// publishAddress writes the address at which this process serves the queue API to the API server.
+// It does nothing if the process does not know the IP address of its pod.
 func (c *controller) publishAddress(ctx context.Context) error {
 	if c.cfg.PodIP == "" {
 		return nil
@@ -119,7 +121,8 @@ func (c *controller) publishAddress(ctx context.Context) error {
 	return queueapi.Address(ctx, c.clients.resources, c.cfg.LeaseNS, c.cfg.PodIP, port)
 }
 
-// tooLarge says which of a pod's requests is larger than any node, or returns "".
+// tooLarge returns a text that says which resource a pod requests more of than any node has, or ""
+// if there is no such resource.
 func (c *controller) tooLarge(pod *sched.Pod) string {
 	return sched.TooLarge(pod, c.state.View().Nodes())
 }

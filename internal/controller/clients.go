@@ -31,9 +31,9 @@ import (
 
 const component = "numalet-controller"
 
-// clients reach the API server. Each has a rate limit of its own. Otherwise a burst of events could
-// delay Bindings (kubernetes/kubernetes#135900), or delay the renewal of the lease until it
-// expires.
+// clients are the controller's clients of the API server. Each client has a rate limit of its own.
+// Otherwise a burst of events could delay Bindings (kubernetes/kubernetes#135900), or could delay
+// the renewal of the leader's lease until the lease expires.
 type clients struct {
 	watch      kubernetes.Interface                         // for informers, and to read claims before a Binding
 	bind       kubernetes.Interface                         // to read pods after a Binding; not rate-limited, because the binder has its own limit
@@ -92,8 +92,8 @@ func connectScheduler(config *rest.Config, cfg config.Controller) (c clients, er
 	for _, made := range []struct {
 		client  *kubernetes.Interface
 		qps     float32
-		timeout time.Duration // the API server gets it too, and aborts the request after it
-	}{{&c.watch, cfg.RequestRate, 0}, {&c.bind, -1, cfg.BindTimeout}, {&c.report, cfg.RequestRate, 0}, {&c.lease, cfg.RequestRate, cfg.LeaseDuration / 3}} { // if one renewal gets no answer, there is still time for another one
+		timeout time.Duration // of a request; sent to the API server too, which then aborts the request
+	}{{&c.watch, cfg.RequestRate, 0}, {&c.bind, -1, cfg.BindTimeout}, {&c.report, cfg.RequestRate, 0}, {&c.lease, cfg.RequestRate, cfg.LeaseDuration / 3}} { // a third of the lease duration: if one renewal of the lease gets no answer, there is still time for another one
 		config := rest.CopyConfig(config)
 		config.QPS, config.Timeout = made.qps, made.timeout
 		if *made.client, err = kubernetes.NewForConfig(config); err != nil {
@@ -101,14 +101,15 @@ func connectScheduler(config *rest.Config, cfg config.Controller) (c clients, er
 		}
 	}
 	c.overstep = func(ctx context.Context) error {
-		stray := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "numalet-policy-check"}} // it belongs to no Job of Numalet
+		stray := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "numalet-policy-check"}} // the admission policies forbid it, because it belongs to no Job of Numalet
 		_, err := c.report.CoreV1().ConfigMaps(cfg.LeaseNS).Create(ctx, stray, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		return err
 	}
 	return c, c.connectWriters(rest.CopyConfig(config), cfg)
 }
 
-// connectOperators creates the manager for the reconcilers of custom resources.
+// connectOperators creates the manager (of controller-runtime) that runs the reconcilers of Jobs
+// and Tenants.
 func (c *clients) connectOperators(config *rest.Config, log logr.Logger) error {
 	cached, err := jobs.Cached()
 	if err != nil {

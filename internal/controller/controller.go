@@ -40,7 +40,7 @@ type controller struct {
 	log          logr.Logger
 	clients      clients
 	factory      informers.SharedInformerFactory
-	synced       []cache.InformerSynced // each reports whether the objects of an initial list were handled
+	synced       []cache.InformerSynced // each reports whether the objects of one informer's initial list were handled
 	newest       *mirror.Newest         // the largest resource version of a pod that the mirror has handled
 	state        *nodestate.State
 	ledger       *tenants.Ledger // usage and scores of the tenants
@@ -61,7 +61,7 @@ type controller struct {
 	pipeline     *pipeline.Pipeline
 	lease        *lease.Lease  // nil without leader election
 	fence        func() error  // returns an error while another replica may lead
-	leads        chan struct{} // closed once this process schedules
+	leads        chan struct{} // closed once this process leads and schedules
 	measured     *metrics
 	health       *telemetry.Server
 	metrics      *telemetry.Server
@@ -71,8 +71,9 @@ type controller struct {
 	answers      *answers // nil if there is no queue API
 }
 
-// newController creates and connects the parts. Each step uses only what earlier steps have made.
-// The goroutines that it starts end with ctx. Method run starts the parts.
+// newController creates the parts of the controller and connects them, in the order of the method
+// parts. The goroutines that newController starts end when ctx is done. The method run then starts
+// the parts.
 func newController(ctx context.Context, cfg config.Controller, log logr.Logger, clients clients) (*controller, error) {
 	c := unconnected(cfg, log, clients)
 	for _, part := range c.parts() {
@@ -90,15 +91,16 @@ func unconnected(cfg config.Controller, log logr.Logger, clients clients) *contr
 	}
 }
 
-// parts returns the steps that create and connect the parts, in the order in which they must run.
+// parts returns the steps that create the parts of the controller and connect them, in the order
+// in which the steps must run. Each step uses only what earlier steps have made.
 func (c *controller) parts() []func(context.Context) error {
 	return []func(context.Context) error{
 		c.newState, c.newGroups, c.newFilters, c.newReporter, c.newReservations, c.newMirror, c.watchGroups, c.newLease, c.newPipeline, c.newOperators, c.newConfinement, c.newHealth, c.newMetricsServer, c.newRehearsal, c.newAnswers,
 	}
 }
 
-// newState creates the state of the nodes, the tenants' ledger, and the queue of pending
-// pods, which is ordered by the tenants' scores.
+// newState creates the state of the nodes, the ledger of the tenants' usage and scores, and the
+// queue of pending pods, which is ordered by these scores.
 func (c *controller) newState(context.Context) (err error) {
 	profile := c.cfg.Policy.Apply(filter.Profile{
 		Name: c.cfg.SchedulerName, Space: c.cfg.Dimensions.Space, Theta: c.cfg.Dimensions.Theta, Candidates: c.cfg.Candidates,
@@ -124,7 +126,8 @@ func (c *controller) newState(context.Context) (err error) {
 }
 
 // learn tells the ranker of the scheduling profile which pods hold resources of a node, and which
-// are gone. Only some policies have a ranker. The pipeline tells it about pending pods.
+// pods are gone. Only some scheduling policies have a ranker, which rates candidate nodes. learn
+// is a subscriber of the state of the nodes.
 func (c *controller) learn(event nodestate.Event) {
 	ranker := c.state.Profile("").Ranker
 	switch {
@@ -136,8 +139,9 @@ func (c *controller) learn(event nodestate.Event) {
 	}
 }
 
-// panicked counts and logs a panic in the handling of an object. The function that recovers the
-// panic must call it, so that the logged stack still shows where the panic began.
+// panicked counts and logs a panic in the handling of an object. The deferred function that
+// recovers the panic must call panicked, so that the logged stack still shows where the panic
+// began.
 func (c *controller) panicked(object string, cause any) {
 	c.measured.panics.Inc()
 	c.log.Error(fmt.Errorf("panic: %v", cause), "the object is ignored, or handled only in part, until it changes; a pod to schedule is tried again; please report this with the stack", "object", object, "stack", string(debug.Stack()))
@@ -152,7 +156,7 @@ func (c *controller) newReporter(ctx context.Context) (err error) {
 }
 
 // newestPod returns the newest version of a pod in the informer's cache, or nil if the pod is not
-// there.
+// in the cache.
 func (c *controller) newestPod(namespace, name string) *corev1.Pod {
 	pod, err := c.factory.Core().V1().Pods().Lister().Pods(namespace).Get(name)
 	if err != nil {
@@ -162,8 +166,9 @@ func (c *controller) newestPod(namespace, name string) *corev1.Pod {
 }
 
 // newMirror connects the informers to the node state, and subscribes the other parts to changes of
-// this state. The queue is subscribed after the filters and the quotas. When the queue retries pods
-// that a filter or a quota refused, that filter or quota must already know the change.
+// this state. The queue is subscribed after the filters and the quotas. Otherwise the queue could
+// retry a pod that a filter or a quota has refused, before this filter or quota knows the change
+// that may help the pod.
 func (c *controller) newMirror(context.Context) (err error) {
 	c.state.Subscribe(c.filters.cluster.Observe)
 	c.state.Subscribe(c.ledger.Observe, nodestate.Bound, nodestate.Released, nodestate.NodeChanged)
@@ -203,8 +208,9 @@ func (c *controller) newMirror(context.Context) (err error) {
 	return errors.Join(err, c.namespaces.Watch(c.mirror), filters.Watch(c.factory, c.queue.Notify))
 }
 
-// agentAlive excludes a node from placements of exclusive CPUs while the node's agent does not
-// renew its Lease.
+// agentAlive is called when the agent of a node stops renewing its Lease (alive is false), or
+// renews the Lease again (alive is true). In the time between, no exclusive CPUs are placed on the
+// node.
 func (c *controller) agentAlive(node string, alive bool) {
 	if alive {
 		c.log.Info("the agent of a node renews its Lease again", "node", node)
@@ -214,8 +220,8 @@ func (c *controller) agentAlive(node string, alive bool) {
 	c.mirror.SetAlive(node, alive)
 }
 
-// newLease creates the lease of the leader, and the binder, which checks the lease before each
-// Binding.
+// newLease creates the lease by which the replicas elect a leader, and the binder, which checks
+// the lease before each Binding.
 func (c *controller) newLease(context.Context) (err error) {
 	c.fence = func() error { return nil }
 	if c.cfg.LeaderElect {
@@ -257,7 +263,8 @@ func (c *controller) newPipeline(context.Context) error {
 	return nil
 }
 
-// newConfinement creates a check that the admission policies confine this program's account.
+// newConfinement creates a check that the admission policies of Numalet confine this program's
+// ServiceAccount. The check sends a request, as a dry run, that the policies forbid.
 func (c *controller) newConfinement(context.Context) error {
 	c.confinement = kubeapi.NewConfinement(kubeapi.ConfinementOptions{Try: c.clients.overstep})
 	return nil

@@ -27,8 +27,8 @@ func (w *world) bound() map[string]string {
 	return where
 }
 
-// unscheduled returns the message of a pod's condition PodScheduled while its status is False, or
-// "".
+// unscheduled returns the message of a pod's condition PodScheduled if the condition has the status
+// False, and otherwise "".
 func (w *world) unscheduled(name string) string {
 	for _, pod := range w.pods() {
 		for _, condition := range pod.Status.Conditions {
@@ -87,9 +87,9 @@ func (w *world) promised() map[string]int {
 	return sum
 }
 
-// TestStormWithFailingBinds creates more pods than fit on two small nodes. A third of the Bindings
-// are refused, and a third get no answer at first. The test checks that as many pods as fit are
-// bound in the end, and that no CPU is given to two pods.
+// TestStormWithFailingBinds creates more pods than fit on two small nodes. The API server refuses a
+// third of the Binding requests at random, and another third fail without an answer. The test
+// checks that as many pods as fit are bound in the end, and that no CPU is given to two pods.
 func TestStormWithFailingBinds(t *testing.T) {
 	w := newWorld(t)
 	r := rand.New(rand.NewPCG(1, 1))
@@ -126,8 +126,8 @@ func TestStormWithFailingBinds(t *testing.T) {
 	}
 }
 
-// TestRefusedBind checks a pod whose Binding the API server refuses. The pod's condition gets the
-// reason, and the pod is bound once the API server accepts the Binding.
+// TestRefusedBind checks a pod whose Binding the API server refuses. The pod's condition must have
+// the reason, and the pod must be bound once the API server accepts the Binding.
 func TestRefusedBind(t *testing.T) {
 	w := newWorld(t)
 	allowed := false
@@ -147,9 +147,9 @@ func TestRefusedBind(t *testing.T) {
 	w.await("it is bound", func() bool { return len(w.bound()) == 1 })
 }
 
-// TestAvoidsNodeThatRejected checks what happens after a node's agent rejected the placement of a
-// pod. The next pod of the same owner avoids this node, and its condition says so. A pod of another
-// owner is still bound there.
+// TestAvoidsNodeThatRejected checks what happens after a node's agent has rejected the placement of
+// a pod. The next pod of the same owner must not be bound to this node, and its condition must say
+// why. A pod of another owner must still be bound to the node.
 func TestAvoidsNodeThatRejected(t *testing.T) {
 	w := newWorld(t)
 	w.node("n1", 4)
@@ -166,9 +166,9 @@ func TestAvoidsNodeThatRejected(t *testing.T) {
 	w.await("another's is bound", func() bool { _, ok := w.bound()["another"]; return ok })
 }
 
-// TestExplanationFollowsNodes makes a node schedulable that the pod's node selector excludes, so
-// the pod still fits nowhere. It checks that the pod's condition soon has the new reason, long
-// before the controller tries the pod again.
+// TestExplanationFollowsNodes uncordons a node that a pending pod's node selector excludes, so the
+// pod still fits nowhere, but for another reason than before. It checks that the pod's condition
+// soon has the new reason, long before the controller tries the pod again.
 func TestExplanationFollowsNodes(t *testing.T) {
 	w := newWorld(t)
 	cordoned := func(node *corev1.Node, _ *v1alpha1.NodeTopology) {

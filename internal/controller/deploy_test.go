@@ -28,8 +28,8 @@ func documents(t *testing.T, file string) [][]byte {
 	return bytes.Split(data, []byte("\n---\n"))
 }
 
-// TestRoleCoversWhatIsDone checks that the roles in rbac.yaml allow every request that the
-// controller sends in a short run.
+// TestRoleCoversWhatIsDone checks that the roles in rbac.yaml of the deployment allow every
+// request that the controller sends in a short run.
 func TestRoleCoversWhatIsDone(t *testing.T) {
 	var role rbacv1.ClusterRole
 	var own rbacv1.Role // the role for the controller's own namespace
@@ -65,7 +65,7 @@ func TestRoleCoversWhatIsDone(t *testing.T) {
 }
 
 // TestDeployment checks that the controller accepts the flags in deployment.yaml, and that the
-// probes use the port on which the controller serves.
+// probes in deployment.yaml use the port on which the controller serves them.
 func TestDeployment(t *testing.T) {
 	var d appsv1.Deployment
 	if err := yaml.UnmarshalStrict(documents(t, "deployment.yaml")[0], &d); err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched/fairshare"
 )
 
-// account collects the metrics of one tenant's account. The controller of a new cluster has no such
-// metrics yet, but their reference must list them.
+// account is a Prometheus collector with the metrics of one tenant's account. A controller without
+// tenants does not serve these metrics, but the reference of the metrics must list them.
 type account struct{}
 
 func (account) Describe(chan<- *prometheus.Desc) {}
@@ -21,7 +21,7 @@ func (account) Collect(to chan<- prometheus.Metric) {
 	collectAccount(to, "ann", fairshare.Account{Type: "cpu"})
 }
 
-// TestReference checks that the reference of the controller's metrics lists the metrics
+// TestReference checks that the documentation page with the controller's metrics lists the metrics
 // that the controller serves.
 func TestReference(t *testing.T) {
 	w := newWorld(t)

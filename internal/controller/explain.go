@@ -8,10 +8,11 @@ import (
 )
 
 const (
-	// waitsLong is the waiting time after which an event on a pod says which pods come before it in
-	// the queue.
+	// waitsLong is the waiting time after which the controller writes an event on a pending pod.
+	// The event says which pods come before this pod in the queue.
 	waitsLong = 10 * time.Second
-	// atOnce limits how many events of this kind are written in one round of reportWaiting.
+	// atOnce is the largest number of events about long waiting that one round of reportWaiting
+	// writes.
 	atOnce = 100
 )
 
@@ -25,20 +26,21 @@ func (c *controller) schedules() bool {
 	}
 }
 
-// reportWaiting writes events on pods that have waited long, until ctx ends. Such an event says
-// which pods come before this one. Pods that were tried and do not fit already have a report of why
-// no node suits them.
+// reportWaiting writes events on pods that have waited long, until ctx is done. Such an event says
+// which pods come before the pod in the queue. reportWaiting leaves out pods that were tried and
+// fit no node: their condition PodScheduled already says why no node suits them.
 func (c *controller) reportWaiting(ctx context.Context) error {
 	reported := map[string]waitReport{}
 	return every(ctx, waitsLong, func() { reported = c.reportOnce(reported) })
 }
 
-// waitReport is the message that was reported for a pod, and the pod's reason to wait. The reason
-// leaves out the position in the queue, which changes often.
+// waitReport is a report that a pod waits: the reported message, and the pod's reason to wait
+// (why). The reason leaves out the pod's position in the queue, which changes often.
 type waitReport struct{ why, message string }
 
-// reportOnce reports the pods whose reason to wait differs from the one in reported, which has the
-// earlier reports by pod UID. It returns the newest report of each pod for the next call.
+// reportOnce writes an event for each pod that has waited long and whose reason to wait has
+// changed. reported has the last report of each pod, by pod UID. reportOnce returns the reports
+// that the caller must pass to the next call.
 func (c *controller) reportOnce(reported map[string]waitReport) map[string]waitReport {
 	now, left := map[string]waitReport{}, atOnce
 	if !c.schedules() {

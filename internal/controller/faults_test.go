@@ -33,14 +33,14 @@ var (
 	faultsTrace  = flag.Bool("faults-trace", false, "TestFaults shows the history of a pod with which something is wrong")
 )
 
-// faultsPerEpoch is the number of faults that are injected into one cluster. They suffice for
-// several changes of the leader.
+// faultsPerEpoch is the number of faults that the test injects into one simulated cluster. With
+// this number, the leader changes several times.
 const faultsPerEpoch = 4000
 
 // TestFaults runs the controller with its own clients against an API server that fails in many ways
 // (apisim.Faults). Meanwhile pods come and go, and controller processes are killed and replaced, or
 // lose their connection. At each change the test checks that no CPU or GPU is given to two pods.
-// Finally it stops the faults, and checks that each pod that fits is bound, and that each
+// Finally it stops the faults. It then checks that each pod that fits is bound, and that each
 // controller's state of the nodes equals the API server's objects.
 //
 // The clock is simulated (testing/synctest), so waiting takes no real time. The test runs one epoch
@@ -120,7 +120,8 @@ func newEpoch(t *testing.T, r *rand.Rand) *epoch {
 	return e
 }
 
-// run simulates the cluster until the given number of faults was injected, and then checks it.
+// run simulates the cluster until the given number of faults was injected. It then stops the faults
+// and checks the result.
 func (e *epoch) run(faults int) {
 	began := time.Now()
 	e.populate()
@@ -145,8 +146,8 @@ func (e *epoch) run(faults int) {
 	e.simulated = time.Since(began)
 }
 
-// supervise keeps one replica running until ctx ends. It replaces a killed process at once, and one
-// that has ended after a second.
+// supervise keeps one replica running until ctx is done. It replaces a killed process at once. It
+// replaces a process that has ended by itself after a second.
 func (e *epoch) supervise(ctx context.Context, replica *atomic.Pointer[process]) {
 	for {
 		p := e.start()
@@ -168,7 +169,7 @@ func (e *epoch) supervise(ctx context.Context, replica *atomic.Pointer[process])
 // process returns the process of a random replica.
 func (e *epoch) process() *process { return e.replicas[e.rand.IntN(len(e.replicas))].Load() }
 
-// leader returns the controller that schedules.
+// leader returns the controller that is the leader and schedules pods.
 func (e *epoch) leader() *controller {
 	for i := range e.replicas {
 		if c := e.replicas[i].Load().controller; c.schedules() {
@@ -213,7 +214,8 @@ func (e *epoch) start() *process {
 	return p
 }
 
-// close closes the health and metrics servers, which run would close, but runWith does not.
+// close closes the health and metrics servers. The method run would close them, but the test calls
+// runWith, which does not.
 func (c *controller) close() {
 	over, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -221,9 +223,9 @@ func (c *controller) close() {
 	c.metrics.Run(over)
 }
 
-// settle stops the faults, and checks that each pod that fits is bound. Then it lets pods end until
-// all others are bound as well, and checks that the controllers' state equals the API server's
-// objects.
+// settle stops the faults, and checks that each pod that fits is bound. Then it lets bound pods end
+// until the pending pods are bound as well. Finally it checks that each controller's state of the
+// nodes equals the API server's objects.
 func (e *epoch) settle() {
 	e.faults.Stop(true)
 	e.quiet = true
@@ -270,7 +272,7 @@ func (e *epoch) checkFitting() {
 	}
 }
 
-// books is what is free on a node, and which pods hold resources there.
+// books has what is free on a node, and the names of the pods that hold resources of the node.
 type books struct {
 	Pods      []string
 	CPU, GPUs int64
@@ -278,7 +280,7 @@ type books struct {
 }
 
 // checkBooks checks that a controller's state of each node equals the API server's objects. It is
-// called for standby replicas as well.
+// called for the leader and for standby replicas.
 func (e *epoch) checkBooks(c *controller) {
 	synctest.Wait()
 	for name, node := range e.audit.nodes {

@@ -16,9 +16,10 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// audit checks each change at the API server, using only the API objects. It checks that no node is
-// given more than it has, that no pod is bound twice, and that no condition or event contradicts a
-// Binding. The simulated API server calls its methods while it holds its own lock.
+// audit checks each change at the simulated API server, using only the API objects. It checks that
+// the pods on a node never hold more than the node has, that no pod is bound twice, and that no
+// condition or event contradicts a Binding. The simulated API server calls the methods of audit
+// while it holds its own lock.
 type audit struct {
 	nodes    map[string]*heldNode
 	node     map[string]string // name of the node to which a pod was bound, by the pod's UID; kept after the pod is gone
@@ -32,14 +33,15 @@ type audit struct {
 	wrong   []string
 }
 
-// heldNode is the allocatable amounts of a node, and what the pods on it hold.
+// heldNode has the allocatable amounts of a node, and what the pods on the node hold.
 type heldNode struct {
 	cpu, gpus int64 // in millicores, and as a number of GPUs
 	numa      map[topology.NodeID]int
 	pods      map[string]held // by UID
 }
 
-// held is what a bound pod holds. gpus has the IDs of its GPUs if its placement names them.
+// held is what a bound pod holds. gpus has the IDs of the pod's GPUs if the pod's placement names
+// them.
 type held struct {
 	cpu, count int64
 	numa       map[topology.NodeID]int
@@ -58,7 +60,7 @@ func (a *audit) addNode(node *corev1.Node, t *v1alpha1.NodeTopology) {
 	a.nodes[node.Name] = n
 }
 
-// holding returns what a pod holds by its requests and its placement.
+// holding computes, from the requests and the placement of a pod, what the pod holds.
 func holding(pod *corev1.Pod) (h held, err error) {
 	for _, container := range pod.Spec.Containers {
 		h.cpu += container.Resources.Requests.Cpu().MilliValue()
@@ -79,7 +81,8 @@ func holding(pod *corev1.Pod) (h held, err error) {
 	return h, err
 }
 
-// violation records a rule that was broken. uid is the UID of the pod concerned, "" for none.
+// violation records that one of the checks of audit has failed. uid is the UID of the pod
+// concerned, "" for none.
 func (a *audit) violation(uid, format string, args ...any) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -92,7 +95,7 @@ func (a *audit) name(uid, name string) {
 	a.names[uid] = name
 }
 
-// request adds a request to the history of a pod.
+// request adds a request to the API server to the history of a pod.
 func (a *audit) request(name, class, fault string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -112,8 +115,8 @@ func (a *audit) note(uid, format string, args ...any) {
 	}
 }
 
-// observe checks one change of a pod: no pod may be bound twice, and no node may have less than
-// nothing left.
+// observe checks one change of a pod: no pod may be bound twice, and the pods on a node may not
+// hold more than the node has.
 func (a *audit) observe(c apisim.Change) {
 	before, _ := c.Before.(*corev1.Pod)
 	after, _ := c.After.(*corev1.Pod)
@@ -162,7 +165,7 @@ func (a *audit) observe(c apisim.Change) {
 	}
 }
 
-// free returns what is left of the node's amounts.
+// free returns the amounts of the node that no pod holds.
 func (n *heldNode) free() heldNode {
 	left := heldNode{cpu: n.cpu, gpus: n.gpus, numa: maps.Clone(n.numa)}
 	for _, pod := range n.pods {
@@ -175,8 +178,8 @@ func (n *heldNode) free() heldNode {
 	return left
 }
 
-// excess describes what the node's pods hold beyond the node's amounts, and GPUs with more than one
-// holder. It is "" if all is well.
+// excess describes by how much the node's pods hold more than the node has, and which GPUs are
+// held by more than one pod. It returns "" if there is no such excess.
 func (n *heldNode) excess() string {
 	left, names := n.free(), map[string]int{}
 	for _, pod := range n.pods {
@@ -205,7 +208,7 @@ func (n *heldNode) excess() string {
 }
 
 // refused checks a Binding that the API server refused because the pod is already bound. The
-// controller may repeat a Binding, but must not send one to another node.
+// controller may repeat the same Binding, but must not bind the pod to another node.
 func (a *audit) refused(pod *corev1.Pod, b *corev1.Binding) {
 	a.note(string(pod.UID), "Binding to %s is refused", b.Target.Name)
 	if pod.Spec.NodeName != b.Target.Name {

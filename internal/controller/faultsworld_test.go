@@ -26,7 +26,7 @@ const (
 	maxPods    = 90 // at a time, pending and bound
 )
 
-// populate creates the nodes.
+// populate creates the Namespace and the nodes of the simulated cluster.
 func (e *epoch) populate() {
 	e.server.Create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}})
 	for i := range simNodes {
@@ -98,9 +98,9 @@ func (e *epoch) newPod(name string) *corev1.Pod {
 	return pod
 }
 
-// live simulates kubelets and users once for each pod. Pods start, end and are deleted, and some
-// are created again with their old names. The pods of a gang end only after all of them have
-// started.
+// live simulates, for each pod, one step of the kubelets and the users, chosen at random. Pods
+// start, end and are deleted, and some are created again with their old names. The pods of a
+// gang end only after all of them have started.
 func (e *epoch) live() {
 	pods := apisim.List[*corev1.Pod](e.server)
 	unbound := map[string]bool{} // gangs with a pod that is not bound
@@ -142,8 +142,8 @@ func (e *epoch) setPhase(of *corev1.Pod, phase corev1.PodPhase) {
 	})
 }
 
-// disturb changes a node, kills a process of the controller, or cuts off its connection for a
-// while. Often it does nothing.
+// disturb changes a node, kills a process of the controller, or cuts off the process's
+// connection for a while. At random, it often does nothing.
 func (e *epoch) disturb() {
 	node := fmt.Sprintf("n%d", e.rand.IntN(simNodes))
 	switch {
@@ -151,7 +151,7 @@ func (e *epoch) disturb() {
 		e.cordon(node, e.chance(.5))
 	case e.chance(.02):
 		e.publish(node, e.chance(.5))
-	case e.chance(.05): // a status update without a change that matters
+	case e.chance(.05): // a status update that changes nothing the controller reads
 		apisim.Update(e.server, "", node, func(n *corev1.Node) bool {
 			n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue, LastHeartbeatTime: metav1.NewTime(time.Now())}}
 			return true

@@ -13,8 +13,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched/wakeindex"
 )
 
-// hosted has instances of kube-scheduler's filter plugins. Each goroutine that runs filters has an
-// instance of its own.
+// hosted has the filters: instances of kube-scheduler's filter plugins. Each goroutine that runs
+// filters has its own instances.
 type hosted struct {
 	api       filters.API
 	cluster   *filters.Cluster
@@ -53,7 +53,8 @@ func (c *controller) newFilters(ctx context.Context) (err error) {
 }
 
 // explainPod returns why no node suits a pod. If the search for the reason panics, explainPod
-// returns the panic as the reason. The same pod probably makes the schedulers panic as well.
+// logs the panic and returns it as the reason. Such a pod probably makes the scheduling
+// goroutines panic as well.
 func (c *controller) explainPod(explainer *pipeline.Proposer, pod *sched.Pod) (text string) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -64,9 +65,10 @@ func (c *controller) explainPod(explainer *pipeline.Proposer, pod *sched.Pod) (t
 	return why(explainer, pod)
 }
 
-// kind returns a text. If two pods have equal texts other than "", the same explanation is valid
-// for both. It is "" for gangs, for pods that avoid nodes, and for pods that may use only certain
-// GPUs.
+// kind returns a key for a pod. If two pods have equal keys other than "", the same explanation
+// of why no node suits is valid for both. The key is "" for gangs, for pods that avoid nodes, for
+// pods that may use only certain GPUs, and for pods that must wait for another reason, such as a
+// quota.
 func (h *hosted) kind(pod *sched.Pod) string {
 	if pod.Gang != nil || pod.Avoid != nil || pod.GPUs.Offer != nil || pod.Waits().Refuses() {
 		return ""
@@ -77,7 +79,8 @@ func (h *hosted) kind(pod *sched.Pod) string {
 	return ""
 }
 
-// why returns why no node suits a pod, or why too few nodes suit its gang.
+// why returns a text that says why no node suits a pod. For a pod that stands for its gang, the
+// text says why too few nodes have room for the gang's pods.
 func why(explainer *pipeline.Proposer, pod *sched.Pod) string {
 	planned, tally := explainer.Explain(pod)
 	if _, need := pod.Together(); need == 1 || pod.Waits().Refuses() {
@@ -90,8 +93,8 @@ func why(explainer *pipeline.Proposer, pod *sched.Pod) string {
 	return text
 }
 
-// configuration reads the KubeSchedulerConfiguration in the settings. The other settings supply
-// what it does not say.
+// configuration reads the KubeSchedulerConfiguration that the controller's settings name. What it
+// does not say, such as the name of the default profile, comes from the other settings.
 func configuration(cfg config.Controller) (*filters.Configuration, error) {
 	return filters.ReadConfiguration(cfg.Kubescheduler, filters.Options{SchedulerName: cfg.SchedulerName, GPUResource: cfg.GPUResource, Rated: cfg.Rated})
 }

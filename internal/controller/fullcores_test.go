@@ -9,9 +9,9 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// TestFullCores checks a node that grants exclusive CPUs only as whole cores. Seven of its cores
-// can be exclusive, so seven pods with one CPU each are placed, although the kubelet's count of
-// CPUs would allow more.
+// TestFullCores checks a node that grants exclusive CPUs only as whole physical cores. Seven of
+// its cores can be exclusive. So seven pods with one exclusive CPU each must be placed, and no
+// more, although the node's allocatable CPUs would allow more.
 func TestFullCores(t *testing.T) {
 	w := newWorld(t)
 	w.node("n1", 8, func(_ *corev1.Node, topology *v1alpha1.NodeTopology) {

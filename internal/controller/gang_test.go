@@ -43,8 +43,8 @@ func (w *world) started(gang string) (n int) {
 	return n
 }
 
-// TestGangs checks two gangs of three pods each, on a node with room for four pods. The gang a
-// starts, and b waits with a reason on each pod. When a has ended, b starts.
+// TestGangs checks two gangs of three pods each, on a node with room for four pods. Gang a must
+// start, and gang b must wait with a reason on each pod. When gang a has ended, gang b must start.
 func TestGangs(t *testing.T) {
 	w := newWorld(t)
 	w.node("n1", 4)
@@ -72,8 +72,8 @@ func TestGangs(t *testing.T) {
 	w.await("the gang b has started", func() bool { return w.started("b") == 3 })
 }
 
-// TestGangOfWhichOneSucceeded checks a gang of three pods of which one has succeeded and another
-// one was deleted. The pod that replaces the deleted one must start, although it is the only
+// TestGangOfWhichOneSucceeded checks a gang of three pods. One of them has succeeded, and another
+// one was deleted. The pod that replaces the deleted pod must start, although it is the only
 // pending pod of the gang.
 func TestGangOfWhichOneSucceeded(t *testing.T) {
 	w := newWorld(t)
@@ -102,8 +102,8 @@ func TestGangOfWhichOneSucceeded(t *testing.T) {
 	w.await("the one in its place has started", func() bool { return w.isBound("a-3") })
 }
 
-// TestGangWithFailingBinds checks that all pods of a gang are bound in the end if the first Binding
-// of each is refused.
+// TestGangWithFailingBinds checks that all pods of a gang are bound in the end, even if the API
+// server refuses the first Binding of each pod.
 func TestGangWithFailingBinds(t *testing.T) {
 	w := newWorld(t)
 	refused := map[string]bool{}
@@ -120,8 +120,9 @@ func TestGangWithFailingBinds(t *testing.T) {
 	w.await("all are bound", func() bool { return w.started("a") == 4 })
 }
 
-// TestGangOverQuota checks that a gang as a whole must be within its tenant's quota, even if each
-// pod alone is. The gang waits with this reason, and other pods pass it.
+// TestGangOverQuota checks a gang that exceeds its tenant's quota as a whole, although each pod
+// alone is within the quota. The gang must wait with this reason, and other pods must be scheduled
+// before it.
 func TestGangOverQuota(t *testing.T) {
 	w := newWorld(t)
 	w.node("n1", 8)
@@ -146,8 +147,8 @@ func TestGangOverQuota(t *testing.T) {
 }
 
 // TestGangOfLimitedTenant checks a gang that is within its tenant's quota but does not fit. Each
-// attempt assigns some of its pods and takes them back. This must not make the queue try the gang
-// again at once, in a loop.
+// attempt assigns nodes to some of its pods and takes these assignments back. This must not make
+// the queue try the gang again at once, in a loop.
 func TestGangOfLimitedTenant(t *testing.T) {
 	w := newWorld(t)
 	w.node("n1", 2)

@@ -16,7 +16,8 @@ import (
 	"github.com/numalet/numalet/pkg/gpu/group"
 )
 
-// gpuGroups has the accepted GPU groups, and the quotas of groups and tenants.
+// gpuGroups has the registry of accepted GPU groups, the quotas of groups and tenants, and the
+// writer of the groups' statuses.
 type gpuGroups struct {
 	registry *groups.Registry
 	quotas   *groups.Quotas
@@ -38,8 +39,9 @@ func (c *controller) newGroups(context.Context) error {
 	return nil
 }
 
-// watchGroups connects the informers of nodes' GPUs, GPU groups and tenants to the registry and the
-// quotas. When the groups in force change, pods with GPUs are queued again.
+// watchGroups connects the informers of NodeTopologies (which list the nodes' GPUs), GPUGroups and
+// Tenants to the registry of groups and to the quotas. When the groups in force change, pending
+// pods that request GPUs are queued again.
 func (c *controller) watchGroups(context.Context) error {
 	groups := &c.groups
 	groups.registry.OnChange(groups.quotas.SetGroups)
@@ -76,16 +78,17 @@ func (g *gpuGroups) removeGroup(object *v1alpha1.GPUGroup) {
 	g.statuses.RemoveGroup(object)
 }
 
-// setQuotas sets a tenant's quotas. If they have changed, it queues the tenant's pending pods
-// again.
+// setQuotas sets a tenant's quotas. If the quotas have changed, setQuotas queues the tenant's
+// pending pods again.
 func (c *controller) setQuotas(tenant string, quotas map[string]resource.Quantity) {
 	if c.groups.quotas.SetTenant(tenant, quotas) {
 		c.mirror.RequeueTenant(tenant)
 	}
 }
 
-// setKnown records whether a tenant has a Tenant object. If some pending pods now have to wait, or
-// no longer have to wait, it queues them again.
+// setKnown records whether a tenant has a Tenant object. Depending on the settings, pods of a
+// tenant without a Tenant object must wait. If this changes for some pending pods, setKnown queues
+// them again.
 func (c *controller) setKnown(tenant string, exists bool) {
 	switch changed, all := c.known.Set(tenant, exists); {
 	case all:
@@ -95,7 +98,8 @@ func (c *controller) setKnown(tenant string, exists bool) {
 	}
 }
 
-// hasSynced reports whether the registry and the quotas have handled the initial lists.
+// hasSynced reports whether the registry of groups and the quotas have handled the initial lists of
+// their informers.
 func (g *gpuGroups) hasSynced() bool {
 	for _, synced := range g.synced {
 		if !synced() {
@@ -105,8 +109,8 @@ func (g *gpuGroups) hasSynced() bool {
 	return true
 }
 
-// runGroups runs the registry of GPU groups until ctx ends. Once this process leads, it also writes
-// the statuses of the groups.
+// runGroups runs the registry of GPU groups until ctx is done. Once this process leads, it also
+// writes the statuses of the groups.
 func (c *controller) runGroups(ctx context.Context) error {
 	var wg sync.WaitGroup
 	for _, informer := range []cache.SharedIndexInformer{c.clients.groups, c.clients.quotas} {

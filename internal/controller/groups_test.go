@@ -29,7 +29,8 @@ func (w *world) statuses() dynamic.Interface {
 	return client
 }
 
-// permit gives all tenants permission to use the named nodes, and no others.
+// permit makes the fake API server allow all tenants to use the named nodes in GPU groups, and no
+// other nodes.
 func (w *world) permit(nodes ...string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -46,7 +47,7 @@ func (w *world) review(action clienttesting.Action) (bool, runtime.Object, error
 }
 
 // gpuNode creates a node with the GPUs NAME-0, NAME-1, ... Each element of links has the links of
-// one GPU.
+// one GPU to the GPUs of the node, for example PIX for a GPU at the same PCIe switch.
 func (w *world) gpuNode(name string, gpus int, links ...string) {
 	w.Helper()
 	w.node(name, 4, withGPUs(gpus), func(_ *corev1.Node, topology *v1alpha1.NodeTopology) {
@@ -104,7 +105,7 @@ func (w *world) gpuPod(name, tenant, group string, gpus int64) {
 	w.create(pod)
 }
 
-// given returns the GPU group and the GPUs of each bound pod, by pod name.
+// given returns the GPU group and the GPUs that each bound pod has been given, by pod name.
 func (w *world) given() map[string]string {
 	all := map[string]string{}
 	for _, pod := range w.pods() {
@@ -128,9 +129,10 @@ func (w *world) end(name string) {
 	}
 }
 
-// TestGroups checks that pods of a group's tenant get the GPUs of the group, and other pods get
-// other GPUs. Pods that name a group of another tenant, a group that does not exist, or a group
-// that is not accepted get a reason. An edit of a group applies to a pending pod.
+// TestGroups checks that pods of a GPU group's tenant get the GPUs of the group, and that pods of
+// other tenants get other GPUs. Pods that name a group of another tenant, a group that does not
+// exist, or a group that is not accepted must wait with a reason. After an edit of a group, the
+// controller must try a pending pod again.
 func TestGroups(t *testing.T) {
 	w := newWorld(t)
 	w.permit("n1")
@@ -164,8 +166,8 @@ func TestGroups(t *testing.T) {
 	w.await("the edit applies", func() bool { return w.given()["next"] == "g n2-0" })
 }
 
-// TestLinks checks that a pod with two GPUs gets two GPUs of one PCIe switch, with or without a
-// group.
+// TestLinks checks that a pod with two GPUs gets two GPUs of one PCIe switch, whether or not the
+// GPUs belong to a GPU group.
 func TestLinks(t *testing.T) {
 	w := newWorld(t)
 	w.permit("n1")
@@ -178,8 +180,8 @@ func TestLinks(t *testing.T) {
 	w.await("bob gets two of one switch, and not the first two", func() bool { return w.given()["of-none"] == "n1-1,n1-3" })
 }
 
-// TestQuotas checks that a pod that exceeds a quota of its group or its tenant waits with this
-// reason. It starts once another pod of the tenant has ended.
+// TestQuotas checks that a pod that exceeds a quota of its GPU group or its tenant waits with this
+// reason, and starts once another pod of the tenant has ended.
 func TestQuotas(t *testing.T) {
 	w := newWorld(t)
 	w.permit("n1")
@@ -227,8 +229,9 @@ func (w *world) isBound(name string) bool {
 	return false
 }
 
-// TestExample checks an example with 2 nodes of 4 GPUs and pods that need 2, 1, 2 and 3 GPUs. With
-// suitable groups all four pods run, whatever their order.
+// TestExample checks an example with two nodes of four GPUs each, and with four pods that need 2,
+// 1, 2 and 3 GPUs. With suitable GPU groups, all four pods must run, in whatever order they were
+// created.
 func TestExample(t *testing.T) {
 	for _, order := range [][]int64{{2, 1, 2, 3}, {1, 2, 2, 3}, {2, 2, 1, 3}, {3, 2, 1, 2}} {
 		w := newWorld(t)

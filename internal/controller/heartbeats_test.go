@@ -13,7 +13,7 @@ import (
 
 // TestNoPlacementOnSilentNode checks that no exclusive CPUs are placed on a node whose agent no
 // longer renews its Lease, even if the NodeTopology still says Ready. Once the agent renews its
-// Lease, the pod is placed there.
+// Lease again, the pod must be placed on the node.
 func TestNoPlacementOnSilentNode(t *testing.T) {
 	w := newWorld(t)
 	w.node("n1", 4)

@@ -12,8 +12,8 @@ import (
 
 const prefix = "numalet_scheduler_"
 
-// metrics has histograms of durations, and a counter of panics. The other metrics are read from the
-// parts that count them (collector).
+// metrics has histograms of durations, and a counter of panics. The other metrics of the controller
+// are read from the parts that count them (see collector).
 type metrics struct {
 	wait   prometheus.Histogram
 	binds  *prometheus.HistogramVec
@@ -42,11 +42,11 @@ func (m *metrics) register(r prometheus.Registerer) { r.MustRegister(m.wait, m.b
 // accounts of the tenants.
 type collector struct{ *controller }
 
-// Describe describes nothing, so the Prometheus registry does not check the collector. The
-// collector always has the same metrics, so a check is not needed.
+// Describe sends no descriptions, so the Prometheus registry does not check the metrics of the
+// collector. A check is not needed, because the collector always has the same metrics.
 func (collector) Describe(chan<- *prometheus.Desc) {}
 
-// Collect reads the current values.
+// Collect sends all metrics of the collector with their current values.
 func (s collector) Collect(to chan<- prometheus.Metric) {
 	counters := s.pipeline.Counters()
 	for _, m := range counted() {
@@ -69,7 +69,8 @@ func (s collector) Collect(to chan<- prometheus.Metric) {
 	s.ledger.Each(func(tenant string, account fairshare.Account) { collectAccount(to, tenant, account) })
 }
 
-// collectAccount collects the usage and the score in one account of a tenant.
+// collectAccount sends two metrics: the usage and the score in one account (for CPUs or for GPUs)
+// of a tenant.
 func collectAccount(to chan<- prometheus.Metric, tenant string, account fairshare.Account) {
 	for _, m := range []struct {
 		name, help string
@@ -83,7 +84,8 @@ func collectAccount(to chan<- prometheus.Metric, tenant string, account fairshar
 	}
 }
 
-// countedMetric is a counter of the pipeline. value reads it.
+// countedMetric is a metric whose value is a counter of the scheduling pipeline. The function value
+// reads the counter.
 type countedMetric struct {
 	name, help string
 	value      func(pipeline.Counters) uint64
@@ -111,8 +113,8 @@ func gauge(name, help string, n int, labels ...string) prometheus.Metric {
 	return constant(prometheus.GaugeValue, name, help, float64(n), labels)
 }
 
-// constant returns a metric with a value. label has the name and the value of its only label, or is
-// empty.
+// constant returns a metric with the fixed value n. label is empty, or has the name and the value
+// of the metric's only label.
 func constant(kind prometheus.ValueType, name, help string, n float64, label []string) prometheus.Metric {
 	var names, values []string
 	if len(label) == 2 {

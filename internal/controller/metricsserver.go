@@ -18,9 +18,9 @@ import (
 	"github.com/numalet/numalet/internal/platform/telemetry"
 )
 
-// newMetricsServer creates the server of /metrics. It is not the server of the probes, because the
-// metrics name tenants, so a client needs a token. The kubelet, which sends the probes, has no such
-// token.
+// newMetricsServer creates the server of /metrics. The metrics name tenants, so clients of this
+// server need a token. The health probes have a separate server, because the kubelet, which sends
+// them, has no token.
 func (c *controller) newMetricsServer(context.Context) error {
 	registry := telemetry.NewRegistry(component, telemetry.Version())
 	c.measured.register(registry)
@@ -35,9 +35,9 @@ func (c *controller) newMetricsServer(context.Context) error {
 	if !c.cfg.MetricsSecure {
 		return nil
 	}
-	// The certificate only encrypts. It does not prove the identity of the server, because a client
-	// such as Prometheus cannot know a self-signed certificate. A certificate of an issuer in the
-	// cluster would need a component that renews it.
+	// The self-signed certificate makes encryption possible. It does not prove the identity of the
+	// server, because a client such as Prometheus cannot verify it. A certificate that an issuer in
+	// the cluster has signed would need another component, such as cert-manager, to renew it.
 	certificate, _, err := kubeapi.SelfSigned("localhost")
 	if err != nil {
 		return err
@@ -46,7 +46,8 @@ func (c *controller) newMetricsServer(context.Context) error {
 	return nil
 }
 
-// secured adds authentication and authorization to the handler, if --metrics-secure is set.
+// secured adds authentication and authorization to the handler if the flag --metrics-secure is set,
+// and otherwise returns the handler as it is.
 func (c *controller) secured(handler http.Handler) (http.Handler, error) {
 	if !c.cfg.MetricsSecure {
 		return handler, nil
@@ -54,8 +55,8 @@ func (c *controller) secured(handler http.Handler) (http.Handler, error) {
 	return c.clients.authorize(handler)
 }
 
-// authorized returns a function that wraps a handler so that the API server authenticates
-// and authorizes each of its requests.
+// authorized returns a function that wraps an HTTP handler. The wrapped handler asks the API server
+// to authenticate and authorize each request.
 func authorized(config *rest.Config, log logr.Logger) (func(http.Handler) (http.Handler, error), error) {
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {
@@ -68,7 +69,8 @@ func authorized(config *rest.Config, log logr.Logger) (func(http.Handler) (http.
 	return func(handler http.Handler) (http.Handler, error) { return filter(log, handler) }, nil
 }
 
-// metricsHandler serves /metrics. With profiling, it serves /debug/pprof as well.
+// metricsHandler returns a handler that serves /metrics. If profiling is true, the handler serves
+// /debug/pprof as well.
 func metricsHandler(all prometheus.Gatherer, profiling bool) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(all, promhttp.HandlerOpts{}))

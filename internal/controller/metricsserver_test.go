@@ -44,8 +44,9 @@ func TestMetricsNeedARole(t *testing.T) {
 	}
 }
 
-// reviews serves TokenReviews and SubjectAccessReviews, and returns its URL. A token is the name of
-// its user. Only the user prometheus may read /metrics.
+// reviews starts a fake API server that answers TokenReviews and SubjectAccessReviews, and returns
+// the server's URL. It takes each token for the name of a user. Only the user prometheus may read
+// /metrics.
 func reviews(t *testing.T) string {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /apis/authentication.k8s.io/v1/tokenreviews", func(w http.ResponseWriter, r *http.Request) {
@@ -78,7 +79,7 @@ func encode(t *testing.T, to http.ResponseWriter, v any) {
 	}
 }
 
-// get sends a request. It sends a token unless the token is empty.
+// get sends a GET request, with the given token unless it is empty.
 func get(t *testing.T, url, token string) (int, string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)

@@ -9,18 +9,19 @@ import (
 	"github.com/numalet/numalet/pkg/sched/queue"
 )
 
-// again is the time after a failed attempt at which an unschedulable pod is tried again, in case a
-// change that would help it went unnoticed.
+// again is how long after a failed attempt an unschedulable pod is tried again, even if nothing is
+// known to have changed that would help the pod.
 const again = time.Minute
 
-// pending is the queue of pending pods. It also reports the pods that fit no node.
+// pending is the queue of pending pods for the scheduling pipeline. It also reports the pods that
+// fit no node to the reporter, which writes their conditions and events.
 type pending struct {
 	*queue.GangQueue
 	reporter *podwriter.Reporter
 }
 
-// MarkUnschedulable records in the queue that a pod fits no node. It reports this if the pod is
-// still pending.
+// MarkUnschedulable records in the queue that a pod fits no node. If the pod is still pending, the
+// reporter then writes this as the pod's condition and as an event.
 func (p pending) MarkUnschedulable(pod *sched.Pod, gains uint64) {
 	p.GangQueue.MarkUnschedulable(pod, gains)
 	if _, waits := p.Waited(pod.UID); waits {
@@ -28,9 +29,10 @@ func (p pending) MarkUnschedulable(pod *sched.Pod, gains uint64) {
 	}
 }
 
-// hopeless reports whether no node could hold a pod even if all other pods ended. For a gang, it
-// reports this for the number of pods that must start together. It compares requests and rules, but
-// does not visit all nodes. So it may return false for a pod that no node can hold.
+// hopeless returns true if no node could hold a pod even if all other pods ended. For a gang, it
+// returns true if the nodes could not hold the number of pods that must start together. hopeless
+// compares the requests and rules of the pods with summaries of the nodes, and does not visit all
+// nodes. So it may return false for a pod that no node can hold.
 func (c *controller) hopeless(pod *sched.Pod) bool {
 	pods, need := pod.Together()
 	if !c.filters.cluster.CouldHold(pods, need) {
@@ -54,8 +56,9 @@ func (c *controller) retryOn(name string) {
 	}
 }
 
-// lookAgain retries each unschedulable pod a minute (again) after its last attempt, until ctx ends.
-// It retries pods that failed at the same time one after another, within half a minute.
+// lookAgain retries each unschedulable pod when a minute (the constant again) has passed since its
+// last attempt. It continues until ctx is done. If many pods failed at the same time, it spreads
+// their retries over about half a minute.
 func (c *controller) lookAgain(ctx context.Context) error {
 	return every(ctx, time.Second, func() { c.queue.RetryOverdue(again, 1+c.queue.Waiting()/30) })
 }

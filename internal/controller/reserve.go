@@ -10,11 +10,11 @@ import (
 	"github.com/numalet/numalet/pkg/sched/reservation"
 )
 
-// tending is the interval at which reservations are updated.
+// tending is the interval at which the reservations of nodes for long-waiting pods are updated.
 const tending = 250 * time.Millisecond
 
-// newReservations creates the component that reserves nodes for pods that have waited long. It has
-// its own instance of the filters.
+// newReservations creates the component that reserves nodes for pods that have waited long. The
+// component has its own instance of the filters.
 func (c *controller) newReservations(ctx context.Context) error {
 	if c.cfg.ReserveAfter == 0 {
 		return nil
@@ -41,8 +41,8 @@ func (c *controller) newReservations(ctx context.Context) error {
 	return nil
 }
 
-// chargeReservation charges the tenant of a pod for what is reserved for the pod, as if the pod
-// were running. An empty holds ends the charge.
+// chargeReservation charges the tenant of a pod for the resources that are reserved for the pod,
+// as if the pod were running. If holds is empty, the charge ends.
 func (c *controller) chargeReservation(pod *sched.Pod, holds []fairshare.Charge) {
 	task := fairshare.Task{UID: "reservation " + pod.Claim(), Tenant: pod.Tenant, Holds: holds}
 	if len(holds) == 0 {
@@ -52,8 +52,8 @@ func (c *controller) chargeReservation(pod *sched.Pod, holds []fairshare.Charge)
 	c.ledger.Start(task)
 }
 
-// tendReservations updates the reservations at intervals while this process schedules, until ctx
-// ends.
+// tendReservations updates the reservations of nodes at intervals while this process leads,
+// until ctx is done.
 func (c *controller) tendReservations(ctx context.Context) error {
 	if c.reservations == nil {
 		return nil

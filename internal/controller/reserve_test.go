@@ -8,8 +8,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched/fairshare"
 )
 
-// TestReserves checks that a node is reserved for a large pod that waits. Small pods that come
-// later then cannot take the node.
+// TestReserves checks that a node is reserved for a large pod that waits, so that small pods
+// that are created later cannot take the node.
 func TestReserves(t *testing.T) {
 	w := newWorld(t)
 	w.node("n1", 4)
@@ -38,7 +38,7 @@ func TestReserves(t *testing.T) {
 	w.await("the tenant is charged for the large pod only", func() bool { return w.usage("default") == 8000 })
 }
 
-// usage returns what a tenant is charged for, added up over all resource types.
+// usage returns the sum of a tenant's usage (what it is charged for) over all resource types.
 func (w *world) usage(tenant string) (sum fairshare.Milli) {
 	w.controller.ledger.Each(func(name string, account fairshare.Account) {
 		if name == tenant {

@@ -14,14 +14,14 @@ import (
 	"github.com/numalet/numalet/internal/controller/operators"
 )
 
-// run runs all parts of the controller until ctx ends, a part fails, or the lease is lost.
-// Scheduling ends first, and the other parts end after it, so that Bindings in progress can be
+// run runs all parts of the controller until ctx is done, a part fails, or the leader's lease is
+// lost. Scheduling ends first. The other parts end after it, so that Bindings in progress can be
 // finished.
 func (c *controller) run(ctx context.Context) error {
 	return c.runWith(ctx, c.health.Run, c.metrics.Run, c.answer)
 }
 
-// runWith runs all parts, together with the given servers.
+// runWith is like run, but takes the functions that run the servers. Tests pass no servers.
 func (c *controller) runWith(ctx context.Context, servers ...func(context.Context) error) error {
 	ctx, stop := context.WithCancel(logr.NewContext(ctx, c.log))
 	defer stop()
@@ -42,8 +42,8 @@ func (c *controller) runWith(ctx context.Context, servers ...func(context.Contex
 	return errors.Join(errs...)
 }
 
-// report writes events and conditions of pods once this process leads. Until then, another replica
-// leads and writes them.
+// report writes events and conditions of pods from the time when this process becomes the leader.
+// Before that, another replica leads and writes them.
 func (c *controller) report(ctx context.Context) error {
 	select {
 	case <-c.leads:
@@ -52,7 +52,8 @@ func (c *controller) report(ctx context.Context) error {
 	return c.reporter.Run(ctx)
 }
 
-// operate runs the operators of custom resources once this process leads.
+// operate runs the operators of the custom resources (Jobs and Tenants) from the time when this
+// process becomes the leader.
 func (c *controller) operate(ctx context.Context) error {
 	select {
 	case <-c.leads:
@@ -73,7 +74,7 @@ func (c *controller) elect(ctx context.Context) error {
 	return c.lease.Run(ctx, c.schedule)
 }
 
-// watch runs the informers until ctx ends.
+// watch runs the informers until ctx is done.
 func (c *controller) watch(ctx context.Context) error {
 	var wg sync.WaitGroup
 	wg.Go(func() { c.namespaces.Run(ctx) })
@@ -87,9 +88,9 @@ func (c *controller) watch(ctx context.Context) error {
 	wg.Go(func() { c.succeeded.RunWithContext(ctx) })
 	wg.Go(func() { c.leases.RunWithContext(ctx) })
 	if cache.WaitForCacheSync(ctx.Done(), c.synced...) {
-		// Most of the heap is garbage that the initial lists have left. Without this collection,
-		// the controller would take new memory from the kernel until the heap has grown by GOGC
-		// percent. The first access to each new page costs a page fault.
+		// Most of the heap is garbage that the initial lists have left. Without this call of
+		// runtime.GC, the controller would take new memory from the kernel until the heap has
+		// grown by GOGC percent. The first access to each new page would cost a page fault.
 		runtime.GC()
 	}
 	wg.Wait()
@@ -97,8 +98,8 @@ func (c *controller) watch(ctx context.Context) error {
 	return nil
 }
 
-// schedule places pods until ctx ends. It first waits until the state of the nodes is complete.
-// Otherwise CPUs that pods hold could appear free.
+// schedule places pods until ctx is done. It first waits until the state of the nodes is
+// complete. Otherwise CPUs that pods hold could appear free.
 func (c *controller) schedule(ctx context.Context) error {
 	c.log.Info("leading; waiting until the state is complete")
 	if !cache.WaitForCacheSync(ctx.Done(), c.synced...) {
@@ -124,14 +125,16 @@ func (c *controller) schedule(ctx context.Context) error {
 	return nil
 }
 
-// checkHeartbeatsEvery is the interval at which the Leases of agents are checked for expiry.
+// checkHeartbeatsEvery is the interval at which the controller checks whether the Leases of the
+// nodes' agents have expired.
 const checkHeartbeatsEvery = 5 * time.Second
 
 func (c *controller) checkHeartbeats(ctx context.Context) error {
 	return every(ctx, checkHeartbeatsEvery, c.heartbeats.Check)
 }
 
-// listed returns an error until all initial lists were handled. The readiness probe calls it.
+// listed returns an error until the objects of all informers' initial lists were handled. The
+// readiness probe calls listed.
 func (c *controller) listed() error {
 	for _, synced := range c.synced {
 		if !synced() {
@@ -141,7 +144,7 @@ func (c *controller) listed() error {
 	return nil
 }
 
-// every calls do at intervals of period until ctx ends.
+// every calls do at intervals of period until ctx is done.
 func every(ctx context.Context, period time.Duration, do func()) error {
 	tick := time.NewTicker(period)
 	defer tick.Stop()

@@ -11,12 +11,12 @@ import (
 	"github.com/numalet/numalet/internal/platform/telemetry"
 )
 
-// Run runs the controller until ctx ends. It schedules pods, or waits as a standby while another
-// replica leads.
+// Run runs the controller until ctx is done. The controller schedules pods while it is the
+// leader, and waits as a standby while another replica is the leader.
 func Run(ctx context.Context, cfg config.Controller) error {
 	log := telemetry.NewLogger(os.Stderr, telemetry.LogOptions{JSON: cfg.LogFormat == config.JSON, Verbosity: cfg.Verbosity})
 	klog.SetLogger(log)
-	kubescheduler, err := configuration(cfg) // comes first, because the configuration may name the kubeconfig
+	kubescheduler, err := configuration(cfg) // read first, because this configuration may name the kubeconfig
 	if err != nil {
 		return err
 	}

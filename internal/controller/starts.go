@@ -23,18 +23,19 @@ const (
 	forecastBurst = 5
 )
 
-// learning is the interval at which the run times of ended pods are added to the statistics.
+// learning is the interval at which the run times of ended pods are added to the statistics from
+// which forecasts are made.
 const learning = time.Second
 
-// starts forecasts when pending pods will start. It learns the run times of all pods that end while
-// this process runs. A standby replica learns them as well.
+// starts forecasts when pending pods will start. For this it records the run times of all pods that
+// end while this process runs. A standby replica records them as well.
 type starts struct {
 	state *nodestate.State
 	queue *queue.GangQueue
 	limit flowcontrol.RateLimiter
 	now   func() time.Time
 
-	asking sync.Mutex // guards runs; it is held during a forecast
+	asking sync.Mutex // guards the field runs; held during a forecast
 	runs   *forecast.Runs
 
 	ended struct { // has its own lock: observe runs under the state's lock, and must not wait for a forecast
@@ -70,7 +71,8 @@ func classOf(assignment *nodestate.Assignment) forecast.Class {
 	return forecast.Class{Tenant: assignment.Tenant, GPUs: assignment.WholeGPUs + assignment.Parts}
 }
 
-// learn adds the run times that observe has recorded to runs. The caller holds s.asking.
+// learn adds the run times that observe has recorded to the statistics s.runs. The caller holds
+// s.asking.
 func (s *starts) learn() {
 	s.ended.Lock()
 	ended := s.ended.runs
@@ -81,8 +83,8 @@ func (s *starts) learn() {
 	}
 }
 
-// run calls learn at intervals until ctx ends, so that the recorded run times do not fill the
-// memory.
+// run calls learn at intervals until ctx is done, so that the list of recorded run times stays
+// short.
 func (s *starts) run(ctx context.Context) error {
 	return every(ctx, learning, func() {
 		s.asking.Lock()
@@ -111,16 +113,16 @@ func (s *starts) forecast(explanation queue.Explanation) queueapi.Forecast {
 	return f
 }
 
-// seed returns the random seed for the forecasts of a pod. It depends only on the UID, so that the
-// forecasts for a pod differ only if the cluster has changed.
+// seed returns the random seed for the forecasts of a pod. The seed depends only on the pod's UID,
+// so that repeated forecasts for a pod differ only if the cluster has changed.
 func seed(uid string) uint64 {
 	h := fnv.New64a()
 	h.Write([]byte(uid))
 	return h.Sum64()
 }
 
-// present returns the nodes and the running pods as they are now, and the pods that come before a
-// pod in the queue.
+// present returns the input of a forecast for a pod: the nodes and the running pods as they are
+// now, and the pending pods that will get nodes before the pod.
 func (s *starts) present(pod *sched.Pod) forecast.Present {
 	p := forecast.Present{Now: s.now(), Nodes: slices.Collect(s.state.View().Nodes()), Pod: waiting(pod)}
 	for _, node := range p.Nodes {
@@ -138,8 +140,9 @@ func (s *starts) present(pod *sched.Pod) forecast.Present {
 	return p
 }
 
-// reserving returns the pods for which nodes are reserved. It leaves out the given pod and the pods
-// ahead of it. Only pods that wait for another type of resource are left.
+// reserving returns the pods for which nodes are reserved, without the given pod and the pods in
+// the list ahead (those before it in the queue). The result has only pods that wait for another
+// type of resource than the given pod.
 func (s *starts) reserving(nodes []*sched.Node, ahead []*sched.Pod, pod *sched.Pod) (others []*sched.Pod) {
 	known := map[string]bool{pod.Claim(): true}
 	for _, p := range ahead {

@@ -10,8 +10,9 @@ import (
 	"github.com/numalet/numalet/internal/controller/tenants"
 )
 
-// openLedger restores the stored accounts of the tenants. The state of the nodes must be complete,
-// because the ledger charges tenants for the pods that run now.
+// openLedger restores the tenants' accounts (usage and scores) from the statuses of the Tenant
+// objects. The state of the nodes must be complete before the call, because the ledger charges
+// tenants for the pods that run now.
 func (c *controller) openLedger(ctx context.Context) error {
 	var stored v1alpha1.TenantList
 	if err := c.clients.tenants.List(ctx, &stored); err != nil {
@@ -24,8 +25,9 @@ func (c *controller) openLedger(ctx context.Context) error {
 	return nil
 }
 
-// newOperators adds the reconcilers of Jobs and Tenants to the manager. The reconciler of Tenants
-// stores the tenants' accounts, and sets their weights.
+// newOperators adds the reconcilers of the custom resources Job and Tenant to the manager of
+// controller-runtime. The reconciler of Tenants stores the tenants' accounts, and applies their
+// weights.
 func (c *controller) newOperators(context.Context) error {
 	m := c.clients.operators
 	if m == nil {
@@ -37,8 +39,8 @@ func (c *controller) newOperators(context.Context) error {
 	)
 }
 
-// rescore reorders the queue at intervals until ctx ends, because scores decay with time. It also
-// drops tenants whose score has become negligible.
+// rescore sorts the queue again at intervals until ctx is done, because the tenants' scores decay
+// with time. It also removes tenants whose score has become negligible from the ledger.
 func (c *controller) rescore(ctx context.Context) error {
 	return every(ctx, c.cfg.ScoreInterval, func() {
 		c.ledger.Prune()

@@ -16,7 +16,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched/queue"
 )
 
-// used creates a Tenant whose status has a score of this moment.
+// used creates a Tenant whose status has the given score, with the current time as its last update.
 func (w *world) used(name, score string) {
 	w.Helper()
 	tenant := &v1alpha1.Tenant{ObjectMeta: metav1.ObjectMeta{Name: name}}
@@ -29,7 +29,7 @@ func (w *world) used(name, score string) {
 	}
 }
 
-// of creates a pending pod of a tenant. It requests two exclusive CPUs of a single NUMA node.
+// of creates a pending pod of a tenant. The pod requests two exclusive CPUs of a single NUMA node.
 func (w *world) of(tenant, name string) {
 	w.Helper()
 	pod := pendingPod(name, "2", "single")
@@ -60,8 +60,9 @@ func TestTenantsTakeTurnsByScore(t *testing.T) {
 }
 
 // TestTenantOfNamespace checks that a pod that names no tenant belongs to the tenant of its
-// Namespace. A bound pod keeps this tenant after the Namespace's label has changed. It also checks
-// that pods of a tenant without a Tenant object wait with this reason until the object is created.
+// Namespace, and that a bound pod keeps this tenant after the Namespace's label has changed. It
+// also checks that pods of a tenant without a Tenant object wait with this reason until the object
+// is created.
 func TestTenantOfNamespace(t *testing.T) {
 	w := newWorld(t)
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default", Labels: map[string]string{v1alpha1.LabelTenant: "ann"}}}
@@ -141,7 +142,7 @@ func TestFirstSeenTenant(t *testing.T) {
 	w := newWorld(t)
 	w.node("n1", 2)
 	pod := pendingPod("runs", "500m", "")
-	began := metav1.NewTime(time.Now().Add(-42 * time.Hour)) // as long as the time constant of the scores
+	began := metav1.NewTime(time.Now().Add(-42 * time.Hour)) // as long ago as the time constant with which scores decay
 	pod.Spec.NodeName, pod.Status.StartTime = "n1", &began
 	w.create(pod)
 	w.start()

@@ -29,17 +29,18 @@ import (
 
 const (
 	crowdNodes = 200 // a fifth of the nodes have the label that the gang requires
-	fresh      = 200 // number of pods that are created one by one while the others wait
-	// mostRetries is how often the gang may be tried again while pods end on its nodes.
+	fresh      = 200 // number of pods that fit, and that are created one by one while the unplaceable pods wait
+	// mostRetries is how often the waiting gang may be tried again in the test, while pods end
+	// on the nodes that the gang could use.
 	mostRetries = 20
 )
 
 // TestWaiting checks that pods that cannot be placed do not slow down other pods, however many
 // wait. A third of them request too much, a third select a label that no node has, and a third
-// require a neighbor that does not exist. There is also a gang of which each pod needs a node of
-// its own, and one node is missing. Meanwhile other pods are created one by one, and for each of
-// them an earlier one ends. The test counts scheduling attempts and explanations, on a simulated
-// clock.
+// require a neighbor that does not exist. A gang waits, too: each of its pods needs a node of
+// its own, and there is one node too few. While all these wait, the test creates other pods one
+// by one, which fit. Whenever it creates such a pod, an earlier one of these ends. The test
+// counts scheduling attempts and explanations, on a simulated clock.
 func TestWaiting(t *testing.T) {
 	for _, waiting := range []int{300, 3000} {
 		t.Run(fmt.Sprint(waiting), func(t *testing.T) {
@@ -51,7 +52,7 @@ func TestWaiting(t *testing.T) {
 				for i := range crowdNodes/5 + 1 {
 					w.add(lone(i))
 				}
-				time.Sleep(time.Millisecond) // the pods that are added next must be younger
+				time.Sleep(time.Millisecond) // so that the pods that are added next have a later creation time
 				for i := range fresh {
 					w.add(ordinary(i))
 				}
@@ -74,8 +75,8 @@ func TestWaiting(t *testing.T) {
 	}
 }
 
-// crowd is a controller without informers, on a simulated clock (testing/synctest). Its nodes are
-// nearly full. Its API server takes 2 ms for a Binding.
+// crowd is a controller without informers, on a simulated clock (testing/synctest), in a cluster
+// whose nodes are nearly full. Its fake API server takes 2 ms for a Binding.
 type crowd struct {
 	*testing.T
 	controller             *controller
@@ -84,7 +85,8 @@ type crowd struct {
 	end                    func()
 }
 
-// newCrowd returns a controller with nodes and pods on them. It counts the events of failures.
+// newCrowd returns a crowd with nodes and with pods on these nodes. The crowd counts the events
+// that report failures to schedule a pod.
 func newCrowd(t *testing.T) *crowd {
 	w := &crowd{T: t}
 	cfg, err := config.LoadController(config.Input{
@@ -118,7 +120,8 @@ func newCrowd(t *testing.T) *crowd {
 	return w
 }
 
-// connect creates and connects the parts of the controller. It counts the explanations.
+// connect creates and connects the parts of the controller. It makes the crowd count how often
+// the controller explains why a pod fits no node.
 func (w *crowd) connect() {
 	ctx, stop := context.WithCancel(context.Background())
 	end := w.end
@@ -138,7 +141,7 @@ func (w *crowd) connect() {
 	}
 }
 
-// run starts the controller, and returns a function that ends it.
+// run starts the controller, and returns a function that stops the controller.
 func (w *crowd) run() (end func()) {
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
@@ -153,8 +156,8 @@ func (w *crowd) run() (end func()) {
 	}
 }
 
-// freshPods adds pods one by one. For each it ends an earlier one. It returns how many pods were
-// not bound before the next pod was added.
+// freshPods adds pods that fit, one by one, and for each of them ends a pod that was added
+// earlier. It returns how many pods were not yet bound when the next pod was added.
 func (w *crowd) freshPods() (late int64) {
 	for i := range int64(fresh) {
 		before := w.bound.Load()
@@ -184,7 +187,8 @@ func (w *crowd) bind(_ context.Context, b *corev1.Binding) error {
 	return nil
 }
 
-// crowdNode returns a node with 64 CPUs. Every fifth node has the label that the gang requires.
+// crowdNode returns node number i, with 64 CPUs. Every fifth node has the label that the pods
+// of the gang (see lone) require.
 func crowdNode(i int) *corev1.Node {
 	list := corev1.ResourceList{"cpu": resource.MustParse("64"), "memory": resource.MustParse("256Gi"), "pods": resource.MustParse("250")}
 	name := fmt.Sprintf("node-%03d", i)
@@ -194,7 +198,7 @@ func crowdNode(i int) *corev1.Node {
 	}
 }
 
-// labeled returns a pending pod. One of its labels has a value that no other pod has.
+// labeled returns a pending pod that has a label with a value that no other pod has.
 func labeled(kind string, i int, cpu string) *corev1.Pod {
 	pod := pendingPod(fmt.Sprintf("%s-%05d", kind, i), cpu, "")
 	pod.Labels = map[string]string{"name": pod.Name}
@@ -202,7 +206,8 @@ func labeled(kind string, i int, cpu string) *corev1.Pod {
 	return pod
 }
 
-// unplaceable returns a pod that fits no node. The number i determines why.
+// unplaceable returns a pod that fits no node. The number i determines the reason: its
+// requests, its node selector, or a missing neighbor.
 func unplaceable(i int) *corev1.Pod {
 	pod := labeled("waiting", i, "100m")
 	switch i % 3 {
@@ -218,8 +223,8 @@ func unplaceable(i int) *corev1.Pod {
 	return pod
 }
 
-// lone returns a pod of the gang. Each of these pods requires a node without another pod of the
-// gang.
+// lone returns pod number i of a gang that does not fit. Each pod of the gang requires a node
+// without another pod of the gang.
 func lone(i int) *corev1.Pod {
 	pod := labeled("lone", i, "100m")
 	pod.Labels[v1alpha1.LabelGang] = "too-large"

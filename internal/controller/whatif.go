@@ -17,13 +17,14 @@ import (
 )
 
 // whatIfRate is how many what-if requests are allowed per second, and whatIfBurst how many at once,
-// for all users together. For each request, several changes of the pod are tried.
+// for all users together. A what-if request asks with which changes a pending pod would fit a node.
 const (
 	whatIfRate  = 2
 	whatIfBurst = 5
 )
 
-// rehearsal tries changes of a pod with its own proposer. It assigns nothing.
+// rehearsal answers what-if requests: it searches for a node for changed copies of a pod. It has
+// its own proposer for this, and assigns no nodes.
 type rehearsal struct {
 	limit flowcontrol.RateLimiter
 	read  filters.Reader
@@ -33,7 +34,7 @@ type rehearsal struct {
 	}
 }
 
-// newRehearsal creates the proposer for what-if requests.
+// newRehearsal creates the rehearsal that answers what-if requests, with its own proposer.
 func (c *controller) newRehearsal(ctx context.Context) error {
 	own, err := filters.NewProposer(ctx, c.filters.cluster, c.filters.api)
 	if err != nil {
@@ -44,8 +45,9 @@ func (c *controller) newRehearsal(ctx context.Context) error {
 	return nil
 }
 
-// try searches for a node for each variant of a pod. Each search takes as little time as in
-// scheduling, because an index finds a few nodes and not all nodes are visited.
+// try searches for a node for each variant of a pod, and returns the results. It returns false if
+// there are too many requests. Each search takes as little time as in scheduling, because it finds
+// a few nodes through an index and does not visit all nodes.
 func (r *rehearsal) try(pod *sched.Pod) ([]queueapi.Variant, bool) {
 	if !r.limit.TryAccept() {
 		return nil, false
@@ -63,14 +65,15 @@ func (r *rehearsal) try(pod *sched.Pod) ([]queueapi.Variant, bool) {
 	return found, true
 }
 
-// variant is a changed copy of a pod.
+// variant is a changed copy of a pod, with a text that describes the change.
 type variant struct {
 	change string
 	pod    *sched.Pod
 }
 
-// variants returns the variants of a pod that are tried. The GPUs of a pod in a GPU group stay
-// unchanged, because the group has chosen GPUs for the original request.
+// variants returns the variants of a pod for which try searches a node. If the pod uses a GPU
+// group, no variant changes its GPU request, because the GPUs of the group were chosen for the
+// original request.
 func (r *rehearsal) variants(pod *sched.Pod) []variant {
 	all := append([]variant{{"as it is", pod}}, fewerCPUs(pod)...)
 	all = append(all, otherPolicies(pod)...)
@@ -82,8 +85,8 @@ func (r *rehearsal) variants(pod *sched.Pod) []variant {
 	return append(all, r.looser(pod)...)
 }
 
-// fewerCPUs returns variants with 1/2, 1/4 and 1/8 of a pod's CPUs. Each container keeps at least
-// one exclusive CPU, so there may be fewer variants.
+// fewerCPUs returns variants with 1/2, 1/4 and 1/8 of a pod's CPUs. It leaves out variants in which
+// a container would get less than one exclusive CPU.
 func fewerCPUs(pod *sched.Pod) (all []variant) {
 	for part := 2; part <= 8 && int64(pod.Requests.CPU)/int64(part) >= 1; part *= 2 {
 		changed := *pod
@@ -117,8 +120,8 @@ func otherPolicies(pod *sched.Pod) (all []variant) {
 	return all
 }
 
-// looser returns variants of a pod. Each of them drops one rule that restricts the pod to certain
-// nodes, or tolerates all taints.
+// looser returns variants of a pod with looser rules. Each variant drops one rule that restricts
+// the pod to certain nodes, or tolerates all taints.
 func (r *rehearsal) looser(pod *sched.Pod) (all []variant) {
 	for _, rule := range []struct {
 		change string

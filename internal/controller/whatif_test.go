@@ -13,8 +13,9 @@ import (
 	"github.com/numalet/numalet/pkg/sched/queue"
 )
 
-// TestWhatIf checks for which changes a node has room. It also checks that a what-if request
-// changes nothing, and that too many requests are refused.
+// TestWhatIf checks with which changes of a pending pod a what-if request finds a node. It also
+// checks that the request changes nothing in the cluster, and that the controller refuses too many
+// requests.
 func TestWhatIf(t *testing.T) {
 	w := newWorld(t)
 	w.node("n1", 8)
@@ -55,8 +56,8 @@ func TestWhatIf(t *testing.T) {
 	}
 }
 
-// TestWhatIfProfile checks that the answers of a what-if request obey the pod's profile, here a node
-// affinity that the profile adds to all pods.
+// TestWhatIfProfile checks that the answers of a what-if request obey the pod's scheduler profile.
+// In the test, the profile adds a node affinity to all pods.
 func TestWhatIfProfile(t *testing.T) {
 	w := newWorld(t)
 	w.node("n1", 8)
@@ -74,8 +75,8 @@ func TestWhatIfProfile(t *testing.T) {
 	}
 }
 
-// onlySSD writes a KubeSchedulerConfiguration that allows only nodes with a label, and returns its
-// path.
+// onlySSD writes a KubeSchedulerConfiguration that restricts all pods to nodes with a certain
+// label, and returns the path of the file.
 func onlySSD(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "config.yaml")

@@ -38,7 +38,7 @@ import (
 	"github.com/numalet/numalet/internal/platform/config"
 )
 
-// world is a fake API server that handles Bindings, and a controller that uses it.
+// world is a fake API server that handles Bindings, and a controller that uses this API server.
 type world struct {
 	*testing.T
 	client     *fake.Clientset
@@ -64,7 +64,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// watch starts a watch and counts it.
+// watch handles a watch request of the controller: it starts the watch and counts it in w.watched.
 func (w *world) watch(action clienttesting.Action) (bool, watch.Interface, error) {
 	began, err := w.client.Tracker().Watch(action.GetResource(), action.GetNamespace())
 	w.mu.Lock()
@@ -79,8 +79,8 @@ func (w *world) watches(resource string) int {
 	return w.watched[resource]
 }
 
-// nobody returns a client whose list of bound pods is empty, so that mirror.CatchUp returns at
-// once.
+// nobody returns a client whose list of pods is empty. With it, mirror.Newest.CatchUp, which waits
+// until the controller has seen all listed pods, returns at once.
 func nobody(t *testing.T) metadata.Interface {
 	scheme := metadatafake.NewTestScheme()
 	if err := metav1.AddMetaToScheme(scheme); err != nil {
@@ -149,7 +149,8 @@ func (w *world) createEvent(ctx context.Context, e *eventsv1.Event) error {
 	return err
 }
 
-// bind applies a Binding, as the API server does, unless refuse returns an error.
+// bind applies a Binding to its pod, as an API server does. It refuses the Binding if w.refuse
+// returns an error.
 func (w *world) bind(action clienttesting.Action) (bool, runtime.Object, error) {
 	binding, ok := action.(clienttesting.CreateAction).GetObject().(*corev1.Binding)
 	if !ok {
@@ -179,7 +180,7 @@ func (w *world) bind(action clienttesting.Action) (bool, runtime.Object, error) 
 	return true, nil, w.client.Tracker().Update(pods, pod, "default")
 }
 
-// node creates the node that newNode returns, and its NodeTopology.
+// node creates the Node and the NodeTopology that newNode returns.
 func (w *world) node(name string, cpus int, more ...func(*corev1.Node, *v1alpha1.NodeTopology)) {
 	w.Helper()
 	node, t := newNode(name, cpus, more...)
@@ -216,7 +217,7 @@ func (w *world) pod(name, cpu, policy string) {
 	w.create(pendingPod(name, cpu, policy))
 }
 
-// owned creates a pending pod that a Job controls. It requests two exclusive CPUs, on any NUMA
+// owned creates a pending pod that a Job controls. The pod requests two exclusive CPUs, on any NUMA
 // nodes.
 func (w *world) owned(name, job string) {
 	w.Helper()
@@ -238,7 +239,8 @@ func (w *world) create(pod *corev1.Pod) {
 	}
 }
 
-// reject makes a pod fail, as a node's agent does if it cannot honour the pod's placement.
+// reject makes a pod fail in the way in which a node's agent makes it fail if the agent cannot
+// honour the pod's placement.
 func (w *world) reject(name string) {
 	w.Helper()
 	pods := w.client.CoreV1().Pods("default")
@@ -279,7 +281,8 @@ func (w *world) pods() []corev1.Pod {
 	return list.Items
 }
 
-// await waits until holds returns true. It fails the test after 20 seconds.
+// await waits until the function holds returns true. It fails the test if this takes more than 20
+// seconds.
 func (w *world) await(what string, holds func() bool) {
 	w.Helper()
 	for deadline := time.Now().Add(20 * time.Second); !holds(); time.Sleep(2 * time.Millisecond) {

@@ -11,16 +11,20 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// Notify retries the waiting pods that have one of the topics (sched.Topic) and for which helps
-// returns true. A nil helps returns true for all.
+// Notify retries each waiting pod that has one of the topics (sched.Topic: names of what a pod
+// waits for) and for which helps returns true. If helps is nil, Notify retries all pods that have
+// one of the topics.
 type Notify func(topics []sched.Topic, helps func(*sched.Pod) bool)
 
-// Outdated is called with the rules (sched.Pod.NodeRules) of pods whose explanation is outdated,
-// because other nodes refuse the pods than before, or because nodes refuse them for other reasons.
+// Outdated is called with a key of rules (sched.Pod.NodeRules) when the explanations of why pods
+// with these rules wait become outdated. This happens when a change of a node changes whether or
+// why the node refuses such pods. The rules of a pod are its node selector, required node affinity
+// and tolerations.
 type Outdated func(rules string)
 
-// announcer causes retries of the pods whose filters read other nodes or pods, when a node or a
-// placed pod changes. It also reports which explanations a change of a node makes outdated.
+// announcer retries waiting pods when a node or a placed pod changes. These are pods for which
+// other pods or other nodes decide whether a node suits, for example by pod affinity. announcer
+// also reports for which pods a change of a node makes the explanation of why they wait outdated.
 type announcer struct {
 	cluster  *Cluster
 	notify   Notify
@@ -29,12 +33,13 @@ type announcer struct {
 }
 
 // Announce subscribes to the state of the nodes, and calls notify and outdated from then on. The
-// cluster's Observe must be subscribed first. Otherwise a pod could be retried before the filters
-// know the change that may help it.
+// caller must subscribe c.Observe to the state before it calls Announce. Otherwise a pod could be
+// retried before the filters know the change that may help it.
 //
-// A pod is announced only when it is bound, although its node was decided some milliseconds before.
-// So pods that need it as a neighbor are not retried in vain if its Binding fails. The committer,
-// which decides nodes, does not have to wait for the announcement either.
+// A placed pod is announced only when it is bound, although its node was decided some milliseconds
+// before. If its Binding fails, no pod that needs it as a neighbor has been retried in vain. The
+// committer (the goroutine that decides the nodes) does not have to wait for the announcement
+// either.
 func (c *Cluster) Announce(notify Notify, outdated Outdated) {
 	a := &announcer{cluster: c, notify: notify, outdated: outdated}
 	c.state.Subscribe(a.observe, nodestate.Bound, nodestate.Released, nodestate.Undone, nodestate.NodeChanged)
@@ -56,7 +61,8 @@ func (a *announcer) observe(e nodestate.Event) {
 	}
 }
 
-// pod announces a pod that was bound, has changed or is gone to the waiting pods that it concerns.
+// pod retries the waiting pods that may fit now because the given placed pod was bound, has
+// changed or is gone.
 func (a *announcer) pod(placed *framework.PodInfo) {
 	if placed == nil {
 		return
@@ -68,7 +74,8 @@ func (a *announcer) pod(placed *framework.PodInfo) {
 	})
 }
 
-// node announces a node that was added or removed, or whose labels or taints have changed.
+// node retries waiting pods after a node was added or removed, or after its labels or taints have
+// changed. It also reports for which pods the explanation of why they wait is outdated.
 func (a *announcer) node(e nodestate.Event) {
 	now, was := nodeOf(e.Node), nodeOf(e.Entry.Newest())
 	if now != nil && was != nil && sameForRules(now, was) {
@@ -80,7 +87,8 @@ func (a *announcer) node(e nodestate.Event) {
 	}
 }
 
-// nodeOf returns the Node object of a record (sched.Node), or nil.
+// nodeOf returns the Node object of a node's record (sched.Node), or nil if the record is nil or
+// has no Node object.
 func nodeOf(record *sched.Node) *v1.Node {
 	if record == nil {
 		return nil
@@ -89,8 +97,8 @@ func nodeOf(record *sched.Node) *v1.Node {
 	return node
 }
 
-// sameForOthers reports whether two versions of a placed pod count the same for the affinity terms
-// and the topology spread of other pods. Topology spread does not count a pod that is being
+// sameForOthers reports whether the affinity terms and the topology spread of other pods count two
+// versions of a placed pod in the same way. Topology spread does not count a pod that is being
 // deleted.
 func sameForOthers(a, b *v1.Pod) bool {
 	return maps.Equal(a.Labels, b.Labels) && (a.DeletionTimestamp == nil) == (b.DeletionTimestamp == nil)

@@ -23,11 +23,11 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// most is the largest number of proposers in the benchmarks.
+// most is the largest number of proposers (goroutines that list nodes for pods) in the benchmarks.
 const most = 8
 
-// arena is a cluster of partly used servers for benchmarks, with the filters of the proposers
-// (first) and of the committer (second).
+// arena is a cluster of partly used servers for benchmarks. first has the filters of the proposers,
+// which list nodes for pods. second has the filters of the committer, which decides the node.
 type arena struct {
 	*testing.B
 	cluster *Cluster
@@ -39,7 +39,7 @@ type arena struct {
 
 // newArena returns an arena of servers with 64 CPUs, 512 GiB and 8 GPUs. Each has the given number
 // of pods, which together use about the fraction fill of its CPUs and memory. The fake API server
-// also has the given objects.
+// has a default Namespace and the given objects.
 func newArena(b *testing.B, servers, pods int, fill float64, objects ...apiruntime.Object) *arena {
 	b.Helper()
 	client := fake.NewClientset(append(objects, &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}})...)
@@ -112,9 +112,9 @@ func (a *arena) pod(name string, cpu, memory, gpus int64) *sched.Pod {
 	return p
 }
 
-// newState returns a state with the servers and pods of the arena, and makes the filters use it.
-// Its index has the controller's default dimensions. It runs the garbage collector, so that a
-// benchmark that follows starts without garbage.
+// newState returns a new state with the servers and pods of the arena, and makes the filters use
+// this state. The state's index of nodes has the controller's default dimensions. newState runs the
+// garbage collector, so that a benchmark that follows starts without garbage.
 func (a *arena) newState(policy distbucket.Policy) *nodestate.State {
 	a.Helper()
 	c := nodestatetest.New(a, "cpu,memory,pods,numa-total,nvidia.com/gpu", filter.Profile{Theta: []int64{100, 128 << 20, 1, 1, 1}, Policy: policy})
@@ -131,7 +131,8 @@ func (a *arena) newState(policy distbucket.Policy) *nodestate.State {
 	return c
 }
 
-// end releases the pods. Pods that have no node are ignored.
+// end releases the resources that the given pods hold in the state c. It ignores pods that have no
+// node.
 func (a *arena) end(c *nodestate.State, pods ...*sched.Pod) {
 	for _, p := range pods {
 		c.Release(p.UID)
@@ -147,8 +148,10 @@ func (a *arena) small(count int) []*sched.Pod {
 	return pods
 }
 
-// edges returns pods that fit nowhere. Each requests a thousandth of a CPU and a byte more than the
-// node with the most room for it has free. A search for such a pod takes longest.
+// edges returns pods that fit nowhere. The ratio of CPU to memory in a pod's requests is random.
+// Each pod requests a little more than would fit on the node with the most room for this ratio: a
+// thousandth of a CPU and a byte. The search for a node takes longest for pods that just fail to
+// fit.
 func (a *arena) edges(c *nodestate.State, count int) []*sched.Pod {
 	r := rand.New(rand.NewPCG(2, 2))
 	var pods []*sched.Pod
@@ -164,7 +167,7 @@ func (a *arena) edges(c *nodestate.State, count int) []*sched.Pod {
 }
 
 // meter measures the CPU time of the process between start and stop. Other programs on the machine
-// affect it less than they affect the elapsed time.
+// affect the CPU time less than they affect the elapsed time.
 type meter struct{ since, spent time.Duration }
 
 func (m *meter) start() { m.since = processorTime() }

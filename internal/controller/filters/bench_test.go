@@ -24,10 +24,11 @@ import (
 //	CGO_ENABLED=0 go test -trimpath ./internal/controller/filters -run '^$' -bench Cycle -benchtime 20000x -count 6
 //
 // To compare two versions, run the benchmarks ten times with each (-count 10), and compare the
-// results with golang.org/x/perf/cmd/benchstat. The unit cpu-µs/op is CPU time. Use it if other
-// programs run on the machine.
+// results with golang.org/x/perf/cmd/benchstat. The unit cpu-µs/op is CPU time. If other programs
+// run on the machine, compare the CPU times instead of the elapsed times.
 
-// BenchmarkFilter measures PreFilter and then Filter on a number of candidate nodes, for one pod.
+// BenchmarkFilter measures how long the filters take for one pod: PreFilter once, and then Filter
+// on a number of candidate nodes.
 func BenchmarkFilter(b *testing.B) {
 	for _, nodes := range []int{1000, 5000} {
 		a := newArena(b, nodes, 20, 0.1)
@@ -52,9 +53,9 @@ func BenchmarkFilter(b *testing.B) {
 }
 
 // BenchmarkDecide measures a whole decision on one core: a proposer lists nodes with all filters,
-// and the committer assigns one. One pod of the benchmark can be placed, and one fits nowhere.
-// Placed pods are released from time to time, which is not measured, so that the cluster stays
-// equally full.
+// and the committer assigns one of the listed nodes. The benchmark runs for pods that can be
+// placed, and for pods that fit nowhere. So that the cluster stays equally full, placed pods are
+// released from time to time. The time for this is not measured.
 func BenchmarkDecide(b *testing.B) {
 	for _, fill := range []float64{0, 0.5, 0.95} {
 		for _, servers := range []int{1000, 10_000, 100_000} {
@@ -71,9 +72,9 @@ func BenchmarkDecide(b *testing.B) {
 }
 
 // decide schedules the pods again and again, as a scheduler does in steady state. Before it
-// measures, it runs until the garbage collector reuses memory. Memory that comes from the kernel
-// for the first time costs a page fault per 4 KiB. In large clusters this would be a page fault for
-// each decision.
+// measures, it runs until the garbage collector reuses memory. Otherwise the benchmark would also
+// measure page faults. Memory that comes from the kernel for the first time costs a page fault
+// per 4 KiB. In large clusters this is one page fault for each decision.
 func (a *arena) decide(b *testing.B, c *nodestate.State, pods []*sched.Pod, fit bool) {
 	p := pipeline.NewProposer(c.View, pipeline.ProposerOptions{Filter: a.first[0], Rand: rand.New(rand.NewPCG(1, 1))})
 	m := pipeline.NewCommitter(c, a.second, pipeline.Effects{
@@ -109,9 +110,10 @@ func (a *arena) decide(b *testing.B, c *nodestate.State, pods []*sched.Pod, fit 
 	a.end(c, pods...)
 }
 
-// BenchmarkCycle measures several proposers and the committer with all filters, from a queue of b.N
-// pods to a binder that does nothing. A pod that fits nowhere counts as a decision as well. With
-// one GPU per pod, 27,546 of 40,000 pods are placed, and the others fit nowhere.
+// BenchmarkCycle measures the decisions of several proposers (which list nodes) and the committer
+// (which decides) with all filters, from a queue of b.N pods to a binder that does nothing. A pod
+// that fits nowhere counts as a decision as well. With one GPU per pod, 27,546 of 40,000 pods are
+// placed, and the others fit nowhere.
 func BenchmarkCycle(b *testing.B) {
 	b.Run("nodes=5000", func(b *testing.B) {
 		a := newArena(b, 5000, 20, 0.5)
@@ -153,9 +155,10 @@ func (a *arena) runPipeline(b *testing.B, c *nodestate.State, proposers int, gpu
 	a.end(c, pods...)
 }
 
-// BenchmarkPrefer measures how long a proposer takes to list nodes for a pod with preferences. The
-// pod prefers nodes with a label ("nodes"), zones with few pods of a kind that does not exist
-// ("few"), or zones with few pods of any kind ("pods").
+// BenchmarkPrefer measures how long a proposer takes to list nodes for a pod with preferences.
+// There are three cases. In the case "nodes", the pod prefers nodes with a label. In the case
+// "few", it prefers zones with few pods that have the label app=rare, which no pod has. In the
+// case "pods", it prefers zones with few pods that have the label app, which many pods have.
 func BenchmarkPrefer(b *testing.B) {
 	for _, nodes := range []int{1000, 5000} {
 		a := newArena(b, nodes, 20, 0.1)

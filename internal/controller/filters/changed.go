@@ -6,9 +6,9 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// Changed returns a copy of a pod for which the filters see a changed spec. change changes the spec
-// in place and reports whether it did. The pod's requests stay as they are. Changed returns nil if
-// change returns false.
+// Changed returns a copy of a pod for which the filters see a changed spec. The function change
+// changes a copy of the spec in place, and returns whether it changed anything. The pod's requests
+// stay as they are. Changed returns nil if the function change returns false.
 func (r Reader) Changed(pod *sched.Pod, change func(*v1.PodSpec) bool) (*sched.Pod, error) {
 	of, ok := pod.Foreign.(*Pod)
 	if !ok {

@@ -8,9 +8,11 @@ import (
 )
 
 // changes are the newest changes of placed pods and of the nodes' labels and taints, in a ring
-// buffer. A pod whose filters read all nodes remembers its mark, the number of the next change when
-// the filters ran. The changes since its mark are few. They show on which nodes the pod may no
-// longer fit, so the filters need not read all nodes again.
+// buffer. Changes are numbered. The filters of a pod with required pod (anti-)affinity or topology
+// spread read all nodes. When a proposer (which lists nodes) filters such a pod, it stores the
+// number of the next change: the mark. The committer (which decides the node) filters the pod
+// later, and then reads only the few changes since this mark. They show on which nodes the pod may
+// no longer fit, so the committer does not read all nodes again.
 type changes struct {
 	mu   sync.RWMutex
 	ring [maxChanges]change
@@ -18,7 +20,7 @@ type changes struct {
 }
 
 // maxChanges is how many changes are kept. At 1,000 Bindings a second they span several seconds. If
-// some changes since a pod's mark are no longer kept, the pod is filtered again.
+// some changes since a pod was filtered are no longer kept, the pod is filtered again.
 const maxChanges = 1 << 13
 
 // change is one change: a pod was placed on a node, a pod has left its node, or the labels or
@@ -30,7 +32,7 @@ type change struct {
 	placed bool
 }
 
-// mark returns the number of the next change.
+// mark returns the number that the next change will have.
 func (c *changes) mark() uint64 {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -44,9 +46,9 @@ func (c *changes) add(one change) {
 	c.next++
 }
 
-// since calls visit for each change from a mark on, in order, until visit returns false. It returns
-// false if visit did, or if some of these changes are no longer kept. visit must not block, because
-// it runs under a lock that the placement of pods needs.
+// since calls visit for each change from the one with the number mark on, in order, until visit
+// returns false. since returns false if visit returned false, or if some of these changes are no
+// longer kept. visit must not block, because it runs under a lock that the placement of pods needs.
 func (c *changes) since(mark uint64, visit func(*change) bool) bool {
 	c.mu.RLock()
 	defer c.mu.RUnlock()

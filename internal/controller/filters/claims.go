@@ -16,10 +16,11 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/util/assumecache"
 )
 
-// Claims has the kube-scheduler plugins for volumes and devices. All proposers and the committer
-// share these plugins. So the proposers know which volumes and devices the committer has reserved,
-// and list only nodes that have those that a pod needs. Several goroutines may use the plugins:
-// kube-scheduler also runs Filter on many nodes at the same time, and PreBind of other pods
+// Claims has the kube-scheduler plugins for volumes and devices. The proposers (which list nodes
+// for pods) and the committer (which decides) share these plugins. So the proposers know which
+// volumes and devices the committer has reserved, and list only nodes on which the volumes and
+// devices of a pod are available. Several goroutines may use the plugins at the same time, because
+// kube-scheduler also does this: it runs Filter on many nodes at once, and PreBind of other pods
 // meanwhile.
 //
 // The methods of Claims are called only while the frameworks are created, from one goroutine.
@@ -28,8 +29,9 @@ type Claims struct {
 	plugins map[string]fwk.Plugin // by name
 }
 
-// NewClaims creates what the plugins for volumes and devices share, such as the record of allocated
-// devices. Its goroutines end with ctx.
+// NewClaims returns a Claims without plugins yet. It creates the data that the plugins for volumes
+// and devices share, such as the record of allocated devices. The goroutines that it starts end
+// when ctx is done.
 func NewClaims(ctx context.Context, api API) (*Claims, error) {
 	devices, err := newDevices(ctx, api)
 	if err != nil {
@@ -42,7 +44,8 @@ func NewClaims(ctx context.Context, api API) (*Claims, error) {
 	}, nil
 }
 
-// settings returns the framework options that the plugins need. It returns none if c is nil.
+// settings returns the options of kube-scheduler's framework that the plugins for volumes and
+// devices need. It returns no options if c is nil.
 func (c *Claims) settings() []runtime.Option {
 	if c == nil {
 		return nil
@@ -50,7 +53,8 @@ func (c *Claims) settings() []runtime.Option {
 	return c.options
 }
 
-// made returns a copy of the plugins that were created so far, by name.
+// made returns a copy of the map of the volume and device plugins that were created so far, by
+// name.
 func (c *Claims) made() map[string]fwk.Plugin {
 	if c == nil {
 		return map[string]fwk.Plugin{}

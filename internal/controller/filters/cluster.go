@@ -17,18 +17,18 @@ import (
 //
 // The nodeInfo of a node is stored in the node's entry of the state, and is immutable. After a
 // change, a new nodeInfo is stored before the node's new record (sched.Node), so a nodeInfo is
-// never older than the record. If the record is unchanged since a check, the check is still valid.
-// Readers take no lock. While a pod moves to another node, readers see it on the old node, on the
-// new one, or on both.
+// never older than the record. So if a node's record has not changed since a check of the node,
+// the check is still valid. Readers take no lock. While a pod moves to another node, readers see
+// it on the old node, on the new one, or on both.
 //
-// The time for a change grows with the number of pods on the changed node. The time to read a node
-// is constant. A list of all nodes is made only for pods whose filters read all nodes.
-// kube-scheduler takes a snapshot of all nodes in each scheduling cycle. Here, such a snapshot
-// would be older than the records of the state.
+// The time to apply a change grows with the number of pods on the changed node. The time to read a
+// node is constant. A list of all nodes is made only for pods whose filters read all nodes.
+// kube-scheduler takes a snapshot of all nodes in each scheduling cycle. Cluster takes none,
+// because a snapshot would be older than the records of the state.
 type Cluster struct {
 	state     *nodestate.State
 	terms     *terms // required anti-affinity terms of placed pods
-	draws     *terms // terms of placed pods that only ratings read, see drawsOf
+	draws     *terms // affinity terms of placed pods that count only when nodes are rated, see drawsOf
 	sets      tracked
 	shunned   shunned
 	images    images
@@ -70,7 +70,7 @@ func (c *Cluster) Observe(e nodestate.Event) {
 			c.changes.add(change{node: is})
 		}
 		if len(now.PodsWithRequiredAntiAffinity) > 0 {
-			c.state.Narrow() // its zone may have changed, so the anti-affinity of its pods may exclude others
+			c.state.Narrow() // the node's zone may have changed, so the anti-affinity of its pods may exclude other pods from other nodes
 		}
 	case nodestate.Placed, nodestate.Bound:
 		c.assign(e.Entry, e.Now, e.Was)
@@ -79,7 +79,8 @@ func (c *Cluster) Observe(e nodestate.Event) {
 	}
 }
 
-// assign adds a pod to its node. If the pod had another node before, assign then removes it there.
+// assign adds a pod to its node. If the pod was on another node before, assign then removes the
+// pod from that node.
 func (c *Cluster) assign(to *nodestate.Entry, now, was *nodestate.Assignment) {
 	pod := podOf(now)
 	if pod == nil {
@@ -103,7 +104,7 @@ func (c *Cluster) assign(to *nodestate.Entry, now, was *nodestate.Assignment) {
 	}
 }
 
-// record records, in the changes, that a pod was placed on a node or has left it.
+// record adds to c.changes that a pod was placed on a node or has left the node.
 func (c *Cluster) record(on *nodestate.Entry, a *nodestate.Assignment, placed bool) {
 	c.changes.add(change{pod: podOf(a), gang: a.Gang, node: infoOf(on).Node(), placed: placed})
 }
@@ -117,7 +118,8 @@ func (c *Cluster) remove(was *nodestate.Assignment) {
 	}
 }
 
-// podOf returns the framework's PodInfo of an assigned pod, or nil.
+// podOf returns kube-scheduler's PodInfo of the pod of an assignment, or nil if the assignment is
+// nil or has none.
 func podOf(a *nodestate.Assignment) *framework.PodInfo {
 	if a == nil {
 		return nil
@@ -163,8 +165,8 @@ func (c *Cluster) used(claim string) bool {
 	return c.mu.claims[claim] > 0
 }
 
-// SameNode reports whether two versions of a node are equal in all that the filters read. Most
-// status updates of kubelets change nothing that the filters read.
+// SameNode reports whether two versions of a node are equal in all fields that the filters read.
+// Most status updates of kubelets change none of these fields.
 func SameNode(a, b *v1.Node) bool {
 	equal := equality.Semantic.DeepEqual
 	return equal(a.Labels, b.Labels) && equal(a.Annotations, b.Annotations) && equal(a.Spec, b.Spec) &&
@@ -172,8 +174,8 @@ func SameNode(a, b *v1.Node) bool {
 		equal(a.Status.DeclaredFeatures, b.Status.DeclaredFeatures)
 }
 
-// infoOf returns the nodeInfo of an entry's node, with the pods on the node. It returns an empty
-// nodeInfo if there is none yet.
+// infoOf returns the nodeInfo of an entry's node, with the pods on the node. If the entry has no
+// nodeInfo yet, infoOf returns an empty one.
 func infoOf(e *nodestate.Entry) *nodeInfo {
 	if info, ok := e.Foreign().(*nodeInfo); ok {
 		return info
@@ -189,8 +191,9 @@ func (c *Cluster) node(name string) *nodeInfo {
 	return nil
 }
 
-// at returns the newest nodeInfo of the node that a record describes, or nil. It looks the node up
-// by name only if the record has no Source.
+// at is like c.node, but takes a node's record (sched.Node) instead of the node's name. It is
+// faster, because most records have a Source, which provides the nodeInfo without a lookup by
+// name.
 func (c *Cluster) at(node *sched.Node) *nodeInfo {
 	if node.Source == nil {
 		return c.node(node.Name)
@@ -198,7 +201,8 @@ func (c *Cluster) at(node *sched.Node) *nodeInfo {
 	return known(node.Source)
 }
 
-// known returns the nodeInfo that a source provides, or nil if its node does not exist.
+// known returns the nodeInfo that the source of a node's record provides, or nil if the node does
+// not exist.
 func known(of sched.RecordSource) *nodeInfo {
 	if info, ok := of.Foreign().(*nodeInfo); ok && info.Node() != nil {
 		return info

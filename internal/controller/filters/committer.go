@@ -12,10 +12,10 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// Committer has the filters of the committer, the second-tier scheduler: those of a Proposer, and
-// Reserve and PreBind of the plugins for volumes and devices. It implements sched.Relay and
-// pipeline.Reserver. Only one goroutine may call Begin, Resume, Check and Reserve. Any goroutine
-// may call Unreserve and Bind.
+// Committer has the filters of the committer, the second-tier scheduler, which decides the nodes of
+// pods. These are the filters of a Proposer, and Reserve and PreBind of the plugins for volumes and
+// devices. Committer implements the interfaces sched.Relay and pipeline.Reserver. Only one
+// goroutine may call Begin, Resume, Check and Reserve. Any goroutine may call Unreserve and Bind.
 type Committer struct {
 	Proposer
 	quotas   Quotas   // nil for none
@@ -23,8 +23,9 @@ type Committer struct {
 	reserved sync.Map // *reserved by pod UID, from Reserve until Bind or Unreserve ends
 }
 
-// Quotas checks whether a decision exceeds a quota of a tenant or a group. Check returns an error
-// if it does. The node's record tells the types of its GPUs.
+// Quotas checks whether a scheduling decision exceeds a quota of a tenant or of a GPU group. Check
+// returns an error if a quota is exceeded. The record of the decided node tells the types of the
+// node's GPUs.
 type Quotas interface {
 	Check(sched.Decision, *sched.Node) error
 }
@@ -36,7 +37,8 @@ type reserved struct {
 	by    framework.Framework
 }
 
-// NewCommitter returns the filters of the committer. A nil quotas means that there are none.
+// NewCommitter returns the filters of the committer (the second-tier scheduler). If quotas is nil,
+// no quotas are checked.
 func NewCommitter(ctx context.Context, c *Cluster, api API, quotas Quotas) (*Committer, error) {
 	p, err := NewProposer(ctx, c, api)
 	if err != nil {
@@ -51,15 +53,17 @@ func (c *Committer) Begin(pod *sched.Pod) ([]string, sched.Reason) {
 	return c.Proposer.Begin(pod)
 }
 
-// Resume continues with the results of Begin from a proposer, so that PreFilter need not run again.
-// There are two exceptions.
+// Resume makes a pod the current pod, and uses the results that Begin of a proposer has returned
+// for the pod. So PreFilter need not run again. There are two exceptions.
 //
-// If the filters of the pod read all nodes, Resume uses only the mark of the results (see changes).
-// These may be the results of another pod of its gang. Check then refuses the nodes on which the pod
-// may no longer fit because of changes since that mark.
+// First, if the filters of the pod read all nodes, Resume uses only the mark in the proposer's
+// results. The mark is the number that the next change (see changes) had when the proposer filtered
+// the pod. The results may be those of another pod of the pod's gang. Check then refuses the nodes
+// on which the pod may no longer fit because of changes since that mark.
 //
-// If the pod has volumes or devices, PreFilter runs again. The plugins store in their results what
-// they will reserve, and others may have reserved it in the meantime.
+// Second, if the pod has volumes or devices, PreFilter runs again. The plugins store in the results
+// of PreFilter which volumes and devices they will reserve, and these may have been reserved for
+// another pod in the meantime.
 func (c *Committer) Resume(pod *sched.Pod, with any) sched.Reason {
 	c.still = still{}
 	switch own := pod.Foreign.(*Pod); {
@@ -72,8 +76,10 @@ func (c *Committer) Resume(pod *sched.Pod, with any) sched.Reason {
 	return c.Proposer.Resume(pod, with)
 }
 
-// resumeWide continues with a pod whose filters read all nodes, and which a proposer filtered at
-// the given mark (see changes). Instead of all nodes, it reads only the changes since then.
+// resumeWide makes a pod the current pod whose filters read all nodes, because it has required pod
+// (anti-)affinity or topology spread. mark is the number that the next change (see changes) had
+// when a proposer filtered the pod. Instead of all nodes, resumeWide reads only the changes since
+// then.
 func (c *Committer) resumeWide(pod *sched.Pod, mark uint64) sched.Reason {
 	c.use(pod)
 	still, ok := c.lister.stillFits(pod, mark)
@@ -88,7 +94,8 @@ func (c *Committer) resumeWide(pod *sched.Pod, mark uint64) sched.Reason {
 // since it was filtered.
 var changedSince = sched.Reason{Code: sched.Other, Detail: "node(s) had changed since they were checked"}
 
-// Check returns why the current pod does not fit on a node.
+// Check returns the reason why the current pod does not fit on a node. The reason is empty if the
+// pod fits.
 func (c *Committer) Check(node *sched.Node) sched.Reason {
 	if info := c.lister.at(node); c.still.pod != nil && info != nil && !c.still.on(info.Node()) {
 		return changedSince
@@ -96,11 +103,9 @@ func (c *Committer) Check(node *sched.Node) sched.Reason {
 	return c.Proposer.Check(node)
 }
 
-// Reserve reserves a pod's volumes and devices on the decided node. It refuses a pod that exceeds a
-// quota. It also checks the node again if the anti-affinity of any placed pod excludes the pod from
-// some nodes. A pod with such anti-affinity may have been placed after the proposer listed the
-// nodes. It can exclude the pod from all nodes of a zone, although the records of these nodes are
-// unchanged.
+// Reserve reserves a pod's volumes and devices on the decided node. It returns a reason if the
+// decision exceeds a quota, or if the node no longer suits the pod because of other pods (see
+// stands).
 func (c *Committer) Reserve(d sched.Decision, node *sched.Node) sched.Reason {
 	if c.quotas != nil {
 		if err := c.quotas.Check(d, node); err != nil {
@@ -119,8 +124,9 @@ func (c *Committer) Reserve(d sched.Decision, node *sched.Node) sched.Reason {
 	return sched.Reason{}
 }
 
-// stands checks a node again if the anti-affinity of any placed pod excludes the current pod from
-// some nodes.
+// stands checks the decided node again if the anti-affinity of any placed pod excludes the pod from
+// some nodes. The placed pod may be newer than the proposer's check of the node. Its anti-affinity
+// can exclude the pod from all nodes of a zone, although the records of these nodes are unchanged.
 func (c *Committer) stands(pod *sched.Pod, node *sched.Node) sched.Reason {
 	c.lister.pod = pod.Foreign.(*Pod)
 	if pod.Across {
@@ -135,7 +141,8 @@ func (c *Committer) stands(pod *sched.Pod, node *sched.Node) sched.Reason {
 	return c.Check(node)
 }
 
-// claim runs the Reserve plugins with the results of PreFilter and Filter.
+// claim reserves the volumes and devices of a pod on the decided node. It runs the Reserve plugins
+// with the results of PreFilter and Filter.
 func (c *Committer) claim(d sched.Decision) sched.Reason {
 	r := &reserved{state: c.state, pod: assumed(d), by: c.instanceOf(d.Pod).framework}
 	c.reserved.Store(d.Pod.UID, r) // stored first, so that Unreserve finds it if a plugin panics
@@ -155,8 +162,9 @@ func (c *Committer) Unreserve(d sched.Decision) {
 }
 
 // Bind runs PreBind, which prepares the pod's volumes and devices, and then calls post to bind the
-// pod. PreBind may wait long until a volume is provisioned, so Bind first calls detach: the binder
-// then need not wait for this pod. If Bind fails, the caller must call Unreserve.
+// pod. PreBind may wait long until a volume is provisioned. So before PreBind, Bind calls detach,
+// which lets the binder continue with other pods. If nothing is reserved for the pod, Bind only
+// calls post. If Bind fails, the caller must call Unreserve.
 func (c *Committer) Bind(ctx context.Context, d sched.Decision, detach func(), post func() error) error {
 	r, ok := c.reserved.Load(d.Pod.UID)
 	if !ok {

@@ -18,24 +18,24 @@ import (
 // Configuration has the settings of a KubeSchedulerConfiguration that Numalet supports. It is
 // immutable.
 type Configuration struct {
-	profiles    []config.KubeSchedulerProfile // the first one is for pods of unknown schedulers
+	profiles    []config.KubeSchedulerProfile // the first one is also for pods with an unknown scheduler name
 	percentage  *int32                        // how many percent of the nodes are rated, for profiles without a percentage
 	parallelism int32
 	rated       int // how many nodes are rated if no percentage is set
 	kubeconfig  string
 }
 
-// Options are the settings that do not come from a KubeSchedulerConfiguration.
+// Options are the settings of the filters that do not come from a KubeSchedulerConfiguration.
 type Options struct {
 	SchedulerName string // scheduler name of the default profile, unless the file has a profile of this name
 	GPUResource   string // resource name of whole GPUs; a profile must not ignore it
 	Rated         int    // how many nodes are rated for a pod that prefers some nodes to others
 }
 
-// Default returns the configuration that is used without a file. It is kube-scheduler's default
-// profile with one exception: pods without topology spread constraints are not spread. To spread
-// such a pod, the plugin would have to find the Services, ReplicaSets and StatefulSets that select
-// it.
+// Default returns the Configuration that is used if there is no KubeSchedulerConfiguration file. It
+// has kube-scheduler's default profile with one exception: pods without topology spread constraints
+// are not spread. To spread such a pod, the plugin PodTopologySpread would have to find the
+// Services, ReplicaSets and StatefulSets that select the pod.
 func Default(o Options) (*Configuration, error) {
 	defaults, err := latest.Default()
 	if err != nil {
@@ -88,23 +88,24 @@ func (c *Configuration) SchedulerNames() (all []string) {
 	return all
 }
 
-// Kubeconfig returns clientConnection.kubeconfig, or "".
+// Kubeconfig returns the field clientConnection.kubeconfig of the KubeSchedulerConfiguration, or ""
+// if the field is not set.
 func (c *Configuration) Kubeconfig() string { return c.kubeconfig }
 
-// profile returns the index of the profile with a scheduler name. For an unknown name it returns 0,
-// the index of the first profile.
+// profile returns the index of the profile with the given scheduler name. For an unknown name it
+// returns 0, the index of the first profile.
 func (c *Configuration) profile(scheduler string) int {
 	return max(0, slices.IndexFunc(c.profiles, func(p config.KubeSchedulerProfile) bool { return p.SchedulerName == scheduler }))
 }
 
-// leastRated is the smallest number of nodes that are rated if a percentage of nodes is set, as in
-// kube-scheduler.
+// leastRated is the smallest number of nodes that are rated for a pod if percentageOfNodesToScore
+// is set. kube-scheduler has the same minimum.
 // Source: https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/scheduler/schedule_one.go,
 // minFeasibleNodesToFind.
 const leastRated = 100
 
-// ratedOf returns how many nodes are rated for a pod of a profile, in a cluster with this number of
-// nodes.
+// ratedOf returns how many nodes are rated (scored) for a pod of the profile with the given index,
+// in a cluster with the given number of nodes.
 func (c *Configuration) ratedOf(profile, nodes int) int {
 	percentage := c.profiles[profile].PercentageOfNodesToScore
 	if percentage == nil {
@@ -116,7 +117,8 @@ func (c *Configuration) ratedOf(profile, nodes int) int {
 	return min(nodes, max(leastRated, nodes*int(*percentage)/100))
 }
 
-// wishesIn returns what a profile makes all its pods prefer, in addition to their own specs.
+// wishesIn reports whether a profile makes all its pods prefer some nodes, in addition to the
+// preferences in the pods' specs.
 func wishesIn(profile config.KubeSchedulerProfile) (w wishes) {
 	for _, args := range argsOf[*config.NodeAffinityArgs](profile) {
 		w.some = args.AddedAffinity != nil && len(args.AddedAffinity.PreferredDuringSchedulingIgnoredDuringExecution) > 0
@@ -128,8 +130,9 @@ func wishesIn(profile config.KubeSchedulerProfile) (w wishes) {
 }
 
 // complete applies the settings of a pod's profile to the pod. It drops requests for resources that
-// the profile ignores. If there are several profiles, it adds the profile's name to the keys
-// p.rules and p.neighbors, so that pods of different profiles share no result.
+// the profile ignores. p.rules and p.neighbors are keys of cached results. If there are several
+// profiles, complete adds the profile's name to these keys, so that pods of different profiles
+// share no result.
 func (c *Configuration) complete(p *Pod, to *sched.Pod) {
 	if c == nil {
 		return
@@ -153,7 +156,8 @@ func (c *Configuration) complete(p *Pod, to *sched.Pod) {
 	}
 }
 
-// ignored reports whether a profile ignores a resource.
+// ignored reports whether a profile ignores a resource (the arguments ignoredResources and
+// ignoredResourceGroups of the plugin NodeResourcesFit).
 func ignored(profile config.KubeSchedulerProfile, resource string) bool {
 	for _, args := range argsOf[*config.NodeResourcesFitArgs](profile) {
 		if slices.Contains(args.IgnoredResources, resource) {
@@ -178,8 +182,8 @@ func argsOf[T any](profile config.KubeSchedulerProfile) (found []T) {
 	return found
 }
 
-// enabled returns a copy of a profile in which only the given plugins are enabled. Only the plugins
-// in rating remain enabled to rate nodes.
+// enabled returns a copy of a profile in which only the given plugins are enabled. In the copy,
+// only the plugins that rating returns are enabled at the extension points PreScore and Score.
 func enabled(profile config.KubeSchedulerProfile, plugins []string) *config.KubeSchedulerProfile {
 	p := profile
 	p.Plugins = profile.Plugins.DeepCopy()
@@ -201,8 +205,9 @@ func enabled(profile config.KubeSchedulerProfile, plugins []string) *config.Kube
 // hard reports whether a default topology spread constraint excludes nodes (DoNotSchedule).
 func hard(c v1.TopologySpreadConstraint) bool { return c.WhenUnsatisfiable == v1.DoNotSchedule }
 
-// framed returns the plugins of kube-scheduler's default profile that do not run here. Numalet does
-// their work in another way, or documents that it does not do it.
+// framed returns the names of the plugins of kube-scheduler's default profile that Numalet does not
+// run. Numalet does the work of such a plugin in another way, or its documentation says that
+// Numalet does not do this work.
 func framed() []string {
 	return []string{names.SchedulingGates, names.DefaultPreemption, names.NodeResourcesBalancedAllocation, names.GangScheduling,
 		names.TopologyPlacementGenerator, names.PodGroupPodsCount}

@@ -32,8 +32,9 @@ func TestRefusedConfigurations(t *testing.T) {
 	})
 }
 
-// twoProfiles is a configuration with two profiles. The first one prefers zone b and ignores some
-// extended resources. The second one ignores that nodes are unschedulable, and requires zone c.
+// twoProfiles is a KubeSchedulerConfiguration with two profiles. The first profile prefers zone b
+// and ignores some extended resources. The second profile ignores that nodes are unschedulable, and
+// requires zone c.
 const twoProfiles = header + `
 percentageOfNodesToScore: 10
 clientConnection: {kubeconfig: /etc/kubernetes/scheduler.conf}
@@ -80,7 +81,7 @@ func TestConfiguration(t *testing.T) {
 
 // TestOwnProfile checks that a profile with the controller's own scheduler name replaces the
 // default profile. It also checks that the controller's own name is the only scheduler name if
-// there is no file.
+// there is no KubeSchedulerConfiguration.
 func TestOwnProfile(t *testing.T) {
 	for text, want := range map[string]int{"": 256, header + "profiles: [{schedulerName: numalet-scheduler, percentageOfNodesToScore: 20}]": 400} {
 		c, err := ReadConfiguration([]byte(text), options())
@@ -126,7 +127,8 @@ func TestProfiles(t *testing.T) {
 	}
 }
 
-// asked returns a pod with the given scheduler name and some extended resources, read by a Reader.
+// asked returns the given pod as a Reader with Configuration c reads it. The pod has the given
+// scheduler name and requests some extended resources.
 func (s *scene) asked(t *testing.T, c *Configuration, scheduler string, pod *v1.Pod) *sched.Pod {
 	t.Helper()
 	request := &sched.Pod{UID: string(pod.UID), Name: pod.Name, Profile: scheduler, Requests: sched.Amounts{
@@ -194,9 +196,9 @@ func TestUnknownFields(t *testing.T) {
 	}
 }
 
-// TestNodeSetsOfProfiles checks a cached set of the nodes that a pod's rules admit. When a node
-// changes, the pod's own profile must decide whether the node stays in the set, even if a pod of
-// another profile was filtered last.
+// TestNodeSetsOfProfiles checks the cached set of the nodes that admit a pod's rules (such as its
+// node selector). When a node changes, the profile of that pod must decide whether the node stays
+// in the set, even if a pod of another profile was filtered last.
 func TestNodeSetsOfProfiles(t *testing.T) {
 	c, err := ReadConfiguration([]byte(twoProfiles), options())
 	if err != nil {

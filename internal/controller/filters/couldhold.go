@@ -9,10 +9,11 @@ import (
 )
 
 // CouldHold reports whether the nodes could hold at least need of the pods if all other pods ended.
-// It returns false in three cases: the rules of too many pods admit no node, a single pod requires
-// a neighbor that does not exist, or the pods keep apart from each other and their rules admit
-// fewer than need nodes. It returns true if this can be known only from a visit to all nodes. It
-// takes no lock, and time proportional to the number of pods.
+// It returns false in two cases. First, fewer than need of the pods are left without those whose
+// rules (such as the node selector) admit no node, and without those that require a neighbor that
+// does not exist. Second, each pod needs a node of its own because of anti-affinity, and the rules
+// of the pods admit fewer than need nodes. CouldHold returns true in all other cases, because it
+// visits no nodes. It takes no lock. Its time is proportional to the number of pods.
 func (c *Cluster) CouldHold(pods []*sched.Pod, need int) bool {
 	first, apart := pods[0].Foreign.(*Pod), true
 	refused := 0
@@ -27,7 +28,8 @@ func (c *Cluster) CouldHold(pods []*sched.Pod, need int) bool {
 	return len(pods)-refused >= need && !(apart && nodes >= 0 && need > nodes)
 }
 
-// admittedBy returns how many nodes rules admit, or -1 if no node set is cached for these rules.
+// admittedBy returns how many nodes admit pods with the given rules (a key made by rulesOf), or -1
+// if no set of these nodes is cached.
 func (c *Cluster) admittedBy(rules string) int {
 	if s, ok := c.sets.nodes.get(rules); ok {
 		return int(s.admits.Load())
@@ -35,9 +37,9 @@ func (c *Cluster) admittedBy(rules string) int {
 	return -1
 }
 
-// apartOf returns a key for required anti-affinity by which a pod keeps apart from pods like
-// itself, at most one on each node. It returns "" if the pod has none. A node has at most one of
-// the pods with equal keys.
+// apartOf returns a key for the required anti-affinity term by which a pod refuses nodes that
+// already have a pod like itself. It returns "" if the pod has no such term. At most one of the
+// pods with equal keys can be on a node.
 func apartOf(pod *framework.PodInfo) string {
 	for _, t := range pod.RequiredAntiAffinityTerms {
 		if t.TopologyKey == v1.LabelHostname && t.Namespaces.Has(pod.Pod.Namespace) && t.Selector.Matches(labels.Set(pod.Pod.Labels)) {

@@ -11,8 +11,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// TestCouldHold checks in which cases CouldHold returns false because of the pods' rules or of
-// other pods. Two of the three nodes have the label disk=ssd.
+// TestCouldHold checks in which cases CouldHold returns false because of the pods' node
+// selectors or because of other pods. Two of the three nodes have the label disk=ssd.
 func TestCouldHold(t *testing.T) {
 	web := &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}
 	disk := func(p *st.PodWrapper, kind string) *st.PodWrapper {
@@ -26,7 +26,7 @@ func TestCouldHold(t *testing.T) {
 		pods        int
 		need        int
 		pod         func(i int, p *st.PodWrapper) *st.PodWrapper
-		want, known bool // known: a proposer has filtered the pods, so their node sets are cached
+		want, known bool // known: a proposer has filtered the pods before, so the sets of nodes that admit them are cached
 	}{
 		{"its rules admit nodes", 1, 1, func(_ int, p *st.PodWrapper) *st.PodWrapper { return disk(p, "ssd") }, true, true},
 		{"its rules admit no node", 1, 1, func(_ int, p *st.PodWrapper) *st.PodWrapper { return disk(p, "none") }, false, true},

@@ -10,12 +10,13 @@ import (
 )
 
 // counted is the state that PreFilter of the plugin InterPodAffinity has computed for one pod of a
-// gang. To compute it, the plugin counts pods on all nodes, including the pods of the gang that
-// were planned before. For the next pod with equal affinity terms, only the pods that were planned
-// since are added.
+// gang, whose pods are planned one after another. To compute this state, the plugin counts pods on
+// all nodes, including the pods of the gang that were planned before. The next pod of the gang with
+// equal affinity terms reuses the state: only the pods that were planned since are added.
 //
-// The state of the plugin PodTopologySpread cannot be reused in this way. It keeps only the two
-// topology domains with the fewest pods, so PreFilter must count all nodes again.
+// The state of the plugin PodTopologySpread cannot be reused in this way. PodTopologySpread keeps
+// only the two topology domains with the fewest pods, so its PreFilter must count the pods on all
+// nodes again.
 type counted struct {
 	data    fwk.StateData
 	planned int
@@ -25,9 +26,10 @@ type counted struct {
 // Source: k8s.io/kubernetes/pkg/scheduler/framework/plugins/interpodaffinity, preFilterStateKey.
 const affinityState = fwk.StateKey("PreFilter" + names.InterPodAffinity)
 
-// prepareAlike runs PreFilter for the current pod, but reuses the counts (counted) of an earlier
-// pod of the plan. It returns false if there are no such counts, or if they cannot be reused. The
-// caller must then run PreFilter without them.
+// prepareAlike runs PreFilter for the current pod of a gang that is being planned. It does not
+// count the pods on all nodes, but reuses the pod counts (counted) of an earlier pod of the gang
+// with equal affinity terms. It returns false if there are no such counts, or if they cannot be
+// reused. The caller must then run PreFilter of all plugins.
 func (p *Proposer) prepareAlike() bool {
 	known := p.lister.planned.counted[p.lister.alike()]
 	if known == nil || p.runner.affinity == nil || p.beginLocal().Refuses() || p.only != nil {
@@ -45,8 +47,9 @@ func (p *Proposer) prepareAlike() bool {
 	return true
 }
 
-// keepCounted stores the counts of the current pod for later pods of the plan, if the pod is part
-// of a plan.
+// keepCounted stores the state that PreFilter of the plugin InterPodAffinity has computed for the
+// current pod. Later pods of the same gang reuse this state (see prepareAlike). keepCounted does
+// nothing if the pod is not planned as part of a gang.
 func (p *Proposer) keepCounted() {
 	key := p.lister.alike()
 	if key == "" {
@@ -57,9 +60,10 @@ func (p *Proposer) keepCounted() {
 	}
 }
 
-// alike returns a key for the current pod. Two pods of a plan have the same key if PreFilter of the
-// plugin InterPodAffinity computes the same for both. The key is "" if the pod is not part of a
-// plan, or if its state cannot be reused.
+// alike returns a key for the current pod of a gang that is being planned. If two pods of the gang
+// have the same key, PreFilter of the plugin InterPodAffinity computes the same state for both. The
+// key is "" if the current pod is not planned as part of a gang, or if the state cannot be reused
+// for other pods.
 func (l *lister) alike() string {
 	if l.planned.counted == nil || len(l.pod.spread) > 0 || !l.pod.wide {
 		return ""
@@ -75,7 +79,7 @@ func (l *lister) alike() string {
 	return key.String()
 }
 
-// affinityOf returns the plugin InterPodAffinity, or nil.
+// affinityOf returns the plugin InterPodAffinity, or nil if the given plugins do not include it.
 func affinityOf(plugins map[string]fwk.Plugin) *interpodaffinity.InterPodAffinity {
 	plugin, _ := plugins[names.InterPodAffinity].(*interpodaffinity.InterPodAffinity)
 	return plugin

@@ -8,7 +8,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// count counts the placed pods that meet a condition.
+// count counts the placed pods that meet a condition, for example those that match an affinity
+// term.
 type count interface {
 	comparable
 	// match reports whether a placed pod meets the condition.
@@ -19,15 +20,16 @@ type count interface {
 	add(pod *v1.Pod, node string, sign int)
 }
 
-// counts has counts by key. They are also indexed by topic, so that a placed pod is compared only
-// with the counts that it may change.
+// counts has values of type count, by key. They are also indexed by topic, so that a placed pod is
+// compared only with the counts that it may change. A topic is a name for some of the placed pods,
+// such as those with a certain label.
 type counts[T count] struct {
 	kept[T]
 	byTopic map[sched.Topic][]T
 }
 
-// find returns the count for a key. If there is none, find makes one and counts the pods that are
-// placed now.
+// find returns the count for a key. If there is no count for the key, find makes one and counts
+// the pods that are placed now.
 func (k *counts[T]) find(c *Cluster, key string, make func() T) T {
 	return k.kept.find(&c.sets, key, func() T {
 		if k.len == 0 { // it is the first one, or all were dropped
@@ -50,8 +52,8 @@ func (k *counts[T]) find(c *Cluster, key string, make func() T) T {
 	})
 }
 
-// countPod adds (sign 1) or removes (sign -1) a placed pod with these topics. The caller holds the
-// lock of tracked.
+// countPod adds (sign 1) a placed pod to all counts whose condition the pod meets, or removes
+// (sign -1) it from them. topics are the topics of the pod. The caller holds the lock of tracked.
 func (k *counts[T]) countPod(topics []sched.Topic, pod *v1.Pod, node string, sign int) {
 	var done []T
 	for _, topic := range topics {

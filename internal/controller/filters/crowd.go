@@ -16,16 +16,18 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// crowd has the placed pods that matter for what some pending pods prefer. These are the pods that
-// the preferred (anti-)affinity or the soft topology spread (ScheduleAnyway) of the pending pods
-// selects. All pending pods with equal preferences share one crowd. The plugins that rate nodes
-// then read only these pods, and only the nodes that have such pods. A crowd may have more pods
-// than matter, because the plugins check each pod again.
+// crowd has the placed pods that matter for the preferences of some pending pods. These placed
+// pods are the ones that the preferred (anti-)affinity or the soft topology spread
+// (ScheduleAnyway) of the pending pods selects. All pending pods with equal preferences share one
+// crowd. The plugins that rate nodes then read only the pods of the crowd, and only the nodes that
+// have pods of the crowd. A crowd may also have pods that do not matter, because the plugins check
+// each pod again.
 //
 // Of a placed pod without (anti-)affinity, the plugins read only the labels, the namespace, and
-// whether it is being deleted. For all pods that are equal in these, a crowd has a single short
-// copy. This saves cache misses, which took most of the time when 20,000 placed pods mattered. Pods
-// with (anti-)affinity are not copied: their node has a list of them.
+// whether it is being deleted. For all pods that are equal in these three fields, a crowd has a
+// single short copy. This saves cache misses, which took most of the time when 20,000 placed pods
+// mattered. Pods with (anti-)affinity are not copied: the nodeInfo of each node already lists its
+// pods with (anti-)affinity.
 type crowd struct {
 	selected []selected
 	nodes    map[string]near // by node name
@@ -44,15 +46,16 @@ type selected struct {
 	selector   labels.Selector
 }
 
-// kind is a group of equal placed pods, with one copy for all of them.
+// kind is a group of placed pods that the rating plugins treat alike, with one short copy for all
+// of them.
 type kind struct {
 	copy  *framework.PodInfo
 	count int
 }
 
-// preferredPods returns which pods the preferences of a pod select, and a key that is equal for
-// equal selections. The key is "" in two cases: the preferences select no pods, or they select
-// namespaces by label, which may change.
+// preferredPods returns which pods the preferences of a pod select, and a key for this selection.
+// Pods with equal keys select the same pods. The key is "" in two cases: the preferences select no
+// pods, or they select namespaces by labels, which may change.
 func preferredPods(info *framework.PodInfo) (all []selected, key string) {
 	for _, terms := range [][]fwk.WeightedAffinityTerm{info.PreferredAffinityTerms, info.PreferredAntiAffinityTerms} {
 		for _, t := range terms {
@@ -116,8 +119,9 @@ func (c *crowd) add(pod *v1.Pod, node string, sign int) {
 	}
 }
 
-// count adds (sign 1) or removes (sign -1) a pod from the group of its equals. It returns the
-// group's copy, or nil if the pod has (anti-)affinity.
+// count counts a pod that is added (sign 1) or removed (sign -1) in the group of equal pods
+// (kind). It returns the copy that stands for all pods of the group. It returns nil if the pod has
+// (anti-)affinity, because such pods are not copied.
 func (c *crowd) count(pod *v1.Pod, sign int) fwk.PodInfo {
 	if a := pod.Spec.Affinity; a != nil && (a.PodAffinity != nil || a.PodAntiAffinity != nil) {
 		return nil
@@ -144,25 +148,26 @@ func kindOf(pod *v1.Pod) string {
 	return text.String()
 }
 
-// shortCopy returns a copy with only what the rating plugins read of a placed pod without
-// (anti-)affinity.
+// shortCopy returns a copy of a placed pod without (anti-)affinity. The copy has only the fields
+// that the rating plugins read.
 func shortCopy(pod *v1.Pod) *framework.PodInfo {
 	return &framework.PodInfo{Pod: &v1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Namespace: pod.Namespace, Labels: pod.Labels, DeletionTimestamp: pod.DeletionTimestamp,
 	}}}
 }
 
-// crowdNode is a node that shows only the pods of a crowd.
+// crowdNode is a node that shows the rating plugins only its pods that belong to a crowd.
 type crowdNode struct {
 	fwk.NodeInfo
 	pods []fwk.PodInfo
 }
 
-// GetPods returns the pods that matter.
+// GetPods returns only the pods of the crowd, in place of all pods on the node.
 func (n *crowdNode) GetPods() []fwk.PodInfo { return n.pods }
 
 // crowded returns the nodes that the rating plugins must read for the preferences of the current
-// pod. A node with planned or proposed pods shows all its pods. The list is never empty, because
+// pod: the nodes with pods of its crowd. These nodes show only some of their pods. A node with
+// planned or proposed pods (see lister) shows all its pods. The list is never empty, because
 // kube-scheduler's plugins would take an empty list for a cluster without nodes.
 func (l *lister) crowded(candidates []fwk.NodeInfo) []fwk.NodeInfo {
 	whole := sets.KeySet(l.planned.nodes).Union(sets.KeySet(l.proposed))
@@ -189,7 +194,7 @@ func (l *lister) crowded(candidates []fwk.NodeInfo) []fwk.NodeInfo {
 	return found
 }
 
-// nodesOf returns a copy of the nodes of a crowd.
+// nodesOf returns a copy of of.nodes: the pods of a crowd, by node name.
 func (c *Cluster) nodesOf(of *crowd) map[string]near {
 	c.sets.Lock()
 	defer c.sets.Unlock()

@@ -75,7 +75,7 @@ func wishing(r *rand.Rand, some func(...string) string, name string) *st.PodWrap
 	return p
 }
 
-// ratings returns the ratings of all nodes for a pod.
+// ratings returns the ratings (scores) of all nodes for a pod.
 func (s *scene) ratings(ask *sched.Pod) (all []int64) {
 	s.Helper()
 	if _, why := s.proposer.Begin(ask); why.Refuses() {

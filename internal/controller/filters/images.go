@@ -10,8 +10,8 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 )
 
-// images counts how many nodes have each container image. It does not store which nodes these are,
-// because each Node object lists its images, and only a few nodes are rated for a pod.
+// images counts how many nodes have each container image. It does not store which nodes have an
+// image: each Node object lists its own images, and only a few nodes are rated for a pod.
 type images struct {
 	some atomic.Bool // whether any node has images
 	mu   struct {
@@ -20,8 +20,9 @@ type images struct {
 	}
 }
 
-// change replaces the images of a node. before is nil for a new node, and now is nil for a removed
-// one. If nodes report different sizes of an image, the last reported size counts.
+// change updates the counts after a node has changed from before to now. before is nil for a new
+// node, and now is nil for a removed node. If nodes report different sizes of an image, images
+// keeps the size that was reported last.
 func (i *images) change(before, now *v1.Node) {
 	was, is := imagesOf(before), imagesOf(now)
 	if len(was)+len(is) == 0 || equality.Semantic.DeepEqual(was, is) {
@@ -59,14 +60,16 @@ func (i *images) count(all []v1.ContainerImage, sign int) {
 	}
 }
 
-// worthless is the total image size up to which the plugin ImageLocality gives no score. The size
-// of each image is first multiplied by the share of nodes that have it.
+// worthless is the total size of a pod's images on a node up to which the plugin ImageLocality
+// gives the node no score. In the total, the size of each image is multiplied by the share of the
+// cluster's nodes that have the image.
 // Source: https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/scheduler/framework/plugins/imagelocality/image_locality.go,
 // minThreshold.
 const worthless = 23 << 20
 
-// matter returns the images of a pod that at least one node has. It returns nil if they cannot make
-// the plugin ImageLocality prefer a node, in a cluster with this number of nodes.
+// matter returns the images of a pod that at least one node has. It returns nil if these images
+// cannot make the plugin ImageLocality prefer any node. nodes is the number of nodes in the
+// cluster.
 func (i *images) matter(pod *v1.Pod, nodes int) map[string]fwk.ImageStateSummary {
 	if !i.some.Load() {
 		return nil
@@ -112,7 +115,8 @@ func imagesFor(pod *v1.Pod) func(func(string) bool) {
 	}
 }
 
-// tagged returns the name of an image with its tag. If the name has no tag, the tag is "latest".
+// tagged returns the name of an image with its tag. If the given name has no tag, tagged adds the
+// tag "latest".
 func tagged(image string) string {
 	if strings.LastIndexByte(image, ':') > strings.LastIndexByte(image, '/') {
 		return image
@@ -120,17 +124,20 @@ func tagged(image string) string {
 	return image + ":latest"
 }
 
-// withImages is a node that shows only those of its images that matter for a pod.
+// withImages is a node that shows the plugin ImageLocality only those of its images that matter
+// for a pod.
 type withImages struct {
 	*nodeInfo
 	states map[string]*fwk.ImageStateSummary
 }
 
-// GetImageStates returns the images. A nodeInfo cannot have them, because it is immutable and
-// NumNodes changes when other nodes change.
+// GetImageStates returns the images of the node that matter for the pod. They are not stored in
+// the nodeInfo, because a nodeInfo is immutable, and the field NumNodes of an image changes when
+// other nodes change.
 func (n withImages) GetImageStates() map[string]*fwk.ImageStateSummary { return n.states }
 
-// imaged returns a node that shows those of the given images that it has.
+// imaged returns a view of a node in which the node has only those of its images that are among
+// the given ones.
 func imaged(node *nodeInfo, known map[string]fwk.ImageStateSummary) fwk.NodeInfo {
 	states := map[string]*fwk.ImageStateSummary{}
 	for _, image := range node.Node().Status.Images {

@@ -10,9 +10,10 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/util"
 )
 
-// Kind returns a key for a pod. If two pods have equal keys, the filters refuse both on the same
-// nodes and for the same reasons, apart from the amounts that they request. The key is "" for a pod
-// that names its nodes, that uses volumes or devices, or that has already run.
+// Kind returns a key for a pod. If two pods have equal keys and request the same amounts of
+// resources, the filters refuse both pods on the same nodes and for the same reasons. The key is ""
+// for a pod that names its nodes in its node affinity, that uses volumes or devices, or that has
+// already run.
 func (c *Cluster) Kind(pod *Pod) string {
 	if pod.rules == "" || pod.claim || pod.started {
 		return ""

@@ -10,8 +10,8 @@ import (
 	st "k8s.io/kubernetes/pkg/scheduler/testing"
 )
 
-// TestKind checks the property of Kind with random pods, while nodes and pods change: pods with
-// equal keys are refused by the same nodes for the same reasons.
+// TestKind checks with random pods, while nodes and pods change, that the filters refuse pods
+// with equal keys (Kind) on the same nodes and for the same reasons.
 func TestKind(t *testing.T) {
 	s, r := newScene(t), rand.New(rand.NewPCG(9, 9))
 	for i := range 6 {

@@ -15,33 +15,35 @@ import (
 
 // lister gives one instance of kube-scheduler's framework the data of the cluster that the filters
 // need for the current pod, the pod that is being filtered. The framework asks for a list of all
-// nodes in every scheduling cycle. It gets an empty list, unless the filters of the pod read the
-// list.
+// nodes in every scheduling cycle. The lister returns an empty list if the filters of the current
+// pod do not read the list. They read it only if the pod has required (anti-)affinity or topology
+// spread.
 type lister struct {
 	cluster    *Cluster
 	namespaces corelisters.NamespaceLister
 	pod        *Pod // the pod that is being filtered
 	planned    planned
 	surveyed   []fwk.NodeInfo                  // what List returns while nodes are rated; otherwise nil
-	proposed   map[string][]*framework.PodInfo // pods that count in the ratings although they have no node yet, by proposed node
+	proposed   map[string][]*framework.PodInfo // pods that count when nodes are rated, although they have no node yet; by the name of the proposed node
 }
 
 func newLister(c *Cluster, api API) *lister {
 	return &lister{cluster: c, namespaces: api.Informers.Core().V1().Namespaces().Lister()}
 }
 
-// node returns the newest nodeInfo of a node, to which the planned pods are added, or nil.
+// node returns the newest nodeInfo of a node, to which it adds the pods that are planned on the
+// node (see planned). It returns nil if the node does not exist.
 func (l *lister) node(name string) *nodeInfo {
 	return l.on(name, l.cluster.node(name))
 }
 
-// at returns the same as node, for the node that a record describes.
+// at is like l.node, but takes a node's record (sched.Node) instead of the node's name.
 func (l *lister) at(node *sched.Node) *nodeInfo {
 	return l.on(node.Name, l.cluster.at(node))
 }
 
-// on returns a nodeInfo to which the pods are added that are planned on the node. While nodes are
-// rated, it also adds the pods that are proposed for the node.
+// on returns info with the pods that are planned on the node (see planned). While nodes are rated,
+// the result also has the pods that are proposed for the node (see proposals).
 func (l *lister) on(name string, info *nodeInfo) *nodeInfo {
 	info = l.planned.on(name, info)
 	if info == nil {
@@ -53,17 +55,17 @@ func (l *lister) on(name string, info *nodeInfo) *nodeInfo {
 	return info
 }
 
-// NodeInfos returns the lister itself, which lists nodes.
+// NodeInfos returns the lister itself, which implements fwk.NodeInfoLister.
 func (l *lister) NodeInfos() fwk.NodeInfoLister { return l }
 
-// StorageInfos returns the lister itself, which knows the claims in use.
+// StorageInfos returns the lister itself, which implements fwk.StorageInfoLister.
 func (l *lister) StorageInfos() fwk.StorageInfoLister { return l }
 
-// PodGroupStates returns nil, because gangs are planned without the framework.
+// PodGroupStates returns nil, because Numalet plans gangs without kube-scheduler's framework.
 func (l *lister) PodGroupStates() fwk.PodGroupStateLister { return nil }
 
-// List returns all nodes if the filters of the current pod read them, and otherwise none. While
-// nodes are rated, it returns surveyed.
+// List returns all nodes if the filters of the current pod read all nodes, and otherwise none.
+// While nodes are rated, it returns l.surveyed.
 func (l *lister) List() ([]fwk.NodeInfo, error) {
 	switch {
 	case l.surveyed != nil:
@@ -84,13 +86,14 @@ func (l *lister) all() (all []fwk.NodeInfo) {
 	return all
 }
 
-// HavePodsWithAffinityList returns the nodes of placed pods whose affinity or anti-affinity makes
-// the current pod prefer or avoid nodes. Only the plugins that rate nodes read it.
+// HavePodsWithAffinityList returns the nodes that have a placed pod whose affinity or
+// anti-affinity makes the current pod prefer or avoid nodes. Only the plugins that rate nodes read
+// this list.
 func (l *lister) HavePodsWithAffinityList() ([]fwk.NodeInfo, error) { return l.infos(l.drawn()), nil }
 
-// HavePodsWithRequiredAntiAffinityList returns the nodes of placed pods whose required
-// anti-affinity excludes the current pod. It leaves out other pods with anti-affinity, because they
-// do not matter for the current pod.
+// HavePodsWithRequiredAntiAffinityList returns the nodes that have a placed pod whose required
+// anti-affinity excludes the current pod. It leaves out nodes whose pods have only other required
+// anti-affinity, because this does not matter for the current pod.
 func (l *lister) HavePodsWithRequiredAntiAffinityList() ([]fwk.NodeInfo, error) {
 	return l.infos(l.apart()), nil
 }

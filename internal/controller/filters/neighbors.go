@@ -10,9 +10,9 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// neighbors counts the placed pods that match all terms of some required pod affinity. If there is
-// no such pod, no node satisfies the affinity. The exception is a pending pod that matches the
-// terms itself.
+// neighbors counts the placed pods that match all terms of a pending pod's required pod affinity.
+// Pending pods with equal required pod affinity share one neighbors. If the count is 0, no node
+// suits the pending pod, unless the pending pod matches the terms itself.
 type neighbors struct {
 	terms []fwk.AffinityTerm
 	count atomic.Int64
@@ -37,8 +37,9 @@ func (n *neighbors) topics() (all []sched.Topic) {
 	return all
 }
 
-// neighborsOf returns a key that is equal for equal required pod affinity. The key is "" if there
-// is none, and if a term selects namespaces by label, because these labels may change.
+// neighborsOf returns a key for the terms of a pod's required pod affinity. Equal terms have
+// equal keys. The key is "" if there are no terms. It is also "" if a term selects namespaces by
+// label, because the labels of a namespace may change.
 func neighborsOf(terms []fwk.AffinityTerm) string {
 	var all strings.Builder
 	for _, t := range terms {

@@ -11,19 +11,19 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/util"
 )
 
-// nodeInfo is a node in the form that the filter plugins read. The amounts that the plugins compare
-// are stored in the nodeInfo itself, and not behind pointers. With 100,000 nodes, each pointer
-// would cost a cache miss.
+// nodeInfo is a node in the form that the filter plugins read. The amounts of resources that the
+// plugins compare are stored in the nodeInfo itself, and not behind pointers. With 100,000 nodes,
+// each pointer would cost a cache miss.
 //
 // The methods of framework.NodeInfo change it in place. A nodeInfo is immutable instead: each
 // function below returns a new nodeInfo, which shares the unchanged parts with the old one.
 type nodeInfo struct {
-	// open is true if the node is neither cordoned nor tainted. The plugins that check this are
-	// then skipped, and the Node object need not be read.
+	// open is true if the node is neither cordoned nor tainted. For such a node, the plugins that
+	// check taints and spec.unschedulable are skipped, and the Node object need not be read.
 	open bool
 
 	framework.NodeInfo
-	requested, floor, allocatable framework.Resource // the pointers of the NodeInfo point here
+	requested, floor, allocatable framework.Resource // the pointers Requested, NonZeroRequested and Allocatable of the NodeInfo point to these
 }
 
 // roomy is a nodeInfo together with the memory for a short list of pods, so that both need only one
@@ -33,7 +33,7 @@ type roomy struct {
 	room [8]fwk.PodInfo
 }
 
-// with returns a nodeInfo with the amounts and pods of u, and with n.open. Its list of pods is a
+// with returns a new nodeInfo with the data of u, and with n.open. The result's list of pods is a
 // copy with room for one more pod, and may be changed in place.
 func (n *nodeInfo) with(u *framework.NodeInfo) *nodeInfo {
 	var next *nodeInfo
@@ -50,8 +50,8 @@ func (n *nodeInfo) with(u *framework.NodeInfo) *nodeInfo {
 	return next
 }
 
-// withNode returns a nodeInfo with another version of the Node object. A nil node means that the
-// node was removed.
+// withNode returns a copy of the nodeInfo old with another version of the Node object. A nil node
+// means that the node was removed.
 func withNode(old *nodeInfo, node *v1.Node) *nodeInfo {
 	u := old.NodeInfo
 	if node == nil {
@@ -64,15 +64,15 @@ func withNode(old *nodeInfo, node *v1.Node) *nodeInfo {
 	return next
 }
 
-// withPod returns a nodeInfo with one more pod. It copies the pointers to the node's pods, so its
-// time grows with their number.
+// withPod returns a copy of the nodeInfo old with one more pod. The time that withPod takes grows
+// with the number of the node's pods, because it copies the list of pointers to them.
 func withPod(old *nodeInfo, pod *framework.PodInfo) *nodeInfo {
 	next := clone(old, pod.Pod)
 	next.AddPodInfo(pod)
 	return next
 }
 
-// withoutPod returns a nodeInfo without one of the pods.
+// withoutPod returns a copy of the nodeInfo old without one of its pods.
 func withoutPod(old *nodeInfo, pod *framework.PodInfo) *nodeInfo {
 	if rare(pod.Pod) {
 		return rebuilt(old, pod)
@@ -86,8 +86,8 @@ func withoutPod(old *nodeInfo, pod *framework.PodInfo) *nodeInfo {
 	return next
 }
 
-// rebuilt returns a nodeInfo built anew from all pods but one. It replaces RemovePod, which would
-// also release a host port that another pod still uses.
+// rebuilt returns a nodeInfo built anew from all pods of the nodeInfo old but one. It replaces
+// framework.NodeInfo.RemovePod, which would also release a host port that another pod still uses.
 func rebuilt(old *nodeInfo, without *framework.PodInfo) *nodeInfo {
 	next := withNode(old.with(framework.NewNodeInfo()), old.Node())
 	for _, pod := range old.Pods {
@@ -98,8 +98,9 @@ func rebuilt(old *nodeInfo, without *framework.PodInfo) *nodeInfo {
 	return next
 }
 
-// clone returns a nodeInfo that AddPodInfo and RemovePod may change for the given pod. It copies
-// what they change in place. It clips slices, so that append copies them.
+// clone returns a copy of the nodeInfo old to which the given pod may be added with AddPodInfo,
+// or from which it may be removed with RemovePod. clone copies the data that these methods change
+// in place. It clips slices, so that append copies them.
 func clone(old *nodeInfo, pod *v1.Pod) *nodeInfo {
 	if rare(pod) {
 		return old.with(old.SnapshotConcrete())

@@ -14,9 +14,9 @@ import (
 )
 
 // nodeSet is the set of nodes that admit pods with equal rules. The rules of a pod are its node
-// selector, its required node affinity and its tolerations. For the other nodes, nodeSet counts the
-// reasons why they refuse the pods. It is updated when nodes change. So a pod that no node admits
-// is refused without a visit to any node.
+// selector, its required node affinity and its tolerations. For the nodes that are not in the set,
+// nodeSet counts the reasons why they refuse the pods. The set is updated when nodes change. So a
+// pod that no node admits is refused without a visit to any node.
 type nodeSet struct {
 	refuse func(*nodeInfo) sched.Reason
 	few    atomic.Pointer[[]string] // names of the admitted nodes; nil if there are too many
@@ -29,9 +29,10 @@ type nodeSet struct {
 	refused  sched.Tally
 }
 
-// If at most maxFew nodes are admitted, and at most one in fewShare of all nodes, a proposer visits
-// all admitted nodes and does not use its index. If most nodes are admitted, as in a small cluster,
-// the index finds a node with enough room in fewer visits.
+// A proposer (which lists nodes for a pod) usually finds nodes through an index of their free
+// resources. If the rules of a pod admit at most maxFew nodes, and at most one in fewShare of all
+// nodes, the proposer visits all admitted nodes instead. If more of the nodes are admitted, as in a
+// small cluster, the index finds a node with enough room in fewer visits.
 const (
 	maxFew   = 64
 	fewShare = 4
@@ -47,8 +48,9 @@ func newNodeSet(refuse func(*nodeInfo) sched.Reason, nodes map[string]*nodeInfo)
 	return s
 }
 
-// change replaces a node's nodeInfo. A nil nodeInfo means that the node does not exist. change
-// returns true if the node was added or removed, or if the answer of refuse for it has changed.
+// change updates the set after the nodeInfo of a node has changed from before to now. A nil
+// nodeInfo means that the node does not exist. change returns true if the node was added or
+// removed, or if the answer of refuse for it has changed.
 func (s *nodeSet) change(name string, before, now *nodeInfo) bool {
 	var was, is sched.Reason
 	if before != nil {
@@ -61,7 +63,8 @@ func (s *nodeSet) change(name string, before, now *nodeInfo) bool {
 	return was != is || (before == nil) != (now == nil)
 }
 
-// add adds a node, and returns the reason if the rules refuse it.
+// add counts a new node. It adds the node to the set if the rules admit it, and otherwise returns
+// the reason why the rules refuse the node.
 func (s *nodeSet) add(name string, info *nodeInfo) sched.Reason {
 	s.all++
 	why := s.refuse(info)
@@ -79,9 +82,10 @@ func (s *nodeSet) add(name string, info *nodeInfo) sched.Reason {
 	return why
 }
 
-// remove removes a node, and returns the reason if the rules refused it. If names is nil because
-// there were too many admitted nodes, it stays nil until no node is admitted. To find the names
-// again would need a visit to all nodes, and the index also finds the few nodes that have room.
+// remove removes a node, and returns the reason if the rules refused the node. If s.names is nil
+// because there were too many admitted nodes, it stays nil until no node is admitted: to find the
+// names again would need a visit to all nodes. Until then, proposers use their index of free
+// resources.
 func (s *nodeSet) remove(name string, info *nodeInfo) sched.Reason {
 	s.all--
 	why := s.refuse(info)
@@ -108,9 +112,9 @@ func (s *nodeSet) publish() {
 	s.few.Store(&few)
 }
 
-// rulesOf returns a key for the rules of a pod about labels and taints of nodes. The same nodes
-// admit pods with equal keys. The key is "" for a pod that names its nodes in its node affinity,
-// because PreFilter restricts such a pod to these nodes.
+// rulesOf returns a key for the rules of a pod about labels and taints of nodes. Pods with equal
+// keys are admitted by the same nodes. The key is "" for a pod that names its nodes in its node
+// affinity, because PreFilter restricts such a pod to these nodes.
 func rulesOf(pod *v1.Pod) string {
 	var text []byte
 	if a := pod.Spec.Affinity; a != nil && a.NodeAffinity != nil && a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution != nil {
@@ -141,8 +145,8 @@ func appendQuoted(text []byte, values ...string) []byte {
 	return text
 }
 
-// sameForRules reports whether two versions of a node are equal in what the rules of pods read.
-// Most changes of a node change only amounts.
+// sameForRules reports whether two versions of a node are equal in the fields that the rules of
+// pods (such as node selectors) read. Most changes of a node change none of these fields.
 func sameForRules(a, b *v1.Node) bool {
 	return maps.Equal(a.Labels, b.Labels) && a.Spec.Unschedulable == b.Spec.Unschedulable &&
 		equality.Semantic.DeepEqual(a.Spec.Taints, b.Spec.Taints)

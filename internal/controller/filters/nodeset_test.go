@@ -29,7 +29,8 @@ func randomNode(r *rand.Rand, name string) *v1.Node {
 	return n.Obj()
 }
 
-// randomRuled returns a pod with random rules, which few nodes or none satisfy.
+// randomRuled returns a pod with a random node selector, node affinity and tolerations, which few
+// nodes or none satisfy.
 func randomRuled(r *rand.Rand) *v1.Pod {
 	p := pod("asks")
 	if r.IntN(2) == 0 {
@@ -119,7 +120,8 @@ func TestFewNodes(t *testing.T) {
 }
 
 // TestInfeasibleAtOnce checks that Begin returns an empty list for a pod that no node suits. It
-// also checks that the pod fits once a suitable node or the required neighbor exists.
+// also checks that nodes suit the pod once a suitable node is added or the neighbor that the pod
+// requires exists.
 func TestInfeasibleAtOnce(t *testing.T) {
 	web := &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}
 	for _, c := range []struct {
@@ -160,8 +162,8 @@ func TestInfeasibleAtOnce(t *testing.T) {
 	}
 }
 
-// TestSetsAreDropped checks that results stay correct if there are more rules than node sets are
-// kept.
+// TestSetsAreDropped checks that the results of the filters stay correct if pods have more distinct
+// rules (such as node selectors) than the number of node sets that the cache keeps.
 func TestSetsAreDropped(t *testing.T) {
 	s := newScene(t).with([]*v1.Node{node("n0").Label("i", "0").Obj(), node("n1").Obj(), node("n2").Obj(), node("n3").Obj()})
 	for i := range 2*maxSets + 1 {
@@ -172,8 +174,8 @@ func TestSetsAreDropped(t *testing.T) {
 	}
 }
 
-// TestOutdated checks which changes of nodes outdate the explanation for a pod that selects
-// disk=ssd.
+// TestOutdated checks which changes of nodes make the explanation why a pod waits outdated. The pod
+// has the node selector disk=ssd.
 func TestOutdated(t *testing.T) {
 	s, outdated := newScene(t), map[string]int{}
 	s.cluster.Announce(func([]sched.Topic, func(*sched.Pod) bool) {}, func(rules string) { outdated[rules]++ })

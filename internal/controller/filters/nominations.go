@@ -12,12 +12,12 @@ import (
 )
 
 // nominations are the pending pods that are nominated for a node (status.nominatedNodeName),
-// because another scheduler has preempted pods there. As in kube-scheduler, a pod of equal or lower
-// priority must not use the room that was made for them.
+// because another scheduler has preempted pods on that node. As in kube-scheduler, a pod of equal
+// or lower priority must not use the room that was made for a nominated pod.
 //
-// The records of the nodes do not count this room as used, because pods of higher priority may use
-// it. So the index may find nodes that the filters then refuse. Nominations are few and do not last
-// long.
+// The nodes' records (sched.Node) do not count the room for nominated pods as used, because pods of
+// higher priority may use it. So a search by free resources may find nodes that the filters then
+// refuse. This is rare, because nominations are few and do not last long.
 type nominations struct {
 	some atomic.Int32 // number of nominations: written under the lock, read without it
 	mu   struct {
@@ -27,8 +27,9 @@ type nominations struct {
 	}
 }
 
-// set nominates a pod for a node. An empty node ends the nomination. set returns the node for which
-// the pod was nominated before, or "" if there was none or it is the same.
+// set nominates a pod for a node. An empty node ends the pod's nomination. set returns the node for
+// which the pod was nominated before. It returns "" if the pod was not nominated, or if it was
+// nominated for the same node.
 func (n *nominations) set(uid types.UID, pod *v1.Pod, node string) (left string) {
 	if node == "" && n.some.Load() == 0 {
 		return ""
@@ -62,9 +63,9 @@ func (n *nominations) remove(uid types.UID, node string) {
 	}
 }
 
-// before returns a nodeInfo that also has the nominated pods of the node with equal or higher
-// priority than a pod. The pod must not use their room. before returns nil if there are no such
-// pods.
+// before returns a copy of a nodeInfo that also has the pods that are nominated for the node, if
+// their priority is at least that of the given pod. The given pod must not use the room of these
+// nominated pods. before returns nil if there are none.
 func (n *nominations) before(pod *v1.Pod, node *nodeInfo) *nodeInfo {
 	if n.some.Load() == 0 {
 		return nil

@@ -6,20 +6,20 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// planned has pods that the filters of one proposer count in addition to the pods of the cluster:
-// the pods of a gang, or of another group, that are planned one after another. Their volumes and
-// devices are not planned.
+// planned has pods that the filters of one proposer count in addition to the placed pods of the
+// cluster. These pods belong to a gang, or to another group of pods that are planned one after
+// another. Their volumes and devices are not planned.
 type planned struct {
 	pods    []sched.Decision
 	uids    map[types.UID]bool   // UIDs of the pods
 	nodes   map[string]*nodeInfo // nodeInfos to which planned pods are added, by node name
 	terms   *terms               // required anti-affinity terms of the planned pods
-	counted map[string]*counted  // counts that later pods of the plan may reuse, by lister.alike
+	counted map[string]*counted  // pod counts that later planned pods may reuse, by the key that lister.alike returns
 }
 
-// Plan makes the filters count the given pods on their planned nodes, in place of those of the
-// previous plan. If the given pods begin with all pods of the previous plan, only the new ones take
-// time.
+// Plan makes the filters count the given pods on their planned nodes. The given pods replace the
+// pods of the previous call of Plan. If they begin with all pods of the previous call, Plan takes
+// time only for the pods after these.
 func (p *Proposer) Plan(pods []sched.Decision) {
 	l := p.lister
 	if !l.planned.begins(pods) {
@@ -33,8 +33,8 @@ func (p *Proposer) Plan(pods []sched.Decision) {
 	l.planned.pods = pods
 }
 
-// begins reports whether a new plan begins with all pods of this plan. It compares only the last
-// pod of this plan.
+// begins reports whether the list pods begins with all pods of p. It compares only the last pod of
+// p with the pod at the same place in the list.
 func (p *planned) begins(pods []sched.Decision) bool {
 	n := len(p.pods)
 	if n == 0 || n > len(pods) {
@@ -44,8 +44,8 @@ func (p *planned) begins(pods []sched.Decision) bool {
 	return last.Pod == same.Pod && last.At.Node == same.At.Node
 }
 
-// on returns the nodeInfo with the pods that are planned on the node. It returns info if there are
-// none.
+// on returns the nodeInfo of a node with the pods that are planned on the node. It returns info if
+// no pods are planned on the node.
 func (p *planned) on(node string, info *nodeInfo) *nodeInfo {
 	if with := p.nodes[node]; with != nil {
 		return with

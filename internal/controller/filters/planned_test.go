@@ -10,8 +10,9 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// TestPlan checks that the filters count the pods of the current plan, and no others. The planner's
-// filters accept full nodes, but refuse unschedulable ones.
+// TestPlan checks that the filters count the pods that were passed to the last call of Plan, and no
+// pods of earlier calls. It also checks that the planner's filters (NewPlanner) accept full nodes,
+// but refuse unschedulable nodes.
 func TestPlan(t *testing.T) {
 	loner := func(name string) *v1.Pod {
 		return pod(name).Label("app", "train").Req(map[v1.ResourceName]string{"cpu": "1"}).

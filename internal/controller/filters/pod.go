@@ -14,18 +14,19 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// Pod has what the filters need of a pod. It is stored as Foreign in a sched.Pod or in an
-// assignment. It is immutable, and its v1.Pod must not be changed either.
+// Pod has the data of a pod that the filters need. It is stored in the field Foreign of a sched.Pod
+// or of an assignment. A Pod is immutable, and the v1.Pod in its PodInfo must not be changed
+// either.
 type Pod struct {
 	info       *framework.PodInfo
 	wide       bool              // its filters read all nodes, because of other pods
 	claim      bool              // it uses volumes or devices, which must be reserved
 	started    bool              // its status may change its requests
 	rules      string            // key of its rules about single nodes, see rulesOf
-	neighbors  string            // key of its required affinity, see neighborsOf; with its profile if there are several
-	alone      bool              // it matches its own required affinity
+	neighbors  string            // key of its required pod affinity, see neighborsOf; begins with the name of its profile if there are several profiles
+	alone      bool              // it matches its own required pod affinity
 	apart      string            // key of its anti-affinity against pods like itself, see apartOf; "" for none
-	wishes     wishes            // whether it prefers some nodes
+	wishes     wishes            // whether its spec makes it prefer some nodes
 	preferred  []selected        // the pods that its preferences select
 	crowd      string            // key of preferred, see preferredPods
 	spread     []labels.Selector // selectors of its required spread (DoNotSchedule), for pods of its namespace
@@ -49,9 +50,9 @@ func NewPod(pod *v1.Pod) (*Pod, error) {
 	}, nil
 }
 
-// NewBoundPod returns the filters' data of a bound pod, for its assignment. before is the pod's
-// previous assignment, or nil. The error names affinity terms that are invalid. The result is
-// valid, but leaves these terms out.
+// NewBoundPod returns the filters' data of a bound pod, which is stored in the pod's assignment.
+// before is the pod's previous assignment, or nil. The error names affinity terms that are invalid.
+// Even with an error, the result is usable: it leaves the invalid terms out.
 func NewBoundPod(pod *v1.Pod, before *nodestate.Assignment) (*Pod, error) {
 	if decided := podOf(before); decided != nil && !before.Bound && before.Node == pod.Spec.NodeName && sameSpec(decided.Pod, pod) {
 		info := *decided
@@ -62,12 +63,13 @@ func NewBoundPod(pod *v1.Pod, before *nodestate.Assignment) (*Pod, error) {
 	return &Pod{info: info}, err
 }
 
-// Reader reads pods and nodes for package mirror, which does not know the types of the filters. If
-// Cluster is nil, the fields Admits and Lacks of sched.Pod stay nil.
+// Reader reads pods and nodes for package mirror, which watches the API server and does not know
+// the types of the filters. If Cluster is nil, Reader does not set the fields Admits and Lacks of
+// sched.Pod.
 type Reader struct {
 	Cluster       *Cluster
 	Configuration *Configuration    // nil for the default
-	Freed         func(node string) // is called with a node on which the room for a nominated pod may be used again
+	Freed         func(node string) // is called with a node whose nomination of a pod has ended, so that other pods may use the pod's room
 }
 
 // Nominate records for which node another scheduler has nominated a pending pod
@@ -85,8 +87,8 @@ func (r Reader) Nominate(uid types.UID, pod *v1.Pod) {
 	}
 }
 
-// ReadPod sets to.Foreign to the result of NewPod, and sets the other fields of to that the filters
-// determine.
+// ReadPod sets to.Foreign to the result of NewPod. It also sets the fields of to that the filters
+// determine, such as Topics and NodeRules.
 func (r Reader) ReadPod(pod *v1.Pod, to *sched.Pod) error {
 	p, err := NewPod(pod)
 	if err != nil {
@@ -103,16 +105,18 @@ func (r Reader) ReadPod(pod *v1.Pod, to *sched.Pod) error {
 	return nil
 }
 
-// ReadBoundPod calls NewBoundPod.
+// ReadBoundPod calls NewBoundPod, which returns the filters' data of a bound pod.
 func (Reader) ReadBoundPod(pod *v1.Pod, before *nodestate.Assignment) (any, error) {
 	return NewBoundPod(pod, before)
 }
 
-// SameNode calls the function SameNode.
+// SameNode calls the function SameNode of this package.
 func (Reader) SameNode(a, b *v1.Node) bool { return SameNode(a, b) }
 
 // sameSpec reports whether the spec of a bound pod equals the spec that was read before the
-// Binding. The Binding sets only the node name, which does not change the generation.
+// Binding, apart from the node name. It compares the generations, because a Binding sets the node
+// name without a new generation. It always returns false for pods without a generation, and for
+// pods with volume claims, devices or host ports.
 // Source: https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/registry/core/pod/strategy.go,
 // updatePodGeneration.
 func sameSpec(decided, bound *v1.Pod) bool {

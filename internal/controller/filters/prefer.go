@@ -10,9 +10,9 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// rating returns the names of the plugins that rate nodes. kube-scheduler has more such plugins,
-// which compare amounts of resources. Numalet compares amounts by the policy that --policy names
-// instead.
+// rating returns the names of the kube-scheduler plugins that rate (score) nodes here. It leaves
+// out kube-scheduler's plugins that rate nodes by their free resources. Numalet compares free
+// resources by the policy that the flag --policy names.
 func rating() []string {
 	return []string{names.TaintToleration, names.NodeAffinity, names.PodTopologySpread, names.InterPodAffinity, names.ImageLocality}
 }
@@ -24,7 +24,7 @@ type wishes struct {
 }
 
 // with returns the wishes of a pod combined with those of its profile. The profile's default
-// topology spread constraints apply only to a pod that has none.
+// topology spread constraints apply only to a pod that has no such constraints itself.
 func (w wishes) with(profile wishes, pod *v1.Pod) wishes {
 	near := w.near || profile.near && len(pod.Spec.TopologySpreadConstraints) == 0
 	return wishes{w.some || profile.some || near, near}
@@ -42,10 +42,11 @@ func wishesOf(info *framework.PodInfo) wishes {
 	return w
 }
 
-// Preferring returns how many nodes to rate for the current pod, in a cluster with this number of
-// nodes. It returns 0 if the pod prefers no node, neither by its spec, nor because of taints,
-// images or other pods. It is called for each pod. To be fast, each check first reads one word that
-// tells whether the cluster has any such taints, images or pods at all.
+// Preferring returns how many nodes to rate for the current pod. nodes is the number of nodes in
+// the cluster. Preferring returns 0 if the pod prefers no node: its spec has no preferences, and no
+// taints, images or other pods make it prefer a node. Preferring is called for each pod and must be
+// fast. So the check of taints first reads one word that tells whether any node has
+// PreferNoSchedule taints. The checks of images and of other pods do the same.
 func (p *Proposer) Preferring(nodes int) int {
 	pod, c := p.lister.pod, p.lister.cluster
 	if p.deferred {
@@ -66,10 +67,10 @@ func (p *Proposer) Preferring(nodes int) int {
 // DefaultRated is how many nodes are rated by default for a pod that prefers some nodes to others.
 const DefaultRated = 256
 
-// Prefer rates nodes that fit the current pod. A rating is the weighted sum of the scores of
-// kube-scheduler's plugins (rating). Prefer calls choose with the ratings. choose returns the index
-// of the node that the pod will probably get. Until the pod is assigned, ratings for other pods
-// count it on that node.
+// Prefer rates nodes that fit the current pod, and calls choose with the ratings. A rating is the
+// weighted sum of the scores that kube-scheduler's plugins give a node. choose returns the index of
+// the node that the pod will probably get. If the pod's preference depends on other pods, ratings
+// for other pods count it on that node until it is assigned.
 func (p *Proposer) Prefer(nodes []*sched.Node, choose func(ratings []int64) int) {
 	pod, proposed := p.lister.pod, &p.lister.cluster.proposals
 	if !p.wish.near {
@@ -82,8 +83,9 @@ func (p *Proposer) Prefer(nodes []*sched.Node, choose func(ratings []int64) int)
 	proposed.add(pod.info, nodes[best].Name)
 }
 
-// rate returns the ratings. A node that is gone has the rating 0. All nodes have the rating 0 if a
-// plugin fails, because a preference must never keep a pod from being placed.
+// rate returns the ratings of the given nodes for the current pod. A node that is gone has the
+// rating 0. If a plugin fails, all nodes have the rating 0, because a preference must never keep a
+// pod from being placed.
 func (p *Proposer) rate(nodes []*sched.Node) []int64 {
 	l := p.lister
 	if p.wish.near {

@@ -146,8 +146,9 @@ func TestPreferInGang(t *testing.T) {
 	s.wantNodes(map[string]string{"1": "a", "2": "b", "3": "a"})
 }
 
-// TestPreferChanged changes a node after a proposer has listed it for a pod. It checks that the
-// committer filters this node again, and uses it if it still fits, because the pod prefers it.
+// TestPreferChanged changes a node after a proposer has listed the node for a pod that prefers it.
+// It checks that the committer filters this node again, and uses the node if the pod still fits on
+// it.
 func TestPreferChanged(t *testing.T) {
 	s := newTiers(newScene(t), "a", "b")
 	list := s.first.Propose(s.request(preferring(liking("p"), "b", 1).Obj()))

@@ -17,8 +17,8 @@ import (
 )
 
 // API has the clients and informers through which the filters read objects other than nodes and
-// pods, and through which PreBind writes. The caller starts the informers and waits for their
-// initial lists after all filters are created, and before it uses any of them.
+// pods, and through which PreBind writes. The caller first creates all filters, then starts the
+// informers and waits for their initial lists, and only then uses the filters.
 type API struct {
 	Client        kubernetes.Interface
 	Informers     informers.SharedInformerFactory
@@ -26,7 +26,7 @@ type API struct {
 	Claims        *Claims        // nil for filters that do not check volumes and devices
 }
 
-// configuration returns the Configuration, or the default if it is nil.
+// configuration returns a.Configuration, or the default Configuration if the field is nil.
 func (a API) configuration() (*Configuration, error) {
 	if a.Configuration != nil {
 		return a.Configuration, nil
@@ -39,12 +39,12 @@ func local() []string {
 	return []string{
 		names.NodeUnschedulable, names.NodeName, names.TaintToleration, names.NodeAffinity, names.NodePorts, names.NodeResourcesFit,
 		names.VolumeRestrictions, names.PodTopologySpread, names.InterPodAffinity, names.NodeDeclaredFeatures, names.ImageLocality,
-		names.PrioritySort, names.DefaultBinder, // these do not run, but a profile without them is invalid
+		names.PrioritySort, names.DefaultBinder, // these two plugins do not run, but a profile without them is invalid
 	}
 }
 
 // claiming returns the names of the plugins for volumes and devices. These plugins keep
-// reservations in memory, so each of them must exist only once, see Claims.
+// reservations in memory, so all filters must share one instance of each plugin, see Claims.
 func claiming() []string {
 	return []string{names.NodeVolumeLimits, names.VolumeBinding, names.VolumeZone, names.DynamicResources}
 }
@@ -59,9 +59,9 @@ type instance struct {
 	wishes    wishes          // what all pods of the profile prefer
 }
 
-// newInstances returns an instance for each profile. The instance has those plugins of the profile
-// whose names are given, in the profile's order and with the profile's arguments. The goroutines of
-// the plugins end with ctx.
+// newInstances returns an instance of kube-scheduler's framework for each profile. The instance has
+// those plugins of the profile whose names are given, in the profile's order and with the profile's
+// arguments. The goroutines of the plugins end when ctx is done.
 func newInstances(ctx context.Context, l *lister, api API, plugins []string) (all []*instance, err error) {
 	c, err := api.configuration()
 	if err != nil {
@@ -92,9 +92,9 @@ func newFramework(ctx context.Context, p *config.KubeSchedulerProfile, r runtime
 	return f, nil
 }
 
-// registry returns a registry of kube-scheduler's plugins. It reuses the plugins in made, and adds
-// each plugin that it creates to made. Otherwise the created plugins would be unknown, because a
-// framework does not expose them.
+// registry returns a registry of kube-scheduler's plugins. The registry reuses the plugins in made,
+// and adds each plugin that it creates to made. The caller finds the created plugins in made,
+// because a framework does not expose its plugins.
 func registry(made map[string]fwk.Plugin) runtime.Registry {
 	r := plugins.NewInTreeRegistry()
 	for name, create := range r {

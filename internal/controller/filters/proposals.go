@@ -11,12 +11,12 @@ import (
 )
 
 // proposals are pods for which a proposer has chosen a node a moment ago, and which the committer
-// has not assigned yet. Ratings count them on that node. Otherwise several proposers that rate
-// nodes at the same time would choose the same node for pods that prefer to be apart.
-// kube-scheduler handles one pod at a time, and does not need this.
+// has not assigned yet. Until then, ratings of nodes for other pods count such a pod on its chosen
+// node. Otherwise several proposers that rate nodes at the same time would choose the same node for
+// pods that prefer to be apart. kube-scheduler handles one pod at a time, so it needs no proposals.
 //
-// A proposal is a guess, because the pod may get another node, or none. So only ratings use
-// proposals.
+// A proposal is a guess, because the pod may get another node, or none. So proposals affect only
+// ratings, and never exclude a node.
 type proposals struct {
 	turn sync.Mutex   // held while nodes are rated for a pod whose preference depends on other pods
 	some atomic.Int32 // number of proposals: written under the lock, read without it
@@ -32,14 +32,15 @@ type proposal struct {
 	until time.Time
 }
 
-// A proposal counts for proposalTerm at most, and only the newest maxProposals count. About three
-// pods for each proposer wait for the committer at the same time.
+// A proposal counts for proposalTerm at most, and only the newest maxProposals count. maxProposals
+// is large enough, because at any time only about three pods for each proposer wait for the
+// committer.
 const (
 	proposalTerm = 5 * time.Second
 	maxProposals = 64
 )
 
-// add adds a proposal, in place of an older one for the same pod.
+// add adds a proposal: a pod and its chosen node. It replaces an older proposal for the same pod.
 func (p *proposals) add(pod *framework.PodInfo, node string) {
 	p.remove(pod)
 	p.mu.Lock()
@@ -63,7 +64,8 @@ func (p *proposals) remove(pod *framework.PodInfo) {
 }
 
 // beside returns the proposed pods that the ratings for a pod count, by node. It leaves out the pod
-// itself, and pods with a planned node, which count there anyway.
+// itself. It also leaves out pods that are planned, because the ratings count these on their
+// planned nodes.
 func (p *proposals) beside(pod *framework.PodInfo, planned map[types.UID]bool) map[string][]*framework.PodInfo {
 	if p.some.Load() == 0 {
 		return nil

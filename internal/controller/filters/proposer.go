@@ -21,13 +21,13 @@ type Proposer struct {
 	config    *Configuration
 	instances []*instance // by profile
 	claiming  []*instance // by profile, for pods with volumes or devices; nil if those are not checked
-	*instance             // of the current pod, which is the one given to Begin or Resume
+	*instance             // of the current pod, which is the pod last given to Begin or Resume
 	lister    *lister
 	*begun                 // results for the current pod
-	deferred  bool         // Begin has left PreFilter of the current pod to the first Check
-	nowhere   sched.Reason // why no node suits the current pod; set by the PreFilter that was left to Check
+	deferred  bool         // Begin has not run PreFilter for the current pod; the first Check will
+	nowhere   sched.Reason // why no node suits the current pod, if Check has run PreFilter instead of Begin
 
-	// Preferring sets the fields below.
+	// The method Preferring sets the fields below.
 	wish   wishes                           // of the current pod and its profile
 	nodes  int                              // number of nodes in the cluster
 	images map[string]fwk.ImageStateSummary // images of the current pod that matter for ratings
@@ -35,11 +35,11 @@ type Proposer struct {
 
 // begun is the result of PreFilter for a pod. It is immutable once Begin has returned.
 type begun struct {
-	mark    uint64 // number of the next change (see changes) before PreFilter began
+	mark    uint64 // number that the next change had (see changes) before PreFilter began
 	state   fwk.CycleState
 	skip    skips            // the Filter plugins that need not run for the pod
 	only    sets.Set[string] // the nodes to which PreFilter restricts the pod; nil for all
-	outside sched.Reason     // the reason to refuse all other nodes
+	outside sched.Reason     // the reason to refuse the nodes that are not in only
 	room    framework.CycleState
 }
 
@@ -53,7 +53,7 @@ func (p *Proposer) newBegun() *begun {
 }
 
 // NewProposer returns the filters of one proposer (first-tier scheduler). They check volumes and
-// devices if the API has Claims.
+// devices if api.Claims is not nil.
 func NewProposer(ctx context.Context, c *Cluster, api API) (*Proposer, error) {
 	return newProposer(ctx, c, api, local())
 }
@@ -65,8 +65,8 @@ func NewPlanner(ctx context.Context, c *Cluster, api API) (*Proposer, error) {
 	return newProposer(ctx, c, api, slices.DeleteFunc(local(), func(name string) bool { return name == names.NodeResourcesFit }))
 }
 
-// newProposer returns a Proposer with the named plugins. For pods with volumes or devices it adds
-// the plugins for these.
+// newProposer returns a Proposer with the named plugins. For pods with volumes or devices, the
+// Proposer also has the plugins for volumes and devices.
 func newProposer(ctx context.Context, c *Cluster, api API, plugins []string) (*Proposer, error) {
 	configuration, err := api.configuration()
 	if err != nil {
@@ -92,9 +92,9 @@ func (p *Proposer) use(pod *sched.Pod) {
 	p.instance = p.instanceOf(pod)
 }
 
-// instanceOf returns the instance that filters a pod. The plugins for volumes and devices do not
-// matter for most pods, so pods without volumes and devices have an instance without these plugins.
-// Any goroutine may call it.
+// instanceOf returns the instance that filters a pod. Pods without volumes and devices, that is,
+// most pods, have an instance without the plugins for volumes and devices. Any goroutine may call
+// instanceOf.
 func (p *Proposer) instanceOf(pod *sched.Pod) *instance {
 	all := p.instances
 	if p.claiming != nil && pod.Foreign.(*Pod).claim {
@@ -106,9 +106,10 @@ func (p *Proposer) instanceOf(pod *sched.Pod) *instance {
 	return all[p.config.profile(pod.Profile)]
 }
 
-// Begin runs PreFilter for a pod, whose Foreign must be a *Pod. It returns the only nodes that may
-// suit the pod (nil for all), and a reason if no node suits it. If the pod's rules admit no node,
-// Begin returns an empty list and leaves PreFilter to the first Check.
+// Begin runs PreFilter for a pod, whose Foreign must be a *Pod. It returns the nodes that may suit
+// the pod (nil for all nodes), or a reason if no node suits the pod. If the pod's rules admit no
+// node, or if the pod requires a neighbor that does not exist, Begin returns an empty list and
+// leaves PreFilter to the first call of Check.
 func (p *Proposer) Begin(pod *sched.Pod) ([]string, sched.Reason) {
 	p.use(pod)
 	few := p.few()
@@ -138,8 +139,8 @@ func (p *Proposer) prepare() ([]string, sched.Reason) {
 	return p.beginUpstream()
 }
 
-// beginLocal runs PreFilter for the current pod without the plugins that read all nodes. Filter
-// then leaves these plugins out as well.
+// beginLocal runs PreFilter for the current pod, but leaves out the plugins that read all nodes.
+// Later calls of Check leave these plugins out as well.
 func (p *Proposer) beginLocal() sched.Reason {
 	p.deferred = false
 	p.begun = p.newBegun()
@@ -153,8 +154,9 @@ func (p *Proposer) beginLocal() sched.Reason {
 	return sched.Reason{}
 }
 
-// beginUpstream runs PreFilter through kube-scheduler's framework, which handles all results, such
-// as a plugin that selects nodes.
+// beginUpstream runs PreFilter for the current pod through kube-scheduler's framework, and returns
+// what Begin returns. The framework is slower than runner.preFilter, but handles all results, such
+// as a plugin that refuses the pod or restricts it to certain nodes.
 func (p *Proposer) beginUpstream() ([]string, sched.Reason) {
 	p.begun = p.newBegun()
 	result, status, by := p.framework.RunPreFilterPlugins(p.ctx, p.state, p.lister.pod.info.Pod)
@@ -167,18 +169,20 @@ func (p *Proposer) beginUpstream() ([]string, sched.Reason) {
 	return sets.List(p.only), sched.Reason{}
 }
 
-// Results returns the results of Begin.
+// Results returns the results of the last call of Begin, which another Proposer can pass to
+// Resume.
 func (p *Proposer) Results() any { return p.begun }
 
-// Resume continues with the results of Begin of another Proposer, in place of Begin.
+// Resume is called in place of Begin. It makes a pod the current pod, and uses the results that
+// Begin of another Proposer has computed for the pod.
 func (p *Proposer) Resume(pod *sched.Pod, with any) sched.Reason {
 	p.use(pod)
 	p.begun, p.deferred = with.(*begun), false
 	return sched.Reason{}
 }
 
-// Check returns the reason why a node does not suit the current pod. It uses the newest nodeInfo of
-// the node.
+// Check returns the reason why a node does not suit the current pod, or an empty reason if the
+// node suits. It uses the newest nodeInfo of the node.
 func (p *Proposer) Check(node *sched.Node) sched.Reason {
 	if p.deferred {
 		p.deferred = false

@@ -8,8 +8,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// reason converts the status of a plugin to a sched.Reason with the given code, which says to which
-// nodes the reason applies.
+// reason converts the status of a kube-scheduler plugin to a sched.Reason with the given code. If
+// the status is a success, the result is the empty Reason.
 func reason(status *fwk.Status, code sched.Code) sched.Reason {
 	if status.IsSuccess() {
 		return sched.Reason{}

@@ -7,9 +7,10 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// few returns the nodes that may suit the current pod, if they are few. It returns an empty list if
-// the pod's rules admit no node, or if the pod requires a neighbor that does not exist. Nil means
-// that the nodes are many or not known.
+// few returns the names of the nodes that may suit the current pod, if they are few. It returns an
+// empty list if the pod's rules (such as its node selector) admit no node, or if the pod requires a
+// neighbor that does not exist. It returns nil if many nodes may suit the pod, or if the nodes are
+// not known.
 func (p *Proposer) few() []string {
 	pod := p.lister.pod
 	if pod.neighbors != "" && p.runner.named(names.InterPodAffinity) != 0 && !pod.alone && len(p.lister.planned.pods) == 0 && p.lister.cluster.neighborsFor(pod).count.Load() == 0 {
@@ -24,8 +25,8 @@ func (p *Proposer) few() []string {
 	return nil
 }
 
-// Refusals counts the nodes by the reason why the rules of the current pod refuse them. It returns
-// nil if the rules admit a node.
+// Refusals returns, for each reason, how many nodes the rules of the current pod (such as its node
+// selector) refuse for this reason. It returns nil if the rules admit any node.
 func (p *Proposer) Refusals() sched.Tally {
 	if p.lister.pod.rules == "" {
 		return nil
@@ -33,16 +34,18 @@ func (p *Proposer) Refusals() sched.Tally {
 	return p.lister.cluster.refusals(p.nodeSet())
 }
 
-// nodeSet returns the set of the nodes that the rules of the current pod admit.
+// nodeSet returns the set of the nodes that the rules of the current pod (such as its node
+// selector) admit.
 func (p *Proposer) nodeSet() *nodeSet {
 	pod := p.lister.pod
 	return p.lister.cluster.nodeSetFor(pod.rules, func() func(*nodeInfo) sched.Reason { return p.refuse(pod) })
 }
 
-// refuse returns a function that tells why the rules of a pod refuse a node. It is the same for all
-// pods with equal rules. Any goroutine may call the returned function.
+// refuse returns a function that tells why the rules of a pod refuse a node. The function gives the
+// same answers for all pods with equal rules. Any goroutine may call the function.
 func (p *Proposer) refuse(pod *Pod) func(*nodeInfo) sched.Reason {
-	// Keep the runner of this pod's profile, because p serves pods of other profiles later.
+	// Keep the current runner, which is that of the pod's profile, because p.runner changes when p
+	// serves pods of other profiles.
 	runner, ctx, state := p.runner, p.ctx, framework.NewCycleState()
 	skip := runner.unruled
 	for _, plugin := range runner.prepare {

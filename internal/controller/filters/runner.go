@@ -25,19 +25,20 @@ type runner struct {
 	unruled   skips // the plugins other than those that check a pod's rules against a node's labels and taints
 }
 
-// preparing is a PreFilter plugin. If it is a Filter plugin as well, itself is the bit of that
-// plugin in skips.
+// preparing is a PreFilter plugin. If the plugin is a Filter plugin as well, the field itself is
+// its bit in a set of type skips.
 type preparing struct {
 	fwk.PreFilterPlugin
 	itself skips
 }
 
-// skips is a set of Filter plugins that need not run, one bit for each index.
+// skips is a set of Filter plugins that need not run. Bit i stands for the plugin runner.judge[i].
 type skips uint64
 
 func (s skips) has(i int) bool { return s>>i&1 == 1 }
 
-// newRunner returns a runner of the plugins, in the order of the profile.
+// newRunner returns a runner of the given plugins. It runs them in the order in which the profile
+// lists them.
 func newRunner(order *config.Plugins, plugins map[string]fwk.Plugin, l *lister) *runner {
 	r := &runner{affinity: affinityOf(plugins)}
 	for _, p := range order.Filter.Enabled {
@@ -52,8 +53,8 @@ func newRunner(order *config.Plugins, plugins map[string]fwk.Plugin, l *lister) 
 	return r
 }
 
-// spared wraps a plugin so that it gives the same results, but does no work if the result is known
-// without it.
+// spared wraps some plugins to save time. The wrapped plugin gives the same results, but does not
+// run if its result is known without it.
 func spared(plugin fwk.Plugin, l *lister) fwk.Plugin {
 	switch p := plugin.(type) {
 	case *noderesources.Fit:
@@ -64,9 +65,9 @@ func spared(plugin fwk.Plugin, l *lister) fwk.Plugin {
 	return plugin
 }
 
-// preFilter runs PreFilter of all plugins. It returns the Filter plugins to skip, and true if no
-// plugin refused the pod or restricted it to certain nodes. If it returns false, the caller must
-// use beginUpstream.
+// preFilter runs PreFilter of all plugins for a pod. If no plugin refuses the pod or restricts it
+// to certain nodes, preFilter returns true and the Filter plugins that need not run. Otherwise it
+// returns false, and the caller must call beginUpstream.
 func (r *runner) preFilter(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes []fwk.NodeInfo) (skips, bool) {
 	var skip skips
 	for _, p := range r.prepare {
@@ -81,9 +82,9 @@ func (r *runner) preFilter(ctx context.Context, state fwk.CycleState, pod *v1.Po
 	return skip, true
 }
 
-// preFilterLocal runs PreFilter without the plugins that read all nodes. It sets skip to these
-// plugins and those that do not matter for the pod. It returns the nodes to which the plugins
-// restrict the pod.
+// preFilterLocal runs PreFilter without the plugins that read all nodes. It sets skip to the Filter
+// plugins that need not run: the plugins that read all nodes, and those that do not matter for the
+// pod. It returns the nodes to which the plugins restrict the pod, or nil for all nodes.
 func (r *runner) preFilterLocal(ctx context.Context, state fwk.CycleState, pod *v1.Pod, skip *skips) (only *fwk.PreFilterResult, _ *fwk.Status) {
 	*skip = r.wide
 	for _, p := range r.prepare {

@@ -17,7 +17,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// scene is a cluster with the filters of a proposer, of a planner and of the committer.
+// scene is a cluster for tests, with the filters of a proposer (NewProposer), of a planner
+// (NewPlanner) and of the committer (NewCommitter).
 type scene struct {
 	*testing.T
 	state     *nodestate.State
@@ -61,7 +62,7 @@ func newAPI(t testing.TB, client kubernetes.Interface) API {
 	return api
 }
 
-// newCluster returns a state without nodes, and a Cluster that is subscribed to it.
+// newCluster returns a state without nodes, and a Cluster that is subscribed to this state.
 func newCluster(t testing.TB, dimensions string, p filter.Profile) (*nodestate.State, *Cluster) {
 	t.Helper()
 	state := nodestatetest.New(t, dimensions, p)
@@ -70,7 +71,7 @@ func newCluster(t testing.TB, dimensions string, p filter.Profile) (*nodestate.S
 	return state, cluster
 }
 
-// with adds nodes and bound pods.
+// with adds nodes and bound pods to the scene, and returns the scene.
 func (s *scene) with(nodes []*v1.Node, pods ...*v1.Pod) *scene {
 	s.Helper()
 	for _, n := range nodes {
@@ -99,7 +100,7 @@ func (s *scene) bind(p *v1.Pod) error {
 	return err
 }
 
-// request returns the pod as a sched.Pod, with the most important fields only.
+// request returns the pod as a sched.Pod. It sets only the most important fields.
 func (s *scene) request(pod *v1.Pod) *sched.Pod {
 	s.Helper()
 	foreign, err := NewPod(pod)
@@ -119,8 +120,8 @@ func (s *scene) read(pod *v1.Pod) *sched.Pod {
 	return request
 }
 
-// judge returns the reason of each node that the filters refuse, by node name, and the summary of
-// these reasons.
+// judge returns why the filters refuse nodes for a pod: the reason for each refused node, by node
+// name, and the summary of these reasons.
 func (s *scene) judge(f sched.Filter, pod *v1.Pod) (map[string]string, string) {
 	s.Helper()
 	against, tally := map[string]string{}, sched.Tally{}

@@ -10,8 +10,8 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// shunned counts how many nodes have each taint with the effect PreferNoSchedule. If there are no
-// such taints, a check reads only one word.
+// shunned counts how many nodes have each taint with the effect PreferNoSchedule. If no node has
+// such a taint, a call of by reads only one word.
 type shunned struct {
 	taints atomic.Pointer[[]v1.Taint] // the distinct taints; nil for none
 	mu     struct {
@@ -20,8 +20,8 @@ type shunned struct {
 	}
 }
 
-// change replaces the taints of a node. before is nil for a new node, and now is nil for a removed
-// one.
+// change updates the counts after a node has changed from before to now. before is nil for a new
+// node, and now is nil for a removed node.
 func (s *shunned) change(before, now *v1.Node) {
 	was, is := preferNot(before), preferNot(now)
 	if slices.Equal(was, is) {

@@ -26,8 +26,9 @@ func (f *fit) PreFilter(context.Context, fwk.CycleState, *v1.Pod, []fwk.NodeInfo
 	return nil, nil
 }
 
-// Filter accepts a node that has room for all requests. The original plugin would accept it, too,
-// because it checks the same requests or fewer.
+// Filter accepts a node that has room for all requests of the pod. The original plugin
+// NodeResourcesFit would accept the node, too, because the plugin checks the same requests or
+// fewer. For other nodes, Filter calls the original plugin.
 func (f *fit) Filter(ctx context.Context, _ fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) *fwk.Status {
 	if f.lister.pod.fits(node.(*nodeInfo)) {
 		return nil
@@ -42,9 +43,9 @@ func (f *fit) Filter(ctx context.Context, _ fwk.CycleState, pod *v1.Pod, node fw
 	return f.Fit.Filter(ctx, f.state, pod, node)
 }
 
-// fits reports whether a node has room for all requests of a pod. It may be false although the
-// original plugin accepts the node. For example, it is false for a pod that has already run,
-// because the pod's status may replace its requests.
+// fits reports whether a node has room for all requests of a pod. It may return false although
+// kube-scheduler's plugin NodeResourcesFit accepts the node. For example, it returns false for a
+// pod that has already run, because the pod's status may replace its requests.
 func (p *Pod) fits(node *nodeInfo) bool {
 	request, have, used := p.info.CalculateResource().Resource, node.Allocatable, node.Requested
 	if p.started || len(node.Pods) >= have.AllowedPodNumber || request.GetMilliCPU() > max(0, have.MilliCPU-used.MilliCPU) ||
@@ -65,18 +66,20 @@ func started(s *v1.PodStatus) bool {
 	return len(s.ContainerStatuses)+len(s.InitContainerStatuses) > 0 || s.Resources != nil
 }
 
-// skipped is the status of a plugin that does not concern a pod.
+// skipped is the status that PreFilter of a plugin returns for a pod that the plugin does not
+// concern.
 var skipped = fwk.NewStatus(fwk.Skip)
 
 // affinity replaces the plugin InterPodAffinity. It calls the original plugin only if some
-// (anti-)affinity matters for the pod. The original plugin prepares its state even if none does.
+// (anti-)affinity matters for the pod. This saves time, because the original plugin prepares its
+// state even if no (anti-)affinity matters.
 type affinity struct {
 	*interpodaffinity.InterPodAffinity
 	lister *lister
 }
 
-// PreFilter skips the plugin for a pod that has no required (anti-)affinity or spread, and that the
-// anti-affinity of no placed pod excludes.
+// PreFilter skips the plugin if the pod has no required (anti-)affinity and no required spread, and
+// no placed pod excludes it by anti-affinity.
 func (a *affinity) PreFilter(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
 	if !a.lister.pod.wide && len(a.lister.apart()) == 0 {
 		return nil, skipped

@@ -11,10 +11,10 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// still has the changes that matter for a pod whose filters read all nodes, since a proposer
-// filtered the pod. It tells on which nodes the pod fitted then, but may no longer fit. It may
-// refuse a node on which the pod still fits. The pod is then scheduled again, which costs only
-// time.
+// still tells on which nodes a pod may no longer fit, because of changes since a proposer filtered
+// the pod. The pod has required pod (anti-)affinity or topology spread, so its filters read all
+// nodes. With still, the committer, which decides the node, need not read all nodes again. still
+// may refuse a node on which the pod fits. The pod is then scheduled again, which costs only time.
 //
 //	change                         the pod requires        it may no longer fit
 //	a pod is placed                to keep away from it    nodes in the same domain
@@ -25,7 +25,7 @@ import (
 //	a node's labels have changed   any of these            any node
 type still struct {
 	pod     *Pod
-	gang    string // changes by this gang are ignored, because the plan for the gang has them
+	gang    string // ID of the pod's gang; changes by pods of this gang are ignored, because the gang was planned as a whole
 	space   labels.Set
 	refused []domain
 	only    []domain
@@ -44,8 +44,8 @@ func domainOf(node *v1.Node, key string) (domain, bool) {
 	return domain{key, value}, ok
 }
 
-// stillFits returns a still with the changes since a mark. It returns false if the pod may no
-// longer fit any node.
+// stillFits returns a still for a pod, with the changes from number mark on (see changes). It
+// returns false if the pod may no longer fit on any node.
 func (l *lister) stillFits(pod *sched.Pod, mark uint64) (still, bool) {
 	s := still{pod: pod.Foreign.(*Pod), space: l.namespace()}
 	if pod.Gang != nil {
@@ -54,7 +54,8 @@ func (l *lister) stillFits(pod *sched.Pod, mark uint64) (still, bool) {
 	return s, l.cluster.changes.since(mark, s.see)
 }
 
-// see adds a change. It returns false if the pod may no longer fit any node.
+// see applies one change to s. It returns false if, because of the change, the pod may no longer
+// fit on any node.
 func (s *still) see(c *change) bool {
 	switch {
 	case c.pod == nil:
@@ -96,13 +97,13 @@ func (s *still) seeLeft(c *change) bool {
 	return !s.near(c.pod)
 }
 
-// near reports whether a term of the pod's required affinity selects another pod.
+// near reports whether a term of the required affinity of s.pod selects the pod other.
 func (s *still) near(other *framework.PodInfo) bool {
 	return slices.ContainsFunc(s.pod.info.RequiredAffinityTerms, func(t fwk.AffinityTerm) bool { return selectsPod(t, other) })
 }
 
-// spreads yields the topology keys of those of the pod's required spread constraints that count
-// another pod.
+// spreads yields the topology key of each required spread constraint of s.pod that counts the pod
+// other.
 func (s *still) spreads(other *framework.PodInfo) func(func(string) bool) {
 	return func(yield func(string) bool) {
 		for i, selector := range s.pod.spread {
@@ -114,7 +115,8 @@ func (s *still) spreads(other *framework.PodInfo) func(func(string) bool) {
 	}
 }
 
-// on reports whether a node still suits the pod for certain, in spite of the changes.
+// on reports whether a node that suited the pod certainly still suits it, in spite of the changes
+// since.
 func (s *still) on(node *v1.Node) bool {
 	in := func(d domain) bool {
 		own, ok := domainOf(node, d.key)

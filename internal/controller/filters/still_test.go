@@ -17,9 +17,10 @@ import (
 )
 
 // TestResume changes the cluster at random after a proposer has filtered a pod and before the
-// committer continues. The committer does not read all nodes. It must refuse each node that it
-// would refuse if it read all nodes. It may refuse other nodes as well, but must accept at least
-// half of those that still fit.
+// committer continues. The committer reads only these changes, and not all nodes. The test checks
+// that the committer refuses each node that it would refuse if it read all nodes. The committer
+// may refuse other nodes as well, but must accept at least half of the nodes that still suit the
+// pod.
 func TestResume(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 1))
 	s := newScene(t, &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "blue", Labels: map[string]string{"team": "one"}}}, &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "green"}})
@@ -66,8 +67,8 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// TestCountedPlan plans pods one after another, as for a gang, and all at once. It checks that the
-// filters refuse the same nodes for the same reasons in both cases.
+// TestCountedPlan plans the same pods in two ways: one after another, as for a gang, and all at
+// once. It checks that the filters refuse the same nodes for the same reasons in both cases.
 func TestCountedPlan(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
 	s := newScene(t)

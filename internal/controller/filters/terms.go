@@ -16,11 +16,11 @@ import (
 
 // terms is a set of (anti-)affinity terms of placed pods. For each term it has the nodes of the
 // pods with this term. A Cluster has two such sets: one for required anti-affinity, and one for the
-// terms that only ratings read. Any goroutine may call the methods.
+// terms that count only when nodes are rated. Any goroutine may call the methods of terms.
 //
-// kube-scheduler compares a pending pod with every placed pod that has such a term. The pods of one
-// controller have equal terms, so here the pending pod is compared only with the distinct terms for
-// its namespace, however many pods have them.
+// kube-scheduler compares a pending pod with every placed pod that has such a term. Many placed
+// pods have equal terms, for example all pods of one Deployment. So Numalet compares the pending
+// pod only with the distinct terms for its namespace, however many pods have them.
 type terms struct {
 	some atomic.Bool // whether there are terms: written under the lock, read without it
 	mu   struct {
@@ -62,8 +62,8 @@ func (t *terms) count(node string, of []fwk.AffinityTerm, sign int) {
 	t.some.Store(len(t.mu.byText) > 0)
 }
 
-// known returns the stored term that equals a. If there is none, it adds one. The caller holds
-// t.mu.
+// known returns the stored term that equals a. If no stored term equals a, it stores a. The caller
+// holds t.mu.
 func (t *terms) known(a fwk.AffinityTerm) *term {
 	text := text(a)
 	known, ok := t.mu.byText[text]
@@ -82,7 +82,7 @@ func (t *terms) known(a fwk.AffinityTerm) *term {
 	return known
 }
 
-// forget removes a term that no pod has. The caller holds t.mu.
+// forget removes a term that no placed pod has any more. The caller holds t.mu.
 func (t *terms) forget(known *term) {
 	delete(t.mu.byText, known.text)
 	same := func(o *term) bool { return o == known }
@@ -118,9 +118,9 @@ func (t *terms) nodes(pod *v1.Pod, namespace func() labels.Set) sets.Set[string]
 	return found
 }
 
-// selecting returns a key for the terms whose label selector selects a pod. If two pods of a
-// namespace have equal keys, the same terms select both. Besides labels, terms select pods only by
-// their namespace.
+// selecting returns a key for the terms whose label selector selects a pod. If two pods of the
+// same namespace have equal keys, the same terms match both pods, because a term selects pods only
+// by their labels and their namespace.
 func (t *terms) selecting(pod *v1.Pod) string {
 	if !t.some.Load() {
 		return ""
@@ -146,13 +146,14 @@ func text(a fwk.AffinityTerm) string {
 }
 
 // selects reports whether a selector can select anything. A selector that is missing in the API
-// object selects nothing. Its String is "", like that of a selector for everything, but its Empty
-// is false.
+// object selects nothing. For such a selector, String returns "" and Empty returns false. For a
+// selector that selects everything, String also returns "", but Empty returns true.
 func selects(s labels.Selector) bool { return s.Empty() || s.String() != "" }
 
-// drawsOf returns the terms of a pod that count in the ratings for other pods: its preferred
-// affinity, its preferred anti-affinity, and its required affinity, because kube-scheduler lets
-// required affinity attract in both directions.
+// drawsOf returns the affinity terms of a placed pod that count when nodes are rated for other
+// pods. These are its preferred affinity, its preferred anti-affinity, and its required affinity.
+// Required affinity counts because in kube-scheduler it attracts in both directions: a pod that
+// the placed pod requires as a neighbor prefers the placed pod's node.
 func drawsOf(pod *framework.PodInfo) []fwk.AffinityTerm {
 	if len(pod.PreferredAffinityTerms)+len(pod.PreferredAntiAffinityTerms) == 0 {
 		return pod.RequiredAffinityTerms

@@ -44,9 +44,9 @@ func newTiers(s *scene, names ...string) *tiers {
 	return t
 }
 
-// schedule lets the proposer list nodes for all pods, and then the committer read all lists. It
-// repeats this with the pods that the committer sent back because their node was taken, until there
-// are none.
+// schedule lets the proposer list nodes for all pods, and then lets the committer decide from these
+// lists. It repeats both steps for the pods that the committer sent back because their node was
+// taken, until no pod is sent back.
 func (t *tiers) schedule(pods ...*v1.Pod) {
 	t.Helper()
 	t.unschedulable, t.again = nil, nil
@@ -88,9 +88,9 @@ func (t *tiers) wantSentBack(unschedulable, again []string) {
 	}
 }
 
-// TestReserveKeepsApart lists a node for a pod, and then places another pod whose anti-affinity
-// excludes the first one from the node's zone. It checks that the committer refuses the first pod,
-// although its node has room.
+// TestReserveKeepsApart lists a node for a pod, and then places a second pod whose anti-affinity
+// excludes the first pod from the node's zone. It checks that the committer refuses the first pod,
+// although its listed node has room.
 func TestReserveKeepsApart(t *testing.T) {
 	s := newTiers(newScene(t), "a")
 	loner := pod("loner").PodAntiAffinityExists("app", "zone", st.PodAntiAffinityWithRequiredReq).Obj()
@@ -104,8 +104,8 @@ func TestReserveKeepsApart(t *testing.T) {
 }
 
 // TestKeepApartTogether checks pods that exclude each other by anti-affinity, and for which the
-// same node was listed. The committer places the first one and sends the others back, and these
-// then get other nodes.
+// same node was listed. The committer must place the first pod and send the others back, and these
+// must then get other nodes.
 func TestKeepApartTogether(t *testing.T) {
 	s := newTiers(newScene(t), "a", "b", "c")
 	loner := func(name string) *v1.Pod {
@@ -128,9 +128,9 @@ func TestSpreadTogether(t *testing.T) {
 	s.wantNodes(map[string]string{"1": "a", "2": "b", "3": "c", "4": "a"})
 }
 
-// TestVolumes checks volumes that are bound when their first pod is scheduled. Only the last node
-// has a volume. The test checks that the volume is reserved for one pod only, and is free again
-// after the pod's Binding failed.
+// TestVolumes checks volume claims that are bound when a pod that uses them is scheduled. Only the
+// last node has a volume. The test checks that the volume is reserved for one pod only, and is free
+// again after the Binding of this pod has failed.
 func TestVolumes(t *testing.T) {
 	s := newTiers(newScene(t, localVolume("disk", "c"), localClass(), claim("one"), claim("two")), "a", "b", "c")
 	s.schedule(pod("first").PVC("one").Obj(), pod("second").PVC("two").Obj())
@@ -178,8 +178,8 @@ func claim(name string) runtime.Object {
 }
 
 // TestGang checks that pods of a gang obey their anti-affinity, host ports and spread among each
-// other. Each node has room for all pods, but the pods get one node each. If there are too few
-// nodes, all of them wait.
+// other. Each node has room for all pods, but each pod must get a node of its own. If there are too
+// few nodes, all pods of the gang must wait.
 func TestGang(t *testing.T) {
 	loner := func(name string) *st.PodWrapper {
 		return pod(name).Label("app", "train").PodAntiAffinityExists("app", v1.LabelHostname, st.PodAntiAffinityWithRequiredReq)

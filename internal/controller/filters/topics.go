@@ -10,15 +10,17 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// Topics name what a pod with sched.Pod.Across waits for. In addition to the topics below, a pod
-// has a topic for each label that its required terms select. Such a topic has a namespace or
+// Topics name what a waiting pod waits for, if other pods or other nodes decide whether a node
+// suits it (sched.Pod.Across). In addition to the topics below, a pod has topics for the labels
+// that its required affinity and spread terms select. Such a topic has a namespace or the constant
 // everywhere as its Scope, and the label as Key and Value. Key and Value are empty if the term
 // selects no label with a certain value.
 //
 // kube-scheduler's plugins have queueing hints for the same purpose (EventsToRegister). Topics
-// replace them for two reasons. Hints need to know which plugin refused a pod on which node, and an
-// index that skips nodes does not know this. Hints are also called for each unschedulable pod at
-// each event, while a topic finds only the pods that the event concerns.
+// replace queueing hints for two reasons. First, hints need to know which plugins refused a pod.
+// Numalet's search does not know this, because its index skips nodes without running the plugins.
+// Second, hints are called for each unschedulable pod at each event, while a topic finds only the
+// pods that the event concerns.
 var (
 	topicClaims     = sched.Topic{Key: "claims"}     // volumes, devices, and the pods that use them
 	topicNamespaces = sched.Topic{Key: "namespaces"} // labels of Namespaces
@@ -28,7 +30,7 @@ var (
 // everywhere is the Scope of topics for terms that select namespaces by label.
 const everywhere = "*"
 
-// topics returns the topics of a pending pod.
+// topics returns the topics of a pending pod: names of what the pod waits for.
 func (p *Pod) topics() (all []sched.Topic) {
 	if p.wide {
 		all = append(all, topicNodes)
@@ -63,9 +65,9 @@ func (p *Pod) terms() func(func(*fwk.AffinityTerm) bool) {
 	}
 }
 
-// labelTopics returns topics for the pods in a scope that a selector selects. Each such pod is
-// announced under at least one of these topics (appendPlaced). The topics come from the first
-// requirement that a label has one of certain values.
+// labelTopics returns topics for the pods in a scope that a selector selects. When such a pod is
+// placed, it is announced under at least one of these topics (see appendPlaced). labelTopics makes
+// the topics from the selector's first requirement that a label has one of certain values.
 func labelTopics(scope string, selector labels.Selector) (all []sched.Topic) {
 	if !selects(selector) {
 		return nil
@@ -83,7 +85,8 @@ func labelTopics(scope string, selector labels.Selector) (all []sched.Topic) {
 	return []sched.Topic{{Scope: scope}}
 }
 
-// appendPlaced appends the topics under which a placed pod is announced.
+// appendPlaced appends to the list to the topics under which a placed pod is announced. Waiting
+// pods that have one of these topics are then retried.
 func appendPlaced(to []sched.Topic, pod *v1.Pod) []sched.Topic {
 	for _, scope := range []string{pod.Namespace, everywhere} {
 		to = append(to, sched.Topic{Scope: scope})
@@ -97,7 +100,7 @@ func appendPlaced(to []sched.Topic, pod *v1.Pod) []sched.Topic {
 	return to
 }
 
-// concernedBy reports whether a placed pod matters for the pod's required affinity, its required
+// concernedBy reports whether a placed pod matters for p's required (anti-)affinity, its required
 // spread or its claims. If a term selects namespaces by label, a pod of any namespace may matter.
 func (p *Pod) concernedBy(placed *framework.PodInfo) bool {
 	for t := range p.terms() {

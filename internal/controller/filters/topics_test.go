@@ -79,8 +79,8 @@ func randomPlaced(t *testing.T, r *rand.Rand) *Pod {
 	return known
 }
 
-// TestTopicsFind checks that a placed pod is announced under a topic that a pending pod has, if the
-// placed pod matters for the pending one.
+// TestTopicsFind checks with random pods: if a placed pod matters for a pending pod, it is
+// announced under at least one topic that the pending pod has.
 func TestTopicsFind(t *testing.T) {
 	r, concerned := rand.New(rand.NewPCG(3, 3)), 0
 	for range 5000 {

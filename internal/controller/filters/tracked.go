@@ -11,14 +11,14 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// tracked caches sets and counts of nodes and placed pods. Pending pods with equal rules or equal
-// preferences share them. Cluster keeps them up to date under the lock of tracked. When a pod needs
-// a set or a count that does not exist yet, it is made by a visit to all nodes. Readers take no
-// lock, except readers of a crowd.
+// tracked caches sets of nodes and counts of placed pods. Pending pods with equal rules or equal
+// preferences share these sets and counts. Cluster keeps them up to date under the lock of tracked.
+// When a pod needs a set or a count that is not cached, tracked visits all nodes to make it.
+// Readers take no lock, except readers of a crowd.
 //
-// At most maxSets of each kind are kept. When there are more, all are dropped, and those that are
-// still needed are made again. Reference counts were rejected, because usually there are only a few
-// distinct rules.
+// tracked keeps at most maxSets node sets, maxSets neighbor counts and maxSets crowds. When there
+// would be more of one kind, it drops all of this kind, and those that are still needed are made
+// again. Reference counts were rejected, because usually there are only a few distinct rules.
 type tracked struct {
 	sync.Mutex
 	nodes     kept[*nodeSet]     // by the rules of pods, see rulesOf
@@ -45,7 +45,8 @@ func (k *kept[T]) get(key string) (value T, ok bool) {
 	return value, ok
 }
 
-// find returns the value of a key. If there is none, find makes and stores one under the lock.
+// find returns the value of a key. If the map has no such key, find calls make and stores the
+// result, both under the given lock.
 func (k *kept[T]) find(lock sync.Locker, key string, make func() T) T {
 	if found, ok := k.get(key); ok {
 		return found
@@ -65,22 +66,23 @@ func (k *kept[T]) find(lock sync.Locker, key string, make func() T) T {
 	return made
 }
 
-// admits reports whether rules admit a node. It returns true if no node set is cached for the
-// rules.
+// admits reports whether the rules with the given key (see rulesOf) admit a node. It returns true
+// if no node set is cached for the rules, or if the node does not exist.
 func (c *Cluster) admits(rules string, node *sched.Node) bool {
 	s, ok := c.sets.nodes.get(rules)
 	info := c.at(node)
 	return !ok || info == nil || !s.refuse(info).Refuses()
 }
 
-// lacks reports whether no placed pod matches a required affinity. It returns false if there is no
-// count for this affinity yet.
+// lacks returns true if no placed pod matches the required pod affinity with the given key (see
+// neighborsOf). It returns false if the pods that match are not counted yet.
 func (c *Cluster) lacks(neighbors string) bool {
 	n, ok := c.sets.neighbors.get(neighbors)
 	return ok && n.count.Load() == 0
 }
 
-// refusals returns a copy of the reasons of a set, or nil if the set admits a node.
+// refusals returns, for each reason, how many nodes refuse the pods of a node set for this
+// reason. It returns nil if any node admits the pods.
 func (c *Cluster) refusals(s *nodeSet) sched.Tally {
 	c.sets.Lock()
 	defer c.sets.Unlock()
@@ -90,15 +92,17 @@ func (c *Cluster) refusals(s *nodeSet) sched.Tally {
 	return maps.Clone(s.refused)
 }
 
-// changed returns the rules whose answer for the last changed node has changed.
+// changed returns the keys of the rules (see rulesOf) whose answer for the last changed node has
+// changed.
 func (c *Cluster) changed() []string {
 	c.sets.Lock()
 	defer c.sets.Unlock()
 	return slices.Clone(c.sets.changed)
 }
 
-// nodeSetFor returns the set of the nodes that rules admit. If there is no such set yet, it calls
-// refuse, whose result tells why the rules refuse a node.
+// nodeSetFor returns the set of the nodes that the rules with the given key admit. If the set is
+// not cached, nodeSetFor makes it: it calls refuse, which returns a function that tells why the
+// rules refuse a node.
 func (c *Cluster) nodeSetFor(rules string, refuse func() func(*nodeInfo) sched.Reason) *nodeSet {
 	return c.sets.nodes.find(&c.sets, rules, func() *nodeSet {
 		all := map[string]*nodeInfo{}
@@ -111,19 +115,21 @@ func (c *Cluster) nodeSetFor(rules string, refuse func() func(*nodeInfo) sched.R
 	})
 }
 
-// neighborsFor returns the count of the placed pods that match a pod's required affinity.
+// neighborsFor returns the cached count of the placed pods that match a pod's required pod
+// affinity. If this is not cached, neighborsFor counts the pods.
 func (c *Cluster) neighborsFor(pod *Pod) *neighbors {
 	return c.sets.neighbors.find(c, pod.neighbors, func() *neighbors {
 		return &neighbors{terms: pod.info.RequiredAffinityTerms}
 	})
 }
 
-// crowdFor returns the crowd of the pods that a pod's preferences select.
+// crowdFor returns the cached crowd of the placed pods that a pod's preferences select. If this
+// is not cached, crowdFor makes it.
 func (c *Cluster) crowdFor(pod *Pod) *crowd {
 	return c.sets.crowds.find(c, pod.crowd, func() *crowd { return newCrowd(pod.preferred) })
 }
 
-// The caller of the methods below holds the lock of tracked.
+// The caller of each method below holds the lock of tracked.
 
 // changeNode updates all node sets after a node was added, changed or removed.
 func (s *tracked) changeNode(e *nodestate.Entry, before, now *nodeInfo) {
@@ -146,7 +152,8 @@ func (s *tracked) changeNode(e *nodestate.Entry, before, now *nodeInfo) {
 	})
 }
 
-// countPod adds (sign 1) or removes (sign -1) a placed pod in all counts that it matches.
+// countPod adds (sign 1) a placed pod to all cached counts whose condition it meets, or removes
+// (sign -1) it from them.
 func (s *tracked) countPod(pod *v1.Pod, node string, sign int) {
 	if len(s.neighbors.byTopic)+len(s.crowds.byTopic) == 0 {
 		return

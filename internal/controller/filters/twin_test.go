@@ -29,7 +29,8 @@ import (
 )
 
 // TestTwin changes nodes and pods at random. It checks that the filters give the same result for
-// each node as kube-scheduler's default profile, which reads a new snapshot each time.
+// each node as kube-scheduler's default profile. kube-scheduler's filters read a new snapshot of
+// the cluster after each change.
 func TestTwin(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 6))
 	spaces := []*v1.Namespace{
@@ -61,7 +62,7 @@ func TestTwin(t *testing.T) {
 	}
 }
 
-// world is a cluster that changes at random.
+// world is a cluster for tests that changes at random.
 type world struct {
 	*rand.Rand
 	scene *scene
@@ -171,8 +172,8 @@ func (w *world) extended(p *st.PodWrapper) {
 	p.Req(map[v1.ResourceName]string{v1.ResourceName(w.one("example.com/gpu", "example.com/gpu", "hugepages-2Mi")): w.one("0", "1", "2")})
 }
 
-// resized gives the pod a status with other resources than its requests, and a resize that is
-// infeasible.
+// resized gives the pod a status whose resources differ from the pod's requests, and a condition
+// that an in-place resize is infeasible.
 func (w *world) resized(p *st.PodWrapper) {
 	got := v1.ResourceList{"cpu": resource.MustParse(w.one("100m", "3"))}
 	c := &p.Obj().Spec.Containers[0]
@@ -230,13 +231,14 @@ func newTwin(t *testing.T, spaces ...*v1.Namespace) *twin {
 	return tw
 }
 
-// look makes a new snapshot.
+// look makes a new snapshot of the nodes and pods of a world, which the framework then reads.
 func (tw *twin) look(w *world) {
 	placed := slices.DeleteFunc(slices.Collect(maps.Values(w.pods)), func(p *v1.Pod) bool { return w.nodes[p.Spec.NodeName] == nil })
 	tw.snapshot.SharedLister = cache.NewSnapshot(placed, slices.Collect(maps.Values(w.nodes)))
 }
 
-// judge returns the reason of each node that the framework refuses, by node name.
+// judge returns why kube-scheduler's framework refuses nodes for a pod: the reason for each
+// refused node, by node name.
 func (tw *twin) judge(t *testing.T, pod *v1.Pod, nodes []string) map[string]string {
 	t.Helper()
 	state, against := framework.NewCycleState(), map[string]string{}

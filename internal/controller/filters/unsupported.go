@@ -11,8 +11,8 @@ import (
 )
 
 // unsupported returns an error for each field of a valid configuration that Numalet does not
-// support. It accepts such a field if it has kube-scheduler's default value: after decoding, a
-// default is the same as a field that the file does not set.
+// support. It accepts a field that has kube-scheduler's default value, because after decoding such
+// a field looks the same whether the file sets it or not.
 func unsupported(c *config.KubeSchedulerConfiguration, o Options) (errs []error) {
 	defaults, err := latest.Default()
 	if err != nil {
@@ -45,7 +45,8 @@ func unsupported(c *config.KubeSchedulerConfiguration, o Options) (errs []error)
 	return errs
 }
 
-// point is an extension point of kube-scheduler, with the plugins that may be enabled there.
+// point is an extension point of kube-scheduler: its set in a profile (set), and the names of the
+// plugins that may be enabled at it (allow).
 type point struct {
 	name  string
 	set   config.PluginSet
@@ -53,8 +54,9 @@ type point struct {
 	do    string // what to do instead of enabling other plugins
 }
 
-// unsupportedPlugins returns an error for each plugin that a profile enables or disables although
-// Numalet does not support this.
+// unsupportedPlugins returns an error for each plugin that a profile enables although Numalet does
+// not support it, and for each plugin that a profile disables although Numalet cannot run without
+// it. at is the path of the plugins field in the file.
 func unsupportedPlugins(at string, p *config.Plugins) (errs []error) {
 	own, filtering := "kube-scheduler's own plugins can be enabled only; remove it", append(local(), claiming()...)
 	for _, one := range []point{
@@ -97,7 +99,7 @@ func has(all []config.Plugin, name string) bool {
 	return slices.ContainsFunc(all, func(p config.Plugin) bool { return p.Name == name })
 }
 
-// without reports whether a set disables a plugin and does not enable it as well.
+// without reports whether a set disables a plugin, and does not enable the same plugin again.
 func without(set config.PluginSet, name string) bool {
 	return (has(set.Disabled, name) || has(set.Disabled, "*")) && !has(set.Enabled, name)
 }
@@ -130,8 +132,9 @@ func unsupportedArgs(at string, p, defaults config.KubeSchedulerProfile, o Optio
 	return errs
 }
 
-// differing returns an error for each plugin argument that differs from the first profile, but must
-// not. All profiles share the plugins that keep reservations, so they must have the same arguments.
+// differing returns an error for each plugin argument that must be the same in all profiles, but
+// differs from that of the first profile. These are the arguments of the plugins that keep
+// reservations, because all profiles share these plugins.
 func differing(at string, p, first config.KubeSchedulerProfile) (errs []error) {
 	volumes, devices := argsOf[*config.VolumeBindingArgs](p), argsOf[*config.DynamicResourcesArgs](p)
 	if !reflect.DeepEqual(volumes, argsOf[*config.VolumeBindingArgs](first)) {

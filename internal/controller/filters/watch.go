@@ -13,13 +13,13 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// Watch announces changes of what filters read besides nodes and pods: claims, volumes, devices and
-// Namespaces. Only pods with sched.Pod.Across are retried for such changes. Watch does not start
-// the informers.
+// Watch retries waiting pods (it calls notify) after changes of the objects that filters read
+// besides nodes and pods: claims, volumes, devices and Namespaces. Only pods with sched.Pod.Across
+// are retried for such changes. Watch does not start the informers.
 //
-// It announces a change at once, and again a second later. The plugins for volumes and devices have
-// caches, which their own event handlers update. These handlers may run later than those of Watch,
-// and nothing tells when they have run.
+// Watch calls notify at once after a change, and again a second later. The plugins for volumes and
+// devices have caches, which their own event handlers update. These handlers may run later than
+// those of Watch, and nothing tells when they have run.
 func Watch(factory informers.SharedInformerFactory, notify Notify) error {
 	storage, devices, core := factory.Storage().V1(), factory.Resource().V1(), factory.Core().V1()
 	claims, names := announcing(notify, topicClaims), announcing(notify, topicNamespaces)
@@ -43,7 +43,8 @@ func Watch(factory informers.SharedInformerFactory, notify Notify) error {
 	return errors.Join(errs...)
 }
 
-// announcing returns a handler that announces each change under a topic.
+// announcing returns an event handler that calls notify with the given topic after each change of
+// an object.
 func announcing(notify Notify, topic sched.Topic) cache.ResourceEventHandler {
 	changed := twice(func() { notify([]sched.Topic{topic}, nil) })
 	return cache.ResourceEventHandlerFuncs{
@@ -58,7 +59,8 @@ func announcing(notify Notify, topic sched.Topic) cache.ResourceEventHandler {
 }
 
 // twice returns a function that calls f at once, and once more after a second. If the function is
-// called again within that second, there is still only one later call.
+// called again within that second, it calls f at once again, but there is still only one later
+// call.
 func twice(f func()) func() {
 	var mu sync.Mutex
 	due := false

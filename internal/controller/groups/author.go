@@ -8,7 +8,8 @@ import (
 	"github.com/numalet/numalet/pkg/gpu/group"
 )
 
-// Authors tells what users who write groups may do. Permissions implements it.
+// Authors tells which tenants and GPUs the author of a GPUGroup may use. The type Permissions
+// implements it.
 type Authors interface {
 	UsesTenant(ctx context.Context, who Subject, tenant string) (bool, error)
 	UsesGPU(ctx context.Context, who Subject, node, id string) (bool, error)
@@ -23,10 +24,11 @@ func author(object *v1alpha1.GPUGroup) (who Subject, ok bool) {
 	return who, ok
 }
 
-// authorLacks returns a message if the author of a group's new spec lacks permission to use one of
-// its tenants or GPUs, or "". It also checks the spec that is in force until now, because a GPU
-// that leaves the group is open to everybody. The author needs these permissions only at the time
-// when the spec is accepted, so the group outlives the account of its author.
+// authorLacks checks whether the author of a group's new spec may use the tenants and GPUs in the
+// spec. It returns a message if the author lacks a permission, and otherwise "". It also checks the
+// tenants and GPUs of the spec that is in force until now, because a GPU that leaves the group is
+// open to everybody. The author needs these permissions only when the spec is accepted. So the
+// group stays in force even if the account of its author is deleted later.
 func (r *Registry) authorLacks(ctx context.Context, object *v1alpha1.GPUGroup, nodes group.Nodes) (string, error) {
 	who, recorded := author(object)
 	if !recorded || r.deps.Authors == nil {
@@ -45,8 +47,8 @@ func (r *Registry) authorLacks(ctx context.Context, object *v1alpha1.GPUGroup, n
 	return "", nil
 }
 
-// formLacks returns a message about the first tenant or GPU of a group that its author may not use,
-// or "".
+// formLacks returns a message about the first tenant or GPU of the group g that the user who may
+// not use. It returns "" if the user may use them all.
 func (r *Registry) formLacks(ctx context.Context, who Subject, g group.Group, nodes group.Nodes) (lacks string, failed error) {
 	for _, tenant := range g.Tenants {
 		ok, err := r.deps.Authors.UsesTenant(ctx, who, tenant)
@@ -59,7 +61,7 @@ func (r *Registry) formLacks(ctx context.Context, who Subject, g group.Group, no
 	}
 	group.Check(g, nodes, func(node, id string) bool {
 		if lacks != "" || failed != nil {
-			return true // only the first one is reported
+			return true // only the first GPU without permission is reported
 		}
 		ok, err := r.deps.Authors.UsesGPU(ctx, who, node, id)
 		if failed = err; !ok && err == nil {

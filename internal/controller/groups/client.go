@@ -19,8 +19,9 @@ import (
 	"github.com/numalet/numalet/pkg/gpu/group"
 )
 
-// Client reads custom resources with the permissions of one user. It lists all objects of a kind if
-// the user may list them. Otherwise it reads those objects that the user's roles name.
+// Client reads custom resources with the permissions of one user. If the user may list the objects
+// of a kind, Client lists them all. Otherwise it reads only the objects that the user's roles name
+// (resourceNames).
 type Client struct {
 	client  kubernetes.Interface
 	objects dynamic.Interface
@@ -54,8 +55,8 @@ func (c *Client) Topologies(ctx context.Context) ([]v1alpha1.NodeTopology, error
 	return listVisible[v1alpha1.NodeTopology](ctx, c, v1alpha1.NodeTopologyResource())
 }
 
-// Free returns the GPUs that the user may read and use, and that are in none of the groups
-// that the user may read.
+// Free returns the GPUs that the user may put into a new group: GPUs that the user may read and
+// use, and that are in no group that the user may read.
 func (c *Client) Free(ctx context.Context) (group.Nodes, error) {
 	topologies, err := c.Topologies(ctx)
 	if err != nil {
@@ -131,15 +132,16 @@ func (c *Client) rules(ctx context.Context) (rules, error) {
 	return done.Status.ResourceRules, nil
 }
 
-// allow reports whether the rules grant the verb "use" on one object of a resource.
+// allow reports whether the rules grant the verb "use" on the object of a resource with the given
+// name.
 func (r rules) allow(resource, name string) bool {
 	return slices.ContainsFunc(r.granting(v1alpha1.VerbUse, resource), func(rule authorizationv1.ResourceRule) bool {
 		return len(rule.ResourceNames) == 0 || slices.Contains(rule.ResourceNames, name)
 	})
 }
 
-// named returns the names of the objects on which rules with resourceNames grant a verb, each name
-// once.
+// named returns the names of the objects on which rules with resourceNames grant a verb. It
+// returns each name once.
 func (r rules) named(verb, resource string) []string {
 	var names []string
 	for _, rule := range r.granting(verb, resource) {

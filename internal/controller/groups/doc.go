@@ -1,15 +1,16 @@
 // Package groups implements the custom resource GPUGroup, which gives GPUs to certain tenants. It
 // keeps the accepted groups as one immutable group.Grouping, and writes the statuses of the groups.
 //
-// It knows how groups and GPUs are read from custom resources, and when a group is accepted. It
-// does not know which tenant has which permission, and asks Dependencies.Allowed instead. It also
-// does not decide which pod gets which GPU.
+// The package knows how groups and GPUs are read from custom resources, and when a group is
+// accepted. It does not know which tenant has which permission, and asks Dependencies.Allowed
+// instead. It also does not decide which pod gets which GPU.
 //
 //	r := groups.NewRegistry(groups.Dependencies{Allowed: permissions.Allowed, …})
 //	go r.Run(ctx, synced)
 //	match, err := r.Match(request)
 //
-// In registry.go groups are accepted, and verdict.go has the reasons. author.go and permissions.go
-// ask the API server for permissions. statuswriter.go writes statuses. matcher.go and quotas.go are
-// for the scheduler, and client.go is for command-line tools. read.go converts objects.
+// The code in registry.go accepts or refuses groups, and verdict.go has the reasons for this.
+// author.go and permissions.go ask the API server for permissions. statuswriter.go writes statuses.
+// matcher.go and quotas.go are for the scheduler, and client.go is for command-line tools. read.go
+// converts custom resources to Go types and back.
 package groups

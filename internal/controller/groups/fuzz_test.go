@@ -11,8 +11,9 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// FuzzRegistry checks groups and topologies of any content. A group is either accepted or refused
-// with a reason, and it never gives GPUs to a tenant that it does not name.
+// FuzzRegistry checks a Registry with GPUGroups and NodeTopologies of any content. Each group
+// must be either accepted, or refused with a reason. A group must never give GPUs to a tenant
+// that it does not name.
 func FuzzRegistry(f *testing.F) {
 	for _, seed := range [][2]string{
 		{`{"metadata":{"generation":1},"spec":{"tenants":["ann"],"form":"physical","quota":"2","nodes":[{"name":"n1","gpus":["0","GPU-b"]}]}}`,

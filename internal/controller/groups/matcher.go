@@ -15,16 +15,16 @@ import (
 type Matcher struct {
 	Groups *Registry
 	Quotas *Quotas
-	// Known returns nil if a tenant is known, and otherwise the reason why its pods have to wait. A
-	// nil Known means that all tenants are known.
+	// Known returns nil if a tenant is known, and otherwise the reason why the tenant's pods have
+	// to wait. If the field Known is nil, all tenants are known.
 	Known func(tenant string) error
 }
 
-// Complete restricts a pod to the nodes and GPUs of the groups that serve it. If no group serves
-// it, the pod is restricted to GPUs in no group. Complete also makes the pod wait while its tenant
-// is unknown, and while a quota of its tenant is used up. The annotations are those of the pod.
-// Complete uses the groups that are in force now, so it must be called again when they change. The
-// error is a sentence for the author of the pod.
+// Complete restricts a pod to the nodes and GPUs of the groups that serve the pod. If no group
+// serves the pod, Complete restricts it to GPUs that are in no group. Complete also makes the pod
+// wait while its tenant is unknown, and while a quota of its tenant is used up. annotations has
+// the annotations of the pod. Complete uses the groups that are in force now, so the caller must
+// call it again when these groups change. The error is a sentence for the author of the pod.
 func (m Matcher) Complete(pod *sched.Pod, annotations map[string]string) error {
 	if unknown := m.unknown(pod.Tenant); unknown.Refuses() {
 		pod.Wait = func(*sched.Pod) sched.Reason { return unknown }
@@ -56,7 +56,8 @@ func (m Matcher) Complete(pod *sched.Pod, annotations map[string]string) error {
 	return nil
 }
 
-// unknown returns the reason why the pods of a tenant have to wait, if the tenant is not known.
+// unknown returns the reason why the pods of a tenant have to wait if the tenant is not known.
+// For a known tenant, it returns the empty reason.
 func (m Matcher) unknown(tenant string) sched.Reason {
 	if m.Known == nil {
 		return sched.Reason{}
@@ -64,7 +65,8 @@ func (m Matcher) unknown(tenant string) sched.Reason {
 	return nowhere(m.Known(tenant))
 }
 
-// limit makes a pod without whole GPUs wait while it exceeds its tenant's quotas.
+// limit makes a pod that requests no whole GPUs wait while the pod would exceed its tenant's
+// quotas.
 func (m Matcher) limit(pod *sched.Pod) {
 	if !m.Quotas.Limited(pod.Tenant) {
 		return
@@ -75,8 +77,9 @@ func (m Matcher) limit(pod *sched.Pod) {
 	}
 }
 
-// offerParts refuses a node if the parts of GPUs that a pod would get there exceed a quota of the
-// tenant: the quota of all GPUs, or that of the type of these parts.
+// offerParts refuses a node if the parts of GPUs that a pod would get on the node exceed a quota
+// of the pod's tenant. It checks the tenant's quota of GPUs of any type, and its quota of the
+// type of these parts.
 func (m Matcher) offerParts(pod *sched.Pod, node *sched.Node) sched.Offer {
 	part := node.Parts[pod.GPUs.Part.Resource]
 	for _, kind := range []string{sched.TypeAnyGPU, part.Type} {
@@ -87,8 +90,10 @@ func (m Matcher) offerParts(pod *sched.Pod, node *sched.Node) sched.Offer {
 	return sched.Offer{}
 }
 
-// speaker returns the container that stands for a pod if a group serves only containers with
-// certain names. It is the container with the most GPUs, or the first of several such containers.
+// speaker returns the name of the container by which a group is matched with a pod. Some groups
+// serve only containers with certain names, and then serve the pod only if this container has
+// such a name. It is the container with the most GPUs, or the first of several containers with as
+// many.
 func speaker(wants []sched.ContainerGPUs) string {
 	if len(wants) == 0 {
 		return ""
@@ -96,7 +101,8 @@ func speaker(wants []sched.ContainerGPUs) string {
 	return slices.MinFunc(wants, func(a, b sched.ContainerGPUs) int { return cmp.Compare(b.Count, a.Count) }).Container
 }
 
-// both returns the names that are in both sorted lists. A nil list stands for all nodes.
+// both returns the node names that are in both sorted lists a and b. A nil list stands for all
+// nodes.
 func both(a, b []string) []string {
 	switch {
 	case a == nil:
@@ -110,8 +116,8 @@ func both(a, b []string) []string {
 	})...)
 }
 
-// claim is what a pod may have, according to the groups that were in force when Complete was
-// called, and to the current quotas.
+// claim determines which GPUs a pod may have. It uses the groups that were in force when Complete
+// was called, and the current quotas.
 type claim struct {
 	pod    *sched.Pod
 	match  group.Match
@@ -119,9 +125,10 @@ type claim struct {
 	asked  sched.MilliGPU
 }
 
-// wait returns the reason why no node suits the pod, if it is known without looking at a node. It
-// is known if a quota is used up that applies on all nodes: that of all GPUs, that of the only
-// suitable type, or those of all suitable groups.
+// wait returns the reason why the quotas keep the pod from all nodes, or the empty reason. Some
+// quotas depend on the node, because a quota can be for one type of GPUs. So wait returns a
+// reason only in three cases. The quota of all GPUs is used up, the quota of the only suitable
+// type is used up, or the quotas of all suitable groups are used up.
 func (c claim) wait(pod *sched.Pod) sched.Reason {
 	if why := c.quotas.Wait(pod); why.Refuses() {
 		return why
@@ -130,7 +137,8 @@ func (c claim) wait(pod *sched.Pod) sched.Reason {
 	return nowhere(full)
 }
 
-// nowhere converts an error to the reason why no node suits.
+// nowhere converts an error to the reason why no node suits a pod. A nil error becomes the empty
+// reason.
 func nowhere(err error) sched.Reason {
 	if err == nil {
 		return sched.Reason{}
@@ -138,8 +146,8 @@ func nowhere(err error) sched.Reason {
 	return sched.Reason{Code: sched.Anywhere, Detail: err.Error()}
 }
 
-// offer returns the GPUs of a node that the pod may get now. It leaves out groups and types whose
-// quotas are used up.
+// offer returns the GPUs of a node that the pod may get now, or the reason why they are too few.
+// It leaves out the GPUs of groups and types whose quotas are used up.
 func (c claim) offer(node *sched.Node) sched.Offer {
 	open, full := c.open()
 	if full != nil {
@@ -160,8 +168,8 @@ func (c claim) offer(node *sched.Node) sched.Offer {
 	return sched.Offer{GPUs: gpus, Group: o.Group, Over: over}
 }
 
-// affordable returns those of the given GPUs whose type's quota is not used up. The error says why
-// the first of the other GPUs is left out.
+// affordable returns those of the given GPUs for whose type the pod does not exceed its tenant's
+// quota. The error says why the first GPU that is left out is left out.
 func (c claim) affordable(gpus []sched.GPUShare, node *sched.Node) (left []sched.GPUShare, poor error) {
 	if !c.quotas.Limited(c.pod.Tenant) {
 		return gpus, nil
@@ -179,8 +187,8 @@ func (c claim) affordable(gpus []sched.GPUShare, node *sched.Node) (left []sched
 	return left, poor
 }
 
-// open returns the match without the groups whose quotas are used up. It returns an error if the
-// match had groups and none of them is left.
+// open returns the claim's match without the groups whose quotas are used up. It returns an error
+// if the match has groups and the quotas of all of them are used up.
 func (c claim) open() (group.Match, error) {
 	var first error
 	left := c.match.Without(func(name string) bool {

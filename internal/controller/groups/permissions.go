@@ -13,8 +13,9 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// Answers are cached for less time than a Registry waits between two checks of the same permission.
-// A refusal is cached for a shorter time, because an administrator may be about to grant the
+// allowedTTL and deniedTTL are how long Permissions caches answers of the API server. Both are
+// shorter than the time between two checks of the same permission by a Registry. A refusal is
+// cached for a shorter time than a permission, because an administrator may be about to grant the
 // permission.
 const (
 	allowedTTL = 10 * time.Second
@@ -22,20 +23,22 @@ const (
 )
 
 // Permissions asks the API server's authorizer, usually RBAC, what tenants and users may do. In
-// RBAC, a tenant is the user group "numalet.dev:tenant:NAME". A tenant or user may use a GPU in two
-// cases: with the verb "use" on nodetopologies.numalet.dev and the name of the node, or with this
-// verb on gpus.numalet.dev and the UUID of the GPU. A user may name a tenant in a group with the
-// verb "use" on tenants.numalet.dev. Only one goroutine at a time may use Permissions.
+// RBAC, a tenant is the user group "numalet.dev:tenant:NAME". A tenant or user may use a GPU if it
+// has the verb "use" on the node's object of the resource nodetopologies.numalet.dev. It may also
+// use a GPU if it has this verb on the resource gpus.numalet.dev with the UUID of the GPU as the
+// name. A user may name a tenant in a GPUGroup if the user has the verb "use" on the tenant's
+// object of tenants.numalet.dev. Only one goroutine at a time may use Permissions.
 type Permissions struct {
 	client kubernetes.Interface
 	now    func() time.Time
 	cache  map[permission]answer
 }
 
-// Subject is a user with the user groups that it belongs to, one in each line of Groups.
+// Subject is a user with its user groups. The field Groups has one user group in each line.
 type Subject struct{ User, Groups string }
 
-// tenantSubject returns the user and the user groups that stand for a tenant in RBAC.
+// tenantSubject returns the user name and the user groups for which RBAC is asked when the
+// permissions of a tenant are checked.
 func tenantSubject(tenant string) Subject {
 	name := v1alpha1.TenantSubject(tenant)
 	return Subject{name, name + "\nsystem:authenticated"}
@@ -88,7 +91,8 @@ func (p *Permissions) any(ctx context.Context, permissions ...permission) (bool,
 	return false, nil
 }
 
-// check answers from the cache, or asks the API server.
+// check reports whether a subject has a permission. It answers from the cache, or asks the API
+// server.
 func (p *Permissions) check(ctx context.Context, q permission) (bool, error) {
 	if a, known := p.cache[q]; known && p.now().Before(a.expires) {
 		return a.allowed, nil

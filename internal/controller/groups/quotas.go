@@ -14,16 +14,16 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// Quotas compares what tenants hold with the quotas of tenants and of groups. A pod counts from the
-// moment when its node is decided (Observe). Any goroutine may call the methods, except for the
-// functions freed and moved, which must not call them.
+// Quotas compares what tenants hold with the quotas of tenants and of GPU groups. A pod counts from
+// the moment when its node is decided (see Observe). Any goroutine may call the methods of Quotas.
+// But the functions freed and moved, which Quotas calls, must not call its methods.
 //
-// Charges are computed only for tenants with a quota and for pods with GPUs of a group, because the
-// committer waits while a decision is charged, and most tenants have no quota. When a tenant gets
-// its first quota, it is charged for its assigned pods at once.
+// Charges are computed only for tenants with a quota, and for pods with GPUs of a group. This saves
+// time: the committer, which decides the nodes, waits while a decision is charged, and most tenants
+// have no quota. When a tenant gets its first quota, it is charged for its assigned pods at once.
 type Quotas struct {
 	assigned Assigned
-	freed    func(tenant string) // is called when a tenant has returned something, so its pods may fit its quotas again
+	freed    func(tenant string) // is called when a tenant has returned resources, so that its pods may fit its quotas again
 	moved    func()              // is called when the usage of a group, or of a tenant with a quota, has changed
 	mu       struct {
 		sync.Mutex
@@ -39,7 +39,8 @@ type Quotas struct {
 // assignments do not change until the function returns.
 type Assigned func(func(iter.Seq[*nodestate.Assignment]))
 
-// limits has the largest amount that each tenant may hold of a type or of a group.
+// limits has the largest amount that each tenant may hold of a resource type or of the GPUs of a
+// group.
 type limits map[group.Scope]sched.MilliGPU
 
 // holder is a pod for which a tenant is charged.
@@ -56,9 +57,9 @@ func NewQuotas(assigned Assigned, freed func(tenant string), moved func()) *Quot
 	return q
 }
 
-// SetGroups replaces the quotas of groups by those of the groups in force. It does not call freed
-// or moved. They are not needed, because the caller queues all pods with GPUs again after a change
-// of the groups.
+// SetGroups replaces the quotas of groups by those of the given groups, which are the groups in
+// force. It does not call q.freed or q.moved, because the caller queues all pending pods with GPUs
+// again after a change of the groups.
 func (q *Quotas) SetGroups(groups []group.Group) {
 	all := limits{}
 	for i := range groups {
@@ -72,8 +73,8 @@ func (q *Quotas) SetGroups(groups []group.Group) {
 	})
 }
 
-// SetTenant replaces the quotas of a tenant, and reports whether they have changed. Nil quotas
-// remove them.
+// SetTenant replaces the quotas of a tenant, and reports whether they have changed. If quotas is
+// nil, the tenant has no quotas any more.
 func (q *Quotas) SetTenant(name string, quotas map[string]resource.Quantity) bool {
 	own := limits{}
 	for kind, most := range quotas {
@@ -94,8 +95,8 @@ func (q *Quotas) SetTenant(name string, quotas map[string]resource.Quantity) boo
 	return changed
 }
 
-// replace replaces the old limits by the new ones. A tenant that had no limit before is charged for
-// its assigned pods. The caller holds q.mu.
+// replace replaces the limits old by the limits now. A tenant that had no limit before is charged
+// for its assigned pods. The caller holds q.mu.
 func (q *Quotas) replace(old, now limits, pods iter.Seq[*nodestate.Assignment]) {
 	for s := range old {
 		q.mu.quotas.Unlimit(s)
@@ -120,18 +121,21 @@ func (q *Quotas) replace(old, now limits, pods iter.Seq[*nodestate.Assignment]) 
 	}
 }
 
-// counts reports whether a pod must be charged: its tenant has a quota, or it has GPUs of a group,
-// whose status shows the usage. The caller holds q.mu.
+// counts reports whether a pod must be charged. This is so if its tenant has a quota. It is also so
+// if the pod has GPUs of a group, because the group's status shows the usage. The caller holds
+// q.mu.
 func (q *Quotas) counts(h holder) bool { return q.mu.limits[h.tenant] > 0 || h.inGroup }
 
-// Limited reports whether a tenant has any quota, of its own or of a group.
+// Limited reports whether a tenant has any quota: one that its Tenant object sets, or one that a
+// group sets for its tenants.
 func (q *Quotas) Limited(tenant string) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.mu.limits[tenant] > 0
 }
 
-// Over returns an error if a tenant would exceed a quota with an additional amount.
+// Over returns an error if a tenant would exceed the quota of the scope s with the given amount in
+// addition to what it holds.
 func (q *Quotas) Over(s group.Scope, amount sched.MilliGPU) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -141,8 +145,8 @@ func (q *Quotas) Over(s group.Scope, amount sched.MilliGPU) error {
 	return q.mu.quotas.Over(s, amount)
 }
 
-// Wait returns the reason why a pod exceeds a quota on any node. For a gang, it adds up as many
-// pods as must start together.
+// Wait returns the reason why a pod would exceed a quota of its tenant on every node, or the empty
+// reason. For a gang, Wait adds up as many pods as must start together.
 func (q *Quotas) Wait(p *sched.Pod) sched.Reason {
 	pods, need := p.Together()
 	dues := make([]group.PendingCharge, len(pods))
@@ -158,7 +162,8 @@ func (q *Quotas) Wait(p *sched.Pod) sched.Reason {
 	return why
 }
 
-// due returns the charge that a pod causes on any node, which is the least that it causes.
+// due returns the smallest charge that a pod can cause: what it is charged on every node. On some
+// nodes the charge is larger, because the size of a part of a GPU depends on the node.
 func due(pod *sched.Pod) group.QuotaCharge {
 	switch {
 	case pod.GPUs.Count > 0 && len(pod.GPUs.Types) == 1:
@@ -166,14 +171,14 @@ func due(pod *sched.Pod) group.QuotaCharge {
 	case pod.GPUs.Count > 0:
 		return group.QuotaCharge{Type: sched.TypeAnyGPU, Group: pod.GPUs.Group, Milli: sched.MilliGPU(pod.GPUs.Count) * pod.GPUs.Milli}
 	case pod.GPUs.Part.Count > 0:
-		return group.QuotaCharge{Type: sched.TypeAnyGPU, Milli: 1} // at least this much, because the size of a part depends on the node
+		return group.QuotaCharge{Type: sched.TypeAnyGPU, Milli: 1} // the smallest amount, because the size of a part depends on the node
 	}
 	return group.QuotaCharge{Type: sched.TypeCPU, Milli: sched.MilliGPU(pod.Requests.CPU)}
 }
 
-// Check returns an error if a decision exceeds a quota of the pod's tenant. The node's record tells
-// the types of its GPUs. Only the committer calls Check and assigns pods, so no other decision is
-// made between the two.
+// Check returns an error if a scheduling decision exceeds a quota of the pod's tenant. The node's
+// record tells the types of the node's GPUs. Only the committer calls Check, and only the committer
+// assigns pods. So no other decision is made between a check and the assignment.
 func (q *Quotas) Check(decision sched.Decision, node *sched.Node) error {
 	if !q.Limited(decision.Pod.Tenant) {
 		return nil
@@ -201,8 +206,8 @@ func (q *Quotas) Observe(event nodestate.Event) {
 			}
 		}
 	case nodestate.Undone:
-		// Do not call freed here. An attempt to place a gang in vain also undoes decisions, and
-		// would make the queue try the same gang again at once.
+		// Do not call q.freed here. A failed attempt to place a gang also undoes decisions. If
+		// freed were called then, the queue would try the same gang again at once.
 		if _, counted := q.release(event.UID); counted {
 			q.moved()
 		}
@@ -214,7 +219,8 @@ func (q *Quotas) Observe(event nodestate.Event) {
 	}
 }
 
-// charge computes the charges of a pod anew, if the pod must be charged, and otherwise drops them.
+// charge computes the charges of a pod again if the pod must be charged, and otherwise removes the
+// pod's charges.
 func (q *Quotas) charge(assignment *nodestate.Assignment, node *sched.Node) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -238,8 +244,8 @@ func (q *Quotas) drop(uid string) {
 	q.mu.quotas.Return(uid)
 }
 
-// release removes the charges of a pod. It returns the pod's tenant, and whether the pod was
-// charged.
+// release removes the charges of a pod, if it was charged. It returns the pod's tenant, and whether
+// the charges still matter for a quota or for the status of a group.
 func (q *Quotas) release(uid string) (tenant string, counted bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

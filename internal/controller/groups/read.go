@@ -10,8 +10,8 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// Read converts an object to a group. If the form in its spec is unknown, the group has
-// gpu.AnyForm, with which no group is accepted.
+// Read converts a GPUGroup object to a group.Group. If the form in the object's spec is unknown,
+// the group gets the form gpu.AnyForm, and groups with this form are never accepted.
 func Read(object *v1alpha1.GPUGroup) group.Group {
 	g := group.Group{
 		Name: object.Name, Tenants: object.Spec.Tenants, Type: object.Spec.Type, Containers: object.Spec.Containers,
@@ -28,7 +28,7 @@ func Read(object *v1alpha1.GPUGroup) group.Group {
 	return g
 }
 
-// Object converts a group to an object, as the inverse of Read.
+// Object converts a group.Group to a GPUGroup object. It is the inverse of Read.
 func Object(g group.Group) *v1alpha1.GPUGroup {
 	object := &v1alpha1.GPUGroup{Spec: v1alpha1.GPUGroupSpec{Tenants: g.Tenants, Form: g.Form.String(), Type: g.Type, Containers: g.Containers}}
 	object.Name = g.Name
@@ -42,9 +42,10 @@ func Object(g group.Group) *v1alpha1.GPUGroup {
 	return object
 }
 
-// Inventory returns the GPUs that a node's agent reports. These are whole GPUs, and GPUs in MIG
-// mode with their slices, of which the agent reports only the slices. If the reported links between
-// GPUs contradict each other, Inventory leaves them out.
+// Inventory returns the GPUs of a node from its NodeTopology, which the node's agent writes. The
+// result has the whole GPUs, and the GPUs in MIG mode with their slices. The agent reports only the
+// slices of a GPU in MIG mode, so Inventory adds the GPU itself. If the reported links between GPUs
+// contradict each other, Inventory leaves the links out.
 func Inventory(topology *v1alpha1.NodeTopology) *gpu.Inventory {
 	v, cut := &gpu.Inventory{}, map[string]int{}
 	var links [][]string // rows of links, one for each GPU

@@ -9,8 +9,8 @@ import (
 	"github.com/numalet/numalet/pkg/gpu"
 )
 
-// TestInventory checks that the links of whole GPUs are read, that a divided GPU has its slices,
-// and that links that contradict each other are left out.
+// TestInventory checks that Inventory reads the links between whole GPUs, gives a GPU in MIG
+// mode its slices, and leaves out links that contradict each other.
 func TestInventory(t *testing.T) {
 	reported := &v1alpha1.NodeTopology{Status: v1alpha1.NodeTopologyStatus{GPUs: []v1alpha1.GPU{
 		{ID: "GPU-a", Model: "A30", Form: "physical", Links: []string{"-", "SYS", "NV4"}},

@@ -33,25 +33,28 @@ type Dependencies struct {
 	// Allowed reports whether a tenant may use a GPU of a node. id is the UUID of the GPU. An error
 	// means that the answer is not known.
 	Allowed func(ctx context.Context, tenant, node, id string) (bool, error)
-	// Authors tells what users who write groups may do. If it is nil, they are not checked.
+	// Authors tells which tenants and GPUs the author of a group may use. If it is nil, the
+	// permissions of authors are not checked.
 	Authors Authors
-	// Report is called with each verdict that differs from the previous one for its group.
+	// Report is called with each verdict on a group that differs from the previous verdict on the
+	// same group.
 	Report func(Verdict)
 	// Panicked is called when the check of a group panics.
 	Panicked func(object string, cause any)
 }
 
 // Registry decides which GPU groups are in force. The version of a group's spec that was accepted
-// last is in force as long as the group's tenants have permission to use its GPUs. It stays in
-// force if some of its nodes or GPUs disappear. If the tenants lose the permission, the group is
-// closed: nobody gets its GPUs. Otherwise a mistake in an edit or in a role would give the GPUs of
-// one tenant to all others. A group that was never accepted has no effect. Any goroutine may call
-// the methods.
+// last is in force as long as the group's tenants have permission to use its GPUs. This version
+// stays in force even if some of its nodes or GPUs disappear. If the tenants lose the permission,
+// the group is closed: nobody gets its GPUs. If a closed group had no effect instead, a mistake in
+// a role would give the GPUs of one tenant to all others. A group that was never accepted has no
+// effect. Any goroutine may call the methods of Registry.
 //
-// To accept a group, the API server must be asked. So only Run does it, in one goroutine. After
-// each change Run checks the GPUs of all groups. A change of a group's spec takes effect after
-// batchDelay and the checks of its permissions. The permissions of the other groups are checked
-// again only at intervals, or when the GPUs of a node have changed.
+// Whether a group is accepted depends on permissions, for which the registry must ask the API
+// server. So only Run accepts groups, in one goroutine. After each change Run checks the GPUs of
+// all groups. A change of a group's spec takes effect after batchDelay and after the checks of the
+// permissions for this group. Run checks the permissions for the other groups again only at
+// intervals, or when the GPUs of a node have changed.
 type Registry struct {
 	deps     Dependencies
 	onChange []func([]group.Group)
@@ -68,8 +71,8 @@ type Registry struct {
 	}
 }
 
-// snapshot has the groups that are in force or closed, and for each group that is not in force the
-// reason. It is immutable.
+// snapshot has the groups that are in force and those that are closed. For each group that is not
+// in force, it has the reason. It is immutable.
 type snapshot struct {
 	grouping *group.Grouping
 	refused  map[string]string // reasons, by group name
@@ -89,13 +92,13 @@ func NewRegistry(d Dependencies) *Registry {
 	return r
 }
 
-// OnChange adds a function that Run calls with the groups in force when results of Match may
-// change. It must be called before Run. The functions are called in the order in which they were
-// added, and before Dependencies.Report.
+// OnChange adds a function that Run calls with the groups in force when results of Match may have
+// changed. OnChange must be called before Run. Run calls the functions in the order in which they
+// were added, and before Dependencies.Report.
 func (r *Registry) OnChange(f func(inForce []group.Group)) { r.onChange = append(r.onChange, f) }
 
 // Match returns the groups in force that serve a request for GPUs. If the request names a group
-// that is not accepted, the error says why it is not.
+// that is not accepted, the error says why the group is not accepted.
 func (r *Registry) Match(request group.Request) (group.Match, error) {
 	now := r.current.Load()
 	if why, refused := now.refused[request.Group]; refused {
@@ -162,8 +165,8 @@ func (r *Registry) notify() {
 	}
 }
 
-// Run checks groups until ctx ends. synced reports whether the initial lists of the informers were
-// handled.
+// Run checks all groups after each change and at intervals, until ctx is done. synced reports
+// whether the initial lists of the informers were handled.
 func (r *Registry) Run(ctx context.Context, synced func() bool) error {
 	r.notify()
 	var checked time.Time // when the permissions of all groups were last checked
@@ -227,8 +230,8 @@ func (r *Registry) checkGroups(ctx context.Context, recheck bool) {
 	r.report(verdicts, now.grouping)
 }
 
-// input returns the groups, sorted by name, and the GPUs of the nodes. moved reports whether the
-// GPUs have changed since the last call.
+// input returns the GPUGroup objects, sorted by name, and the GPUs of the nodes. moved reports
+// whether the GPUs of any node have changed since the last call of input.
 func (r *Registry) input() (objects []*v1alpha1.GPUGroup, nodes group.Nodes, moved bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -237,9 +240,9 @@ func (r *Registry) input() (objects []*v1alpha1.GPUGroup, nodes group.Nodes, mov
 	return objects, maps.Clone(r.mu.nodes), moved
 }
 
-// contained returns the verdict of a check. If the check panics, it returns a verdict that says so.
-// The group is then closed if it was accepted before. So a panic about one group does not stop the
-// other groups and the pods.
+// contained calls check, and returns its verdict on a group. If check panics, contained returns a
+// verdict that says so, and the group is closed if it was accepted before. So a panic in the check
+// of one group affects neither the other groups nor the scheduling of pods.
 func (r *Registry) contained(object *v1alpha1.GPUGroup, check func() Verdict) (verdict Verdict) {
 	defer func() {
 		cause := recover()
@@ -258,15 +261,15 @@ func (r *Registry) contained(object *v1alpha1.GPUGroup, check func() Verdict) (v
 	return check()
 }
 
-// withoutTenants returns a group with the same GPUs, but without tenants. So nobody gets the GPUs.
+// withoutTenants returns a copy of a group without its tenants. Nobody gets the GPUs of the copy.
 func withoutTenants(g group.Group) group.Group {
 	g.Tenants, g.Quota = nil, 0
 	return g
 }
 
-// checkGroup returns the verdict on a group's newest spec. If it is not accepted, the verdict says
-// whether the spec that was accepted last stays in force. If recheck is false, the permissions for
-// a spec in force are not checked again.
+// checkGroup returns the verdict on a group's newest spec. If this spec is not accepted, the
+// verdict says whether the version that was accepted last stays in force. If recheck is false, the
+// permissions for a version in force are not checked again.
 func (r *Registry) checkGroup(ctx context.Context, object *v1alpha1.GPUGroup, nodes group.Nodes, recheck bool) Verdict {
 	last := r.lastInForce(object)
 	before := last != nil && last.Generation == object.Generation
@@ -284,15 +287,16 @@ func (r *Registry) checkGroup(ctx context.Context, object *v1alpha1.GPUGroup, no
 	return v.serving(r.checkForm(ctx, inForm(object, v.InForce), nodes, true, recheck))
 }
 
-// inForm returns a group with another version of its spec.
+// inForm returns a copy of a GPUGroup object with another version of its spec.
 func inForm(object *v1alpha1.GPUGroup, form *v1alpha1.GPUGroupForm) *v1alpha1.GPUGroup {
 	changed := *object
 	changed.Generation, changed.Spec = form.Generation, form.Spec
 	return &changed
 }
 
-// lastInForce returns the version of a group's spec that was accepted last, by this registry or
-// else according to the group's status. It returns nil if there is none.
+// lastInForce returns the version of a group's spec that was accepted last. If this registry has
+// no verdict on the group yet, lastInForce takes the version from the group's status, which a
+// former leader has written. It returns nil if no version was ever accepted.
 func (r *Registry) lastInForce(object *v1alpha1.GPUGroup) *v1alpha1.GPUGroupForm {
 	if v, known := r.verdicts[object.Name]; known && v.UID == object.UID {
 		return v.InForce
@@ -303,8 +307,8 @@ func (r *Registry) lastInForce(object *v1alpha1.GPUGroup) *v1alpha1.GPUGroupForm
 	return object.Status.InForce
 }
 
-// checkForm returns the verdict on one version of a group's spec. before says that this version was
-// accepted before. It is then still accepted if some of its GPUs have disappeared.
+// checkForm returns the verdict on one version of a group's spec. before says that this version
+// was accepted before. Such a version is accepted again even if some of its GPUs have disappeared.
 func (r *Registry) checkForm(ctx context.Context, object *v1alpha1.GPUGroup, nodes group.Nodes, before, recheck bool) Verdict {
 	g, v := Read(object), Verdict{Name: object.Name, UID: object.UID, Generation: object.Generation}
 	if g.Form == gpu.Virtual {
@@ -346,8 +350,8 @@ func isAccepted(object *v1alpha1.GPUGroup) bool {
 	return object.Status.ObservedGeneration == object.Generation && meta.IsStatusConditionTrue(object.Status.Conditions, v1alpha1.ConditionAccepted)
 }
 
-// isGone reports whether a refusal may be due to a GPU that has disappeared. A group that was
-// accepted keeps its remaining GPUs in this case.
+// isGone reports whether the reason of a refusal may be that a GPU or a node has disappeared. For
+// this reason, a group that was accepted before is not refused: it keeps its remaining GPUs.
 func isGone(r *group.GPURefusal) bool {
 	switch r.Reason {
 	case group.UnknownNode, group.UnknownGPU, group.GPUElsewhere, group.WrongForm, group.WrongType:
@@ -356,8 +360,8 @@ func isGone(r *group.GPURefusal) bool {
 	return false
 }
 
-// missingPermissions returns which GPUs of a group its tenants may not use. The error means that
-// some permissions are not known.
+// missingPermissions returns a refusal for each GPU of a group that a tenant of the group may not
+// use. The error means that some permissions are not known.
 func (r *Registry) missingPermissions(ctx context.Context, g group.Group, nodes group.Nodes) (why []*group.GPURefusal, failed error) {
 	tenants := g.Tenants
 	for _, tenant := range tenants {
@@ -376,7 +380,8 @@ func (r *Registry) missingPermissions(ctx context.Context, g group.Group, nodes 
 	return why, failed
 }
 
-// report reports each verdict that differs from the previous one for its group.
+// report stores the verdicts, and calls Dependencies.Report with each verdict that differs from
+// the previous verdict on the same group.
 func (r *Registry) report(verdicts []Verdict, grouping *group.Grouping) {
 	before := r.verdicts
 	r.verdicts = map[string]Verdict{}

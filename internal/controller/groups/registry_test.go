@@ -10,8 +10,9 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// TestEditChecksOneGroup checks that the edit of one group checks only the permissions for this
-// group. Those for other groups are checked again only at intervals, or when a node has changed.
+// TestEditChecksOneGroup checks that after an edit of one group, the registry checks only the
+// permissions for this group. It checks the permissions for other groups again only at
+// intervals, or when the GPUs of a node have changed.
 func TestEditChecksOneGroup(t *testing.T) {
 	asked := map[string]int{}
 	r := NewRegistry(Dependencies{

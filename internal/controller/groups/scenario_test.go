@@ -41,8 +41,8 @@ import (
 //	show                              prints the statuses of the groups
 //	offer ann n1                      prints the GPUs of a node that a pod with one GPU may get
 //
-// The output has the verdicts on groups, and the tenants that have returned something that counts
-// for a quota.
+// The output has the verdicts on groups. It also names each tenant that has returned resources
+// that count for a quota.
 func TestScenarios(t *testing.T) {
 	scenario.Walk(t, func(t *testing.T, out *scenario.Answer) scenario.Commands { return newScene(t, out).commands() })
 }
@@ -87,7 +87,8 @@ func (s *scene) allowed(_ context.Context, tenant, node, id string) (bool, error
 	return s.rights[tenant+" "+node] || s.rights[tenant+" "+id], nil
 }
 
-// authors answers from the rights of the scene what authors may do.
+// authors implements Authors: it answers from scene.rights which tenants and GPUs an author may
+// use.
 type authors struct{ *scene }
 
 func (a authors) UsesTenant(ctx context.Context, who Subject, tenant string) (bool, error) {

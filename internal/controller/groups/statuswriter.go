@@ -22,12 +22,14 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// writeInterval is the shortest time between two rounds of writes. Each pod that starts or ends
-// changes the usage in a status, and each write costs the API server more than a Binding.
+// writeInterval is the shortest time between two rounds in which the statuses of GPU groups are
+// written. The interval limits the load on the API server, because each write costs it more than
+// a Binding. Each pod with GPUs of a group changes the usage in the group's status when the pod
+// starts or ends.
 const writeInterval = time.Second
 
-// StatusWriter writes the status of each group whose status is out of date. Any goroutine may call
-// its methods. Run may be called only once.
+// StatusWriter writes the status of each GPUGroup whose status is out of date. Any goroutine may
+// call its methods. Run may be called only once.
 type StatusWriter struct {
 	client  dynamic.Interface
 	now     func() time.Time
@@ -70,7 +72,8 @@ func (w *StatusWriter) Report(verdict Verdict) {
 	w.Notify()
 }
 
-// Notify makes Run compare all statuses with the current usage. It returns at once.
+// Notify makes Run compare the statuses of all groups with the current verdicts and usage. Notify
+// returns at once.
 func (w *StatusWriter) Notify() {
 	select {
 	case w.changed <- struct{}{}:
@@ -78,10 +81,10 @@ func (w *StatusWriter) Notify() {
 	}
 }
 
-// Holders returns how much each tenant holds of a group's GPUs.
+// Holders is a function that returns how much each tenant holds of a group's GPUs.
 type Holders func(group string) map[string]sched.MilliGPU
 
-// Run writes statuses until ctx ends.
+// Run writes the statuses of groups that are out of date, until ctx is done.
 func (w *StatusWriter) Run(ctx context.Context, of Holders) error {
 	for {
 		select {
@@ -98,8 +101,8 @@ func (w *StatusWriter) Run(ctx context.Context, of Holders) error {
 	}
 }
 
-// writeAll writes the statuses that are out of date, and reports whether there were any. It retries
-// failed writes in the next round.
+// writeAll writes the statuses that are out of date, and reports whether there were any. Run
+// retries failed writes in the next round.
 func (w *StatusWriter) writeAll(ctx context.Context, of Holders) (wrote bool) {
 	for object, status := range w.outdated(of) {
 		wrote = true
@@ -129,8 +132,9 @@ func (w *StatusWriter) outdated(of Holders) map[*v1alpha1.GPUGroup]v1alpha1.GPUG
 	return outdated
 }
 
-// status returns the status of a group for a verdict and the tenants' usage. A condition whose
-// status does not change keeps its transition time.
+// status returns the new status of a group, made from the newest verdict and from what each
+// tenant holds of the group's GPUs. A condition whose status does not change keeps the transition
+// time that it has in before.
 func status(before v1alpha1.GPUGroupStatus, verdict Verdict, holders map[string]sched.MilliGPU, now metav1.Time) v1alpha1.GPUGroupStatus {
 	s := v1alpha1.GPUGroupStatus{ObservedGeneration: verdict.Generation, Conditions: slices.Clone(before.Conditions), InForce: verdict.InForce, GPUs: int32(verdict.GPUs)}
 	for _, c := range []metav1.Condition{
@@ -170,7 +174,8 @@ func gpus(amount sched.MilliGPU) resource.Quantity {
 
 // write replaces the status of a group. It does nothing if the group was deleted. It uses a JSON
 // patch, because a merge patch would keep fields that only the old status has. The patch contains
-// the UID, so that the API server refuses it if there is a new group of the same name.
+// the group's UID, so that the API server refuses the patch if the group was deleted and a new
+// group has the same name.
 func write(ctx context.Context, client dynamic.Interface, object *v1alpha1.GPUGroup, s v1alpha1.GPUGroupStatus) error {
 	patch, err := json.Marshal([]map[string]any{
 		{"op": "add", "path": "/metadata/uid", "value": object.UID},

@@ -13,7 +13,7 @@ import (
 // Verdict is the result of a check of one version of a group's spec.
 type Verdict struct {
 	Name       string
-	UID        types.UID // UID of the GPUGroup, because a later group may have the same name
+	UID        types.UID // UID of the GPUGroup; needed because a later group may have the same name
 	Generation int64
 	Accepted   bool
 	Reason     string // reason of the condition Accepted, in CamelCase
@@ -23,34 +23,36 @@ type Verdict struct {
 	// Serves reports whether pods may use the GPUs of InForce. If it is false, nobody may use them.
 	Serves bool
 	GPUs   int             // number of GPUs that the group holds
-	Shared []group.HeldGPU // its GPUs that other groups hold as well
+	Shared []group.HeldGPU // the group's GPUs that other groups hold as well
 }
 
-// of reports whether the verdict is about this object with this generation.
+// of reports whether the verdict is about the given object and its generation.
 func (v Verdict) of(object *v1alpha1.GPUGroup) bool {
 	return v.UID == object.UID && v.Generation == object.Generation
 }
 
-// serves reports whether pods may use the GPUs of this object with this generation.
+// serves reports whether, by this verdict, pods may use the GPUs of the given object, and its
+// generation is the version in force.
 func (v Verdict) serves(object *v1alpha1.GPUGroup) bool {
 	return v.Serves && v.UID == object.UID && v.InForce.Generation == object.Generation
 }
 
-// Reasons of a verdict, in addition to those of group.GPURefusalReason.
+// These are reasons of a verdict (reasons of the condition Accepted), in addition to the constants
+// of type group.GPURefusalReason.
 const (
 	accepted       = "Accepted"
 	notChecked     = "PermissionsUnknown"
 	checkFailed    = "CheckFailed"
 	partsNotServed = "PartsNotServed"
-	// authorNotAllowed means that the author of a spec may not use one of its tenants or GPUs, or
-	// one of the spec that it replaces.
+	// authorNotAllowed means that the author of a spec may not use one of the tenants or GPUs in
+	// this spec, or in the older spec that it replaces.
 	authorNotAllowed = "AuthorNotAllowed"
 )
 
-// maxSentences is the largest number of reasons in a message.
+// maxSentences is the largest number of reasons that the message of a condition lists.
 const maxSentences = 8
 
-// refused returns a verdict that the group is not accepted, with the reasons.
+// refused returns a copy of the verdict v which says that the group is not accepted, and why.
 func (v Verdict) refused(why []*group.GPURefusal) Verdict {
 	v.Accepted, v.Reason = false, why[0].Reason.String()
 	var sentences []string
@@ -65,8 +67,9 @@ func (v Verdict) refused(why []*group.GPURefusal) Verdict {
 	return v
 }
 
-// serving returns the verdict on a refused spec if an older one was accepted before. older is the
-// verdict on the older one, which stays in force unless this verdict closes the group.
+// serving completes the verdict v on a refused spec of a group of which an older spec was accepted
+// before. older is the verdict on this older spec. If it says that pods may use the GPUs, the older
+// spec stays in force. Otherwise the group is closed.
 func (v Verdict) serving(older Verdict) Verdict {
 	if v.Serves = older.Serves; v.Serves {
 		v.Message += fmt.Sprintf("; generation %d stays in force", older.Generation)
@@ -75,8 +78,8 @@ func (v Verdict) serving(older Verdict) Verdict {
 	return v.closed(fmt.Sprintf("generation %d, which was in force: %s", v.InForce.Generation, older.Message))
 }
 
-// closed returns the verdict on a group whose GPUs nobody may use now, although it was accepted
-// before. A why other than "" is added to the message.
+// closed completes the verdict v on a group that was accepted before and whose GPUs nobody may use
+// now. It adds this, and why if it is not empty, to the message.
 func (v Verdict) closed(why string) Verdict {
 	if why != "" {
 		v.Message += "; " + why
@@ -85,7 +88,8 @@ func (v Verdict) closed(why string) Verdict {
 	return v
 }
 
-// withGPUs adds the GPUs that a group holds to its verdict.
+// withGPUs adds the number of GPUs that a group holds, and those that other groups hold as well, to
+// the group's verdict.
 func (v Verdict) withGPUs(held []group.HeldGPU) Verdict {
 	v.GPUs = len(held)
 	nodes := map[string]bool{}

@@ -15,8 +15,8 @@ import (
 )
 
 // create creates the missing objects of a job. It begins with the Service and the ConfigMap, by
-// which the pods find each other. Then it creates pods, and corrects the gang size of pending pods.
-// It stops at the first error.
+// which the pods find each other. Then it creates the pods in the plan, and corrects the gang size
+// of pending pods. It stops at the first error.
 func (t *task) create(ctx context.Context) error {
 	if t.spec == nil {
 		return nil
@@ -34,8 +34,8 @@ func (t *task) create(ctx context.Context) error {
 	return t.updateGang(ctx)
 }
 
-// createObject creates an object. It is no error if the object already exists and belongs to the
-// job, because the cache may have been out of date.
+// createObject creates an object. If the object already exists and belongs to the job, createObject
+// returns no error: the cache may have been out of date.
 func (t *task) createObject(ctx context.Context, object client.Object) error {
 	err := t.client.Create(ctx, object)
 	if apierrors.IsAlreadyExists(err) {
@@ -72,12 +72,12 @@ func (t *task) own(object client.Object) error {
 	return controllerutil.SetControllerReference(t.job, object, t.scheme)
 }
 
-// addObject adds an object to the list of objects in the job's status.
+// addObject adds an object to t.objects, which becomes the list of objects in the job's status.
 func (t *task) addObject(object client.Object) {
 	t.objects = append(t.objects, v1alpha1.JobObject{Kind: kindOf(object), Name: object.GetName(), UID: object.GetUID()})
 }
 
-// kindOf returns the kind of one of a job's objects.
+// kindOf returns the Kubernetes kind of an object that belongs to a job.
 func kindOf(object client.Object) string {
 	switch object.(type) {
 	case *corev1.Service:
@@ -95,8 +95,8 @@ func (t *task) recordError(reason string, err error) error {
 	return err
 }
 
-// delete deletes the pods that the plan deletes. If the plan says so, it also deletes the job,
-// whose ttlSecondsAfterFinished has passed.
+// delete deletes the pods that t.plan names. If ttlSecondsAfterFinished of the job has passed
+// (t.plan.Remove), it also deletes the job.
 func (t *task) delete(ctx context.Context) error {
 	for _, index := range t.plan.Delete {
 		pod := t.pods[index]
@@ -115,8 +115,9 @@ func (t *task) delete(ctx context.Context) error {
 	return nil
 }
 
-// isGone reports whether a request for an object succeeded (err is nil), or failed because there is
-// no such object any more: none with its name, or none with its UID.
+// isGone returns true if err, the error of a request for an object, is nil, or if the request
+// failed because the object does not exist any more. The second case includes a new object with the
+// same name and another UID.
 func isGone(err error) bool {
 	return err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err)
 }

@@ -2,11 +2,12 @@
 // each job it creates and deletes pods, a headless Service and a ConfigMap. It also writes the
 // status of the job.
 //
-// It knows what a pod of a job looks like, and carries out a plan. Package jobplan makes the plan.
+// Package jobs knows what a pod of a job looks like. It carries out a plan of which pods to create
+// and delete. Package jobplan makes this plan.
 //
 //	err := jobs.Add(manager, "numalet-scheduler")
 //
-// operator.go sets up the watches. reconcile.go has the steps for one job. state.go reads its pods.
-// pod.go, gang.go and rendezvous.go define the objects, and apply.go creates and deletes them.
-// status.go writes the status.
+// operator.go sets up the watches. reconcile.go has the steps for one job. state.go reads the job's
+// pods. pod.go, gang.go and rendezvous.go define the objects of a job, and apply.go creates and
+// deletes these objects. status.go writes the job's status.
 package jobs

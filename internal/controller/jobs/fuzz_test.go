@@ -12,8 +12,8 @@ import (
 	"github.com/numalet/numalet/pkg/jobplan"
 )
 
-// FuzzNewPod checks that a pod can be made for each job whose pod template can be parsed, and that
-// this does not change the template.
+// FuzzNewPod checks that newPod makes a pod for each job whose pod template can be parsed, and
+// that newPod does not change the template.
 func FuzzNewPod(f *testing.F) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {

@@ -14,13 +14,14 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// gangSize returns how many pods must start together. This is minAvailable minus the pods that have
-// succeeded, because these do not start again.
+// gangSize returns how many pods of the job must start together. This is spec.minAvailable minus
+// the number of pods that have succeeded, because succeeded pods do not start again.
 func (t *task) gangSize() int {
 	return int(t.job.Spec.MinAvailable) - t.plan.Done.Below(int(t.job.Spec.Replicas))
 }
 
-// joinGang adds a new pod to the job's gang, if the pod must start together with others.
+// joinGang adds a new pod to the job's gang, if the pod must start together with other pods of
+// the job.
 func (t *task) joinGang(pod *corev1.Pod) {
 	if size := t.gangSize(); size > 1 {
 		pod.Labels[v1alpha1.LabelGang] = t.job.Name
@@ -28,8 +29,8 @@ func (t *task) joinGang(pod *corev1.Pod) {
 	}
 }
 
-// updateGang corrects the gang size of pending pods. If pods of the job have succeeded since a
-// pending pod was created, the pending pod would otherwise wait for them forever.
+// updateGang corrects the gang size of pending pods. Otherwise a pending pod would wait forever
+// for pods of the job that have succeeded since the pending pod was created.
 func (t *task) updateGang(ctx context.Context) error {
 	size := strconv.Itoa(max(t.gangSize(), 1))
 	for _, index := range slices.Sorted(maps.Keys(t.pods)) {

@@ -24,7 +24,7 @@ func TestMade(t *testing.T) {
 	})
 }
 
-// made reconciles a job once, and returns the objects that exist then.
+// made reconciles a job once, and returns the objects that exist afterwards.
 func made(t *testing.T, job *v1alpha1.Job) []txtar.File {
 	t.Helper()
 	w := newWorld(t, job)

@@ -25,17 +25,17 @@ const (
 	// workers is the number of jobs that are reconciled concurrently.
 	workers = 4
 	// A failed reconciliation is retried after minRetryDelay. The delay doubles with each failure,
-	// up to maxRetryDelay. Retries are needed because changes of ResourceQuotas and of objects of
-	// others trigger no reconciliation.
+	// up to maxRetryDelay. Retries are needed because the cause of a failure may end without a
+	// change of the job or its objects, for example when a ResourceQuota is raised.
 	minRetryDelay, maxRetryDelay = 50 * time.Millisecond, 30 * time.Second
 )
 
 // Add adds a reconciler of all jobs to a manager. schedulerName is for pods whose template names no
 // scheduler.
 //
-// Two managers at the same time do no harm, because each write has a precondition. A pod cannot be
-// created twice with the same name. A status is written only if the job still has the version that
-// was read. Pods are deleted by UID. Two managers only do some work twice.
+// If two replicas run a manager at the same time, they do some work twice, but no harm, because
+// each write has a precondition. A pod cannot be created twice with the same name. A status is
+// written only if the job still has the version that was read. Pods are deleted by UID.
 func Add(m manager.Manager, schedulerName string) error {
 	r := &reconciler{
 		client: m.GetClient(), fresh: m.GetAPIReader(), recorder: m.GetEventRecorder(component),
@@ -44,8 +44,8 @@ func Add(m manager.Manager, schedulerName string) error {
 	return r.watch(m)
 }
 
-// Cached restricts a manager's cache to the objects of jobs. Of pods, the cache keeps only metadata
-// and status.
+// Cached returns the settings that restrict a manager's cache to Services, ConfigMaps and pods that
+// belong to jobs. Of these pods, the cache keeps only metadata and status.
 func Cached() (map[client.Object]cache.ByObject, error) {
 	ofJobs, err := labels.Parse(v1alpha1.LabelJob)
 	only := cache.ByObject{Label: ofJobs}

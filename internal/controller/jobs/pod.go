@@ -13,16 +13,17 @@ import (
 	"github.com/numalet/numalet/pkg/jobplan"
 )
 
-// Resources by which a pod requests whole GPUs and shares of GPUs.
+// These are the resources by which a pod requests whole GPUs (gpus) and shares of GPUs (shares).
 const (
 	gpus   corev1.ResourceName = "nvidia.com/gpu"
 	shares corev1.ResourceName = "nvidia.com/gpu.shared"
 )
 
-// virtual is the form of GPUs (gpuForm) that stands for parts of GPUs.
+// virtual is the value of a job's field gpuForm that means parts of GPUs instead of whole GPUs.
 const virtual = "virtual"
 
-// newPod returns a pod of the job. The caller must add labels and the owner reference with own.
+// newPod returns a new pod of the job. The caller must call t.own to add labels and the owner
+// reference to the pod.
 func (t *task) newPod(creation jobplan.Creation) *corev1.Pod {
 	index := strconv.Itoa(creation.Index)
 	template := t.job.Spec.Template.Metadata
@@ -43,7 +44,8 @@ func (t *task) newPod(creation jobplan.Creation) *corev1.Pod {
 	return pod
 }
 
-// merge returns the entries of both maps. An entry of override replaces one of the template.
+// merge returns a map with the entries of both maps. If both have a key, the entry of override
+// counts.
 func merge(template, override map[string]string) map[string]string {
 	all := map[string]string{}
 	maps.Copy(all, template)
@@ -51,7 +53,8 @@ func merge(template, override map[string]string) map[string]string {
 	return all
 }
 
-// requestAnnotations returns the annotations for the CPU policy and the GPUs that a job needs.
+// requestAnnotations returns the annotations by which the pods of a job request a CPU policy and a
+// type and form of GPUs.
 func requestAnnotations(needs v1alpha1.JobNeeds) map[string]string {
 	all := map[string]string{
 		v1alpha1.AnnotationCPUPolicy: needs.CPUPolicy,
@@ -62,7 +65,8 @@ func requestAnnotations(needs v1alpha1.JobNeeds) map[string]string {
 	return all
 }
 
-// setDefaults sets fields that the template of a job may leave out.
+// setDefaults sets the scheduler name and the restart policy of a pod if the template of the job
+// leaves them out.
 func setDefaults(spec *corev1.PodSpec, schedulerName string) {
 	if spec.SchedulerName == "" {
 		spec.SchedulerName = schedulerName
@@ -102,9 +106,9 @@ func setResources(r *corev1.ResourceRequirements, needs v1alpha1.JobNeeds) {
 	maps.Copy(r.Limits, amounts)
 }
 
-// connect sets the host name of a pod, and adds environment variables and files by which its
-// containers find the other pods of the job. Variables and mounts that the template defines are
-// kept.
+// connect sets the host name of a pod. It adds environment variables and files by which the pod's
+// containers find the other pods of the job. It keeps the variables and mounts that the template
+// defines.
 func connect(pod *corev1.Pod, job *v1alpha1.Job, index int) {
 	pod.Spec.Hostname, pod.Spec.Subdomain = pod.Name, job.Name
 	pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: volume, VolumeSource: corev1.VolumeSource{
@@ -118,8 +122,8 @@ func connect(pod *corev1.Pod, job *v1alpha1.Job, index int) {
 	}
 }
 
-// addRendezvous adds environment variables and the mount of the ConfigMap to a container, unless
-// the container has them.
+// addRendezvous adds environment variables and the mount of the job's ConfigMap to a container. It
+// leaves out those that the container already has.
 func addRendezvous(container *corev1.Container, variables []corev1.EnvVar) {
 	for _, v := range variables {
 		if !slices.ContainsFunc(container.Env, func(e corev1.EnvVar) bool { return e.Name == v.Name }) {

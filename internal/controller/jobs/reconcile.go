@@ -38,8 +38,8 @@ type task struct {
 }
 
 // Reconcile carries out the next steps of one job. It reads the job from the API server and not
-// from the cache. The job's status says which failures were counted. If it were older than the
-// pods, a failure could be counted twice.
+// from the cache. The job's status says which failures of pods were counted. If this status
+// were older than the pods that Reconcile reads, a failure could be counted twice.
 func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	// 1. Read the job.
 	t := &task{reconciler: r, job: &v1alpha1.Job{}}
@@ -49,7 +49,7 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	if t.job.DeletionTimestamp != nil {
 		return reconcile.Result{}, nil
 	}
-	// 2. Read its pods.
+	// 2. Read the job's pods.
 	if err := t.readPods(ctx); err != nil {
 		return reconcile.Result{}, err
 	}
@@ -59,7 +59,8 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	}
 	// 4. Create objects. If this fails, the status is still written.
 	failed := t.create(ctx)
-	// 5. Write the status before the pods from which it was computed are deleted.
+	// 5. Write the status. This comes before step 6, because the status is computed from pods
+	//    that step 6 deletes.
 	if err := t.writeStatus(ctx, failed); err != nil {
 		return reconcile.Result{}, err
 	}
@@ -94,7 +95,8 @@ func (t *task) planNext() error {
 	return nil
 }
 
-// template returns the pod spec of a job. It is an error if the pods would never end.
+// template returns the pod spec of a job. It returns an error if the restart policy is Always,
+// because the pods would never end.
 func template(job *v1alpha1.Job) (*corev1.PodSpec, error) {
 	spec, err := job.Spec.Template.PodSpec()
 	if err != nil {
@@ -106,7 +108,7 @@ func template(job *v1alpha1.Job) (*corev1.PodSpec, error) {
 	return spec, nil
 }
 
-// jobOf converts the spec of a job for package jobplan.
+// jobOf converts the spec of a job to the type that package jobplan reads.
 func jobOf(spec *v1alpha1.JobSpec) jobplan.Job {
 	job := jobplan.Job{
 		Replicas: int(spec.Replicas), MinAvailable: int(spec.MinAvailable), Suspend: spec.Suspend,

@@ -16,8 +16,8 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// TestCacheIsBehind checks that pods that exist, but are not in the cache yet, are not created
-// again, and that this is no error.
+// TestCacheIsBehind checks a reconciliation while some pods of the job exist but are not in the
+// cache yet. The pods must not be created again, and the reconciliation must not fail.
 func TestCacheIsBehind(t *testing.T) {
 	w := newWorld(t, train())
 	w.reconcile()
@@ -63,8 +63,8 @@ func TestCountedFirst(t *testing.T) {
 	}
 }
 
-// TestGangShrinks checks that a pod that replaces a failed one does not wait for pods that have
-// succeeded.
+// TestGangShrinks checks that a pod that replaces a failed pod does not wait for pods of its gang
+// that have succeeded.
 func TestGangShrinks(t *testing.T) {
 	job := train()
 	job.Spec.Replicas, job.Spec.MinAvailable = 3, 3
@@ -117,7 +117,7 @@ func TestDeleted(t *testing.T) {
 	}
 }
 
-// TestDamagedStatus checks that a status that cannot be parsed is an error.
+// TestDamagedStatus checks that Reconcile returns an error if the job's status cannot be parsed.
 func TestDamagedStatus(t *testing.T) {
 	job := train()
 	job.Status.CompletedIndexes = "2-0"

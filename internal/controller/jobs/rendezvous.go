@@ -18,17 +18,18 @@ const (
 	// volume is the name of the volume with the ConfigMap in a pod, and folder is its mount path.
 	volume = "numalet-job"
 	folder = "/etc/numalet"
-	// Files of the ConfigMap: hostsFile has one host name in each line. The other files also have
-	// the number of processes for each host, one in the form for Open MPI, and one in the form for
-	// MPICH and Intel MPI.
+	// These are the files of the ConfigMap. hostsFile has one host name in each line. openMPIFile
+	// and hydraFile also have the number of processes for each host. openMPIFile has the format of
+	// Open MPI, and hydraFile that of MPICH and Intel MPI.
 	hostsFile, openMPIFile, hydraFile = "hosts", "hostfile", "machinefile"
 	// masterPort is the port on which the first pod listens for the other pods, by PyTorch's
 	// default.
 	masterPort = "29500"
 )
 
-// applyRendezvous creates or corrects the headless Service and the ConfigMap. The Service gives the
-// pods DNS names, even before they are ready. The ConfigMap has lists of these names.
+// applyRendezvous creates the headless Service and the ConfigMap of the job, or corrects them. The
+// Service gives the pods DNS names, even before the pods are ready. The ConfigMap has lists of
+// these names.
 func (t *task) applyRendezvous(ctx context.Context) error {
 	service := &corev1.Service{}
 	err := t.apply(ctx, service, func() {
@@ -43,7 +44,8 @@ func (t *task) applyRendezvous(ctx context.Context) error {
 	return t.apply(ctx, names, func() { names.Data = hostLists(t.job) })
 }
 
-// apply creates an object with the job's name, or corrects it. set sets the fields of the object.
+// apply creates an object with the job's name, or corrects the existing object. The function set
+// sets the fields of the object.
 func (t *task) apply(ctx context.Context, object client.Object, set func()) error {
 	object.SetNamespace(t.job.Namespace)
 	object.SetName(t.job.Name)
@@ -76,8 +78,8 @@ func hostOf(job *v1alpha1.Job, index int) string {
 	return fmt.Sprintf("%s.%s.%s.svc", podName(job, index), job.Name, job.Namespace)
 }
 
-// slotsOf returns how many processes of an MPI program run in a pod: one for each GPU. Without
-// GPUs, it is one for each whole CPU, and at least one.
+// slotsOf returns how many processes of an MPI program run in a pod of the job: one for each GPU.
+// If the job requests no GPUs, it is one process for each whole CPU, and at least one.
 func slotsOf(job *v1alpha1.Job) int {
 	slots := int64(job.Spec.GPUs)
 	if slots == 0 && job.Spec.CPU != nil {
@@ -88,7 +90,7 @@ func slotsOf(job *v1alpha1.Job) int {
 
 // rendezvous returns the environment variables by which the processes of a job find each other.
 // They are for PyTorch, torchrun (PET_…), Open MPI 4 and 5, MPICH, and Intel MPI.
-// JOB_COMPLETION_INDEX is the same as in the pods of an indexed Job of Kubernetes.
+// JOB_COMPLETION_INDEX has the same meaning as in the pods of an indexed Job of Kubernetes.
 //
 // Sources: https://pytorch.org/docs/stable/distributed.html#environment-variable-initialization,
 // https://pytorch.org/docs/stable/elastic/run.html

@@ -15,10 +15,10 @@ import (
 	"github.com/numalet/numalet/pkg/jobplan"
 )
 
-// disrupted reports whether a pod has failed for a reason outside its program. With the condition
-// DisruptionTarget, the pod was evicted, preempted, lost with its node, or rejected for its
-// placement. If no container of the pod ever started, the kubelet did not admit the pod. The
-// exception is a pod that has exceeded its own activeDeadlineSeconds, which counts as a failure of
+// disrupted reports whether a failed pod has failed for a reason outside its program. There are two
+// such cases. A pod with the condition DisruptionTarget was evicted, preempted, lost with its node,
+// or rejected for its placement. A pod of which no container ever started was not admitted by the
+// kubelet. But if the pod has exceeded its own activeDeadlineSeconds, this counts as a failure of
 // the pod.
 // Source: https://kubernetes.io/docs/concepts/workloads/pods/disruptions/#pod-disruption-conditions
 func disrupted(pod *corev1.Pod) bool {
@@ -39,8 +39,8 @@ func containers(pod *corev1.Pod) []corev1.ContainerStatus {
 	return slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses)
 }
 
-// endOf returns when the last container of a pod ended. If no container has ended, it returns the
-// time of the last change of a condition.
+// endOf returns when the last container of an ended pod ended. If no container has ended, it
+// returns the time when a condition of the pod last changed.
 func endOf(pod *corev1.Pod) time.Time {
 	end := time.Time{}
 	for _, c := range containers(pod) {
@@ -60,7 +60,7 @@ func endOf(pod *corev1.Pod) time.Time {
 	return end
 }
 
-// whyOf returns why a pod failed. It is the message of the pod, or the exit code of the first
+// whyOf returns why a pod failed: the message of the pod's status, or the exit code of the first
 // container that failed.
 func whyOf(pod *corev1.Pod) string {
 	if c, rejected := v1alpha1.Rejection(pod); rejected {
@@ -77,9 +77,10 @@ func whyOf(pod *corev1.Pod) string {
 	return pod.Status.Reason
 }
 
-// readPods reads the pods of the job from the cache, by index. A cache that is out of date does no
-// harm. A pod that is not in the cache cannot be created twice, because its name is taken. A pod
-// that was replaced is not deleted by mistake, because pods are deleted by UID.
+// readPods reads the pods of the job from the cache into t.pods, by index. A cache that is out of
+// date does no harm. If an existing pod is not in the cache yet, it cannot be created again,
+// because its name is taken. If the cache still has a pod that was replaced, the new pod is not
+// deleted by mistake, because pods are deleted by UID.
 func (t *task) readPods(ctx context.Context) error {
 	list := &corev1.PodList{}
 	err := t.client.List(ctx, list, client.InNamespace(t.job.Namespace), client.MatchingLabels{v1alpha1.LabelJob: t.job.Name})
@@ -97,10 +98,10 @@ func (t *task) readPods(ctx context.Context) error {
 	return nil
 }
 
-// podName returns the name of a pod, which is also its host name.
+// podName returns the name of the pod of a job with an index. The pod's host name is the same.
 func podName(job *v1alpha1.Job, index int) string { return fmt.Sprintf("%s-%d", job.Name, index) }
 
-// podOf converts a pod for package jobplan.
+// podOf converts a pod to the type that package jobplan reads.
 func podOf(index int, pod *corev1.Pod) jobplan.Pod {
 	attempt, _ := strconv.Atoi(pod.Labels[v1alpha1.LabelJobAttempt]) // without the label it is attempt 0, the first
 	p := jobplan.Pod{Index: index, Attempt: attempt, State: stateOf(pod), Deleting: pod.DeletionTimestamp != nil}

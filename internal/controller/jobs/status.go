@@ -38,7 +38,8 @@ func progressOf(job *v1alpha1.Job) (jobplan.Progress, error) {
 	return p, nil
 }
 
-// conditionOf returns the type of the condition that is true in a phase, or "".
+// conditionOf returns the type of the condition that is true while a job is in a phase. It returns
+// "" if no condition stands for the phase.
 func conditionOf(phase jobplan.Phase) string {
 	switch phase {
 	case jobplan.Suspended:
@@ -52,8 +53,9 @@ func conditionOf(phase jobplan.Phase) string {
 	}
 }
 
-// writeStatus writes the status, if the job still has the version that was read. It then records
-// events.
+// writeStatus writes the status of the job, and then records the events of the plan. The write
+// fails if the job has changed since it was read. failed is the error of an earlier step, which
+// becomes the message in the status, or nil.
 func (t *task) writeStatus(ctx context.Context, failed error) error {
 	before := t.job.DeepCopy()
 	t.setStatus(&t.job.Status)
@@ -84,7 +86,7 @@ func (t *task) record(e jobplan.Event) {
 	t.recorder.Eventf(t.job, nil, kind, e.Reason, "Reconciling", "%s", e.Message)
 }
 
-// setStatus sets the status according to the plan.
+// setStatus sets the status of the job according to t.plan.
 func (t *task) setStatus(status *v1alpha1.JobStatus) {
 	p := t.plan.Progress
 	status.ObservedGeneration = t.job.Generation
@@ -106,8 +108,8 @@ func (t *task) setStatus(status *v1alpha1.JobStatus) {
 	t.setConditions(status)
 }
 
-// setConditions sets the condition of the current phase to true. It sets the condition Suspended to
-// false only if it was true.
+// setConditions sets the condition of the current phase to true. In other phases than Suspended, it
+// sets the condition Suspended to false if this condition was true.
 func (t *task) setConditions(s *v1alpha1.JobStatus) {
 	p, now := t.plan.Progress, metav1.NewTime(t.now())
 	set := func(kind string, status metav1.ConditionStatus, reason, message string) {

@@ -58,7 +58,8 @@ func (w *world) job() *v1alpha1.Job {
 	return job
 }
 
-// find reads an object in the job's namespace, and reports whether it exists.
+// find reads an object with the given name in the job's namespace, and reports whether
+// the object exists.
 func (w *world) find(name string, into client.Object) bool {
 	w.Helper()
 	err := w.fresh.Get(context.Background(), client.ObjectKey{Namespace: w.key.Namespace, Name: name}, into)

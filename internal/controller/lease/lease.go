@@ -14,31 +14,32 @@ import (
 // ErrLost means that this replica does not hold the lease any more, so another replica may lead.
 var ErrLost = errors.New("the lease is lost")
 
-// Options are the name, the holder and the durations of a lease.
+// Options are the name of a lease, the identity of this process as its holder, and durations.
 type Options struct {
 	Namespace, Name string
-	Identity        string        // of this process; no other process, past or present, may have the same
+	Identity        string        // of this process; no other process, past or present, may have the same identity
 	Duration        time.Duration // how long the lease is valid after a renewal, in whole seconds
 	ActionTimeout   time.Duration // the longest duration of a step that begins while the lease is held
 }
 
-// Lease is the part of one replica in the election of the leader.
+// Lease takes part in the election of the leader for one replica.
 //
 // The election is safe if the clocks of the replicas run equally fast, even if they show different
-// times. The holder may begin a step until Duration has passed since it sent the last accepted
-// renewal. Another replica takes the lease only after it has seen no renewal for Duration. It then
-// waits for Duration + ActionTimeout. By then the last step of the former holder has ended, even if
-// the former holder was paused (SIGSTOP). If the former holder has released the lease, the new
-// holder does not wait. A holder releases the lease only when it has no step in progress, so it
-// never releases a lease that it has lost.
+// times. A step is an action that only the leader may take, such as a Binding. The holder of the
+// lease may begin a step until Duration has passed since it sent the last accepted renewal. Another
+// replica takes the lease only after it has seen no renewal for Duration. This new holder then
+// waits for Duration + ActionTimeout before its first step. By then the last step of the former
+// holder has ended, even if the former holder was paused (SIGSTOP). If the former holder has
+// released the lease, the new holder does not wait. A holder releases the lease only when it has no
+// step in progress.
 type Lease struct {
 	options Options
 	record  *record
 	elector *leaderelection.LeaderElector
-	leading chan context.Context // receives a context that ends when the lease is lost
+	leading chan context.Context // receives, when this replica takes the lease, a context that ends when the lease is lost
 }
 
-// New returns a Lease. It takes part in the election once Run is called.
+// New returns a Lease. The replica takes part in the election once Run is called.
 func New(client kubernetes.Interface, o Options) (*Lease, error) {
 	l := &Lease{options: o, leading: make(chan context.Context, 1)}
 	lock, err := resourcelock.New(resourcelock.LeasesResourceLock, o.Namespace, o.Name,
@@ -62,9 +63,9 @@ func New(client kubernetes.Interface, o Options) (*Lease, error) {
 }
 
 // Run waits until this replica is the leader, and then calls lead once. It releases the lease when
-// lead returns, or when ctx ends before lead is called. The context that lead gets ends when ctx
-// ends, and when the lease is lost. If the lease is lost, Run returns ErrLost. Run may be called
-// only once.
+// lead returns, or when ctx is done before lead is called. The context that is passed to lead ends
+// when ctx is done, and when the lease is lost. If the lease is lost, Run returns ErrLost. Run may
+// be called only once.
 func (l *Lease) Run(ctx context.Context, lead func(context.Context) error) error {
 	electing, stop := context.WithCancel(context.WithoutCancel(ctx))
 	over := make(chan struct{})
@@ -97,7 +98,8 @@ func (l *Lease) lead(ctx, leading context.Context, lead func(context.Context) er
 	return err
 }
 
-// Wait returns how long this replica, after it took the lease, waits before its first step.
+// Wait returns how long this replica must wait between the moment when it takes the lease and its
+// first step as the leader.
 func (l *Lease) Wait() time.Duration {
 	if l.record.wasReleased() {
 		return 0
@@ -117,6 +119,6 @@ func (l *Lease) Check() error {
 	return nil
 }
 
-// Leads reports whether this replica holds the lease. It may still have to wait before its first
-// step.
+// Leads reports whether this replica holds the lease. The replica may still have to wait before its
+// first step as the leader.
 func (l *Lease) Leads() bool { return l.elector.IsLeader() }

@@ -24,7 +24,7 @@ type replica struct {
 	*Lease
 	client *line
 	stop   context.CancelFunc
-	leads  chan time.Time // gets the time when the replica begins to lead
+	leads  chan time.Time // receives the time when the replica begins to lead
 	ended  chan error
 }
 
@@ -34,8 +34,8 @@ func start(t *testing.T, identity string, client *line) *replica {
 	return startBusy(t, identity, client, 0)
 }
 
-// startBusy starts a replica whose function lead takes the given time to return after its context
-// ended.
+// startBusy starts a replica that takes part in the election. When the replica's time as the leader
+// ends, its function lead takes the given time to return.
 func startBusy(t *testing.T, identity string, client *line, lasts time.Duration) *replica {
 	t.Helper()
 	l, err := New(client, Options{Namespace: "ns", Name: "lease", Identity: identity, Duration: duration, ActionTimeout: act})
@@ -138,9 +138,9 @@ func TestCutOffLeader(t *testing.T) {
 	})
 }
 
-// TestLostIsNotGivenUp checks a leader that loses its lease, but still has a connection. It must
-// not release the lease, because its last requests may still be in progress. So the next leader
-// waits.
+// TestLostIsNotGivenUp checks a leader that loses its lease, but still has a connection to the API
+// server. It must not release the lease, because its last requests may still be in progress. So the
+// next leader must wait before its first step.
 func TestLostIsNotGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := fake.NewClientset()

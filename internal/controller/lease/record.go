@@ -9,12 +9,13 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-// errBusy is the error of Update if the lease cannot be released, because steps that began under it
-// may still be in progress.
+// errBusy is the error of Update if this replica cannot release the lease. The reason is that steps
+// that it began while it held the lease may still be in progress.
 var errBusy = errors.New("steps that began under the lease may still be under way")
 
-// record observes the reads and writes of the Lease object. It knows until when this replica holds
-// the lease, by its own clock, and whether the former holder has released it.
+// record reads and writes the Lease object for client-go's leader election. It records until when
+// this replica holds the lease, by the clock of this replica, and whether the former holder has
+// released the lease.
 type record struct {
 	resourcelock.Interface
 	duration time.Duration
@@ -28,7 +29,7 @@ type record struct {
 	}
 }
 
-// Get reads the Lease.
+// Get reads the Lease object, and records whether it has no holder.
 func (r *record) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	found, raw, err := r.Interface.Get(ctx)
 	r.mu.Lock()
@@ -37,8 +38,9 @@ func (r *record) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, [
 	return found, raw, err
 }
 
-// Create creates the Lease and takes it. The lease does not count as released, because somebody may
-// have deleted the Lease of a holder.
+// Create creates the Lease object with this replica as the holder. The lease does not count as
+// released by a former holder, because somebody may have deleted the Lease object while another
+// replica held the lease.
 func (r *record) Create(ctx context.Context, to resourcelock.LeaderElectionRecord) error {
 	sent := time.Now()
 	err := r.Interface.Create(ctx, to)
@@ -46,8 +48,8 @@ func (r *record) Create(ctx context.Context, to resourcelock.LeaderElectionRecor
 	return err
 }
 
-// Update takes, renews or releases the lease. It refuses to release the lease while a step may be
-// in progress.
+// Update takes, renews or releases the lease. It refuses to release the lease while a step that
+// only the holder may take may be in progress.
 func (r *record) Update(ctx context.Context, to resourcelock.LeaderElectionRecord) error {
 	if to.HolderIdentity == "" && r.isBusy() {
 		return errBusy
@@ -58,8 +60,9 @@ func (r *record) Update(ctx context.Context, to resourcelock.LeaderElectionRecor
 	return err
 }
 
-// observe records a write of the Lease. The duration begins when the request was sent, because no
-// other replica can have seen the write before that.
+// observe records a write of the Lease object. The lease is valid for the duration r.duration from
+// the time when the request was sent (sent), because no other replica can have seen the write
+// before that time.
 func (r *record) observe(to resourcelock.LeaderElectionRecord, sent time.Time, err error) {
 	if err != nil {
 		return
@@ -73,7 +76,8 @@ func (r *record) observe(to resourcelock.LeaderElectionRecord, sent time.Time, e
 	r.mu.held, r.mu.end = holds, sent.Add(r.duration)
 }
 
-// until returns when the lease expires. It returns false if this replica does not hold the lease.
+// until returns when the lease that this replica holds expires. It returns false if this replica
+// does not hold the lease.
 func (r *record) until() (time.Time, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

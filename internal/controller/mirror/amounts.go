@@ -12,9 +12,10 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// requests returns the amounts that a pod takes on its node, by kube-scheduler's rules. They
-// include init containers, sidecars, overhead and pod-level resources. During an in-place resize,
-// the larger one of the old and the new amount counts. The error is that of excess.
+// requests returns the amounts of resources that a pod takes on its node, by kube-scheduler's
+// rules. The amounts include init containers, sidecars, overhead and pod-level resources. During an
+// in-place resize, the larger one of the old and the new amount counts. The error names each amount
+// that is too large to be counted (see excess).
 func requests(pod *corev1.Pod) (sched.Amounts, error) {
 	list := resource.PodRequests(pod, resource.PodResourcesOptions{UseStatusResources: true})
 	a := amounts(list)
@@ -22,7 +23,8 @@ func requests(pod *corev1.Pod) (sched.Amounts, error) {
 	return a, excess(list)
 }
 
-// excess returns an error that names each amount that is too large to be counted, in a fixed order.
+// excess returns an error that names each amount in a resource list that is too large to be
+// counted. The error lists the amounts in a fixed order.
 func excess(list corev1.ResourceList) error {
 	var errs []error
 	for name, quantity := range list {
@@ -34,7 +36,8 @@ func excess(list corev1.ResourceList) error {
 	return errors.Join(errs...)
 }
 
-// amounts converts a resource list. It leaves out resources of which the quantity is zero.
+// amounts converts a Kubernetes resource list to sched.Amounts. It leaves out resources whose
+// quantity is zero.
 func amounts(list corev1.ResourceList) sched.Amounts {
 	var a sched.Amounts
 	others := map[string]int64{}

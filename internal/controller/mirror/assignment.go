@@ -11,16 +11,16 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// boundPod is a bound pod with its assignment, which says what it holds.
+// boundPod is a bound pod with its assignment, which says which resources the pod holds.
 type boundPod struct {
 	*corev1.Pod
 	assignment nodestate.Assignment
 	all        bool // the pod's own fields say all that it holds
 }
 
-// readBound reads what a bound pod holds. If the pod was assigned before, it keeps its tenant, even
-// if the label of the pod or of its Namespace has changed. Otherwise the change would charge the
-// pod to another tenant.
+// readBound reads which resources a bound pod holds, and to which tenant it is charged. A pod that
+// was assigned before stays charged to the same tenant, even if the label of the pod or of its
+// Namespace has changed since.
 func (m *Mirror) readBound(pod *corev1.Pod) boundPod {
 	a, all := assignment(pod, m.env.GPUs)
 	before := m.env.State.Assignment(a.UID)
@@ -35,11 +35,12 @@ func (m *Mirror) readBound(pod *corev1.Pod) boundPod {
 	return boundPod{pod, a, all}
 }
 
-// assignment returns what a bound pod holds, without its tenant. all reports whether the pod's own
-// fields say all of it. They do not for a pod with exclusive CPUs but without a placement. Such a
-// pod holds what the agent of its node reports for it. Until the agent reports, it holds its
-// requests. The placement of a mirror pod is ignored, because admission policies cannot keep
-// somebody from adding one that the controller did not decide. gpus is the resource of whole GPUs.
+// assignment returns which resources a bound pod holds. It does not set the tenant. all reports
+// whether the fields of the pod itself tell everything that the pod holds. all is false, for
+// example, for a pod with exclusive CPUs but without a placement. Such a pod holds what the agent
+// of its node reports for the pod, and until the agent reports, it holds its requests. assignment
+// ignores the placement of a mirror pod, because admission policies cannot prevent that somebody
+// adds a placement to a mirror pod. gpus is the name of the resource that counts whole GPUs.
 func assignment(pod *corev1.Pod, gpus string) (a nodestate.Assignment, all bool) {
 	a = nodestate.Assignment{UID: string(pod.UID), Node: pod.Spec.NodeName, Gang: gangID(pod), Since: boundSince(pod)}
 	a.Ends = ends(pod, a.Since)
@@ -61,10 +62,10 @@ func assignment(pod *corev1.Pod, gpus string) (a nodestate.Assignment, all bool)
 	return a, all
 }
 
-// placedHolding returns what a pod holds according to its placement. ok is false if the spec has
-// changed since the Binding, because the pod may have been resized. Even after a resize back to the
-// old size, its CPUs may be on other NUMA nodes. If the placement cannot be parsed, the pod holds
-// its requests, and ok is false.
+// placedHolding returns what a pod holds according to its placement. ok is false if the pod's spec
+// has changed since the Binding, because the pod may have been resized. Even if it was resized back
+// to the old size, its CPUs may now be on other NUMA nodes. ok is also false if the placement
+// cannot be parsed. The pod then holds its requests.
 func placedHolding(pod *corev1.Pod, p *sched.Pod, request v1alpha1.CPURequest) (holding sched.Holding, ok bool) {
 	changed := pod.Generation > 1
 	if old, err := v1alpha1.ParsePlacement(pod.Annotations[v1alpha1.AnnotationPlacement]); changed && err == nil {
@@ -86,7 +87,8 @@ func (m *Mirror) tenant(pod *corev1.Pod) string {
 }
 
 // boundSince returns when a pod was bound, to the second. The API server records this time when it
-// handles the Binding. A zero time means that there is no record, so the pod was bound just now.
+// handles the Binding. A zero time means that the pod's status does not have this time yet, because
+// the pod was bound just now.
 // Source: https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/registry/core/pod/storage/storage.go,
 // setPodNodeAndMetadata.
 func boundSince(pod *corev1.Pod) time.Time {
@@ -101,8 +103,8 @@ func boundSince(pod *corev1.Pod) time.Time {
 	return time.Time{}
 }
 
-// ends returns when a bound pod ends at the latest: activeDeadlineSeconds after it was bound. In
-// fact the kubelet begins to count slightly later. A zero time means that there is no deadline.
+// ends returns when a bound pod ends at the latest: activeDeadlineSeconds after it was bound. The
+// kubelet begins to count slightly later. A zero time means that there is no deadline.
 // Source: https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/active_deadline.go.
 func ends(pod *corev1.Pod, since time.Time) time.Time {
 	deadline := pod.Spec.ActiveDeadlineSeconds

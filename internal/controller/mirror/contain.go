@@ -16,12 +16,12 @@ type Panicked func(object string, cause any)
 //
 // Without Contain, client-go would end the process when an event handler panics. The object that
 // caused the panic would also be in the initial list of the next process. So every replica would
-// end again and again, and no pods would be scheduled until somebody finds this object. With
-// Contain, only this object is ignored or read in part, until its next change. All other data stays
+// end again and again, and no pods would be scheduled until somebody removes this object. With
+// Contain, the object is ignored, or read only in part, until its next change. All other data stays
 // valid, because locks are released by defer, and records are replaced as a whole.
 //
-// For reconcilers, controller-runtime does the same. For proposers and the committer, package
-// pipeline does.
+// Contain is for event handlers. controller-runtime recovers panics of reconcilers, and package
+// pipeline recovers panics of the scheduling goroutines (proposers and committer).
 func Contain(h cache.ResourceEventHandler, report Panicked) cache.ResourceEventHandler {
 	contained := func(obj any, handle func()) {
 		defer func() {

@@ -17,7 +17,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// TestPanicOfOnePod checks that a panic about one pod is reported, and that other pods are handled.
+// TestPanicOfOnePod checks that a panic in the handling of one pod is reported, and that other pods
+// are still handled.
 func TestPanicOfOnePod(t *testing.T) {
 	scene, reports := newScene(t), make(chan string, 1)
 	scene.mirror.env.Filters = panicking{scene.mirror.env.Filters}

@@ -9,8 +9,8 @@ import (
 	"github.com/numalet/numalet/internal/testutil/scenario"
 )
 
-// TestEnds checks that the latest end of a bound pod is known if it has an activeDeadlineSeconds,
-// and otherwise is not.
+// TestEnds checks that the state of the nodes has the latest possible end of a bound pod if the
+// pod has activeDeadlineSeconds, and no end otherwise.
 func TestEnds(t *testing.T) {
 	s := newScene(t)
 	m, ends := s.mirror, func(uid string) (end time.Time) {

@@ -9,8 +9,8 @@ import (
 )
 
 // TestTooManyGPUs checks nodes that report a negative or a far too large number of GPUs. The
-// controller must not panic and must not allocate memory for so many GPUs. It reports such a node
-// only once.
+// controller must not panic, must not allocate memory for so many GPUs, and must report such a
+// node only once.
 func TestTooManyGPUs(t *testing.T) {
 	for n, want := range map[string]struct {
 		records int
@@ -37,7 +37,8 @@ func TestTooManyGPUs(t *testing.T) {
 }
 
 // TestTooMuchCPU checks a pod that requests more CPUs than the controller can count. A pending pod
-// is refused. A pod that another scheduler has bound holds at least all CPUs of its node.
+// must be refused. A pod that another scheduler has bound must count as holding at least all CPUs
+// of its node.
 func TestTooMuchCPU(t *testing.T) {
 	for _, cpu := range []string{"9223372036854776", "9223372036854775807", "18446744073709552"} {
 		t.Run(cpu, func(t *testing.T) {
@@ -73,7 +74,8 @@ func TestTooManyGPUsRequested(t *testing.T) {
 	}
 }
 
-// TestTooManyNames checks that a list in an annotation is refused if it is longer than its limit.
+// TestTooManyNames checks that a pod is refused if the list of nodes or of GPU models in one of
+// its annotations is longer than the limit.
 func TestTooManyNames(t *testing.T) {
 	for name, tc := range map[string]struct {
 		annotation, list string

@@ -11,8 +11,8 @@ import (
 	"github.com/numalet/numalet/internal/testutil/scenario"
 )
 
-// FuzzMirror passes objects of any content to a mirror. It checks that nothing of a pod is left
-// after the pod is removed.
+// FuzzMirror passes objects of any content to a mirror. It checks that after a pod is removed,
+// nothing of the pod is left in the mirror and in the state of the nodes.
 func FuzzMirror(f *testing.F) {
 	seed := func(objects ...any) {
 		var texts [3][]byte

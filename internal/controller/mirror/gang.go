@@ -22,7 +22,8 @@ func gangID(pod *corev1.Pod) string {
 	return pod.Namespace + "/" + name
 }
 
-// ownerOf returns the UID of a pod's controller, or "".
+// ownerOf returns the UID of the object that controls a pod (such as a Job), or "" if there is
+// none.
 func ownerOf(pod *corev1.Pod) string {
 	if owner := metav1.GetControllerOf(pod); owner != nil {
 		return string(owner.UID)
@@ -30,11 +31,11 @@ func ownerOf(pod *corev1.Pod) string {
 	return ""
 }
 
-// gangOf returns the gang of a pending pod, with its minimum size in Need, or nil if it has none. A
-// label names the gang, and an annotation says its minimum size. It is an error to set only one of
-// them. A pod in a Kubernetes PodGroup (spec.schedulingGroup) is refused unless it has the label
-// and the annotation. If the pods of such a group were placed one by one, two groups could wait for
-// each other forever.
+// gangOf returns the gang of a pending pod, or nil if the pod has none. A label of the pod names
+// the gang, and an annotation says how many pods of the gang must start together (Need). gangOf
+// returns an error if the pod has only the label or only the annotation. It also returns an error
+// for a pod in a Kubernetes PodGroup (spec.schedulingGroup) that has neither. If the pods of
+// PodGroups were placed one by one, two groups could wait for each other forever.
 func gangOf(pod *corev1.Pod) (*sched.Gang, error) {
 	id := gangID(pod)
 	if group := pod.Spec.SchedulingGroup; group != nil && id == "" {

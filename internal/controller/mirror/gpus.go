@@ -13,8 +13,8 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// named returns the whole GPUs that a node's agent lists. It leaves out GPUs that are allocated in
-// parts. Nothing of an unhealthy GPU is free.
+// named returns the whole GPUs that the agent of a node lists in the NodeTopology. It leaves out
+// GPUs that are allocated in parts. In the result, all GPUs are free, except for unhealthy ones.
 func named(t *v1alpha1.NodeTopology) (gpus []sched.GPU) {
 	for _, g := range whole(t) {
 		device := sched.GPU{ID: g.ID, Type: cmp.Or(g.Type, gpu.TypeName(g.Model)), NUMA: topology.Unknown, Free: sched.WholeGPU}
@@ -29,8 +29,8 @@ func named(t *v1alpha1.NodeTopology) (gpus []sched.GPU) {
 	return gpus
 }
 
-// links returns the links between the whole GPUs that a node's agent lists. It returns nil if the
-// lists of links of two GPUs contradict each other.
+// links returns the links between the whole GPUs that the agent of a node lists in the
+// NodeTopology. It returns nil if the links that two GPUs list contradict each other.
 func links(topology *v1alpha1.NodeTopology) gpu.Links {
 	var rows [][]string
 	for _, g := range whole(topology) {
@@ -43,8 +43,7 @@ func links(topology *v1alpha1.NodeTopology) gpu.Links {
 	return table
 }
 
-// whole returns the entries of whole GPUs in the list of a node's agent, without the entries of
-// parts of GPUs.
+// whole returns the whole GPUs that a NodeTopology lists, without parts of GPUs such as MIG slices.
 func whole(topology *v1alpha1.NodeTopology) (gpus []v1alpha1.GPU) {
 	if topology == nil {
 		return nil
@@ -57,7 +56,7 @@ func whole(topology *v1alpha1.NodeTopology) (gpus []v1alpha1.GPU) {
 	return gpus
 }
 
-// unhealthy is the health of a GPU that must not be allocated.
+// unhealthy is the value of the field health of a GPU that must not be allocated.
 const unhealthy = "Unhealthy"
 
 // nameless returns n GPUs without IDs. They stand for the GPUs of a node whose agent lists no GPUs.
@@ -68,13 +67,13 @@ func nameless(model string, n int64) []sched.GPU {
 	return slices.Repeat([]sched.GPU{{Type: model, NUMA: topology.Unknown, Free: sched.WholeGPU}}, int(n))
 }
 
-// MaxGPUs is the largest number of whole GPUs of a node. Machines have up to 16, and fabrics of
-// PCIe switches attach a few dozen. The number needs a limit because a kubelet reports it, and each
-// GPU takes memory in every record of the node.
+// MaxGPUs is the largest number of whole GPUs that a node may report. Machines have up to 16 GPUs,
+// and fabrics of PCIe switches attach a few dozen GPUs to a machine. The limit protects the
+// controller from wrong reports of kubelets: each GPU takes memory in every record of the node.
 const MaxGPUs = 1024
 
-// checkGPUs returns an error if a node reports more GPUs than MaxGPUs. In this case none of its
-// GPUs is used, because the report must be wrong.
+// checkGPUs returns an error if a node reports more GPUs than MaxGPUs. The report must then be
+// wrong, so none of the node's GPUs is given to pods.
 func checkGPUs(node *corev1.Node, topology *v1alpha1.NodeTopology, gpus string) error {
 	n := v1alpha1.Amount(node.Status.Allocatable[corev1.ResourceName(gpus)])
 	if n = max(n, int64(len(whole(topology)))); n > MaxGPUs {

@@ -9,8 +9,8 @@ import (
 	"github.com/numalet/numalet/pkg/gpu"
 )
 
-// TestLinks checks that the record of a node has the links between its whole GPUs. Links to GPUs
-// that are allocated in parts are left out.
+// TestLinks checks that the record of a node has the links between the node's whole GPUs, and
+// leaves out links to GPUs that are allocated in parts.
 func TestLinks(t *testing.T) {
 	device := func(id string, links ...string) v1alpha1.GPU {
 		return v1alpha1.GPU{ID: id, Form: "physical", Health: "Healthy", Links: links}

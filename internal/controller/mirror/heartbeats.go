@@ -14,9 +14,9 @@ import (
 )
 
 // Heartbeats finds the nodes whose agent no longer renews its Lease. The node lifecycle controller
-// does the same for kubelets. A Lease has expired if this process has seen no renewal for the
-// duration of the Lease, so the clocks of the nodes do not matter. A node without a Lease counts as
-// alive, because its agent may be of an older release.
+// of Kubernetes does the same for kubelets. A Lease counts as expired if this process has seen no
+// renewal for the duration of the Lease, so the clocks of the nodes do not matter. If a node's
+// agent has no Lease, the agent counts as alive, because it may be of an older release.
 type Heartbeats struct {
 	now func() time.Time
 	set func(node string, alive bool)
@@ -42,8 +42,8 @@ func NewHeartbeats(now func() time.Time, set func(node string, alive bool)) *Hea
 	return h
 }
 
-// NewHeartbeatInformer returns an informer of the agents' Leases in a namespace, which calls h. The
-// second result reports whether the initial list was handled.
+// NewHeartbeatInformer returns an informer that calls h for the Leases of the agents in a
+// namespace. The second result reports whether the initial list was handled.
 func NewHeartbeatInformer(client kubernetes.Interface, namespace string, h *Heartbeats, panicked Panicked) (cache.SharedIndexInformer, cache.InformerSynced, error) {
 	informer := coordinationinformers.NewFilteredLeaseInformer(client, namespace, 0, cache.Indexers{},
 		func(o *metav1.ListOptions) { o.LabelSelector = v1alpha1.LabelHeartbeat + "=true" })
@@ -86,8 +86,8 @@ func (h *Heartbeats) Removed(l *coordinationv1.Lease) {
 	delete(h.mu.beats, node)
 }
 
-// Check finds the Leases that have expired since the last call. It must be called every few
-// seconds.
+// Check finds the Leases that have expired since the last call of Check, and calls h.set for their
+// nodes. It must be called every few seconds.
 func (h *Heartbeats) Check() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

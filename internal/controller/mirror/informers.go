@@ -11,12 +11,13 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// living selects pods that have not ended, as kube-scheduler does. When a pod ends, the watch
-// reports it as deleted. Pods that ended earlier, of which there may be many, are not listed.
+// living is a field selector for pods that have not ended. kube-scheduler uses the same. When a
+// pod ends, a watch with this selector reports the pod as deleted. Ended pods that still exist,
+// of which there may be many, are not listed.
 const living = "status.phase!=Succeeded,status.phase!=Failed"
 
-// NewInformers returns informers of the objects that the mirror and the filters read. They drop
-// managed fields (Trim).
+// NewInformers returns informers of the objects that the mirror and the filters read. To save
+// memory, the informers drop managed fields (see Trim).
 func NewInformers(client kubernetes.Interface) informers.SharedInformerFactory {
 	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(Trim))
 	factory.InformerFor(&corev1.Pod{}, func(client kubernetes.Interface, resync time.Duration) cache.SharedIndexInformer {

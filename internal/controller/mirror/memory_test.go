@@ -9,8 +9,9 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// TestMemoryOfANUMANode checks that memory of a NUMA node that the agent does not give to pods does
-// not count as free.
+// TestMemoryOfANUMANode checks how much memory of a NUMA node counts as free: only the memory
+// that the node's agent reports as allocatable for pods. If an agent of an older release does not
+// report it, all memory must count.
 func TestMemoryOfANUMANode(t *testing.T) {
 	gib := func(n int64) *resource.Quantity { return resource.NewQuantity(n<<30, resource.BinarySI) }
 	for name, tc := range map[string]struct {

@@ -12,8 +12,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched/queue"
 )
 
-// Env is what a mirror updates and the functions that it calls. These functions must not call the
-// mirror.
+// Env has the state that a mirror updates, the mirror's settings, and the functions that the mirror
+// calls. These functions must not call the mirror.
 type Env struct {
 	State      *nodestate.State
 	Filters    Filters
@@ -21,35 +21,39 @@ type Env struct {
 	Schedulers []string // values of spec.schedulerName of the pods that the controller schedules
 	// Priority reports whether the priority of a pod counts in the queue.
 	Priority bool
-	// Avoids reports whether the pods of an owner must avoid a node now. owner is the UID of the
-	// owner.
+	// Avoids reports whether the pods of an owner (such as a Job) must avoid a node now. owner is
+	// the UID of the owner.
 	Avoids func(owner, node string) bool
-	// NamespaceTenant returns the tenant that the label of a Namespace names, or "". A nil function
-	// always returns "".
+	// NamespaceTenant returns the tenant that the label of a Namespace names, or "". If the field
+	// is nil, no Namespace names a tenant.
 	NamespaceTenant func(namespace string) string
-	// Limit restricts a pod to the GPUs and quotas of its tenant. The annotations are those of the
-	// pod.
+	// Limit restricts a pod to the GPUs and quotas of its tenant. annotations has the annotations
+	// of the pod.
 	Limit    func(p *sched.Pod, annotations map[string]string) error
 	Pending  func(queue.Entry)       // is called when a pod is pending, and when its request changes
-	Withdraw func(uid string)        // is called for a pod without a node that need not be scheduled, or no longer
-	Refused  func(*sched.Pod, error) // is called when a pod's request is invalid, or larger than any node can be
+	Withdraw func(uid string)        // is called for a pod without a node that this controller need not schedule, or need not schedule any more
+	Refused  func(*sched.Pod, error) // is called when a pod's request is invalid, or larger than any node could satisfy
 	Odd      func(error)             // is called when only a part of an object could be read
 	Panicked Panicked                // is called when the code that handles an object panics
 }
 
-// Filters reads what the filters need of pods and nodes. A mirror stores the results in the fields
-// Foreign of pods, assignments and nodes. filters.Reader implements it.
+// Filters reads the data of pods and nodes that kube-scheduler's filters need (package filters). A
+// mirror stores this data in the fields Foreign of pods, assignments and nodes. filters.Reader
+// implements Filters.
 type Filters interface {
-	// ReadPod sets Foreign of a pending pod, and the other fields that the filters determine.
+	// ReadPod sets the field Foreign of a pending pod, and those other fields that the filters
+	// determine.
 	ReadPod(*corev1.Pod, *sched.Pod) error
-	// ReadBoundPod returns what the filters need of a bound pod. If it returns an error, the result
-	// leaves out what the error names. before is the pod's previous assignment, or nil.
+	// ReadBoundPod returns the data of a bound pod that the filters need. If it returns an error,
+	// the result is usable, but leaves out what the error names. before is the pod's previous
+	// assignment, or nil.
 	ReadBoundPod(pod *corev1.Pod, before *nodestate.Assignment) (any, error)
 	// Nominate records for which node another scheduler has nominated a pending pod. A nil pod
 	// means that the pod with this UID is no longer pending. The mirror holds no lock when it calls
 	// Nominate.
 	Nominate(uid types.UID, pod *corev1.Pod)
-	// SameNode reports whether two versions of a node are equal in all that the filters read.
+	// SameNode reports whether two versions of a node are equal in all fields that the filters
+	// read.
 	SameNode(a, b *corev1.Node) bool
 }
 
@@ -67,14 +71,15 @@ type Mirror struct {
 	}
 }
 
-// node is all that is known of a node. Each part may be missing.
+// node is all that the mirror knows of a node: the Node object, the NodeTopology, and what pods
+// hold on the node. Each part may be missing.
 type node struct {
 	object   *corev1.Node
 	topology *v1alpha1.NodeTopology
-	silent   bool                // its agent does not renew its Lease
+	silent   bool                // the node's agent does not renew its Lease
 	base     *sched.Node         // the record that was last passed to the state
 	reports  map[string]report   // what pods hold according to the agent, by the UID that the kubelet uses for the pod
-	reported map[string]reported // bound pods about which the agent knows more than the pod says, by UID
+	reported map[string]reported // bound pods with GPUs, or with exclusive CPUs that only the agent knows exactly, by UID
 	odd      string              // the error that was last reported about the node
 }
 
@@ -90,7 +95,7 @@ func NewMirror(env Env) *Mirror {
 
 // The caller of the methods below holds m.mu.
 
-// node returns the node with a name. If there is none, it adds an empty one.
+// node returns the entry of a node in m.mu.nodes. If there is none, it adds an empty entry.
 func (m *Mirror) node(name string) *node {
 	n, ok := m.mu.nodes[name]
 	if !ok {

@@ -19,9 +19,10 @@ import (
 // Source: https://github.com/NVIDIA/k8s-device-plugin/tree/main/docs/gpu-feature-discovery.
 const labelProduct = "nvidia.com/gpu.product"
 
-// model returns the model of a node's whole GPUs. It comes from the node's agent, or else from the
-// label labelProduct. It is "" if the model is not known. It is also "" if the node has several
-// models, because a pod could not choose one of them.
+// model returns the model of a node's whole GPUs. The model comes from the NodeTopology, which the
+// node's agent writes, or else from the label labelProduct. model returns "" if the model is not
+// known. It also returns "" if the node has GPUs of several models, because a pod could not choose
+// one of the models.
 func model(node *corev1.Node, topology *v1alpha1.NodeTopology) string {
 	models := map[string]bool{}
 	for _, device := range whole(topology) {
@@ -36,7 +37,7 @@ func model(node *corev1.Node, topology *v1alpha1.NodeTopology) string {
 	return ""
 }
 
-// modelOf returns the model of a record's first GPU, or "".
+// modelOf returns the model of the first GPU in a node's record, or "" if the record has no GPUs.
 func modelOf(node *sched.Node) string {
 	if node == nil || len(node.GPUs) == 0 {
 		return ""
@@ -44,8 +45,9 @@ func modelOf(node *sched.Node) string {
 	return node.GPUs[0].Type
 }
 
-// gpuRequest returns the whole GPUs or parts of GPUs that a pod requests. Their number comes from
-// the pod's resources, and their models come from an annotation.
+// gpuRequest returns the whole GPUs or parts of GPUs that a pod requests. The number of GPUs comes
+// from the pod's resource requests, and the models of GPUs from an annotation. gpus is the name of
+// the resource that counts whole GPUs.
 func gpuRequest(pod *corev1.Pod, requests sched.Amounts, gpus string) (sched.GPURequest, error) {
 	request := sched.GPURequest{Count: int(requests.Extended.Of(gpus)), Milli: sched.WholeGPU, Part: partRequest(requests, gpus)}
 	form := gpu.Physical
@@ -66,8 +68,9 @@ func gpuRequest(pod *corev1.Pod, requests sched.Amounts, gpus string) (sched.GPU
 	return request, nil
 }
 
-// known returns the models that a request for whole GPUs names, without models that no node has. If
-// no node has any of them, it returns all, so that the pod waits for a node with such a GPU.
+// known returns the GPU models that a request for whole GPUs names, without the models that no node
+// has. If no node has any of the named models, it returns all of them, so that the pod waits for a
+// node with such a GPU.
 func (m *Mirror) known(request sched.GPURequest) []string {
 	known := slices.DeleteFunc(slices.Clone(request.Types), func(name string) bool { return m.mu.models[name] <= 0 })
 	if request.Count == 0 || len(known) == 0 {
@@ -76,13 +79,13 @@ func (m *Mirror) known(request sched.GPURequest) []string {
 	return known
 }
 
-// maxModels is how many models of GPUs a pod may name. It is limited because each GPU is compared
-// with all of them.
+// maxModels is how many models of GPUs a pod may name. The limit keeps scheduling fast, because
+// each GPU of a node is compared with all models that a pod names.
 const maxModels = 64
 
-// allowed returns the models of GPUs to which a pod's annotations restrict it. Nil means any model.
-// n is the number of GPUs that the pod requests, and asked is their form: whole GPUs or parts of
-// GPUs.
+// allowed returns the models of GPUs to which the annotations of a pod restrict the pod, or nil for
+// any model. The error says what is wrong with the annotations. n is the number of GPUs that the
+// pod requests, and asked is their form: whole GPUs or parts of GPUs.
 func allowed(pod *corev1.Pod, asked gpu.Form, n int, resource string) ([]string, error) {
 	list, typed := pod.Annotations[v1alpha1.AnnotationGPUType]
 	form, formed := pod.Annotations[v1alpha1.AnnotationGPUForm]
@@ -112,9 +115,9 @@ func allowed(pod *corev1.Pod, asked gpu.Form, n int, resource string) ([]string,
 	return models, nil
 }
 
-// recount updates the number of nodes with each model after a node has changed. A nil node does not
-// exist. If the model of the node has changed, recount queues again the pods that name several
-// models.
+// recount updates, after the record of a node has changed from before to now, how many nodes have
+// each GPU model. A nil record means that the node does not exist. If the node's model has changed,
+// recount queues again the pending pods that name several models (see known).
 func (m *Mirror) recount(before, now *sched.Node) {
 	lost, got := modelOf(before), modelOf(now)
 	if lost == got {

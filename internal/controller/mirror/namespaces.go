@@ -12,9 +12,9 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// Namespaces tells the tenants of Namespaces. It has an informer of its own, so that all Namespaces
-// are listed before pods are. This order matters because a bound pod keeps the tenant with which it
-// was first seen.
+// Namespaces tells which tenants the labels of Namespaces name. It has its own informer, so that
+// all Namespaces are listed before pods are listed. This order matters because a bound pod keeps
+// the tenant with which it was first seen.
 type Namespaces struct{ informer cache.SharedIndexInformer }
 
 // NewNamespaces returns Namespaces. They are empty until Run is called.
@@ -37,7 +37,7 @@ func (n *Namespaces) Watch(m *Mirror) error {
 	return nil
 }
 
-// Run watches the Namespaces until ctx ends.
+// Run watches the Namespaces until ctx is done.
 func (n *Namespaces) Run(ctx context.Context) { n.informer.RunWithContext(ctx) }
 
 // HasSynced reports whether the initial list of Namespaces is complete.

@@ -15,14 +15,14 @@ import (
 	"k8s.io/client-go/tools/pager"
 )
 
-// Newest has the largest resource version among the pods that the mirror has handled. All pods
-// share one sequence of resource versions, which increases with each change, and a watch delivers
-// events in this order.
+// Newest has the largest resource version among the pods that the mirror has handled. The resource
+// versions of all pods are one sequence of numbers, which grow with each change of any pod. A
+// watch delivers events in the order of these numbers.
 // Source: https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-versions
 type Newest struct{ version atomic.Uint64 }
 
-// track returns a handler that calls h and then records the resource version of the object. It
-// needs no lock, because an informer calls a handler from one goroutine.
+// track returns a handler that calls h and then records the resource version of the object. The
+// handler needs no lock, because an informer calls a handler from one goroutine.
 func (n *Newest) track(h cache.ResourceEventHandler) cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerDetailedFuncs{
 		AddFunc:    func(obj any, initial bool) { h.OnAdd(obj, initial); n.note(obj) },
@@ -46,16 +46,18 @@ func version(o metav1.Object) uint64 {
 	return v
 }
 
-// relistAfter is how long CatchUp waits until the mirror has handled the newest version in a list.
-// CatchUp then lists again.
+// relistAfter is the longest time for which CatchUp waits until the mirror has handled the newest
+// resource version in a list of pods. After this time, CatchUp lists the pods again.
 const relistAfter = time.Second
 
 // CatchUp waits until the mirror has handled every Binding that the API server has stored before
-// the call. Even a synced informer may not have received the last Bindings of a former leader yet.
-// CatchUp lists the metadata of all bound pods, possibly several times.
+// the call. A new leader calls it, because even a synced informer may not have received the last
+// Bindings of the former leader yet. CatchUp lists the metadata of all bound pods, possibly
+// several times.
 //
-// It lists again after relistAfter, for the following case. If the newest pod is deleted while an
-// informer lists, the informer never gets an event with the version of this pod.
+// CatchUp lists the pods again after relistAfter, because the informer may never get an event with
+// the newest version in the list. This happens if the newest pod is deleted while the informer
+// lists pods.
 func (n *Newest) CatchUp(ctx context.Context, client metadata.Interface) error {
 	for {
 		newest, err := newestBound(ctx, client)

@@ -50,8 +50,9 @@ func TestCatchUp(t *testing.T) {
 	})
 }
 
-// TestCatchUpAfterDelete checks that CatchUp returns even if the newest pod is deleted without an
-// event that has its version. This happens if an informer lists at that moment.
+// TestCatchUpAfterDelete checks that CatchUp returns even if the newest pod is deleted and the
+// informer gets no event with the version of this pod. This happens if the informer lists pods at
+// the moment of the deletion.
 func TestCatchUpAfterDelete(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := withLastPod(t)

@@ -9,9 +9,9 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// record returns the record of a node on which everything is free. It has the exclusive CPUs that
-// the node's agent publishes. It has no exclusive CPUs if there is no NodeTopology, or while the
-// agent is not ready or does not renew its Lease.
+// record returns the record (sched.Node) of a node as if all its resources were free. The record
+// has the exclusive CPUs that the node's agent publishes in the NodeTopology. It has no exclusive
+// CPUs if there is no NodeTopology, or while the agent is not ready or does not renew its Lease.
 func record(of *node, gpus string) *sched.Node {
 	node, t := of.object, of.topology
 	n := &sched.Node{Name: node.Name, Allocatable: amounts(node.Status.Allocatable)}
@@ -41,9 +41,10 @@ func record(of *node, gpus string) *sched.Node {
 	return n
 }
 
-// numaNode converts a NUMA node. Its CPUs are rounded down to whole cores of the given width. If
-// the agent reports no allocatable memory, all memory counts. An agent of such an older release
-// checks by itself how much memory is reserved.
+// numaNode converts a NUMA node of a NodeTopology. It rounds the number of CPUs down to whole
+// cores with width CPUs each. If the agent reports no allocatable memory, all memory of the NUMA
+// node counts. Agents that do not report it are of an older release, and check by themselves how
+// much memory is reserved.
 func numaNode(on v1alpha1.NUMANode, width int) sched.NUMANode {
 	cpus := int(on.Allocatable) / width * width
 	memory := bytes(on.AllocatableMemory)

@@ -45,8 +45,8 @@ func (m *Mirror) RemoveTopology(name string) {
 	m.tidy(name)
 }
 
-// SetAlive sets whether the agent of a node renews its Lease. While it does not, the node has no
-// exclusive CPUs for new pods, as if its NodeTopology were not ready.
+// SetAlive sets whether the agent of a node renews its Lease. While the agent does not, the node
+// has no exclusive CPUs for new pods, as if its NodeTopology were not ready.
 func (m *Mirror) SetAlive(name string, alive bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -71,17 +71,17 @@ func (m *Mirror) setTopology(name string, topology *v1alpha1.NodeTopology) {
 	m.refresh(name, false)
 }
 
-// adopt assigns a pod to its node in the state. The pod holds what its placement and the agent's
-// report say.
+// adopt assigns a pod in n.reported to its node in the state of the nodes. The pod holds what its
+// placement and the report of the node's agent say.
 func (m *Mirror) adopt(uid string, n *node) {
 	pod := n.reported[uid]
 	pod.Holding = n.holding(pod)
 	m.env.State.Adopt(pod.Assignment)
 }
 
-// refresh passes the record of a node to the state, if its resources have changed or if another is
-// true. another says that the filters need the new version of the Node object. Kubelets update
-// nodes often, mostly without such a change.
+// refresh passes the record of a node to the state of the nodes if the node's resources have
+// changed, or if another is true. another says that something has changed in the Node object that
+// the filters read. Kubelets update nodes often, mostly without either of these changes.
 func (m *Mirror) refresh(name string, another bool) {
 	node := m.node(name)
 	if node.object == nil {

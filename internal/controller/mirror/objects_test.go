@@ -33,8 +33,8 @@ func nodeOf(name string, w scenario.Words) *corev1.Node {
 	return node
 }
 
-// topologyOf returns the NodeTopology that words describe. numa=0:0-3,1:4-7 are its NUMA nodes,
-// each with its CPUs.
+// topologyOf returns the NodeTopology that the words w of a script command describe. For example,
+// the word numa=0:0-3,1:4-7 means two NUMA nodes: 0 with the CPUs 0-3, and 1 with the CPUs 4-7.
 func topologyOf(name string, w scenario.Words) *v1alpha1.NodeTopology {
 	topology := &v1alpha1.NodeTopology{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	ready := metav1.ConditionTrue
@@ -70,8 +70,8 @@ func topologyOf(name string, w scenario.Words) *v1alpha1.NodeTopology {
 	return topology
 }
 
-// namesOf returns the UID and the name of a pod. text is either UID@NAME, or uid-NAME, which is the
-// UID of the pod NAME.
+// namesOf returns the UID and the name of the pod that a word of a test script names. text is
+// either UID@NAME, or only the UID in the form uid-NAME.
 func namesOf(text string) (uid, name string) {
 	uid, name, static := strings.Cut(text, "@")
 	if !static {

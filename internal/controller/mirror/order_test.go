@@ -9,7 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// life is a sequence of commands for one object. The last command sets its final state.
+// life is a sequence of script commands (see TestScenarios) for one object. The last command sets
+// the object's final state.
 type life []string
 
 func lives() []life {
@@ -39,8 +40,8 @@ func lives() []life {
 }
 
 // TestFreshMirrorComesToTheSame checks that a mirror that sees only the final versions of objects
-// gets the same state as a mirror that has seen all their changes. It sees them in another order,
-// and some of them twice.
+// gets the same state as a mirror that has seen all their changes. The mirror sees the final
+// versions in another order, and some of them twice.
 func TestFreshMirrorComesToTheSame(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 5))
 	for range 60 {

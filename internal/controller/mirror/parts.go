@@ -15,13 +15,14 @@ import (
 // labels, if the GPU is shared.
 const sharedKind = "SHARED"
 
-// sharedSuffix, after the name of the resource of whole GPUs, gives the name of the resource of GPU
-// shares.
+// sharedSuffix is the end of the name of the resource that counts GPU shares. The beginning is the
+// name of the resource that counts whole GPUs.
 const sharedSuffix = ".shared"
 
 // partKind returns the kind of GPU parts that a resource counts: "SHARED" for shares, or for
-// example "MIG-1g.10gb" for MIG slices. It is also the suffix of the GPU type of these parts. It is
-// "" if the resource does not count parts of GPUs. gpus is the resource of whole GPUs.
+// example "MIG-1g.10gb" for MIG slices. The kind is also the suffix of the GPU type of these parts.
+// partKind returns "" if the resource does not count parts of GPUs. gpus is the name of the
+// resource that counts whole GPUs.
 func partKind(resource, gpus string) string {
 	domain, _, _ := strings.Cut(gpus, "/")
 	if profile, slice := strings.CutPrefix(resource, domain+"/mig-"); slice {
@@ -33,8 +34,8 @@ func partKind(resource, gpus string) string {
 	return ""
 }
 
-// partRequest returns the parts of GPUs in a request. If the request has several resources of this
-// kind, it returns the first one by name.
+// partRequest returns the parts of GPUs that the requests in amounts include. If amounts has
+// several resources that count parts of GPUs, partRequest returns the first of them by name.
 func partRequest(amounts sched.Amounts, gpus string) sched.GPUPartRequest {
 	for resource, n := range amounts.Extended.All() {
 		if kind := partKind(resource, gpus); kind != "" && n > 0 {
@@ -45,8 +46,8 @@ func partRequest(amounts sched.Amounts, gpus string) sched.GPUPartRequest {
 }
 
 // parts returns the type and the size of the GPU parts that each resource of a node counts. The
-// size of a share is the number of GPUs divided by the number of shares. A MIG slice has the size
-// of a whole GPU, because slices have a GPU type of their own.
+// size of a share is the number of the node's GPUs divided by the number of its shares. A MIG slice
+// counts as much as a whole GPU, because slices have their own GPU type, and so their own quotas.
 func parts(node *corev1.Node, topology *v1alpha1.NodeTopology, model, gpus string) map[string]sched.GPUPart {
 	capacity := amounts(node.Status.Capacity).Extended
 	all := map[string]sched.GPUPart{}
@@ -67,10 +68,12 @@ func parts(node *corev1.Node, topology *v1alpha1.NodeTopology, model, gpus strin
 	return all
 }
 
-// typeOf returns the type of a part of a GPU. An empty model means that the model is not known.
+// typeOf returns the type of a part of a GPU: the model of the GPU and the kind of the part, such
+// as "SHARED". An empty model means that the model is not known.
 func typeOf(model, kind string) string { return strings.TrimPrefix(model+"-"+kind, "-") }
 
-// sliced returns the model of the GPUs that have MIG slices of a kind, or "" if it is not known.
+// sliced returns the model of the node's GPUs that have MIG slices of a kind, or "" if the model is
+// not known.
 func sliced(topology *v1alpha1.NodeTopology, kind string) string {
 	if topology == nil {
 		return ""

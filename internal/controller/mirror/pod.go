@@ -14,8 +14,9 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// read converts a pod, and returns its request for exclusive CPUs. If its resources or its CPU
-// request are invalid, it returns an error. The pod then has only the fields that every pod has.
+// read converts a pod to a sched.Pod, and also returns the pod's request for exclusive CPUs. If the
+// resources or the CPU request of the pod are invalid, read returns an error. The sched.Pod then
+// has only the fields that do not depend on the CPU request.
 func read(pod *corev1.Pod) (*sched.Pod, v1alpha1.CPURequest, error) {
 	amounts, excess := requests(pod)
 	p := &sched.Pod{
@@ -49,8 +50,8 @@ func (m *Mirror) readPending(pod *corev1.Pod) pendingPod {
 	return pendingPod{pod, p, errors.Join(invalid, errors.Join(errs[:]...), unforged(pod))}
 }
 
-// unforged returns an error if a pending pod has a placement, because only the controller's Binding
-// may set it.
+// unforged returns an error if a pending pod has a placement annotation, because only the
+// controller's Binding may set this annotation.
 func unforged(pod *corev1.Pod) error {
 	if _, placed := pod.Annotations[v1alpha1.AnnotationPlacement]; placed {
 		return fmt.Errorf("the pod carries the annotation %s, which comes with its binding and from nobody else; remove it", v1alpha1.AnnotationPlacement)
@@ -58,20 +59,20 @@ func unforged(pod *corev1.Pod) error {
 	return nil
 }
 
-// seed returns the random seed of a pod. It depends only on the UID, so that a new leader uses the
-// same random numbers.
+// seed returns the random seed of a pod. The seed depends only on the pod's UID, so that a new
+// leader uses the same random numbers for the pod as the former leader.
 func seed(uid string) uint64 {
 	h := fnv.New64a()
 	h.Write([]byte(uid))
 	return h.Sum64()
 }
 
-// MaxCandidates is how many nodes a pod may name in its annotation for candidate nodes. It is
-// limited because each scheduling attempt reads all of them.
+// MaxCandidates is how many nodes a pod may name in its annotation for candidate nodes. The limit
+// keeps scheduling fast, because each scheduling attempt reads all nodes that the pod names.
 const MaxCandidates = 4096
 
-// candidates returns the nodes that a pod names in this annotation, sorted. It returns nil if the
-// pod has no such annotation.
+// candidates returns the nodes that a pod names in its annotation for candidate nodes, sorted. It
+// returns nil if the pod does not have this annotation.
 func candidates(pod *corev1.Pod) ([]string, error) {
 	list, ok := pod.Annotations[v1alpha1.AnnotationCandidateNodes]
 	if !ok {

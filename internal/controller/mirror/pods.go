@@ -41,13 +41,14 @@ func (m *Mirror) SetPod(pod *corev1.Pod) {
 	}
 }
 
-// isPending reports whether the controller must find a node for a pod that has none.
+// isPending reports whether the controller must find a node for a pod that has no node.
 func (m *Mirror) isPending(pod *corev1.Pod) bool {
 	return slices.Contains(m.env.Schedulers, pod.Spec.SchedulerName) && pod.DeletionTimestamp == nil && len(pod.Spec.SchedulingGates) == 0
 }
 
-// nominate tells the filters for which node another scheduler has nominated a pod, as long as the
-// pod is pending.
+// nominate tells the filters for which node another scheduler has nominated a pod
+// (status.nominatedNodeName). If the pod is not pending, or if this controller schedules it,
+// nominate tells them that there is no nomination.
 func (m *Mirror) nominate(pod *corev1.Pod) {
 	pending := pod
 	if slices.Contains(m.env.Schedulers, pod.Spec.SchedulerName) || pod.Spec.NodeName != "" || pod.DeletionTimestamp != nil || v1alpha1.Ended(pod) {
@@ -56,7 +57,7 @@ func (m *Mirror) nominate(pod *corev1.Pod) {
 	m.env.Filters.Nominate(pod.UID, pending)
 }
 
-// RemovePod removes a pod. Its argument is the last version of the pod.
+// RemovePod removes a pod that was deleted. The argument pod is the last version of the pod.
 func (m *Mirror) RemovePod(pod *corev1.Pod) {
 	m.env.Filters.Nominate(pod.UID, nil)
 	m.mu.Lock()
@@ -67,7 +68,8 @@ func (m *Mirror) RemovePod(pod *corev1.Pod) {
 
 // The caller of the methods below holds m.mu.
 
-// forget removes what the mirror itself has stored about a pod. The caller updates the state.
+// forget removes what the mirror itself has stored about a pod. The caller updates the state of
+// the nodes.
 func (m *Mirror) forget(pod *corev1.Pod) {
 	delete(m.mu.requests, string(pod.UID))
 	if n, ok := m.mu.nodes[pod.Spec.NodeName]; ok {
@@ -80,8 +82,8 @@ func (m *Mirror) forget(pod *corev1.Pod) {
 	}
 }
 
-// bound assigns a pod to its node in the state. It does not matter which scheduler has bound the
-// pod.
+// bound assigns a bound pod to its node in the state of the nodes. It does not matter which
+// scheduler has bound the pod.
 func (m *Mirror) bound(pod boundPod) {
 	a := pod.assignment
 	delete(m.mu.requests, a.UID)
@@ -95,7 +97,8 @@ func (m *Mirror) bound(pod boundPod) {
 	}
 }
 
-// pending queues a pod. It does nothing if the pod was queued before with the same request.
+// pending adds a pending pod to the queue. It does nothing if the pod was queued before with the
+// same request.
 func (m *Mirror) pending(pod pendingPod) {
 	uid := string(pod.UID)
 	if before, ok := m.mu.requests[uid]; ok && sameRequest(before.Pod, pod.Pod) {
@@ -105,7 +108,8 @@ func (m *Mirror) pending(pod pendingPod) {
 	m.enqueue(pod)
 }
 
-// enqueue queues a pod. If the request of the pod is invalid, it reports the error instead.
+// enqueue adds a pending pod to the queue. If the pod's request is invalid, it removes the pod
+// from the queue and reports the error instead.
 func (m *Mirror) enqueue(pod pendingPod) {
 	request := *pod.request
 	p := &request
@@ -122,8 +126,9 @@ func (m *Mirror) enqueue(pod pendingPod) {
 	m.env.Pending(e)
 }
 
-// complete makes a pod with exclusive CPUs avoid the nodes that rejected a placement of the same
-// owner's pods a short time ago. It also applies the limits of the pod's tenant.
+// complete adds to a pod's request what depends on other objects. A pod with exclusive CPUs must
+// avoid the nodes that rejected the placement of a pod of the same owner a short time ago. The pod
+// must also respect the GPU groups and quotas of its tenant.
 func (m *Mirror) complete(p *sched.Pod, pod *corev1.Pod) error {
 	if owner := ownerOf(pod); owner != "" && len(p.Exclusive) > 0 {
 		p.Avoid = func(node string) bool { return m.env.Avoids(owner, node) }
@@ -131,8 +136,8 @@ func (m *Mirror) complete(p *sched.Pod, pod *corev1.Pod) error {
 	return m.env.Limit(p, pod.Annotations)
 }
 
-// RequeueGPUs queues all pending pods with whole GPUs again. It must be called when the GPUs that
-// they may use have changed. It visits all pending pods.
+// RequeueGPUs queues again all pending pods that request whole GPUs. It must be called when the
+// GPUs that these pods may use have changed. It visits all pending pods.
 func (m *Mirror) RequeueGPUs() {
 	m.requeue(func(pod pendingPod) bool { return len(pod.request.GPUs.PerContainer) > 0 })
 }
@@ -156,8 +161,8 @@ func (m *Mirror) requeue(concerned func(pendingPod) bool) {
 	}
 }
 
-// RequeueNamespace must be called when a Namespace has changed. It queues again those pending pods
-// of the Namespace whose tenant has changed. It visits all pending pods.
+// RequeueNamespace queues again those pending pods of a Namespace whose tenant has changed. It
+// must be called when the Namespace has changed. It visits all pending pods.
 func (m *Mirror) RequeueNamespace(name string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

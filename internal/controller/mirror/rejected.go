@@ -9,9 +9,10 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// NewRejected returns an informer of failed pods. It calls notify for each pod whose placement the
-// agent of its node has rejected. owner is the UID of the pod's controller. It skips pods without a
-// controller, and pods that had failed before the informer was started.
+// NewRejected returns an informer of failed pods, which calls notify for each pod whose placement
+// the agent of its node has rejected. The parameter owner of notify is the UID of the object that
+// controls the pod, such as a Job. The informer does not call notify for pods that no object
+// controls, and for pods that had failed before the informer was started.
 func NewRejected(client kubernetes.Interface, notify func(owner, node string), panicked Panicked) (cache.SharedIndexInformer, error) {
 	report := func(obj any) {
 		pod := obj.(*corev1.Pod)
@@ -34,9 +35,9 @@ func NewRejected(client kubernetes.Interface, notify func(owner, node string), p
 	return informer, err
 }
 
-// rejected reports whether a pod has failed because its placement was rejected. It reads a
-// condition and not the reason in the status, because the kubelet may remove this reason when it
-// sets the phase.
+// rejected reports whether a pod has failed because the agent of its node has rejected its
+// placement. It reads a condition and not the field status.reason, because the kubelet may remove
+// this reason when it sets the phase.
 func rejected(pod *corev1.Pod) bool {
 	_, ok := v1alpha1.Rejection(pod)
 	return ok && pod.Status.Phase == corev1.PodFailed

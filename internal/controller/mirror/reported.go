@@ -17,8 +17,8 @@ type report struct {
 	devices         []string          // IDs of whole GPUs, MIG slices and GPU shares
 }
 
-// reports returns what pods hold according to the agent, by the UID that the kubelet uses for the
-// pod. A list of CPUs that cannot be parsed counts as empty.
+// reports returns what pods hold according to the agent of their node, by the UID that the kubelet
+// uses for the pod. A list of CPUs that cannot be parsed counts as empty.
 func reports(topology *v1alpha1.NodeTopology) map[string]report {
 	all := map[string]report{}
 	if topology == nil {
@@ -55,18 +55,18 @@ func share(held cpuset.Set, nodes []v1alpha1.NUMANode) []sched.NUMAShare {
 	return on
 }
 
-// reported is a bound pod that holds GPUs, or exclusive CPUs that its own fields do not tell
-// exactly. The agent of its node reports what it holds.
+// reported is a bound pod for which the report of its node's agent matters. Such a pod holds GPUs,
+// or it holds exclusive CPUs and its own fields do not tell exactly which.
 type reported struct {
 	namespace, name string
 	onNode          string // the UID that the kubelet uses, according to an annotation; it differs from the pod's UID only for mirror pods
-	cpus            bool   // its own fields do not say all that it holds
+	cpus            bool   // the fields of the pod itself do not say all that it holds
 	nodestate.Assignment
 }
 
-// in returns the report about the pod, and the UID that the report uses. The report must have the
-// pod's namespace and name. Otherwise somebody could set the annotation that names the kubelet's
-// UID to claim the report about another pod.
+// in returns the report about the pod, and the UID under which the report is stored. The report
+// must have the pod's namespace and name. Otherwise somebody could claim the report about another
+// pod, with the annotation that names the UID that the kubelet uses.
 func (p reported) in(reports map[string]report) (r report, uid string) {
 	for _, uid := range []string{p.UID, p.onNode} {
 		if r, known := reports[uid]; known && r.namespace == p.namespace && r.name == p.name {
@@ -76,8 +76,9 @@ func (p reported) in(reports map[string]report) (r report, uid string) {
 	return report{}, ""
 }
 
-// holding returns what a pod holds according to its placement and the agent's report. The GPUs of a
-// placement count even if they are not in the report, because the pod fails without them.
+// holding returns what a pod holds according to its placement and the report of the node's agent.
+// If the placement names GPUs, these count even if they are not in the report: the pod holds them,
+// or it fails to start.
 func (n *node) holding(pod reported) sched.Holding {
 	h := pod.Holding
 	r, _ := pod.in(n.reports)
@@ -95,8 +96,8 @@ func (n *node) holding(pod reported) sched.Holding {
 	return h
 }
 
-// withMemory returns the reported CPUs on each NUMA node, together with the memory that the
-// placement has there. Agents do not report memory.
+// withMemory combines the CPUs on each NUMA node that the agent reports for a pod (shares) with the
+// memory on the NUMA node that the pod's placement names (placed). Agents do not report memory.
 func withMemory(shares, placed []sched.NUMAShare) []sched.NUMAShare {
 	shares = slices.Clone(shares)
 	for i, s := range shares {
@@ -109,12 +110,13 @@ func withMemory(shares, placed []sched.NUMAShare) []sched.NUMAShare {
 	return shares
 }
 
-// deduct subtracts from the free GPUs of a node what the agent reports, but what no assignment in
-// the state names. This includes shares of GPUs, and GPUs that the agent reports for pods without a
-// matching assignment: pods that the API server does not have, that have ended there, or that were
-// placed with other GPUs. gpus is the resource of whole GPUs.
+// deduct subtracts from the free GPUs of a node those that pods hold according to the agent's
+// report, but that no assignment in the state names. These are shares of GPUs, and GPUs of pods
+// without a matching assignment. Such a pod may not exist at the API server, may have ended
+// according to the API server, or may have been placed with other GPUs. gpus is the name of the
+// resource that counts whole GPUs.
 func (n *node) deduct(base *sched.Node, gpus string) {
-	assigned := map[string][]sched.GPUShare{} // by the UID in the agent's report
+	assigned := map[string][]sched.GPUShare{} // by the UID under which the agent reports the pod
 	for _, pod := range n.reported {
 		_, uid := pod.in(n.reports)
 		assigned[uid] = n.holding(pod).GPUs

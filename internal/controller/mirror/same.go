@@ -11,16 +11,16 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// samePod reports whether two versions of a pod are equal in all that the mirror and the filters
-// read. Most status updates of kubelets change nothing that they read.
+// samePod reports whether two versions of a pod are equal in all fields that the mirror and the
+// filters read. Most status updates of kubelets change none of these fields.
 func samePod(a, b *corev1.Pod) bool {
 	return a.UID == b.UID && sameRequest(a, b) && a.Status.NominatedNodeName == b.Status.NominatedNodeName && v1alpha1.Ended(a) == v1alpha1.Ended(b) &&
 		(a.DeletionTimestamp == nil) == (b.DeletionTimestamp == nil) && sameSize(a, b)
 }
 
-// sameRequest reports whether two versions of a pending pod are equal in all that the scheduler
-// reads. These include a part of the status: the names of the resource claims that were created for
-// the pod.
+// sameRequest reports whether two versions of a pending pod are equal in all fields that the
+// scheduler reads. One of these fields is in the status: the names of the resource claims that were
+// created for the pod.
 func sameRequest(a, b *corev1.Pod) bool {
 	return sameSpec(a, b) && maps.Equal(a.Labels, b.Labels) && sameAnnotations(a.Annotations, b.Annotations) &&
 		equality.Semantic.DeepEqual(a.Status.ResourceClaimStatuses, b.Status.ResourceClaimStatuses) &&
@@ -28,8 +28,8 @@ func sameRequest(a, b *corev1.Pod) bool {
 }
 
 // sameAnnotations reports whether the annotations that the mirror reads are unchanged. Other
-// annotations may change often. They must not count, because a change makes the queue forget the
-// back-off of the pod.
+// annotations may change often. If they counted, the queue would try the pod again at each change,
+// without the usual back-off.
 func sameAnnotations(a, b map[string]string) bool {
 	concern := func(annotations map[string]string) map[string]string {
 		read := map[string]string{}
@@ -43,8 +43,10 @@ func sameAnnotations(a, b map[string]string) bool {
 	return maps.Equal(a, b) || maps.Equal(concern(a), concern(b))
 }
 
-// sameSpec reports whether the spec is unchanged. The API server increases the generation with each
-// change of the spec, except for the node name. Old API servers do not set the generation of pods.
+// sameSpec reports whether the spec of a pod is unchanged between two versions. It compares the
+// generations, because the API server increases the generation with each change of the spec, except
+// for a change of the node name. If an old API server does not set the generation of pods, sameSpec
+// compares the specs.
 // Source: https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/registry/core/pod/strategy.go,
 // updatePodGeneration.
 func sameSpec(a, b *corev1.Pod) bool {
@@ -54,8 +56,9 @@ func sameSpec(a, b *corev1.Pod) bool {
 	return equality.Semantic.DeepEqual(a.Spec, b.Spec)
 }
 
-// sameSize reports whether the resources in the status are unchanged. During a resize they count in
-// addition to those in the spec (see requests).
+// sameSize reports whether the resources in the status of a pod are unchanged between two versions.
+// During an in-place resize, the resources in the status count as well as those in the spec (see
+// requests).
 func sameSize(a, b *corev1.Pod) bool {
 	same := equality.Semantic.DeepEqual
 	each := func(x, y corev1.ContainerStatus) bool {

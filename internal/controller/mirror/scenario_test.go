@@ -34,12 +34,12 @@ import (
 //	gone node|topology|pod NAME           deletes the object
 //	show                                  prints the state of the nodes
 //
-// The output is what the mirror passes to the queue, and what tenants are charged for.
+// The output has the calls of the queue by the mirror, and what tenants are charged for.
 func TestScenarios(t *testing.T) {
 	scenario.Walk(t, func(t *testing.T, out *scenario.Answer) scenario.Commands { return newSceneSaying(t, out).commands() })
 }
 
-// scene is a state of the nodes, and a mirror that updates it.
+// scene is a state of the nodes, and a mirror that updates this state.
 type scene struct {
 	state  *nodestate.State
 	mirror *Mirror
@@ -84,7 +84,7 @@ func (s *scene) say(format string, args ...any) { s.said.Line(format, args...) }
 
 func newScene(t *testing.T) *scene { return newSceneSaying(t, &scenario.Answer{}) }
 
-// newSceneSaying returns a scene. It writes to out what the mirror passes to the queue.
+// newSceneSaying returns a scene that writes the calls of the queue by the mirror to out.
 func newSceneSaying(t *testing.T, out *scenario.Answer) *scene {
 	s := &scene{said: out}
 	s.state = nodestatetest.New(t, "cpu,numa-total", filter.Profile{})

@@ -9,21 +9,23 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// ofForeignGangs selects pods of gangs that do not belong to a Job of Numalet. Numalet's Jobs need
-// no notification: when one of their pods succeeds, they lower the gang size in the annotations of
-// their pending pods. They also count succeeded pods that were deleted.
+// ofForeignGangs is a label selector for pods that are in a gang but belong to no Job of Numalet
+// (numalet.dev). Pods of Numalet's Jobs are left out, because the operator of these Jobs handles
+// successes by itself. When a pod succeeds, the operator lowers the gang size in the annotations
+// of the Job's pending pods. The operator also counts succeeded pods that were deleted.
 const ofForeignGangs = v1alpha1.LabelGang + ",!" + v1alpha1.LabelJob
 
 // Successes is notified when a pod of a gang has succeeded, and when a succeeded pod is deleted.
-// gang is the ID of the gang, and owner is the UID of the pod's controller.
+// gang is the ID of the gang, and owner is the UID of the object that controls the pod.
 type Successes interface {
 	Succeeded(uid, gang, owner string)
 	Forgotten(uid string)
 }
 
 // NewSucceeded returns an informer that notifies s of succeeded pods of gangs. It leaves out pods
-// of Numalet's Jobs. It also leaves out pods without a controller, because nothing replaces their
-// failed pods. The second result reports whether s was notified of the initial list.
+// of Numalet's Jobs (see ofForeignGangs). It also leaves out pods that no object controls,
+// because nothing replaces failed pods of such a gang. The second result reports whether s was
+// notified of all pods in the initial list.
 func NewSucceeded(client kubernetes.Interface, s Successes, report Panicked) (cache.SharedIndexInformer, cache.InformerSynced, error) {
 	set := func(pod *corev1.Pod) {
 		if gang, owner := gangID(pod), ownerOf(pod); gang != "" && owner != "" && pod.Status.Phase == corev1.PodSucceeded {

@@ -46,8 +46,8 @@ func ownedBy(pod *corev1.Pod, owner string) *corev1.Pod {
 	return pod
 }
 
-// TestSucceeded checks the notifications about pods of a gang that had succeeded before the start,
-// and about pods that succeed later. The gang must not wait for any of these pods.
+// TestSucceeded checks that NewSucceeded's informer notifies of pods of a gang that had succeeded
+// before the informer was started, and of pods that succeed later.
 func TestSucceeded(t *testing.T) {
 	pod := func(name, owner, gang, phase string) *corev1.Pod {
 		p := podOf(name, scenario.Words{"gang=" + gang, "phase=" + phase})

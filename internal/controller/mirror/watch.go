@@ -11,8 +11,8 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// Watch makes informers call a mirror. It does not start them. The functions that it returns report
-// whether the mirror has handled the initial lists.
+// Watch makes the informers of nodes, NodeTopologies and pods call a mirror. It does not start the
+// informers. The functions that it returns report whether the mirror has handled the initial lists.
 func Watch(factory informers.SharedInformerFactory, topologies cache.SharedIndexInformer, m *Mirror) ([]cache.InformerSynced, *Newest, error) {
 	core, newest := factory.Core().V1(), &Newest{}
 	var synced []cache.InformerSynced
@@ -44,9 +44,9 @@ func Handle[T metav1.Object](set, remove func(T)) cache.ResourceEventHandler {
 	return handle(set, remove, sameVersion)
 }
 
-// handle returns an event handler that calls set and remove. It skips an update if same says that
-// the object is unchanged. If an update replaces a deleted object by a new one with the same name,
-// it removes the old object first.
+// handle is like Handle, but the event handler skips an update if the function same says that the
+// object is unchanged. If an update replaces a deleted object by a new object with the same name,
+// the handler removes the old object first.
 func handle[T metav1.Object](set, remove func(T), same func(before, now T) bool) cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
 		AddFunc: func(obj any) { set(obj.(T)) },
@@ -75,7 +75,8 @@ func sameVersion[T metav1.Object](a, b T) bool {
 	return a.GetUID() == b.GetUID() && a.GetResourceVersion() != "" && a.GetResourceVersion() == b.GetResourceVersion()
 }
 
-// Trim is a transform function of informers. It drops managed fields, which nothing here reads.
+// Trim is a transform function for informers. To save memory, it drops the managed fields of an
+// object, which the controller does not read.
 func Trim(obj any) (any, error) {
 	if o, ok := obj.(metav1.Object); ok {
 		o.SetManagedFields(nil)

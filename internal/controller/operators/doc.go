@@ -1,9 +1,9 @@
 // Package operators runs the operators of custom resources. All of them use one manager of
 // controller-runtime, with one cache and one set of clients.
 //
-// It knows how to create the manager, and which of its metrics are served. It does not know the
-// operators. Each operator adds itself to the manager, and says which objects the manager must
-// cache for it.
+// Package operators knows how to create the manager, and which of the manager's metrics are
+// served. It does not know the operators. Each operator adds itself to the manager, and says
+// which objects the manager must cache for the operator.
 //
 //	m, err := operators.New(config, operators.Options{Cached: cached, Log: log})
 //	err = operators.Run(ctx, m)

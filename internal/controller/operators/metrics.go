@@ -9,9 +9,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 )
 
-// Metrics returns controller-runtime's metrics of the operators, their work queues and their
-// requests. It leaves out the metrics of the Go runtime and the process, which the controller
-// serves itself.
+// Metrics returns controller-runtime's metrics of the operators, of their work queues and of
+// their requests to the API server. It leaves out the metrics of the Go runtime and the
+// process, because another part of the controller serves these.
 func Metrics() prometheus.Gatherer {
 	return prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) {
 		families, err := metrics.Registry.Gather()

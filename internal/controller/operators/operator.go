@@ -21,18 +21,20 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// cacheSyncTimeout is so long that it never passes. A cache does not sync while a custom resource
-// definition is missing, and a timeout would end the controller.
+// cacheSyncTimeout is how long the manager waits for its caches. It is so long that it never
+// passes: a cache does not sync while a custom resource definition is missing, and a timeout
+// would end the controller.
 const cacheSyncTimeout = 10 * 365 * 24 * time.Hour
 
-// Options are the options of a manager.
+// Options are the options with which New creates a manager.
 type Options struct {
 	Cached map[client.Object]cache.ByObject // which objects of a kind are cached; of other kinds, all objects are cached
 	Log    logr.Logger
 }
 
-// New returns a manager without operators. The manager does not elect a leader. Each kind has its
-// own client, so that requests for one kind do not wait for the rate limit of another kind.
+// New returns a manager without operators. The manager does not elect a leader. Each kind of
+// object has its own client, so that requests for one kind do not wait for the rate limit of
+// another kind.
 func New(config *rest.Config, o Options) (manager.Manager, error) {
 	known := runtime.NewScheme()
 	if err := errors.Join(scheme.AddToScheme(known), v1alpha1.AddToScheme(known)); err != nil {
@@ -52,7 +54,8 @@ func New(config *rest.Config, o Options) (manager.Manager, error) {
 	return m, nil
 }
 
-// Run runs the operators of a manager until ctx ends. It may be called only once.
+// Run runs the operators of a manager until ctx is done. It may be called only once for a
+// manager.
 func Run(ctx context.Context, m manager.Manager) error {
 	if err := m.Start(ctx); err != nil {
 		return fmt.Errorf("run operators: %w", err)

@@ -22,18 +22,19 @@ import (
 
 // BinderOptions are the options of a Binder.
 type BinderOptions struct {
-	// CreateBinding sends one Binding, without a rate limit. If its error is an APIStatus, the API
-	// server has answered. Such an answer usually means that the pod was not bound.
+	// CreateBinding sends one Binding, without a rate limit. If the error is an APIStatus, the API
+	// server has answered the request. An error of this type usually means that the pod was not
+	// bound.
 	CreateBinding func(context.Context, *corev1.Binding) error
 	Client        kubernetes.Interface    // to read pods
-	Limit         flowcontrol.RateLimiter // of Bindings; Bind waits for it before it calls Fence
+	Limit         flowcontrol.RateLimiter // of Bindings; Bind waits for the limit before it calls Fence
 	Fence         func() error            // returns an error while another replica may bind pods (the fence is then closed)
 	Timeout       time.Duration           // of one request, after Fence has returned nil
 	Durations     prometheus.ObserverVec  // of requests, in seconds, by result: bound or error; may be nil
-	Sleep         func(time.Duration)     // waits between two tries; nil for time.Sleep
+	Sleep         func(time.Duration)     // waits between two requests; nil for time.Sleep
 }
 
-// Binder binds pods. Several goroutines may use it at the same time.
+// Binder binds pods to nodes. Several goroutines may use a Binder at the same time.
 type Binder struct{ options BinderOptions }
 
 // NewBinder returns a Binder.
@@ -45,26 +46,28 @@ func NewBinder(o BinderOptions) *Binder {
 }
 
 const (
-	// maxTries is the number of tries without a conclusive answer after which Bind calls detach.
-	// Once ctx has ended, it is also the largest number of tries.
+	// maxTries is the number of requests without a conclusive answer after which Bind calls detach.
+	// Once ctx is done, it is also the largest number of requests that Bind or Resolve sends.
 	maxTries = 3
-	// minDelay is the time between the first two tries. It doubles with each try, up to maxDelay.
+	// minDelay is the time between the first two requests for a pod. The time doubles with each
+	// request, up to maxDelay.
 	minDelay, maxDelay = 50 * time.Millisecond, 5 * time.Second
 )
 
 // Bind binds a pod as decided. If it returns an error, the pod is not bound to the decided node.
+// The fence (BinderOptions.Fence) is closed while another replica may bind pods.
 //
 // A request without an answer may take effect later, so it does not help to read the pod. Bind
-// sends the same Binding again until the API server answers. It does not stop just because ctx
-// ends. It returns only in one of these cases: the outcome is known; the fence was closed before
-// the first request; or ctx has ended, and either maxTries requests were sent or the fence is
-// closed. In the last case, Bind first waits until no request can take effect any more, because the
-// lease is released afterwards. After maxTries requests without an answer, Bind calls detach, so
-// that the caller need not wait. The answer may never come, for example if an admission webhook for
-// one namespace does not answer.
+// sends the same Binding again until the API server answers. It returns only in one of three cases.
+// First, the outcome is known. Second, the fence was closed before the first request. Third, ctx is
+// done, and Bind has sent maxTries requests or the fence is closed. In the third case, Bind waits
+// before it returns until no request can take effect any more, because the leader's lease is
+// released afterwards.
 //
-// While the fence is closed, Bind keeps waiting, and the pod keeps its resources. A process that
-// was frozen may become the leader again.
+// After maxTries requests without an answer, Bind calls detach, so that the caller need not wait
+// for this pod. The answer may never come, for example if an admission webhook for one namespace
+// does not answer. If the fence closes after the first request, Bind keeps waiting, and the pod
+// keeps its resources: a process that was frozen may become the leader again.
 func (b *Binder) Bind(ctx context.Context, decision sched.Decision, detach func()) error {
 	binding, err := newBinding(decision)
 	if err != nil {
@@ -83,8 +86,9 @@ func (b *Binder) Bind(ctx context.Context, decision sched.Decision, detach func(
 		case closed == nil && err == nil:
 			return nil
 		case closed == nil && isAnswer(err) && (unanswered || isServerError(err)) && !apierrors.IsNotFound(err):
-			// The error answers only this request. If an earlier request had no answer, it may
-			// still take effect. After a server error, this one may, too.
+			// The error answers only the last request. If an earlier request had no answer, this
+			// earlier request may still take effect. After a server error, the last request may
+			// still take effect, too.
 			detach()
 			if b.Resolve(ctx, decision) == nil {
 				return nil
@@ -105,9 +109,10 @@ func (b *Binder) Bind(ctx context.Context, decision sched.Decision, detach func(
 	}
 }
 
-// Resolve finds out whether a pod is bound as decided. It returns nil if it is, and an error if it
-// is not. It first waits until no earlier request can take effect any more. Then it reads the pod
-// until the API server answers. Once ctx has ended, it gives up after maxTries reads.
+// Resolve finds out whether a pod is bound as decided. It returns nil if the pod is bound to the
+// decided node, and otherwise an error. It first waits until no earlier request to bind the pod can
+// take effect any more. Then it tries to read the pod until the API server answers. Once ctx is
+// done, it gives up after maxTries reads.
 func (b *Binder) Resolve(ctx context.Context, decision sched.Decision) error {
 	b.options.Sleep(b.options.Timeout)
 	delay := minDelay
@@ -127,8 +132,8 @@ func (b *Binder) Resolve(ctx context.Context, decision sched.Decision) error {
 }
 
 // try sends a Binding once. After an error other than "not found", it reads the pod, because the
-// API server can answer 409 or 500 after it has stored the Binding. The outcome is unknown if it
-// cannot read the pod.
+// API server can answer 409 or 500 after it has stored the Binding. If it cannot read the pod, it
+// returns errUnknown: the outcome of the Binding is unknown.
 func (b *Binder) try(ctx context.Context, decision sched.Decision, binding *corev1.Binding) error {
 	err := b.create(ctx, binding)
 	if err == nil || apierrors.IsNotFound(err) || !isAnswer(err) {
@@ -144,13 +149,14 @@ func (b *Binder) try(ctx context.Context, decision sched.Decision, binding *core
 	return err
 }
 
-// errUnknown means that the pod could not be read after an error. An error that wraps errUnknown
-// has the answers of the API server only as text, because they do not tell whether the pod is
-// bound.
+// errUnknown means that a Binding got an error and the pod could not be read afterwards. An error
+// that wraps errUnknown has the answers of the API server only as text. So isAnswer returns false
+// for it: the answers do not tell whether the pod is bound.
 var errUnknown = errors.New("the outcome is unknown")
 
-// isAnswer reports whether an error is a final answer of the API server to a request. If the
-// request timed out in the API server, it may still take effect, so this is no final answer.
+// isAnswer reports whether an error is a final answer of the API server to a request. The answer
+// that a request has timed out in the API server is not final, because the request may still take
+// effect.
 func isAnswer(err error) bool {
 	var status apierrors.APIStatus
 	return errors.As(err, &status) && !apierrors.IsTimeout(err) && !apierrors.IsServerTimeout(err)
@@ -164,8 +170,8 @@ func isServerError(err error) bool {
 	return errors.As(err, &answer) && answer.Status().Code >= 500
 }
 
-// isRefusal reports whether an error of Bind says that the API server has refused the Binding, so
-// the pod exists and has no node.
+// isRefusal reports whether an error of Bind says that the API server has refused the Binding. In
+// this case the pod exists and has no node.
 func isRefusal(err error) bool {
 	var answer apierrors.APIStatus
 	if !errors.As(err, &answer) {
@@ -203,8 +209,8 @@ func (b *Binder) isBound(ctx context.Context, decision sched.Decision) (bool, er
 	return err == nil && string(pod.UID) == decision.Pod.UID && pod.Spec.NodeName == decision.At.Node, err
 }
 
-// newBinding returns the Binding of a decision. The API server checks the UID in it, and copies its
-// annotations to the pod.
+// newBinding returns the Binding of a decision. The Binding has the pod's UID, which the API server
+// checks. Its annotations have the placement, and the API server copies them to the pod.
 func newBinding(decision sched.Decision) (*corev1.Binding, error) {
 	b := &corev1.Binding{
 		ObjectMeta: metav1.ObjectMeta{Namespace: decision.Pod.Namespace, Name: decision.Pod.Name, UID: types.UID(decision.Pod.UID)},
@@ -225,8 +231,8 @@ func newBinding(decision sched.Decision) (*corev1.Binding, error) {
 	return b, nil
 }
 
-// placements returns, for each container that has any, the number of CPUs on each NUMA node and the
-// GPUs.
+// placements returns the decided placement of each container with exclusive CPUs or GPUs, by
+// container name: the number of exclusive CPUs on each NUMA node, and the GPUs.
 func placements(decision sched.Decision) map[string]v1alpha1.ContainerPlacement {
 	all := make(map[string]v1alpha1.ContainerPlacement, len(decision.At.Containers))
 	for _, container := range decision.At.Containers {

@@ -30,15 +30,16 @@ func decision(containers ...podspec.Container) sched.Decision {
 }
 
 // server is a fake API server. It answers Bindings with the given answers one after another, and
-// then repeats the last one. With binds, a Binding also binds the pod.
+// then repeats the last answer. If newServer was called with binds, a Binding also binds the pod,
+// whatever the answer.
 type server struct {
 	*fake.Clientset
 	answers []error // to Bindings; nil for success
 	reads   []error // to the first reads of the pod
 	binds   bool
 	got     []*corev1.Binding
-	waits   []time.Duration // the times that the Binder waited between tries
-	late    func()          // is called once when the Binder waits for a whole Timeout: an earlier request takes effect late; nil for none
+	waits   []time.Duration // how long the Binder waited after each request
+	late    func()          // is called once when the Binder waits for a whole Timeout, and lets an earlier request take effect late; nil for none
 }
 
 func newServer(binds bool, answers ...error) *server {
@@ -120,8 +121,8 @@ func TestPlainPodCarriesNoPlacement(t *testing.T) {
 	}
 }
 
-// TestBindAnswers checks that Bind returns nil if the pod is bound as decided, and otherwise an
-// error, for all kinds of answers.
+// TestBindAnswers checks, for all kinds of answers of the API server, that Bind returns nil if the
+// pod is bound as decided, and otherwise an error.
 func TestBindAnswers(t *testing.T) {
 	pods := schema.GroupResource{Resource: "pods"}
 	silence, assigned := context.DeadlineExceeded, apierrors.NewConflict(pods, "a", errors.New("already assigned"))
@@ -188,8 +189,8 @@ func TestUnknown(t *testing.T) {
 	}
 }
 
-// TestDetach checks that Bind calls detach if it gets no conclusive answer. It then goes on trying
-// at longer and longer intervals.
+// TestDetach checks that Bind calls detach if it gets no conclusive answer, and then sends the
+// Binding again at longer and longer intervals.
 func TestDetach(t *testing.T) {
 	late := apierrors.NewTimeoutError("too long", 0)
 	server := newServer(false, late, late, late, late, late, late, late, late, late, nil)
@@ -206,10 +207,10 @@ func TestDetach(t *testing.T) {
 	}
 }
 
-// TestBindSilence checks a Binding that gets no answer. Bind gives up only when the process ends,
-// and only after the last request can no longer take effect. If the fence closes for a while, as in
-// a process that was frozen, Bind waits until it opens again, because the Binding may have taken
-// effect.
+// TestBindSilence checks a Binding that gets no answer. Bind must give up only when the process
+// ends, and only after the last request can no longer take effect. If the fence closes for a while,
+// as in a process that was frozen, Bind must wait until the fence opens again, because the Binding
+// may have taken effect.
 func TestBindSilence(t *testing.T) {
 	closed := errors.New("lease lost")
 	for name, tc := range map[string]struct {
@@ -240,8 +241,8 @@ func TestBindSilence(t *testing.T) {
 	}
 }
 
-// after is the fence of a test. asked is the number of its calls so far. It returns nil before the
-// nth call. From the nth call on, it calls stop and returns err.
+// after is the fence of a test. asked is the number of calls so far. Before the nth call, after
+// returns nil. From the nth call on, it calls stop and returns err.
 func after(asked, n int, err error, stop func()) error {
 	if asked < n {
 		return nil
@@ -250,8 +251,8 @@ func after(asked, n int, err error, stop func()) error {
 	return err
 }
 
-// between is the fence of a test. asked is the number of its calls so far. It returns err from call
-// number from up to, but not including, call number until.
+// between is the fence of a test. asked is the number of calls so far. between returns err from
+// call number from up to, but not including, call number until. For other calls it returns nil.
 func between(asked, from, until int, err error) error {
 	if asked < from || asked >= until {
 		return nil
@@ -259,9 +260,10 @@ func between(asked, from, until int, err error) error {
 	return err
 }
 
-// TestLateBinding checks requests that take effect late. If an earlier request had no answer, the
-// answer to a later request does not settle the outcome. If a request was answered by a server
-// error, it may itself still take effect. Bind must wait, and then read the pod.
+// TestLateBinding checks Binding requests that take effect late. This can happen to a request that
+// got no answer, and then the answer to a later request does not settle the outcome. It can also
+// happen to a request that was answered by a server error. In both cases, Bind must wait, and then
+// read the pod.
 func TestLateBinding(t *testing.T) {
 	pods, silence := schema.GroupResource{Resource: "pods"}, context.DeadlineExceeded
 	proxy := func(code int) error { return apierrors.NewGenericServerResponse(code, "post", pods, "a", "", 0, true) }
@@ -290,8 +292,8 @@ func TestLateBinding(t *testing.T) {
 	}
 }
 
-// TestSettle checks that Resolve waits until no earlier request can take effect, and then reads
-// whether the pod is bound.
+// TestSettle checks that Resolve waits until no earlier request to bind the pod can take effect,
+// and then reads whether the pod is bound.
 func TestSettle(t *testing.T) {
 	broken := apierrors.NewInternalError(errors.New("etcd"))
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a", UID: "uid-a"}}
@@ -346,8 +348,8 @@ func TestFence(t *testing.T) {
 	}
 }
 
-// TestBegunIsFinished checks that Bind still sends the Binding if ctx ends after the fence was
-// checked.
+// TestBegunIsFinished checks that Bind still sends the Binding if ctx is canceled after Bind has
+// checked the fence.
 func TestBegunIsFinished(t *testing.T) {
 	server := newServer(true, nil)
 	ctx, cancel := context.WithCancel(t.Context())

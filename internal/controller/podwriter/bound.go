@@ -21,24 +21,26 @@ import (
 )
 
 const (
-	// extraWriters is the number of additional goroutines that write events. They write when no pod
-	// was bound for idleGap, or when the queue is half full. Otherwise only one goroutine writes
-	// events. The API server handles events and Bindings with equal priority, so each event that is
-	// written between Bindings delays a Binding. Late events do less harm than late Bindings.
+	// Usually only one goroutine writes the events of bound pods. extraWriters is the number of
+	// extra goroutines, which also write events when no pod was bound for idleGap, or when the
+	// queue of events is half full. They do not write all the time, because the API server handles
+	// events and Bindings with equal priority, so each event that is written between Bindings
+	// delays a Binding. Late events do less harm than late Bindings.
 	extraWriters = 16
 	idleGap      = 50 * time.Millisecond
-	// queueSize is the number of events that may wait. More events are dropped.
+	// queueSize is the number of events that may wait to be written. If more pods are bound, their
+	// events are dropped.
 	queueSize = 1 << 14
-	// longQueue is the number of waiting events above which the extra writers are started.
+	// longQueue is the number of waiting events above which the extra goroutines are started.
 	longQueue = 32
-	// drainTimeout limits how long waiting events are written after the context has ended.
+	// drainTimeout limits how long waiting events are written when the process ends.
 	drainTimeout = 5 * time.Second
 )
 
-// boundEvents writes the event Scheduled of each bound pod, after the pod's Binding. These events
-// never repeat, so client-go's event recorder, which merges equal events, is not needed. It would
-// start a goroutine for each event and keep the event for 6 to 12 minutes. At 1,000 Bindings a
-// second, this would take hundreds of megabytes.
+// boundEvents writes the event Scheduled of each bound pod, after the pod's Binding. It does not
+// use client-go's event recorder, which merges equal events, because these events never repeat.
+// The recorder would start a goroutine for each event and keep the event for 6 to 12 minutes. At
+// 1,000 Bindings a second, this would take hundreds of megabytes.
 type boundEvents struct {
 	create    func(context.Context, *eventsv1.Event) error
 	host      string
@@ -69,7 +71,8 @@ func newBoundEvents(create func(context.Context, *eventsv1.Event) error) (*bound
 	return b, nil
 }
 
-// add queues an event, or drops it if the queue is full. It returns at once.
+// add queues the event of a bound pod, or drops the event if the queue is full. It returns at
+// once.
 func (b *boundEvents) add(p boundPod) {
 	b.lastBound.Store(p.at.UnixNano())
 	select {
@@ -88,7 +91,7 @@ func (b *boundEvents) add(p boundPod) {
 // binding reports whether a pod was bound in the last idleGap.
 func (b *boundEvents) binding() bool { return time.Since(time.Unix(0, b.lastBound.Load())) < idleGap }
 
-// run writes events until ctx ends. It then writes the events that still wait, for at most
+// run writes events until ctx is done. It then writes the events that still wait, for at most
 // drainTimeout.
 func (b *boundEvents) run(ctx context.Context) {
 	var wg sync.WaitGroup
@@ -105,7 +108,7 @@ func (b *boundEvents) run(ctx context.Context) {
 	wg.Wait()
 }
 
-// writeAll writes events until ctx ends.
+// writeAll writes events until ctx is done.
 func (b *boundEvents) writeAll(ctx context.Context) {
 	for {
 		select {
@@ -118,7 +121,7 @@ func (b *boundEvents) writeAll(ctx context.Context) {
 }
 
 // writeExtra is an extra writer. When it is woken, it writes events as long as no pods are being
-// bound or the queue is half full. It returns when ctx ends.
+// bound or the queue is half full. It returns when ctx is done.
 func (b *boundEvents) writeExtra(ctx context.Context) {
 	needed := func() bool {
 		return !b.binding() || len(b.queue) >= cap(b.queue)/2
@@ -133,7 +136,7 @@ func (b *boundEvents) writeExtra(ctx context.Context) {
 	}
 }
 
-// drain writes events until the queue is empty, ctx ends, or more returns false.
+// drain writes events until the queue is empty, ctx is done, or more returns false.
 func (b *boundEvents) drain(ctx context.Context, more func() bool) {
 	for ctx.Err() == nil && more() {
 		select {
@@ -145,8 +148,8 @@ func (b *boundEvents) drain(ctx context.Context, more func() bool) {
 	}
 }
 
-// write writes an event. If this fails, the event is lost. This does no harm, because the pod
-// itself has the name of its node.
+// write writes the event of a bound pod. If this fails, the event is lost. The loss does no harm,
+// because the pod itself has the name of its node.
 func (b *boundEvents) write(ctx context.Context, p boundPod) {
 	if err := b.create(ctx, b.event(p)); err != nil {
 		logr.FromContextOrDiscard(ctx).V(2).Info("event not written", "pod", p.pod.String(), "error", err.Error())
@@ -162,9 +165,10 @@ func (b *boundEvents) event(p boundPod) *eventsv1.Event {
 	}
 }
 
-// eventName returns the name that client-go's recorder would choose for the event. For most pods it
-// leaves out client-go's check that the name is valid, because a pod's name, a dot and hexadecimal
-// digits are always valid together unless they are too long.
+// eventName returns the name that client-go's recorder would choose for the event of a bound pod.
+// To save time, it calls client-go's function only for long names. client-go checks that the name
+// is valid. This check is not needed for short names, because a pod's name, a dot and hexadecimal
+// digits together are valid.
 func (p boundPod) eventName() string {
 	name := p.pod.Name + "." + strconv.FormatInt(p.at.UnixNano(), 16)
 	if len(name) > validation.DNS1123SubdomainMaxLength {

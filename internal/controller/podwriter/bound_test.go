@@ -18,7 +18,7 @@ import (
 )
 
 // TestBoundEvents checks that events are dropped if the queue is full, and that waiting events are
-// written when the context ends.
+// written when the context of run is canceled.
 func TestBoundEvents(t *testing.T) {
 	var written atomic.Int32
 	b := boundEventsWith(t, func(context.Context, *eventsv1.Event) error { written.Add(1); return nil })
@@ -80,8 +80,8 @@ func (s *slowEvents) mostIn(d time.Duration) int32 {
 }
 
 // TestIdleGap checks that events are written one at a time while pods are being bound. When no pod
-// was bound for idleGap, many are written at the same time, until the queue is empty or pods are
-// bound again.
+// was bound for idleGap, many events must be written at the same time, until the queue is empty or
+// pods are bound again.
 func TestIdleGap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSlowEvents(t)
@@ -103,8 +103,8 @@ func TestIdleGap(t *testing.T) {
 	})
 }
 
-// TestHalfFull checks that no events are lost if pods are bound without a pause. Once the queue is
-// half full, several events are written at the same time.
+// TestHalfFull checks that no events are lost if pods are bound without a pause. For this, several
+// events must be written at the same time once the queue is half full.
 func TestHalfFull(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSlowEvents(t)

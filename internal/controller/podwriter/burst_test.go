@@ -70,7 +70,7 @@ func TestBurst(t *testing.T) {
 }
 
 // TestSharedExplanationsAge checks that pods of one kind share an explanation only for a while, and
-// that pods without a kind share none.
+// that pods with the kind "" share no explanation.
 func TestSharedExplanationsAge(t *testing.T) {
 	for kind, want := range map[string]int32{"": 12, "web": 4} {
 		run(t, func(t *testing.T, w *world) {
@@ -94,8 +94,8 @@ func TestSharedExplanationsAge(t *testing.T) {
 }
 
 // TestOutdated checks that pods get a new explanation when Outdated is called with their rules.
-// Pods with other rules, pods that are being bound, and pods that are gone get no new explanation.
-// A new explanation that equals the old one is not written.
+// Pods with other rules, pods that are being bound, and pods that are gone must get no new
+// explanation. If the new explanation of a pod equals the old one, it must not be written.
 func TestOutdated(t *testing.T) {
 	run(t, func(t *testing.T, w *world) {
 		var why atomic.Value // atomic, because the reporter reads it in another goroutine

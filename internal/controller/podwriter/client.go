@@ -14,18 +14,19 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// eventTimeout is how long the creation of an event may take. The API server itself gives up after
-// a minute (--request-timeout).
+// eventTimeout is how long a request to create an event may take. It is longer than a minute, after
+// which the API server itself gives up (--request-timeout).
 const eventTimeout = 70 * time.Second
 
-// Bindings creates Bindings. Several goroutines may use it at the same time.
+// Bindings is a client that creates Bindings. Several goroutines may use it at the same time.
 type Bindings struct {
 	client  *rest.RESTClient
 	timeout time.Duration // 0 for no limit
 }
 
-// NewBindings returns a client of the cluster in config. config.QPS is its rate limit (negative for
-// none). The client and the API server give up a request after config.Timeout.
+// NewBindings returns a client of the cluster that config describes. config.QPS is the client's
+// rate limit (negative for none). The client and the API server give up a request after
+// config.Timeout.
 func NewBindings(config *rest.Config) (*Bindings, error) {
 	config = rest.CopyConfig(config)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return once{next} })
@@ -34,8 +35,8 @@ func NewBindings(config *rest.Config) (*Bindings, error) {
 }
 
 // once prevents client-go from sending a Binding again after a server error that has the header
-// Retry-After. The first request may still take effect. The caller would see only the answer to the
-// second one, and would not know of the first.
+// Retry-After. The first request may still take effect. If client-go sent a second request, the
+// caller would see only the answer to the second request, and would not know of the first.
 type once struct{ next http.RoundTripper }
 
 func (o once) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -54,11 +55,12 @@ func (b *Bindings) Create(ctx context.Context, binding *corev1.Binding) error {
 		Timeout(b.timeout).Body(binding).Do(ctx).Error()
 }
 
-// Events creates Events. Several goroutines may use it at the same time.
+// Events is a client that creates Kubernetes Events. Several goroutines may use it at the same
+// time.
 type Events struct{ client *rest.RESTClient }
 
-// NewEvents returns a client of the cluster in config. config.QPS is its rate limit (negative for
-// none).
+// NewEvents returns a client of the cluster that config describes. config.QPS is the client's rate
+// limit (negative for none).
 func NewEvents(config *rest.Config) (*Events, error) {
 	client, err := newClient(config, "/apis", eventsv1.SchemeGroupVersion)
 	return &Events{client}, err

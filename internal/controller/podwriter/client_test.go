@@ -24,8 +24,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// serve starts an API server that gives one answer to all requests. It returns a configuration for
-// clients.
+// serve starts a fake API server that gives the same answer to all requests. It returns a
+// configuration for clients.
 func serve(t *testing.T, answer http.HandlerFunc) *rest.Config {
 	t.Helper()
 	server := httptest.NewServer(answer)
@@ -51,7 +51,7 @@ func newEvents(t *testing.T, config *rest.Config) *Events {
 	return e
 }
 
-// request is a request that the API server has received.
+// request is a request that the fake API server has received.
 type request struct {
 	line, agent, token string
 	object             runtime.Object
@@ -151,7 +151,7 @@ func TestConcurrent(t *testing.T) {
 	}
 }
 
-// answer is a response of the API server.
+// answer is a response of the fake API server.
 type answer struct {
 	code       int
 	retryAfter string
@@ -174,11 +174,13 @@ func (a answer) write(w http.ResponseWriter) {
 
 func status(err *apierrors.StatusError) *metav1.Status { return &err.ErrStatus }
 
-// tries is how often client-go sends a request that the API server always asks to repeat later.
+// tries is how often client-go sends a request if the API server answers each time that the
+// client must repeat the request later.
 const tries = 11
 
-// TestAnswers checks that errors have the status of the API server. It also checks that a request
-// is repeated if the API server asks for this, unless the request may still take effect.
+// TestAnswers checks that the errors of the clients have the status that the API server has sent.
+// It also checks that a client repeats a request if the API server asks for this. But it must not
+// repeat a Binding that may still take effect.
 func TestAnswers(t *testing.T) {
 	pods := corev1.Resource("pods")
 	assigned := status(apierrors.NewConflict(pods, "a", errors.New("already assigned")))

@@ -10,24 +10,25 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// failureQueue has the failures that are not reported yet. It keeps only the newest failure of each
-// pod, in the order in which the pods first failed. Failures that were reported before, but with an
-// explanation that is outdated now, come last. The queue also has the last report of each pending
-// pod. Any goroutine may call its methods.
+// failureQueue has the failures to schedule pods that are not reported yet. It keeps only the
+// newest failure of each pod, in the order in which the pods first failed. After these come
+// failures that were reported before, but whose explanation is outdated now. The queue also has the
+// last report of each pending pod. Any goroutine may call its methods.
 type failureQueue struct {
 	mu         sync.Mutex
 	waiting    line
 	outdated   line
 	reported   map[string]report  // last reports, by UID of the pending pod
-	explained  map[string]failure // last reported failures that have an attempt, by UID of the pod
+	explained  map[string]failure // last reported failures whose message is an explanation (attempt is not nil), by UID of the pod
 	explaining string             // UID of the pod whose failure is being explained
-	writing    map[string]bool    // pods whose reports are being written, by UID
+	writing    map[string]bool    // whether a report about a pod is being written, by the pod's UID
 	written    *sync.Cond         // signaled when a report was written
 	arrived    chan struct{}
 }
 
-// failure is a pod that was not scheduled. reason is the reason for the condition PodScheduled. If
-// message is empty, it is computed from attempt when the failure is reported.
+// failure is a pod that was not scheduled. reason is the reason in the pod's condition
+// PodScheduled. If message is empty, the message is computed from attempt when the failure is
+// reported.
 type failure struct {
 	pod             *sched.Pod
 	reason, message string
@@ -36,15 +37,15 @@ type failure struct {
 	added           time.Time // when the pod first had a failure that is not reported yet
 }
 
-// attempt is one failed attempt to place a pod, or all pods of a gang together.
+// attempt is one failed attempt to place a pod, or to place all pods of a gang together.
 type attempt struct {
 	pod   *sched.Pod
-	since time.Time // explanations must not be older than this; the zero time accepts any
+	since time.Time // the explanation must not be made before this time; the zero time accepts any explanation
 	why   string    // the explanation; "" if there is none yet; only Run uses it
 }
 
-// explain returns why the attempt failed. It calls f only once, even if the attempt has several
-// pods.
+// explain returns why the attempt failed. It calls f to find out, but only once, even if the
+// attempt is for several pods.
 func (a *attempt) explain(f func(*sched.Pod) string) string {
 	if a.why == "" {
 		a.why = f(a.pod)
@@ -52,9 +53,10 @@ func (a *attempt) explain(f func(*sched.Pod) string) string {
 	return a.why
 }
 
-// action returns the action of the event. The two kinds of failures have different actions.
-// Otherwise client-go's recorder would merge their events within six minutes, and keep only the
-// first message.
+// action returns the field action of the event that reports a failure. Errors (reason
+// SchedulerError) and pods that fit no node (reason Unschedulable) have different actions. With
+// the same action, client-go's recorder would merge an event of each kind within six minutes, and
+// keep only the first message.
 // Source: k8s.io/client-go/tools/events, getKey.
 func (f failure) action() string {
 	if f.reason == corev1.PodReasonSchedulerError {
@@ -63,7 +65,7 @@ func (f failure) action() string {
 	return "Scheduling"
 }
 
-// report is the last message that was reported for a pod.
+// report is a message that was reported about a pod, and the time of the report.
 type report struct {
 	message string
 	at      time.Time
@@ -89,8 +91,8 @@ func (q *failureQueue) add(f failure) {
 	signal(q.arrived)
 }
 
-// suppress drops the failure of a pod. If the failure is being written, it waits until this is
-// done.
+// suppress removes the failure of a pod from the queue, so that it is not reported. If a report
+// about the pod is being written, suppress waits until it is written.
 func (q *failureQueue) suppress(uid string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -100,7 +102,7 @@ func (q *failureQueue) suppress(uid string) {
 	}
 }
 
-// forget drops the failure and the last report of a pod.
+// forget removes the failure of a pod from the queue, and also the pod's last report.
 func (q *failureQueue) forget(uid string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -108,7 +110,8 @@ func (q *failureQueue) forget(uid string) {
 	delete(q.reported, uid)
 }
 
-// drop removes the failure of a pod, unless it is being written. The caller holds q.mu.
+// drop removes the failure of a pod from the queue. It does not stop a report that is being
+// written. The caller holds q.mu.
 func (q *failureQueue) drop(uid string) {
 	q.waiting.remove(uid)
 	q.outdated.remove(uid)
@@ -118,7 +121,7 @@ func (q *failureQueue) drop(uid string) {
 	}
 }
 
-// next waits for the next failure and returns it. It returns false when ctx ends.
+// next waits for the next failure and returns it. It returns false when ctx is done.
 func (q *failureQueue) next(ctx context.Context) (failure, bool) {
 	for {
 		if f, ok := q.pop(); ok {
@@ -145,8 +148,9 @@ func (q *failureQueue) pop() (failure, bool) {
 	return f, ok
 }
 
-// beginWrite reports whether the failure must be written. It returns false if the pod was
-// suppressed or forgotten while its failure was explained.
+// beginWrite is called before a failure is reported, and returns whether it must be reported. It
+// returns false if suppress or forget was called for the pod while its failure was explained.
+// After the report, the caller must call endWrite.
 func (q *failureQueue) beginWrite(f failure) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -171,13 +175,13 @@ func (q *failureQueue) endWrite(f failure) {
 }
 
 const (
-	// minRetry is the time after which a condition that could not be written is tried again. The
-	// time doubles with each try, up to maxRetry.
+	// minRetry is the time after which a condition that could not be written is written again.
+	// The time doubles with each try, up to maxRetry.
 	minRetry, maxRetry = time.Second, time.Minute
 )
 
-// later queues f again after a delay, because its condition could not be written. It does nothing
-// if the pod has a newer report by then, or is no longer pending.
+// later queues f again after a delay, because its condition could not be written. If the pod has
+// a newer report when the delay is over, or is no longer pending, later does nothing.
 func (q *failureQueue) later(f failure) {
 	delay := min(maxRetry, minRetry<<min(f.tries, 10))
 	f.tries++
@@ -193,7 +197,8 @@ func (q *failureQueue) later(f failure) {
 	})
 }
 
-// recordReport records the report about a pod, and returns the previous one.
+// recordReport records that f is reported, and returns the previous report about the pod. known
+// is false if there was none.
 func (q *failureQueue) recordReport(f failure) (before report, known bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -204,7 +209,7 @@ func (q *failureQueue) recordReport(f failure) (before report, known bool) {
 	return before, known
 }
 
-// lastReport returns the message of the last report about a pod, or "".
+// lastReport returns the message of the last report about a pod, or "" if there was no report.
 func (q *failureQueue) lastReport(uid string) string {
 	q.mu.Lock()
 	defer q.mu.Unlock()

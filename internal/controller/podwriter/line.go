@@ -1,7 +1,7 @@
 package podwriter
 
-// line is a queue of failures with at most one failure for each pod. They are in the order in which
-// the pods were added first.
+// line is a queue of failures with at most one failure for each pod. The failures are in the order
+// in which the pods were first added.
 type line struct {
 	failures map[string]failure // by UID
 	order    []string           // UIDs in order; some may no longer be in failures
@@ -9,7 +9,8 @@ type line struct {
 
 func newLine() line { return line{failures: map[string]failure{}} }
 
-// add adds a failure to the end, or replaces the failure of the pod at its place.
+// add adds a failure to the end of the queue. If the queue already has a failure of the same pod,
+// the new failure takes its place.
 func (l *line) add(f failure) {
 	if !l.has(f.pod.UID) {
 		l.order = append(l.order, f.pod.UID)
@@ -24,7 +25,8 @@ func (l *line) has(uid string) bool {
 
 func (l *line) remove(uid string) { delete(l.failures, uid) }
 
-// pop removes and returns the first failure. It returns false if there is none.
+// pop removes the first failure from the queue and returns it. It returns false if the queue is
+// empty.
 func (l *line) pop() (f failure, ok bool) {
 	for len(l.order) > 0 && !ok {
 		uid := l.order[0]

@@ -6,12 +6,14 @@ import (
 	"time"
 )
 
-// quietTime is how long renew waits after a change of nodes before it makes new explanations. Often
-// several nodes change at the same time, and a change is announced shortly before the state has it.
+// quietTime is how long renew waits after a change of nodes before it makes new explanations. It
+// waits because often several nodes change at the same time, and because a change is announced
+// shortly before the state of the nodes has it.
 const quietTime = time.Second
 
-// outdated is a set of rules about nodes (sched.Pod.NodeRules). The explanations for pods with
-// these rules are outdated. Any goroutine may call its methods.
+// outdated is a set of rules about nodes (sched.Pod.NodeRules: keys of node selectors, required
+// node affinity and tolerations). The explanations of why no node suits pods with these rules are
+// outdated. Any goroutine may call the methods of outdated.
 type outdated struct {
 	mu      sync.Mutex
 	rules   map[string]bool
@@ -22,7 +24,8 @@ func newOutdated() *outdated {
 	return &outdated{rules: map[string]bool{}, arrived: make(chan struct{}, 1)}
 }
 
-// add adds rules. Its time does not depend on the number of pods that have these rules.
+// add adds rules to the set. The time that it takes does not depend on the number of pods that have
+// these rules.
 func (o *outdated) add(rules string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -30,7 +33,7 @@ func (o *outdated) add(rules string) {
 	signal(o.arrived)
 }
 
-// take empties the set, and returns the rules that were in it.
+// take empties the set, and returns the rules that were in the set.
 func (o *outdated) take() map[string]bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -40,16 +43,18 @@ func (o *outdated) take() map[string]bool {
 }
 
 // Outdated records that the explanations for pods with certain rules (sched.Pod.NodeRules) are
-// outdated, because other nodes refuse these pods than before, or because nodes refuse them for
-// other reasons. Each pod whose last report was an explanation is explained again. A new
-// explanation that equals the old one is not written.
+// outdated. The reason is a change of a node: other nodes refuse these pods than before, or nodes
+// refuse them for other reasons. The Reporter then makes a new explanation for each of these pods
+// whose last report was an explanation. A new explanation that equals the old one is not written.
 //
-// The queue does not try these pods again for this purpose. No node fits them that did not fit them
-// before, and each event would take time proportional to the number of pods.
+// The scheduling queue does not try these pods again for a new explanation. The change makes no
+// node fit that did not fit before, and to try all these pods at each change would take time
+// proportional to their number.
 func (r *Reporter) Outdated(rules string) { r.outdated.add(rules) }
 
-// renew replaces outdated explanations until ctx ends. Each round visits all explained pods, so it
-// is followed by a pause of shareFor, the time for which pods of one kind share an explanation.
+// renew replaces outdated explanations until ctx is done. Each round visits all explained pods. So
+// after each round, renew pauses for shareFor, the time for which pods of one kind share an
+// explanation.
 func (r *Reporter) renew(ctx context.Context) {
 	for {
 		select {
@@ -63,8 +68,9 @@ func (r *Reporter) renew(ctx context.Context) {
 	}
 }
 
-// renew queues the explained failures of all pods with these rules again. They get an explanation
-// that is not older than now. The pods of a gang still share one attempt.
+// renew queues the explained failures of all pods with the given rules again. The new reports of
+// these pods have explanations that are not older than now. The pods of a gang still share one
+// attempt.
 func (q *failureQueue) renew(rules map[string]bool, now time.Time) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -82,7 +88,8 @@ func (q *failureQueue) renew(rules map[string]bool, now time.Time) {
 	signal(q.arrived)
 }
 
-// signal sends a signal on a channel, unless one is already waiting there.
+// signal sends a signal on a channel. It does nothing if the channel is full, because then a
+// signal is already waiting.
 func signal(c chan struct{}) {
 	select {
 	case c <- struct{}{}:

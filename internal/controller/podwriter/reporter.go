@@ -31,8 +31,8 @@ const (
 	repeatAfter = 10 * time.Minute
 )
 
-// Reporter writes events and conditions of pods. Any goroutine may call its methods. They return at
-// once unless their comments say otherwise.
+// Reporter writes events and conditions of pods. Any goroutine may call its methods. A method
+// returns at once unless its comment says otherwise.
 type Reporter struct {
 	client      kubernetes.Interface
 	fence       func() error
@@ -52,23 +52,24 @@ type Reporter struct {
 type Dependencies struct {
 	Client kubernetes.Interface
 	// Fence returns an error while another replica may schedule. The Reporter then writes no
-	// conditions. Timeout limits a request that Fence has permitted. A nil Fence permits all
-	// requests, and a zero Timeout means no limit.
+	// conditions. If Fence is nil, the Reporter always writes conditions. Timeout limits the time
+	// of a request that begins after a call of Fence. Zero means no limit.
 	Fence       func() error
 	Timeout     time.Duration
 	CreateEvent func(context.Context, *eventsv1.Event) error // creates the event Scheduled of a bound pod
 	// Explain returns why no node suits a pod, or why too few nodes suit its gang. Only Run calls
-	// it, so it need not be safe for concurrent use.
+	// Explain, so it need not be safe for concurrent use.
 	Explain func(*sched.Pod) string
 	// Newest returns the newest version of a pod that this process has seen, or nil if the pod is
 	// gone. If Newest is nil, conditions are written to any version of the pod.
 	Newest func(namespace, name string) *corev1.Pod
-	// Kind returns a text. If two pods have equal texts other than "", the same explanation is
-	// valid for both. Only Run calls it. A nil Kind means that no two pods share an explanation.
+	// Kind returns a key for a pod. If two pods have equal keys other than "", the same explanation
+	// of why no node suits is valid for both. Only Run calls Kind. If Kind is nil, pods do not
+	// share explanations.
 	Kind func(*sched.Pod) string
 }
 
-// NewReporter returns a Reporter. It writes events until ctx ends.
+// NewReporter returns a Reporter. The Reporter writes events until ctx is done.
 func NewReporter(ctx context.Context, d Dependencies) (*Reporter, error) {
 	bound, err := newBoundEvents(d.CreateEvent)
 	if err != nil {
@@ -85,13 +86,13 @@ func NewReporter(ctx context.Context, d Dependencies) (*Reporter, error) {
 	return r, r.broadcaster.StartRecordingToSinkWithContext(ctx)
 }
 
-// scheduled queues the event that a pod is bound.
+// scheduled queues the event Scheduled, which says that a pod was bound.
 func (r *Reporter) scheduled(decision sched.Decision) {
 	r.bound.add(boundPod{decision.Pod, decision.At.Node, time.Now()})
 }
 
-// Unschedulable reports that no node suits a pod, or that too few nodes suit its gang. The report
-// says why.
+// Unschedulable reports that no node suits a pod. For a gang, it reports on all pods of the gang
+// that too few nodes suit them. The report says why.
 func (r *Reporter) Unschedulable(pod *sched.Pod) {
 	pods, _ := pod.Together()
 	shared := &attempt{pod: pod}
@@ -105,7 +106,7 @@ func (r *Reporter) Refused(pod *sched.Pod, err error) {
 	r.failures.add(failure{pod: pod, reason: corev1.PodReasonUnschedulable, message: err.Error()})
 }
 
-// Waits reports which pods come before a pod.
+// Waits reports that a pod waits in the queue. why says which pods come before it.
 func (r *Reporter) Waits(pod *sched.Pod, why string) {
 	r.failures.add(failure{pod: pod, reason: corev1.PodReasonUnschedulable, message: why})
 }
@@ -124,12 +125,13 @@ func (r *Reporter) failed(pod *sched.Pod, err error) {
 	r.failures.add(failure{pod: pod, reason: corev1.PodReasonSchedulerError, message: err.Error()})
 }
 
-// LastReport returns the message of the last report about a pending pod, or "".
+// LastReport returns the message of the last report about a pending pod, or "" if there was no
+// report.
 func (r *Reporter) LastReport(uid string) string { return r.failures.lastReport(uid) }
 
-// suppress drops the report about a pod that is about to be bound. The API server records the
-// Binding in the same condition, so a later report would overwrite it. If a report about the pod is
-// being written, suppress waits until this is done.
+// suppress drops the report about a pod that is about to be bound. The API server records a Binding
+// in the pod's condition PodScheduled, and a late report would overwrite this condition. If a
+// report about the pod is being written, suppress waits until it is written.
 func (r *Reporter) suppress(uid string) { r.failures.suppress(uid) }
 
 // Observe forgets a pod that is bound, has ended or is gone. It is a subscriber of the state of the
@@ -143,9 +145,10 @@ func (r *Reporter) Observe(event nodestate.Event) {
 // Forget drops all reports about a pod that is no longer pending.
 func (r *Reporter) Forget(uid string) { r.failures.forget(uid) }
 
-// Run writes reports until ctx ends. It writes events of bound pods as fast as pods are bound. It
-// writes failures in order, a few at a time, and fewer while pods are being bound. After each
-// explanation it pauses, so that explanations take at most 1/explainShare of a CPU.
+// Run writes reports until ctx is done. It writes events of bound pods as fast as pods are bound.
+// It writes reports of failures in order, a few at the same time, and fewer while pods are being
+// bound. After each explanation it pauses, so that explanations take at most 1/explainShare of a
+// CPU.
 func (r *Reporter) Run(ctx context.Context) error {
 	var others sync.WaitGroup
 	others.Go(func() { r.bound.run(ctx) })
@@ -164,8 +167,8 @@ func (r *Reporter) Run(ctx context.Context) error {
 			f.message = r.shared.of(f.attempt, r.kindOf(f.attempt.pod), r.explain)
 		}
 		took := time.Since(began)
-		// Take the turn before beginWrite, because the Binding of the pod waits for a report that
-		// has begun.
+		// Call turns.take, which may wait long, before beginWrite. After beginWrite, the Binding of
+		// the pod would have to wait for the report.
 		if done := r.turns.take(f.added); r.failures.beginWrite(f) {
 			writes.Go(func() {
 				defer done()
@@ -179,9 +182,9 @@ func (r *Reporter) Run(ctx context.Context) error {
 	}
 }
 
-// write writes the event, and also the condition if the message has changed. If the condition
-// cannot be written, it is tried again later, because cluster autoscalers read it. The event is not
-// written again.
+// write writes the event of a failure. If the message differs from that of the pod's last report,
+// it also writes the condition PodScheduled. If the condition cannot be written, it is written
+// later, because cluster autoscalers read it. The event is not written again then.
 func (r *Reporter) write(ctx context.Context, f failure) {
 	if f.tries == 0 {
 		before, known := r.failures.recordReport(f)
@@ -200,15 +203,16 @@ func (r *Reporter) write(ctx context.Context, f failure) {
 	}
 }
 
-// setCondition sets the condition PodScheduled to false. Cluster autoscalers and people read this
-// condition. It does nothing for a pod that was deleted or bound. Like a Binding, it needs the
-// lease, because a former leader must not contradict the new one.
+// setCondition sets the condition PodScheduled of a pod to false, which cluster autoscalers and
+// people read. It does nothing for a pod that was deleted or bound. Like a Binding, it needs the
+// leader's lease, because a former leader must not contradict the new leader.
 //
-// The lease alone does not suffice, because a request may take effect after this process has given
-// it up. So the patch also contains the newest resource version that this process has seen while
-// the pod was not bound. Otherwise the patch could overwrite what the API server sets with a
-// Binding. A read before each patch was rejected, because it would double the number of requests in
-// a burst of pods.
+// The lease alone does not suffice, because a patch may take effect after this process has stopped
+// waiting for its answer. So the patch also contains the newest resource version of the pod that
+// this process has seen, in which the pod was not bound. If the pod was bound since, the API server
+// refuses the patch. Otherwise the patch could overwrite the condition that the API server sets
+// with a Binding. setCondition does not read the pod before each patch, because this would double
+// the number of requests in a burst of pods.
 func (r *Reporter) setCondition(ctx context.Context, f failure) error {
 	version, pending := r.precondition(f.pod)
 	if !pending {
@@ -239,8 +243,9 @@ func (r *Reporter) setCondition(ctx context.Context, f failure) error {
 	return nil
 }
 
-// precondition returns the resource version that the patch of a pod must contain, or nil for any
-// version. pending is false if the pod is bound or gone.
+// precondition returns the resource version that the patch of a pod's condition must contain. It
+// returns nil if the patch applies to any version of the pod. pending is false if the pod is bound
+// or gone.
 func (r *Reporter) precondition(pod *sched.Pod) (version any, pending bool) {
 	if r.newest == nil {
 		return nil, true
@@ -260,7 +265,7 @@ func podReference(pod *sched.Pod) *corev1.ObjectReference {
 	return &corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: types.UID(pod.UID)}
 }
 
-// pause waits for d, or until ctx ends.
+// pause waits for d, or until ctx is done.
 func pause(ctx context.Context, d time.Duration) {
 	select {
 	case <-ctx.Done():

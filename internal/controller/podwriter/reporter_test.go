@@ -103,8 +103,8 @@ func TestScheduled(t *testing.T) {
 	})
 }
 
-// TestUnschedulable checks that an equal failure of a pod is not reported again within minutes, and
-// that a pod that was forgotten is not reported.
+// TestUnschedulable checks that a pod that fails again with the same message is not reported again
+// within minutes. It also checks that nothing is reported about a pod for which Forget was called.
 func TestUnschedulable(t *testing.T) {
 	run(t, func(t *testing.T, w *world) {
 		for range 3 {
@@ -136,8 +136,8 @@ func TestRefused(t *testing.T) {
 	})
 }
 
-// TestFailed checks the condition of a pod that could not be bound. Its reason is SchedulerError,
-// and not Unschedulable.
+// TestFailed checks the condition of a pod that could not be bound. The reason in the condition
+// must be SchedulerError, and not Unschedulable.
 func TestFailed(t *testing.T) {
 	run(t, func(t *testing.T, w *world) {
 		w.failed(pod("a"), errors.New("bind pod default/a: not now"))
@@ -177,8 +177,8 @@ func TestSuppress(t *testing.T) {
 	})
 }
 
-// TestExplanationsRest checks that Run pauses between explanations, so that they take only a tenth
-// of the time if many pods fit no node.
+// TestExplanationsRest checks that Run pauses between explanations, so that making them takes only
+// a tenth of the time even if many pods fit no node.
 func TestExplanationsRest(t *testing.T) {
 	run(t, func(t *testing.T, w *world) {
 		for i := range 100 {

@@ -9,11 +9,11 @@ import (
 )
 
 const (
-	// conditionWriters is the number of conditions that are written at the same time. It is large
-	// because cluster autoscalers wait for the conditions of all pods of a burst. While pods are
-	// being bound, only one condition is written at a time, or agedWriters if the condition has
-	// waited for agedAfter. The API server handles conditions and Bindings with equal priority, so
-	// conditions would delay Bindings.
+	// conditionWriters is the number of conditions of unschedulable pods that are written at the
+	// same time. It is large because cluster autoscalers wait for the conditions of all pods of a
+	// burst. While pods are being bound, only one condition is written at a time: the API server
+	// handles conditions and Bindings with equal priority, so conditions would delay Bindings.
+	// agedWriters replaces this one if the next condition has waited for agedAfter.
 	conditionWriters = 8
 	agedWriters      = 2
 	agedAfter        = 4 * time.Second
@@ -29,8 +29,8 @@ func newTurns(binding func() bool) *turns {
 	return &turns{taken: make(chan struct{}, conditionWriters), over: make(chan struct{}, 1), binding: binding}
 }
 
-// take waits until a condition may be written. since is the time since when the condition has
-// waited. The caller must call done after the write.
+// take waits until the next condition may be written. The condition has waited since the time
+// since. The caller must call done after the write.
 func (t *turns) take(since time.Time) (done func()) {
 	for len(t.taken) >= t.limit(since) {
 		select {
@@ -56,8 +56,8 @@ func (t *turns) limit(since time.Time) int {
 }
 
 // serial writes events of failures one at a time. While pods are being bound, it pauses after each
-// event. Without it, client-go would write each event from its own goroutine. If thousands of pods
-// wait, so many concurrent requests would delay Bindings by seconds.
+// event. Without serial, client-go would write each event from its own goroutine. If thousands of
+// pods wait, so many concurrent requests would delay Bindings by seconds.
 type serial struct {
 	events.EventSink
 	turn    chan struct{}
@@ -68,14 +68,14 @@ func newSerial(to events.EventSink, binding func() bool) *serial {
 	return &serial{to, make(chan struct{}, 1), binding}
 }
 
-// Create creates an event.
+// Create creates an event. It waits until no other event is being written.
 func (s *serial) Create(ctx context.Context, event *eventsv1.Event) (*eventsv1.Event, error) {
 	s.turn <- struct{}{}
 	defer s.done(ctx)
 	return s.EventSink.Create(ctx, event)
 }
 
-// Patch updates the count of an event.
+// Patch updates the count of an event that has occurred again.
 func (s *serial) Patch(ctx context.Context, old *eventsv1.Event, data []byte) (*eventsv1.Event, error) {
 	s.turn <- struct{}{}
 	defer s.done(ctx)

@@ -12,8 +12,8 @@ import (
 	"k8s.io/client-go/tools/events"
 )
 
-// TestTurns checks how many of 20 conditions are written at the same time. A write takes an hour of
-// simulated time.
+// TestTurns checks how many of 20 conditions are written at the same time, while pods are being
+// bound and afterwards. A write takes an hour of simulated time.
 func TestTurns(t *testing.T) {
 	for _, c := range []struct {
 		name    string

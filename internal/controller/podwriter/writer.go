@@ -15,11 +15,11 @@ import (
 type Writer struct {
 	*Reporter
 	Binder *Binder
-	// Prepare prepares the volumes and devices of a pod that may have any (sched.Pod.Across). It
-	// then calls post, which binds the pod.
+	// Prepare is called instead of post for a pod that may have volumes or devices
+	// (sched.Pod.Across). It prepares them, and then calls post, which binds the pod.
 	Prepare func(ctx context.Context, d sched.Decision, detach func(), post func() error) error
-	Waited  func(uid string) (time.Duration, bool) // how long a pending pod has waited; false if it is not pending
-	Waits   prometheus.Observer                    // gets these waiting times in seconds
+	Waited  func(uid string) (time.Duration, bool) // returns how long a pending pod has waited; false if the pod is not pending
+	Waits   prometheus.Observer                    // gets the waiting times of bound pods, in seconds
 }
 
 // Bind binds a pod as decided, and reports the outcome. It first drops reports about the pod that

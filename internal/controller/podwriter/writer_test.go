@@ -16,9 +16,9 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// TestBind checks what is written about a pod, depending on the outcome of its Binding. No report
-// of an earlier failure may follow. Prepare must be called only for a pod that may have volumes or
-// devices.
+// TestBind checks which events and conditions are written about a pod, depending on the outcome of
+// its Binding. No report of an earlier failure may follow. The test also checks that Prepare is
+// called only for a pod that may have volumes or devices.
 func TestBind(t *testing.T) {
 	refused := apierrors.NewBadRequest("no")
 	for name, tc := range map[string]struct {
@@ -41,7 +41,7 @@ func TestBind(t *testing.T) {
 			answer: refused,
 			written: []string{
 				"event Warning FailedScheduling Binding by numalet-scheduler on a: bind pod default/a to node \"n1\": no",
-				"status of a: bind pod default/a to node \\", // the text up to the first quotation mark in the message
+				"status of a: bind pod default/a to node \\", // the message up to the first quotation mark
 			},
 		},
 		"gone": {answer: apierrors.NewNotFound(corev1.Resource("pods"), "a")},

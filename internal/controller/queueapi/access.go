@@ -17,7 +17,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// The ConfigMap in which the API server publishes how it proves its identity to aggregated APIs.
+// trustNamespace and trustName are the namespace and the name of a ConfigMap. In it, the API server
+// publishes how it proves its identity to aggregated APIs.
 const (
 	trustNamespace = "kube-system"
 	trustName      = "extension-apiserver-authentication"
@@ -25,13 +26,13 @@ const (
 
 // Access authenticates the callers of the queue API, and checks what they may read.
 //
-// It accepts only requests that the API server forwards. The API server has already authenticated
-// the user, and names the user in headers. Access trusts these headers if the front-proxy CA of the
-// API server has signed the client certificate. It refuses bearer tokens, so the controller needs
-// no permission for TokenReviews.
+// Access accepts only requests that the API server forwards. The API server has already
+// authenticated the user, and names the user in headers. Access trusts these headers if the client
+// certificate of the request is signed by the front-proxy CA of the API server. Access refuses
+// bearer tokens, so the controller needs no permission for TokenReviews.
 //
-// The library k8s.io/apiserver/pkg/server could do this, but it would add 250 packages, among them
-// a client of etcd and exporters of traces.
+// The library k8s.io/apiserver/pkg/server could replace Access, but it would add 250 packages to
+// the program, among them a client of etcd and exporters of traces.
 type Access struct {
 	client kubernetes.Interface
 	ca     *dynamiccertificates.ConfigMapCAController
@@ -39,7 +40,7 @@ type Access struct {
 	caller authenticator.Request
 }
 
-// NewAccess returns an Access. It refuses all requests until Run is called.
+// NewAccess returns an Access, which refuses all requests until Run is called.
 func NewAccess(client kubernetes.Interface) (*Access, error) {
 	ca, err := dynamiccertificates.NewDynamicCAFromConfigMapController("front-proxy", trustNamespace, trustName, "requestheader-client-ca-file", client)
 	if err != nil {
@@ -54,7 +55,8 @@ func NewAccess(client kubernetes.Interface) (*Access, error) {
 	return &Access{client, ca, names, caller}, nil
 }
 
-// Run reads the ConfigMap, and follows its changes until ctx ends.
+// Run reads the ConfigMap trustName, from which it learns the front-proxy CA, and follows changes
+// of the ConfigMap until ctx is done.
 func (a *Access) Run(ctx context.Context) {
 	var wg sync.WaitGroup
 	wg.Go(func() { a.ca.Run(ctx, 1) })
@@ -62,12 +64,12 @@ func (a *Access) Run(ctx context.Context) {
 	wg.Wait()
 }
 
-// Allow returns an error if the caller may not do what wish says. A nil wish means API discovery,
-// which is open to all users whom the API server has authenticated.
+// Allow returns an error if the user who sent a request may not do what wish says. A nil wish means
+// API discovery, which is open to all users whom the API server has authenticated.
 //
-// The API server has already authorized the caller. Allow checks this again, because a cluster may
-// allow other proxies to use the front-proxy CA. Kubernetes recommends this check for aggregated
-// APIs.
+// The API server has already authorized the user. Allow asks the API server again, because a
+// cluster may allow other proxies than the API server to use the front-proxy CA. Kubernetes
+// recommends this check for aggregated APIs.
 func (a *Access) Allow(r *http.Request, wish *authorizationv1.ResourceAttributes) error {
 	who, known, err := a.caller.AuthenticateRequest(r)
 	if err != nil || !known {

@@ -39,8 +39,8 @@ func newAuthority(t *testing.T) *authority {
 	return a
 }
 
-// sign signs a certificate with the key of the authority. The first certificate, that of the
-// authority itself, is self-signed.
+// sign makes a key pair, and signs a certificate for it with the key of the authority. The first
+// certificate that it signs is that of the authority itself, and is self-signed.
 func (a *authority) sign(template *x509.Certificate) tls.Certificate {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -66,8 +66,8 @@ func (a *authority) client(name string) []tls.Certificate {
 	return []tls.Certificate{a.sign(&x509.Certificate{Subject: pkix.Name{CommonName: name}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})}
 }
 
-// cluster is a fake API server. It trusts front-proxy certificates that the authority has signed.
-// It allows the user ann everything in the namespace team.
+// cluster returns a client of a fake API server. The API server trusts front-proxy certificates
+// that the authority has signed. It allows the user ann everything in the namespace team.
 func (a *authority) cluster(reviewed *[]authorizationv1.SubjectAccessReviewSpec) *fake.Clientset {
 	client := fake.NewClientset(&corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: trustNamespace, Name: trustName},

@@ -26,9 +26,9 @@ var ErrNoAPI = errors.New("the cluster does not serve the queue API")
 // maxResponse is the largest size of a response in bytes. It is enough for about 100,000 pods.
 const maxResponse = 64 << 20
 
-// List returns the pending pods of a namespace. With the namespace "", it returns those of all
-// namespaces. They are sorted by the type of resource that they wait for, and then by their
-// position in the queue.
+// List returns the pending pods of a namespace. With the namespace "", it returns the pending
+// pods of all namespaces. The pods are sorted by the type of resource that they wait for, and
+// then by their position in the queue.
 func (c Client) List(ctx context.Context, namespace string) ([]PendingPod, error) {
 	var list PendingPodList
 	err := c.get(ctx, within(namespace), &list)
@@ -40,7 +40,8 @@ func (c Client) Get(ctx context.Context, namespace, name string) (pod PendingPod
 	return pod, c.get(ctx, within(namespace)+"/"+url.PathEscape(name), &pod)
 }
 
-// WhatIf returns which changes of a pending pod would find a node with room now.
+// WhatIf returns, for several changes of a pending pod, whether a node has room for the changed
+// pod now.
 func (c Client) WhatIf(ctx context.Context, namespace, name string) (answers WhatIf, err error) {
 	return answers, c.get(ctx, within(namespace)+"/"+url.PathEscape(name)+"/"+whatIfResource, &answers)
 }

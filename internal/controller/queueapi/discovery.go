@@ -6,8 +6,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// discover serves the list of resources. The API server requests this list to check whether this
-// server is available, so a standby replica serves it as well.
+// discover serves the list of resources of the queue API. The API server requests this list to
+// check whether the server of the queue API is available. So a standby replica serves the list
+// as well.
 func (s Source) discover(w http.ResponseWriter, r *http.Request) {
 	if err := s.Allow(r, nil); err != nil {
 		refuse(w, err)

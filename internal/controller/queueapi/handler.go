@@ -14,28 +14,32 @@ import (
 	"github.com/numalet/numalet/pkg/sched/queue"
 )
 
-// Source has the functions by which a handler reads the queue. Any goroutine may call them.
+// Source has the functions by which the handler of the queue API reads the queue. Any goroutine
+// may call them.
 type Source struct {
 	List    func() []queue.Explanation
 	Explain func(uid string) (queue.Explanation, bool)
-	Message func(uid string) string // message of a pod's last report
-	// TooLarge returns which request of a pod is larger than any node, or "".
+	Message func(uid string) string // returns the message of the last event about a pod
+	// TooLarge returns a text that says which resource a pod requests more of than any node has,
+	// or "" if there is no such resource.
 	TooLarge func(*sched.Pod) string
 	Leads    func() bool // whether this process is the leader; only the leader's queue is complete
-	// Try tries changes of a pod on the nodes, see TryFunc.
+	// Try tells for several changes of a pod whether a node has room for the changed pod now,
+	// see TryFunc.
 	Try TryFunc
 	// Forecast estimates when a pending pod will start.
 	Forecast func(queue.Explanation) Forecast
-	// Allow returns an error if the caller of a request may not do what the attributes say. Nil
-	// attributes mean API discovery.
+	// Allow returns an error if the user who sent a request may not do what the attributes say.
+	// Nil attributes mean API discovery.
 	Allow func(*http.Request, *authorizationv1.ResourceAttributes) error
 }
 
-// New returns a handler of the API. It serves all pending pods, those of one namespace, a single
-// pod, and discovery. Each request sorts all pending pods, even a request for a single pod.
+// New returns a handler of the queue API. It serves lists of the pending pods of all namespaces or
+// of one namespace, single pending pods, and API discovery. Each request sorts all pending pods,
+// even a request for a single pod.
 //
-// It supports only the verbs get and list. A watch would have to send most of the queue whenever a
-// score changes.
+// The handler supports only the verbs get and list. A watch would have to send most of the queue
+// whenever the score of a tenant changes.
 func New(s Source) *http.ServeMux {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+root, s.discover)
@@ -47,9 +51,9 @@ func New(s Source) *http.ServeMux {
 	return mux
 }
 
-// answer returns a handler that checks the caller, and then responds with the result of read. The
-// check comes first, so that a caller without permission learns nothing, not even whether this
-// replica leads.
+// answer returns a handler that checks the permission of the user who sent a request, and then
+// responds with the result of read. The check comes first, so that a user without permission
+// learns nothing, not even whether this replica leads.
 func (s Source) answer(verb, sub string, read func(*http.Request) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		err := s.Allow(r, &authorizationv1.ResourceAttributes{
@@ -101,7 +105,8 @@ func (s Source) get(r *http.Request) (any, error) {
 	return pod, nil
 }
 
-// find returns the explanation of the queue why the named pod waits.
+// find returns the queue's explanation of why the named pod waits. It returns a NotFound error
+// if the pod is not in the queue.
 func (s Source) find(namespace, name string) (queue.Explanation, error) {
 	for _, explanation := range s.List() {
 		if explanation.Pod.Namespace != namespace || explanation.Pod.Name != name {
@@ -135,8 +140,8 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	_ = json.NewEncoder(w).Encode(v)
 }
 
-// asksFor reports whether the Accept header of a request begins with a media type that has a
-// parameter such as "as=Table".
+// asksFor reports whether the first media type in the Accept header of a request has the
+// parameter form, such as "as=Table".
 func asksFor(r *http.Request, form string) bool {
 	first, _, _ := strings.Cut(r.Header.Get("Accept"), ",")
 	return strings.Contains(first, form)

@@ -14,24 +14,26 @@ import (
 	"k8s.io/client-go/dynamic"
 )
 
-// service is the name of the Service of the API. The Service selects no pods, because the leader
-// writes its EndpointSlice.
+// service is the name of the Service of the queue API, and of the Service's EndpointSlice. The
+// Service has no pod selector, because the leader writes the EndpointSlice.
 const service = "numalet-queue"
 
-const manager = "numalet-controller" // field manager, and manager of the EndpointSlice
+const manager = "numalet-controller" // name of the field manager, and value of the label managed-by of the EndpointSlice
 
-// Host is the DNS name of the Service. The server's certificate must have this name.
+// Host returns the DNS name of the Service of the queue API. The certificate of the API's server
+// must have this name.
 func Host(namespace string) string { return service + "." + namespace + ".svc" }
 
-// Config returns the TLS configuration of the server. The certificate must be for Host.
+// Config returns the TLS configuration of the server of the queue API. The certificate must be
+// for the name that Host returns.
 func Config(certificate tls.Certificate) *tls.Config {
-	// The TLS layer does not verify client certificates. Access verifies them against the current
-	// CA, which may change.
+	// The TLS layer does not verify client certificates. Access verifies them instead, because
+	// the CA may change while the server runs.
 	return &tls.Config{Certificates: []tls.Certificate{certificate}, ClientAuth: tls.RequestClientCert, MinVersion: tls.VersionTLS12}
 }
 
-// Trust makes the API server trust the certificate of this API's server, by writing it to the
-// APIService object.
+// Trust makes the Kubernetes API server trust the certificate of the server of the queue API. It
+// writes the certificate to the APIService object of the queue API.
 func Trust(ctx context.Context, client dynamic.Interface, pem []byte) error {
 	body, err := json.Marshal(map[string]any{"spec": map[string]any{"caBundle": pem}})
 	if err != nil {
@@ -45,8 +47,8 @@ func Trust(ctx context.Context, client dynamic.Interface, pem []byte) error {
 	return nil
 }
 
-// Address writes the leader's address to the EndpointSlice of the API's Service. The next leader
-// overwrites it, so a leader that ends need not remove it.
+// Address writes the leader's address to the EndpointSlice of the Service of the queue API. The
+// next leader overwrites the address, so a leader that ends need not remove it.
 func Address(ctx context.Context, client dynamic.Interface, namespace, ip string, port int) error {
 	family := "IPv4"
 	if strings.Contains(ip, ":") {

@@ -26,7 +26,7 @@ type served struct {
 	*httptest.Server
 	Client
 	leads, allows bool
-	leisure       bool // whether Try answers; otherwise there are too many requests
+	leisure       bool // whether Source.Try answers; if false, it refuses as if there were too many requests
 	asked         []authorizationv1.ResourceAttributes
 }
 
@@ -123,8 +123,9 @@ func TestWhatIf(t *testing.T) {
 	}
 }
 
-// TestRefusals checks the errors of the API, which clients of the API server must understand. A
-// caller without permission must not learn whether a pod is pending or which replica leads.
+// TestRefusals checks that clients of the API server understand the errors of the queue API. It
+// also checks that a user without permission does not learn whether a pod is pending or which
+// replica leads.
 func TestRefusals(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change func(*served)
@@ -167,7 +168,8 @@ func TestNobodyServes(t *testing.T) {
 	}
 }
 
-// TestTable checks that the API returns a table, which kubectl get requests.
+// TestTable checks that the queue API returns a Table object if a client requests one, as kubectl
+// get does.
 func TestTable(t *testing.T) {
 	s := serve(t)
 	for path, rows := range map[string]int{"/pendingpods": 3, "/namespaces/ann/pendingpods/a1": 1} {

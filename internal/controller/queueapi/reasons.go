@@ -5,10 +5,11 @@ import (
 	"strings"
 )
 
-// Reason is a cause why pods wait, with a remedy. They are shown as one sentence: "CAUSE: REMEDY".
+// Reason is a cause why pods wait, with a remedy. The cause and the remedy are shown as one
+// sentence: "CAUSE: REMEDY".
 type Reason struct {
 	Name   string // short name
-	Cause  string // $1, $2, … stand for what the groups of the pattern match
+	Cause  string // $1, $2, … stand for what the capturing groups of pattern match
 	Remedy string
 
 	pattern *regexp.Regexp // matches messages that have this cause
@@ -25,7 +26,8 @@ func (a Advice) String() string { return a.Cause + ": " + a.Remedy }
 
 // Reasons returns the causes that can be recognized in messages. The messages come from the queue,
 // from Numalet's filters and quotas, and from kube-scheduler's filters. Each cause has a pattern,
-// and a message may match several patterns. A page of the documentation lists all causes.
+// and a message may match several patterns. The page why-a-pod-waits.md of the documentation lists
+// all causes.
 func Reasons() []Reason {
 	row := func(name, pattern, cause, remedy string) Reason {
 		return Reason{Name: name, Cause: cause, Remedy: remedy, pattern: regexp.MustCompile(pattern)}
@@ -65,7 +67,8 @@ func Reasons() []Reason {
 	}
 }
 
-// Advise returns the causes whose patterns a message matches, each once, with their remedies.
+// Advise returns the causes, with remedies, why a pod waits. A cause is included if the message
+// about the pod matches the pattern of the cause.
 func Advise(message string) []Advice {
 	var all []Advice
 	for _, r := range Reasons() {

@@ -11,7 +11,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched/queue"
 )
 
-// Names of the API and its resource.
+// These are the names of the queue API and its resource.
 const (
 	Group    = "queue.numalet.dev"
 	Version  = "v1alpha1"
@@ -33,8 +33,8 @@ type PendingPod struct {
 	Status            Status `json:"status"`
 }
 
-// PendingPodList is a list of PendingPods. They are sorted by the type of resource that they wait
-// for, and then by their position in the queue.
+// PendingPodList is a list of PendingPods. The pods are sorted by the type of resource that they
+// wait for, and then by their position in the queue.
 type PendingPodList struct {
 	metav1.TypeMeta `json:",inline"`
 	metav1.ListMeta `json:"metadata"`
@@ -47,7 +47,7 @@ type Status struct {
 	Tenant   string  `json:"tenant"`
 	Score    float64 `json:"score"` // score of its tenant divided by the tenant's weight; the smallest comes first
 	Priority int32   `json:"priority"`
-	Position int     `json:"position"` // position among the pending pods of its type, from 1; 0 if its gang is incomplete
+	Position int     `json:"position"` // position among the pending pods of the same type, from 1; 0 if the pod's gang is incomplete
 	Of       int     `json:"of"`
 	State    string  `json:"state"` // name of a queue.State
 	Waited   string  `json:"waited"`
@@ -55,28 +55,28 @@ type Status struct {
 	// The fields below are set only in the response to a request for a single pod.
 	Ahead   []Ahead `json:"ahead,omitempty"`
 	Needs   string  `json:"needs,omitempty"`   // what would let the pod run
-	Message string  `json:"message,omitempty"` // message of its last report, such as why no node fits it
+	Message string  `json:"message,omitempty"` // message of the last event about the pod, such as why no node suits it
 	// Advice has the causes why the pod waits, and their remedies.
 	Advice   []Advice  `json:"advice,omitempty"`
 	Forecast *Forecast `json:"forecast,omitempty"`
 }
 
-// Forecast is when a pod will probably start, as durations from now. It is estimated from the run
-// times of pods that have ended. It assumes that no more pods are created.
+// Forecast is when a pod will probably start, as durations from now. It comes from simulations
+// with the run times of pods that have ended, and assumes that no more pods are created.
 type Forecast struct {
 	P50     string `json:"p50,omitempty"`     // the pod starts by then in half of the simulations
-	P90     string `json:"p90,omitempty"`     // the pod starts by then in nine tenths of the simulations; empty if it does not
+	P90     string `json:"p90,omitempty"`     // the pod starts by then in nine tenths of the simulations; empty if it starts in fewer
 	Unknown string `json:"unknown,omitempty"` // why there is no forecast
 }
 
-// Ahead counts the pods of one tenant that come before a pod.
+// Ahead counts the pods of one tenant that come before a pending pod in the queue.
 type Ahead struct {
 	Tenant string  `json:"tenant"`
 	Score  float64 `json:"score"`
 	Pods   int     `json:"pods"`
 }
 
-// podOf converts an explanation of the queue to a PendingPod.
+// podOf converts the queue's explanation of why a pod waits to a PendingPod.
 func podOf(explanation queue.Explanation) PendingPod {
 	s := Status{
 		Type: string(explanation.Type), Tenant: explanation.Tenant, Score: explanation.Score, Priority: explanation.Priority, Position: explanation.Position, Of: explanation.Of,
@@ -94,7 +94,8 @@ func podOf(explanation queue.Explanation) PendingPod {
 	}
 }
 
-// needs returns what would let a pod run. The text continues a line that begins with "needs:".
+// needs returns a text that says what would let a pod run. Command-line tools print it after the
+// word "needs:".
 func needs(explanation queue.Explanation) string {
 	switch explanation.WaitsFor {
 	case queue.ForNothing:

@@ -9,8 +9,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// whatIfResource is the name of the subresource that tells which changes of a pod would find a node
-// with room now.
+// whatIfResource is the name of the subresource of pendingpods that tells, for several changes of a
+// pod, whether a node has room for the changed pod now.
 const whatIfResource = "whatif"
 
 // WhatIf tells, for several changes of a pending pod, whether the changed pod would fit on a node
@@ -21,16 +21,16 @@ type WhatIf struct {
 	Variants          []Variant `json:"variants"`
 }
 
-// Variant is a change of a pod, and whether a node has room for the changed pod now. It ignores
-// that other pods may come first.
+// Variant is a change of a pod, and whether a node has room for the changed pod now. Other pods
+// that come first in the queue are not considered.
 type Variant struct {
 	Change string `json:"change"`
 	Fits   bool   `json:"fits"`
 	Node   string `json:"node,omitempty"` // a node with room
 }
 
-// whatIf tries changes of one pod. All callers share one rate limit, so that they cannot slow down
-// scheduling.
+// whatIf serves the subresource whatif: it tries changes of one pending pod. All users share one
+// rate limit, so that their requests cannot slow down scheduling.
 func (s Source) whatIf(r *http.Request) (any, error) {
 	e, err := s.find(r.PathValue("namespace"), r.PathValue("name"))
 	if err != nil {
@@ -47,6 +47,6 @@ func (s Source) whatIf(r *http.Request) (any, error) {
 	return WhatIf{TypeMeta: metav1.TypeMeta{APIVersion: pod.APIVersion, Kind: "WhatIf"}, ObjectMeta: pod.ObjectMeta, Variants: variants}, nil
 }
 
-// TryFunc tries changes of a pod on the nodes as they are now. It returns false if there were too
-// many requests.
+// TryFunc tries for several changes of a pod whether a node has room for the changed pod now. It
+// returns false if there were too many requests.
 type TryFunc = func(*sched.Pod) ([]Variant, bool)

@@ -12,8 +12,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched/fairshare"
 )
 
-// Write converts accounts to the form in a Tenant's status. Read restores exactly the same
-// accounts, if their times are whole microseconds.
+// Write converts the accounts of a tenant to the form in a Tenant's status. Read converts them
+// back, without any difference if their times are whole microseconds.
 func Write(accounts []fairshare.Account) []v1alpha1.Account {
 	var written []v1alpha1.Account
 	for _, a := range accounts {
@@ -27,8 +27,8 @@ func Write(accounts []fairshare.Account) []v1alpha1.Account {
 	return written
 }
 
-// Read converts an account in a Tenant's status. If the account is damaged, it returns an error,
-// and the tenant's other accounts can still be read.
+// Read converts an account in a Tenant's status to a fairshare.Account. It returns an error if the
+// account is damaged. The tenant's other accounts can still be read then.
 func Read(a v1alpha1.Account) (fairshare.Account, error) {
 	amount, err := milli(a.Usage)
 	if err != nil {
@@ -44,8 +44,8 @@ func Read(a v1alpha1.Account) (fairshare.Account, error) {
 	return fairshare.Account{Type: fairshare.Type(a.Type), Usage: amount, Score: score, Time: a.LastUpdateTime.Time}, nil
 }
 
-// milli returns a quantity in thousandths. It is an error if the quantity is negative, or is not a
-// whole number of thousandths.
+// milli returns a quantity in thousandths. It returns an error if the quantity is negative, or is
+// not a whole number of thousandths.
 func milli(quantity resource.Quantity) (fairshare.Milli, error) {
 	m := quantity.MilliValue()
 	if m < 0 || resource.NewMilliQuantity(m, resource.DecimalSI).Cmp(quantity) != 0 {
@@ -54,7 +54,7 @@ func milli(quantity resource.Quantity) (fairshare.Milli, error) {
 	return fairshare.Milli(m), nil
 }
 
-// Weight returns the weight in a tenant's spec, or the default weight.
+// Weight returns the weight in a tenant's spec, or the default weight if the spec has none.
 func Weight(spec v1alpha1.TenantSpec) (fairshare.Weight, error) {
 	if spec.Weight == nil {
 		return fairshare.DefaultWeight, nil

@@ -17,8 +17,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched/fairshare"
 )
 
-// TestAccountRoundTrip checks that random accounts are unchanged after Write, the encoding as JSON,
-// and Read.
+// TestAccountRoundTrip checks that random accounts are the same as before when they are converted
+// by Write, encoded and decoded as JSON, and converted back by Read.
 func TestAccountRoundTrip(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for range 20000 {
@@ -41,7 +41,7 @@ func TestAccountRoundTrip(t *testing.T) {
 	}
 }
 
-// random returns an account. Its score has a random size and a random number of digits.
+// random returns an account whose score has a random size and a random number of digits.
 func random(r *rand.Rand) fairshare.Account {
 	score := math.Float64frombits(r.Uint64() >> 1)
 	if r.IntN(2) == 0 || math.IsNaN(score) || math.IsInf(score, 0) {

@@ -2,15 +2,16 @@ package tenants
 
 import "time"
 
-// SteadyClock returns a clock for a Ledger. Its time is start plus the result of since. A program
-// passes time.Since, which uses the monotonic clock.
+// SteadyClock returns a clock for a Ledger, which does not jump. The time of the clock is start
+// plus the result of the function since. Programs pass time.Since, which uses the monotonic
+// clock. Tests pass other functions.
 //
-// The wall clock was rejected, because it can jump. The time of a Ledger never goes back. If the
-// wall clock were 30 days ahead for a moment, no score would change for the next 30 days, even if
-// the clock was corrected at once.
+// A Ledger does not use the wall clock, because the wall clock can jump, and the time of a Ledger
+// never goes back. If the wall clock were 30 days ahead for a moment, no score would change for
+// the next 30 days, even if the clock was corrected at once.
 //
-// The times are whole microseconds, as in the stored accounts. So restored accounts equal the
-// stored ones.
+// The times of the clock are whole microseconds, as are the times in the statuses of Tenants. So
+// accounts are the same after they are stored in a status and restored.
 func SteadyClock(start time.Time, since func(time.Time) time.Duration) func() time.Time {
 	return func() time.Time { return start.Add(since(start)).Truncate(time.Microsecond) }
 }

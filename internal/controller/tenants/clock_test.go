@@ -8,7 +8,8 @@ import (
 )
 
 // TestClockJumps checks that scores go on changing with a SteadyClock, even if the wall clock was
-// 30 days ahead for a moment. With the wall clock itself they stand still.
+// 30 days ahead for a moment. It also checks that with the wall clock itself, scores do not
+// change after such a jump.
 func TestClockJumps(t *testing.T) {
 	for name, tc := range map[string]struct {
 		jumps  bool // whether the ledger uses the wall clock

@@ -1,9 +1,11 @@
-// Package tenants keeps the scores of tenants, by which the queue orders their pods. It is also the
-// reconciler of the custom resource Tenant. The reconciler reads the weights of tenants. It writes
-// their scores, their usage and the used part of their quotas to the status.
+// Package tenants keeps the scores of tenants, by which the queue orders their pods. It also has
+// the reconciler of the custom resource Tenant. The reconciler reads the weights of tenants from
+// the specs of Tenants. It writes the tenants' scores, their usage and the used part of their
+// quotas to the statuses.
 //
-// It knows how and when accounts are stored, so that a restored score is exact. It does not know
-// how scores are computed (package fairshare), or what is ordered by them.
+// Package tenants knows how and when accounts are stored, so that a restored score is exact. It
+// does not know how scores are computed (package fairshare does), or what is ordered by the
+// scores.
 //
 //	ledger := tenants.NewLedger(decay, now)
 //	ledger.OnRescore(queue.Rescore)

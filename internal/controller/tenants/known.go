@@ -18,8 +18,8 @@ type Known struct {
 	}
 }
 
-// NewKnown returns a Known without tenants. unknown says whether the pods of other tenants
-// have to wait.
+// NewKnown returns a Known without tenants. The setting unknown says whether the pods of tenants
+// without a Tenant object have to wait.
 func NewKnown(unknown config.UnknownTenants) *Known {
 	k := &Known{unknown: unknown}
 	k.mu.names = map[string]bool{}
@@ -27,7 +27,8 @@ func NewKnown(unknown config.UnknownTenants) *Known {
 }
 
 // Set records whether a tenant has a Tenant object. changed reports whether the result of Check may
-// have changed for this tenant. all reports whether it has changed for all other tenants as well.
+// have changed for this tenant. all reports whether the result of Check may have changed for all
+// other tenants as well.
 func (k *Known) Set(name string, exists bool) (changed, all bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -8,12 +8,13 @@ import (
 	"github.com/numalet/numalet/internal/platform/config"
 )
 
-// TestKnown checks for two tenants whether their pods wait: before there is a Tenant object, while
-// there is one for ann, and after it is deleted.
+// TestKnown checks in three steps whether the pods of the tenants ann and ben have to wait: before
+// there is a Tenant object, while there is a Tenant object for ann, and after this object is
+// deleted.
 func TestKnown(t *testing.T) {
 	for name, tc := range map[string]struct {
 		unknown config.UnknownTenants
-		want    [3]string // which of ann and ben wait in each step
+		want    [3]string // the tenants whose pods wait in each step
 		changed [2][2]bool
 	}{
 		"auto":     {config.WaitIfAny, [3]string{"", "ben", ""}, [2][2]bool{{true, true}, {true, true}}},

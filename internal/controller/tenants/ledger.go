@@ -13,11 +13,11 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// Ledger has the accounts of all tenants. Until Open is called, it only records which tasks run. A
-// task is a pod or a reservation for which a tenant is charged. A standby replica does not open its
-// ledger, for two reasons. The leader may have stored newer accounts than those that the replica
-// has read. And tasks must be charged only after the accounts are restored. Any goroutine may call
-// the methods.
+// Ledger has the accounts (usage and scores) of all tenants. Until Open is called, it only records
+// which tasks run. A task is a pod or a reservation for which a tenant is charged. A standby
+// replica does not open its ledger, because the leader still changes the stored accounts. The
+// replica opens the ledger when it becomes the leader: it first restores the accounts, and then
+// charges the tenants for the running tasks. Any goroutine may call the methods.
 type Ledger struct {
 	now     func() time.Time
 	rescore func(tenant string)
@@ -37,13 +37,14 @@ func NewLedger(d fairshare.Decay, now func() time.Time) *Ledger {
 	return l
 }
 
-// OnRescore sets a function that is called with a tenant when its score changes for any reason
-// other than time. The function may call Rank. OnRescore must be called before the first change.
+// OnRescore sets a function that is called with a tenant when the tenant's score or weight changes
+// for any reason other than time. The function may call Rank. OnRescore must be called before the
+// first such change.
 func (l *Ledger) OnRescore(f func(tenant string)) { l.rescore = f }
 
-// Open restores the stored accounts, and charges the tenants for the running tasks. All running
-// tasks must be known by then. It may be called only once. The error names accounts that could not
-// be read. The scores of these are computed from the running tasks.
+// Open restores the stored accounts, and charges the tenants for the running tasks. Before the
+// call, Start must have been called for all running tasks. Open may be called only once. The error
+// names accounts that could not be read. Their scores are computed from the running tasks.
 func (l *Ledger) Open(stored []v1alpha1.Tenant) error {
 	now, book := l.now(), fairshare.New(l.decay)
 	var errs []error
@@ -107,7 +108,7 @@ func (l *Ledger) charge(assignment *nodestate.Assignment, node *sched.Node) {
 	l.Start(fairshare.Task{UID: assignment.UID, Tenant: assignment.Tenant, Since: assignment.Since, Holds: assignment.Charges(node)})
 }
 
-// Start adds a task, or changes what a task uses.
+// Start adds a task, or changes what a running task holds.
 func (l *Ledger) Start(t fairshare.Task) {
 	if l.note(func(running map[string]fairshare.Task) { running[t.UID] = t }) {
 		return
@@ -116,7 +117,7 @@ func (l *Ledger) Start(t fairshare.Task) {
 	l.rescore(t.Tenant)
 }
 
-// End ends a task permanently. From then on, its tenant is charged nothing for it.
+// End ends a task permanently. From then on, the task's tenant is charged nothing for the task.
 func (l *Ledger) End(uid string) { l.end(uid, (*fairshare.Book).End) }
 
 // Forget removes a task after its pod was deleted.
@@ -131,8 +132,8 @@ func (l *Ledger) end(uid string, end func(*fairshare.Book, string, time.Time) st
 	}
 }
 
-// note applies a change to the set of running tasks. Once the ledger is open, it does nothing and
-// returns false.
+// note applies a change to the set of running tasks, and returns true. Once the ledger is open,
+// note does nothing and returns false.
 func (l *Ledger) note(change func(map[string]fairshare.Task)) bool {
 	if l.book.Load() != nil {
 		return false
@@ -146,8 +147,8 @@ func (l *Ledger) note(change func(map[string]fairshare.Task)) bool {
 	return true
 }
 
-// Rank returns a tenant's score divided by its weight. The queue orders pods by it (queue.Env). It
-// is 0 until the ledger is open.
+// Rank returns a tenant's score for a resource type, divided by the tenant's weight. The queue
+// orders pods by this number (queue.Env). Rank returns 0 until the ledger is open.
 func (l *Ledger) Rank(tenant string, resourceType fairshare.Type) float64 {
 	if book := l.book.Load(); book != nil {
 		return book.Rank(tenant, resourceType, l.now())
@@ -164,14 +165,15 @@ func (l *Ledger) weigh(name string, spec v1alpha1.TenantSpec) error {
 	return nil
 }
 
-// Prune forgets tenants that hold nothing and have a negligible score.
+// Prune removes tenants that hold nothing and have a negligible score from the ledger.
 func (l *Ledger) Prune() {
 	if book := l.book.Load(); book != nil {
 		book.Prune(l.now())
 	}
 }
 
-// Each calls f with the current state of each account.
+// Each calls f with the current usage and score in each account of each tenant. It does nothing
+// until the ledger is open.
 func (l *Ledger) Each(f func(tenant string, account fairshare.Account)) {
 	book := l.book.Load()
 	if book == nil {

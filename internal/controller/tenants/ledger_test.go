@@ -60,7 +60,7 @@ func (w *world) stored(names ...string) []v1alpha1.Tenant {
 }
 
 // TestRestart checks that a standby replica that becomes the leader has the same scores as the
-// former leader would have.
+// former leader would have if it were still running.
 func TestRestart(t *testing.T) {
 	one, two := newWorld(t, 0), newWorld(t, 0)
 	one.must(one.Open(nil))
@@ -108,7 +108,8 @@ func TestFirstSeen(t *testing.T) {
 	}
 }
 
-// TestOpenDamaged checks that Open reports accounts that cannot be read, and restores the others.
+// TestOpenDamaged checks that Open returns an error that names the accounts that cannot be read,
+// and restores the other accounts.
 func TestOpenDamaged(t *testing.T) {
 	w := newWorld(t, 0)
 	zero := resource.MustParse("0")

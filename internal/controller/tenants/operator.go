@@ -13,14 +13,14 @@ import (
 )
 
 const (
-	// component is the name of the operator.
+	// component is the name of the operator (the reconciler of Tenants).
 	component = "numalet-tenant"
 	// workers is the number of tenants that are reconciled concurrently.
 	workers = 4
 )
 
 // Add adds a reconciler of all Tenants to a manager. The reconciler uses the client of the manager.
-// Only the leader may start the manager, and only after its ledger is open, because the ledgers of
+// Only the leader may start the manager, and only after r.Ledger is open, because the ledgers of
 // other replicas are incomplete.
 func Add(m manager.Manager, r Reconciler) error {
 	r.Client = m.GetClient()

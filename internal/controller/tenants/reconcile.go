@@ -21,12 +21,13 @@ type Reconciler struct {
 	Fence  func() error  // returns an error while another replica may lead
 }
 
-// Reconcile reconciles one Tenant. It is called again after Every.
+// Reconcile reconciles one Tenant. Its result makes controller-runtime call it again after the
+// time Every.
 func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	tenant := &v1alpha1.Tenant{}
 	if err := r.Client.Get(ctx, request.NamespacedName, tenant); err != nil {
 		if apierrors.IsNotFound(err) {
-			err = r.Ledger.weigh(request.Name, v1alpha1.TenantSpec{}) // if it still has pods, they count with the default weight
+			err = r.Ledger.weigh(request.Name, v1alpha1.TenantSpec{}) // if the tenant still has pods, they count with the default weight
 		}
 		return reconcile.Result{}, err
 	}
@@ -43,8 +44,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	return reconcile.Result{RequeueAfter: r.Every}, nil
 }
 
-// write writes the status, if the Tenant still has the version that was read. It returns an error
-// if Fence does, so that a former leader that was paused writes nothing.
+// write writes the status of a Tenant. The write fails if the Tenant has changed since it was
+// read. If Fence returns an error, write returns an error and writes nothing: this process may be
+// a former leader that was paused.
 func (r *Reconciler) write(ctx context.Context, before, now *v1alpha1.Tenant) error {
 	if err := r.Fence(); err != nil {
 		return fmt.Errorf("write status of tenant %s: %w", now.Name, err)

@@ -35,8 +35,8 @@ func (w *world) reconciler(weight string, quotas map[string]string) *Reconciler 
 	return &Reconciler{c, w.Ledger, time.Minute, func() error { return nil }}
 }
 
-// reconcile reconciles the Tenant at a second. It returns a summary of the status, or "as before"
-// if the status was not written.
+// reconcile sets the clock to a second and reconciles the Tenant ann. It returns a summary of the
+// status, or "as before" if the status was not written.
 func (w *world) reconcile(r *Reconciler, second float64) string {
 	w.Helper()
 	w.at(second)
@@ -62,8 +62,9 @@ func (w *world) reconcile(r *Reconciler, second float64) string {
 	return strings.TrimSuffix(b.String(), ", ")
 }
 
-// TestStatus checks that the status is written when the usage changes, and when decay has changed a
-// score by more than visibleChange. Otherwise it is not written.
+// TestStatus checks that the status of a Tenant is written when the usage changes, and when decay
+// has changed a score by more than visibleChange. It also checks that the status is not written
+// otherwise.
 func TestStatus(t *testing.T) {
 	w := newWorld(t, 0)
 	w.must(w.Open(nil))
@@ -97,7 +98,8 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// TestBadWeight checks that the status has an error if the weight is invalid.
+// TestBadWeight checks that the condition Ready of a Tenant has an error if the weight in the
+// spec is invalid.
 func TestBadWeight(t *testing.T) {
 	w := newWorld(t, 0)
 	w.must(w.Open(nil))
@@ -108,7 +110,8 @@ func TestBadWeight(t *testing.T) {
 	}
 }
 
-// TestFenced checks that a replica that may have lost the lease does not write the status.
+// TestFenced checks that a replica that may have lost the leader's lease does not write the
+// status of a Tenant.
 func TestFenced(t *testing.T) {
 	w := newWorld(t, 0)
 	w.must(w.Open(nil))

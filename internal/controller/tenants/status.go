@@ -18,7 +18,7 @@ import (
 )
 
 // updateStatus sets the status of a Tenant from the ledger. It reports whether the status has
-// changed and must be written. invalid is the error of the spec, or nil.
+// changed and must be written. invalid is the error in the Tenant's spec, or nil.
 func (l *Ledger) updateStatus(tenant *v1alpha1.Tenant, invalid error) bool {
 	before := tenant.Status.DeepCopy()
 	now := l.now()
@@ -34,13 +34,13 @@ func (l *Ledger) updateStatus(tenant *v1alpha1.Tenant, invalid error) bool {
 	return !equality.Semantic.DeepEqual(before, &tenant.Status)
 }
 
-// visibleChange is the relative change of a score, by decay alone, from which the status is written
-// again. So the status shows a recent score.
+// visibleChange is by how much of its value a score must have changed, by decay alone, so that the
+// status is written again. So the score in the status is never out of date by more than this.
 const visibleChange = .01
 
-// stale reports whether the stored accounts are out of date. They are if they differ from the
-// current accounts by more than the decay since then, or if this decay is larger than
-// visibleChange.
+// stale reports whether the accounts in a Tenant's status (stored) are out of date. They are in
+// two cases. First, they differ from the current accounts (now) not only by the decay of the
+// scores. Second, this decay has changed a score by more than visibleChange.
 func (l *Ledger) stale(stored []v1alpha1.Account, now []fairshare.Account) bool {
 	if len(stored) != len(now) {
 		return true
@@ -58,7 +58,8 @@ func (l *Ledger) stale(stored []v1alpha1.Account, now []fairshare.Account) bool 
 	return false
 }
 
-// ready returns the condition Ready. invalid is the error of the spec, or nil.
+// ready returns the condition Ready of a Tenant. invalid is the error in the Tenant's spec, or
+// nil.
 func ready(invalid error) metav1.Condition {
 	if invalid != nil {
 		return metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: "BadSpec", Message: invalid.Error()}
@@ -81,8 +82,8 @@ func withinQuota(quotas map[string]resource.Quantity, accounts []fairshare.Accou
 	return condition
 }
 
-// used returns the usage that counts for the quota of a resource type. The type AnyGPU counts the
-// GPUs of all models.
+// used returns the usage that counts for a tenant's quota of a resource type. For the type AnyGPU,
+// it counts the GPUs of all models.
 func used(of fairshare.Type, accounts []fairshare.Account) resource.Quantity {
 	sum := fairshare.Milli(0)
 	for _, a := range accounts {
