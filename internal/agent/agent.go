@@ -46,25 +46,26 @@ type agent struct {
 	cgroups    *cgroup.Cgroups
 	node       *node.Node
 	runtime    adapter
-	needs      []need // must all be ready before the node is labelled
+	needs      []need // must all be ready before the node gets the label numalet.dev/exclusive-cpus
 	podChanged func() // tells runtime, the adapter, that a pod changed
 	kubelet    *kubeletCheck
 	unreserved bool                 // no CPU is reserved
-	usable     cpuset.Set           // the CPUs that were online and in the kubelet's cgroup when the agent started
+	usable     cpuset.Set           // the CPUs that were online, and in the kubelet's cgroup, when the agent started
 	lacking    string               // why some online CPUs are not usable; "" if all are
-	marked     atomic.Pointer[bool] // whether the node has the label; nil while unknown
+	marked     atomic.Pointer[bool] // whether the node has the label numalet.dev/exclusive-cpus; nil while unknown
 	foreign    *foreign.Monitor
 	isolation  *isolation.Isolation
 	readiness  []telemetry.Check // the checks that /readyz reports
 	health     *telemetry.Server
 	measured   *metrics.Metrics
-	// confinement checks that the admission policies restrict what the agent's service account can
-	// write.
+	// confinement checks that Numalet's admission policies are in force. They restrict what the
+	// agent's service account can write.
 	confinement *kubeapi.Confinement
 }
 
-// newAgent reads the machine's topology, the kubelet's configuration and the checkpoint, and creates
-// the parts of the agent. It does not start them.
+// newAgent creates the parts of the agent, but does not start them. It first reads the machine's
+// topology and the kubelet's configuration, and then the checkpoint, which is the file with the
+// exclusive CPUs of each container.
 func newAgent(ctx context.Context, cfg config.Agent, log logr.Logger) (_ *agent, err error) {
 	a := &agent{cfg: cfg, log: log, podChanged: func() {}}
 	machine, reserved, err := readMachine(cfg, log)
@@ -119,18 +120,19 @@ func newAgent(ctx context.Context, cfg config.Agent, log logr.Logger) (_ *agent,
 	return a, err
 }
 
-// panicked counts and logs a panic in an NRI hook or in the handling of a changed pod. It must be
-// called by the function that recovers the panic, because its stack trace still shows where the panic
-// began.
+// panicked counts and logs a panic in an NRI hook or in the handling of a changed pod. The function
+// that recovers the panic must call it directly, because the stack trace of that function still
+// shows where the panic began.
 func (a *agent) panicked(object string, cause any) {
 	a.measured.Panicked()
 	a.log.Error(fmt.Errorf("panic: %v", cause), "the hook failed, or the change of the pod is ignored until the next one; please report this with the stack", "object", object, "stack", string(debug.Stack()))
 }
 
-// reservation is the CPUs and the memory that Numalet never gives to one container exclusively.
+// reservation is what Numalet never gives to one container exclusively: the reserved CPUs and the
+// reserved memory.
 type reservation struct {
 	cpus   cpuset.Set
-	memory map[topology.NodeID]uint64 // bytes of each NUMA node that containers cannot bind
+	memory map[topology.NodeID]uint64 // bytes of each NUMA node to which no container's memory can be bound
 }
 
 // readMachine returns the machine's topology, and the CPUs and memory that are reserved on it. It
@@ -158,8 +160,8 @@ func readMachine(cfg config.Agent, log logr.Logger) (*topology.Machine, reservat
 	return machine, reservation{cpus, memory}, nil
 }
 
-// kernelReserved returns how many bytes of each NUMA node the kernel keeps for itself. They are
-// only logged.
+// kernelReserved returns how many bytes of each NUMA node the kernel keeps for itself. The agent
+// uses these numbers only in its log.
 func kernelReserved(machine *topology.Machine) map[topology.NodeID]uint64 {
 	bytes := map[topology.NodeID]uint64{}
 	for _, numaNode := range machine.Nodes {
@@ -168,10 +170,10 @@ func kernelReserved(machine *topology.Machine) map[topology.NodeID]uint64 {
 	return bytes
 }
 
-// newNode sets a.node, with the grants that the checkpoint lists. A grant is the exclusive CPUs of one
-// container. If the checkpoint is missing or damaged, the node rebuilds the grants from the running
-// containers. A checkpoint of another format version is an error: if the agent overwrote it, the grants
-// of containers that are not running now would be lost.
+// newNode sets a.node, with the grants that the checkpoint file lists. A grant is the exclusive
+// CPUs of a pod. If the file is missing or damaged, a.node rebuilds the grants from the running
+// containers. A file with another format version is an error. If the agent overwrote this file, the
+// grants of containers that are not running now would be lost.
 func (a *agent) newNode(machine *topology.Machine, reserved reservation, measured *metrics.Metrics) error {
 	bootID, err := checkpoint.BootID(os.DirFS(a.cfg.SysfsRoot))
 	if err != nil {
@@ -214,8 +216,8 @@ func (a *agent) newNode(machine *topology.Machine, reserved reservation, measure
 	return nil
 }
 
-// warner writes events on pods. Its callers identify a pod as the container runtime does, so it looks
-// up the pod's reference first.
+// warner writes events on pods. Its callers identify a pod by the UID that the container runtime
+// uses. warner looks up the object reference of this pod, which an event needs.
 type warner struct {
 	events *nodeapi.Events
 	pods   *nodeapi.Pods

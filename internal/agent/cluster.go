@@ -14,8 +14,8 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// cluster is the part of the agent that works with numalet-controller, which schedules the cluster's
-// pods. It is nil if the cluster has no numalet-controller.
+// cluster is the part of the agent that works with numalet-controller, which schedules the
+// cluster's pods. A cluster is nil if Numalet runs without numalet-controller.
 type cluster struct {
 	topology *nodeapi.Topology
 	rejecter *nodeapi.Rejecter
@@ -55,29 +55,30 @@ func (c *cluster) parts() []func(context.Context) error {
 	return []func(context.Context) error{c.topology.Run, c.rejecter.Run, c.groups.Run, c.alive.Run}
 }
 
-// Reject sets a pod to Failed, because this node cannot apply its placement.
+// Reject sets a pod to Failed. The agent calls it if this node cannot give the pod the CPUs and
+// GPUs of its placement annotation.
 func (c *cluster) Reject(pod workload.Pod, reason, message string) {
 	c.rejecter.Reject(nodeapi.PodRef{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}, reason, message)
 }
 
-// changed is called when a pod has changed. If the pod was rejected but is no longer Failed, it is
-// set to Failed again.
+// changed is called when a pod has changed. If Reject was called for the pod, and the pod is no
+// longer Failed, changed sets it to Failed again.
 func (c *cluster) changed(pod *corev1.Pod) {
 	if c != nil {
 		c.rejecter.Enforce(pod)
 	}
 }
 
-// notify requests that the NodeTopology is published again. It is called when the status of the node
-// may have changed.
+// notify requests that the agent publishes the NodeTopology again. It is called when the status of
+// the NodeTopology may have changed.
 func (c *cluster) notify() {
 	if c != nil {
 		c.topology.Notify()
 	}
 }
 
-// notifyingMetrics is the agent's metrics. It also requests that the NodeTopology is published when the
-// checkpoint is saved, because that happens whenever containers get or lose CPUs.
+// notifyingMetrics is the agent's metrics. It also publishes the NodeTopology again each time that
+// the node saves its checkpoint. The node does so whenever containers get or lose exclusive CPUs.
 type notifyingMetrics struct {
 	*metrics.Metrics
 	cluster *cluster
@@ -109,8 +110,8 @@ func (a *agent) status() v1alpha1.NodeTopologyStatus {
 	return s
 }
 
-// ready returns the condition Ready of the NodeTopology. It is true if the node has the label that
-// allows pods with exclusive CPUs.
+// ready returns the condition Ready of the NodeTopology. The condition is true if the node has the
+// label numalet.dev/exclusive-cpus, which pods with exclusive CPUs require.
 func (a *agent) ready() metav1.Condition {
 	condition := metav1.Condition{
 		Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, LastTransitionTime: metav1.NewTime(time.Now()),

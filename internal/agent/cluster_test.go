@@ -7,7 +7,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestReadyFollowsTheLabel checks that the condition Ready agrees with the label of the node.
+// TestReadyFollowsTheLabel checks that the condition Ready of the NodeTopology is true only
+// if the node has the label numalet.dev/exclusive-cpus.
 func TestReadyFollowsTheLabel(t *testing.T) {
 	yes, no := true, false
 	for name, tc := range map[string]struct {

@@ -1,11 +1,13 @@
 // Package agent is the program numalet-agent: it creates the parts of the program, connects them and
 // runs them.
 //
-// The packages in its folder are the parts. Package node decides on which CPUs each container of this
-// node runs, and nri talks to the container runtime. Package cgroup writes cpusets, checkpoint stores
-// on disk which container has which CPUs, and nodeapi talks to the API server.
+// The packages in the folder internal/agent are the parts. Package node decides on which CPUs each
+// container of this node runs, and nri talks to the container runtime. Package cgroup writes
+// cpusets, checkpoint stores on disk which container has which CPUs, and nodeapi talks to the API
+// server.
 //
-// agent.go creates the parts, and run.go runs them. cluster.go has what the agent does for the cluster
-// controller, and mark.go labels the node. hotplug.go finds the CPUs that containers can use, and ends
-// the agent when these CPUs change.
+// agent.go creates the parts, and run.go runs them. cluster.go has what the agent does for
+// numalet-controller. mark.go sets the label numalet.dev/exclusive-cpus, which pods with exclusive
+// CPUs require, on the node. hotplug.go finds the CPUs that containers can use, and ends the agent
+// when these CPUs change.
 package agent

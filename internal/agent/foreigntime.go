@@ -30,7 +30,7 @@ func (a *agent) newForeign() {
 	})
 }
 
-// exclusive returns the containers with exclusive CPUs.
+// exclusive returns the containers with exclusive CPUs that the container runtime has.
 func (a *agent) exclusive() (all []foreign.Container) {
 	for _, c := range a.node.Running() {
 		all = append(all, foreign.Container{Pod: c.Sandbox.Pod, Name: c.Name, ID: c.ID, Cgroup: c.Cgroup, CPUs: c.CPUs})
@@ -38,7 +38,8 @@ func (a *agent) exclusive() (all []foreign.Container) {
 	return all
 }
 
-// held returns the names of the containers that hold exclusive CPUs, running or not.
+// held returns the names of the containers that hold exclusive CPUs, including containers that
+// do not run.
 func (a *agent) held() (all []foreign.Name) {
 	for _, h := range a.node.View().Held {
 		all = append(all, foreign.Name{UID: h.Pod.UID, Container: h.Container})
@@ -46,7 +47,8 @@ func (a *agent) held() (all []foreign.Name) {
 	return all
 }
 
-// foreignTimes returns the measured foreign time of each container, for the metrics.
+// foreignTimes returns the foreign time that was measured on the exclusive CPUs of each
+// container. The agent exports it as a metric.
 func (a *agent) foreignTimes() (all []metrics.ForeignTime) {
 	for _, t := range a.foreign.Totals() {
 		bySource := map[string]time.Duration{}
@@ -59,7 +61,8 @@ func (a *agent) foreignTimes() (all []metrics.ForeignTime) {
 }
 
 // undisturbed returns the condition CPUsUndisturbed of the NodeTopology. noisy has the names of
-// containers with too much foreign time.
+// the containers on whose exclusive CPUs interrupts, kernel threads or other processes used too
+// much time.
 func undisturbed(noisy []string, percent float64, window time.Duration) metav1.Condition {
 	condition := metav1.Condition{
 		Type: v1alpha1.ConditionCPUsUndisturbed, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(time.Now()),
@@ -75,7 +78,7 @@ func undisturbed(noisy []string, percent float64, window time.Duration) metav1.C
 	return condition
 }
 
-// atMost returns the first limit names. If there are more names, it adds how many.
+// atMost returns the first limit names. If names has more, atMost adds how many it left out.
 func atMost(names []string, limit int) []string {
 	if len(names) <= limit {
 		return names

@@ -15,7 +15,7 @@ func TestUndisturbed(t *testing.T) {
 	for name, tc := range map[string]struct {
 		noisy   []string
 		percent float64
-		want    string // status, reason and a part of the message
+		want    string // status, reason and a part of the message of the condition
 	}{
 		"none":        {nil, 5, "True BelowThreshold others used less than 5% of the time of each container's exclusive CPUs within 5m0s"},
 		"some":        {[]string{"ns/p/main", "ns/q/main"}, 5, "False ForeignTime ns/p/main, ns/q/main; see the events"},

@@ -16,12 +16,13 @@ import (
 // became unhealthy.
 const EventGPUUnhealthy = "NumaletGPUUnhealthy"
 
-// maxListed is how many GPUs the condition GPUsHealthy names. The status of the NodeTopology has
-// the health of all GPUs.
+// maxListed is the largest number of unhealthy GPUs that the message of the condition GPUsHealthy
+// names. The status of the NodeTopology has the health of all GPUs.
 const maxListed = 8
 
 // report writes an event for each GPU or MIG slice that has become unhealthy since the last call.
-// It is not safe for concurrent use: only the goroutine that receives the inventories calls it.
+// It is not safe for concurrent use. Only the goroutine that receives the inventories from
+// numalet-nvml calls it.
 func (g *gpus) report(now *gpu.Inventory, warn func(message string)) {
 	unhealthy := map[string]bool{}
 	for _, unit := range now.Units() {
@@ -36,7 +37,8 @@ func (g *gpus) report(now *gpu.Inventory, warn func(message string)) {
 	g.unhealthy = unhealthy
 }
 
-// gpusChanged is called when numalet-nvml has sent a new inventory of the GPUs.
+// gpusChanged is called when numalet-nvml, the program that reads the GPUs, has sent a new
+// inventory of them.
 func (a *agent) gpusChanged() {
 	a.cluster.notify()
 	a.gpus.report(a.gpus.latest(), func(message string) {
@@ -73,7 +75,8 @@ func inState(units []gpu.Unit, s gpu.State) (all []gpu.Unit) {
 	return all
 }
 
-// listed returns the IDs and faults of the first maxListed GPUs, and how many GPUs follow.
+// listed returns the IDs and faults of the first maxListed of the units, and how many units it left
+// out. A unit is a GPU or a MIG slice.
 func listed(units []gpu.Unit) string {
 	var texts []string
 	for i, unit := range units {

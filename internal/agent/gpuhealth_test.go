@@ -10,7 +10,7 @@ import (
 	"github.com/numalet/numalet/pkg/gpu"
 )
 
-// inventory returns an inventory with one GPU for each of these health values.
+// inventory returns an inventory with one GPU for each value of health.
 func inventory(health ...gpu.Health) *gpu.Inventory {
 	v := &gpu.Inventory{}
 	for i, h := range health {
@@ -27,7 +27,7 @@ func TestGPUsHealthy(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		health []gpu.Health
-		want   string // status, reason and the end of the message; "" for no condition
+		want   string // status, reason and the end of the message of the condition; "" for no condition
 	}{
 		"no GPUs":                 {nil, ""},
 		"healthy":                 {[]gpu.Health{ok, ok}, "True Healthy all GPUs of the node are healthy"},
@@ -48,8 +48,8 @@ func TestGPUsHealthy(t *testing.T) {
 	}
 }
 
-// TestGPUEvents checks that there is one event each time a GPU becomes unhealthy, and no other
-// event.
+// TestGPUEvents checks that the agent writes one event each time that a GPU becomes unhealthy,
+// and writes no other events.
 func TestGPUEvents(t *testing.T) {
 	ok, sick, sicker := gpu.Health{State: gpu.Healthy}, gpu.Health{State: gpu.Unhealthy, Reason: "Xid 95"}, gpu.Health{State: gpu.Unhealthy, Reason: "Xid 95, Xid 79"}
 	g, got := &gpus{}, []string{}

@@ -17,15 +17,15 @@ import (
 	"github.com/numalet/numalet/pkg/gpu"
 )
 
-// holdersInterval is the time after which the kubelet is asked again which pods have devices, if no
-// pod changes.
+// holdersInterval is the time between two requests to the kubelet for the list of pods with
+// devices. If a pod changes, the agent asks the kubelet earlier.
 const holdersInterval = 2 * time.Second
 
-// gpuHolders finds out which pods hold the node's GPUs, from two sources. The kubelet lists the
-// devices of app containers, from the moment when it admits the pod. It does not list the devices
-// of init containers. Package node knows these from the moment when the init container is created.
-// The checkpoint file of the kubelet's device manager has both, but its format is internal to the
-// kubelet.
+// gpuHolders finds out which pods hold the node's GPUs. It has two sources. The first is the
+// kubelet, which lists the devices of a pod's app containers as soon as it admits the pod, but not
+// those of init containers. The second is package node, which knows the devices of an init
+// container as soon as the container is created. The checkpoint file of the kubelet's device
+// manager lists the devices of all containers, but its format is internal to the kubelet.
 type gpuHolders struct {
 	list    func(context.Context) ([]kubelet.PodDevices, error) // the devices that the kubelet lists
 	created func() []v1alpha1.GPUHolder                         // the holders that package node knows
@@ -40,7 +40,8 @@ type gpuHolders struct {
 	}
 }
 
-// newGPUHolders sets a.holders, whose result is published in the NodeTopology.
+// newGPUHolders sets a.holders. The agent publishes the pods that a.holders finds in the
+// NodeTopology.
 func (a *agent) newGPUHolders() {
 	if a.gpus == nil || a.cluster == nil {
 		return
@@ -54,8 +55,8 @@ func (a *agent) newGPUHolders() {
 	}
 }
 
-// notify requests that the holders are read again. It is called when a pod has changed, and does
-// not block.
+// notify requests that run reads again which pods hold GPUs. It is called when a pod has changed,
+// and does not block.
 func (h *gpuHolders) notify() {
 	if h == nil {
 		return
@@ -66,15 +67,15 @@ func (h *gpuHolders) notify() {
 	}
 }
 
-// latest returns the holders that the last read found, ordered by UID.
+// latest returns the pods that held GPUs at the last read, ordered by UID.
 func (h *gpuHolders) latest() []v1alpha1.GPUHolder {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.mu.latest
 }
 
-// run reads the holders regularly until ctx ends. While the kubelet does not answer, run uses the
-// last list that the kubelet sent.
+// run regularly reads which pods hold GPUs, until ctx ends. While the kubelet does not answer, run
+// uses the last list that the kubelet sent.
 func (h *gpuHolders) run(ctx context.Context) error {
 	ticker := time.NewTicker(holdersInterval)
 	defer ticker.Stop()
@@ -108,8 +109,8 @@ func (h *gpuHolders) set(now []v1alpha1.GPUHolder) {
 	}
 }
 
-// merge combines the kubelet's list with the holders that package node knows. It leaves out ended
-// pods, which the kubelet may still list, because their devices are free.
+// merge combines the kubelet's list of pods with GPUs with the list of package node. It leaves out
+// ended pods, because their devices are free. The kubelet may still list such pods.
 func (h *gpuHolders) merge(listed []kubelet.PodDevices) []v1alpha1.GPUHolder {
 	byName := map[string]*corev1.Pod{}
 	for _, pod := range h.pods() {
@@ -142,7 +143,7 @@ func (h *gpuHolders) merge(listed []kubelet.PodDevices) []v1alpha1.GPUHolder {
 	return slices.SortedFunc(maps.Values(byUID), func(a, b v1alpha1.GPUHolder) int { return cmp.Compare(a.UID, b.UID) })
 }
 
-// gpus returns those of the device IDs that belong to GPUs.
+// gpus returns those of the device IDs that belong to the node's GPUs.
 func (h *gpuHolders) gpus(ids []string) (found []string) {
 	known := h.known()
 	for _, id := range ids {

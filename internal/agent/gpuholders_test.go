@@ -14,7 +14,7 @@ import (
 )
 
 // TestGPUHolders checks that merge returns every pod that holds GPUs, with the devices of all its
-// containers. It does not matter which scheduler bound the pod.
+// containers. merge must do so for pods of every scheduler.
 func TestGPUHolders(t *testing.T) {
 	pod := func(name, hash string, phase corev1.PodPhase) *corev1.Pod {
 		meta := metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID("uid-" + name)}

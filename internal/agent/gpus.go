@@ -12,19 +12,20 @@ import (
 	"github.com/numalet/numalet/pkg/gpu/pci"
 )
 
-// gpus is the node's GPUs. It is nil without --gpu-socket, because Numalet then assigns no GPUs to
-// containers.
+// gpus is the node's GPUs. Without the flag --gpu-socket, gpus is nil, because Numalet then assigns
+// no GPUs to containers.
 type gpus struct {
 	client  *gpufeed.Client
 	present bool // the kernel listed a GPU when the agent started
-	// unhealthy has the IDs of the GPUs that were unhealthy in the last inventory.
+	// unhealthy has the IDs of the GPUs that were unhealthy in the last inventory from
+	// numalet-nvml.
 	unhealthy map[string]bool
 }
 
 // newGPUs returns the node's GPUs. The program numalet-nvml, which reports them, may start later
 // than the first containers. So newGPUs first looks for GPUs in the kernel's list of PCI devices.
-// If that list cannot be read, the node counts as having GPUs, because containers without GPUs must
-// not see them.
+// If newGPUs cannot read that list, it assumes that the node has GPUs. The agent then hides all
+// GPUs from containers that were allocated none.
 func newGPUs(cfg config.Agent, changed func(), log logr.Logger) *gpus {
 	if cfg.GPUSocket == "" {
 		return nil
@@ -52,8 +53,8 @@ func (g *gpus) latest() *gpu.Inventory { return g.client.Latest() }
 func (g *gpus) any() bool { return g != nil && (g.present || len(g.latest().GPUs) > 0) }
 
 // groupOf returns the GPU group that reserves the device with this ID. The device is a GPU of this
-// node, or a MIG slice or share of a GPU. known is false while the agent has not read the GPU
-// groups yet.
+// node, or a MIG slice or share of a GPU. known is false as long as the agent has not read the GPU
+// groups from the API server.
 func (a *agent) groupOf(id string) (group string, known bool) {
 	if a.cluster == nil || a.gpus == nil {
 		return "", true

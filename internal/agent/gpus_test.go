@@ -10,9 +10,9 @@ import (
 	"github.com/numalet/numalet/internal/platform/config"
 )
 
-// TestGPUsBeforeTheFirstReport checks that the agent learns from the kernel whether the node has
-// GPUs, before numalet-nvml reports them. If the kernel's list cannot be read, the node counts as
-// having GPUs.
+// TestGPUsBeforeTheFirstReport checks that the agent learns from the kernel's list of PCI devices
+// whether the node has GPUs, before numalet-nvml reports them. If the agent cannot read that
+// list, it must assume that the node has GPUs.
 func TestGPUsBeforeTheFirstReport(t *testing.T) {
 	const devices = "sys/bus/pci/devices"
 	gpu := map[string]string{"class": "0x030200", "vendor": "0x10de", "numa_node": "0"}

@@ -19,14 +19,15 @@ import (
 // Source: https://docs.kernel.org/admin-guide/cputopology.html
 const onlineFile = "sys/devices/system/cpu/online"
 
-// cpusStableFor is how long the usable CPUs must stay unchanged after a change, before the agent
-// ends. When SMT is disabled, for example, CPUs go offline one after another.
+// cpusStableFor is the time between two reads of the CPUs that containers can use. After a change,
+// the agent ends only once two reads in a row find the same CPUs. When SMT is disabled, for
+// example, CPUs go offline one after another.
 const cpusStableFor = 10 * time.Second
 
-// restrict returns the machine with only the CPUs that containers can use. The kubelet sets the
-// cpuset of its root cgroup when it starts, so no container can use a CPU that came online later.
-// Nor can a container use a CPU outside of the cgroup in which the kubelet itself runs. Both count
-// as offline, because a container that got such a CPU could never start.
+// restrict returns the machine with only the CPUs that containers can use. All other CPUs count as
+// offline, because a container that got such a CPU could never start. The kubelet sets the cpuset
+// of the root cgroup of all pods when the kubelet starts. So no container can use a CPU that came
+// online later, or a CPU outside of the cgroup in which the kubelet itself runs.
 func (a *agent) restrict(machine *topology.Machine) (*topology.Machine, error) {
 	limit, group, err := a.cgroups.KubeletCPUs()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -42,8 +43,8 @@ func (a *agent) restrict(machine *topology.Machine) (*topology.Machine, error) {
 	return machine.Restrict(limit), nil
 }
 
-// allUsable returns the NodeTopology's condition that says whether containers can use all online
-// CPUs.
+// allUsable returns the condition AllCPUsUsable of the NodeTopology. It says whether containers
+// can use all online CPUs.
 func (a *agent) allUsable() metav1.Condition {
 	condition := metav1.Condition{
 		Type: v1alpha1.ConditionAllCPUsUsable, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(time.Now()),
@@ -55,19 +56,19 @@ func (a *agent) allUsable() metav1.Condition {
 	return condition
 }
 
-// watchCPUs ends the agent when containers can use other CPUs than at the agent's start. The
-// kubelet then restarts the agent, and the new process reads the machine again. Pods stay pinned
-// meanwhile. If the agent kept running, its ledger of CPUs could have an offline CPU, on which no
-// exclusive container starts. The ledger is not changed while the agent runs, because the code for
-// that would almost never run.
+// watchCPUs ends the agent when the CPUs that containers can use are no longer those of the
+// agent's start. The kubelet then restarts the agent, and the new process reads the machine again.
+// Meanwhile, pods stay pinned. If the agent kept running, it could assign an offline CPU, and a
+// container with that CPU cannot start. The agent has no code to change its ledger of CPUs while
+// it runs, because such code would almost never run.
 func (a *agent) watchCPUs(ctx context.Context) error {
 	ticker := time.NewTicker(cpusStableFor)
 	defer ticker.Stop()
 	return untilOthersOnline(ctx, a.usable, ticker.C, a.usableNow)
 }
 
-// usableNow returns the online CPUs that containers can use. It returns false if it cannot read
-// them.
+// usableNow returns the online CPUs that containers can use. It returns false if it cannot find
+// out which these are.
 func (a *agent) usableNow() (cpuset.Set, bool) {
 	now, ok := online(os.DirFS(a.cfg.SysfsRoot))
 	limit, _, err := a.cgroups.KubeletCPUs()
@@ -77,9 +78,9 @@ func (a *agent) usableNow() (cpuset.Set, bool) {
 	return now.Intersect(limit), ok && err == nil
 }
 
-// untilOthersOnline waits until the usable CPUs differ from known and are the same at two
-// consecutive ticks, and then returns an error. It returns nil when ctx ends. A failed read counts
-// as unchanged.
+// untilOthersOnline calls online at each tick. It returns an error when two calls in a row return
+// the same CPUs, and these differ from known. It returns nil when ctx ends. A failed call of
+// online counts as a call that returned known.
 func untilOthersOnline(ctx context.Context, known cpuset.Set, tick <-chan time.Time, online func() (cpuset.Set, bool)) error {
 	last := known
 	for {

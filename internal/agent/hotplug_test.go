@@ -16,8 +16,8 @@ import (
 	"github.com/numalet/numalet/pkg/cpuset"
 )
 
-// TestOnline checks that a missing or invalid list of online CPUs is an error, and does not
-// mean that no CPU is online.
+// TestOnline checks that the agent does not take a missing or invalid list of online CPUs for a
+// list without CPUs.
 func TestOnline(t *testing.T) {
 	for text, want := range map[string]bool{"0-3\n": true, "\n": false, "all\n": false} {
 		if got, ok := online(fstest.MapFS{onlineFile: {Data: []byte(text)}}); ok != want || ok && got.Len() != 4 {
@@ -29,8 +29,8 @@ func TestOnline(t *testing.T) {
 	}
 }
 
-// TestOtherCPUsOnline checks that the agent ends once the online CPUs differ from those at its
-// start and no longer change.
+// TestOtherCPUsOnline checks that the agent ends after the online CPUs have changed, but not before
+// they have stopped changing.
 func TestOtherCPUsOnline(t *testing.T) {
 	for name, tc := range map[string]struct {
 		online []string // at each tick; "" means that the file cannot be read
@@ -68,7 +68,7 @@ func TestOtherCPUsOnline(t *testing.T) {
 }
 
 // TestKubeletWithoutSomeCPUs checks that CPUs outside of the kubelet's cgroup count as offline, and
-// that a condition gives the reason.
+// that the condition AllCPUsUsable gives the reason.
 func TestKubeletWithoutSomeCPUs(t *testing.T) {
 	for name, tc := range map[string]struct {
 		kubepods string // the CPUs of the kubelet's cgroup; "" if there is no such cgroup

@@ -9,9 +9,9 @@ import (
 	"github.com/numalet/numalet/pkg/cpuset"
 )
 
-// newIsolation creates the part of the agent that keeps interrupts off isolated CPUs. It is needed
-// even without --isolation: an agent that ran earlier with --isolation may have moved interrupts,
-// which must be moved back.
+// newIsolation creates the part of the agent that keeps interrupts off isolated CPUs. The agent
+// needs this part even without the flag --isolation. An agent that ran earlier with --isolation
+// may have moved interrupts to other CPUs, and this agent must move them back.
 func (a *agent) newIsolation(bootID string) (err error) {
 	a.isolation, err = isolation.New(isolation.Options{
 		Enabled: a.cfg.Isolation, Proc: a.cfg.HostProc, Sys: a.cfg.SysfsRoot, BootID: bootID,

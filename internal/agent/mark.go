@@ -17,17 +17,18 @@ import (
 
 const (
 	// markEvery is the time between two checks whether the container runtime and systemd are
-	// connected, on which the label depends.
+	// connected. The node has the label numalet.dev/exclusive-cpus only while they are.
 	markEvery = time.Second
-	// unservedAfter is how long the runtime or systemd may be disconnected before the label is
-	// removed. A restart of the agent or of the runtime is shorter.
+	// unservedAfter is how long the container runtime or systemd may be disconnected before the
+	// agent removes the label numalet.dev/exclusive-cpus. A restart of the agent or of the runtime
+	// takes less time.
 	unservedAfter = 2 * time.Minute
-	// checkLabelEvery is the time between two reads of the label, which another client may have
-	// changed. The agent does not watch its Node, because it would need the right to list all
-	// Nodes.
+	// checkLabelEvery is the time between two reads of the label numalet.dev/exclusive-cpus, which
+	// another client may have changed. The agent does not watch its Node, because it would need the
+	// right to list all Nodes.
 	checkLabelEvery = time.Minute
-	// labelTimeout is how long it may take to read the label, and to remove it when the agent
-	// cannot start.
+	// labelTimeout is the timeout for reading the label numalet.dev/exclusive-cpus. When the agent
+	// cannot start, it is also the timeout for removing this label.
 	labelTimeout = 5 * time.Second
 )
 
@@ -38,8 +39,8 @@ type need struct {
 	Ready  func() error
 }
 
-// unserved returns the first need that is not ready, and the error that says why. It returns nil if
-// all needs are ready.
+// unserved returns the first of a.needs that is not ready, and the error that says why. It returns
+// nil if all of a.needs are ready.
 func (a *agent) unserved() (*need, error) {
 	for i := range a.needs {
 		if err := a.needs[i].Ready(); err != nil {
@@ -49,9 +50,10 @@ func (a *agent) unserved() (*need, error) {
 	return nil, nil
 }
 
-// mark labels the node while it can run containers with exclusive CPUs, and removes the label
-// otherwise. Only pods without exclusive CPUs are scheduled to a node without the label. On a node
-// without NRI, nothing else prevents a pod that requests exclusive CPUs from running unpinned.
+// mark sets the label numalet.dev/exclusive-cpus while the node can run containers with exclusive
+// CPUs, and removes the label otherwise. No pod that requests exclusive CPUs is scheduled to a node
+// without the label. On a node without NRI, nothing else prevents a pod that requests exclusive
+// CPUs from running unpinned.
 func (a *agent) mark(ctx context.Context) error {
 	ticker := time.NewTicker(markEvery)
 	defer ticker.Stop()
@@ -83,7 +85,8 @@ func (a *agent) mark(ctx context.Context) error {
 }
 
 // serves reports whether the node can run containers with exclusive CPUs. certain is false while
-// the runtime or systemd is disconnected, but not yet for unservedAfter.
+// the container runtime or systemd is disconnected, until the interruption has lasted for
+// unservedAfter.
 func (a *agent) serves(ready error, unserved time.Duration) (yes, certain bool) {
 	switch {
 	case !a.cfg.ExclusiveCPUs, errors.Is(ready, nri.ErrUnsupported), errors.Is(ready, kubelet.ErrStaticCPUManager), unserved >= unservedAfter:
@@ -94,7 +97,8 @@ func (a *agent) serves(ready error, unserved time.Duration) (yes, certain bool) 
 	return false, false
 }
 
-// labelChanged reports whether another client set or removed the label.
+// labelChanged reports whether another client set or removed the label numalet.dev/exclusive-cpus
+// of the node. labelled is the agent's own last change.
 func (a *agent) labelChanged(ctx context.Context, labelled bool) bool {
 	ctx, cancel := context.WithTimeout(ctx, labelTimeout)
 	defer cancel()
@@ -109,7 +113,8 @@ func (a *agent) labelChanged(ctx context.Context, labelled bool) bool {
 	return now != labelled
 }
 
-// label sets or removes the label. It retries until it succeeds or ctx ends.
+// label sets or removes the label numalet.dev/exclusive-cpus of the node. It retries until it
+// succeeds or ctx ends.
 func (a *agent) label(ctx context.Context, served bool) {
 	set := map[bool]func(context.Context, kubernetes.Interface, string) error{true: nodeapi.MarkNode, false: nodeapi.UnmarkNode}[served]
 	for {
@@ -126,9 +131,9 @@ func (a *agent) label(ctx context.Context, served bool) {
 	}
 }
 
-// withdraw is called when the agent cannot start. It removes the label that an earlier process may
-// have set, and reports the reason as an event of the Node. It tries only once, because the kubelet
-// restarts the agent.
+// withdraw is called when the agent cannot start. It removes the label numalet.dev/exclusive-cpus,
+// which an earlier process of the agent may have set, and writes the reason as an event on the
+// Node. It tries only once, because the kubelet restarts the agent anyway.
 func withdraw(ctx context.Context, cfg config.Agent, log logr.Logger, reason error) {
 	ctx, cancel := context.WithTimeout(ctx, labelTimeout)
 	defer cancel()

@@ -37,7 +37,7 @@ type unsupported struct{}
 func (unsupported) Run(context.Context) error { return nri.ErrUnsupported }
 func (unsupported) Ready() error              { return nri.ErrUnsupported }
 
-// flaky is a fake container runtime that is connected while there is true.
+// flaky is a fake container runtime. It is connected to the agent while its field there is true.
 type flaky struct{ there atomic.Bool }
 
 func (f *flaky) Run(context.Context) error { return nil }
@@ -48,8 +48,8 @@ func (f *flaky) Ready() error {
 	return errors.New("no socket")
 }
 
-// labelled returns an agent for the Node n. If before is true, the Node already has the label from
-// an earlier agent.
+// labelled returns an agent for the Node n. If before is true, the Node already has the label
+// numalet.dev/exclusive-cpus, as if an earlier agent had set it.
 func labelled(t *testing.T, runtime adapter, before bool) *agent {
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}
 	if before {
@@ -70,14 +70,15 @@ func (a *agent) labelNow(t *testing.T) string {
 	return node.Labels[v1alpha1.LabelExclusiveCPUs]
 }
 
-// TestMarkFollowsTheRuntime checks that the agent sets the label only once the runtime is
-// connected, so that no pod with exclusive CPUs is scheduled to the node before. A short
-// interruption must not remove the label, and a long one must.
+// TestMarkFollowsTheRuntime checks that the agent does not set the label numalet.dev/exclusive-cpus
+// before the container runtime is connected. Otherwise, pods with exclusive CPUs would be scheduled
+// to the node too early. The agent must remove the label after a long interruption of the
+// connection, but not after a short one.
 func TestMarkFollowsTheRuntime(t *testing.T) {
 	for name, tc := range map[string]struct {
 		before bool
 		off    bool
-		there  []bool // whether the runtime is connected, for 90 s each
+		there  []bool // whether the container runtime is connected; each element stands for 90 s
 		want   []string
 	}{
 		"never connected":              {there: []bool{false, false}, want: []string{"", ""}},
@@ -113,9 +114,9 @@ func TestMarkFollowsTheRuntime(t *testing.T) {
 	}
 }
 
-// TestUntaint checks that the agent removes the startup taint when the runtime is connected and the
-// agent is ready, also after the node was registered again. The agent must not add the taint again
-// while the runtime is disconnected.
+// TestUntaint checks that the agent removes the startup taint numalet.dev/agent-not-ready when the
+// container runtime is connected and the agent is ready. The agent must do so again after the node
+// was registered again. The agent must not add the taint again while the runtime is disconnected.
 func TestUntaint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		runtime := &flaky{}
@@ -160,7 +161,8 @@ func TestUntaint(t *testing.T) {
 	})
 }
 
-// taint adds the startup taint to the node, as the kubelet does when it registers the node.
+// taint adds the startup taint numalet.dev/agent-not-ready to the node, as the kubelet does when it
+// registers the node.
 func (a *agent) taint(t *testing.T) {
 	t.Helper()
 	patch := fmt.Appendf(nil, `{"spec":{"taints":[{"key":%q,"effect":"NoSchedule"}]}}`, v1alpha1.TaintAgentNotReady)
@@ -169,8 +171,9 @@ func (a *agent) taint(t *testing.T) {
 	}
 }
 
-// TestMarkRestoresTheLabel checks that the agent corrects the label if another client removes or
-// sets it.
+// TestMarkRestoresTheLabel checks that the agent sets the label numalet.dev/exclusive-cpus again if
+// another client removes it. If another client sets it on a node where exclusive CPUs are switched
+// off, the agent must remove it.
 func TestMarkRestoresTheLabel(t *testing.T) {
 	for name, off := range map[string]bool{"removed while it serves": false, "set while it is switched off": true} {
 		t.Run(name, func(t *testing.T) {
@@ -202,8 +205,9 @@ func TestMarkRestoresTheLabel(t *testing.T) {
 	}
 }
 
-// TestMarkNeedsSystemd checks that a node has no label while its systemd does not answer. The agent
-// would refuse every container with exclusive CPUs that is scheduled there.
+// TestMarkNeedsSystemd checks that a node does not have the label numalet.dev/exclusive-cpus while
+// its systemd does not answer. During that time, the agent refuses every container with exclusive
+// CPUs, so no such pod should be scheduled to the node.
 func TestMarkNeedsSystemd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		runtime, systemd := &flaky{}, &flaky{}
@@ -232,8 +236,8 @@ func TestMarkNeedsSystemd(t *testing.T) {
 }
 
 // TestUnsupportedRuntime checks an agent whose container runtime is not supported. The agent must
-// continue to run, and remove the label, so that no further pod with exclusive CPUs is scheduled to
-// the node.
+// continue to run. It must also remove the label numalet.dev/exclusive-cpus, so that no more pods
+// with exclusive CPUs are scheduled to the node.
 func TestUnsupportedRuntime(t *testing.T) {
 	agent := labelled(t, unsupported{}, true)
 	pods, err := nodeapi.NewPods(agent.client, "n", nodeapi.Handlers{})
@@ -262,8 +266,8 @@ func TestUnsupportedRuntime(t *testing.T) {
 	}
 }
 
-// TestAgentThatCannotStart checks that an agent that cannot start removes the label that an earlier
-// process has set.
+// TestAgentThatCannotStart checks that an agent that cannot start removes the label
+// numalet.dev/exclusive-cpus, which an earlier process of the agent has set.
 func TestAgentThatCannotStart(t *testing.T) {
 	var asked []string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -17,18 +17,19 @@ import (
 	"github.com/numalet/numalet/pkg/cpuset"
 )
 
-// EventNodeConfig is the reason of events on a Node whose configuration must be changed. The
-// conditions of the NodeTopology say the same, but without a controller there is no NodeTopology.
+// EventNodeConfig is the reason of the events that report a fault in the configuration of a Node.
+// The conditions of the NodeTopology report these faults, too, but without numalet-controller
+// there is no NodeTopology.
 const EventNodeConfig = "NumaletNodeConfig"
 
-// kubeletEvery is the time between two checks of the kubelet's configuration. The checks repeat
-// because the kubelet can restart with another configuration while the agent runs. If the
-// configuration file is replaced by a new file, the mount of the agent keeps the old file. The
-// agent then sees the new file only after its own restart. The agent does not mount the file's
-// directory, because the secrets of all pods are below it.
+// kubeletEvery is the time between two checks of the kubelet's configuration. One check is not
+// enough, because the kubelet can restart with another configuration while the agent runs. If
+// someone replaces the configuration file by a new file, the agent's container still has the old
+// file mounted, and sees the new file only after its own restart. The agent does not mount the
+// directory of the file instead, because the secrets of all pods are below that directory.
 const kubeletEvery = 30 * time.Second
 
-// kubeletCheck compares the kubelet's configuration with what Numalet needs.
+// kubeletCheck finds the settings of the kubelet's configuration that conflict with Numalet.
 type kubeletCheck struct {
 	read    func() ([]kubelet.Conflict, error)
 	changed func([]kubelet.Conflict)
@@ -38,7 +39,7 @@ type kubeletCheck struct {
 	}
 }
 
-// run checks the configuration every kubeletEvery until ctx ends.
+// run checks the kubelet's configuration every kubeletEvery until ctx ends.
 func (k *kubeletCheck) run(ctx context.Context) error {
 	ticker := time.NewTicker(kubeletEvery)
 	defer ticker.Stop()
@@ -52,9 +53,9 @@ func (k *kubeletCheck) run(ctx context.Context) error {
 	}
 }
 
-// check reads the configuration, and calls changed if the conflicts differ from those of the last
-// check. If the configuration cannot be read, for example because the file is being written, it
-// counts as unchanged.
+// check reads the kubelet's configuration. It calls k.changed if the conflicts with Numalet
+// differ from those of the last check. If check cannot read the configuration, for example
+// because someone is writing the file, it assumes that nothing has changed.
 func (k *kubeletCheck) check(log logr.Logger) {
 	now, err := k.read()
 	if err != nil {
@@ -76,7 +77,8 @@ func (k *kubeletCheck) latest() []kubelet.Conflict {
 	return k.mu.conflicts
 }
 
-// ready returns an error while the kubelet's CPU manager pins containers itself.
+// ready returns an error while the kubelet's CPU manager pins containers itself. The node must
+// not serve pods with exclusive CPUs during that time.
 func (k *kubeletCheck) ready() error {
 	for _, c := range k.latest() {
 		if c.Reason == kubelet.CPUManagerStatic {
@@ -106,7 +108,8 @@ func messages(all []kubelet.Conflict) string {
 	return strings.Join(texts, ". ")
 }
 
-// checkConfig checks the configuration of the node for the first time.
+// checkConfig checks the configuration of the node once, when the agent starts: the reserved CPUs
+// and the kubelet's configuration.
 func (a *agent) checkConfig(reserved cpuset.Set) {
 	a.checkReserved(reserved)
 	a.kubelet = &kubeletCheck{read: a.kubeletConflicts, changed: a.kubeletChanged}
@@ -123,7 +126,7 @@ func (a *agent) kubeletConflicts() ([]kubelet.Conflict, error) {
 }
 
 // kubeletChanged is called when the conflicts of the kubelet's configuration have changed. It
-// requests a publication of the NodeTopology, and reports all conflicts that exist now.
+// publishes the NodeTopology again, and reports all conflicts that exist now.
 func (a *agent) kubeletChanged(now []kubelet.Conflict) {
 	a.cluster.notify()
 	if len(now) == 0 {
@@ -142,7 +145,7 @@ func (a *agent) warnNode(message string) {
 // unreserved is the message that says why CPUs should be reserved, and how to reserve them.
 const unreserved = "no CPU is reserved, so a shared container that starts while the agent is away can start on exclusive CPUs; set reservedSystemCPUs in the kubelet's configuration, or --reserved-cpus of the agent and the device plugin"
 
-// checkReserved warns if no CPU is reserved. That is the case by default on nodes that kubeadm set
+// checkReserved warns if no CPU is reserved, which is the default on nodes that kubeadm has set
 // up.
 func (a *agent) checkReserved(reserved cpuset.Set) {
 	a.unreserved = reserved.Empty()

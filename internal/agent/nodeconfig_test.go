@@ -20,8 +20,8 @@ import (
 )
 
 // TestKubeletIsCheckedAgain changes the kubelet's configuration while the agent runs. It checks
-// that the condition KubeletCompatible and the events report the conflicts, and that the node has
-// no label while the kubelet pins containers itself.
+// that the condition KubeletCompatible and the events report the conflicts, and that the node
+// does not have the label numalet.dev/exclusive-cpus while the kubelet pins containers itself.
 func TestKubeletIsCheckedAgain(t *testing.T) {
 	static := kubelet.Conflict{Reason: kubelet.CPUManagerStatic, Message: "cpu manager"}
 	memory := kubelet.Conflict{Reason: kubelet.MemoryManagerStatic, Message: "memory manager"}
@@ -78,7 +78,7 @@ func TestKubeletIsCheckedAgain(t *testing.T) {
 	})
 }
 
-// nodeEvents returns the messages of the events on the node.
+// nodeEvents returns the messages of the events that the agent wrote on its Node.
 func (a *agent) nodeEvents(t *testing.T) (messages []string) {
 	t.Helper()
 	list, err := a.client.CoreV1().Events("").List(t.Context(), metav1.ListOptions{})

@@ -17,12 +17,14 @@ import (
 	"github.com/numalet/numalet/internal/platform/telemetry"
 )
 
-// podsTimeout is how long the agent waits for the list of the node's pods before it connects to the
-// runtime without that list. Pods without exclusive CPUs must start even while the API server is
-// unavailable. Pods that request exclusive CPUs are refused until it is available.
+// podsTimeout is how long the agent waits for the API server's list of the node's pods. After that
+// time, the agent connects to the container runtime without the list, because pods without
+// exclusive CPUs must start even while the API server is unavailable. The agent refuses pods that
+// request exclusive CPUs until it has the list.
 const podsTimeout = 5 * time.Second
 
-// run runs all parts of the agent until ctx ends or one part returns an error. Then all parts end.
+// run runs all parts of the agent until ctx ends or one part returns an error. It then ends all
+// parts, and returns when they have ended.
 func (a *agent) run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(logr.NewContext(ctx, a.log))
 	defer stop()
@@ -49,9 +51,9 @@ func (a *agent) run(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// serveRuntime waits for the list of pods, for up to podsTimeout, and then serves the container
-// runtime. If the runtime is not supported, serveRuntime waits until ctx ends, so that the agent
-// keeps running and /readyz reports the reason.
+// serveRuntime waits for the API server's list of the node's pods, for up to podsTimeout, and then
+// answers the calls of the container runtime. If the runtime is not supported, serveRuntime waits
+// until ctx ends, so that the agent keeps running and /readyz reports the reason.
 func (a *agent) serveRuntime(ctx context.Context) error {
 	wait, cancel := context.WithTimeout(ctx, podsTimeout)
 	defer cancel()
@@ -67,11 +69,12 @@ func (a *agent) serveRuntime(ctx context.Context) error {
 	return nil
 }
 
-// retryEvery is the time between two calls of callSystemd to systemd.
+// retryEvery is the time between two attempts of callSystemd to send changes to systemd.
 const retryEvery = 5 * time.Second
 
-// callSystemd regularly sends systemd what NRI hooks could not send. Its first call checks that
-// systemd answers, because the node is labelled only after that.
+// callSystemd regularly sends systemd the changes of cgroups that NRI hooks could not send. Its
+// first attempt also shows whether systemd answers. The agent sets the label
+// numalet.dev/exclusive-cpus on the node only after systemd has answered.
 func (a *agent) callSystemd(ctx context.Context) error {
 	ticker := time.NewTicker(retryEvery)
 	defer ticker.Stop()
@@ -95,8 +98,8 @@ func (a *agent) retrySystemd(ctx context.Context) error {
 	return a.cgroups.Retry(ctx)
 }
 
-// reconcileWhenListed waits until the API server has listed the node's pods, and then reconciles
-// the node again.
+// reconcileWhenListed waits until the API server has listed the node's pods. It then compares the
+// running containers with these pods, and corrects their CPUs (node.Reconcile).
 func (a *agent) reconcileWhenListed(ctx context.Context) error {
 	if err := a.pods.WaitForSync(ctx); err != nil {
 		return nil // ctx has ended
@@ -122,15 +125,16 @@ func Run(ctx context.Context, cfg config.Agent) error {
 	return a.run(ctx)
 }
 
-// adapter pins containers, either by hooks of the container runtime or by writing the kubelet's
-// cgroups.
+// adapter pins containers to their CPUs. One adapter uses hooks of the container runtime (NRI).
+// The other adapter writes the cgroups of containers.
 type adapter interface {
 	Run(ctx context.Context) error
 	Ready() error
 }
 
-// newAdapter sets a.runtime to the adapter that the flag --enforce selects. It uses hooks of the
-// runtime, or it writes cgroups after a container has started.
+// newAdapter sets a.runtime to the adapter that the flag --enforce selects. One adapter uses hooks
+// of the container runtime (NRI). The other adapter writes the cgroups of a container after the
+// container has started.
 func (a *agent) newAdapter(measured *metrics.Metrics) {
 	if a.cfg.Enforce != config.Cgroup {
 		a.runtime = nri.New(nri.Options{Socket: a.cfg.NRISocket, Node: a.node, Log: a.log, Observe: measured.Hook, Panicked: a.panicked})

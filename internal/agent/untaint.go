@@ -9,9 +9,10 @@ import (
 	"github.com/numalet/numalet/internal/agent/nodeapi"
 )
 
-// untaint removes the startup taint from the node when the agent is ready, and again if the node is
-// registered again later. It never adds the taint. A node whose agent is down for a moment does not
-// need it: running pods continue, and containerd refuses new containers without the agent.
+// untaint removes the startup taint numalet.dev/agent-not-ready from the node when the agent is
+// ready. It does so again if the node is registered again later. untaint never adds the taint. A
+// node whose agent is down for a moment does not need the taint, because running pods continue, and
+// containerd refuses new containers while the agent is down.
 func (a *agent) untaint(ctx context.Context) error {
 	ticker := time.NewTicker(markEvery)
 	defer ticker.Stop()
@@ -44,9 +45,9 @@ func (a *agent) removeTaint(ctx context.Context) (bool, error) {
 	return nodeapi.RemoveStartupTaint(ctx, a.client, a.cfg.NodeName)
 }
 
-// startedUp returns nil if pods may start on the node, and otherwise the reason why not. For
-// example, the agent may not be connected to the runtime or not know the pods of the node yet, or
-// the NodeTopology may not be published yet.
+// startedUp returns nil if pods may start on the node, and otherwise the reason why not. There are
+// several possible reasons. For example, the agent may not be connected to the container runtime
+// yet, or may not know the pods of the node yet. Or the NodeTopology may not be published yet.
 func (a *agent) startedUp() error {
 	if a.marked.Load() == nil {
 		return fmt.Errorf("the agent has not decided yet if the node gets the label %s", v1alpha1.LabelExclusiveCPUs)

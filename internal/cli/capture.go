@@ -14,7 +14,8 @@ import (
 	"github.com/numalet/numalet/pkg/topology/sysfs"
 )
 
-// newCapture returns "numalet capture".
+// newCapture returns the command "numalet capture", which copies the files that describe a
+// machine.
 func newCapture() *cobra.Command {
 	root := live
 	cmd := &cobra.Command{
@@ -53,8 +54,8 @@ names, no serial numbers, no processes. Attach the result to a bug report.`,
 	return cmd
 }
 
-// machineFiles returns the names of the files that describe the machine. It returns none if the
-// tree has no CPUs.
+// machineFiles returns the names of the files in tree that describe the machine. It returns no
+// names if tree has no CPUs.
 func machineFiles(tree *capture.Tree) ([]string, error) {
 	files, err := sysfs.Files(tree)
 	if err != nil || len(files) == 0 {

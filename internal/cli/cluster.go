@@ -12,18 +12,18 @@ import (
 	"github.com/numalet/numalet/internal/controller/queueapi"
 )
 
-// cluster is the cluster that the command talks to. It is found as kubectl finds it: by a
-// kubeconfig file, by $KUBECONFIG, or by ~/.kube/config. kubectl's flags, such as --context,
-// override the file.
+// cluster is the Kubernetes cluster that a command talks to. The command finds the cluster as
+// kubectl does: by the flag --kubeconfig, by $KUBECONFIG, or by ~/.kube/config. Other flags of
+// kubectl, such as --context, override settings of the kubeconfig file.
 //
-// The flags come from client-go. The library k8s.io/cli-runtime has the same flags, but would also
-// add kustomize and a disk cache to the program.
+// Numalet takes these flags from client-go. The library k8s.io/cli-runtime has the same flags, but
+// would also add kustomize and a disk cache to the program.
 type cluster struct {
 	kubeconfig string
 	overrides  clientcmd.ConfigOverrides
 }
 
-// flag adds kubectl's flags to a command and its subcommands.
+// flag adds kubectl's flags for the choice of a cluster to a command and its subcommands.
 func (c *cluster) flag(cmd *cobra.Command) {
 	flags := cmd.PersistentFlags()
 	flags.StringVar(&c.kubeconfig, "kubeconfig", "", "Kubeconfig file. By default the one that kubectl uses.")
@@ -53,8 +53,8 @@ func (c *cluster) config() (*rest.Config, error) {
 	return config, nil
 }
 
-// namespace returns the namespace of the flag -n. Without the flag it returns the namespace of the
-// current context, or "default".
+// namespace returns the namespace of the flag -n. Without the flag, it returns the namespace of
+// the kubeconfig's current context, or "default".
 func (c *cluster) namespace() (string, error) {
 	namespace, _, err := c.load().Namespace()
 	if err != nil {
@@ -69,7 +69,7 @@ func (c *cluster) load() clientcmd.ClientConfig {
 	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &c.overrides)
 }
 
-// queue returns a client of the controller's queue API, which lists pending pods.
+// queue returns a client of the queue API of numalet-controller, which lists pending pods.
 func (c *cluster) queue() (queueapi.Client, error) {
 	config, err := c.config()
 	if err != nil {

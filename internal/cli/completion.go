@@ -11,11 +11,12 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// completionTimeout is how long the shell waits for the cluster when it completes an argument.
+// completionTimeout is how long shell completion waits for the cluster's answer.
 const completionTimeout = time.Second
 
-// offer returns a shell completion function for a command with at most max arguments. The function
-// offers the names that list returns, or nothing if the cluster does not answer in time.
+// offer returns a shell completion function for a command with at most max arguments. The
+// completion function offers the names that list returns, or nothing if list takes longer than
+// completionTimeout.
 func offer(max int, list func(context.Context) ([]string, error)) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) >= max {
@@ -35,8 +36,8 @@ func offer(max int, list func(context.Context) ([]string, error)) cobra.Completi
 	}
 }
 
-// pendingPods returns the names of the pending pods in the namespace of the flag -n or of the
-// context.
+// pendingPods returns the names of the pending pods in the namespace of the flag -n. Without the
+// flag, it uses the namespace of the kubeconfig's current context.
 func (c *cluster) pendingPods(ctx context.Context) ([]string, error) {
 	namespace, err := c.namespace()
 	if err != nil {

@@ -16,15 +16,15 @@ import (
 	"github.com/numalet/numalet/internal/controller/queueapi"
 )
 
-// schedulerName is the controller's default scheduler name.
+// schedulerName is the default scheduler name of numalet-controller.
 const schedulerName = "numalet-scheduler"
 
-// notQueued is the state of a pod that is not in the queue, or for which the queue API does not
-// answer.
+// notQueued is the state that numalet why shows for a pod that is not in the scheduling queue. It
+// also shows this state if numalet-controller's queue API does not answer.
 const notQueued = "notQueued"
 
-// diagnose explains why a pod does not run, if the queue API cannot. It reads only the pod. asked
-// is the error that the queue API returned.
+// diagnose explains why a pod does not run, if the queue API of numalet-controller cannot explain
+// it. It finds the cause in the pod itself. asked is the error that the queue API returned.
 func (c *cluster) diagnose(ctx context.Context, namespace, name string, asked error) (queueapi.PendingPod, error) {
 	config, err := c.config()
 	if err != nil {
@@ -41,8 +41,8 @@ func (c *cluster) diagnose(ctx context.Context, namespace, name string, asked er
 	return unqueued(pod, errors.Is(asked, queueapi.ErrNoAPI), time.Now()), nil
 }
 
-// unqueued explains why a pod that is not in the queue does not run. away means that the queue API
-// does not answer.
+// unqueued explains why a pod that is not in the scheduling queue does not run. away means that
+// the queue API of numalet-controller does not answer.
 func unqueued(pod *corev1.Pod, away bool, now time.Time) queueapi.PendingPod {
 	p := queueapi.PendingPod{
 		TypeMeta:   metav1.TypeMeta{APIVersion: queueapi.Group + "/" + queueapi.Version, Kind: queueapi.Kind},
@@ -100,7 +100,8 @@ func rejected(pod *corev1.Pod) bool {
 	return pod.Status.Reason == v1alpha1.ReasonPlacementRejected
 }
 
-// starting returns why the first waiting container of the pod does not run yet, or "".
+// starting returns why the first waiting container of the pod does not run yet. It returns "" if
+// no container of the pod waits.
 func starting(pod *corev1.Pod) string {
 	for _, c := range pod.Status.ContainerStatuses {
 		if c.State.Waiting != nil && c.State.Waiting.Reason != "" {
@@ -110,7 +111,8 @@ func starting(pod *corev1.Pod) string {
 	return ""
 }
 
-// unscheduled returns the message of the pod's condition PodScheduled if it is false.
+// unscheduled returns the message of the pod's condition PodScheduled, if this condition is
+// false.
 func unscheduled(pod *corev1.Pod) string {
 	for _, condition := range pod.Status.Conditions {
 		if condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse {
@@ -120,8 +122,8 @@ func unscheduled(pod *corev1.Pod) string {
 	return ""
 }
 
-// unexplained reports whether err means that the queue API cannot explain the pod, so that the
-// cause has to be found in the pod itself.
+// unexplained reports whether err means that the queue API of numalet-controller does not know
+// the pod, or does not answer. In this case, the command looks for the cause in the pod itself.
 func unexplained(err error) bool {
 	return apierrors.IsNotFound(err) || errors.Is(err, queueapi.ErrNoAPI)
 }

@@ -13,8 +13,9 @@ import (
 
 const images = "../../docs/concepts/img"
 
-// TestImagesOfDemo checks that the pictures of the demo's machine in the documentation are what
-// numalet topo draws. demo.txtar has the machine's files, and demo-*.json have its NodeTopology.
+// TestImagesOfDemo checks that the documentation's pictures of the demo machine are what the
+// command "numalet topo" draws. demo.txtar has the files of this machine, and demo-*.json have
+// NodeTopologies of it.
 func TestImagesOfDemo(t *testing.T) {
 	archive, err := txtar.ParseFile(filepath.Join(images, "demo.txtar"))
 	if err != nil {
@@ -33,8 +34,9 @@ func TestImagesOfDemo(t *testing.T) {
 	}
 }
 
-// TestImagesOfMachines checks that the pictures of captured machines in the documentation are what
-// numalet topo draws. It skips a machine whose captured files are not available (see testData).
+// TestImagesOfMachines checks that the documentation's pictures of captured machines are what the
+// command "numalet topo" draws. It skips a machine whose captured files are not available (see
+// testData).
 func TestImagesOfMachines(t *testing.T) {
 	for image, machine := range map[string]string{
 		"two-packages": "128arm-2pa2n8cluster4co",

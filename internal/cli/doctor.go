@@ -16,18 +16,19 @@ import (
 	"github.com/numalet/numalet/internal/cli/doctor"
 )
 
-// diagnosis has the flags of numalet doctor, which select what it checks.
+// diagnosis has the flags of the command "numalet doctor", which select what the command checks.
 type diagnosis struct {
 	node, cluster         bool
 	root, kubeletConfig   string
 	kubeconfig, namespace string
 }
 
-// errFindings is the error of numalet doctor if a check failed. It makes the exit status 1.
+// errFindings is the error of "numalet doctor" if a check failed. With this error, the exit status
+// is 1.
 var errFindings = errors.New("some checks failed; see the findings")
 
-// newDoctor returns "numalet doctor", which finds what keeps Numalet from working, and says how to
-// correct it.
+// newDoctor returns the command "numalet doctor", which finds what keeps Numalet from working, and
+// says how to correct it.
 func newDoctor() *cobra.Command {
 	out := command.Text
 	var d diagnosis

@@ -12,7 +12,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// newGroups returns "numalet groups".
+// newGroups returns the command "numalet groups".
 func newGroups() *cobra.Command {
 	var at cluster
 	var out command.View
@@ -31,7 +31,7 @@ that your roles name.`,
 	return cmd
 }
 
-// newGroupsPlan returns "numalet groups plan".
+// newGroupsPlan returns the command "numalet groups plan".
 func newGroupsPlan() *cobra.Command {
 	var file, kind string
 	var demands []int

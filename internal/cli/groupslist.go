@@ -12,8 +12,8 @@ import (
 	"github.com/numalet/numalet/internal/cli/command"
 )
 
-// listGroups prints the GPU groups with these names, or all GPU groups that the user is allowed to
-// read.
+// listGroups prints the GPU groups with these names. Without names, it prints all GPU groups that
+// the user is allowed to read.
 func listGroups(cmd *cobra.Command, at *cluster, out command.View, names []string) error {
 	client, err := at.objects()
 	if err != nil {

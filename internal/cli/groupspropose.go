@@ -15,7 +15,7 @@ import (
 	"github.com/numalet/numalet/pkg/gpu/group"
 )
 
-// newGroupsPropose returns "numalet groups propose".
+// newGroupsPropose returns the command "numalet groups propose".
 func newGroupsPropose(at *cluster) *cobra.Command {
 	var tenant, kind, prefix string
 	var demands []int
@@ -61,11 +61,12 @@ is not changed: review the output, edit it, and apply it.`,
 	return cmd
 }
 
-// naming has the tenant of the proposed GPU groups, and the prefix of their names.
+// naming has the tenant that the proposed GPU groups belong to, and the prefix of the groups'
+// names.
 type naming struct{ tenant, prefix string }
 
-// writeProposal writes the proposed GPU groups to out. If all demands fit at the same time, it also
-// writes that to messages. Otherwise it returns an error.
+// writeProposal writes the proposed GPU groups to out. If all demands of the estimate e fit at the
+// same time, it writes a message about this to messages. Otherwise it returns an error.
 func writeProposal(out, messages io.Writer, nodes group.Nodes, e group.Estimate, n naming) error {
 	proposal, err := group.Propose(nodes, e, nil)
 	if err != nil {

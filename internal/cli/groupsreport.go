@@ -26,7 +26,7 @@ type plannedGroup struct {
 	Node   string `json:"node"`
 	GPUs   []int  `json:"gpus"` // indexes of the GPUs on the node
 	Demand int    `json:"demand"`
-	Shared bool   `json:"shared,omitempty"` // other groups have some of these GPUs, too
+	Shared bool   `json:"shared,omitempty"` // other planned groups have some of these GPUs, too
 }
 
 // plan converts a proposal of GPU groups to the output of "numalet groups plan".

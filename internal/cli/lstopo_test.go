@@ -17,9 +17,10 @@ import (
 )
 
 // TestTopoAgreesWithLstopo checks that numalet topo and hwloc's lstopo report the same package,
-// NUMA node, core and last-level cache for every online CPU. It checks this machine and captured
-// files of real machines. The captured files are optional test data, in the directory that
-// NUMALET_TESTDATA names, or by default in ../shared beside the repository.
+// NUMA node, core and last-level cache for every online CPU. It compares them for the running
+// machine, and for captured files of real machines. The captured files are optional test data. They
+// are in the directory that the environment variable NUMALET_TESTDATA names, or by default in
+// ../shared beside the repository.
 func TestTopoAgreesWithLstopo(t *testing.T) {
 	lstopo, err := exec.LookPath("lstopo-no-graphics")
 	if err != nil {
@@ -46,8 +47,8 @@ func testData() string {
 	return filepath.Join("..", "..", "..", "shared")
 }
 
-// unpack unpacks a captured machine, and returns the directory that contains the machine's
-// directory sys.
+// unpack unpacks the files of a captured machine, and returns the directory that contains the
+// machine's directory sys.
 func unpack(t *testing.T, archive string) string {
 	t.Helper()
 	file, err := os.Open(archive)
@@ -66,8 +67,9 @@ func unpack(t *testing.T, archive string) string {
 	return filepath.Dir(found[0])
 }
 
-// inMemory returns a temporary directory, in memory if possible. A captured machine has up to
-// 16,000 files. Writing them takes 25 s on a busy disk, and 1 s in memory.
+// inMemory returns a temporary directory for the files of a captured machine, in memory if
+// possible. A captured machine has up to 16,000 files. To write these takes 25 s on a busy disk,
+// and 1 s in memory.
 func inMemory(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "numalet-machine-")
@@ -106,9 +108,9 @@ func agree(t *testing.T, lstopo, root string) {
 	}
 }
 
-// lines returns the place of every online CPU in the form that readLstopo returns. lstopo lists
-// several NUMA nodes for a CPU if a NUMA node without CPUs is local to it. Then the CPU's NUMA node
-// must be one of these nodes.
+// lines converts the output of numalet topo to the form that readLstopo returns: the place of every
+// online CPU. lstopo lists several NUMA nodes for a CPU if a NUMA node without CPUs is local to
+// this CPU. In that case, lines takes the list of lstopo if the NUMA node of numalet topo is in it.
 func lines(machine machineJSON, lstopo map[int]place) map[int]place {
 	got := map[int]place{}
 	for _, cpu := range machine.CPUs {

@@ -25,7 +25,8 @@ type object struct {
 	Objects []object `xml:"object"`
 }
 
-// readLstopo returns the place of each CPU. hwloc calls a CPU a PU.
+// readLstopo returns the place of each CPU in the XML output of lstopo. The library hwloc, of which
+// lstopo is a program, calls a CPU a PU.
 func readLstopo(document []byte) (map[int]place, error) {
 	var top struct {
 		Objects []object `xml:"object"`
@@ -54,8 +55,8 @@ func readLstopo(document []byte) (map[int]place, error) {
 	return places, nil
 }
 
-// descend visits an object and the objects in it, and records the place of each PU. If a PU has
-// caches of several levels, the cache of the highest level is its last-level cache.
+// descend visits an object and the objects in it, and records the place of each PU (CPU). If a PU
+// has caches of several levels, the cache of the highest level is its last-level cache.
 func descend(o object, above place, level int, places map[int]place) error {
 	cpus, err := members(o)
 	if err != nil {
@@ -101,8 +102,8 @@ func locate(o object, places map[int]place) error {
 	return nil
 }
 
-// members returns the CPUs of an object. hwloc writes them as a bit mask in groups of 32 bits, such
-// as "0x00000001,,0x0000000f". An empty group is zero.
+// members returns the CPUs of an object. The XML has the CPUs as a bit mask in groups of 32 bits,
+// such as "0x00000001,,0x0000000f". An empty group stands for zero.
 func members(o object) (cpuset.Set, error) {
 	groups := strings.Split(strings.ReplaceAll(o.CPUs, "0x", ""), ",")
 	for i, group := range groups {

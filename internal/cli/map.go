@@ -24,7 +24,8 @@ type nodeMap struct {
 	svg bool
 }
 
-// newMap returns "numalet map".
+// newMap returns the command "numalet map", which shows which pods hold the CPUs and
+// GPUs of nodes.
 func newMap() *cobra.Command {
 	at, look := cluster{}, nodeMap{out: command.Text}
 	cmd := &cobra.Command{
@@ -74,7 +75,7 @@ func (c *cluster) nodeTopologies() (dynamic.ResourceInterface, error) {
 	return client.Resource(v1alpha1.NodeTopologyResource()), nil
 }
 
-// all writes an overview of all nodes.
+// all writes an overview of all nodes of the cluster.
 func (look nodeMap) all(cmd *cobra.Command, at *cluster) error {
 	if look.svg {
 		return command.WrongUsage("--svg draws one node: name it")
@@ -105,7 +106,7 @@ func summarize(topologies []v1alpha1.NodeTopology) []nodemap.Summary {
 	return summaries
 }
 
-// one draws one node, or writes a summary of it as JSON.
+// one draws the node with this name, or writes a summary of the node as JSON.
 func (look nodeMap) one(cmd *cobra.Command, at *cluster, name string) error {
 	topologies, err := at.nodeTopologies()
 	if err != nil {

@@ -12,8 +12,9 @@ import (
 	"github.com/numalet/numalet/internal/testutil/scenario"
 )
 
-// nodeTopologies starts a fake API server with two NodeTopologies: the one of testdata/map.json,
-// and one that an older agent wrote. It returns a kubeconfig for this server.
+// nodeTopologies starts a fake API server with two NodeTopologies. The first is from
+// testdata/map.json, and the second is like one that an older version of the agent wrote. It
+// returns a kubeconfig for this server.
 func nodeTopologies(t *testing.T) string {
 	t.Helper()
 	nodeA, err := os.ReadFile("testdata/map.json")

@@ -15,7 +15,8 @@ import (
 	"github.com/numalet/numalet/internal/cli/command"
 )
 
-// agentAddress is the default --health-addr of the agent.
+// agentAddress is the default address of the agent's HTTP server (its flag
+// --health-addr), which serves the agent's metrics.
 const agentAddress = "http://127.0.0.1:8123"
 
 // noise has the flags of "numalet noise".
@@ -25,7 +26,9 @@ type noise struct {
 	out   command.Format
 }
 
-// newNoise returns "numalet noise".
+// newNoise returns the command "numalet noise", which shows the foreign time of
+// containers: how much time other processes, kernel threads and interrupts used on
+// their exclusive CPUs.
 func newNoise() *cobra.Command {
 	n := noise{agent: agentAddress, out: command.Text}
 	cmd := &cobra.Command{
@@ -75,7 +78,8 @@ func (n noise) run(cmd *cobra.Command) error {
 	return showNoise(cmd.OutOrStdout(), found)
 }
 
-// readNoise reads the foreign time of each container from the agent's metrics.
+// readNoise reads the foreign time of each container from the agent's metrics: the time
+// of its exclusive CPUs that interrupts, kernel threads and other processes used.
 func readNoise(ctx context.Context, agent string) (noises, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()

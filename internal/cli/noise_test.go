@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// agentMetrics is the answer of /metrics of an agent with two containers: one with foreign time on
-// its exclusive CPUs, and one without.
+// agentMetrics is what an agent with two containers serves at the path /metrics. One container has
+// foreign time on its exclusive CPUs, and the other has none.
 const agentMetrics = `# TYPE numalet_container_exclusive_cpu_seconds_total counter
 numalet_container_exclusive_cpu_seconds_total{container="main",namespace="b",pod="q",uid="2"} 50
 numalet_container_exclusive_cpu_seconds_total{container="main",namespace="a",pod="p",uid="1"} 400
@@ -55,8 +55,8 @@ func TestNoiseErrors(t *testing.T) {
 	}
 }
 
-// TestNoiseSince checks that --for shows the difference of two readings, or the whole second
-// reading if the agent has restarted between them.
+// TestNoiseSince checks what "numalet noise --for" shows: the difference of two readings of the
+// agent's metrics, or the whole second reading if the agent has restarted between the two.
 func TestNoiseSince(t *testing.T) {
 	before := noises{"a": {CPUSeconds: 100, Other: 10}, "b": {CPUSeconds: 100, Other: 10}}
 	now := noises{"a": {CPUSeconds: 200, Other: 11}, "b": {CPUSeconds: 50, Other: 5}, "c": {CPUSeconds: 10}}
@@ -66,10 +66,10 @@ func TestNoiseSince(t *testing.T) {
 	}
 }
 
-// TestServerAddress checks which addresses of servers are accepted.
+// TestServerAddress checks which values a flag with the address of a server accepts.
 func TestServerAddress(t *testing.T) {
 	for text, want := range map[string]server{
-		"http://host:1": "http://host:1", "host:1": "http://host:1", "https://host": "https://host", // a host without a scheme is accepted, as curl does
+		"http://host:1": "http://host:1", "host:1": "http://host:1", "https://host": "https://host", // an address without a scheme is accepted, as in curl
 		"ftp://host": "", "http://": "", "%%": "", "": "",
 	} {
 		var got server

@@ -19,7 +19,7 @@ type containerNoise struct {
 	Interrupts     float64 `json:"interruptsSeconds"`
 	Kernel         float64 `json:"kernelSeconds"`
 	Other          float64 `json:"otherSeconds"`
-	CPUSeconds     float64 `json:"cpuSeconds"` // measured time of the container's CPUs, idle or busy
+	CPUSeconds     float64 `json:"cpuSeconds"` // time of the container's exclusive CPUs, idle or busy, for which foreign time was measured
 	ForeignPercent float64 `json:"foreignPercent"`
 }
 
@@ -30,10 +30,10 @@ func (c containerNoise) percent(seconds float64) float64 {
 	return 100 * seconds / c.CPUSeconds
 }
 
-// noises has the foreign time of each container.
+// noises has the foreign time of each container with exclusive CPUs.
 type noises map[string]containerNoise
 
-// noiseOf returns the foreign time of each container in the agent's metrics.
+// noiseOf returns the foreign time of each container that the agent's metrics have.
 func noiseOf(families map[string]*dto.MetricFamily) noises {
 	all := noises{}
 	for _, m := range families["numalet_container_exclusive_cpu_seconds_total"].GetMetric() {
@@ -68,8 +68,9 @@ func (c *containerNoise) addSource(source string, seconds float64) {
 	}
 }
 
-// since returns the difference to earlier measurements, ordered by name. If the agent has restarted
-// between the measurements, its counters have started at zero again. Then since subtracts nothing.
+// since returns the foreign time of each container since the earlier measurements before, ordered
+// by name. If the agent has restarted since, its counters have started at zero again, and since
+// subtracts nothing.
 func (n noises) since(before noises) []containerNoise {
 	all := []containerNoise{}
 	for _, key := range slices.Sorted(maps.Keys(n)) {

@@ -18,7 +18,8 @@ type picked struct {
 	PerNUMA map[topology.NodeID]int `json:"perNUMA"` // only NUMA nodes with picked CPUs
 }
 
-// newPick returns "numalet pick".
+// newPick returns the command "numalet pick", which shows which CPUs a container would
+// get on a machine.
 func newPick() *cobra.Command {
 	root, out := live, command.Text
 	var o pool.PickOptions
@@ -62,7 +63,7 @@ No CPU is allocated. At least one CPU stays shared.`,
 	return cmd
 }
 
-// perNUMA returns how many of the CPUs are on each NUMA node.
+// perNUMA returns how many of cpus each NUMA node has.
 func perNUMA(machine *topology.Machine, cpus cpuset.Set) map[topology.NodeID]int {
 	counts := map[topology.NodeID]int{}
 	for _, cpu := range machine.CPUs {

@@ -17,7 +17,7 @@ The queue is read through the API server, with your own rights: the role view of
 namespace shows its pods. --all-namespaces needs the right to list pendingpods of the
 API group queue.numalet.dev everywhere.`
 
-// newQueue returns "numalet queue".
+// newQueue returns the command "numalet queue".
 func newQueue() *cobra.Command {
 	var at cluster
 	var out command.View

@@ -64,7 +64,7 @@ users: [{name: u, user: {}}]
 	return file
 }
 
-// TestShow checks the output of the commands that read a cluster.
+// TestShow checks the output of the commands of numalet that read a cluster.
 func TestShow(t *testing.T) {
 	file := kubeconfig(t, fakeCluster(t))
 	for line, want := range map[string]string{
@@ -100,7 +100,8 @@ func TestShow(t *testing.T) {
 	}
 }
 
-// TestShowNothing checks the exit status and the message if there is nothing to show.
+// TestShowNothing checks the exit status and the message of these commands if the cluster has
+// nothing to show.
 func TestShowNothing(t *testing.T) {
 	file := kubeconfig(t, fakeCluster(t))
 	for line, want := range map[string]string{

@@ -1,6 +1,6 @@
 // Package cli is the command line tool for users and administrators: numalet, or "kubectl
-// numalet". It shows a machine, the scheduling queue, tenants and GPU groups, and
-// tries out decisions.
+// numalet". It shows a machine, the scheduling queue, tenants and GPU groups. It can also show
+// how Numalet would decide, without a change of the cluster.
 package cli
 
 import (
@@ -12,8 +12,8 @@ import (
 	"github.com/numalet/numalet/internal/platform/telemetry"
 )
 
-// NewRoot returns the command numalet with the subcommands of this package and those in more. If
-// the program was called as kubectl-numalet, its help shows "kubectl numalet".
+// NewRoot returns the command numalet with the subcommands of package cli and the subcommands in
+// more. If the program was called as kubectl-numalet, its help shows "kubectl numalet".
 func NewRoot(calledAs string, more ...*cobra.Command) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "numalet",

@@ -11,10 +11,12 @@ type server string
 
 func (s *server) String() string { return string(*s) }
 
-// Type returns the name of the value in the help text. It implements pflag.Value.
+// Type returns the word that stands for the flag's value in the help text. It implements
+// pflag.Value.
 func (s *server) Type() string { return "URL" }
 
-// Set parses an address. The scheme may be missing, as for curl. It implements pflag.Value.
+// Set parses the address of a server. The address may lack the scheme, as for curl. Set
+// implements pflag.Value.
 func (s *server) Set(text string) error {
 	if !strings.Contains(text, "://") {
 		text = "http://" + text

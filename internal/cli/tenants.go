@@ -14,7 +14,7 @@ import (
 	"github.com/numalet/numalet/internal/cli/command"
 )
 
-// newTenants returns "numalet tenants".
+// newTenants returns the command "numalet tenants".
 func newTenants() *cobra.Command {
 	var at cluster
 	var out command.View
@@ -45,7 +45,8 @@ roles name.`,
 	return cmd
 }
 
-// chosen returns the objects with these names, or all objects if there are no names.
+// chosen returns those of the objects in all that have these names. Without names, it returns
+// all objects.
 func chosen[T any](all []T, names []string, name func(T) string) ([]T, error) {
 	if len(names) == 0 {
 		return all, nil
@@ -108,7 +109,7 @@ func tenantRows(tenant *v1alpha1.Tenant, wide bool) (rows [][]string) {
 	return rows
 }
 
-// shortScore rounds a score to four digits. Only the controller needs all digits.
+// shortScore rounds a tenant's score to four digits for display.
 func shortScore(text string) string {
 	var score float64
 	if _, err := fmt.Sscan(strings.TrimSpace(text), &score); err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/numalet/numalet/internal/cli/nodemap"
 )
 
-// newTop returns "numalet top".
+// newTop returns the command "numalet top".
 func newTop() *cobra.Command {
 	var at cluster
 	var out command.View
@@ -84,7 +84,8 @@ func numaRows(topology *v1alpha1.NodeTopology) (rows [][]string) {
 	return rows
 }
 
-// countGPUs returns the number of physical GPUs, and how many of them no pod holds even in part.
+// countGPUs returns the number of a node's physical GPUs (all), and how many of these are free:
+// no pod holds the GPU, or a share or MIG slice of it.
 func countGPUs(topology *v1alpha1.NodeTopology) (all, free int) {
 	held := nodemap.HeldGPUs(&topology.Status)
 	for _, gpu := range topology.Status.GPUs {

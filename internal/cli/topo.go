@@ -21,15 +21,15 @@ import (
 // live is the root directory of the running machine.
 const live = "/"
 
-// topo has the flags of "numalet topo".
+// topo has the flags of the command "numalet topo".
 type topo struct {
 	root, socket string
-	nodeTopology string // file, or "-" for standard input
+	nodeTopology string // the name of a file with a NodeTopology, or "-" for standard input
 	out          topoFormat
 	check        bool // warn if the library ghw reports another topology
 }
 
-// newTopo returns "numalet topo".
+// newTopo returns the command "numalet topo", which shows the topology of a machine.
 func newTopo() *cobra.Command {
 	t := topo{root: live, socket: config.DefaultGPUSocket, out: topoText}
 	cmd := &cobra.Command{
@@ -99,13 +99,14 @@ type topoFormat string
 
 const (
 	topoText topoFormat = "text" // for people
-	topoJSON topoFormat = "json" // for programs; later versions only add fields
+	topoJSON topoFormat = "json" // for programs; later versions of Numalet may add fields, but do not change or remove them
 	topoSVG  topoFormat = "svg"  // for web pages
 )
 
 func (f *topoFormat) String() string { return string(*f) }
 
-// Type returns the name of the value in the help text. It implements pflag.Value.
+// Type returns the word that stands for the flag's value in the help text. It implements
+// pflag.Value.
 func (f *topoFormat) Type() string { return "format" }
 
 // Set parses the value of the flag. It implements pflag.Value.
@@ -119,7 +120,7 @@ func (f *topoFormat) Set(s string) error {
 
 // differences returns how the topology that the library ghw reports for the running machine differs
 // from machine and inventory. It compares GPUs only if the machine has GPUs, because ghw needs the
-// file pci.ids for them.
+// file pci.ids to report GPUs.
 func differences(machine *topology.Machine, inventory *gpu.Inventory) []string {
 	warnings := ghwcheck.Differences(machine, live)
 	if len(inventory.GPUs) == 0 {
@@ -128,12 +129,13 @@ func differences(machine *topology.Machine, inventory *gpu.Inventory) []string {
 	return slices.Concat(warnings, ghwcheck.GPUDifferences(inventory, live))
 }
 
-// rootFlag adds --root to a command that reads a machine.
+// rootFlag adds the flag --root to a command that reads the files of a machine.
 func rootFlag(cmd *cobra.Command, root *string) {
 	cmd.Flags().StringVar(root, "root", *root, "Machine to read: / for this one, a directory with sys and proc, or a tar file of such a directory.")
 }
 
-// machine reads the topology of the machine whose root directory or captured files are at root.
+// machine reads the topology of a machine. root is the root directory of the running machine, or
+// the name of captured files.
 func machine(root string) (*topology.Machine, error) {
 	tree, err := capture.Open(root)
 	if err != nil {
@@ -143,7 +145,7 @@ func machine(root string) (*topology.Machine, error) {
 	return sysfs.Discover(tree)
 }
 
-// warn writes each warning in a line.
+// warn writes each warning in a line of its own.
 func warn(w io.Writer, warnings []string) {
 	for _, line := range warnings {
 		fmt.Fprintf(w, "warning: %s\n", line)

@@ -10,7 +10,8 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// testMachine writes the machine of testdata/machine.txtar into a directory.
+// testMachine writes the machine's files in testdata/machine.txtar into a temporary directory, and
+// returns the directory.
 func testMachine(t *testing.T) string {
 	t.Helper()
 	archive, err := txtar.ParseFile("testdata/machine.txtar")
@@ -41,8 +42,8 @@ func TestTopoOutput(t *testing.T) {
 	}
 }
 
-// TestCaptureRoundTrip checks that numalet topo prints the same for a machine and for its captured
-// files.
+// TestCaptureRoundTrip checks that "numalet topo" prints the same for a machine and for the files
+// that "numalet capture" copied from this machine.
 func TestCaptureRoundTrip(t *testing.T) {
 	root := testMachine(t)
 	want := numalet("topo", "--root", root, "-o", "json").stdout
@@ -76,7 +77,8 @@ func TestCaptureOfThisMachine(t *testing.T) {
 	}
 }
 
-// withoutMemory removes the memory sizes, which can change while a virtual machine runs.
+// withoutMemory removes the memory sizes from a picture, because they can change while a virtual
+// machine runs.
 func withoutMemory(picture string) string {
 	words := strings.Fields(picture)
 	kept := words[:0]

@@ -17,9 +17,9 @@ import (
 // gpuTimeout is how long numalet-nvml, the program that reads the GPUs, may take to answer.
 const gpuTimeout = 2 * time.Second
 
-// gpus returns the GPUs of the machine whose root directory is root. For the running machine it
-// asks numalet-nvml, if that runs. Otherwise it reads sysfs. It returns a warning if numalet-nvml
-// runs and does not answer.
+// gpus returns the GPUs of the machine whose root directory is root. For the running machine, it
+// asks the program numalet-nvml, if this program runs. Otherwise it reads sysfs. It returns a
+// warning if numalet-nvml runs but does not answer.
 func gpus(ctx context.Context, root, socket string) (inventory *gpu.Inventory, warnings []string, err error) {
 	if root == live && socket != "" {
 		ctx, cancel := context.WithTimeout(ctx, gpuTimeout)

@@ -6,8 +6,9 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// machineJSON is the output of "numalet topo -o json". An unknown ID is -1. core is the smallest ID
-// of the CPUs of the core, and llc the smallest ID of the CPUs that share the last-level cache.
+// machineJSON is the output of "numalet topo -o json". An unknown ID is -1. The ID of a core (core)
+// is the smallest ID of its CPUs, and the ID of a last-level cache (llc) is the smallest ID of the
+// CPUs that share the cache.
 type machineJSON struct {
 	CPUs []cpuJSON  `json:"cpus"`
 	NUMA []numaJSON `json:"numa"`
@@ -69,8 +70,8 @@ func nodeJSON(numaNode topology.Node) numaJSON {
 	return doc
 }
 
-// kindJSON returns the kind of a core, such as performance core. It returns "" if the kind is
-// unknown, because all cores of the machine are of one kind.
+// kindJSON returns the kind of a core, such as performance core. For an unknown kind, it returns
+// "". On a machine whose cores are all of one kind, the kind is unknown.
 func kindJSON(k topology.CoreKind) string {
 	if k == topology.UnknownKind {
 		return ""

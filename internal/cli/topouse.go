@@ -11,8 +11,8 @@ import (
 	"github.com/numalet/numalet/internal/cli/nodemap"
 )
 
-// readUse reads a NodeTopology as JSON from a file. If file is "-", it reads from the command's
-// standard input.
+// readUse reads a NodeTopology as JSON from a file. If file is "-", it reads the command's
+// standard input instead.
 func readUse(cmd *cobra.Command, file string) (nodemap.Node, error) {
 	if file == "-" {
 		return parseUse(command.TextReader(cmd.InOrStdin()))

@@ -17,7 +17,7 @@ import (
 	"github.com/numalet/numalet/internal/cli/ui"
 )
 
-// newUI returns "numalet ui".
+// newUI returns the command "numalet ui", which serves a web page that shows the cluster.
 func newUI() *cobra.Command {
 	var at cluster
 	port := uint16(0)
@@ -63,9 +63,9 @@ func serveUI(cmd *cobra.Command, at *cluster, port uint16) error {
 	return ui.Serve(ctx, on, page)
 }
 
-// pageSource returns the source of the page's data, which reads the cluster with the user's rights.
-// It lists the pending pods of all namespaces. If the user is not allowed to do that, it lists
-// those of the current namespace.
+// pageSource returns the source of the data for the web page of "numalet ui". The source reads the
+// cluster with the user's rights. It lists the pending pods of all namespaces if the user may list
+// them, and otherwise only those of the current namespace.
 func (c *cluster) pageSource() (ui.Source, error) {
 	objects, err := c.objects()
 	if err != nil {

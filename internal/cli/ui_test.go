@@ -13,7 +13,8 @@ import (
 	"github.com/numalet/numalet/internal/cli/command"
 )
 
-// TestUI opens the page as a browser does, and checks the data that the page reads.
+// TestUI opens the web page of "numalet ui" as a browser does, and checks the data that
+// the page reads.
 func TestUI(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	out, in := io.Pipe()
@@ -51,7 +52,7 @@ func TestUI(t *testing.T) {
 		{server + "data/nodes", `200 [{"name":"node-a","ready":"True","numa":[{"id":0,"capacity":8,"allocatable":6,"available":2,"gpus":2,"freeGPUs":0}`},
 		{server + "nodes/node-a", "200 <svg"},
 		{server + "nodes/node-c", `502 node "node-c" has no NodeTopology`},
-		{server + "data/queue", "502 "}, // this cluster has no queue API
+		{server + "data/queue", "502 "}, // the fake cluster has no queue API
 	} {
 		if got := read(tc.url); !strings.HasPrefix(got, tc.want) {
 			t.Errorf("%s: %.200s, want %s…", tc.url, got, tc.want)

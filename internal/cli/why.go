@@ -11,7 +11,7 @@ import (
 	"github.com/numalet/numalet/internal/controller/queueapi"
 )
 
-// newWhy returns "numalet why".
+// newWhy returns the command "numalet why", which explains why a pod does not run.
 func newWhy() *cobra.Command {
 	var at cluster
 	var out command.View
@@ -41,7 +41,7 @@ func newWhy() *cobra.Command {
 	return cmd
 }
 
-// whatIf shows with which changes a pod would fit on a node now.
+// whatIf shows which changes of a pod's request would let the pod fit on a node now.
 func (c *cluster) whatIf(cmd *cobra.Command, name string, out command.View) error {
 	namespace, err := c.namespace()
 	if err != nil {
@@ -111,7 +111,7 @@ func showWhy(out io.Writer, p queueapi.PendingPod) error {
 	return err
 }
 
-// standingOf returns a text about the position of a pod in the queue.
+// standingOf returns a text about the position of a pod in the scheduling queue.
 func standingOf(s queueapi.Status) string {
 	switch {
 	case s.State == notQueued:

@@ -10,16 +10,17 @@ import (
 	godbus "github.com/godbus/dbus/v5"
 )
 
-// persistTimeout limits how long one call of persist takes. The callers of persist hold a lock that all
-// NRI hooks need, and some callers set no deadline. To persist 100 units took 12 s on an emulated
-// machine.
+// persistTimeout limits how long one call of persist takes, because some callers set no deadline,
+// and all callers hold a mutex that every NRI hook needs. On an emulated machine, persist took 12 s
+// to send the properties of 100 units to systemd.
 const persistTimeout = time.Minute
 
-// connect connects to systemd over the D-Bus system bus. Where only systemd's private socket is
-// mounted, it uses that socket. Both ways had the same latency in measurements.
+// connect connects to systemd over the D-Bus system bus. If only systemd's private socket is
+// mounted, it uses that socket. Measurements showed the same latency for the bus and for the
+// private socket.
 //
 // The connection stays open after ctx, the context of one NRI hook, has ended. godbus closes a
-// connection when the context that created it ends (newConn in its conn.go). So connect gives
+// connection when the context that created it ends (newConn in its conn.go). So connect passes
 // godbus a context that does not end with the hook.
 func (u *units) connect(ctx context.Context) error {
 	if u.conn != nil {
@@ -39,9 +40,10 @@ func (u *units) connect(ctx context.Context) error {
 	return nil
 }
 
-// dialSystemd does what systemd.NewWithContext does, but returns the errors of both attempts.
-// systemd.NewWithContext returns only the second error, that systemd's private socket does not exist.
-// The error of the bus says more.
+// dialSystemd connects to systemd over the system bus. If that fails, it uses systemd's private
+// socket, as systemd.NewWithContext does. If both attempts fail, dialSystemd returns both errors.
+// systemd.NewWithContext returns only the second error, which says less: that the private socket
+// does not exist.
 func dialSystemd(ctx context.Context) (UnitSetter, error) {
 	conn, err := systemd.NewSystemConnectionContext(ctx)
 	if err == nil {
@@ -54,7 +56,8 @@ func dialSystemd(ctx context.Context) (UnitSetter, error) {
 	return direct, nil
 }
 
-// disconnect closes the connection that connect opened. The next persist then opens a new connection.
+// disconnect closes the connection that connect opened. The next call of persist then opens a new
+// connection.
 func (u *units) disconnect() {
 	if conn, ok := u.conn.(*systemd.Conn); ok {
 		conn.Close()
@@ -62,9 +65,9 @@ func (u *units) disconnect() {
 	}
 }
 
-// isDisconnected reports whether err says that the connection broke, so that a new connection may
-// succeed. An error that the bus or systemd sent as its answer does not count, and neither does the end
-// of ctx.
+// isDisconnected reports whether err means that the connection to systemd broke, so that a call
+// over a new connection may succeed. It returns false if the bus or systemd sent err as an answer,
+// and if ctx has ended.
 func isDisconnected(ctx context.Context, err error) bool {
 	return err != nil && ctx.Err() == nil && !errors.As(err, new(godbus.Error))
 }

@@ -10,8 +10,8 @@ import (
 	systemd "github.com/coreos/go-systemd/v22/dbus"
 )
 
-// bound is a fake connection to systemd. Like a connection of godbus, it is closed when the context
-// that created it ends.
+// bound is a fake connection to systemd. It is closed when the context that created it ends, like a
+// connection of the package godbus.
 type bound struct {
 	recorder
 	life context.Context
@@ -24,8 +24,8 @@ func (b *bound) SetUnitPropertiesContext(ctx context.Context, name string, runti
 	return b.recorder.SetUnitPropertiesContext(ctx, name, runtime, properties...)
 }
 
-// TestConnectionOutlivesTheHook checks that a connection stays open after the hook that opened it has
-// ended, and that the next hook uses this connection.
+// TestConnectionOutlivesTheHook checks that the connection to systemd stays open after the NRI hook
+// that opened it has ended, and that the next hook uses this connection.
 func TestConnectionOutlivesTheHook(t *testing.T) {
 	u, dials := newUnits(nil), 0
 	u.dial = func(ctx context.Context) (UnitSetter, error) {
@@ -46,8 +46,9 @@ func TestConnectionOutlivesTheHook(t *testing.T) {
 	}
 }
 
-// TestConnectingTakesNoLongerThanTheHook checks that persist fails and keeps no connection, if the
-// connection is established only after the hook's deadline.
+// TestConnectingTakesNoLongerThanTheHook checks a connection to systemd that is established only
+// after the deadline of the NRI hook. The call of persist must fail, and must not keep the
+// connection.
 func TestConnectingTakesNoLongerThanTheHook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		units := newUnits(nil)
@@ -64,8 +65,8 @@ func TestConnectingTakesNoLongerThanTheHook(t *testing.T) {
 	})
 }
 
-// TestPersistEnds checks that persist returns after persistTimeout if systemd never answers, even if
-// its caller set no deadline.
+// TestPersistEnds checks that persist returns after persistTimeout if systemd never answers. It
+// must do so even if the caller of persist has set no deadline.
 func TestPersistEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u, start := newUnits(&recorder{hang: make(chan struct{})}), time.Now()

@@ -17,48 +17,50 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// ErrNotExist means that a container has no cgroup: it has not started yet, or
-// it has ended.
+// ErrNotExist means that a container has no cgroup, because the container has not started yet or
+// has ended.
 var ErrNotExist = fmt.Errorf("container has no cgroup: %w", fs.ErrNotExist)
 
 // Options are the options of New.
 type Options struct {
 	Root string // the mount point of the host's cgroups; "" is /sys/fs/cgroup
-	// Units sets properties of systemd units. If it is nil, New uses the host's systemd, and connects
-	// to it over D-Bus at the first request.
+	// Units sets properties of systemd units. If Units is nil, the host's systemd is used, and
+	// Cgroups connects to it over D-Bus at the first request.
 	Units UnitSetter
 }
 
-// Cgroups is the host's cgroup tree. It is safe for concurrent use, but the
-// caller must serialize the writes to one container.
+// Cgroups is the host's cgroup tree. It is safe for concurrent use, but two calls that write the
+// same container's cgroup must not run at the same time.
 type Cgroups struct {
 	tree  tree
 	units *units
 }
 
-// tree is the kernel's cgroup interface, in version 1 or 2. Paths are relative to the mount point and
-// start with a slash. The error for a missing path is fs.ErrNotExist.
+// tree is the kernel's cgroup interface, in version 1 or 2. The paths of cgroups are relative to
+// the mount point, and start with a slash. The error for a missing cgroup is fs.ErrNotExist.
 type tree interface {
-	// confine sets the cgroup's CPUs to cpus, and its memory nodes to mems unless mems is empty.
+	// confine sets the cgroup's CPUs to cpus. Unless mems is empty, it also sets the NUMA nodes of
+	// the cgroup's memory to mems.
 	confine(path string, cpus, mems cpuset.Set) error
-	// effective returns the CPUs and memory nodes that the cgroup's processes can really use.
+	// effective returns the CPUs, and the NUMA nodes of memory, that the cgroup's processes can
+	// really use.
 	effective(path string) (cpus, mems cpuset.Set, err error)
 	// unlimited reports whether the cgroup has no CFS bandwidth limit. It returns false if it cannot
 	// read the limit.
 	unlimited(path string) bool
-	// liftQuota removes the CFS bandwidth limit.
+	// liftQuota removes the CFS bandwidth limit of the cgroup.
 	liftQuota(path string) error
 	// empty reports whether the cgroup and all cgroups below it have no processes.
 	empty(path string) (bool, error)
-	// usage returns the CPU time that the cgroup has used on the CPUs in on. Where the kernel does not
-	// count CPU time for each CPU, it returns the time on all CPUs.
+	// usage returns the CPU time that the cgroup has used on the CPUs in on. In cgroup v2, which
+	// does not count CPU time for each CPU, it returns the CPU time on all CPUs.
 	usage(path string, on cpuset.Set) (time.Duration, error)
 	// dir returns the directory of the cgroup at path. In v1, this is the directory in the cpuset
 	// hierarchy.
 	dir(path string) string
 }
 
-// New detects which version of cgroups is mounted at the root. It fails if the root has neither
+// New detects which version of cgroups is mounted at Options.Root. It fails if Root has neither
 // cgroup v2 nor the cpuset hierarchy of cgroup v1.
 func New(o Options) (*Cgroups, error) {
 	if o.Root == "" {
@@ -84,18 +86,18 @@ func detect(root string) (tree, error) {
 // Close closes the connection to systemd.
 func (c *Cgroups) Close() { c.units.close() }
 
-// Confine sets the CPUs of a container, and its memory nodes if decision has any. It then checks that
-// the kernel uses them. Child cgroups that the container created are limited to the same CPUs. The
-// error for a container without a cgroup is ErrNotExist. A call costs two writes and two reads, about
-// 100 µs.
+// Confine sets the CPUs of a container, and the NUMA nodes of its memory if decision has any. It
+// then checks that the kernel uses what was set. Child cgroups that the container created are
+// limited to the same CPUs. The error for a container without a cgroup is ErrNotExist. A call needs
+// two writes and two reads of files, and takes about 100 µs.
 //
 // For an exclusive container, Confine returns an error unless the container gets exactly the CPUs of
-// decision. For any other container, CPUs that a parent cgroup lacks or that went offline are left out
-// without an error.
+// decision. For any other container, the kernel may leave out CPUs that a parent cgroup lacks or
+// that went offline, and Confine returns no error.
 //
-// Under the systemd cgroup driver, the container's systemd unit must have the same CPUs, or the next
-// daemon-reload reverts the write (systemd#40438). Confine only records the CPUs for the unit, and
-// Persist sends them to systemd.
+// If the kubelet uses the systemd cgroup driver, the container's systemd unit must have the same
+// CPUs as the cgroup. Otherwise the next daemon-reload reverts what Confine wrote (systemd#40438).
+// Confine records the CPUs for the unit, and Persist later sends them to systemd.
 func (c *Cgroups) Confine(ctx context.Context, target string, decision workload.Decision) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("confine %s: %w", target, err)
@@ -122,11 +124,11 @@ func (c *Cgroups) Confine(ctx context.Context, target string, decision workload.
 	return c.check(target, at, decision)
 }
 
-// confineOrParent writes the cpuset of a container's cgroup. Where the kernel denies permission, it
-// writes the pod's cgroup instead. It returns the location that it wrote. The kernel denies
-// permission for one container, the agent's own. If cgroups are mounted with nsdelegate, as systemd
-// mounts them, a process cannot write the root of its own cgroup namespace. The cpuset of the pod's
-// cgroup confines the agent's container just as well.
+// confineOrParent writes the cpuset of a container's cgroup, and returns the cgroup that it wrote.
+// If the kernel denies permission, confineOrParent writes the pod's cgroup instead. The kernel
+// denies permission for one container, the agent's own. On a cgroup mount with the option
+// nsdelegate, which systemd sets, a process cannot write the root of its own cgroup namespace. The
+// cpuset of the pod's cgroup limits the agent's container just as well.
 // Source: https://github.com/torvalds/linux/blob/v6.12/kernel/cgroup/cgroup.c, cgroup_file_write.
 func confineOrParent(t tree, at location, cpus, mems cpuset.Set) (location, error) {
 	err := t.confine(at.path, cpus, mems)
@@ -137,9 +139,9 @@ func confineOrParent(t tree, at location, cpus, mems cpuset.Set) (location, erro
 	return at, err
 }
 
-// check compares the effective cpuset with the cpuset that was written. They can differ: cgroup v2
-// accepts any list, and intersects it with the parent's cpuset. If the intersection is empty, the
-// cgroup gets the parent's cpuset.
+// check compares the effective cpuset of a cgroup with the cpuset that was written to it. The two
+// can differ, because cgroup v2 accepts any list of CPUs and intersects it with the parent's
+// cpuset. If the intersection is empty, the cgroup gets the parent's cpuset.
 func (c *Cgroups) check(target string, at location, decision workload.Decision) error {
 	cpus, mems, err := c.tree.effective(at.path)
 	if err != nil {
@@ -155,17 +157,18 @@ func (c *Cgroups) check(target string, at location, decision workload.Decision) 
 	return nil
 }
 
-// Persist sends systemd everything that Confine and LiftQuota recorded, and returns when systemd has
-// applied it. Before that, a daemon-reload may revert what Confine wrote, and systemd may still apply
-// an older value that an interrupted Persist sent. So a container must not start on CPUs that were
-// taken from other containers before Persist has returned nil. The next Persist sends again what
-// failed. Concurrent calls run one after another. Under the cgroupfs driver, Persist sends nothing.
+// Persist sends systemd everything that Confine and LiftQuota recorded, and returns when systemd
+// has applied it. Until Persist has returned nil, a daemon-reload may revert what Confine wrote,
+// and systemd may still apply an older value that an interrupted call of Persist sent. So until
+// then, no container may start on CPUs that were taken from other containers. After a failure, the
+// next call of Persist sends again what failed. Concurrent calls run one after another. If the
+// kubelet uses the cgroupfs driver, Persist sends nothing.
 func (c *Cgroups) Persist(ctx context.Context) error { return c.units.persist(ctx) }
 
-// Retry sends what an earlier Persist could not send. If systemd has never answered, or the last call
-// failed, Retry also sends a request and waits for its answer. If there is nothing to send and the last
-// call succeeded, Retry does nothing. It also does nothing where systemd does not manage the pods'
-// cgroups.
+// Retry sends systemd what an earlier call of Persist could not send. If systemd has never
+// answered, or did not answer the last call, Retry also sends a request to find out whether systemd
+// answers now. If there is nothing to send and the last call to systemd succeeded, Retry does
+// nothing. It also does nothing if systemd does not manage the pods' cgroups.
 func (c *Cgroups) Retry(ctx context.Context) error {
 	if !c.underSystemd() {
 		return nil
@@ -173,9 +176,9 @@ func (c *Cgroups) Retry(ctx context.Context) error {
 	return c.units.retry(ctx)
 }
 
-// Ready returns nil if systemd answered the last call, or does not manage the pods' cgroups. Otherwise
-// it returns why systemd did not answer. Where systemd manages the pods' cgroups, no exclusive
-// container can start until systemd answers.
+// Ready returns nil if systemd answered the last call, or does not manage the pods' cgroups.
+// Otherwise it returns why systemd did not answer. If systemd manages the pods' cgroups, no
+// exclusive container can start until systemd answers.
 func (c *Cgroups) Ready() error {
 	if !c.underSystemd() {
 		return nil
@@ -190,7 +193,7 @@ func (c *Cgroups) underSystemd() bool {
 
 // KubeletCPUs returns the effective CPUs of the kubelet's root cgroup, and the path of that cgroup.
 // Containers of pods can use no other CPUs. The error is fs.ErrNotExist if the kubelet has no root
-// cgroup, or one without a cpuset.
+// cgroup, or if its root cgroup has no cpuset.
 func (c *Cgroups) KubeletCPUs() (cpuset.Set, string, error) {
 	for _, root := range kubeRoots() {
 		cpus, _, err := c.tree.effective(root)
@@ -201,8 +204,8 @@ func (c *Cgroups) KubeletCPUs() (cpuset.Set, string, error) {
 	return cpuset.Set{}, "", fmt.Errorf("find the cpuset of the kubelet's cgroup: %w", fs.ErrNotExist)
 }
 
-// Effective returns the CPUs and memory nodes that a container can really use, as the kernel reports
-// them.
+// Effective returns the CPUs, and the NUMA nodes of memory, that a container can really use
+// according to the kernel.
 func (c *Cgroups) Effective(target string) (cpuset.Set, []topology.NodeID, error) {
 	at, err := locate(target)
 	if err != nil {
@@ -219,9 +222,9 @@ func (c *Cgroups) Effective(target string) (cpuset.Set, []topology.NodeID, error
 	return cpus, nodes, nil
 }
 
-// LiftQuota removes the CFS quota of a pod or a container. The quota would throttle even a container
-// that has its CPUs for itself (kubernetes#70585). A daemon-reload of systemd would restore the quota
-// unless the caller also calls Persist.
+// LiftQuota removes the CFS quota of a pod or a container. With a quota, the kernel would throttle
+// even a container that has exclusive CPUs (kubernetes#70585). The caller must also call Persist.
+// Otherwise a daemon-reload of systemd would restore the quota.
 func (c *Cgroups) LiftQuota(ctx context.Context, target string) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("lift quota of %s: %w", target, err)
@@ -243,8 +246,8 @@ func (c *Cgroups) LiftQuota(ctx context.Context, target string) error {
 	return nil
 }
 
-// PodEmpty reports whether a pod's cgroup and the cgroups below it have no processes. A pod without a
-// cgroup counts as empty.
+// PodEmpty reports whether a pod's cgroup and the cgroups below it have no processes. For a pod
+// without a cgroup, it returns true.
 func (c *Cgroups) PodEmpty(target string) (bool, error) {
 	at, err := locate(target)
 	if err != nil {
@@ -274,7 +277,7 @@ func (c *Cgroups) PodExists(target string) (bool, error) {
 
 // asNotExist translates the kernel's two errors for a missing cgroup into ErrNotExist. They are
 // ENOENT and ENODEV. The kernel returns ENODEV if the cgroup was removed while one of its files was
-// open.
+// open, and otherwise ENOENT.
 func asNotExist(err error) error {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENODEV) {
 		return fmt.Errorf("%w (%w)", ErrNotExist, err)
@@ -282,7 +285,8 @@ func asNotExist(err error) error {
 	return err
 }
 
-// nodeSet returns memory nodes as a set, whose method String returns the kernel's list format.
+// nodeSet returns NUMA nodes as a cpuset.Set, because the method String of that type returns the
+// kernel's list format.
 func nodeSet(mems []topology.NodeID) cpuset.Set {
 	var ids []cpuset.CPU
 	for _, m := range mems {

@@ -1,9 +1,9 @@
-// Package cgroup confines containers to CPUs and memory nodes, on cgroup v1 and
-// v2, under the cgroupfs and the systemd driver.
+// Package cgroup confines containers to CPUs, and to NUMA nodes of memory. It supports cgroup v1
+// and v2, and both cgroup drivers of the kubelet: cgroupfs and systemd.
 //
-// It finds a container's cgroup, writes a cpuset so that the kernel accepts it and systemd keeps it,
-// and reads the effective cpuset. It does not decide which container gets which CPUs. It never writes
-// an empty set, because the kernel reads that as all CPUs of the parent.
+// Package cgroup finds a container's cgroup, writes its cpuset, tells systemd about the new cpuset,
+// and reads the effective cpuset. It does not decide which container gets which CPUs. It never
+// writes an empty set of CPUs, because the kernel takes an empty set for all CPUs of the parent.
 //
 //	err := cgroups.Confine(ctx, "/kubepods/burstable/pod1/c1", workload.Decision{CPUs: cpuset.MustParse("4-15")})
 //	err = cgroups.Persist(ctx) // now a daemon-reload does not revert it

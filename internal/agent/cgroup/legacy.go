@@ -12,15 +12,16 @@ import (
 	"github.com/numalet/numalet/pkg/cpuset"
 )
 
-// legacy is cgroup v1, which has one mount per controller.
+// legacy is the cgroup tree of cgroup v1, which has one mount per controller.
 //
-// It writes the cgroup files itself and does not use cgroup1.NewCpuset of containerd/cgroups, which
-// creates a missing cgroup. A container that ends while its cpuset is written would then leave an empty
-// cgroup behind.
+// legacy writes the cgroup files itself. It does not use cgroup1.NewCpuset of containerd/cgroups,
+// because that function creates a cgroup that is missing. If a container ended just before the
+// write of its cpuset, an empty cgroup would remain.
 // Source: https://docs.kernel.org/admin-guide/cgroup-v1/cpusets.html.
 type legacy struct{ root string }
 
-// confine writes those of cpus that the parent cgroup has, because in v1 the kernel accepts no others.
+// confine sets the CPUs of the cgroup at path, and the NUMA nodes of its memory. It leaves out CPUs
+// that the parent cgroup lacks, because in v1 the kernel accepts only CPUs of the parent.
 func (l legacy) confine(path string, cpus, mems cpuset.Set) error {
 	parent, err := readList(filepath.Dir(l.dir(path)), "cpuset.cpus")
 	if err != nil {
@@ -35,10 +36,11 @@ func (l legacy) confine(path string, cpus, mems cpuset.Set) error {
 	return resize(l.dir(path), "cpuset.mems", mems)
 }
 
-// resize sets the cpuset of a cgroup and of its child cgroups. In v1 the cpuset of a child must be a
-// subset of its parent's at every moment. So the parent gets added CPUs before its children, and loses
-// CPUs after them. A child that had all CPUs of its parent gets the whole new set. A child that had
-// fewer keeps those that are in the new set.
+// resize sets the cpuset of a cgroup and of its child cgroups. In v1, the cpuset of a child must be
+// a subset of its parent's cpuset at every moment. So resize adds CPUs to the parent before it adds
+// them to the children, and removes CPUs from the children before it removes them from the parent.
+// A child that had all CPUs of its parent gets the whole new set. A child that had fewer CPUs keeps
+// those of its CPUs that are in the new set.
 func resize(dir, file string, want cpuset.Set) error {
 	old, err := readList(dir, file)
 	if err != nil {
@@ -93,7 +95,8 @@ func (l legacy) quota(path string) string {
 	return filepath.Join(l.root, "cpu", path, "cpu.cfs_quota_us")
 }
 
-// empty reads cgroup.procs of the cgroup and of all cgroups below it.
+// empty reports whether the cgroup has no processes. It reads cgroup.procs of the cgroup and of all
+// cgroups below it.
 func (l legacy) empty(path string) (bool, error) { return noProcess(l.dir(path)) }
 
 func noProcess(dir string) (bool, error) {

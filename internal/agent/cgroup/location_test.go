@@ -10,8 +10,8 @@ import (
 	"github.com/numalet/numalet/pkg/cpuset"
 )
 
-// delegated is a fake cgroup tree. Its cgroup own is the root of this process's cgroup namespace, which
-// the kernel does not let the process write.
+// delegated is a fake cgroup tree. It refuses writes to the cgroup own, as the kernel does for the
+// root of a process's own cgroup namespace.
 type delegated struct {
 	tree
 	own     string

@@ -6,8 +6,8 @@ import (
 	"github.com/numalet/numalet/pkg/cpuset"
 )
 
-// BenchmarkConfine measures Confine, which writes a cpuset and reads it back. It uses the host's own
-// kernel, and needs root.
+// BenchmarkConfine measures Confine, which writes a cpuset and reads it back. It runs on the host's
+// own kernel, and must run as root.
 //
 //	go test -run '^$' -bench Confine -count 10 ./internal/agent/cgroup | benchstat -
 func BenchmarkConfine(b *testing.B) {

@@ -10,9 +10,9 @@ import (
 	"github.com/numalet/numalet/pkg/cpuset"
 )
 
-// transientScope starts a process in its own systemd scope, as the systemd cgroup driver does for a
-// container. It returns the scope in the form that Confine takes. AllowedCPUs of the scope lists all
-// CPUs, as for a scope that runc creates.
+// transientScope starts a process in a systemd scope of its own, as runc does for a container under
+// the systemd cgroup driver. It returns the name of the scope in the form that Confine takes. The
+// property AllowedCPUs of the scope lists all CPUs, as for a scope that runc creates.
 func transientScope(t *testing.T, all cpuset.Set) string {
 	t.Helper()
 	name := fmt.Sprintf("numalet-test-%d", os.Getpid())
@@ -30,8 +30,8 @@ func transientScope(t *testing.T, all cpuset.Set) string {
 	}
 }
 
-// host returns the cgroups and the CPUs of this host. It skips the test unless the host has systemd,
-// cgroup v2 and at least two CPUs.
+// host returns the cgroup tree and the CPUs of the host on which the test runs. It skips the test
+// if the host lacks systemd or cgroup v2, or has only one CPU.
 func host(t *testing.T) (*Cgroups, cpuset.Set) {
 	t.Helper()
 	if _, err := os.Stat("/run/systemd/system"); err != nil || os.Getuid() != 0 {
@@ -55,8 +55,9 @@ func daemonReload(t *testing.T) {
 	}
 }
 
-// TestRealDaemonReload checks both sides of systemd#40438. A daemon-reload reverts CPUs that Confine
-// wrote but Persist did not send to systemd, and keeps CPUs that Persist sent.
+// TestRealDaemonReload checks that Persist is needed and sufficient because of systemd#40438: a
+// daemon-reload reverts CPUs that Confine wrote but Persist did not send to systemd, and keeps CPUs
+// that Persist sent.
 func TestRealDaemonReload(t *testing.T) {
 	c, all := host(t)
 	target := transientScope(t, all)
@@ -87,8 +88,8 @@ func TestRealDaemonReload(t *testing.T) {
 	}
 }
 
-// TestRealPersistIsFinal changes the CPUs of a scope repeatedly, and checks that systemd never writes
-// an older value after Persist has returned.
+// TestRealPersistIsFinal changes the CPUs of a systemd scope repeatedly. It checks that systemd
+// does not write an older value to the scope's cgroup after Persist has returned.
 func TestRealPersistIsFinal(t *testing.T) {
 	c, all := host(t)
 	target := transientScope(t, all)

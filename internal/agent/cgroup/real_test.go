@@ -35,8 +35,8 @@ func private(t testing.TB) (*Cgroups, string) {
 	return c, group
 }
 
-// dirs returns the directories of a cgroup: in v1 one in the cpuset and one in the cpu hierarchy, in v2
-// only one.
+// dirs returns the directories of a cgroup. In v1, a cgroup has one directory in the cpuset
+// hierarchy and one in the cpu hierarchy. In v2, it has only one directory.
 func dirs(c *Cgroups, group string) []string {
 	if l, ok := c.tree.(legacy); ok {
 		return []string{l.dir(group), filepath.Join(l.root, "cpu", group)}
@@ -44,8 +44,9 @@ func dirs(c *Cgroups, group string) []string {
 	return []string{c.tree.dir(group)}
 }
 
-// inherit gives a new cgroup the cpuset of its parent. In v1 it copies the cpuset, because a new cgroup
-// has an empty one. In v2 it enables the cpuset controller, which may be disabled.
+// inherit gives a new cgroup the cpuset of its parent. In v1, inherit copies the cpuset of the
+// parent, because a new cgroup has an empty cpuset. In v2, inherit enables the cpuset controller,
+// which may be disabled.
 func inherit(t testing.TB, c *Cgroups, group string) {
 	t.Helper()
 	if u, ok := c.tree.(unified); ok {
@@ -75,8 +76,8 @@ func child(t *testing.T, c *Cgroups, group, name string) string {
 	return path
 }
 
-// removeAll removes a cgroup after all cgroups below it. It retries, because a killed process leaves
-// its cgroup only a moment later.
+// removeAll removes a cgroup and all cgroups below it. It retries, because a killed process stays
+// in its cgroup for a moment.
 func removeAll(t testing.TB, dir string) {
 	children, _ := subdirs(dir)
 	for _, child := range children {
@@ -91,8 +92,8 @@ func removeAll(t testing.TB, dir string) {
 	t.Errorf("left behind: %s", dir)
 }
 
-// TestRealConfine confines a cgroup that has a child cgroup, and then gives it all CPUs again. It uses
-// the host's kernel, with cgroup v1 or v2.
+// TestRealConfine checks that Confine limits a cgroup and its child cgroup to some CPUs, and then
+// gives them all CPUs again. It runs on the host's own kernel, with cgroup v1 or v2.
 func TestRealConfine(t *testing.T) {
 	cgroup, group := private(t)
 	all, _, err := cgroup.Effective(group)

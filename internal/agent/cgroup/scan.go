@@ -8,21 +8,21 @@ import (
 	"strings"
 )
 
-// PodCgroup is a pod's cgroup as found on the host.
+// PodCgroup is the cgroup of a pod, as Cgroups.Pods finds it on the host.
 type PodCgroup struct {
 	Target     string // the argument for Confine, LiftQuota and PodEmpty
-	UID        string // for a static pod, the hash of its manifest
+	UID        string // the pod's UID; for a static pod, the hash of its manifest
 	Containers []ContainerCgroup
 }
 
 // ContainerCgroup is the cgroup of a container or of a pod's sandbox.
 type ContainerCgroup struct {
 	Target string // the argument for Confine
-	ID     string // the ID that the runtime gave the container
+	ID     string // the ID that the container runtime gave to the container or sandbox
 }
 
-// Pods lists the cgroups of all pods in the kubelet's tree, with the cgroups of their containers and
-// sandboxes. It reads one directory for each pod.
+// Pods lists the cgroups of all pods below the kubelet's root cgroup, with the cgroups of their
+// containers and sandboxes. It reads one directory for each pod.
 func (c *Cgroups) Pods() ([]PodCgroup, error) {
 	var found []PodCgroup
 	for _, group := range c.podParents() {
@@ -61,15 +61,15 @@ func (c *Cgroups) podParents() []string {
 	return groups
 }
 
-// kubeRoots returns the possible root cgroups of the kubelet. The first two are the kubelet's defaults,
-// under the cgroupfs and the systemd driver. The last two are for --cgroup-root=/kubelet, which kind
-// sets.
+// kubeRoots returns the possible root cgroups of the kubelet. The first two are the kubelet's
+// defaults with the cgroupfs driver and with the systemd driver. The last two are for
+// --cgroup-root=/kubelet, which kind sets.
 func kubeRoots() []string {
 	return []string{"/kubepods", "/kubepods.slice", "/kubelet/kubepods", "/kubelet.slice/kubelet-kubepods.slice"}
 }
 
-// qosCgroup returns the cgroup of a QoS class. The cgroups of Guaranteed pods are directly in the root
-// cgroup.
+// qosCgroup returns the cgroup of a QoS class below the kubelet's root cgroup. There is no cgroup
+// for the class Guaranteed, because the cgroups of Guaranteed pods are directly in the root cgroup.
 func qosCgroup(root, qos string) string {
 	if slice, ok := strings.CutSuffix(path.Base(root), ".slice"); ok {
 		return path.Join(root, slice+"-"+qos+".slice")
@@ -111,8 +111,9 @@ func (c *Cgroups) scanPod(pod *PodCgroup) error {
 	return nil
 }
 
-// podUID returns the UID in a cgroup name, "pod<uid>" or "kubepods-burstable-pod<uid>.slice". In the
-// second form the kubelet writes underscores for the dashes of the UID.
+// podUID returns the UID in the name of a pod's cgroup, "pod<uid>" or
+// "kubepods-burstable-pod<uid>.slice". In the second form, the kubelet replaces the dashes of the
+// UID by underscores.
 func podUID(name string) (string, bool) {
 	if slice, ok := strings.CutSuffix(name, ".slice"); ok {
 		_, uid, ok := strings.Cut(slice, "-pod")
@@ -121,9 +122,9 @@ func podUID(name string) (string, bool) {
 	return strings.CutPrefix(name, "pod")
 }
 
-// containerID returns the ID in a cgroup name, "<id>", "cri-containerd-<id>.scope" or
-// "crio-<id>.scope". An ID is 64 hexadecimal digits. CRI-O's "crio-conmon-<id>.scope" is the cgroup of
-// a monitor process, not of a container.
+// containerID returns the ID in the name of a container's cgroup: "<id>",
+// "cri-containerd-<id>.scope" or "crio-<id>.scope". An ID is 64 hexadecimal digits. CRI-O's
+// "crio-conmon-<id>.scope" is the cgroup of a monitor process, not of a container.
 func containerID(name string) (string, bool) {
 	if scope, ok := strings.CutSuffix(name, ".scope"); ok && !strings.HasPrefix(name, "crio-conmon-") {
 		name = scope[strings.LastIndex(scope, "-")+1:]

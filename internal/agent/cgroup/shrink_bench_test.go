@@ -13,14 +13,15 @@ import (
 )
 
 // BenchmarkShrink measures how long it takes to change the cpusets of 1, 10 and 100 running
-// containers, under both cgroup drivers. It measures three ways:
+// containers, with the cgroupfs driver and with the systemd driver. It measures three ways to
+// change them:
 //
 //	direct     call Confine for each container
 //	persisted  call Confine for each container, and then Persist once
-//	runc       run "runc update" for each container, as the runtime does for an update over NRI
+//	runc       run "runc update" for each container, as a container runtime does for an update over NRI
 //
-// It creates the containers with runc, so it needs runc, a static busybox, and root.
-// docs/benchmarks/logs/performance.md has figures.
+// The benchmark creates the containers with runc, so it needs runc, a static busybox, and root.
+// docs/benchmarks/logs/performance.md has results.
 //
 //	go test -run '^$' -bench Shrink -benchtime 20x -count 6 ./internal/agent/cgroup | benchstat -col /way -
 func BenchmarkShrink(b *testing.B) {
@@ -118,8 +119,9 @@ func launch(b *testing.B, driver string, n int) containers {
 	return f
 }
 
-// runc runs a command of runc. The command's error output goes to a file. The container inherits it,
-// and a pipe would stay open until the container ends.
+// runc runs a command of the program runc. It writes the command's error output to a file, not to a
+// pipe. The container inherits the error output, so a pipe would stay open until the container
+// ends.
 func (f containers) runc(args ...string) error {
 	said, err := os.CreateTemp("", "runc-*.log")
 	if err != nil {

@@ -17,7 +17,8 @@ import (
 	godbus "github.com/godbus/dbus/v5"
 )
 
-// maxReplies is the default of the limit max_replies_per_connection of dbus-daemon 1.14.
+// maxReplies is the largest number of calls of one connection that may wait for an answer. It is
+// the default of max_replies_per_connection in dbus-daemon 1.14.
 // Source: dbus-daemon(1) and bus_config_parser_new in bus/config-parser.c.
 const maxReplies = 128
 
@@ -25,7 +26,7 @@ const maxReplies = 128
 // dbus-daemon, it refuses a call if maxReplies earlier calls of the same connection wait for their
 // answers.
 type systemBus struct {
-	requests chan busRequest // sent to systemd
+	requests chan busRequest // the calls that wait for the fake systemd
 	mu       struct {
 		sync.Mutex
 		dials int
@@ -34,13 +35,13 @@ type systemBus struct {
 	}
 }
 
-// busRequest is a call that waits for systemd's answer.
+// busRequest is a D-Bus call that waits for the answer of the fake systemd.
 type busRequest struct {
 	from *peer
 	call *godbus.Message
 }
 
-// peer is one connection to the bus.
+// peer is one connection to the fake bus.
 type peer struct {
 	net.Conn
 	mu struct {
@@ -57,7 +58,7 @@ func newSystemBus() *systemBus {
 	return b
 }
 
-// dial connects to this bus, as dialSystemd connects to the host's bus.
+// dial connects to the fake bus, as dialSystemd connects to the host's bus.
 func (b *systemBus) dial(ctx context.Context) (UnitSetter, error) {
 	b.mu.Lock()
 	b.mu.dials++
@@ -134,7 +135,8 @@ func (p *peer) authenticate(in *bufio.Reader) bool {
 	}
 }
 
-// wait counts a call that waits for its answer. It returns false if maxReplies calls already wait.
+// wait counts one more call that waits for its answer. It returns false if maxReplies calls of this
+// connection already wait.
 func (p *peer) wait() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -145,7 +147,7 @@ func (p *peer) wait() bool {
 	return true
 }
 
-// systemd answers the requests one after another.
+// systemd is the fake systemd, which answers the requests one after another.
 func (b *systemBus) systemd() {
 	for r := range b.requests {
 		time.Sleep(time.Millisecond)
@@ -163,8 +165,8 @@ func (b *systemBus) systemd() {
 	}
 }
 
-// answer sends an answer to a call. It ignores errors, because nobody reads the answers on a closed
-// connection.
+// answer sends an answer to a call. It ignores errors, because the connection may be closed, and
+// then nobody waits for the answer.
 func (p *peer) answer(call *godbus.Message, kind godbus.Type, body ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -181,9 +183,9 @@ func (p *peer) answer(call *godbus.Message, kind godbus.Type, body ...any) {
 	_ = m.EncodeTo(p, binary.LittleEndian)
 }
 
-// TestPersistManyUnits checks that persist works for more units than the 128 calls of one connection
-// that the bus lets wait for an answer. A node can have more containers than that, so persist must send
-// fewer calls at the same time.
+// TestPersistManyUnits checks that persist works for more than 128 units. The bus refuses a call if
+// 128 calls of the same connection already wait for an answer, and a node can have more than 128
+// containers. So persist must not send all calls at the same time.
 func TestPersistManyUnits(t *testing.T) {
 	for _, n := range []int{100, 128, 140, 220, 500} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
@@ -206,8 +208,8 @@ func TestPersistManyUnits(t *testing.T) {
 	}
 }
 
-// TestPersistReconnects checks that persist reconnects and succeeds if the connection broke after the
-// previous call.
+// TestPersistReconnects checks that a call of persist connects again and succeeds, if the
+// connection broke after the previous call.
 func TestPersistReconnects(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		bus, u := newSystemBus(), newUnits(nil)

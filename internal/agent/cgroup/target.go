@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// location is where a cgroup is: its path below the mount point, and its systemd
-// unit, which is "" under the cgroupfs driver.
+// location is where a cgroup is: its path below the mount point of cgroups, and its systemd unit.
+// With the cgroupfs driver, unit is "".
 type location struct{ path, unit string }
 
 // parent returns the location of the parent cgroup. For a container's cgroup, that is the pod's cgroup.
@@ -62,8 +62,9 @@ func locateScope(target, slice, scope string) (location, error) {
 	return location{path.Join(dir, unit), unit}, nil
 }
 
-// sliceDir returns the directory of a slice. Each dash in the name stands for one directory level, so
-// the directory of "a-b.slice" is "/a.slice/a-b.slice". Source: systemd.slice(5).
+// sliceDir returns the cgroup directory of a systemd slice. Each dash in the name stands for one
+// directory level, so the directory of "a-b.slice" is "/a.slice/a-b.slice". Source:
+// systemd.slice(5).
 func sliceDir(slice string) (string, error) {
 	name, ok := strings.CutSuffix(slice, ".slice")
 	if !ok || name == "" || strings.Contains(name, "/") {

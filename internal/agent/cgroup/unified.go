@@ -13,12 +13,12 @@ import (
 	"github.com/numalet/numalet/pkg/cpuset"
 )
 
-// unified is cgroup v2.
+// unified is the cgroup tree of cgroup v2.
 // Source: https://docs.kernel.org/admin-guide/cgroup-v2.html#cpuset.
 type unified struct{ root string }
 
-// confine writes only the container's own cgroup, because the kernel intersects the cpusets of its
-// child cgroups with it.
+// confine sets the CPUs of the cgroup at path, and the NUMA nodes of its memory. It does not write
+// child cgroups, because the kernel intersects their cpusets with that of the parent.
 func (u unified) confine(path string, cpus, mems cpuset.Set) error {
 	err := u.update(path, cgroup2.CPU{Cpus: cpus.String(), Mems: mems.String()})
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -33,8 +33,8 @@ func (u unified) confine(path string, cpus, mems cpuset.Set) error {
 	return u.update(path, cgroup2.CPU{Cpus: cpus.String(), Mems: mems.String()})
 }
 
-// enable enables the cpuset controller in every parent cgroup. systemd disables the controller where no
-// unit needs it (kubernetes#122955).
+// enable enables the cpuset controller in every parent of the cgroup at path. systemd disables the
+// controller in a cgroup if no unit below that cgroup needs it (kubernetes#122955).
 func (u unified) enable(path string) error {
 	group, err := cgroup2.Load(path, cgroup2.WithMountpoint(u.root))
 	if err != nil {
@@ -69,7 +69,8 @@ func (u unified) unlimited(path string) bool {
 
 func (u unified) liftQuota(path string) error { return u.update(path, cgroup2.CPU{Max: "max"}) }
 
-// empty reads one file, whose field populated covers the cgroup and all cgroups below it.
+// empty reports whether the cgroup has no processes. It reads one file, whose field populated
+// covers the cgroup and all cgroups below it.
 func (u unified) empty(path string) (bool, error) {
 	events, err := os.ReadFile(filepath.Join(u.dir(path), "cgroup.events"))
 	if err != nil {

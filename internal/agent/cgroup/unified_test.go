@@ -16,8 +16,8 @@ import (
 )
 
 // fake creates a directory with plain files that looks like a cgroup v2 tree. files maps paths to
-// contents. No kernel updates these files, so a test must also give the contents of files such as
-// cpuset.cpus.effective.
+// contents. A test must also give the contents of files such as cpuset.cpus.effective, which no
+// kernel updates here.
 func fake(t *testing.T, files map[string]string) string {
 	t.Helper()
 	root := t.TempDir()
@@ -53,7 +53,7 @@ func read(t testing.TB, path ...string) string {
 	return strings.TrimSpace(string(text))
 }
 
-// exactly returns the decision for an exclusive container.
+// exactly returns the decision for a container with these exclusive CPUs.
 func exactly(cpus cpuset.Set, mems ...topology.NodeID) workload.Decision {
 	return workload.Decision{CPUs: cpus, Mems: mems, Exclusive: true}
 }
@@ -67,7 +67,7 @@ func TestConfineUnified(t *testing.T) {
 		cpus    string
 		mems    []topology.NodeID
 		shared  bool
-		wantErr string // part of the message; "" for none
+		wantErr string // part of the error's message; "" for no error
 		gone    bool
 	}{
 		"cpus": {
@@ -190,8 +190,7 @@ func TestNewWithoutCgroups(t *testing.T) {
 	}
 }
 
-// TestKubeletCPUs checks which CPUs KubeletCPUs returns for the kubelet's cgroup, and in which root
-// cgroup it finds them.
+// TestKubeletCPUs checks that KubeletCPUs finds the kubelet's root cgroup, and returns its CPUs.
 func TestKubeletCPUs(t *testing.T) {
 	for name, tc := range map[string]struct {
 		files map[string]string

@@ -14,47 +14,48 @@ import (
 	"github.com/numalet/numalet/pkg/cpuset"
 )
 
-// UnitSetter has the calls to systemd that this package uses. *dbus.Conn of
-// go-systemd implements it.
+// UnitSetter has the calls to systemd that package cgroup uses. The type *dbus.Conn of go-systemd
+// implements UnitSetter.
 type UnitSetter interface {
 	SetUnitPropertiesContext(ctx context.Context, name string, runtime bool, properties ...systemd.Property) error
 	SystemStateContext(ctx context.Context) (*systemd.Property, error)
 }
 
-// properties are the properties of one systemd unit, by name. A later value of a property replaces an
-// earlier one.
+// properties are the properties of one systemd unit, by name.
 type properties map[string]godbus.Variant
 
-// maxAcknowledged is how many acknowledged units are remembered. Most of these units no longer exist.
-// At this limit, units forgets them all. A unit that still exists is then sent to systemd once more at
-// its next request.
+// maxAcknowledged limits the size of the map acknowledged of the type units. Most units in the map
+// no longer exist. When the map reaches this size, all its entries are removed. For a unit that
+// still exists, the next request is then sent to systemd even if nothing has changed.
 const maxAcknowledged = 4096
 
-// maxCalls is how many calls wait for an answer at the same time. dbus-daemon refuses more than 128
-// waiting calls of one connection (max_replies_per_connection in dbus-daemon(1)). systemd handles calls
-// one after another, so a higher limit would not be faster.
+// maxCalls is how many calls to systemd may wait for an answer at the same time. dbus-daemon
+// refuses a call if 128 calls of the same connection already wait (max_replies_per_connection in
+// dbus-daemon(1)). systemd handles calls one after another, so a higher limit would not be faster.
 const maxCalls = 64
 
-// units compares the properties that each systemd unit should have with those that systemd
-// acknowledged. It sends no request for a unit whose properties did not change.
+// units tells systemd which properties each unit should have. It remembers which properties systemd
+// has acknowledged, and sends no request for a unit whose properties did not change.
 //
-// Confine does not call systemd itself for each container, for two reasons. 100 sequential calls take
-// longer than concurrent calls. And while systemd is busy with a daemon-reload, already the first
-// container would have to wait.
+// Confine does not call systemd for each container, but leaves that to Persist, for two reasons. If
+// Confine called systemd for 100 containers one after another, this would take longer than
+// concurrent calls. While systemd is busy with a daemon-reload, no cpuset after the first could be
+// written until systemd answers.
 type units struct {
-	turn chan struct{} // full while a persist runs, so that only one runs at a time
-	conn UnitSetter    // used only by the persist that holds turn; nil until connected
+	turn chan struct{} // full while a call of persist runs, so that only one call runs at a time
+	conn UnitSetter    // used only by the call of persist that holds turn; nil until connected
 	dial func(context.Context) (UnitSetter, error)
 	mu   struct {
 		sync.Mutex
 		desired      map[string]*request   // by unit: requests that systemd has not acknowledged yet
 		acknowledged map[string]properties // by unit: the last request that systemd answered
-		notReady     error                 // the error of the last exchange with systemd
+		notReady     error                 // why systemd did not answer the last call, or was not called yet; nil if systemd answered
 	}
 }
 
-// request is the properties that one unit should have. A request is never changed, only replaced by a
-// new one. So acknowledge can compare pointers to see whether a newer request has replaced it.
+// request is the properties that one unit should have. A request is never changed, but only
+// replaced by a new request. So acknowledge can compare pointers to find out whether a newer
+// request has replaced the one that was sent.
 type request struct{ properties }
 
 func newUnits(conn UnitSetter) *units {
@@ -64,7 +65,8 @@ func newUnits(conn UnitSetter) *units {
 	return u
 }
 
-// require adds properties to the request for a unit, unless systemd already acknowledged them.
+// require adds the properties p to the request for a unit, unless systemd has already acknowledged
+// them.
 func (u *units) require(unit string, p properties) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -89,16 +91,18 @@ func includes(acknowledged, p properties) bool {
 	return true
 }
 
-// invalidate forgets what systemd acknowledged for a unit. It is called when another process has
-// written the unit's cgroup, so that the next request is sent even if its properties did not change.
+// invalidate forgets which properties systemd acknowledged for a unit. It is called when another
+// process has written the unit's cgroup. The next request for the unit is then sent to systemd even
+// if the properties in it did not change.
 func (u *units) invalidate(unit string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	delete(u.mu.acknowledged, unit)
 }
 
-// pending returns the requests to send. It also forgets what systemd acknowledged for their units:
-// until systemd answers, the properties that a unit has are unknown.
+// pending returns the requests to send to systemd. It also forgets which properties systemd
+// acknowledged for the units of these requests, because it is unknown which properties these units
+// have until systemd answers.
 func (u *units) pending() map[string]*request {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -108,8 +112,8 @@ func (u *units) pending() map[string]*request {
 	return maps.Clone(u.mu.desired)
 }
 
-// acknowledge records that systemd has set the properties of request r. A newer request for the same
-// unit stays pending.
+// acknowledge records that systemd has set the properties of request r. If there is a newer request
+// for the same unit, this request stays pending.
 func (u *units) acknowledge(unit string, r *request) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -127,29 +131,30 @@ func (u *units) drop(unit string, r *request) {
 	u.complete(unit, r)
 }
 
-// complete removes a request, unless a newer request for the unit has replaced it. The caller holds the
-// lock.
+// complete removes the request r for a unit, unless a newer request for the unit has replaced r.
+// The caller holds u.mu.
 func (u *units) complete(unit string, r *request) {
 	if u.mu.desired[unit] == r {
 		delete(u.mu.desired, unit)
 	}
 }
 
-// persist sends all pending requests and waits for the answers. It then sends one more request and
-// waits for its answer. This is needed because systemd writes cgroups after it has answered a
-// request, but before it handles the next one (manager_dispatch_cgroup_realize_queue in its main
-// loop). A request that fails stays pending.
+// persist sends systemd all pending requests and waits for the answers. It then sends one more
+// request and waits for its answer, because systemd writes cgroups only after it has answered a
+// request. systemd does so before it handles the next request
+// (manager_dispatch_cgroup_realize_queue in its main loop). A request that fails stays pending.
 func (u *units) persist(ctx context.Context) error {
 	return u.update(ctx, func(pending int) bool { return pending > 0 })
 }
 
-// retry does what persist does. If the last exchange with systemd failed, it also calls systemd when no
+// retry does what persist does. If the last call to systemd failed, retry calls systemd even if no
 // request is pending.
 func (u *units) retry(ctx context.Context) error {
 	return u.update(ctx, func(pending int) bool { return pending > 0 || u.ready() != nil })
 }
 
-// update sends all pending requests if needed returns true for their number.
+// update sends systemd all pending requests, if the function needed returns true for the number of
+// these requests.
 func (u *units) update(ctx context.Context, needed func(pending int) bool) error {
 	ctx, cancel := context.WithTimeout(ctx, persistTimeout)
 	defer cancel()
@@ -172,8 +177,7 @@ func (u *units) update(ctx context.Context, needed func(pending int) bool) error
 	return err
 }
 
-// ready returns nil if systemd answered the last exchange, and otherwise the error of that
-// exchange.
+// ready returns nil if systemd answered the last call, and otherwise the error of that call.
 func (u *units) ready() error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -186,8 +190,8 @@ func (u *units) setReady(reason error) {
 	u.mu.notReady = reason
 }
 
-// exchange sends requests and waits until systemd has applied them. After a failure it closes the
-// connection, and the next exchange opens a new one.
+// exchange sends systemd the pending requests, and waits until systemd has applied them. After a
+// failure, it closes the connection, and the next call of exchange opens a new connection.
 func (u *units) exchange(ctx context.Context, pending map[string]*request) error {
 	err := u.connect(ctx)
 	if err == nil {
@@ -204,9 +208,10 @@ func (u *units) exchange(ctx context.Context, pending map[string]*request) error
 	return err
 }
 
-// send sets the properties of every unit. If it fails for several units, it returns the first error.
+// send calls systemd to set the properties of every unit in pending. If it fails for several units,
+// it returns the first error.
 func (u *units) send(ctx context.Context, pending map[string]*request) error {
-	var all errgroup.Group // without a context: one unit's failure does not end the others
+	var all errgroup.Group // without a context, so that the failure of one unit does not end the calls for the others
 	all.SetLimit(maxCalls)
 	for unit, r := range pending {
 		all.Go(func() error { return u.set(ctx, unit, r) })
@@ -214,7 +219,8 @@ func (u *units) send(ctx context.Context, pending map[string]*request) error {
 	return all.Wait()
 }
 
-// set sets the properties of one unit. They last until the unit ends or the machine reboots.
+// set calls systemd to set the properties of one unit. systemd keeps the properties until the unit
+// ends or the machine reboots.
 func (u *units) set(ctx context.Context, unit string, r *request) error {
 	list := make([]systemd.Property, 0, len(r.properties))
 	for name, value := range r.properties {
@@ -232,8 +238,8 @@ func (u *units) set(ctx context.Context, unit string, r *request) error {
 	return nil
 }
 
-// allowed returns the unit properties that limit a unit to these CPUs and memory nodes. Source:
-// systemd.resource-control(5).
+// allowed returns the properties that limit a systemd unit to these CPUs, and to these NUMA nodes
+// of memory. Source: systemd.resource-control(5).
 func allowed(cpus, mems cpuset.Set) properties {
 	p := properties{"AllowedCPUs": godbus.MakeVariant(mask(cpus))}
 	if !mems.Empty() {
@@ -242,14 +248,14 @@ func allowed(cpus, mems cpuset.Set) properties {
 	return p
 }
 
-// noQuota returns the unit properties that remove the CFS quota. systemd reads the highest number as
-// infinity.
+// noQuota returns the properties that remove the CFS quota of a systemd unit. systemd takes the
+// highest number for no limit.
 func noQuota() properties {
 	return properties{"CPUQuotaPerSecUSec": godbus.MakeVariant(^uint64(0))}
 }
 
-// mask returns a set in systemd's encoding, a bitmap with one bit for each CPU or memory node. Bit 0 of
-// the first byte stands for number 0.
+// mask returns a set in systemd's encoding, which is a bitmap with one bit for each CPU or NUMA
+// node. Bit 0 of the first byte stands for number 0.
 func mask(set cpuset.Set) []byte {
 	var bits []byte
 	for c := range set.All() {

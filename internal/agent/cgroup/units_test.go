@@ -22,7 +22,7 @@ import (
 // recorder is a fake systemd that records the properties that it receives.
 type recorder struct {
 	fail error         // the answer for every unit
-	hang chan struct{} // if not nil, answers wait until it is closed
+	hang chan struct{} // if not nil, the fake systemd answers only after this channel is closed
 	mu   struct {
 		sync.Mutex
 		sent map[string]string // "unit property" to value
@@ -114,8 +114,9 @@ func TestPersistRetriesWhatFailed(t *testing.T) {
 	}
 }
 
-// TestPersistSendsOnlyChanges checks that writing an unchanged cpuset again sends systemd no request,
-// and that writing a cpuset that another process changed does.
+// TestPersistSendsOnlyChanges checks when Persist sends systemd a request after Confine has written
+// the same cpuset again. It must send none if the cpuset was unchanged, and one if another process
+// had changed the cpuset.
 func TestPersistSendsOnlyChanges(t *testing.T) {
 	effective := scopeDir + "/cpuset.cpus.effective"
 	root := fake(t, map[string]string{effective: "8-9\n", scopeDir + "/cpuset.mems.effective": "1\n"})
@@ -143,9 +144,9 @@ func TestPersistSendsOnlyChanges(t *testing.T) {
 	}
 }
 
-// TestPersistSendsAQuotaThatCameBack removes a pod's CFS quota three times. Before the second time
-// nothing has changed, so no request is sent. Before the third time the kubelet has written a quota
-// again, as it does before a resize, so a request is sent.
+// TestPersistSendsAQuotaThatCameBack removes a pod's CFS quota three times. Nothing changes before
+// the second time, so Persist must send no request. Before the third time, the test writes a quota
+// again, as the kubelet does before a resize, so Persist must send a request.
 func TestPersistSendsAQuotaThatCameBack(t *testing.T) {
 	const quota, slice = "kubepods.slice/kubepods-pod1.slice/cpu.max", "kubepods-pod1.slice"
 	root := fake(t, map[string]string{quota: "100000 100000\n"})
@@ -188,9 +189,9 @@ func TestPersistDropsUnitsThatAreGone(t *testing.T) {
 	}
 }
 
-// TestPersistWaitsAtMostUntilTheDeadline checks persist with a systemd that does not answer, as during
-// a daemon-reload. persist returns at its deadline, however many units wait, and the requests stay
-// pending.
+// TestPersistWaitsAtMostUntilTheDeadline checks persist while systemd does not answer, as during a
+// daemon-reload. For any number of units, persist must return at its deadline, and the requests
+// must stay pending.
 func TestPersistWaitsAtMostUntilTheDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &recorder{hang: make(chan struct{})}
@@ -213,8 +214,9 @@ func TestPersistWaitsAtMostUntilTheDeadline(t *testing.T) {
 	})
 }
 
-// TestReadyOnceSystemdAnswers checks that Ready returns an error until systemd has answered, and after
-// a failure until systemd answers again. Under the cgroupfs driver, Ready must return nil.
+// TestReadyOnceSystemdAnswers checks that Ready returns an error until systemd has answered once.
+// After a failure, Ready must return an error until systemd answers again. With the cgroupfs
+// driver, Ready must always return nil.
 func TestReadyOnceSystemdAnswers(t *testing.T) {
 	const pod = "kubepods.slice/kubepods-pod1.slice"
 	for name, tc := range map[string]struct {

@@ -11,8 +11,8 @@ import (
 )
 
 // Usage returns the CPU time that a container has used on the CPUs in on. cgroup v2 has no counter
-// for each CPU. There Usage returns the CPU time that the container has used on all CPUs. The error
-// for a container without a cgroup is ErrNotExist.
+// for each CPU, so on cgroup v2 Usage returns the CPU time that the container has used on all CPUs.
+// The error for a container without a cgroup is ErrNotExist.
 func (c *Cgroups) Usage(target string, on cpuset.Set) (time.Duration, error) {
 	at, err := locate(target)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/numalet/numalet/pkg/cpuset"
 )
 
-// TestUsage reads the CPU time of a cgroup in both versions. cgroup v2 has one number for a cgroup, and
-// v1 has one for each CPU.
+// TestUsage checks the CPU time that Usage returns for a cgroup, in cgroup v1 and v2. cgroup v2 has
+// one number for a cgroup, and v1 has one number for each CPU.
 func TestUsage(t *testing.T) {
 	v2 := fake(t, map[string]string{"kubepods/pod1/c1/cpu.stat": "usage_usec 2500000\nuser_usec 1\n", "kubepods/pod1/bad/cpu.stat": "user_usec 1\n"})
 	v1 := t.TempDir()

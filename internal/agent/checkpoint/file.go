@@ -11,36 +11,38 @@ import (
 	"path/filepath"
 )
 
-// Version is the format version that Save writes, and the only one that Load reads.
+// Version is the format version of the checkpoint file that Save writes. Load reads no other
+// version.
 const Version = 1
 
-// ErrVersion means that a release with another format wrote the file. Load leaves the file as it is,
-// because it is not damaged, and the release that wrote it can still read it.
+// ErrVersion means that a release of Numalet with another format wrote the checkpoint file. Load
+// leaves the file as it is. The file is not damaged, and the release that wrote it can still read
+// it.
 var ErrVersion = errors.New("checkpoint has another format")
 
-// ErrDamaged means that the file exists but is invalid. Load has appended DamagedSuffix to the name of
-// the file.
+// ErrDamaged means that the checkpoint file exists but is invalid. Load has appended DamagedSuffix
+// to the name of the file.
 var ErrDamaged = errors.New("checkpoint is damaged")
 
-// DamagedSuffix is what Load appends to the name of a damaged file. A later damaged file replaces an
-// earlier one, so that damaged files never fill the disk.
+// DamagedSuffix is what Load appends to the name of a damaged checkpoint file. Load keeps only the
+// latest damaged file, so that damaged files never fill the disk.
 const DamagedSuffix = ".damaged"
 
-// File keeps one value of type T as JSON at Path. It is not safe for concurrent
-// use.
+// File is a checkpoint file, which keeps one value of type T as JSON at Path. It is not safe for
+// concurrent use.
 type File[T any] struct{ Path string }
 
-// envelope is the format of the file. SHA256 is the checksum of the bytes of Content as they are in the
-// file. It detects files that were written only in part, or edited.
+// envelope is the format of the checkpoint file. SHA256 is the checksum of the bytes of Content as
+// they are in the file. With SHA256, Load detects a file that was written only in part, or edited.
 type envelope struct {
 	Version int             `json:"version"`
 	SHA256  string          `json:"sha256"`
 	Content json.RawMessage `json:"content"`
 }
 
-// Save replaces the file atomically and returns when it is on the disk: it writes
-// a temporary file, calls fsync, renames the file, and calls fsync on the
-// directory. After a crash at any point the file has the old value or the new one.
+// Save replaces the checkpoint file atomically, and returns when the value is on the disk. It
+// writes a temporary file, calls fsync, renames the file, and calls fsync on the directory. After a
+// crash at any point, the checkpoint file has the old value or the new value.
 func (f File[T]) Save(value T) error {
 	content, err := json.Marshal(value)
 	if err != nil {
@@ -56,8 +58,9 @@ func (f File[T]) Save(value T) error {
 	return nil
 }
 
-// Load returns the saved value. The error is fs.ErrNotExist if there is no file, ErrVersion if the file
-// has another version, and ErrDamaged if the file is invalid. Load renames an invalid file.
+// Load returns the value in the checkpoint file. The error is fs.ErrNotExist if there is no file,
+// ErrVersion if the file has another format version, and ErrDamaged if the file is invalid. Load
+// renames an invalid file.
 func (f File[T]) Load() (T, error) {
 	var zero, value T
 	text, err := os.ReadFile(f.Path)
@@ -103,8 +106,8 @@ func sum(content []byte) string {
 	return hex.EncodeToString(s[:])
 }
 
-// replace writes a file atomically and durably. The temporary file has a fixed name, so that crashes
-// never leave more than one temporary file behind.
+// replace writes a file atomically and durably. It first writes a temporary file, whose name is
+// always the same, so that crashes never leave more than one temporary file.
 func replace(path string, text []byte) error {
 	next := path + ".next"
 	if err := write(next, text); err != nil {
@@ -125,8 +128,8 @@ func write(path string, text []byte) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// syncDir makes a rename in dir durable. Without it, a power failure can undo the rename, because the
-// changed directory may not be on the disk yet.
+// syncDir makes a rename in the directory dir durable. Without syncDir, a power failure can undo
+// the rename, because the changed directory may not be on the disk yet.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {

@@ -85,8 +85,9 @@ func TestLoadSetsDamagedAside(t *testing.T) {
 	}
 }
 
-// TestLoadNamesAnotherVersion checks that Load returns ErrVersion for a file of another version and
-// leaves the file as it is, so that the release that wrote it can still read it.
+// TestLoadNamesAnotherVersion checks that Load returns ErrVersion for a file of another format
+// version. Load must leave this file as it is, so that the release that wrote the file can still
+// read it.
 func TestLoadNamesAnotherVersion(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "checkpoint.json")
 	for _, text := range []string{`{"version":2,"sha256":"","content":{}}`, `{"version":2,"entries":[]}`} {

@@ -13,12 +13,12 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 )
 
-// askTimeout is how long a call to containerd or to the agent may take. On a busy node, both answer
-// slowly.
+// askTimeout is how long a call to containerd or to the agent may take. It is long, because both
+// answer slowly on a busy node.
 const askTimeout = 10 * time.Second
 
-// Serves returns a function that checks whether containerd answers CRI, the API that the kubelet uses,
-// at a socket.
+// Serves returns a function that checks whether containerd answers at a socket. The function calls
+// CRI, the API that the kubelet uses.
 func Serves(socket string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, askTimeout)
@@ -28,7 +28,7 @@ func Serves(socket string) func(context.Context) error {
 			return fmt.Errorf("connect to containerd: %w", err)
 		}
 		defer conn.Close()
-		// A VersionRequest may be empty, and the contents of the answer are not needed.
+		// A VersionRequest may be empty. The contents of the answer do not matter.
 		if err := conn.Invoke(ctx, "/runtime.v1.RuntimeService/Version", &emptypb.Empty{}, &emptypb.Empty{}); err != nil {
 			return fmt.Errorf("containerd does not answer the kubelet's API at %s: %w", socket, err)
 		}
@@ -59,7 +59,7 @@ func Connected(url string) func(context.Context) error {
 	}
 }
 
-// reasons returns the failed checks that an answer of /readyz lists, in one line.
+// reasons returns in one line the failed checks that an answer of the agent's path /readyz lists.
 func reasons(text string) string {
 	var failed []string
 	for line := range strings.SplitSeq(text, "\n") {

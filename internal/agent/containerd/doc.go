@@ -1,9 +1,9 @@
 // Package containerd changes the configuration of a node's containerd so that containerd starts
-// containers only while the agent is connected, and can undo the change. It writes containerd's
-// configuration files, lets the node's own containerd check them, and restarts containerd through
-// systemd.
+// containers only while the agent is connected. It can also undo the change. It writes
+// containerd's configuration files, lets the node's own containerd check them, and restarts
+// containerd through systemd.
 //
-// All state is in files, so that a new process continues where a killed process stopped. files.go
-// writes the files, and installer.go has the steps. host.go and cri.go talk to the programs of the
-// node.
+// Package containerd keeps all state in files, so that a new process continues where a killed
+// process stopped. files.go writes the files, and installer.go has the steps of an installation
+// and of its removal. host.go and cri.go talk to containerd, systemd and the agent.
 package containerd

@@ -14,8 +14,8 @@ import (
 	"github.com/numalet/numalet/pkg/containerdconf"
 )
 
-// stateDir is the directory of the journal, and of the files with which a new configuration is
-// tried.
+// stateDir is the directory of this program's journal, and of the trial files with which
+// containerd checks a new configuration.
 const stateDir = "/var/lib/numalet/containerd"
 
 const (
@@ -24,11 +24,12 @@ const (
 	trialDropIn = stateDir + "/numalet.toml"
 )
 
-// unfinished is the suffix of a file that is being written. Imports of containerd, such as
-// conf.d/*.toml, do not match a name with this suffix.
+// unfinished is the suffix of a file that is being written. containerd does not read such a file,
+// because the patterns of its imports, such as conf.d/*.toml, do not match this suffix.
 const unfinished = ".numalet-tmp"
 
-// files is the node's file system. Names of files are absolute paths on the node.
+// files reads and changes the node's file system. The methods take absolute paths on the node as
+// names of files.
 type files struct {
 	root  *os.Root
 	step  func(string)         // called before each change
@@ -47,7 +48,7 @@ func (f files) text(name string) (string, bool, error) {
 }
 
 // replace writes a file atomically: after a crash at any moment, the file has the old content or
-// the new content. If the file exists, its mode and owner stay.
+// the new content. An existing file keeps its mode and owner.
 func (f files) replace(name, text string) error {
 	if err := f.prepare(name, text); err != nil {
 		return err
@@ -60,7 +61,7 @@ func (f files) replace(name, text string) error {
 }
 
 // create writes a new file. If the file already exists with the same content, create leaves it as
-// it is. If it exists with another content, create returns an error.
+// it is. If the file exists with another content, create returns an error.
 func (f files) create(name, text string) error {
 	if err := f.prepare(name, text); err != nil {
 		return err
@@ -131,8 +132,8 @@ func (f files) sync(dir string) error {
 	return errors.Join(f.flush(d), d.Close())
 }
 
-// regular returns an error unless name is a regular file or does not exist. Renaming a new file to
-// the name of a symbolic link, for example, would replace the link.
+// regular returns an error if name exists and is not a regular file. For example, if name were a
+// symbolic link, a rename of a new file to name would replace the link.
 func (f files) regular(name string) error {
 	info, err := f.root.Lstat(inside(name))
 	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode().IsRegular() {
@@ -144,8 +145,10 @@ func (f files) regular(name string) error {
 	return err
 }
 
-// phase is how far an installation or its removal has come. It tells the next process what a killed
-// process left. The comment of each phase says with which files containerd runs.
+// phase is how far an installation of the configuration, or its removal, has come. After a process
+// was killed, the phase tells the next process what is left to do. The comment of each phase below
+// says with which configuration files containerd runs: the old files from before the installation,
+// or the new files that the installation writes.
 type phase string
 
 const (
@@ -158,24 +161,25 @@ const (
 	removing   phase = "Removing"   // the old files or the new files; the old files are being restored because Undo was called
 )
 
-// place is where a node has its containerd: the program as in its command line, and the main
-// configuration file.
+// place is where a node has its containerd: the program's name as in the command line of the
+// running containerd, and the path of the main configuration file.
 type place struct {
 	Program string `json:"program"`
 	Main    string `json:"main"`
 }
 
-// journal is what Installer remembers across restarts. It is written before each phase begins.
+// journal is what Installer remembers across restarts. The Installer writes the journal before
+// each phase begins.
 type journal struct {
 	Phase   phase  `json:"phase"`
 	Attempt string `json:"attempt"`          // the UID of the pod that began the installation
 	Reason  string `json:"reason,omitempty"` // why the installation failed
-	MadeDir bool   `json:"madeDir"`          // the directory of drop-in files did not exist before
-	Place   place  `json:"place"`            // where containerd is, in case it no longer runs
+	MadeDir bool   `json:"madeDir"`          // the directory of drop-in files did not exist before the installation
+	Place   place  `json:"place"`            // where containerd is; needed if containerd no longer runs
 }
 
-// load returns the journal. A journal that cannot be parsed counts as empty, because the
-// configuration files themselves show what was installed.
+// load returns the journal. If the journal cannot be parsed, load returns an empty journal,
+// because the configuration files themselves show what was installed.
 func (f files) load() (journal, error) {
 	text, ok, err := f.text(journalFile)
 	if err != nil || !ok {
@@ -202,18 +206,20 @@ func (f files) save(j journal) error {
 	return nil
 }
 
-// dropIn returns the name of the drop-in file that belongs to a main configuration file.
+// dropIn returns the path of the drop-in file that this program writes for the main configuration
+// file main.
 func dropIn(main string) string { return path.Join(path.Dir(main), containerdconf.DropInName) }
 
-// backup returns the name for a backup copy of a main file. The name has a hash of the content, so
-// two copies with the same name have the same content, and no copy is ever overwritten.
+// backup returns the name for a backup copy of a main configuration file with this text. The name
+// contains a hash of the text. So two copies with the same name have the same text, and no copy is
+// ever overwritten by another text.
 func backup(main, text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return fmt.Sprintf("%s.numalet-%x", main, sum[:8])
 }
 
-// ours reports whether the node has the drop-in file of this program, or a main file that imports
-// it.
+// ours reports whether the node has the drop-in file of this program, or a main configuration file
+// that imports the drop-in file.
 func (f files) ours(main string) (bool, error) {
 	text, _, err := f.text(dropIn(main))
 	if err != nil || containerdconf.IsDropIn(text) {
@@ -223,8 +229,8 @@ func (f files) ours(main string) (bool, error) {
 	return containerdconf.RemoveImport(main, text) != text, err
 }
 
-// addImport makes a backup copy of the main file, and then makes the main file import the drop-in
-// file.
+// addImport makes a backup copy of the main configuration file, and then adds an import of the
+// drop-in file to the main file.
 func (f files) addImport(main string) error {
 	text, exists, err := f.text(main)
 	if err != nil {
@@ -238,8 +244,9 @@ func (f files) addImport(main string) error {
 	return f.replace(main, containerdconf.AddImport(main, text))
 }
 
-// takeBack undoes what this program wrote to containerd's files, even if only some of it was
-// written. If others have changed the main file since, their changes and the backup copy remain.
+// takeBack undoes what this program wrote to containerd's files, even if a killed process wrote
+// only a part of it. If others have changed the main configuration file since, their changes and
+// the backup copy remain.
 func (f files) takeBack(main string, madeDir bool) error {
 	text, ok, err := f.text(main)
 	if err != nil {
@@ -250,7 +257,7 @@ func (f files) takeBack(main string, madeDir bool) error {
 		switch {
 		case err != nil:
 			return err
-		case old == "" && !kept: // there was no main file before
+		case old == "" && !kept: // there was no main file before the installation
 			err = f.remove(main)
 		default:
 			err = f.replace(main, old)

@@ -14,18 +14,20 @@ import (
 	"github.com/coreos/go-systemd/v22/dbus"
 )
 
-// dumpTimeout is how long `containerd config dump` may run. It took 2 s on an emulated machine.
+// dumpTimeout is how long `containerd config dump` may run. On an emulated machine, it ran for 2
+// s.
 const dumpTimeout = time.Minute
 
-// programDirs are the directories in which look searches for a program whose name has no path.
+// programDirs are the directories in which the method look searches for a program, if its name has
+// no path.
 const programDirs = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// Chroot implements Binary, which runs the node's containerd. The node's file system is mounted at
-// Root.
+// Chroot implements Binary, the interface that runs the node's containerd. The node's file system
+// is mounted at Root.
 type Chroot struct{ Root *os.Root }
 
-// Dump implements Binary. It runs containerd with the node's root directory as its root directory,
-// which needs the capability CAP_SYS_CHROOT.
+// Dump implements Binary. It runs containerd in a chroot, in the node's root directory. This needs
+// the capability CAP_SYS_CHROOT.
 func (c Chroot) Dump(ctx context.Context, program, main string) (string, error) {
 	found, err := c.look(program)
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 
 // Binary runs the node's containerd.
 type Binary interface {
-	// Dump returns the settings that `containerd config dump` prints for a main configuration file.
-	// program is the name of the program in the command line of the running containerd.
+	// Dump returns the settings that `containerd config dump` prints for the main configuration
+	// file main. program is the name of the program in the command line of the running containerd.
 	Dump(ctx context.Context, program, main string) (string, error)
 }
 
@@ -35,31 +35,32 @@ type State struct {
 
 // Options are the options of New.
 type Options struct {
-	Root    *os.Root // the root of the node's file system, which includes /proc
+	Root    *os.Root // the root of the node's file system, including the node's /proc
 	Binary  Binary
 	Service Service
-	// Serves returns nil if containerd serves the kubelet, and otherwise the reason.
+	// Serves returns nil if containerd answers the kubelet's requests (CRI), and otherwise the
+	// reason why not.
 	Serves func(context.Context) error
-	// Connected returns nil if the agent of this node is ready, and otherwise the reason.
+	// Connected returns nil if the agent of this node is ready, and otherwise the reason why not.
 	Connected func(context.Context) error
-	// Tolerated returns an error if containerd would refuse pods that must start before the agent.
-	// The error names these pods.
+	// Tolerated returns an error if containerd, once it requires the agent, would refuse pods that
+	// must start before the agent. The error names these pods.
 	Tolerated func(context.Context) error
 	// Attempt is the UID of the pod in which this program runs. After an installation has failed,
-	// only a pod with another UID tries again.
+	// it is tried again only if Attempt differs from that of the failed installation.
 	Attempt string
 	Timeout time.Duration // how long Serves and Connected may take to return nil after a restart
 	Log     logr.Logger
 
-	// These are for tests. step is called before each change of the node. flush and sleep replace
-	// (*os.File).Sync and time.Sleep.
+	// The next fields are for tests. step is called before each change of the node. flush and sleep
+	// replace (*os.File).Sync and time.Sleep.
 	step  func(string)
 	flush func(*os.File) error
 	sleep func(time.Duration)
 }
 
-// Installer changes containerd's configuration so that containerd requires the agent, and undoes
-// the change. Its methods may be called repeatedly, but not concurrently.
+// Installer changes containerd's configuration so that containerd requires the agent. It can also
+// undo this change. Its methods may be called repeatedly, but not concurrently.
 type Installer struct {
 	Options
 	files files
@@ -81,8 +82,8 @@ func New(o Options) *Installer {
 
 // Install makes containerd require the agent, and restarts containerd if its configuration changed.
 // It returns nil when containerd and the agent work with the new configuration. After an error,
-// containerd has its old configuration, or the next call restores it. When ctx ends, Install leaves
-// everything as it is, and the next call continues.
+// containerd has its old configuration, or the next call of Install restores the old configuration.
+// When ctx ends, Install leaves everything as it is, and the next call continues.
 func (i *Installer) Install(ctx context.Context) error {
 	j, at, err := i.load(ctx)
 	if err != nil {
@@ -106,8 +107,8 @@ func (i *Installer) Install(ctx context.Context) error {
 	return i.begin(ctx, at, j)
 }
 
-// Undo removes what Install added, and restarts containerd if there was anything to remove. It
-// returns nil when containerd serves the kubelet again.
+// Undo removes what Install added to containerd's configuration. If there was anything to remove,
+// it restarts containerd. It returns nil when containerd serves the kubelet again.
 func (i *Installer) Undo(ctx context.Context) error {
 	j, at, err := i.load(ctx)
 	if err != nil {
@@ -136,7 +137,8 @@ func (i *Installer) Undo(ctx context.Context) error {
 	return err
 }
 
-// load returns the journal that earlier calls have written, and where the node's containerd is.
+// load returns the journal that earlier calls of Install or Undo have written, and where the node's
+// containerd is.
 func (i *Installer) load(ctx context.Context) (journal, place, error) {
 	j, err := i.files.load()
 	if err != nil {
@@ -146,10 +148,10 @@ func (i *Installer) load(ctx context.Context) (journal, place, error) {
 	return j, at, err
 }
 
-// find returns where the node's containerd is. If containerd no longer runs, because an earlier
-// attempt broke it, find takes the place from the journal. It returns an error if another program,
-// such as k3s, manages containerd's configuration, or if systemd would end all containers when it
-// restarts containerd.
+// find returns where the node's containerd is. If containerd does not run, because an earlier
+// attempt broke it, find takes the place from the journal. find returns an error if the Installer
+// must not change containerd. That is so if another program, such as k3s, manages containerd's
+// configuration, or if systemd would end all containers at a restart of containerd.
 func (i *Installer) find(ctx context.Context, j journal) (place, error) {
 	release, there, err := i.files.text("/etc/os-release")
 	if err != nil || !there { // os.Root does not follow a symbolic link with an absolute target
@@ -184,7 +186,8 @@ func (i *Installer) find(ctx context.Context, j journal) (place, error) {
 	return at, errors.Join(i.files.regular(at.Main), i.files.regular(dropIn(at.Main)))
 }
 
-// begin starts an installation. The caller has finished or undone what a killed process left.
+// begin starts an installation. Before the call, the caller must finish or undo what a killed
+// process left.
 func (i *Installer) begin(ctx context.Context, at place, j journal) error {
 	before, err := i.dump(ctx, at, at.Main)
 	if err != nil {
@@ -218,8 +221,8 @@ func (i *Installer) begin(ctx context.Context, at place, j journal) error {
 	return i.restart(ctx, at, j)
 }
 
-// write tries the new configuration and then writes its files. The caller must save the journal
-// that it returns.
+// write lets containerd check the new configuration, and then writes the files of this
+// configuration. It returns a journal, which the caller must save.
 func (i *Installer) write(ctx context.Context, j journal, before containerdconf.Dump) (journal, error) {
 	at := j.Place
 	text, err := containerdconf.DropIn(before)
@@ -243,8 +246,8 @@ func (i *Installer) write(ctx context.Context, j journal, before containerdconf.
 	return j, nil
 }
 
-// try lets containerd read the drop-in file from a trial directory, before the file is written to
-// where the running containerd reads it at its next start.
+// try checks the text of the drop-in file before the file is installed. It writes the text to a
+// trial directory, and lets `containerd config dump` read it there.
 func (i *Installer) try(ctx context.Context, at place, before containerdconf.Dump, text string) error {
 	if err := i.files.replace(trialDropIn, text); err != nil {
 		return err
@@ -265,9 +268,10 @@ func (i *Installer) try(ctx context.Context, at place, before containerdconf.Dum
 	return errors.Join(err, i.files.remove(trialFile), i.files.remove(trialDropIn))
 }
 
-// place writes the drop-in file. If containerd then does not read the drop-in file, place makes the
-// main file import it. To learn whether containerd reads it, place runs `containerd config dump`,
-// because containerd uses its default list of imports only in some cases.
+// place writes the drop-in file. It then runs `containerd config dump` to find out whether
+// containerd reads the drop-in file, because containerd uses its default list of imports only in
+// some cases. If containerd does not read it, place adds an import of the drop-in file to the main
+// configuration file.
 func (i *Installer) place(ctx context.Context, at place, before containerdconf.Dump, text string) error {
 	if err := i.makeDir(path.Dir(dropIn(at.Main))); err != nil {
 		return err
@@ -299,8 +303,8 @@ func (i *Installer) makeDir(dir string) error {
 	return i.files.sync(path.Dir(dir))
 }
 
-// restart restarts containerd with the new files, and waits until it works. If containerd does not
-// work in time, restart restores the old files.
+// restart restarts containerd with the new configuration files, and waits until containerd works.
+// If containerd does not work within Options.Timeout, restart restores the old files.
 func (i *Installer) restart(ctx context.Context, at place, j journal) error {
 	i.Log.Info("restarting containerd with the required plugin", "file", dropIn(at.Main))
 	i.step("restart")
@@ -323,7 +327,8 @@ func (i *Installer) restart(ctx context.Context, at place, j journal) error {
 	return i.revert(ctx, at, j)
 }
 
-// revert restores the old files after a failure, and restarts containerd with them.
+// revert restores the old configuration files after a failed installation, and restarts containerd
+// with them.
 func (i *Installer) revert(ctx context.Context, at place, j journal) error {
 	i.Log.Info("restoring the old configuration of containerd", "reason", j.Reason)
 	if err := i.goBack(ctx, at, j); err != nil {
@@ -337,7 +342,8 @@ func failure(j journal) error {
 	return fmt.Errorf("containerd did not work with the required plugin, and has its old configuration again: %s; delete this pod to try again", j.Reason)
 }
 
-// remove restores the old files for Undo, restarts containerd and empties the journal.
+// remove restores the old configuration files for Undo, restarts containerd and empties the
+// journal.
 func (i *Installer) remove(ctx context.Context, at place, j journal) error {
 	i.Log.Info("removing the required plugin from containerd's configuration", "file", dropIn(at.Main))
 	if err := i.goBack(ctx, at, j); err != nil {
@@ -346,7 +352,7 @@ func (i *Installer) remove(ctx context.Context, at place, j journal) error {
 	return i.files.save(journal{})
 }
 
-// goBack restores the old files, and restarts containerd with them.
+// goBack restores the old configuration files, and restarts containerd with them.
 func (i *Installer) goBack(ctx context.Context, at place, j journal) error {
 	if err := i.files.takeBack(at.Main, j.MadeDir); err != nil {
 		return err
@@ -362,8 +368,8 @@ func (i *Installer) goBack(ctx context.Context, at place, j journal) error {
 	return i.await(ctx, i.Serves)
 }
 
-// forget restores the old files and removes the journal. It does not restart containerd, which
-// still runs with the old configuration.
+// forget restores the old configuration files and removes the journal. It does not restart
+// containerd, because containerd still runs with the old configuration.
 func (i *Installer) forget(at place, j journal) error {
 	if err := i.files.takeBack(at.Main, j.MadeDir); err != nil {
 		return err
@@ -381,13 +387,13 @@ func (i *Installer) dump(ctx context.Context, at place, main string) (containerd
 
 const (
 	awaitEvery = time.Second
-	// settled is how many times in a row all checks must pass. Once is not enough, because the
-	// agent may take 3 s to notice that it has lost its connection to containerd.
+	// settled is how many times in a row await must see all checks pass. Once is not enough,
+	// because the agent may take 3 s to notice that it has lost its connection to containerd.
 	settled = 6
 )
 
-// await waits until all checks have passed settled times in a row. After the timeout, it returns
-// the error of the last check that failed.
+// await waits until all checks have passed several times in a row (see settled). After
+// Options.Timeout, it returns the error of the last check that failed.
 func (i *Installer) await(ctx context.Context, checks ...func(context.Context) error) error {
 	within, cancel := context.WithTimeout(ctx, i.Timeout)
 	defer cancel()

@@ -32,7 +32,7 @@ type node struct {
 	broken   bool // containerd does not work with the required plugin
 	agent    error
 	pods     error
-	dumps    string // what containerd prints without the plugin
+	dumps    string // what `containerd config dump` prints without the required plugin
 	binary   Binary
 }
 
@@ -59,8 +59,8 @@ imports = ['/etc/containerd/conf.d/*.toml']
       tolerate_missing_plugins_annotation = ''
 `
 
-// newNode returns a node whose main configuration file has this text. "-" means that there is no
-// main file.
+// newNode returns a node whose main configuration file has this text. If text is "-", the node has
+// no main file.
 func newNode(t *testing.T, text string) *node {
 	t.Helper()
 	n := &node{t: t, dir: t.TempDir(), state: State{"active", "process", 7}, dumps: printed}
@@ -86,8 +86,8 @@ func newNode(t *testing.T, text string) *node {
 
 type killed struct{}
 
-// process runs the installer as one process, and reports whether the process was killed.
-// node.killAt says where it is killed.
+// process calls run with a new Installer, as one process does. It reports whether the process was
+// killed, which happens before the step n.killAt.
 func (n *node) process(attempt string, run func(*Installer) error) (dead bool, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -103,7 +103,7 @@ func (n *node) process(attempt string, run func(*Installer) error) (dead bool, e
 		Serves:    func(context.Context) error { return nil },
 		Connected: n.connected, Tolerated: func(context.Context) error { return n.pods },
 		step: n.step, sleep: func(time.Duration) {},
-		flush: func(*os.File) error { return nil }, // flushing is not needed: the tests kill processes, not the machine
+		flush: func(*os.File) error { return nil }, // flushing is not needed, because the tests kill processes, not the machine
 	}))
 }
 
@@ -135,8 +135,8 @@ func (n *node) Restart(context.Context) (err error) {
 
 var imported = regexp.MustCompile(`(?s)^(?:.*\n)?imports = \[([^\]]*)\]`)
 
-// Dump prints the settings of a main file and of the files that it imports, as containerd does. If
-// the main file has no imports, Dump reads no drop-in file.
+// Dump prints the settings of a main configuration file, and of the files that it imports, as
+// containerd does. If the main file has no imports, Dump reads no drop-in file.
 func (n *node) Dump(_ context.Context, _, name string) (string, error) {
 	text, err := os.ReadFile(filepath.Join(n.dir, name))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -234,7 +234,7 @@ func mains(t *testing.T) map[string]string {
 }
 
 // TestInstallAndUndo checks that Install and Undo restart containerd once each, that a second call
-// changes nothing, and that the files after Undo are the files before Install.
+// of each changes nothing, and that Undo restores the files as they were before Install.
 func TestInstallAndUndo(t *testing.T) {
 	for name, text := range mains(t) {
 		t.Run(name, func(t *testing.T) {
@@ -263,11 +263,11 @@ func TestInstallAndUndo(t *testing.T) {
 	}
 }
 
-// ways are the cases of TestKilledAnywhere: what the killed process and the next process do, and
-// what must result.
+// ways are the cases of TestKilledAnywhere. Each case says what the killed process does, what the
+// next process does, and what the result must be.
 var ways = map[string]struct {
 	broken   bool
-	first    func(*node) // runs before the process that is killed
+	first    func(*node) // what runs before the process that is killed
 	run      func(*Installer, context.Context) error
 	then     func(*Installer, context.Context) error
 	required bool
@@ -287,9 +287,9 @@ func mustInstall(n *node) {
 	}
 }
 
-// TestKilledAnywhere kills a process before each of its changes in turn. It checks that containerd
-// can start with the files that the process left, and that the next process finishes the work.
-// After Undo, the files must be the files before Install.
+// TestKilledAnywhere kills an installer process before each of its changes in turn. It checks that
+// containerd can start with the files that the process left, and that the next process finishes the
+// work. Undo must restore the files as they were before Install.
 func TestKilledAnywhere(t *testing.T) {
 	all := mains(t)
 	for name, way := range ways {
@@ -332,8 +332,8 @@ func TestKilledAnywhere(t *testing.T) {
 	}
 }
 
-// TestFailureIsFinal checks that containerd has its old files after a failed installation, and that
-// only another pod tries again.
+// TestFailureIsFinal checks that containerd has its old configuration files after a failed
+// installation. Only an installer with another pod UID may try the installation again.
 func TestFailureIsFinal(t *testing.T) {
 	n := newNode(t, "version = 2\n")
 	before := n.tree()
@@ -355,8 +355,8 @@ func TestFailureIsFinal(t *testing.T) {
 	}
 }
 
-// TestStopIsNoFailure checks that a process that ends while containerd restarts does not restore
-// the old files, and that the next process finishes the installation.
+// TestStopIsNoFailure checks an installer process that is stopped while containerd restarts. It
+// must not restore the old configuration files, and the next process must finish the installation.
 func TestStopIsNoFailure(t *testing.T) {
 	n := newNode(t, "version = 3\n")
 	ctx, stop := context.WithCancel(t.Context())
@@ -379,7 +379,7 @@ func TestStopIsNoFailure(t *testing.T) {
 }
 
 // TestRefusals checks that Install changes nothing on the node if one of its preconditions does not
-// hold.
+// hold, for example if k3s manages containerd.
 func TestRefusals(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change func(*node)
@@ -433,8 +433,8 @@ func (n *node) put(name, text string) {
 	}
 }
 
-// TestTrialStopsABadChange checks that a drop-in file that would change other settings, too, is
-// never written to the directory from which containerd reads it.
+// TestTrialStopsABadChange checks that Install does not write a drop-in file that would also change
+// other settings to the directory from which containerd reads it.
 func TestTrialStopsABadChange(t *testing.T) {
 	n := newNode(t, "version = 3\nimports = [\"/etc/containerd/conf.d/*.toml\"]\n")
 	before := n.tree()
@@ -455,7 +455,8 @@ func TestTrialStopsABadChange(t *testing.T) {
 	}
 }
 
-// worse is a fake containerd in which the drop-in file also changes another setting.
+// worse is a fake containerd in which the installed drop-in file also changes a setting other than
+// required_plugins.
 type worse struct{ *node }
 
 func (w worse) Dump(ctx context.Context, program, name string) (string, error) {
@@ -466,8 +467,8 @@ func (w worse) Dump(ctx context.Context, program, name string) (string, error) {
 	return text, err
 }
 
-// TestOthersChangesRemain checks that Undo keeps what an administrator has written to the main file
-// after Install. The backup copy of the old main file also remains.
+// TestOthersChangesRemain checks that Undo keeps what an administrator has written to the main
+// configuration file after Install. Undo must also keep the backup copy of the old main file.
 func TestOthersChangesRemain(t *testing.T) {
 	n := newNode(t, "version = 3\n")
 	mustInstall(n)
@@ -485,8 +486,9 @@ func TestOthersChangesRemain(t *testing.T) {
 	}
 }
 
-// TestLostChangeIsReported removes the import from the main file after Install. It checks that a
-// second Install of the same pod reports that, and that another pod installs again.
+// TestLostChangeIsReported removes the import of the drop-in file from the main configuration file
+// after Install. A second Install of the same pod must report that the import is missing, and
+// Install of another pod must add it again.
 func TestLostChangeIsReported(t *testing.T) {
 	n := newNode(t, "version = 3\n")
 	mustInstall(n)
@@ -499,9 +501,9 @@ func TestLostChangeIsReported(t *testing.T) {
 	}
 }
 
-// TestForeignRequirement checks a containerd that requires the agent because the administrator
-// configured it so. Install and Undo must not change that configuration, and Undo must report that
-// containerd still requires the agent.
+// TestForeignRequirement checks a containerd that the administrator has configured to require the
+// agent. Install and Undo must not change this configuration, and Undo must report that containerd
+// still requires the agent.
 func TestForeignRequirement(t *testing.T) {
 	n := newNode(t, "version = 3\n")
 	n.dumps = strings.NewReplacer("enable = false\n      reject", "enable = true\n      reject", "required_plugins = []\n      tol", "required_plugins = ['numalet']\n      tol").Replace(n.dumps)

@@ -11,8 +11,8 @@ import (
 )
 
 // TestRealContainerd calls Install and Undo with the containerd that `make rig-up` has built. The
-// containerd processes run with a temporary directory as their root directory, so the test must be
-// run as root.
+// test must run as root, because it starts containerd with a temporary directory as root directory
+// (chroot).
 func TestRealContainerd(t *testing.T) {
 	home, err := os.UserCacheDir()
 	if err != nil {

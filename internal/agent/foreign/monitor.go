@@ -1,7 +1,7 @@
 // Package foreign measures the foreign time of exclusive CPUs: the CPU time that interrupts, kernel
-// threads and other processes used on them. This package reads files in /proc, and reports
-// containers with too much foreign time. Package cputime computes the foreign time from these
-// files.
+// threads and other processes used on these CPUs. Package foreign reads files in /proc, and reports
+// containers with too much foreign time. Package cputime computes the foreign time from the
+// contents of these files.
 package foreign
 
 import (
@@ -23,15 +23,15 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// every is the time between two measurements. /proc/stat counts CPU time in steps of 10 ms, which
-// is 0.1 % of this interval.
+// every is the time between two measurements of foreign time. /proc/stat counts CPU time in steps
+// of 10 ms, which is 0.1 % of this interval.
 const every = 10 * time.Second
 
 // Container is a container with exclusive CPUs.
 type Container struct {
 	Pod    workload.Pod
 	Name   string
-	ID     string // the ID that the runtime gave it
+	ID     string // the ID that the container runtime gave to the container
 	Cgroup string
 	CPUs   cpuset.Set
 }
@@ -39,17 +39,18 @@ type Container struct {
 // Options are the options of New.
 type Options struct {
 	Proc fs.FS // the host's /proc
-	// Containers returns the containers with exclusive CPUs, including containers that have exited.
+	// Containers returns the containers with exclusive CPUs that the container runtime has,
+	// including containers that have exited.
 	Containers func() []Container
-	// Held returns all containers that hold exclusive CPUs, including containers that are not
-	// running now, for example before a restart.
+	// Held returns the names of all containers that hold exclusive CPUs, including containers that
+	// are not running now. For example, a container that crashed holds its CPUs until it restarts.
 	Held func() []Name
 	// Usage returns the CPU time of a cgroup. The error is fs.ErrNotExist if the cgroup does not
 	// exist.
 	Usage func(cgroup string, on cpuset.Set) (time.Duration, error)
-	// Threshold is how much foreign time a container may have, as a share of the time of its
-	// exclusive CPUs within Window. From this share on, the container is reported. 0 means that no
-	// container is reported.
+	// Threshold is the share of foreign time from which on a container is reported. The share is
+	// the foreign time within Window, divided by the time of the container's exclusive CPUs within
+	// Window. 0 means that no container is reported.
 	Threshold float64
 	Window    time.Duration
 	// Warn is called to report a container with too much foreign time. Changed is called when the
@@ -62,19 +63,19 @@ type Options struct {
 // Name identifies a container across its restarts.
 type Name struct{ UID, Container string }
 
-// Total is the foreign time of a container since the agent saw it first.
+// Total is the foreign time of a container since the agent first saw the container.
 type Total struct {
 	Pod       workload.Pod
 	Container string
 	cputime.Foreign
-	Recent cputime.Foreign // the part within the window
-	Noisy  bool            // the recent foreign time reaches the threshold
+	Recent cputime.Foreign // the foreign time within Options.Window
+	Noisy  bool            // the share of Recent reaches Options.Threshold
 }
 
 // Monitor measures the foreign time of the containers with exclusive CPUs on this node.
 type Monitor struct {
 	o    Options
-	proc procfs // used only by Sample, which runs once at a time
+	proc procfs // used only by Sample, of which only one call runs at a time
 	mu   struct {
 		sync.Mutex
 		meters map[Name]*meter
@@ -94,8 +95,8 @@ func New(o Options) *Monitor {
 	return m
 }
 
-// Run measures until ctx ends. A failure that repeats is logged only once. It has no effect on
-// containers.
+// Run measures the foreign time of all containers regularly, until ctx ends. If a measurement
+// fails, containers continue as before. Run logs a failure only once if it repeats.
 func (m *Monitor) Run(ctx context.Context) error {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
@@ -114,7 +115,8 @@ func (m *Monitor) Run(ctx context.Context) error {
 	}
 }
 
-// Sample measures all containers once. Only one goroutine may call it at a time.
+// Sample measures the foreign time of all containers once. Only one goroutine may call it at a
+// time.
 func (m *Monitor) Sample() error {
 	m.forget()
 	containers := m.o.Containers()
@@ -144,8 +146,8 @@ func (m *Monitor) Sample() error {
 	return errors.Join(errs...)
 }
 
-// add adds a sample to a container's meter, and reports the container if its foreign time has just
-// reached the threshold.
+// add adds a sample to a container's meter, which sums up the foreign time. It reports the
+// container if its foreign time has just reached Options.Threshold.
 func (m *Monitor) add(c Container, s cputime.Sample) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -164,15 +166,15 @@ func (m *Monitor) add(c Container, s cputime.Sample) {
 	}
 }
 
-// describe returns a message with the container's foreign time in the window, its main source, and
-// what to do about that source.
+// describe returns a message about a container with too much foreign time. The message has the
+// foreign time within Options.Window, its main source, and what to do about that source.
 func (m *Monitor) describe(t Total, cpus cpuset.Set) string {
 	most := slices.MaxFunc(Sources(), func(a, b Source) int { return cmp.Compare(a.Used(t.Recent), b.Used(t.Recent)) })
 	return fmt.Sprintf("others used %.1f%% of the time of the exclusive CPUs %s of container %q in the last %s, most of it %s: %s",
 		100*t.Recent.Share(), cpus, t.Container, m.o.Window, most.name, most.remedy)
 }
 
-// forget removes the meters of containers that no longer hold exclusive CPUs.
+// forget removes the measured foreign time of containers that no longer hold exclusive CPUs.
 func (m *Monitor) forget() {
 	held := map[Name]bool{}
 	for _, name := range m.o.Held() {
@@ -183,7 +185,8 @@ func (m *Monitor) forget() {
 	maps.DeleteFunc(m.mu.meters, func(name Name, _ *meter) bool { return !held[name] })
 }
 
-// Totals returns the foreign time of all containers, ordered by pod and container.
+// Totals returns the foreign time of all containers with exclusive CPUs, ordered by pod and
+// container.
 func (m *Monitor) Totals() []Total {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -197,7 +200,8 @@ func (m *Monitor) Totals() []Total {
 
 func (t Total) key() string { return t.Pod.String() + "/" + t.Pod.UID + "/" + t.Container }
 
-// Noisy returns the names of the containers whose recent foreign time reaches the threshold.
+// Noisy returns the names of the containers whose foreign time within Options.Window reaches
+// Options.Threshold.
 func (m *Monitor) Noisy() (names []string) {
 	for _, t := range m.Totals() {
 		if t.Noisy {

@@ -15,8 +15,8 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// machine is a fake machine with one container on the CPUs 2-3. Its /proc has the CPUs 0-3 and
-// kernel threads.
+// machine is a fake machine with one container, whose exclusive CPUs are 2-3. The /proc of the
+// machine has the CPUs 0-3 and kernel threads.
 type machine struct {
 	proc     fstest.MapFS
 	now      time.Time
@@ -39,8 +39,8 @@ func newMachine() *machine {
 	return m
 }
 
-// set writes to /proc for how many ticks CPU 2 was busy, handled interrupts, and ran the kernel
-// thread kworker/2:0.
+// set writes to the fake /proc for how many ticks (of 10 ms) CPU 2 was busy in total, handled
+// interrupts, and ran the kernel thread kworker/2:0.
 func (m *machine) set(busy, interrupts, kworker int) {
 	m.proc["stat"] = &fstest.MapFile{Data: fmt.Appendf(nil, "cpu  0 0 0 0 0 0 0\ncpu0 9 9 9 9 9 9 9\ncpu1 0 0 0 0 0 0 0\ncpu2 0 0 %d 5 5 %d 0\ncpu3 0 0 0 0 0 0 0\n", busy-interrupts, interrupts)}
 	m.proc["20/stat"] = &fstest.MapFile{Data: []byte(taskOf("kworker/2:0", 0x200000, kworker, 2))}
@@ -112,8 +112,9 @@ func TestMonitor(t *testing.T) {
 	}
 }
 
-// TestProcessIsReadOnce checks that a process that is not a kernel thread is read only once. It
-// also checks that it is no error if a process ends after it was listed and before it is read.
+// TestProcessIsReadOnce checks that the files of a process that is not a kernel thread are read
+// only once. It also checks that there is no error if a process ends between the listing of
+// /proc and the read of the process's files.
 func TestProcessIsReadOnce(t *testing.T) {
 	machine := newMachine()
 	monitor := machine.monitor()

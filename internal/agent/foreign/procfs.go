@@ -12,15 +12,17 @@ import (
 	"github.com/numalet/numalet/pkg/cputime"
 )
 
-// procfs reads the CPU time of CPUs and of kernel threads from a /proc. It must be the host's
-// /proc. A container's /proc shows only the container's PID namespace, which has no kernel threads.
+// procfs reads the CPU time of CPUs and of kernel threads from the host's /proc. The /proc of a
+// container does not suffice, because it shows only the container's PID namespace, which has no
+// kernel threads.
 type procfs struct {
 	root    fs.FS
-	known   map[cputime.PID]bool // by PID: whether the process is a kernel thread
+	known   map[cputime.PID]bool // whether the process with this PID is a kernel thread
 	threads cputime.Threads
 }
 
-// read returns the CPU times of the online CPUs, and updates the CPU time of the kernel threads.
+// read returns the CPU times of the online CPUs. It also updates the CPU times of the kernel
+// threads in p.
 func (p *procfs) read() (map[cpuset.CPU]cputime.Times, error) {
 	text, err := fs.ReadFile(p.root, "stat")
 	if err != nil {
@@ -33,11 +35,11 @@ func (p *procfs) read() (map[cpuset.CPU]cputime.Times, error) {
 	return online, p.readThreads()
 }
 
-// readThreads reads the CPU time of each kernel thread. Any other process is read only once, to
-// learn that it is not a kernel thread, because a machine can have ten times as many processes as
-// kernel threads. If a process ends and a new kernel thread gets its PID before the next read,
-// readThreads takes the thread for the process. The CPU time of that thread then counts as time of
-// other processes.
+// readThreads reads the CPU time of each kernel thread. It reads any other process only once, to
+// find out that the process is not a kernel thread. Otherwise it would be slow, because a machine
+// can have ten times as many processes as kernel threads. If a process ends and a new kernel
+// thread gets its PID before the next read, readThreads takes the thread for the process. The CPU
+// time of that thread then counts as time of other processes.
 func (p *procfs) readThreads() error {
 	entries, err := fs.ReadDir(p.root, ".")
 	if err != nil {

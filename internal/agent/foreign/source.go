@@ -6,14 +6,16 @@ import (
 	"github.com/numalet/numalet/pkg/cputime"
 )
 
-// Source is one source of foreign time, with the advice that messages give about it.
+// Source is one source of foreign time on exclusive CPUs, such as interrupts, with the
+// advice that messages give about this source.
 type Source struct {
-	Label        string // the value of the metric's label
+	Label        string // the value of the label source of the metric numalet_container_foreign_cpu_seconds_total
 	Used         func(cputime.Foreign) time.Duration
 	name, remedy string // used in messages
 }
 
-// Sources returns all sources of foreign time.
+// Sources returns all sources of foreign time: interrupts, kernel threads and other
+// processes.
 func Sources() []Source {
 	return []Source{
 		{

@@ -19,7 +19,8 @@ import (
 	"github.com/numalet/numalet/pkg/containerdconf"
 )
 
-// EventContainerd is the reason of events on a Node about containerd's configuration.
+// EventContainerd is the reason of the events that numalet-containerd writes on a Node.
+// These events report whether containerd is configured to require the agent.
 const EventContainerd = "NumaletContainerd"
 
 const (
@@ -33,7 +34,7 @@ const (
 type cluster struct {
 	client kubernetes.Interface
 	node   string
-	first  labels.Selector // selects the pods that must start before the agent; static pods are always among them
+	first  labels.Selector // selects the pods that must start before the agent, in addition to static pods, which must always do so
 }
 
 func newEvents(ctx context.Context, client kubernetes.Interface, node string) record.EventBroadcaster {
@@ -42,7 +43,7 @@ func newEvents(ctx context.Context, client kubernetes.Interface, node string) re
 	return b
 }
 
-// report returns a function that writes an event on the node. That function never blocks.
+// report returns a function that writes an event on the Node. The function never blocks.
 func (c *cluster) report(b record.EventBroadcaster) func(kind, message string) {
 	recorder := b.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "numalet-containerd", Host: c.node})
 	return func(kind, message string) {
@@ -50,8 +51,9 @@ func (c *cluster) report(b record.EventBroadcaster) func(kind, message string) {
 	}
 }
 
-// tolerated returns an error if pods of the node that must start before the agent lack the
-// annotation that lets them. The error names these pods.
+// tolerated checks the pods of the node that must start before the agent. containerd
+// starts such a pod without the agent only if the pod has a certain annotation. If pods
+// lack this annotation, tolerated returns an error with their names.
 func (c *cluster) tolerated(ctx context.Context) error {
 	pods, err := c.client.CoreV1().Pods("").List(ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("spec.nodeName", c.node).String()})
 	if err != nil {

@@ -68,8 +68,8 @@ func TestTolerated(t *testing.T) {
 	}
 }
 
-// TestEachOutcomeIsReportedOnce checks that a failed step is tried again, and that the same outcome
-// is reported only once in a row.
+// TestEachOutcomeIsReportedOnce checks that the keeper repeats a failed step, and that it reports
+// the outcome of a step only if it differs from the outcome before.
 func TestEachOutcomeIsReportedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())

@@ -1,6 +1,6 @@
 // Package installer is the program numalet-containerd. It configures the containerd of a node to
-// require the agent, or undoes that. It reports the result as events on the Node and as its
-// readiness.
+// start containers only while the agent is connected, or undoes this configuration. It reports
+// the result as events on the Node, and in its own readiness probe.
 package installer
 
 import (
@@ -22,15 +22,16 @@ import (
 	"github.com/numalet/numalet/internal/platform/telemetry"
 )
 
-// After a failure, the installer tries again after retryEvery. After a success, it checks the
-// result every checkEvery, because others may change containerd's configuration.
+// retryEvery is the time after which the installer tries again after a failure. checkEvery is the
+// time between two checks of the result after a success. The checks are necessary because others
+// may change containerd's configuration.
 const (
 	retryEvery = 15 * time.Second
 	checkEvery = 5 * time.Minute
 )
 
-// Run installs or undoes the configuration, and reports the result until ctx ends. When ctx ends,
-// containerd keeps its configuration.
+// Run configures containerd to require the agent, or undoes this configuration. It then checks
+// and reports the result until ctx ends. When ctx ends, containerd keeps its configuration.
 func Run(ctx context.Context, cfg config.Containerd) error {
 	log := telemetry.NewLogger(os.Stderr, telemetry.LogOptions{JSON: cfg.LogFormat == config.JSON, Verbosity: cfg.Verbosity})
 	version := telemetry.Version()
@@ -75,7 +76,8 @@ func Run(ctx context.Context, cfg config.Containerd) error {
 	return group.Wait()
 }
 
-// keeper calls do again and again, and reports each outcome that differs from the last.
+// keeper calls the function do again and again, and reports an outcome if it differs from the
+// outcome of the call before.
 type keeper struct {
 	do     func(context.Context) error
 	done   string // the message that reports a success
@@ -93,7 +95,8 @@ func (k *keeper) Ready() error {
 	return k.state
 }
 
-// setState records the outcome of do, and reports whether it differs from the last outcome.
+// setState records the outcome of a call of do, and reports whether it differs from the outcome
+// of the call before.
 func (k *keeper) setState(err error) (changed bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -36,8 +36,8 @@ func (f files) path(name string) (path string, mask bool) {
 	return filepath.Join(f.proc, name, "smp_affinity_list"), false
 }
 
-// read returns the CPUs in each file. It leaves out an interrupt whose affinity the kernel does not
-// report.
+// read returns the CPUs in each of the kernel's files. It leaves out an interrupt if the kernel
+// does not report its affinity.
 func (f files) read() (map[string]cpuset.Set, error) {
 	entries, err := os.ReadDir(filepath.Join(f.proc, "irq"))
 	if err != nil {
@@ -94,17 +94,17 @@ func (f files) write(name string, cpus cpuset.Set) error {
 	return errors.Join(err, file.Close())
 }
 
-// unmovable reports whether a write failed because the kernel does not let anybody move the
-// interrupt. The kernel then returns EIO from the write, and newer kernels return EPERM (seen on
-// 6.18). If the process lacks the permission to open the file, opening it fails, and unmovable
-// returns false.
+// unmovable reports whether a write to an interrupt's file failed because the kernel does not let
+// anybody move the interrupt. In this case, the system call write returns EIO, or EPERM on newer
+// kernels (seen on 6.18). If the process lacks the permission to open the file, the system call
+// open fails instead, and unmovable returns false.
 // Source: https://github.com/torvalds/linux/blob/v6.12/kernel/irq/proc.c, write_irq_affinity.
 func unmovable(err error) bool {
 	path := (*fs.PathError)(nil)
 	return errors.As(err, &path) && path.Op == "write" && (errors.Is(err, unix.EIO) || errors.Is(err, unix.EPERM))
 }
 
-// writable returns an error if interrupts or workqueues cannot be moved.
+// writable returns an error if this process cannot move interrupts or workqueues.
 func (f files) writable() error {
 	for _, name := range []string{defaultIRQ, workqueues} {
 		path, _ := f.path(name)
@@ -125,7 +125,7 @@ func (f files) irqbalance() (string, error) {
 	}
 	for _, name := range names {
 		comm, err := os.ReadFile(name)
-		if err == nil && strings.TrimSpace(string(comm)) == "irqbalance" { // err is not nil if the process has ended meanwhile
+		if err == nil && strings.TrimSpace(string(comm)) == "irqbalance" { // err is not nil if the process has ended since Glob found it
 			return filepath.Base(filepath.Dir(name)), nil
 		}
 	}

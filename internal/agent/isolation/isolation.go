@@ -1,5 +1,5 @@
-// Package isolation keeps interrupts and unbound workqueues of the kernel off isolated CPUs, and
-// restores the old settings when the CPUs are released. Package steering computes what to write to
+// Package isolation keeps interrupts and unbound workqueues of the kernel off isolated CPUs. When
+// the CPUs are released, it restores the old settings. Package steering computes what to write to
 // the kernel's files.
 package isolation
 
@@ -18,12 +18,12 @@ import (
 	"github.com/numalet/numalet/pkg/steering"
 )
 
-// every is the time between two checks that no movable interrupt is on an isolated CPU. The checks
-// repeat because drivers add interrupts, and other programs move them.
+// every is the time between two checks that no movable interrupt is on an isolated CPU. One check
+// is not enough, because drivers add interrupts, and other programs move interrupts.
 const every = 10 * time.Second
 
-// Saved is the content of the state file. Files has the settings that the kernel's files had
-// before.
+// Saved is the content of the state file. Files has the settings of the kernel's files from
+// before they were changed.
 type Saved struct {
 	BootID string         `json:"bootID"`
 	Files  steering.State `json:"files"`
@@ -38,7 +38,7 @@ type Store interface {
 // Options are the options of New.
 type Options struct {
 	Enabled bool
-	Proc    string // the host's /proc; files in its directory irq are written
+	Proc    string // the host's /proc, in whose directory irq files are written
 	Sys     string // the directory in which sys is mounted
 	Store   Store
 	BootID  string
@@ -59,8 +59,9 @@ type Isolation struct {
 	}
 }
 
-// New returns an Isolation. It continues with the state that an earlier process saved, unless the
-// machine has rebooted since. After a reboot the kernel has its default settings again.
+// New returns an Isolation. It continues with the state that an earlier process saved. If the
+// machine has rebooted since, New ignores that state, because the kernel has its default settings
+// again.
 func New(o Options) (*Isolation, error) {
 	i := &Isolation{o: o, files: files{proc: o.Proc, sys: o.Sys}}
 	saved, err := o.Store.Load()
@@ -74,7 +75,8 @@ func New(o Options) (*Isolation, error) {
 	return i, nil
 }
 
-// Check returns nil if this node can isolate CPUs, and otherwise the first reason why it cannot.
+// Check returns nil if this node can keep interrupts off CPUs, and otherwise the first reason why
+// it cannot.
 func (i *Isolation) Check() error {
 	if !i.o.Enabled {
 		return errors.New("the agent of the node runs without --isolation")
@@ -92,22 +94,22 @@ func (i *Isolation) Check() error {
 	return nil
 }
 
-// Isolate keeps interrupts and unbound workqueues off these CPUs, and no longer off other CPUs of
-// earlier calls. When it returns nil, the only interrupts left on these CPUs are those that the
-// kernel does not let anybody move. Such an interrupt belongs to a driver with one queue for each
-// CPU, and is raised only for requests from its CPU.
+// Isolate keeps interrupts and unbound workqueues off cpus. It lets them use all other CPUs
+// again, including those of earlier calls. When Isolate returns nil, the only interrupts left on
+// cpus are those that the kernel does not let anybody move. Such an interrupt belongs to a driver
+// with one queue for each CPU, and is raised only for requests from the CPU of this queue.
 func (i *Isolation) Isolate(ctx context.Context, cpus cpuset.Set) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.mu.done && cpus.Equal(i.mu.isolated) {
-		return nil // Run corrects what others have changed meanwhile
+		return nil // Run corrects what other programs have changed since
 	}
 	i.mu.isolated, i.mu.known = cpus, true
 	return i.apply(ctx)
 }
 
-// Run checks regularly whether all settings still keep interrupts off the isolated CPUs, and
-// corrects them, until ctx ends.
+// Run checks regularly, until ctx ends, whether the kernel's settings still keep interrupts off
+// the isolated CPUs, and corrects the settings if not.
 func (i *Isolation) Run(ctx context.Context) error {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
@@ -128,14 +130,14 @@ func (i *Isolation) again(ctx context.Context) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if !i.mu.known {
-		return nil // the containers of the node are not known yet, so no setting may be restored
+		return nil // the agent does not know the containers of the node yet, so no setting may be restored
 	}
 	return i.apply(ctx)
 }
 
-// apply saves the old contents of the kernel's files, and then writes the files that differ from
-// the plan. If there are no isolated CPUs and no saved state, it does nothing. The caller holds the
-// lock.
+// apply makes the kernel keep interrupts off the isolated CPUs. It first saves the old contents
+// of the kernel's files, and then writes the files whose content must change. If there are no
+// isolated CPUs and no saved state, apply does nothing. The caller holds i.mu.
 func (i *Isolation) apply(ctx context.Context) (err error) {
 	defer func() { i.mu.done = err == nil }()
 	if i.mu.isolated.Empty() && len(i.mu.state) == 0 {
@@ -163,8 +165,8 @@ func (i *Isolation) apply(ctx context.Context) (err error) {
 	return errors.Join(errs...)
 }
 
-// plan computes and saves the new state, and returns what to write to the kernel's files. The
-// caller holds the lock.
+// plan returns what to write to the kernel's files. Before that, it saves the new content of the
+// state file. The caller holds i.mu.
 func (i *Isolation) plan() (map[string]cpuset.Set, error) {
 	now, err := i.files.read()
 	if err != nil {

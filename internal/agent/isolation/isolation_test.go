@@ -15,7 +15,8 @@ import (
 	"github.com/numalet/numalet/pkg/cpuset"
 )
 
-// kernel is a fake of the kernel's files, made of plain files.
+// kernel is a fake of the kernel's files for interrupts and workqueues. It has plain files in a
+// temporary directory.
 type kernel struct {
 	*testing.T
 	root  string
@@ -46,7 +47,7 @@ func (k *kernel) write(name, text string) {
 	}
 }
 
-// show returns the contents of the kernel's files, separated by spaces.
+// show returns the contents of the fake kernel's files, separated by spaces.
 func (k *kernel) show() string {
 	k.Helper()
 	var out []string
@@ -123,9 +124,9 @@ func TestIsolate(t *testing.T) {
 	}
 }
 
-// TestAgentEnds ends the agent while CPUs are isolated. It checks that the next agent restores no
-// setting until it knows the containers, and then restores the settings because no container needs
-// isolated CPUs.
+// TestAgentEnds ends the agent while CPUs are isolated. The next agent must restore no setting
+// until it knows the containers of the node. It must then restore all settings, because no
+// container needs isolated CPUs.
 func TestAgentEnds(t *testing.T) {
 	kernel := newKernel(t)
 	kernel.isolate(kernel.start(), "2-3")
@@ -139,13 +140,13 @@ func TestAgentEnds(t *testing.T) {
 	}
 }
 
-// TestReboot checks that the agent does not restore settings that it saved before a reboot, because
-// the kernel starts with its default settings.
+// TestReboot checks that the agent does not restore settings that it saved before a reboot. After a
+// reboot, the kernel has its default settings anyway.
 func TestReboot(t *testing.T) {
 	kernel := newKernel(t)
 	kernel.isolate(kernel.start(), "2-3")
 	kernel.boot = "b2"
-	kernel.write("proc/irq/24/smp_affinity_list", "0-1,4-7") // by chance the setting that was written before the reboot
+	kernel.write("proc/irq/24/smp_affinity_list", "0-1,4-7") // by chance, the same setting that the agent wrote before the reboot
 	next := kernel.start()
 	kernel.isolate(next, "2-3")
 	kernel.isolate(next, "")
@@ -154,7 +155,8 @@ func TestReboot(t *testing.T) {
 	}
 }
 
-// TestNothingIsMovedUnsaved checks that no file is changed if its old content cannot be saved.
+// TestNothingIsMovedUnsaved checks that Isolate does not change a kernel file if it cannot save the
+// old content of the file.
 func TestNothingIsMovedUnsaved(t *testing.T) {
 	kernel := newKernel(t)
 	kernel.full = true

@@ -14,36 +14,38 @@ import (
 // Held is a grant of exclusive CPUs, and the pod that holds it.
 type Held struct {
 	Pod    workload.Pod `json:"pod"`
-	Cgroup string       `json:"cgroup"`           // the pod's own cgroup
+	Cgroup string       `json:"cgroup"`           // the path of the pod's own cgroup
 	Static bool         `json:"static,omitempty"` // a static pod, which may have no mirror pod in the API server
 	// Isolated means that interrupts and unbound workqueues are kept off the grant's CPUs.
 	Isolated bool `json:"isolated,omitempty"`
-	// Unconfirmed means that the agent does not know the pod, and took the CPUs from the running
-	// container's spec: see holdUnconfirmed.
+	// Unconfirmed means that the agent does not know the pod's spec. It took the CPUs from the
+	// running container's spec (see holdUnconfirmed).
 	Unconfirmed bool `json:"unconfirmed,omitempty"`
-	// Grant.UID is the pod's UID. If each container of the pod has a grant of its own, it is
-	// key(pod, container).
+	// Grant.UID is the pod's UID if the pod has one grant for all its containers. If each
+	// container of the pod has a grant of its own, Grant.UID is key(uid, container).
 	Grant pool.Grant `json:"grant"`
 	Homes pool.Homes `json:"homes,omitempty"` // the grant's CPUs by NUMA node, including CPUs that went offline
 }
 
-// Snapshot is the content of the checkpoint.
+// Snapshot is the content of the checkpoint, the file with which the agent keeps the grants of
+// exclusive CPUs across its restarts.
 type Snapshot struct {
 	BootID string `json:"bootID"`
 	Held   []Held `json:"held"`
 }
 
 // book is the ledger of exclusive CPUs, with the pods that hold its grants. Usually a pod has one
-// grant for all its containers. If the pod's spec is not known, each container has a grant of its
-// own, and does not reuse the CPUs of other containers. That is the case for a static pod without a
-// mirror pod, and for a running pod after the checkpoint was lost.
+// grant for all its containers. If the agent does not know the pod's spec, each container has a
+// grant of its own, and does not reuse the CPUs of other containers. The agent does not know the
+// spec of a static pod without a mirror pod. After the checkpoint file was lost, it may not know
+// the specs of running pods either.
 type book struct {
 	ledger *pool.Ledger
 	held   map[string]Held // by Grant.UID
 }
 
-// key returns the Grant.UID for a container that has a grant of its own. It differs from every
-// pod's UID, which has no slash.
+// key returns the Grant.UID for a container that has a grant of its own. The result differs from
+// the UID of every pod, because a pod's UID has no slash.
 func key(uid, container string) string { return uid + "/" + container }
 
 // reserve grants CPUs for the request p. It returns a function that undoes the grant.
@@ -55,7 +57,7 @@ func (b *book) reserve(h Held, p pool.Pod) (undo func(), err error) {
 	return func() { b.dropGrant(p.UID) }, nil
 }
 
-// restore adds a grant that was made earlier, with the same CPUs.
+// restore adds the earlier grant h again, with the same CPUs.
 func (b *book) restore(h Held) error {
 	if err := b.ledger.Restore(h.Grant); err != nil {
 		return err
@@ -75,8 +77,8 @@ func (b *book) enter(h Held) {
 	b.held[h.Grant.UID] = h
 }
 
-// replaceOffline gives a pod free CPUs in place of those of its CPUs that went offline, as far as
-// CPUs are free. It returns a function that undoes the change, or nil if nothing has changed.
+// replaceOffline replaces the CPUs of a pod that went offline by free CPUs, as far as there are
+// enough. It returns a function that undoes the change, or nil if nothing has changed.
 func (b *book) replaceOffline(uid string) (undo func()) {
 	for _, before := range b.of(uid) {
 		after, earlier := before, undo
@@ -95,14 +97,14 @@ func (b *book) replaceOffline(uid string) (undo func()) {
 	return undo
 }
 
-// claim returns the exclusive CPUs of a container, and whether it has any.
+// claim returns the exclusive CPUs of a container, and whether the container has any.
 func (b *book) claim(uid, container string) (pool.Claim, bool) {
 	_, c, ok := b.holder(uid, container)
 	return c, ok
 }
 
-// holder returns the claim of a container, which has its exclusive CPUs, and the grant that
-// contains the claim.
+// holder returns a container's claim, and the grant that contains it. A claim is the exclusive
+// CPUs of one container.
 func (b *book) holder(uid, container string) (Held, pool.Claim, bool) {
 	for _, k := range []string{uid, key(uid, container)} {
 		if h, ok := b.held[k]; ok {
@@ -114,8 +116,8 @@ func (b *book) holder(uid, container string) (Held, pool.Claim, bool) {
 	return Held{}, pool.Claim{}, false
 }
 
-// change calls by to change a grant, and returns a function that undoes the change. If by fails,
-// the grant is as before, even if by had already changed a part of it.
+// change calls the function by, which changes the grant before. It returns a function that
+// undoes the change. If by fails, change undoes what by has already changed.
 func (b *book) change(before Held, by func(l *pool.Ledger, uid string) (pool.Grant, error)) (undo func(), err error) {
 	undo = func() { _ = b.restore(before) } // cannot fail: the CPUs have not been given to another pod meanwhile
 	after := before
@@ -127,8 +129,8 @@ func (b *book) change(before Held, by func(l *pool.Ledger, uid string) (pool.Gra
 	return undo, nil
 }
 
-// whole reports whether the pod has one grant for all its containers. If it has, a container
-// without a claim in that grant runs on the shared CPUs.
+// whole reports whether the pod has one grant for all its containers. A container without a
+// claim in such a grant runs on the shared CPUs.
 func (b *book) whole(uid string) bool { _, ok := b.held[uid]; return ok }
 
 // byContainer reports whether a container of the pod has a grant of its own.

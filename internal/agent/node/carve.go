@@ -12,17 +12,17 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// carve moves the CPUs of a pod out of the shared set:
+// carve makes CPUs exclusive to a pod, in these steps:
 //
-//  1. reserve all requested CPUs in the ledger, or none
+//  1. reserve the requested CPUs in the ledger of exclusive CPUs: all of them, or none
 //  2. write the checkpoint
-//  3. remove the CFS quota of the pod's cgroup; step 4 sends this change to systemd, too
-//  4. remove the CPUs from the cpusets of all shared containers, and move interrupts away if the
-//     pod asks for that
+//  3. remove the CFS quota of the pod's cgroup; systemd learns of this change in step 4
+//  4. remove the CPUs from the cpusets of all shared containers, and move interrupts off these CPUs
+//     if the pod requests isolation
 //
-// If a step fails, the pod holds no CPUs, so that no shared container runs on CPUs of the pod. Only
-// the quota stays removed, because the kubelet will try again. carve returns the new specs of
-// containers that have not started. Callers hold the lock.
+// If a step fails, carve reverts the steps before it, so that the pod holds no exclusive CPUs. Only
+// the CFS quota stays removed, because the kubelet will try to create the container again. carve
+// returns the new specs of the shared containers that have not started. Callers hold n.mu.
 func (n *Node) carve(ctx context.Context, c workload.Container, p pool.Pod) ([]workload.Spec, error) {
 	undo, err := n.reserveOrReject(ctx, c, p)
 	if err != nil {
@@ -36,8 +36,10 @@ func (n *Node) carve(ctx context.Context, c workload.Container, p pool.Pod) ([]w
 	return specs, nil
 }
 
-// commit does the steps 2 to 4 of carve after a change of the ledger. If a step fails, it calls
-// undo, which reverts that change. Callers hold the lock.
+// commit completes a change of the ledger of exclusive CPUs. It writes the checkpoint, removes the
+// CFS quota of the pod's cgroup, and moves shared containers off the pod's CPUs (steps 2 to 4 of
+// carve). If a step fails, it calls undo, which reverts the change of the ledger. Callers hold
+// n.mu.
 func (n *Node) commit(ctx context.Context, s workload.Sandbox, undo func()) ([]workload.Spec, error) {
 	if err := n.save(); err != nil {
 		undo()
@@ -52,7 +54,7 @@ func (n *Node) commit(ctx context.Context, s workload.Sandbox, undo func()) ([]w
 }
 
 // clear moves all shared containers off the CPUs that were granted to the sandbox's pod. Callers
-// hold the lock.
+// hold n.mu.
 func (n *Node) clear(ctx context.Context, s workload.Sandbox) ([]workload.Spec, error) {
 	if err := n.liftQuota(ctx, s); err != nil {
 		return nil, err
@@ -61,7 +63,8 @@ func (n *Node) clear(ctx context.Context, s workload.Sandbox) ([]workload.Spec, 
 	if err != nil {
 		return nil, refuse(CgroupFailed, "cannot move shared containers off the CPUs for the pod: %s", err)
 	}
-	// If interrupts cannot be moved, the container is refused only if its pod asks for isolation.
+	// If interrupts cannot be moved, the container is refused if its pod requests isolation. Other
+	// containers start anyway.
 	if err := n.isolate(ctx); err != nil {
 		if isolates(s) {
 			return nil, err
@@ -71,8 +74,8 @@ func (n *Node) clear(ctx context.Context, s workload.Sandbox) ([]workload.Spec, 
 	return specs, nil
 }
 
-// reserve grants the CPUs that the container's pod requests. If the pod's containers have grants of
-// their own, it grants only the CPUs of this container. Callers hold the lock.
+// reserve grants the CPUs that the container's pod requests. If each container of the pod has a
+// grant of its own, reserve grants only the CPUs of the container c. Callers hold n.mu.
 func (n *Node) reserve(c workload.Container, p pool.Pod) (undo func(), err error) {
 	s := c.Sandbox
 	if p.UID == s.Pod.UID && n.mu.book.byContainer(p.UID) {
@@ -81,9 +84,9 @@ func (n *Node) reserve(c workload.Container, p pool.Pod) (undo func(), err error
 	return n.mu.book.reserve(Held{Pod: s.Pod, Cgroup: s.PodCgroup, Static: isStatic(s), Isolated: isolates(s)}, p)
 }
 
-// finishRelease writes the checkpoint and adds the released CPUs to all shared containers. A
-// failure is only logged, because it lets no container run on exclusive CPUs of another container.
-// Callers hold the lock.
+// finishRelease completes the release of exclusive CPUs. It writes the checkpoint file and adds the
+// released CPUs to all shared containers. finishRelease only logs a failure, because no failure
+// lets a container run on exclusive CPUs of another container. Callers hold n.mu.
 func (n *Node) finishRelease(ctx context.Context) {
 	log := logr.FromContextOrDiscard(ctx)
 	if err := n.save(); err != nil {
@@ -97,9 +100,9 @@ func (n *Node) finishRelease(ctx context.Context) {
 	}
 }
 
-// confineSharers writes the shared CPUs to the cpuset of every sandbox and of every container
-// without a grant, and continues after a failure. It returns new specs for the containers that have
-// no cgroup, because they have not started or have ended. Callers hold the lock.
+// confineSharers writes the shared CPUs to the cpuset of every sandbox and of every shared
+// container. After a failure, it continues with the others. It returns new specs for the shared
+// containers without a cgroup, which have not started or have ended. Callers hold n.mu.
 func (n *Node) confineSharers(ctx context.Context, why Why) (absent []workload.Spec, err error) {
 	shared, start := n.shared(), n.env.Now()
 	written := 0
@@ -120,7 +123,7 @@ func (n *Node) confineSharers(ctx context.Context, why Why) (absent []workload.S
 	return absent, errors.Join(errs...)
 }
 
-// sharer is the cgroup of a sandbox or container without a grant, which runs on the shared CPUs.
+// sharer is the cgroup of a sandbox or of a container that runs on the shared CPUs.
 type sharer struct{ name, cgroup, containerID string }
 
 func (n *Node) sharers() []sharer {

@@ -12,9 +12,10 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// Create returns the CPUs of a container that is about to be created. When it returns the CPUs of
-// an exclusive container, they are in the checkpoint, and no other container runs on them. If it
-// returns an error, the runtime does not create the container, and the kubelet tries again.
+// Create returns the CPUs of a container that the container runtime is about to create. Before it
+// returns exclusive CPUs, it writes them to the checkpoint file and moves all other containers off
+// them. If Create returns an error, the runtime does not create the container, and the kubelet
+// tries again.
 func (n *Node) Create(ctx context.Context, c workload.Container) (workload.Answer, error) {
 	gpus, err := n.visibleGPUs(c)
 	if err != nil {
@@ -38,11 +39,13 @@ func (n *Node) create(ctx context.Context, c workload.Container) (workload.Answe
 	return a, n.liftQuotaForGood(ctx, c.Sandbox)
 }
 
-// unstarted returns the CPUs for the spec of a shared container. These are the reserved CPUs,
-// because they are never exclusive. Other shared CPUs may become exclusive between the container's
-// creation and its start, when the agent may be down. Start adds the other shared CPUs before the
-// container's first instruction. If no CPU is reserved, the spec has all CPUs that are shared now.
-// carve updates these specs, but too late if the runtime has already read them.
+// unstarted returns the CPUs for the spec of a shared container that has not started. These are the
+// reserved CPUs, which never become exclusive. All other shared CPUs can become exclusive between
+// the container's creation and its start, and the agent may be down when the container starts.
+// Start adds the other shared CPUs before the container runs its first instruction. If no CPU is
+// reserved, unstarted returns all CPUs that are shared now. If some of these become exclusive
+// before the start, carve returns a new spec, but the container runtime may already have read the
+// old spec.
 func (n *Node) unstarted(shared cpuset.Set) cpuset.Set {
 	if safe := shared.Intersect(n.cfg.Reserved); !safe.Empty() {
 		return safe
@@ -50,13 +53,14 @@ func (n *Node) unstarted(shared cpuset.Set) cpuset.Set {
 	return shared
 }
 
-// Start writes the CPUs of a container before its processes run. The spec of a shared container has
-// only the reserved CPUs. If the container was created while the agent was down, its spec has all
-// CPUs.
+// Start writes the CPUs of a container to its cgroup before its processes run. It does not rely on
+// the container's spec. The spec of a shared container has only the reserved CPUs, and the spec of
+// a container that was created while the agent was down has all CPUs.
 //
 // After an error of Start, a container of a pod with restartPolicy Never does not start again.
-// After an error of Create, the kubelet always tries again. So Create does everything that can
-// fail, and Start returns an error only if the container would run on CPUs that are not its own.
+// After an error of Create, the kubelet always tries again. So Create does as much as possible of
+// what can fail, and Start returns an error only if the container would run on CPUs that are not
+// its own.
 func (n *Node) Start(ctx context.Context, c workload.Container) error {
 	return n.reportRefusal(ctx, c, n.start(ctx, c), n.afterFailedStart(c))
 }
@@ -78,7 +82,7 @@ func (n *Node) start(ctx context.Context, c workload.Container) error {
 }
 
 // reserveAndDecide reserves the CPUs that the container's pod requests, unless they are already
-// reserved. It returns the CPUs of the container.
+// reserved. It returns the CPUs on which the container must run.
 func (n *Node) reserveAndDecide(ctx context.Context, c workload.Container) (a workload.Answer, err error) {
 	if err := n.checkPlacer(c.Sandbox); err != nil {
 		return a, err
@@ -116,8 +120,8 @@ func (n *Node) reserveAndDecide(ctx context.Context, c workload.Container) (a wo
 	return a, nil
 }
 
-// waitForRequest returns the CPUs that the container's pod requests. If the informer does not have
-// the pod yet, it waits for up to Config.PodWait.
+// waitForRequest returns the CPUs that the container's pod requests. If the pod informer does not
+// have the pod yet, waitForRequest waits for the pod for up to Config.PodWait.
 func (n *Node) waitForRequest(ctx context.Context, c workload.Container) (*pool.Pod, error) {
 	waiting, cancel := context.WithTimeout(ctx, n.cfg.PodWait)
 	defer cancel()
@@ -125,24 +129,23 @@ func (n *Node) waitForRequest(ctx context.Context, c workload.Container) (*pool.
 	return want, n.rejectIfPermanent(c.Sandbox, err)
 }
 
-// holds reports whether the container has exclusive CPUs in the book. Callers hold the lock.
+// holds reports whether the container has exclusive CPUs in n.mu.book. Callers hold n.mu.
 func (n *Node) holds(c workload.Container) bool {
 	_, holds := n.mu.book.claim(c.Sandbox.Pod.UID, c.Name)
 	return holds
 }
 
-// grantKnown reports whether the book already says which CPUs the container gets. That is so if the
-// container has exclusive CPUs in the book, or if its pod has a grant in which the container is
-// shared.
+// grantKnown reports whether n.mu.book already says which CPUs the container gets. Either the
+// container has exclusive CPUs there, or its pod has a grant in which the container is shared.
 func (n *Node) grantKnown(c workload.Container) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.holds(c) || n.mu.book.whole(c.Sandbox.Pod.UID)
 }
 
-// assert writes the CPUs of a container that may already run. A container without a cgroup has
-// ended or has not started, and is no error: Start writes the CPUs of a container that has not
-// started. Callers hold the lock.
+// assert writes the CPUs of a container that may already run to its cgroup. It returns no error
+// for a container without a cgroup. Such a container has ended or has not started, and Start
+// writes the CPUs of a container that has not started. Callers hold n.mu.
 func (n *Node) assert(ctx context.Context, c workload.Container, d workload.Decision) error {
 	err := n.confine(ctx, c, d, !d.Exclusive)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -151,11 +154,11 @@ func (n *Node) assert(ctx context.Context, c workload.Container, d workload.Deci
 	return confineRefusal(c, d, err)
 }
 
-// confine writes the CPUs of a container and sends them to systemd. The error for a container
-// without a cgroup is fs.ErrNotExist. If systemd does not answer, confine returns an error, unless
-// later is true. Callers set later if systemd may get the CPUs later. One case is a shared
-// container, which needs no protection. The other case is a container whose CPUs are in its spec,
-// because the runtime has sent them to systemd. Callers hold the lock.
+// confine writes the CPUs of a container to its cgroup, and sends them to systemd. The error for a
+// container without a cgroup is fs.ErrNotExist. If systemd does not answer, confine returns an
+// error, unless later is true. Callers set later in two cases, in which systemd may get the CPUs
+// at a later call. A shared container needs no protection. For a container that has the CPUs in
+// its spec, the container runtime has already sent them to systemd. Callers hold n.mu.
 func (n *Node) confine(ctx context.Context, c workload.Container, d workload.Decision, later bool) error {
 	start := n.env.Now()
 	if err := n.env.Cgroups.Confine(ctx, c.Cgroup, d); err != nil {
@@ -170,16 +173,16 @@ func (n *Node) confine(ctx context.Context, c workload.Container, d workload.Dec
 	return err
 }
 
-// persistLater logs that Persist failed after a container or a sandbox was confined. The container
-// or sandbox is not refused for that: the kernel already limits it to its CPUs, and no exclusive
-// container is created before a later Persist has succeeded.
+// persistLater logs that Persist could not send the CPUs of a container or sandbox to systemd. The
+// agent does not refuse the container or sandbox in this case. The kernel already limits it to its
+// CPUs, and the agent creates no exclusive container until a later call of Persist succeeds.
 func (n *Node) persistLater(ctx context.Context, err error) {
 	if err != nil {
 		logr.FromContextOrDiscard(ctx).Info("systemd does not have the CPUs of a container yet; retrying", "err", err.Error())
 	}
 }
 
-// confineRefusal converts an error of confine to a refusal. For nil it returns nil.
+// confineRefusal converts an error of confine to a refusal. If err is nil, it returns nil.
 func confineRefusal(c workload.Container, d workload.Decision, err error) error {
 	if err == nil {
 		return nil
@@ -187,8 +190,8 @@ func confineRefusal(c workload.Container, d workload.Decision, err error) error 
 	return refuse(CgroupFailed, "container %q cannot be put on CPUs %s: %s", c.Name, d.CPUs, err)
 }
 
-// liftQuotaForGood removes the CFS quota of a pod's cgroup, also in systemd, so that a
-// daemon-reload does not restore it. Callers hold the lock.
+// liftQuotaForGood removes the CFS quota of a pod's cgroup. It removes the quota in systemd, too,
+// so that a daemon-reload does not restore it. Callers hold n.mu.
 func (n *Node) liftQuotaForGood(ctx context.Context, s workload.Sandbox) error {
 	if err := n.liftQuota(ctx, s); err != nil {
 		return err
@@ -199,8 +202,8 @@ func (n *Node) liftQuotaForGood(ctx context.Context, s workload.Sandbox) error {
 	return nil
 }
 
-// liftOwnQuota removes the CFS quota of an exclusive container's own cgroup. The container has such
-// a quota if the runtime resized it while the agent was down. Callers hold the lock.
+// liftOwnQuota removes the CFS quota of an exclusive container's own cgroup. The container has a
+// quota if the container runtime resized it while the agent was down. Callers hold n.mu.
 func (n *Node) liftOwnQuota(ctx context.Context, c workload.Container) error {
 	if c.Resources.QuotaMicros <= 0 || !n.decide(c).Exclusive {
 		return nil
@@ -211,8 +214,8 @@ func (n *Node) liftOwnQuota(ctx context.Context, c workload.Container) error {
 	return nil
 }
 
-// liftQuota removes the CFS quota of a pod's cgroup. Until the next Persist, a daemon-reload of
-// systemd restores the quota.
+// liftQuota removes the CFS quota of a pod's cgroup. Until the next call of Persist, systemd does
+// not know this, so a daemon-reload would restore the quota.
 func (n *Node) liftQuota(ctx context.Context, s workload.Sandbox) error {
 	err := n.env.Cgroups.LiftQuota(ctx, s.PodCgroup)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -12,37 +12,39 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// Pods is the informer's cache of this node's pods. It looks up pods by the UID that the runtime
-// uses. For a static pod it returns the mirror pod.
+// Pods is the pod informer's cache of this node's pods. It looks up pods by the UID that the
+// container runtime uses. For the UID of a static pod it returns the mirror pod.
 type Pods interface {
 	Pod(workload.Pod) (*corev1.Pod, bool)
-	// Wait returns the pod like Pod. If the pod is not in the cache, it waits for the pod until ctx
+	// Wait is like the method Pod, but if the pod is not in the cache, Wait waits for it until ctx
 	// ends.
 	Wait(context.Context, workload.Pod) (*corev1.Pod, bool)
 	HasSynced() bool
 }
 
-// Cgroups writes to cgroups that the runtime or the kubelet has created. The error for a
-// missing cgroup is fs.ErrNotExist.
+// Cgroups writes to cgroups that the container runtime or the kubelet has created. Its methods
+// return fs.ErrNotExist for a missing cgroup.
 type Cgroups interface {
-	// Confine sets the CPUs of a container or pause process, and its memory nodes if d has any. A
-	// container that is not exclusive may get fewer CPUs than d has.
+	// Confine sets the CPUs of a cgroup with a container or a pause process. It also sets the NUMA
+	// nodes of its memory if d has any. If d.Exclusive is false, Confine may set fewer CPUs than d
+	// has.
 	Confine(ctx context.Context, cgroup string, d workload.Decision) error
 	// LiftQuota removes the CFS quota of a pod's cgroup.
 	LiftQuota(ctx context.Context, podCgroup string) error
-	// Persist makes the writes of Confine and LiftQuota survive a daemon-reload of systemd, which
-	// reverts every cgroup whose settings systemd does not know. No exclusive container may be
+	// Persist sends systemd what Confine and LiftQuota have written. A daemon-reload of systemd
+	// reverts all settings of cgroups that systemd does not know. So no exclusive container may be
 	// created before Persist has returned nil.
 	Persist(ctx context.Context) error
 }
 
-// Processes reports whether a pod's cgroup has no processes, and whether the cgroup still exists.
+// Processes tells whether a pod has ended. PodEmpty reports whether the pod's cgroup has no
+// processes, and PodExists reports whether the cgroup still exists.
 type Processes interface {
 	PodEmpty(podCgroup string) (bool, error)
 	PodExists(podCgroup string) (bool, error)
 }
 
-// Store saves the checkpoint. Save returns when the snapshot is durable on the disk.
+// Store saves the checkpoint file. Save returns when the snapshot is durable on the disk.
 type Store interface{ Save(Snapshot) error }
 
 // Events writes events on pods. Warn writes events of type Warning, and Note writes events of type
@@ -52,8 +54,9 @@ type Events interface {
 	Note(pod workload.Pod, reason, message string)
 }
 
-// Rejecter sets a pod to failed if this node cannot apply the pod's placement. The node of a pod
-// cannot change, so only a new pod can be placed elsewhere. Reject does not block.
+// Rejecter sets a pod to Failed. The agent calls it if this node cannot give the pod the CPUs and
+// GPUs of its placement annotation. Kubernetes cannot move a pod to another node, so the owner of
+// the pod must create a new pod. Reject does not block.
 type Rejecter interface {
 	Reject(pod workload.Pod, reason, message string)
 }
@@ -62,8 +65,8 @@ type Rejecter interface {
 type Isolator interface {
 	// Check returns nil if this node can isolate CPUs, and otherwise the reason.
 	Check() error
-	// Isolate keeps interrupts and unbound workqueues off these CPUs, and no longer off other CPUs
-	// of earlier calls.
+	// Isolate keeps interrupts and unbound workqueues off cpus. It lets them use all other CPUs
+	// again, including those of earlier calls.
 	Isolate(ctx context.Context, cpus cpuset.Set) error
 }
 
@@ -74,11 +77,11 @@ type Observer interface {
 	Wrote(why Why, cgroups int, took time.Duration)
 }
 
-// Why is the reason why the node writes cpusets of cgroups.
+// Why is the reason for which the agent writes the cpusets of cgroups.
 type Why string
 
-// Shrink means that CPUs leave the shared set, and Grow that released CPUs return to it. Assert
-// means that cpusets are written again without a change.
+// Shrink means that CPUs leave the shared set, and Grow that released CPUs return to the shared
+// set. Assert means that the agent writes the same cpusets again.
 const (
 	Shrink Why = "shrink"
 	Grow   Why = "grow"
@@ -95,33 +98,35 @@ type Dependencies struct {
 	Rejecter  Rejecter
 	Observer  Observer
 	Isolator  Isolator
-	// HasGPUs reports whether Numalet assigns GPUs to containers on this node. nil means that it
-	// does not.
+	// HasGPUs reports whether Numalet assigns GPUs to containers on this node. A nil HasGPUs means
+	// that Numalet assigns none.
 	HasGPUs func() bool
-	// GroupOf returns the GPU group for which a GPU, MIG slice or share is reserved, or "" if there
-	// is none. known is false while the groups have not been read yet. A nil GroupOf means that
-	// there are no GPU groups.
+	// GroupOf returns the GPU group for which the GPU, MIG slice or share of a GPU with this ID is
+	// reserved. It returns "" if no group reserves it. known is false until the agent has read the
+	// GPU groups. A nil GroupOf means that there are no GPU groups.
 	GroupOf func(id string) (group string, known bool)
-	// GPUsFreed is called when a pod is no longer in the result of GPUHolders. It must not block or
-	// call the node. It may be nil.
+	// GPUsFreed is called when a pod is no longer in the result of Node.GPUHolders. It must not
+	// block, and must not call methods of the Node. It may be nil.
 	GPUsFreed func()
 	Now       func() time.Time
 }
 
 // Config is the configuration of a Node.
 type Config struct {
-	RequestForm v1alpha1.Form // without a controller, only requests in this form are served
-	// Controller means that numalet-controller places pods on this node. Its placements are
-	// applied, and requests in both forms are served.
+	RequestForm v1alpha1.Form // without numalet-controller, the agent serves only requests in this form
+	// Controller means that numalet-controller places pods on this node. The agent then applies
+	// the placements of the controller, and serves requests in all forms.
 	Controller bool
 	Disabled   bool       // pods that request exclusive CPUs are refused
 	Reserved   cpuset.Set // CPUs that are never exclusive
-	// ReservedMemory is how many bytes of each NUMA node no container may bind.
+	// ReservedMemory is how many bytes of each NUMA node are reserved, so that no container's
+	// memory may be bound to them.
 	ReservedMemory map[topology.NodeID]uint64
-	FullCores      bool          // pods get whole cores, so that no two pods share a core
+	FullCores      bool          // pods get only whole cores, so that no two pods have CPUs of the same core
 	BootID         string        // the kernel's ID of this boot
-	PodWait        time.Duration // how long to wait until the informer has a pod; 0 means 1 s
-	// GPUExemptNamespaces are the namespaces whose containers see the GPUs that they name in
-	// NVIDIA_VISIBLE_DEVICES, even if the kubelet allocated no GPUs to them.
+	PodWait        time.Duration // how long to wait until the pod informer has a pod; 0 means 1 s
+	// GPUExemptNamespaces are the namespaces whose containers may name GPUs in the variable
+	// NVIDIA_VISIBLE_DEVICES. Such a container sees these GPUs even if the kubelet allocated no
+	// GPUs to it.
 	GPUExemptNamespaces []string
 }

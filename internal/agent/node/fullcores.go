@@ -6,12 +6,13 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// reserveWholeCores calls reserve for a pod that no controller placed. With --full-cores it refuses
-// a pod that would hold a part of a core, like the kubelet's option full-pcpus-only. The rest of
-// such a core would stay idle. The kubelet counts single CPUs, so it would admit another pod for
-// that rest, and this pod could never start. The controller counts whole cores, so the pods that it
-// placed may hold parts of cores. It would not help if the device plugin published fewer CPUs,
-// because a plugin cannot change the kubelet's own count of CPUs. Callers hold the lock.
+// reserveWholeCores reserves the CPUs of a pod that numalet-controller did not place. With the flag
+// --full-cores, it refuses a pod that would hold only some CPUs of a core. The kubelet's option
+// full-pcpus-only does the same. No other pod may use the remaining CPUs of the core, but the
+// kubelet counts single CPUs. It would admit another pod for these CPUs, and that pod could never
+// start. The device plugin cannot prevent this, because a device plugin cannot change the kubelet's
+// own count of CPUs. Pods that numalet-controller placed may hold some CPUs of a core, because the
+// controller counts whole cores. Callers hold n.mu.
 func (n *Node) reserveWholeCores(c workload.Container, p pool.Pod) (undo func(), err error) {
 	if undo, err = n.reserve(c, p); err != nil {
 		return nil, err
@@ -26,7 +27,7 @@ func (n *Node) reserveWholeCores(c workload.Container, p pool.Pod) (undo func(),
 		held, idle, n.shape().ThreadsPerCore)
 }
 
-// heldBy returns all exclusive CPUs of a pod. Callers hold the lock.
+// heldBy returns all exclusive CPUs of a pod. Callers hold n.mu.
 func (n *Node) heldBy(uid string) cpuset.Set {
 	var held cpuset.Set
 	for _, h := range n.mu.book.of(uid) {

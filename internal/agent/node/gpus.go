@@ -10,8 +10,8 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// ReportGPUs adds the GPUs that containers can get to the status of the NodeTopology: whole GPUs,
-// and the slices of GPUs in MIG mode.
+// ReportGPUs adds the GPUs of the inventory v to r, the status of the NodeTopology. It adds what
+// containers can get: whole GPUs, and the slices of GPUs in MIG mode.
 func ReportGPUs(r *v1alpha1.NodeTopologyStatus, v *gpu.Inventory) {
 	r.Machine.GPUs, r.Machine.GPUDriver, r.Machine.CUDA = int32(len(v.GPUs)), v.Driver, v.CUDA
 	for _, u := range v.Units() {
@@ -39,8 +39,8 @@ func describeGPU(v *gpu.Inventory, u gpu.Unit) v1alpha1.GPU {
 }
 
 // GPUHolders returns the pods whose containers were created with GPUs, ordered by UID. A pod holds
-// the GPUs of all of its containers until the pod has ended, including those of init containers
-// that have ended. Until then the kubelet gives these GPUs to no other pod.
+// the GPUs of all of its containers until the pod has ended, even the GPUs of init containers that
+// have ended. Until the pod has ended, the kubelet gives these GPUs to no other pod.
 func (n *Node) GPUHolders() []v1alpha1.GPUHolder {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -9,13 +9,15 @@ import (
 	"github.com/go-logr/logr"
 )
 
-// grace is how long CPUs that a container gave back stay idle before they become shared. The kernel
-// has already moved the container's threads off these CPUs when this time begins, because its
-// cpuset has shrunk. A program that reads its CPU affinity from time to time can adapt within this
-// time. If the resize is reverted within this time, the container gets the same CPUs again.
+// grace is how long CPUs stay idle after a container gave them back in a resize, before they become
+// shared. The kernel moves the container's threads off these CPUs already at the start of this
+// time, because the cpuset of the container shrinks. A program that reads its CPU affinity from
+// time to time can adapt within this time. If a user reverts the resize within this time, the
+// container gets the same CPUs again.
 const grace = 10 * time.Second
 
-// leaving returns the grants with CPUs that containers gave back and that are not shared yet.
+// leaving returns the grants that have CPUs in Claim.Leaving: CPUs that a container gave back in a
+// resize, and that are not shared yet.
 func (n *Node) leaving() []Held {
 	var all []Held
 	for _, h := range n.mu.book.sorted() {
@@ -29,8 +31,8 @@ func (n *Node) leaving() []Held {
 	return all
 }
 
-// finishResizes returns CPUs to the shared set if a container gave them back at least grace ago.
-// Callers hold the lock.
+// finishResizes returns CPUs to the shared set after a container has given them back in a resize
+// and the time grace has passed. Callers hold n.mu.
 func (n *Node) finishResizes(ctx context.Context) {
 	now, returned := n.env.Now(), false
 	for _, h := range n.leaving() {
@@ -53,9 +55,9 @@ func (n *Node) finishResizes(ctx context.Context) {
 	}
 }
 
-// isOff writes the cpusets of a pod's exclusive containers again, and reports whether that
-// succeeded. Then the containers run only on their own CPUs, even if something else changed their
-// cpusets.
+// isOff makes sure that a pod's exclusive containers no longer run on CPUs that they gave back. It
+// writes the cpusets of these containers again, because another program may have changed them. It
+// reports whether it could write all of them.
 func (n *Node) isOff(ctx context.Context, h Held) bool {
 	p := n.mu.pods[h.Pod.UID]
 	if p == nil {
@@ -74,8 +76,8 @@ func (n *Node) isOff(ctx context.Context, h Held) bool {
 	return err == nil
 }
 
-// resizing reports whether the runtime still has to confirm a resize, or CPUs that a container gave
-// back are not shared yet.
+// resizing reports whether a resize of a container is not complete. Either the container runtime
+// has not confirmed the resize, or the CPUs that the container gave back are not shared yet.
 func (n *Node) resizing() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -83,7 +85,7 @@ func (n *Node) resizing() bool {
 }
 
 // forgetResizes deletes the entries of n.mu.leave and n.mu.confirm for grants and containers that
-// no longer exist. Callers hold the lock.
+// no longer exist. Callers hold n.mu.
 func (n *Node) forgetResizes() {
 	maps.DeleteFunc(n.mu.leave, func(uid string, _ time.Time) bool { _, held := n.mu.book.held[uid]; return !held })
 	known := map[string]bool{}

@@ -8,12 +8,14 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// isolates reports whether the sandbox's pod asks that interrupts stay off its CPUs.
+// isolates reports whether an annotation of the sandbox's pod requests that interrupts stay off
+// the pod's exclusive CPUs.
 func isolates(s workload.Sandbox) bool {
 	return s.Annotations[v1alpha1.AnnotationIsolation] == v1alpha1.IsolationFull
 }
 
-// checkIsolation refuses a pod that asks for isolation where this node cannot give it.
+// checkIsolation refuses a pod that requests isolation from interrupts if this node cannot isolate
+// CPUs.
 func (n *Node) checkIsolation(request v1alpha1.CPURequest) error {
 	if !request.Isolated {
 		return nil
@@ -24,8 +26,7 @@ func (n *Node) checkIsolation(request v1alpha1.CPURequest) error {
 	return nil
 }
 
-// isolate keeps interrupts off the exclusive CPUs of all pods that ask for isolation. Callers hold
-// the lock.
+// isolate keeps interrupts off the exclusive CPUs of all pods that request it. Callers hold n.mu.
 func (n *Node) isolate(ctx context.Context) error {
 	var cpus cpuset.Set
 	for _, h := range n.mu.book.held {

@@ -14,10 +14,10 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// changed returns why a grant from before a reboot does not fit the machine now, or nil if it fits.
-// Firmware and boot options can change which CPUs the machine has and to which NUMA nodes they
-// belong. A grant that does not fit is dropped, and its pod gets CPUs like a new pod, as its
-// placement says if it has one.
+// changed checks whether a grant from before a reboot still fits the machine. It returns nil if the
+// grant fits, and otherwise the reason. Firmware and boot options can change which CPUs the machine
+// has, and to which NUMA nodes they belong. The caller drops a grant that does not fit, and the pod
+// gets CPUs as a new pod would.
 func (n *Node) changed(h Held) error {
 	if !h.Grant.CPUs().SubsetOf(n.machine.Online().Minus(n.cfg.Reserved)) {
 		return errors.New("they are offline or reserved since the reboot")
@@ -36,8 +36,8 @@ func (n *Node) changed(h Held) error {
 	return nil
 }
 
-// withoutMemory returns those NUMA nodes to which a claim's memory is bound that no longer exist or
-// have no memory now.
+// withoutMemory returns those of the claim's NUMA nodes that no longer exist, or no longer have
+// memory. The memory of the claim's container is bound to these NUMA nodes.
 func (n *Node) withoutMemory(c pool.Claim) (gone []topology.NodeID) {
 	for _, id := range c.Mems {
 		if node := n.machine.Node(id); node == nil || node.MemoryBytes == 0 {
@@ -47,8 +47,8 @@ func (n *Node) withoutMemory(c pool.Claim) (gone []topology.NodeID) {
 	return gone
 }
 
-// replaceOffline gives pods free CPUs in place of those of their CPUs that went offline, as far as
-// CPUs are free. Callers hold the lock. After the call, they must write the checkpoint and all
+// replaceOffline replaces the CPUs of pods that went offline by free CPUs, as far as there are
+// enough. Callers hold n.mu. After the call, the caller must write the checkpoint file and all
 // cgroups.
 func (n *Node) replaceOffline(ctx context.Context) {
 	for _, uid := range n.uids() {
@@ -58,9 +58,10 @@ func (n *Node) replaceOffline(ctx context.Context) {
 	}
 }
 
-// refit is called before a container that already has a grant is created. If CPUs of the grant are
-// offline, it replaces them, or refuses the container if no other CPUs are free. It also refuses
-// the container if a NUMA node to which its memory is bound has no memory. Callers hold the lock.
+// refit is called before the creation of a container that already has exclusive CPUs, such as one
+// that restarts. If some of these CPUs are offline, refit replaces them. It refuses the container
+// if there are not enough free CPUs. It also refuses the container if a NUMA node to which the
+// container's memory is bound has no memory. Callers hold n.mu.
 func (n *Node) refit(ctx context.Context, c workload.Container) (specs []workload.Spec, err error) {
 	uid := c.Sandbox.Pod.UID
 	if undo := n.mu.book.replaceOffline(uid); undo != nil {

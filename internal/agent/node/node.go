@@ -14,10 +14,11 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// Node is the state of this machine. The container runtime's hooks and changes of pods call its
-// methods. They are safe for concurrent use, but run one after another. Each writes at most one
-// cgroup for each container of the machine. There is one lock, which also covers writes to cgroups.
-// A lock for each pod would not be faster: a reservation writes the cgroups of all shared
+// Node decides which CPUs each container of this machine gets, and has the state for that. The
+// hooks of the container runtime call the methods of Node, as do changes of pods. The methods are
+// safe for concurrent use. Each method writes at most one cgroup for each container of the machine.
+// One mutex guards the state and the writes to cgroups, so the methods run one after another. One
+// mutex for each pod would not be faster: a reservation writes the cgroups of all shared
 // containers, and the runtime calls its hooks one after another anyway.
 type Node struct {
 	machine *topology.Machine
@@ -30,30 +31,32 @@ type Node struct {
 		book   *book
 		pods   map[string]*pod // by UID
 		synced bool            // the runtime has listed its containers
-		saved  *Snapshot       // content of the checkpoint file; nil while unknown: at the start and after a failed write
-		// confirm has, by container ID, until when the runtime may confirm that it has applied a
-		// resize to more CPUs.
+		saved  *Snapshot       // content of the checkpoint file; nil if unknown, which it is at the start and after a failed write
+		// confirm has the containers whose resize to more CPUs the container runtime has not
+		// confirmed yet, by container ID. The value is the time until which the runtime may confirm
+		// it.
 		confirm map[string]time.Time
-		// leave has, by Grant.UID, when the CPUs that a pod gave back become shared.
+		// leave has the grants with CPUs that a container gave back in a resize, by Grant.UID. The
+		// value is the time at which these CPUs become shared.
 		leave map[string]time.Time
 	}
 }
 
-// pod is what the container runtime has of a pod: its sandboxes and containers.
+// pod is the sandboxes and containers that the container runtime has for one pod.
 type pod struct {
 	ref        workload.Pod
 	cgroup     string
 	sandboxes  map[string]workload.Sandbox   // by ID, including stopped ones
 	containers map[string]workload.Container // by ID, including exited ones until they are removed
 	newest     map[string]string             // ID of the newest container, by name
-	gpus       map[string]bool               // device IDs of the GPUs of all of its containers, including ended containers
-	rejected   error                         // why the pod was rejected; nil if it was not
+	gpus       map[string]bool               // device IDs of the GPUs of all of the pod's containers, including ended containers
+	rejected   error                         // why the pod was rejected; nil for a pod that was not rejected
 }
 
-// New returns a node with the grants of a snapshot. It leaves out grants that cannot be restored,
-// and returns an error that names them, together with a valid node. Only if the returned node is
-// nil has New failed. After a reboot no container of the snapshot runs, but pods that still exist
-// keep their CPUs, unless the machine has changed.
+// New returns a node with the grants of a snapshot. It leaves out grants that it cannot restore. In
+// this case it returns a valid node, and an error that names these grants. If New fails, it returns
+// an error and a nil node. After a reboot, no container of the snapshot runs, but pods that still
+// exist keep their CPUs, unless the machine has changed.
 func New(m *topology.Machine, cfg Config, env Dependencies, s Snapshot) (*Node, error) {
 	ledger, err := pool.New(m, pool.Options{Reserved: cfg.Reserved, FullCores: cfg.FullCores, ReservedMemory: cfg.ReservedMemory})
 	if err != nil {
@@ -85,12 +88,12 @@ func (n *Node) restore(s Snapshot) error {
 	return errors.Join(errs...)
 }
 
-// shared returns the CPUs on which all containers without a grant run. Callers hold the lock.
+// shared returns the CPUs on which all containers without exclusive CPUs run. Callers hold n.mu.
 func (n *Node) shared() cpuset.Set { return n.mu.book.ledger.Shared() }
 
-// decide returns the CPUs of a container according to the current grants. If some of the
-// container's CPUs are offline, it returns the others. If all are offline, it returns the shared
-// CPUs. Callers hold the lock.
+// decide returns the CPUs of a container according to the current grants. If the container has
+// exclusive CPUs, decide returns those that are online. If none of them is online, it returns the
+// shared CPUs. Callers hold n.mu.
 func (n *Node) decide(c workload.Container) workload.Decision {
 	if claim, ok := n.mu.book.claim(c.Sandbox.Pod.UID, c.Name); ok {
 		if cpus := claim.CPUs.Minus(n.mu.book.ledger.Lost(claim)); !cpus.Empty() {
@@ -100,8 +103,8 @@ func (n *Node) decide(c workload.Container) workload.Decision {
 	return workload.Decision{CPUs: n.shared()}
 }
 
-// save writes the checkpoint if the grants have changed. After a failure, the file may have the old
-// or the new grants. Callers hold the lock.
+// save writes the checkpoint file if the grants have changed. After a failure, the file may have
+// the old or the new grants. Callers hold n.mu.
 func (n *Node) save() error {
 	now := Snapshot{BootID: n.cfg.BootID, Held: n.mu.book.sorted()}
 	if n.mu.saved != nil && reflect.DeepEqual(*n.mu.saved, now) {
@@ -117,7 +120,7 @@ func (n *Node) save() error {
 	return err
 }
 
-// addContainer adds a container and its sandbox to n.mu.pods. Callers hold the lock.
+// addContainer adds a container and its sandbox to n.mu.pods. Callers hold n.mu.
 func (n *Node) addContainer(c workload.Container) {
 	p := n.addSandbox(c.Sandbox)
 	p.containers[c.ID] = c
@@ -127,7 +130,7 @@ func (n *Node) addContainer(c workload.Container) {
 	}
 }
 
-// addSandbox adds a sandbox to n.mu.pods and returns its pod. Callers hold the lock.
+// addSandbox adds a sandbox to n.mu.pods and returns its pod. Callers hold n.mu.
 func (n *Node) addSandbox(s workload.Sandbox) *pod {
 	p := n.mu.pods[s.Pod.UID]
 	if p == nil {

@@ -12,9 +12,9 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// checkPlacer refuses a pod whose annotation with a placement cannot come from numalet-controller.
-// That is any placement on a node without a controller, and the placement of a static pod, which no
-// controller binds.
+// checkPlacer refuses a pod whose placement annotation cannot come from numalet-controller. On a
+// node without numalet-controller, no pod may have this annotation. A static pod may never have
+// it, because no scheduler binds static pods.
 func (n *Node) checkPlacer(s workload.Sandbox) error {
 	if _, claimed := s.Annotations[v1alpha1.AnnotationPlacement]; claimed && !n.isPlaced(s) {
 		return v1alpha1.RefusePlacement()
@@ -38,10 +38,11 @@ func (n *Node) placedWithoutCPUs(s workload.Sandbox) bool {
 	return err == nil && p.CPUs() == 0
 }
 
-// placed returns the request with the numbers of CPUs per NUMA node on which the controller
-// decided. If the pod has no placement, it returns the request unchanged. For a pod that was
-// resized after its placement, it returns the placed numbers. Each container of that pod gets its
-// new size when it is created (see fit).
+// placed returns the request with the numbers of CPUs per NUMA node that numalet-controller
+// decided on, which are in the pod's placement annotation. If the controller did not place the
+// pod, it returns the request unchanged. For a pod that was resized after its placement, it
+// returns the numbers of the placement. Each container of such a pod gets its new size when it
+// is created (see fit).
 func (n *Node) placed(s workload.Sandbox, pod *corev1.Pod, request v1alpha1.CPURequest) (v1alpha1.CPURequest, error) {
 	if !n.isPlaced(s) {
 		return request, nil
@@ -55,7 +56,8 @@ func (n *Node) placed(s workload.Sandbox, pod *corev1.Pod, request v1alpha1.CPUR
 	return request.At(p), err
 }
 
-// rejectIfPermanent rejects a placed pod if err is a refusal that a retry cannot resolve.
+// rejectIfPermanent returns err, or a refusal for which reportRefusal sets the pod to Failed.
+// It returns that refusal if numalet-controller placed the pod and a retry cannot resolve err.
 func (n *Node) rejectIfPermanent(s workload.Sandbox, err error) error {
 	if err == nil || !n.isPlaced(s) {
 		return err
@@ -66,10 +68,11 @@ func (n *Node) rejectIfPermanent(s workload.Sandbox, err error) error {
 	return err
 }
 
-// reserveOrReject reserves CPUs. If the CPUs for a placed pod are not free, it rejects the pod,
-// unless an ended pod or a shrunk container is about to release CPUs. A rejected pod remains
-// rejected, because CPUs that are free at the kubelet's next attempt may be meant for another
-// placed pod. Callers hold the lock.
+// reserveOrReject reserves CPUs for a container. If numalet-controller placed the pod and the
+// CPUs are not free, it returns a refusal for which reportRefusal sets the pod to Failed (a
+// rejection). It does not reject the pod while an ended pod or a shrunk container is about to
+// release CPUs. A rejected pod remains rejected, even if CPUs are free at the kubelet's next
+// attempt, because the controller may have placed another pod on these CPUs. Callers hold n.mu.
 func (n *Node) reserveOrReject(ctx context.Context, c workload.Container, p pool.Pod) (undo func(), err error) {
 	s := c.Sandbox
 	if rejected := n.rejected(s); rejected != nil {
@@ -92,9 +95,9 @@ func (n *Node) reserveOrReject(ctx context.Context, c workload.Container, p pool
 	return nil, err
 }
 
-// rejected returns why the sandbox's pod was rejected, or nil if it was not. It also reads the
-// pod's status, which records a rejection from before a restart of the agent. Callers hold the
-// lock.
+// rejected returns why the agent rejected the sandbox's pod, or nil if it did not reject the
+// pod. It also reads the pod's status, because the agent may have rejected the pod before a
+// restart of the agent. Callers hold n.mu.
 func (n *Node) rejected(s workload.Sandbox) error {
 	if known := n.addSandbox(s).rejected; known != nil {
 		return known
@@ -107,14 +110,15 @@ func (n *Node) rejected(s workload.Sandbox) error {
 	return nil
 }
 
-// endedPodHolds reports whether a pod that has ended still holds CPUs because some of
-// its processes still run. Callers hold the lock.
+// endedPodHolds reports whether any pod that has ended still holds CPUs. A pod holds its CPUs
+// until all of its processes have ended. Callers hold n.mu.
 func (n *Node) endedPodHolds() bool {
 	return slices.ContainsFunc(n.mu.book.sorted(), func(h Held) bool { return n.hasEnded(h.Pod.UID) })
 }
 
-// reject returns the refusal with which the pod is set to failed. Its message says whether the
-// pod's owner creates a new pod.
+// reject returns a refusal with the reason PlacementRejected, for which reportRefusal sets the
+// pod to Failed. The message of the refusal says whether the pod's controller, such as a Job,
+// creates a new pod.
 func (n *Node) reject(s workload.Sandbox, why *v1alpha1.Refusal) error {
 	next := "nobody makes it anew, for no controller owns it: create it again"
 	if pod, known := n.env.Pods.Pod(s.Pod); known {

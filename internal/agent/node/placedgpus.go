@@ -8,10 +8,10 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// checkGPUs rejects a container's pod if the kubelet allocated other GPUs to the container than the
-// controller decided on. The device plugin prefers the decided GPUs (kubelet.Decider), but the
-// kubelet may allocate others. checkGPUs runs before the container is created, when both the
-// decision and the allocation are final.
+// checkGPUs rejects a container's pod if the kubelet allocated other GPUs to the container than
+// numalet-controller decided on. The device plugin tells the kubelet which GPUs it prefers
+// (kubelet.Decider), but the kubelet may allocate others. checkGPUs runs before the container is
+// created, when both the controller's decision and the kubelet's allocation are final.
 func (n *Node) checkGPUs(c workload.Container) error {
 	if !n.isPlaced(c.Sandbox) {
 		return nil
@@ -35,11 +35,11 @@ func notDecided(container string, decided, given []string) *v1alpha1.Refusal {
 	return refuse(NotDecided, "the kubelet gave container %q the GPUs %s, and the controller decided on %s", container, list(given), list(decided))
 }
 
-// asDecided reports whether a container has the GPUs that the controller decided on. Containers
-// that share GPUs run one after another, and the kubelet assigns the pod's GPUs to them in any
-// order. For these, asDecided only checks that the container has enough of the pod's GPUs. A
-// container may also have devices on which the controller did not decide, such as MIG slices beside
-// whole GPUs. The kubelet chooses these.
+// asDecided reports whether a container has the GPUs that numalet-controller decided on. Containers
+// of a pod that run one after another share GPUs, and the kubelet assigns the pod's GPUs to them in
+// any order. For these containers, asDecided checks only that the container has enough of the pod's
+// GPUs. A container may also have devices on which the controller did not decide, such as MIG
+// slices in addition to whole GPUs. The kubelet chooses these devices.
 func asDecided(p v1alpha1.Placement, decided, given []string) bool {
 	wanted := decided
 	if p.SharesGPUs() {
@@ -54,15 +54,15 @@ func asDecided(p v1alpha1.Placement, decided, given []string) bool {
 	return found >= len(decided)
 }
 
-// list returns sorted IDs, separated by commas.
+// list returns the sorted IDs, separated by commas, for a message.
 func list(ids []string) string { return strings.Join(slices.Sorted(slices.Values(ids)), ", ") }
 
-// checkGroups refuses a container that has a device of a GPU group on which the controller did not
-// decide. The device is a GPU, a MIG slice or a share of a GPU. Such a container is possible: other
-// schedulers, pods with spec.nodeName and static pods ignore GPU groups, and the kubelet alone
-// chooses shares. The pod keeps the device until the pod ends, so until then no other pod gets it.
-// The device plugin cannot refuse the device in Allocate, because the device plugin API does not
-// name the pod.
+// checkGroups refuses a container that has a device of a GPU group, if numalet-controller did not
+// assign the device to it. The device is a GPU, a MIG slice or a share of a GPU. The kubelet can
+// allocate such a device, because other schedulers, pods with spec.nodeName and static pods ignore
+// GPU groups. The kubelet also chooses shares without the controller. The refused pod keeps the
+// device until the pod ends, so no other pod gets the device before that. The device plugin cannot
+// refuse the device in Allocate, because the device plugin API does not name the pod.
 func (n *Node) checkGroups(c workload.Container) error {
 	if n.env.GroupOf == nil {
 		return nil
@@ -85,7 +85,7 @@ func (n *Node) checkGroups(c workload.Container) error {
 	return nil
 }
 
-// decidedGPUs returns the GPUs that the controller decided on for a pod.
+// decidedGPUs returns the GPUs that numalet-controller decided on for the sandbox's pod.
 func (n *Node) decidedGPUs(s workload.Sandbox) []string {
 	if !n.isPlaced(s) {
 		return nil

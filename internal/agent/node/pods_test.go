@@ -15,11 +15,11 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// pod: pod NAME [policy=P] [place=CONTAINER@NODE=N,…[/GPU,…][;…]] [owner=KIND/NAME]
-// [ANNOTATION=VALUE…] [static] [never] CONTAINER:LIMIT[/REQUEST][@NODE=N…]… creates a pod whose UID
-// is its name. policy and place set the annotations of the CPU policy and of the placement.
-// ANNOTATION=VALUE sets the annotation numalet.dev/ANNOTATION. never sets the restartPolicy Never.
-// CONTAINER may be init.NAME or sidecar.NAME.
+// pod runs the script command `pod NAME [policy=P] [place=CONTAINER@NODE=N,…[/GPU,…][;…]]
+// [owner=KIND/NAME] [ANNOTATION=VALUE…] [static] [never] CONTAINER:LIMIT[/REQUEST][@NODE=N…]…`,
+// which creates a pod whose UID is its name. policy and place set the annotations of the CPU policy
+// and of the placement. ANNOTATION=VALUE sets the annotation numalet.dev/ANNOTATION. never sets the
+// restartPolicy Never. CONTAINER may be init.NAME or sidecar.NAME.
 func (s *script) pod(args []string) error {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: args[0], UID: types.UID(args[0]), Annotations: map[string]string{}},
@@ -111,8 +111,8 @@ func addContainer(pod *corev1.Pod, name, text string) {
 	}
 }
 
-// containerOf returns a container of the pod as the runtime would describe it, with the cgroup
-// limits that the kubelet sets and the annotations that the device plugin adds.
+// containerOf returns a container of the pod as the container runtime describes it to the agent. It
+// has the cgroup limits that the kubelet sets, and the annotations that the device plugin adds.
 func containerOf(pod *corev1.Pod, name string, s workload.Sandbox) workload.Container {
 	c := workload.Container{Name: name, Sandbox: s, Annotations: map[string]string{}}
 	for _, spec := range append(pod.Spec.InitContainers, pod.Spec.Containers...) {

@@ -17,11 +17,12 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// TestRandomLives starts and ends pods of all kinds in random order. Meanwhile the agent is killed,
-// the informer lags behind, and writes of cgroups fail. At every step it checks that no other
-// process runs on the CPUs of an exclusive container. The CPUs of a container must not change
-// unless it is resized, and must agree with its placement. When all pods have ended, all CPUs must
-// be free. Every second seed has a cluster controller.
+// TestRandomLives starts and ends pods of all kinds in random order. Meanwhile, the test kills the
+// agent, delays the pod informer, and makes writes of cgroups fail. After every step, it checks
+// that no other process runs on the CPUs of an exclusive container. The exclusive CPUs of a
+// container must agree with the placement that the controller gave to it, and must not change
+// unless the container is resized. When all pods have ended, all CPUs must be free. Every second
+// seed has a node with numalet-controller.
 func TestRandomLives(t *testing.T) {
 	for seed := range uint64(30) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -40,7 +41,7 @@ func TestRandomLives(t *testing.T) {
 	}
 }
 
-// lives runs random commands of the test script, and checks the node after each.
+// lives runs random commands of the test script, and checks the node after each command.
 type lives struct {
 	*script
 	rand    *rand.Rand
@@ -94,8 +95,8 @@ func (l *lives) step() {
 	l.endRejected()
 }
 
-// endRejected stands for the agent's worker that sets rejected pods to Failed. It sets each pod
-// with some delay.
+// endRejected sets rejected pods to Failed, as a worker of the real agent does. At each call it
+// leaves out some pods at random, so that these become Failed later.
 func (l *lives) endRejected() {
 	for _, uid := range slices.Sorted(maps.Keys(l.rejected)) {
 		if p := l.pods[uid]; p != nil && p.Status.Phase != corev1.PodFailed && l.rand.IntN(3) > 0 {
@@ -120,8 +121,8 @@ func (l *lives) newPod() {
 	l.late[name] = l.rand.IntN(4) == 0
 }
 
-// placedKinds returns descriptions of pods that a controller placed, and of one pod with an
-// explicit request.
+// placedKinds returns arguments of the script command pod. They describe pods that
+// numalet-controller placed, and one pod with limits by NUMA node.
 func placedKinds() [][]string {
 	return [][]string{
 		{"policy=random", "place=main@1=1,3=1", "main:2"},
@@ -133,7 +134,8 @@ func placedKinds() [][]string {
 	}
 }
 
-// advance creates the pod's sandbox. If the pod has a sandbox, it creates the next container.
+// advance brings a pod one step further. It creates the pod's sandbox, or the next container if the
+// pod has a sandbox already.
 func (l *lives) advance(uid string) {
 	pod := l.pods[uid]
 	if v1alpha1.Ended(pod) {
@@ -159,16 +161,17 @@ func (l *lives) advance(uid string) {
 	}
 }
 
-// newPause creates a sandbox, but only while the agent runs. A runtime can also create a sandbox
-// while the agent is down. The pause process then may use all CPUs until the agent runs again. This
-// is a known limitation, which the test leaves out.
+// newPause creates a sandbox, but only while the agent runs. A real container runtime can also
+// create a sandbox while the agent is down. The pause process of that sandbox may then use all CPUs
+// until the agent runs again, which is a known limitation that the test leaves out.
 func (l *lives) newPause(uid string) {
 	if l.node != nil {
 		l.do("sandbox", uid)
 	}
 }
 
-// crash ends and removes a running container. advance may create it again.
+// crash ends and removes a running container. A later call of advance may create the container
+// again.
 func (l *lives) crash(uid string) {
 	for _, id := range slices.Sorted(maps.Keys(l.containers)) {
 		if c := l.containers[id]; c.Sandbox.Pod.UID == uid && c.state == "running" {
@@ -190,8 +193,8 @@ func (l *lives) remake(uid string) {
 	l.removeSandbox(old)
 }
 
-// unwritable makes writes to the cgroups of some random containers fail. Writes to all other
-// cgroups work again.
+// unwritable makes writes to the cgroups of some random containers fail. For all other cgroups,
+// writes work, even if an earlier call made them fail.
 func (l *lives) unwritable() {
 	clear(l.broken)
 	for _, c := range l.containers {
@@ -201,7 +204,8 @@ func (l *lives) unwritable() {
 	}
 }
 
-// end ends a pod. The agent gets the events of the runtime and of the API server in a random order.
+// end ends a pod. The agent gets the events of the container runtime and those of the API server in
+// a random order.
 func (l *lives) end(uid string) {
 	l.late[uid] = false
 	lost := []string{uid, "lost"}
@@ -232,7 +236,8 @@ func (l *lives) endAll() {
 	l.do("wait", "1h")
 }
 
-// check checks the conditions that must hold after every step.
+// check checks the conditions that must hold after every step of the test, which TestRandomLives
+// lists.
 func (l *lives) check(t *testing.T) {
 	t.Helper()
 	for _, o := range l.overlaps {
@@ -256,8 +261,8 @@ func (l *lives) check(t *testing.T) {
 	l.was = seen
 }
 
-// placedAt returns how many CPUs of each NUMA node the controller gave to a container. It returns
-// nil if the pod has no placement.
+// placedAt returns how many CPUs of each NUMA node numalet-controller gave to a container. It
+// returns nil if the pod has no placement annotation.
 func (l *lives) placedAt(uid, container string) map[topology.NodeID]int {
 	pod := l.pods[uid]
 	if pod == nil || pod.Annotations[v1alpha1.AnnotationPlacement] == "" {
@@ -270,7 +275,7 @@ func (l *lives) placedAt(uid, container string) map[topology.NodeID]int {
 	return p.Containers[container].CPUs
 }
 
-// perNode returns how many of the CPUs are on each NUMA node.
+// perNode returns how many of cpus each NUMA node has.
 func (l *lives) perNode(cpus cpuset.Set) map[topology.NodeID]int {
 	counts := map[topology.NodeID]int{}
 	for _, n := range l.machine.Nodes {

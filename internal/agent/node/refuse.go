@@ -14,8 +14,9 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// These are the reasons why the node refuses a valid request. Package v1alpha1 has the reasons for
-// refusing invalid requests, and package numaplan those for a lack of CPUs.
+// These are the reasons why the node refuses a valid request for CPUs or GPUs. Package v1alpha1
+// has the reasons for refusing an invalid request, and package numaplan has the reasons for
+// refusing a request for which CPUs are lacking.
 const (
 	CheckpointFailed  v1alpha1.Reason = "CheckpointFailed"  // the checkpoint cannot be written
 	CgroupFailed      v1alpha1.Reason = "CgroupFailed"      // a container cannot be confined
@@ -42,8 +43,9 @@ func refuse(reason v1alpha1.Reason, format string, args ...any) *v1alpha1.Refusa
 	return &v1alpha1.Refusal{Reason: reason, Message: fmt.Sprintf(format, args...)}
 }
 
-// asRefusal converts an error to a refusal. If err is or wraps a refusal of this package or of the
-// ledger, the result has its reason and message. Any other error gets the reason "Internal".
+// asRefusal converts an error to a refusal. If err is or wraps a refusal of package node or of the
+// ledger (package pool), the result has the reason and the message of that refusal. For any other
+// error, the result has the reason "Internal".
 func asRefusal(err error) *v1alpha1.Refusal {
 	if r := (*v1alpha1.Refusal)(nil); errors.As(err, &r) {
 		return r
@@ -54,16 +56,17 @@ func asRefusal(err error) *v1alpha1.Refusal {
 	return refuse("Internal", "%s", err)
 }
 
-// These texts say what happens after a refusal that may resolve itself (see passes).
+// These texts end the message of a refusal whose cause may go away without a change of the pod
+// (see passes). They say what happens next.
 const (
 	retried      = "the kubelet will try again"
 	keepsRunning = "until then the container runs on the shared CPUs"
 	keepsSize    = "until then the container keeps its CPUs"
 )
 
-// afterFailedStart returns the text that says what happens after the start of a container was
-// refused. The runtime has already created the container, so the kubelet starts a new container
-// only if the pod's restartPolicy allows it.
+// afterFailedStart returns the end of the message for a container whose start was refused. The
+// text says what the kubelet does next. The container runtime has already created the container,
+// so the kubelet creates a new one only if the pod's restartPolicy allows it.
 func (n *Node) afterFailedStart(c workload.Container) string {
 	pod, known := n.env.Pods.Pod(c.Sandbox.Pod)
 	switch {
@@ -82,8 +85,9 @@ func passes(r v1alpha1.Reason) bool {
 }
 
 // reportRefusal reports a refusal as an event, in the metrics and in the log. If a retry may
-// succeed, the message ends with next, which says what happens next. It returns the error for the
-// runtime, which makes the runtime's operation fail.
+// succeed, the message ends with the text next, which says what happens after the refusal.
+// reportRefusal returns the error for the container runtime, with which the runtime's operation
+// fails.
 func (n *Node) reportRefusal(ctx context.Context, c workload.Container, err error, next string) error {
 	if err == nil {
 		return nil

@@ -12,20 +12,21 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// sweepInterval is the time between two checks whether an ended pod still has processes.
+// sweepInterval is the time between two checks whether the processes of an ended pod have all
+// ended. The pod keeps its CPUs until then.
 const sweepInterval = time.Second
 
 // staticSweepInterval is the time between two checks whether static pods that hold CPUs have ended.
-// There may be no event when a static pod ends: it may have no mirror pod, and a runtime that has
-// restarted may send no event, as PodEnded explains.
+// The agent may get no event when a static pod ends. A static pod may have no mirror pod, and a
+// container runtime that has restarted may send no event (see PodEnded).
 const staticSweepInterval = 10 * time.Second
 
 // PodEnded requests a sweep, which releases the CPUs of ended pods. It is called when a pod is
-// terminal or deleted, and does not block. The runtime's hooks StopPodSandbox and RemovePodSandbox
-// are not enough. Usually they come before the API server has the change. And after a restart,
-// containerd 2.4 does not call them for sandboxes from before the restart. In its
-// internal/nri/nri.go, needsStopping and needsRemoval read a map that syncPlugin fills with
-// containers only.
+// terminal or deleted, and does not block. The hooks StopPodSandbox and RemovePodSandbox of the
+// container runtime are not enough, for two reasons. Usually the runtime calls them before the API
+// server has set the pod to terminal. Moreover, containerd 2.4 that has restarted does not call
+// them for sandboxes from before its restart. In the file internal/nri/nri.go of containerd,
+// needsStopping and needsRemoval read a map that syncPlugin fills with containers only.
 func (n *Node) PodEnded(string) { n.wake() }
 
 // wake requests a sweep, which releases the CPUs of ended pods.
@@ -56,22 +57,22 @@ func (n *Node) Run(ctx context.Context) error {
 	}
 }
 
-// holdsStatic reports whether a static pod holds CPUs.
+// holdsStatic reports whether any static pod holds exclusive CPUs.
 func (n *Node) holdsStatic() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return slices.ContainsFunc(n.mu.book.sorted(), func(h Held) bool { return h.Static })
 }
 
-// Sweep releases the grants of ended pods, and the CPUs that resized containers gave back. It
-// returns how many ended pods still have processes, and so keep their CPUs.
+// Sweep releases the grants of ended pods, and the CPUs that containers gave back in a resize. It
+// returns how many ended pods keep their CPUs because they still have processes.
 func (n *Node) Sweep(ctx context.Context) (left int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.sweep(ctx)
 }
 
-// sweep does what Sweep does, for callers that hold the lock.
+// sweep does what Sweep does, for callers that hold n.mu.
 func (n *Node) sweep(ctx context.Context) (left int) {
 	for _, uid := range n.uids() {
 		if n.hasEnded(uid) && !n.releaseEnded(ctx, uid) {
@@ -84,7 +85,8 @@ func (n *Node) sweep(ctx context.Context) (left int) {
 	return left
 }
 
-// uids returns the UIDs of all pods that the runtime has or that hold a grant.
+// uids returns the UIDs of all pods that have sandboxes in the container runtime, or that hold a
+// grant.
 func (n *Node) uids() []string {
 	uids := maps.Clone(n.mu.pods)
 	for _, h := range n.mu.book.held {
@@ -94,7 +96,7 @@ func (n *Node) uids() []string {
 }
 
 // releaseEnded releases the CPUs of a pod if the pod has ended and has no processes. It reports
-// whether it released them. Callers hold the lock.
+// whether it released the CPUs. Callers hold n.mu.
 func (n *Node) releaseEnded(ctx context.Context, uid string) bool {
 	if !n.hasEnded(uid) || !n.empty(ctx, uid) {
 		return false
@@ -103,8 +105,8 @@ func (n *Node) releaseEnded(ctx context.Context, uid string) bool {
 	return true
 }
 
-// hasEnded reports whether a pod is terminal or deleted. A static pod may have no mirror pod in the
-// API server. Such a pod has ended when its cgroups no longer exist.
+// hasEnded reports whether a pod is terminal or deleted. If a static pod has no mirror pod in the
+// API server, it has ended when its cgroups no longer exist.
 func (n *Node) hasEnded(uid string) bool {
 	if pod, known := n.env.Pods.Pod(n.ref(uid)); known {
 		return v1alpha1.Ended(pod)
@@ -124,8 +126,7 @@ func (n *Node) removed(uid string) bool {
 	})
 }
 
-// ref returns the name, namespace and UID of a pod that runs or holds a grant. Callers hold the
-// lock.
+// ref returns the name, namespace and UID of a pod that runs or holds a grant. Callers hold n.mu.
 func (n *Node) ref(uid string) workload.Pod {
 	if p := n.mu.pods[uid]; p != nil {
 		return p.ref
@@ -162,7 +163,8 @@ func (n *Node) cgroups(uid string) []string {
 	return slices.Compact(out)
 }
 
-// release removes a pod and adds its CPUs to the shared set. Callers hold the lock.
+// release removes an ended pod from the state of the node, and adds the pod's exclusive CPUs to
+// the shared set. Callers hold n.mu.
 func (n *Node) release(ctx context.Context, uid string) {
 	holds := len(n.mu.book.of(uid)) > 0
 	free := n.mu.book.drop(uid)

@@ -10,8 +10,8 @@ import (
 )
 
 // TestRunReleasesStaticPods checks that the CPUs of an ended static pod are released, even if the
-// agent gets no event at the pod's end. That happens if the pod has no mirror pod and the container
-// runtime has restarted.
+// agent gets no event at the pod's end. The agent gets no event if the pod has no mirror pod and
+// the container runtime has restarted.
 func TestRunReleasesStaticPods(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScript(t, &scenario.Answer{})

@@ -12,7 +12,8 @@ import (
 )
 
 // Report returns the status of the NodeTopology: the machine, the available CPUs and memory, and
-// the CPUs of each exclusive container. It leaves out GPUs, which ReportGPUs adds, and conditions.
+// the CPUs of each exclusive container. The result has no conditions, and no GPUs, which ReportGPUs
+// adds.
 func (n *Node) Report() v1alpha1.NodeTopologyStatus {
 	v := n.View()
 	r := v1alpha1.NodeTopologyStatus{Machine: n.shape(), Caches: cachesOf(n.machine), Pods: podsOf(v.Held)}
@@ -30,8 +31,8 @@ func (n *Node) Report() v1alpha1.NodeTopologyStatus {
 	return r
 }
 
-// counts returns how many CPUs one NUMA node has. If exclusive CPUs are disabled on this node, no
-// CPUs are allocatable.
+// counts returns the numbers of CPUs of one NUMA node: capacity, allocatable and available. If
+// exclusive CPUs are disabled on this node, the number of allocatable CPUs is 0.
 func (n *Node) counts(v View, id topology.NodeID) v1alpha1.CPUCounts {
 	c := v1alpha1.CPUCounts{Capacity: int32(v.Capacity[id])}
 	if !n.cfg.Disabled {
@@ -40,8 +41,8 @@ func (n *Node) counts(v View, id topology.NodeID) v1alpha1.CPUCounts {
 	return c
 }
 
-// shape returns the numbers of the machine's packages, NUMA nodes and cores. It counts only what is
-// online.
+// shape returns the numbers of the machine's packages, NUMA nodes and cores. It leaves out packages
+// and cores whose CPUs are all offline.
 func (n *Node) shape() v1alpha1.Machine {
 	packages, threads := map[int]bool{}, map[cpuset.CPU]int32{}
 	for _, c := range n.machine.CPUs {
@@ -69,7 +70,7 @@ func describe(node topology.Node) v1alpha1.NUMANode {
 	return out
 }
 
-// cachesOf returns the last-level caches of a machine, with the cores of each.
+// cachesOf returns the last-level caches of a machine, with the cores that share each cache.
 func cachesOf(m *topology.Machine) (caches []v1alpha1.Cache) {
 	for _, c := range m.Caches() {
 		out := v1alpha1.Cache{ID: known(c.ID), Package: known(c.Package), NUMA: known(c.NUMA)}
@@ -81,7 +82,8 @@ func cachesOf(m *topology.Machine) (caches []v1alpha1.Cache) {
 	return caches
 }
 
-// known returns the ID, or nil if the kernel does not report it.
+// known returns id as a pointer for the status of the NodeTopology. It returns nil if id is
+// topology.Unknown, because the kernel does not report this ID.
 func known[ID ~int](id ID) *int32 {
 	if id == topology.Unknown {
 		return nil
@@ -91,7 +93,7 @@ func known[ID ~int](id ID) *int32 {
 
 func bytes(n uint64) *resource.Quantity { return resource.NewQuantity(int64(n), resource.BinarySI) }
 
-// podsOf groups holdings by pod. held must be ordered by pod.
+// podsOf groups the exclusive CPUs of containers by pod. held must be ordered by pod.
 func podsOf(held []Holding) []v1alpha1.PodCPUs {
 	var pods []v1alpha1.PodCPUs
 	for _, h := range held {

@@ -18,16 +18,18 @@ import (
 )
 
 // annotationSource is the annotation that says from where the kubelet has a pod: "api", or "file"
-// or "http" for static pods. The kubelet overwrites it, so the author of a pod cannot forge it.
+// or "http" for static pods. The kubelet overwrites this annotation, so the author of a pod cannot
+// forge it.
 // Source: k8s.io/kubernetes/pkg/kubelet/types, ConfigSourceAnnotationKey.
 const annotationSource = "kubernetes.io/config.source"
 
-// lookup returns the API server's pod for a pod that the runtime names.
+// lookup returns the API object of a pod that the container runtime names.
 type lookup func(context.Context, workload.Pod) (*corev1.Pod, bool)
 
-// request returns the CPUs to reserve before the container may run, or nil if the container is
-// shared. The annotations of the sandbox and the container show whether the pod may request CPUs,
-// so other pods never wait for the informer. request does not take the lock, because find may wait.
+// request returns the CPUs to reserve before the container may run. It returns nil if the container
+// gets no exclusive CPUs. The annotations of the container and its sandbox show whether the pod may
+// request exclusive CPUs. Only for such a pod, request calls find, which may wait until the pod
+// informer has the pod. request does not lock n.mu, because find may wait.
 func (n *Node) request(ctx context.Context, c workload.Container, find lookup) (*pool.Pod, error) {
 	tokens := v1alpha1.ParseAllocated(c.Annotations)
 	announced := n.announces(c)
@@ -70,9 +72,10 @@ func (n *Node) announces(c workload.Container) bool {
 }
 
 // requestsWithoutAnnotation reports whether a pod requests exclusive CPUs although the annotations
-// that the runtime passes do not show it. That happens if another device plugin allocated the CPUs,
-// or if the author wrote labels instead of annotations by mistake. It does not wait for a pod that
-// the informer does not have.
+// that the container runtime passes do not show it. Such a request is possible if another device
+// plugin allocated the CPUs, or if the author wrote labels instead of annotations by mistake.
+// requestsWithoutAnnotation does not wait for a pod that the pod informer does not have, but
+// returns false.
 func (n *Node) requestsWithoutAnnotation(s workload.Sandbox) bool {
 	pod, known := n.env.Pods.Pod(s.Pod)
 	if !known {
@@ -82,8 +85,8 @@ func (n *Node) requestsWithoutAnnotation(s workload.Sandbox) bool {
 	return err != nil || request.Form != v1alpha1.None
 }
 
-// find returns the pod of a container. It does not wait for a static pod, which may have
-// no mirror pod.
+// find returns the API object of a container's pod. It does not wait for a static pod, which may
+// have no mirror pod.
 func (n *Node) find(ctx context.Context, c workload.Container, find lookup) (*corev1.Pod, bool) {
 	if isStatic(c.Sandbox) {
 		return n.env.Pods.Pod(c.Sandbox.Pod)
@@ -96,8 +99,8 @@ func isStatic(s workload.Sandbox) bool {
 	return source != "" && source != "api"
 }
 
-// withSandboxAnnotations returns the pod with the numalet.dev annotations that its sandbox has, so
-// that edits after the creation of the sandbox have no effect.
+// withSandboxAnnotations replaces the numalet.dev annotations of the pod by those of its sandbox.
+// Edits of these annotations after the creation of the sandbox then have no effect.
 func withSandboxAnnotations(pod *corev1.Pod, s workload.Sandbox) *corev1.Pod {
 	ours := func(name, _ string) bool { return strings.HasPrefix(name, v1alpha1.Group+"/") }
 	then := *pod
@@ -114,9 +117,10 @@ func withSandboxAnnotations(pod *corev1.Pod, s workload.Sandbox) *corev1.Pod {
 	return &then
 }
 
-// admit checks that this node serves the form of the pod's request. It also checks that the
-// container's limits match the tokens for CPUs that the kubelet allocated to the container. It
-// reports whether the container gets exclusive CPUs.
+// admit reports whether the container gets exclusive CPUs. It returns an error if this node does
+// not serve the form of the pod's request (a CPU policy, or limits by NUMA node). It also returns
+// an error if the container's limits do not match the device tokens that the kubelet allocated to
+// the container. A token stands for one CPU of a NUMA node.
 func (n *Node) admit(c workload.Container, request v1alpha1.CPURequest, tokens map[topology.NodeID]int) (exclusive bool, err error) {
 	if request.Form != v1alpha1.None && request.Form != n.cfg.RequestForm && !n.cfg.Controller {
 		return false, refuse(FormNotServed, "the pod requests CPUs in the %s form, but this node serves the %s form (--cpu-request-form=%s); use that form, or run the pod on a node that serves its own",
@@ -130,13 +134,13 @@ func (n *Node) admit(c workload.Container, request v1alpha1.CPURequest, tokens m
 	return exclusive, nil
 }
 
-// poolPod converts a pod's request to the type that the ledger takes.
+// poolPod converts a pod's request to the type that the ledger of exclusive CPUs takes.
 func poolPod(uid string, request v1alpha1.CPURequest) *pool.Pod {
 	return &pool.Pod{UID: uid, Policy: request.Policy, Seed: seed(uid), Containers: request.Containers}
 }
 
-// seed returns the seed for the policy random. It is the same at each attempt for a pod, and
-// differs between pods.
+// seed returns the seed of the random numbers for the CPU policy random. The seed is the same at
+// each attempt for one pod, and differs between pods.
 func seed(uid string) uint64 {
 	h := fnv.New64a()
 	h.Write([]byte(uid))

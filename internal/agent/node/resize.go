@@ -17,15 +17,15 @@ import (
 // place.
 const ResizedReason = "NumaletResized"
 
-// confirmation is how long the runtime may take to call Updated, which confirms that it has applied
-// a resize to more CPUs. It is longer than the kubelet waits for the runtime
-// (runtimeRequestTimeout, 2 minutes). If the runtime fails to apply the resize, it never confirms
-// it, and after this time the agent undoes the resize.
+// confirmation is how long the container runtime may take to call Updated. With this call, the
+// runtime confirms that it has applied a resize to more CPUs. If the runtime fails to apply the
+// resize, it never calls Updated, and after this time the agent undoes the resize. The kubelet
+// waits for the runtime for a shorter time (runtimeRequestTimeout, 2 minutes).
 const confirmation = 3 * time.Minute
 
-// grow gives a container more CPUs or more bound memory. It changes the ledger, then the
-// checkpoint, then the shared containers (see commit). If one of these steps fails, nothing has
-// changed. Callers hold the lock.
+// grow gives a container more CPUs or more bound memory. It first reserves them in the ledger of
+// exclusive CPUs. It then writes the checkpoint file, and moves shared containers off the CPUs (see
+// commit). If one of these steps fails, grow undoes the steps before it. Callers hold n.mu.
 func (n *Node) grow(ctx context.Context, c workload.Container, to size) ([]workload.Spec, error) {
 	held, claim, _ := n.mu.book.holder(c.Sandbox.Pod.UID, c.Name)
 	undo, err := n.mu.book.change(held, func(l *pool.Ledger, uid string) (pool.Grant, error) {
@@ -43,8 +43,9 @@ func (n *Node) grow(ctx context.Context, c workload.Container, to size) ([]workl
 	return n.commit(ctx, c.Sandbox, undo)
 }
 
-// checkWholeCores applies the rule of reserveWholeCores to a resize, after which the pod holds the
-// CPUs in held. If the pod would hold parts of cores, it calls undo and returns an error.
+// checkWholeCores refuses a resize after which the pod would hold only some CPUs of a core, as
+// reserveWholeCores does for a new pod. held has all CPUs of the pod after the resize. If
+// checkWholeCores refuses the resize, it calls undo and returns an error.
 func (n *Node) checkWholeCores(c workload.Container, held cpuset.Set, undo func()) error {
 	idle := n.mu.book.ledger.Idle(held)
 	if idle.Empty() || n.isPlaced(c.Sandbox) {
@@ -55,7 +56,7 @@ func (n *Node) checkWholeCores(c workload.Container, held cpuset.Set, undo func(
 }
 
 // keep returns the online CPUs that a container keeps if it is resized to fewer CPUs. Callers hold
-// the lock.
+// n.mu.
 func (n *Node) keep(c workload.Container, claim pool.Claim, cpus int) (cpuset.Set, error) {
 	uid := c.Sandbox.Pod.UID
 	held, _, _ := n.mu.book.holder(uid, c.Name)
@@ -71,8 +72,8 @@ func (n *Node) keep(c workload.Container, claim pool.Claim, cpus int) (cpuset.Se
 	return online, nil
 }
 
-// refusal returns the message for a refused resize. It says which CPUs the container keeps, which
-// size it cannot have, and to which size the user must set it again.
+// refusal returns the message for a refused resize. The message says which CPUs the container
+// keeps, which size it cannot have, and which size the user must restore.
 func refusal(c workload.Container, claim pool.Claim, to size, why error) string {
 	was := size{claim.CPUs.Len(), claim.MemoryBytes}
 	if to.memory == was.memory {
@@ -90,9 +91,10 @@ func (s size) String() string {
 	return text
 }
 
-// fit gives a container that is about to be created the size that the kubelet wants. The container
-// may hold another number of CPUs, if a resize restarted it or came before its first start. Callers
-// hold the lock.
+// fit changes the number of exclusive CPUs of a container that is about to be created to the number
+// that the kubelet wants. The container may hold a different number of CPUs. This is so after a
+// resize that restarts the container, and after a resize before the container's first start.
+// Callers hold n.mu.
 func (n *Node) fit(ctx context.Context, c workload.Container) ([]workload.Spec, error) {
 	claim, holds := n.mu.book.claim(c.Sandbox.Pod.UID, c.Name)
 	if !holds {
@@ -108,12 +110,12 @@ func (n *Node) fit(ctx context.Context, c workload.Container) ([]workload.Spec, 
 	return nil, n.shrink(ctx, c, claim, to)
 }
 
-// followSpec changes a container's claim to the size in the container's spec at the runtime. The
-// sizes can differ because Updated was called for a container that has shrunk, or because the
-// runtime has not confirmed a growth in time. They can also differ because the runtime resized the
-// container while the agent was down. In that case, if the container has grown, followSpec reserves
-// the missing CPUs now, or refuses them although the kubelet believes that the resize is done.
-// Callers hold the lock.
+// followSpec changes a container's claim, which has its exclusive CPUs, to the size in the
+// container's spec at the container runtime. The two sizes differ in three cases. The runtime has
+// just applied a resize to fewer CPUs. Or the runtime has not confirmed a resize to more CPUs in
+// time. Or the runtime has resized the container while the agent was down. If the container has
+// grown while the agent was down, followSpec reserves the missing CPUs now. If they are not free,
+// it refuses the resize, although the kubelet believes that the resize is done. Callers hold n.mu.
 func (n *Node) followSpec(ctx context.Context, c workload.Container) error {
 	p := n.mu.pods[c.Sandbox.Pod.UID]
 	claim, holds := n.mu.book.claim(c.Sandbox.Pod.UID, c.Name)
@@ -135,8 +137,9 @@ func (n *Node) followSpec(ctx context.Context, c workload.Container) error {
 	return n.shrink(ctx, c, claim, to)
 }
 
-// shrink removes the CPUs beyond the new size from a claim, and writes the checkpoint. The pod
-// holds the removed CPUs until finishResizes returns them to the shared set. Callers hold the lock.
+// shrink reduces a container's claim, which has its exclusive CPUs, to the new size, and writes the
+// checkpoint file. The pod holds the removed CPUs until finishResizes returns them to the shared
+// set. Callers hold n.mu.
 func (n *Node) shrink(ctx context.Context, c workload.Container, claim pool.Claim, to size) error {
 	if to.cpus >= claim.CPUs.Len() && to.memory >= claim.MemoryBytes {
 		return nil
@@ -160,14 +163,15 @@ func (n *Node) shrink(ctx context.Context, c workload.Container, claim pool.Clai
 		return refuse(CheckpointFailed, "cannot write the checkpoint: %s; free disk space or repair the file system", err)
 	}
 	n.noteSize(c, claim)
-	delete(n.mu.leave, held.Grant.UID) // the CPUs stay idle for another grace
+	delete(n.mu.leave, held.Grant.UID) // the CPUs stay idle for the time grace, counted from now
 	n.finishResizes(ctx)
 	n.wake()
 	return nil
 }
 
-// noteGrowth reports a growth that the runtime has confirmed. It must be called before learn,
-// because it needs the CPUs that the container had before.
+// noteGrowth writes an event on the pod if the container runtime confirms a resize of the container
+// c to more CPUs. It must be called before learn, which overwrites the CPUs that the container had
+// before the resize.
 func (n *Node) noteGrowth(c workload.Container) {
 	_, grows := n.mu.confirm[c.ID]
 	p := n.mu.pods[c.Sandbox.Pod.UID]
@@ -178,7 +182,8 @@ func (n *Node) noteGrowth(c workload.Container) {
 	n.noteSize(c, pool.Claim{CPUs: p.containers[c.ID].Resources.CPUs})
 }
 
-// noteSize writes an event on the pod if the CPUs of a container's claim have changed.
+// noteSize writes an event on the pod if the exclusive CPUs of a container now differ from the
+// claim before.
 func (n *Node) noteSize(c workload.Container, before pool.Claim) {
 	claim, _ := n.mu.book.claim(c.Sandbox.Pod.UID, c.Name)
 	if claim.CPUs.Equal(before.CPUs) {
@@ -191,8 +196,9 @@ func (n *Node) noteSize(c workload.Container, before pool.Claim) {
 	n.env.Events.Note(c.Sandbox.Pod, ResizedReason, message)
 }
 
-// catchUp calls followSpec for all containers. It does not report refusals, because they were
-// reported when they first occurred. Callers hold the lock.
+// catchUp calls followSpec for all containers, so that resizes that were not completed before are
+// completed now. It does not report refusals, because each refusal was reported when it first
+// occurred. Callers hold n.mu.
 func (n *Node) catchUp(ctx context.Context) {
 	for _, c := range n.running() {
 		if err := n.followSpec(ctx, c); err != nil {

@@ -14,12 +14,14 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// resize: resize POD/CONTAINER CPUS[/MEMORY] [fails|unconfirmed|unanswered]
+// resize runs the script command `resize POD/CONTAINER CPUS[/MEMORY]
+// [fails|unconfirmed|unanswered]`.
 //
-// A user changes the resources of the pod, and the kubelet passes the new size to the runtime. With
-// fails, the runtime cannot apply the agent's answer. With unconfirmed, the agent is killed after
-// the runtime has applied the answer. With unanswered, the agent is killed before the runtime has
-// the answer. If the agent is down, the runtime applies the resize without it, as containerd does.
+// The command changes the resources of a container as a user does, and passes the new size to the
+// container runtime as the kubelet does. With fails, the runtime cannot apply the agent's answer.
+// With unconfirmed, the agent is killed after the runtime has applied the answer. With unanswered,
+// the agent is killed before the runtime has the answer. If the agent is down, the runtime applies
+// the resize without the agent, as containerd does.
 func (s *script) resize(args []string) error {
 	c := s.containers[s.instance(args[0])]
 	cpus, memory, _ := strings.Cut(args[1], "/")
@@ -86,8 +88,8 @@ func (s *script) edit(container, cpus, memory string) {
 	s.pods[uid] = pod
 }
 
-// setSpec writes the resources that the kubelet requests into the container's spec, as the runtime
-// does.
+// setSpec writes the resources that the kubelet requests into the container's spec, as a container
+// runtime does.
 func (c *runtimeContainer) setSpec(want workload.Resources) {
 	c.Resources.Shares, c.Resources.QuotaMicros, c.Resources.PeriodMicros = want.Shares, want.QuotaMicros, want.PeriodMicros
 	if want.MemoryBytes > 0 {
@@ -95,7 +97,7 @@ func (c *runtimeContainer) setSpec(want workload.Resources) {
 	}
 }
 
-// write writes the agent's answer into a container's spec and cgroup, as the runtime does.
+// write writes the agent's answer into a container's spec and cgroup, as a container runtime does.
 func (w *world) write(c *runtimeContainer, d workload.Decision) {
 	c.decision, c.Resources.CPUs = d, d.CPUs
 	if d.Exclusive {
@@ -107,7 +109,8 @@ func (w *world) write(c *runtimeContainer, d workload.Decision) {
 	w.look()
 }
 
-// wait: wait DURATION lets this time pass, and then lets the agent sweep.
+// wait runs the script command `wait DURATION`, which advances the clock by this time. The agent
+// then releases the CPUs of ended pods and of completed resizes (Node.Sweep).
 func (s *script) wait(args []string) error {
 	d, err := time.ParseDuration(args[0])
 	s.now += d
@@ -117,8 +120,8 @@ func (s *script) wait(args []string) error {
 	return err
 }
 
-// resizeSome resizes a running container with exclusive CPUs. In some cases the runtime fails or
-// the agent is killed meanwhile.
+// resizeSome resizes a running container of the pod that has exclusive CPUs. At random, the
+// container runtime fails to apply the resize, or the agent is killed during the resize.
 func (l *lives) resizeSome(uid string) {
 	for _, id := range slices.Sorted(maps.Keys(l.containers)) {
 		c := l.containers[id]

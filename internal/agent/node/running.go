@@ -8,14 +8,15 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// Running is a container with exclusive CPUs that the runtime has. It runs, or it has exited and is
-// not removed yet.
+// Running is a container with exclusive CPUs that the container runtime has. It runs, or it has
+// exited and the runtime has not removed it yet.
 type Running struct {
 	workload.Container
 	CPUs cpuset.Set // the container's CPUs that are online
 }
 
-// Running returns the containers with exclusive CPUs that the runtime has, ordered by ID.
+// Running returns the containers with exclusive CPUs that the container runtime has, ordered by
+// ID.
 func (n *Node) Running() []Running {
 	n.mu.Lock()
 	defer n.mu.Unlock()

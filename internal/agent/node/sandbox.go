@@ -12,8 +12,9 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// RunSandbox adds a new sandbox, and moves its pause process, which already runs, to the shared
-// CPUs.
+// RunSandbox is called when the container runtime has created a sandbox. It adds the sandbox to
+// the state of the node, and moves the pause process of the sandbox, which already runs, to the
+// shared CPUs.
 func (n *Node) RunSandbox(ctx context.Context, s workload.Sandbox) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -48,8 +49,9 @@ func (n *Node) releaseSandbox(ctx context.Context, uid string) bool {
 	return n.releaseEnded(ctx, uid)
 }
 
-// RemoveSandbox removes a sandbox with its containers. When a pod's last sandbox is removed, the
-// pod loses its grants. The kubelet does not remove the last sandbox while the pod exists.
+// RemoveSandbox removes a sandbox with its containers. When the last sandbox of a pod is removed,
+// RemoveSandbox releases the pod's grants. The kubelet does not remove the last sandbox while the
+// pod exists.
 func (n *Node) RemoveSandbox(ctx context.Context, s workload.Sandbox) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -64,8 +66,8 @@ func (n *Node) RemoveSandbox(ctx context.Context, s workload.Sandbox) {
 	}
 }
 
-// Remove removes a container. The pod keeps its grant, so that the container gets the same CPUs if
-// it is created again.
+// Remove removes a container from the state of the node. The pod keeps its grant, so that the
+// container gets the same CPUs if it is created again.
 func (n *Node) Remove(c workload.Container) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -10,8 +10,9 @@ import (
 	"github.com/numalet/numalet/internal/testutil/scenario"
 )
 
-// TestSavesWhatChanged counts how often each step writes the checkpoint: once if the grants
-// changed, otherwise never. It also compares the last checkpoint with the assigned CPUs.
+// TestSavesWhatChanged checks that each step writes the checkpoint file once if the grants
+// have changed, and otherwise never. It also checks that the last checkpoint has the CPUs
+// that are assigned.
 func TestSavesWhatChanged(t *testing.T) {
 	s := newScript(t, &scenario.Answer{})
 	steps := []struct {

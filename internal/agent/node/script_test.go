@@ -20,26 +20,26 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// TestScenarios runs the commands in testdata/*.txt and compares their output. The output of a
-// command is its error, the events that it caused, and the overlaps: containers that run on
-// exclusive CPUs of another container. The comment above the function of each command describes its
-// arguments.
+// TestScenarios runs the commands in testdata/*.txt, and compares their output with the output in
+// these files. The output of a command is its error, the events that it caused, and the overlaps:
+// containers that run on exclusive CPUs of another container. The comment above the function of
+// each command describes its arguments.
 func TestScenarios(t *testing.T) {
 	scenario.Walk(t, func(t *testing.T, out *scenario.Answer) scenario.Commands { return newScript(t, out).commands })
 }
 
-// script is a fake world with the commands of the test scripts.
+// script runs the commands of the test scripts on a fake machine (world).
 type script struct {
 	*world
 	t        *testing.T
 	out      *scenario.Answer
 	quiet    scenario.Commands
 	commands scenario.Commands // the commands of quiet, which also print events and overlaps
-	made     int               // how many containers and sandboxes were created so far
+	made     int               // how many containers and sandboxes the script has created so far
 	gpus     map[string]string // devices that the kubelet allocated to containers, by POD/CONTAINER
 }
 
-// newScript returns a script without pods, in which no agent runs yet.
+// newScript returns a script whose fake machine has no pods and no running agent.
 func newScript(t *testing.T, out *scenario.Answer) *script {
 	s := &script{world: newWorld(), t: t, out: out, gpus: map[string]string{}, commands: scenario.Commands{}}
 	for name, do := range map[string]func(args []string) error{
@@ -56,8 +56,8 @@ func newScript(t *testing.T, out *scenario.Answer) *script {
 	return s
 }
 
-// play runs commands. It does not print the events and overlaps that they cause, but keeps them for
-// later checks.
+// play runs script commands. It does not print the events and overlaps that the commands cause, but
+// keeps them for later checks.
 func (s *script) play(lines ...string) {
 	s.t.Helper()
 	s.quiet.Play(s.t, s.out, lines...)
@@ -83,8 +83,8 @@ func (s *script) flush() {
 	s.events, s.overlaps = nil, nil
 }
 
-// agent: agent start|kill [form=explicit] [reserved=LIST] [controller] [off] [full-cores] starts the
-// agent with these settings, or kills it.
+// agent runs the script command `agent start|kill [form=explicit] [reserved=LIST] [controller]
+// [off] [full-cores]`, which starts the agent with these settings, or kills the agent.
 func (s *script) agent(args []string) error {
 	for _, arg := range args[1:] {
 		name, value, _ := strings.Cut(arg, "=")
@@ -108,14 +108,14 @@ func (s *script) agent(args []string) error {
 	return s.startAgent()
 }
 
-// resynchronize sends the agent the list of all sandboxes and containers again, as the runtime does
-// after a restart.
+// resynchronize runs the script command `resynchronize`, which sends the agent the list of all
+// sandboxes and containers again. The container runtime does so after its restart.
 func (s *script) resynchronize([]string) error {
 	s.synchronize()
 	return nil
 }
 
-// newSandbox: sandbox POD creates a sandbox for a pod.
+// newSandbox runs the script command `sandbox POD`, which creates a sandbox for a pod.
 func (s *script) newSandbox(args []string) error {
 	s.made++
 	return s.sandbox(fmt.Sprintf("%s-s%02d", args[0], s.made), s.pods[args[0]])
@@ -136,8 +136,9 @@ func (s *script) current(uid string) workload.Sandbox {
 	return s.sandboxes[ids[len(ids)-1]]
 }
 
-// createContainer: create POD/CONTAINER [unpinned] creates a container. With unpinned, the runtime
-// does not require the agent.
+// createContainer runs the script command `create POD/CONTAINER [unpinned]`, which creates a
+// container. With unpinned, the container runtime creates the container even while the agent is
+// down.
 func (s *script) createContainer(args []string) error {
 	uid, name, _ := strings.Cut(args[0], "/")
 	s.made++
@@ -149,20 +150,22 @@ func (s *script) createContainer(args []string) error {
 	return s.create(id, c, len(args) > 1)
 }
 
-// give: give POD/CONTAINER ID,… allocates GPUs to a container, as the kubelet does.
+// give runs the script command `give POD/CONTAINER ID,…`, which allocates GPUs to a container, as
+// the kubelet does.
 func (s *script) give(args []string) error {
 	s.gpus[args[0]] = args[1]
 	return nil
 }
 
-// setSystemd: systemd down|up sets whether systemd answers.
+// setSystemd runs the script command `systemd down|up`, which sets whether systemd answers the
+// agent.
 func (s *script) setSystemd(args []string) error {
 	s.systemd.down = args[0] == "down"
 	return nil
 }
 
-// setGroups: groups GPU=GROUP… sets which GPU group reserves each GPU. Without arguments, the agent
-// does not know the groups.
+// setGroups runs the script command `groups GPU=GROUP…`, which sets which GPU group reserves each
+// GPU. After the command `groups` without arguments, the agent does not know the GPU groups.
 func (s *script) setGroups(args []string) error {
 	s.reserved = nil
 	for gpu, group := range scenario.Pairs(strings.ReplaceAll(strings.Join(args, ","), "=", ":")) {
@@ -174,7 +177,7 @@ func (s *script) setGroups(args []string) error {
 	return nil
 }
 
-// showGPUs: gpus prints which pods hold which GPUs.
+// showGPUs runs the script command `gpus`, which prints which pods hold which GPUs.
 func (s *script) showGPUs([]string) error {
 	for _, h := range s.node.GPUHolders() {
 		s.out.Line("%s/%s %s", h.Namespace, h.Name, strings.Join(h.Devices, ","))
@@ -204,15 +207,15 @@ func (s *script) exitContainer(args []string) error {
 	return nil
 }
 
-// vanish: vanish POD/CONTAINER removes the cgroup of a container. It stands for a container that
-// has ended before the runtime noticed its end.
+// vanish runs the script command `vanish POD/CONTAINER`, which removes the cgroup of a container.
+// The container then looks as if it had ended and the container runtime had not noticed this yet.
 func (s *script) vanish(args []string) error {
 	delete(s.groups, s.containers[s.instance(args[0])].Cgroup)
 	return nil
 }
 
-// run: run POD creates the sandbox and starts the pod's app containers. run POD/CONTAINER creates
-// and starts one container.
+// run runs two script commands. `run POD` creates the pod's sandbox, and starts the pod's app
+// containers. `run POD/CONTAINER` creates and starts one container.
 func (s *script) run(args []string) error {
 	uid, _, one := strings.Cut(args[0], "/")
 	names := []string{args[0]}
@@ -236,15 +239,16 @@ func (s *script) run(args []string) error {
 	return nil
 }
 
-// stopPod: stop POD [lost] stops the newest sandbox of a pod. With lost, the agent gets no event.
+// stopPod runs the script command `stop POD [lost]`, which stops the newest sandbox of a pod. With
+// lost, the agent gets no event of this.
 func (s *script) stopPod(args []string) error {
 	defer s.untold(args)()
 	s.stopSandbox(s.current(args[0]).ID)
 	return nil
 }
 
-// removePod: remove POD [lost] removes the oldest sandbox of a pod. With lost, the agent gets no
-// event.
+// removePod runs the script command `remove POD [lost]`, which removes the oldest sandbox of a
+// pod. With lost, the agent gets no event of this.
 func (s *script) removePod(args []string) error {
 	defer s.untold(args)()
 	for _, id := range slices.Sorted(maps.Keys(s.sandboxes)) {
@@ -256,14 +260,16 @@ func (s *script) removePod(args []string) error {
 	return nil
 }
 
-// collect: collect POD removes the cgroup of a pod that has ended, as the kubelet does.
+// collect runs the script command `collect POD`, which removes the cgroup of a pod that has ended,
+// as the kubelet does.
 func (s *script) collect(args []string) error {
 	s.world.removed["/pod"+args[0]] = true
 	return nil
 }
 
-// untold disconnects the agent if the second argument is lost. The runtime then sends the agent no
-// events. The caller must call back to connect it again.
+// untold disconnects the agent from the container runtime if the second argument of a command is
+// `lost`. The runtime then sends the agent no events. The caller must call the function back,
+// which connects the agent again.
 func (s *script) untold(args []string) (back func()) {
 	n := s.node
 	if len(args) > 1 && args[1] == "lost" {
@@ -272,8 +278,9 @@ func (s *script) untold(args []string) (back func()) {
 	return func() { s.node = n }
 }
 
-// phase: phase POD PHASE sets the phase of a pod. If a rejected pod is set to Failed, its status
-// also gets the reason of the rejection.
+// phase runs the script command `phase POD PHASE`, which sets the phase of a pod. If the agent has
+// rejected the pod and the phase is Failed, the pod's status also gets the reason of the
+// rejection.
 func (s *script) phase(args []string) error {
 	pod := s.pods[args[0]].DeepCopy()
 	pod.Status.Phase = corev1.PodPhase(args[1])
@@ -291,7 +298,8 @@ func (s *script) delete(args []string) error {
 	return nil
 }
 
-// annotate: annotate POD NAME=VALUE edits the pod in the API server.
+// annotate runs the script command `annotate POD NAME=VALUE`, which sets an annotation of the pod
+// in the API server.
 func (s *script) annotate(args []string) error {
 	name, value, _ := strings.Cut(args[1], "=")
 	pod := s.pods[args[0]].DeepCopy()
@@ -310,7 +318,8 @@ func (s *script) setLate(args []string) error {
 	return nil
 }
 
-// informer: informer away|synced sets whether the informer has listed the pods.
+// informer runs the script command `informer away|synced`, which sets whether the agent's pod
+// informer has listed the pods.
 func (s *script) informer(args []string) error {
 	s.unsynced = args[0] == "away"
 	if !s.unsynced && s.node != nil {
@@ -319,8 +328,9 @@ func (s *script) informer(args []string) error {
 	return nil
 }
 
-// breaks: break disk|POD/CONTAINER|irqbalance|interrupts makes writes of the checkpoint, writes of a
-// container's cgroup, or calls of the isolator fail.
+// breaks runs the script command `break disk|POD/CONTAINER|irqbalance|interrupts`. The command
+// makes writes of the checkpoint file, writes of a container's cgroup, or calls of the isolator
+// fail.
 func (s *script) breaks(args []string) error {
 	s.broken[s.target(args[0])] = true
 	return nil
@@ -343,7 +353,8 @@ func (s *script) damage([]string) error {
 	return nil
 }
 
-// reboot ends the agent and all containers. The API server and the disk keep their contents.
+// reboot runs the script command `reboot`, which ends the agent and all containers. The API server
+// and the disk keep their contents.
 func (s *script) reboot([]string) error {
 	clear(s.groups)
 	clear(s.containers)
@@ -353,8 +364,9 @@ func (s *script) reboot([]string) error {
 	return nil
 }
 
-// offline: offline LIST sets CPUs offline. The kernel then reports neither the NUMA node nor the
-// core of these CPUs, and moves their processes to other CPUs of the same container.
+// offline runs the script command `offline LIST`, which sets CPUs offline. The fake kernel then
+// reports neither the NUMA node nor the core of these CPUs, and moves their processes to other
+// CPUs of the same container.
 func (s *script) offline(args []string) error {
 	gone := cpuset.MustParse(args[0])
 	m := *s.machine
@@ -374,14 +386,14 @@ func (s *script) offline(args []string) error {
 	return nil
 }
 
-// online sets all CPUs online.
+// online runs the script command `online`, which sets all CPUs online.
 func (s *script) online([]string) error {
 	s.machine = newWorld().machine
 	return nil
 }
 
-// firmware: firmware NODES [memoryless] changes the number of NUMA nodes per package. With
-// memoryless, the second NUMA node has no memory.
+// firmware runs the script command `firmware NODES [memoryless]`, which changes the number of NUMA
+// nodes per package. With memoryless, the second NUMA node has no memory.
 func (s *script) firmware(args []string) error {
 	nodes, err := strconv.Atoi(args[0])
 	s.machine = machinetest.Machine(2, 4).SMT(2).NodesPerPackage(nodes).Memory(8 << 30).Build()
@@ -391,7 +403,8 @@ func (s *script) firmware(args []string) error {
 	return err
 }
 
-// report: report [cpus] prints the status of the NodeTopology, or only its numbers of CPUs.
+// report runs the script command `report [cpus]`, which prints the status of the NodeTopology.
+// With cpus, it prints only the numbers of CPUs of this status.
 func (s *script) report(args []string) error {
 	r := s.node.Report()
 	if len(args) > 0 {
@@ -402,7 +415,8 @@ func (s *script) report(args []string) error {
 	return nil
 }
 
-// show prints the machine, the assigned CPUs if an agent runs, and the running containers.
+// show runs the script command `show`. The command prints the machine and the running containers.
+// If an agent runs, it also prints which pod holds each CPU.
 func (s *script) show([]string) error {
 	if s.node != nil {
 		s.showHeld(s.node.View())
@@ -441,7 +455,7 @@ func (s *script) showHeld(v View) {
 }
 
 // strip returns one character for each CPU of a NUMA node: the first letter of the pod that holds
-// it, or "." for a shared CPU.
+// the CPU, or "." for a shared CPU.
 func strip(n topology.Node, owner map[cpuset.CPU]string) string {
 	var b strings.Builder
 	for c := range n.CPUs.All() {

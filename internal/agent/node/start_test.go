@@ -8,9 +8,9 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// TestStartWithoutCgroup checks the start of a container whose cgroup does not exist yet, so that
-// the agent cannot write its CPUs. The container may start only if the CPUs in its spec are CPUs
-// that the agent gave it.
+// TestStartWithoutCgroup checks the start of a container whose cgroup does not exist yet. The
+// agent cannot write CPUs to a missing cgroup. So the container may start only if all CPUs in its
+// spec are CPUs that the agent gave to it.
 func TestStartWithoutCgroup(t *testing.T) {
 	for name, tc := range map[string]struct {
 		spec    cpuset.Set

@@ -14,11 +14,11 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// staticRequest returns the request of a container of a static pod that has no mirror pod. The
-// kubelet runs static pods without the API server, so the agent does not know the pod's spec. The
-// numbers of CPUs come from the container's cgroup limits. The container does not reuse CPUs of
-// other containers, because the agent does not know which of them are init containers. The result
-// is nil if the container is shared.
+// staticRequest returns the request for exclusive CPUs of a container whose static pod has no
+// mirror pod. It returns nil if the container gets no exclusive CPUs. The kubelet runs static pods
+// without the API server, so the agent does not know the pod's spec. staticRequest reads the number
+// of CPUs from the container's cgroup limits. The container does not reuse CPUs of the pod's other
+// containers, because the agent does not know which of these are init containers.
 func (n *Node) staticRequest(c workload.Container, tokens map[topology.NodeID]int) (*pool.Pod, error) {
 	if exempted(c) {
 		return nil, nil
@@ -40,15 +40,15 @@ func (n *Node) staticRequest(c workload.Container, tokens map[topology.NodeID]in
 	return &only, nil
 }
 
-// exempted reports whether an annotation of the pod lists the container among those that stay on
-// the shared CPUs.
+// exempted reports whether the annotation numalet.dev/shared-containers of the pod lists the
+// container. Containers in this list stay on the shared CPUs.
 func exempted(c workload.Container) bool {
 	names := strings.Split(c.Sandbox.Annotations[v1alpha1.AnnotationSharedContainers], ",")
 	return slices.ContainsFunc(names, func(name string) bool { return strings.TrimSpace(name) == c.Name })
 }
 
-// staticPod returns a pod that has only this container, whose resources are derived from its cgroup
-// limits.
+// staticPod returns a pod that has only the container c. It derives the resources of c from the
+// cgroup limits of c.
 func staticPod(c workload.Container, tokens map[topology.NodeID]int) *corev1.Pod {
 	var pod corev1.Pod
 	pod = *withSandboxAnnotations(&pod, c.Sandbox)

@@ -14,13 +14,14 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// Synchronize replaces the known sandboxes and containers by the runtime's list. It then makes the
-// ledger and the cgroups agree with that list. A container that is missing in the list does not
-// lose its grant, because the list leaves out exited containers: a pod in CrashLoopBackOff keeps
-// its CPUs.
+// Synchronize is called when the agent has connected to the container runtime. It replaces the
+// known sandboxes and containers by the runtime's list of sandboxes and containers. It then makes
+// the ledger of exclusive CPUs and the cgroups agree with that list. A container that is not in
+// the list keeps its exclusive CPUs, because the list leaves out exited containers. So a pod in
+// CrashLoopBackOff keeps its CPUs.
 //
-// It continues after ctx has ended, because running containers must get their CPUs even on a
-// machine that is so busy that the runtime's timeout expires.
+// Synchronize continues after ctx has ended. On a busy machine, the timeout of the runtime may
+// expire, but running containers must get their CPUs anyway.
 func (n *Node) Synchronize(ctx context.Context, sandboxes []workload.Sandbox, containers []workload.Container) {
 	ctx = context.WithoutCancel(ctx)
 	n.mu.Lock()
@@ -37,8 +38,8 @@ func (n *Node) Synchronize(ctx context.Context, sandboxes []workload.Sandbox, co
 	n.reconcile(ctx)
 }
 
-// Reconcile makes the ledger and the cgroups agree with the known containers again. It is called
-// when the informer has listed the pods.
+// Reconcile makes the ledger of exclusive CPUs and the cgroups agree with the known containers
+// again. It is called when the pod informer has listed the node's pods.
 func (n *Node) Reconcile(ctx context.Context) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -47,25 +48,26 @@ func (n *Node) Reconcile(ctx context.Context) {
 	}
 }
 
-// Synced reports whether the runtime has listed its containers.
+// Synced reports whether the container runtime has listed its containers.
 func (n *Node) Synced() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.mu.synced
 }
 
-// reconcile makes the ledger and the cgroups agree with the known containers:
+// reconcile makes the ledger of exclusive CPUs and the cgroups agree with the known containers,
+// in these steps:
 //
 //  1. release pods that have ended
-//  2. add grants for running containers that have none in the checkpoint, and replace unconfirmed
-//     grants of containers whose pod is known now
+//  2. add grants for running containers that have none in the checkpoint file, and replace
+//     unconfirmed grants of containers whose pod the agent knows now
 //  3. replace CPUs that went offline
 //  4. finish resizes that the agent has missed
 //  5. write the checkpoint
 //  6. write the cpusets of all shared containers, then those of the exclusive containers
 //
-// It reports failures and continues, because the agent must start in any case. Callers hold the
-// lock.
+// If a step fails, reconcile reports the failure and continues, because the agent must start in
+// any case. Callers hold n.mu.
 func (n *Node) reconcile(ctx context.Context) {
 	log := logr.FromContextOrDiscard(ctx)
 	for _, uid := range n.uids() {
@@ -107,8 +109,8 @@ func (n *Node) staticOnly(uid string) bool {
 	return len(held) > 0 && !slices.ContainsFunc(held, func(h Held) bool { return !h.Static })
 }
 
-// running returns the known containers. Containers that are already pinned come first, so that they
-// keep their CPUs before other containers get new CPUs.
+// running returns the known containers. The containers whose spec pins them to CPUs come first,
+// so that they keep their CPUs before other containers get new CPUs.
 func (n *Node) running() []workload.Container {
 	var pinned, rest []workload.Container
 	for _, uid := range n.uids() {
@@ -130,9 +132,9 @@ func (n *Node) running() []workload.Container {
 	return append(pinned, rest...)
 }
 
-// adopt makes sure that a running container that requests exclusive CPUs has a grant. A container
-// that is already pinned gets a grant for the CPUs on which it runs. Any other container gets a
-// grant for new CPUs.
+// adopt makes sure that a running container that requests exclusive CPUs has a grant. If the
+// container is already pinned, the grant has the CPUs on which it runs. Otherwise the grant has
+// new CPUs.
 func (n *Node) adopt(ctx context.Context, c workload.Container) error {
 	uid := c.Sandbox.Pod.UID
 	_, podKnown := n.env.Pods.Pod(c.Sandbox.Pod)
@@ -160,8 +162,8 @@ func (n *Node) adopt(ctx context.Context, c workload.Container) error {
 	return err
 }
 
-// grantPinned grants a container the CPUs to which it is pinned. It returns false if their number
-// differs from the request, or if another container holds them.
+// grantPinned grants a container the CPUs to which it is pinned. It returns false if the number
+// of these CPUs differs from the request, or if another container holds some of them.
 func (n *Node) grantPinned(c workload.Container, p pool.Pod) bool {
 	if p.UID == c.Sandbox.Pod.UID {
 		p = onlyContainer(p, c.Name)
@@ -181,14 +183,14 @@ func (n *Node) grantPinned(c workload.Container, p pool.Pod) bool {
 	}) == nil
 }
 
-// assertExclusive writes the CPUs of all exclusive containers.
+// assertExclusive writes the exclusive CPUs of all containers to their cgroups again.
 func (n *Node) assertExclusive(ctx context.Context) {
 	for _, p := range n.mu.pods {
 		n.assertPod(ctx, p)
 	}
 }
 
-// assertPod writes the CPUs of the exclusive containers of a pod.
+// assertPod writes the exclusive CPUs of a pod's containers to their cgroups again.
 func (n *Node) assertPod(ctx context.Context, p *pod) {
 	for _, c := range p.containers {
 		d := n.decide(c)

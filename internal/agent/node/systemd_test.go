@@ -12,8 +12,8 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// systemd is a fake of systemd. It keeps which values it was sent, because a daemon-reload reverts
-// all others.
+// systemd is a fake of systemd. It keeps the values of cgroups that the agent has sent, because a
+// daemon-reload of systemd reverts all other values.
 type systemd struct {
 	acknowledged, pending map[string]string // values by cgroup
 	rounds                int               // how often systemd was called
@@ -34,10 +34,10 @@ func (s *systemd) reload() {
 	clear(s.pending)
 }
 
-// lookAtUnits is called when a container may start. If the container is exclusive, lookAtUnits
-// records as an overlap every cgroup whose values systemd was not sent, because a daemon-reload
-// would revert these. The CPUs in the container's own spec do not count, because the runtime has
-// sent them to systemd.
+// lookAtUnits is called when a container may start. If the container has exclusive CPUs,
+// lookAtUnits records an overlap for every cgroup whose values the agent has not sent to systemd,
+// because a daemon-reload would revert these values. It leaves out the container's own cgroup if
+// the CPUs are in the container's spec, because the container runtime has sent these to systemd.
 func (w *world) lookAtUnits(id string, d workload.Decision) {
 	pending := maps.Clone(w.systemd.pending)
 	if c := w.containers[id]; c != nil && pending[c.Cgroup] == d.CPUs.String() {
@@ -48,9 +48,8 @@ func (w *world) lookAtUnits(id string, d workload.Decision) {
 	}
 }
 
-// TestRoundsOfSystemd counts how often each hook of a pod with two exclusive containers calls
-// systemd. Each hook may call it at most once. A shared container of another pod also runs on the
-// node.
+// TestRoundsOfSystemd checks that each hook for a pod with two exclusive containers calls systemd
+// at most once. A shared container of another pod runs on the same node.
 func TestRoundsOfSystemd(t *testing.T) {
 	s := newScript(t, &scenario.Answer{})
 	s.play("agent start", "pod x main:500m", "run x", "pod a policy=single main:2 other:1", "sandbox a")

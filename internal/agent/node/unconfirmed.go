@@ -6,10 +6,11 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// holdUnconfirmed grants a pinned container the CPUs on which it runs, if its pod is not known.
-// That happens if the checkpoint was lost while the API server cannot be reached. Only the
-// container's spec says that it has exclusive CPUs, so the grant is unconfirmed until the pod is
-// known. holdUnconfirmed returns false if another container holds one of the CPUs.
+// holdUnconfirmed grants a pinned container the CPUs on which it runs. It is called if the agent
+// does not know the container's pod, for example because the checkpoint file was lost and the API
+// server cannot be reached. In this case, only the container's spec says that the container has
+// exclusive CPUs. So the grant is unconfirmed until the agent knows the pod. holdUnconfirmed
+// returns false if another container holds one of the CPUs.
 func (n *Node) holdUnconfirmed(c workload.Container) bool {
 	claim := pool.Claim{Container: c.Name, Kind: podspec.App, CPUs: c.Resources.CPUs, Mems: c.Resources.Mems}
 	if len(claim.Mems) > 0 {
@@ -22,8 +23,8 @@ func (n *Node) holdUnconfirmed(c workload.Container) bool {
 	}) == nil
 }
 
-// dropUnconfirmed drops the unconfirmed grant of a container whose pod is known now, so that adopt
-// makes a new grant from the pod's request.
+// dropUnconfirmed drops the unconfirmed grant of a container whose pod the agent knows now. adopt
+// then makes a new grant from the pod's request.
 func (n *Node) dropUnconfirmed(c workload.Container) {
 	grant := key(c.Sandbox.Pod.UID, c.Name)
 	if n.mu.book.held[grant].Unconfirmed {

@@ -9,15 +9,15 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// Update returns the CPUs of a container whose resources the kubelet resizes in place. The runtime
-// needs an answer even if the CPUs do not change. Without one, it would write the CPUs of the
-// container's old spec again, which may be an outdated shared set.
+// Update returns the CPUs of a container whose resources the kubelet resizes in place. The
+// container runtime needs the CPUs even if they do not change. Without an answer, the runtime
+// would write the CPUs of the container's old spec again, and these may no longer be shared.
 //
 // If the container gets more CPUs, Update first reserves them, writes the checkpoint, and moves
 // shared containers off them. If it gets fewer CPUs, Update changes nothing yet, because the
-// runtime may fail to apply the resize. followSpec changes the claim when the runtime has applied
-// it. After an error the container keeps its size. The kubelet then shows the error in the pod's
-// condition PodResizeInProgress, and tries again.
+// runtime may fail to apply the resize. When the runtime has applied the resize, followSpec takes
+// the CPUs from the container. If Update returns an error, the container keeps its size. The
+// kubelet then shows the error in the pod's condition PodResizeInProgress, and tries again.
 func (n *Node) Update(ctx context.Context, c workload.Container, want workload.Resources) (workload.Answer, error) {
 	a, err := n.update(ctx, c, want)
 	return a, n.reportRefusal(ctx, c, err, retried)
@@ -31,8 +31,8 @@ func (n *Node) update(ctx context.Context, c workload.Container, want workload.R
 		return a, n.checkStaysShared(c, want)
 	}
 	n.learn(c)
-	// The kubelet has written a new CFS quota for the pod before this call, so the quota must be
-	// removed again, whatever Update returns.
+	// The kubelet writes a new CFS quota of the pod before the runtime calls Update. So the quota
+	// must be removed again, even if the resize is refused.
 	if err := n.liftQuotaForGood(ctx, c.Sandbox); err != nil {
 		return workload.Answer{}, err
 	}
@@ -57,8 +57,9 @@ func (n *Node) update(ctx context.Context, c workload.Container, want workload.R
 	return a, err
 }
 
-// checkStaysShared refuses to resize a shared container to a whole number of CPUs if a new
-// container of this size would get exclusive CPUs.
+// checkStaysShared refuses to resize a shared container to a whole number of CPUs, if a new
+// container of that size would get exclusive CPUs. A running container cannot change from shared
+// to exclusive CPUs.
 func (n *Node) checkStaysShared(c workload.Container, want workload.Resources) error {
 	_, policy := c.Sandbox.Annotations[v1alpha1.AnnotationCPUPolicy]
 	if _, whole := want.WholeCPUs(); !whole || !policy || exempted(c) || n.holds(c) || !n.mu.book.whole(c.Sandbox.Pod.UID) {
@@ -67,9 +68,9 @@ func (n *Node) checkStaysShared(c workload.Container, want workload.Resources) e
 	return refuse(Resize, "container %q shares CPUs, and with a whole number of CPUs it would get exclusive ones, which a running container cannot; restore its cpu, or create a new pod", c.Name)
 }
 
-// Updated is called when the runtime has written a container's new resources. It writes the
-// container's CPUs again, because the shared set may have shrunk after Update returned and before
-// the runtime wrote the resources.
+// Updated is called when the container runtime has written a container's new resources. It writes
+// the container's CPUs again, because the shared set may have shrunk between the return of Update
+// and the write of the runtime.
 func (n *Node) Updated(ctx context.Context, c workload.Container) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -82,8 +83,8 @@ func (n *Node) Updated(ctx context.Context, c workload.Container) error {
 	return n.reportRefusal(ctx, c, err, retried)
 }
 
-// learn records the resources that the runtime reports for a known container. Callers hold the
-// lock.
+// learn records the resources that the container runtime reports for a container in n.mu.pods.
+// Callers hold n.mu.
 func (n *Node) learn(c workload.Container) {
 	if p := n.mu.pods[c.Sandbox.Pod.UID]; p != nil {
 		if _, known := p.containers[c.ID]; known {
@@ -92,14 +93,15 @@ func (n *Node) learn(c workload.Container) {
 	}
 }
 
-// size is the size to which a container is resized.
+// size is the size to which the kubelet resizes a container.
 type size struct {
 	cpus   int
 	memory uint64 // bytes that are bound to the NUMA nodes of the CPUs; 0 if none are bound
 }
 
-// sizeOf returns the size of a container according to its resources. If the resources have no
-// number of CPUs or no memory, it takes that number from the claim.
+// sizeOf returns the size of a container according to its resources r. If r has no number of CPUs
+// or no memory, sizeOf takes that number from the claim, which has the container's current CPUs
+// and memory.
 func sizeOf(claim pool.Claim, r workload.Resources) (size, error) {
 	cpus, err := r.ExclusiveCPUs()
 	if err != nil {
@@ -119,7 +121,7 @@ func (s size) exceeds(c pool.Claim) bool {
 	return s.cpus > c.CPUs.Len() || s.memory > c.MemoryBytes
 }
 
-// atLeast returns the size, but with no fewer CPUs and no less memory than the claim.
+// atLeast returns the size s, but with no fewer CPUs and no less memory than the claim c.
 func (s size) atLeast(c pool.Claim) size {
 	return size{max(s.cpus, c.CPUs.Len()), max(s.memory, c.MemoryBytes)}
 }

@@ -7,15 +7,16 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// View is the allocation of CPUs and memory at one moment.
+// View is which CPUs and how much memory of this machine are allocated at one moment.
 type View struct {
 	Shared    cpuset.Set
 	Exclusive cpuset.Set
-	// Numbers of CPUs, for each NUMA node that has CPUs. Capacity counts online CPUs, Allocatable
-	// those that are not reserved, and Available those that can still become exclusive.
+	// Numbers of CPUs, for each NUMA node that has CPUs. Capacity counts the online CPUs, and
+	// Allocatable counts the online CPUs that are not reserved. Available counts the CPUs that
+	// can still become exclusive.
 	Capacity, Allocatable, Available map[topology.NodeID]int
-	// Bytes of memory. AllocatableMemory is how much containers can bind to a NUMA node in total,
-	// and AvailableMemory how much can still be bound.
+	// Bytes of memory of each NUMA node. AllocatableMemory is how much memory containers can bind
+	// in total, and AvailableMemory is how much of it is still free.
 	AllocatableMemory, AvailableMemory map[topology.NodeID]uint64
 	Held                               []Holding
 }
@@ -28,7 +29,8 @@ type Holding struct {
 	CPUs      cpuset.Set
 }
 
-// View returns the current allocation, ordered by pod.
+// View returns the current allocation of CPUs and memory. Its list of containers is ordered by
+// pod.
 func (n *Node) View() View {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -46,8 +48,8 @@ func (n *Node) View() View {
 	return v
 }
 
-// Warnings returns a message for each pod that holds CPUs that it would not get now, for example
-// because they are reserved or offline.
+// Warnings returns a message for each pod that holds CPUs which it would not get now, for example
+// because these CPUs are reserved or offline now.
 func (n *Node) Warnings() []string {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -9,15 +9,15 @@ import (
 )
 
 // voidDevices is the value of NVIDIA_VISIBLE_DEVICES with which NVIDIA's container runtime adds no
-// GPUs to a container. Containers that get their GPUs as CDI devices have this value, too.
+// GPUs to a container. A container that gets its GPUs as CDI devices has this value, too.
 // https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/docker-specialized.html
 const voidDevices = "void"
 
 // visibleGPUs returns the value that the agent must set for NVIDIA_VISIBLE_DEVICES in a container.
-// It returns "" if the container's own value is right, or if Numalet assigns no GPUs on this node.
-// It refuses a container with GPUs whose author also sets the variable, for example to "all". The
-// author's value comes after the device plugin's value and takes effect, and NRI can replace only
-// the first of two values.
+// It returns "" if the value in the container's environment is right, or if Numalet assigns no GPUs
+// on this node. It refuses a container with GPUs if the pod's author also sets the variable, for
+// example to "all". The container then has two values. The author's value comes after that of the
+// device plugin and takes effect, but NRI can replace only the first of the two.
 // Source: Generator.AdjustEnv in
 // https://github.com/containerd/nri/blob/v0.12.5/pkg/runtime-tools/generate/generate.go.
 func (n *Node) visibleGPUs(c workload.Container) (string, error) {
@@ -36,10 +36,11 @@ func (n *Node) visibleGPUs(c workload.Container) (string, error) {
 	return want, nil
 }
 
-// visibleOf returns the value for a container with GPUs, or "" if the last value in set is right.
-// If set is empty, the device plugin passes the GPUs as CDI devices. If a container has GPUs of two
-// resources, the variable has only the GPUs of one resource, because the kubelet keeps one value
-// for each name.
+// visibleOf returns the value of NVIDIA_VISIBLE_DEVICES for a container with GPUs. set has the
+// values that the variable already has. visibleOf returns "" if the last value in set is right. If
+// set is empty, the device plugin passes the GPUs as CDI devices. If a container has GPUs of two
+// extended resources, the value in set has only the GPUs of one of them, because the kubelet keeps
+// one value for each variable.
 func visibleOf(given, set []string) string {
 	if len(set) == 0 {
 		return ""
@@ -51,15 +52,17 @@ func visibleOf(given, set []string) string {
 	return strings.Join(given, ",")
 }
 
-// hidesGPUs reports whether the agent must hide the node's GPUs from containers of the pod that
-// have none. If NVIDIA's runtime is the node's default runtime, it adds all GPUs to a container
-// whose image sets NVIDIA_VISIBLE_DEVICES to "all", and to old images that do not set it.
+// hidesGPUs reports whether the agent must hide the node's GPUs from those containers of the pod
+// that were allocated no GPUs. If NVIDIA's runtime is the node's default runtime, it adds all GPUs
+// to a container whose image sets NVIDIA_VISIBLE_DEVICES to "all", and to old images that do not
+// set it.
 func (n *Node) hidesGPUs(p workload.Pod) bool {
 	return n.env.HasGPUs != nil && n.env.HasGPUs() && !slices.Contains(n.cfg.GPUExemptNamespaces, p.Namespace)
 }
 
-// hiddenFrom returns the value for a container without GPUs, or "" if the last value in set already
-// adds no GPUs. Such values are "void", "none" and the empty value.
+// hiddenFrom returns the value of NVIDIA_VISIBLE_DEVICES for a container without GPUs. set has the
+// values that the variable already has. hiddenFrom returns "" if the last of these already hides
+// all GPUs, which is so for "void", "none" and the empty value.
 func hiddenFrom(set []string) string {
 	if len(set) > 0 && slices.Contains([]string{voidDevices, "none", ""}, set[len(set)-1]) {
 		return ""
@@ -67,7 +70,7 @@ func hiddenFrom(set []string) string {
 	return voidDevices
 }
 
-// gpusOf returns the sorted GPUs and slices to which the device IDs belong, without
+// gpusOf returns the sorted GPUs and MIG slices to which the device IDs belong, without
 // duplicates.
 func gpusOf(ids []string) []string {
 	var gpus []string
@@ -78,7 +81,8 @@ func gpusOf(ids []string) []string {
 	return slices.Compact(gpus)
 }
 
-// valuesOf returns all values of a variable in env. The last value is the one that takes effect.
+// valuesOf returns all values that the list env has for one environment variable. Of several
+// values, the last takes effect.
 func valuesOf(env []string, name string) (values []string) {
 	for _, e := range env {
 		if v, is := strings.CutPrefix(e, name+"="); is {

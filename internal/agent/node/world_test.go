@@ -20,8 +20,8 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// world is a fake machine with a kernel, a container runtime and an API server, all in memory, and
-// the node under test.
+// world is a fake machine with a kernel, a container runtime and an API server, all in memory. Its
+// field node is the Node under test.
 type world struct {
 	machine *topology.Machine
 	cfg     Config
@@ -29,7 +29,7 @@ type world struct {
 
 	groups   map[string]*group // the cgroups of the fake kernel, by path
 	removed  map[string]bool   // cgroups of pods that the kubelet has removed
-	overlaps []string          // descriptions of processes that ran on exclusive CPUs of another container, which must never happen
+	overlaps []string          // descriptions of processes that ran on exclusive CPUs of another container; the tests check that there are none
 
 	sandboxes  map[string]workload.Sandbox  // the sandboxes that the runtime has, by ID
 	containers map[string]*runtimeContainer // the containers that the runtime has, by ID
@@ -79,7 +79,7 @@ func newWorld() *world {
 	return w
 }
 
-// gpusFreed records an event that a pod no longer holds GPUs.
+// gpusFreed records that the agent reported that a pod no longer holds GPUs.
 func (w *world) gpusFreed() { w.events = append(w.events, "GPUs are free") }
 
 func (w *world) groupOf(id string) (string, bool) {
@@ -87,7 +87,7 @@ func (w *world) groupOf(id string) (string, bool) {
 }
 
 // startAgent starts the agent from the checkpoint on the disk, and connects it
-// to the runtime.
+// to the container runtime.
 func (w *world) startAgent() error {
 	var s Snapshot
 	if len(w.disk) > 0 {
@@ -103,8 +103,8 @@ func (w *world) startAgent() error {
 	return err
 }
 
-// isolator is a fake Isolator. After the command "break irqbalance" or "break interrupts" of a
-// scenario, its methods fail.
+// isolator is a fake Isolator. After the script command `break irqbalance` or `break interrupts`,
+// its methods fail.
 type isolator struct{ *world }
 
 func (i isolator) Check() error {
@@ -133,8 +133,8 @@ func (w *world) synchronize() {
 	w.node.Synchronize(context.Background(), sandboxes, containers)
 }
 
-// Pod returns a pod from the fake informer, as Wait does. HasSynced says whether the informer has
-// listed the pods.
+// Pod returns a pod from the fake pod informer. Wait does the same, without waiting. HasSynced
+// says whether the informer has listed the pods.
 func (w *world) Pod(known workload.Pod) (*corev1.Pod, bool) {
 	p, ok := w.pods[known.UID]
 	return p, ok && !w.late[known.UID] && !w.unsynced
@@ -165,7 +165,7 @@ func (w *world) Confine(_ context.Context, path string, d workload.Decision) err
 	return nil
 }
 
-// LiftQuota records that a cgroup of the fake kernel has no quota. Persist sends what was recorded
+// LiftQuota records that a cgroup of the fake kernel has no CFS quota. Persist sends this record
 // to the fake systemd.
 func (w *world) LiftQuota(_ context.Context, path string) error {
 	w.systemd.note(path, "no quota")
@@ -190,7 +190,8 @@ func (w *world) PodEmpty(cgroup string) (bool, error) {
 	return true, nil
 }
 
-// PodExists reports whether the pod's cgroup exists, because the kubelet has not removed it yet.
+// PodExists reports whether the pod's cgroup still exists. The script command `collect` removes
+// it.
 func (w *world) PodExists(cgroup string) (bool, error) { return !w.removed[cgroup], nil }
 
 // Save writes the checkpoint to the fake disk.
@@ -214,8 +215,9 @@ func (w *world) Note(p workload.Pod, reason, message string) {
 	w.events = append(w.events, fmt.Sprintf("%s %s: %s", p, reason, message))
 }
 
-// short returns the whole message of a refusal whose reason is defined in this package. For other
-// refusals it returns only the reason, because other packages test their messages.
+// short returns the whole message of a refusal whose reason package node defines. For other
+// refusals it returns only the reason, because the packages that define these reasons test the
+// messages.
 func short(r v1alpha1.Reason, message string) string {
 	switch r {
 	case CheckpointFailed, CgroupFailed, FormNotServed, GPUReserved, MachineChanged, NotAsked, NotReady, PlacementRejected, PodUnknown, Resize, SMTAlignment, SwitchedOff:
@@ -224,8 +226,8 @@ func short(r v1alpha1.Reason, message string) string {
 	return string(r)
 }
 
-// Reject records that a pod must be set to Failed. The command phase of a scenario then sets its
-// status.
+// Reject records that the agent asked to set a pod to Failed. The script command `phase` later
+// sets the pod's status.
 func (w *world) Reject(p workload.Pod, reason, message string) {
 	w.rejected[p.UID] = message
 	w.events = append(w.events, fmt.Sprintf("%s is to fail: %s", p, reason))
@@ -235,8 +237,8 @@ func (w *world) Refused(r v1alpha1.Reason)     { w.refused = append(w.refused, r
 func (w *world) Saved(time.Duration)           {}
 func (w *world) Wrote(Why, int, time.Duration) {}
 
-// look records every pair of cgroups with processes that both have a CPU which is exclusive to one
-// of them.
+// look records an overlap for every cgroup with processes that has a CPU which is exclusive to
+// another cgroup.
 func (w *world) look() {
 	for _, c := range w.containers {
 		mine := w.groups[c.Cgroup]
@@ -251,13 +253,13 @@ func (w *world) look() {
 	}
 }
 
-// reuses reports whether path is the cgroup of a container of the same pod, which may reuse the
-// CPUs of c.
+// reuses reports whether path is the cgroup of a container of c's pod. Such a container may reuse
+// the CPUs of c.
 func (w *world) reuses(c *runtimeContainer, path string) bool {
 	return strings.HasPrefix(path, c.Sandbox.PodCgroup+"/") && !strings.HasSuffix(path, "/pause")
 }
 
-// sandbox creates a new sandbox for a pod, as the runtime does.
+// sandbox creates a new sandbox for a pod, as the container runtime does.
 func (w *world) sandbox(id string, pod *corev1.Pod) error {
 	uid := string(pod.UID)
 	s := workload.Sandbox{
@@ -272,9 +274,9 @@ func (w *world) sandbox(id string, pod *corev1.Pod) error {
 	return w.node.RunSandbox(context.Background(), s)
 }
 
-// create creates a container, as the runtime does. While the agent is down it fails, because
-// containerd's configuration lists the agent in required_plugins. unpinned means that this setting
-// is missing.
+// create creates a container, as the container runtime does. It fails while the agent is down,
+// because containerd's configuration lists the agent in required_plugins. If unpinned is true, it
+// does not fail, as if the configuration had no required_plugins.
 func (w *world) create(id string, c workload.Container, unpinned bool) error {
 	r := &runtimeContainer{Container: c, state: "created"}
 	r.ID, r.Cgroup = id, c.Sandbox.PodCgroup+"/"+id
@@ -301,8 +303,8 @@ func (w *world) create(id string, c workload.Container, unpinned bool) error {
 	return nil
 }
 
-// correct applies the new specs that the agent returned, as the runtime does. Only containers that
-// have not started are changed.
+// correct applies the new specs that the agent returned, as the container runtime does. It changes
+// only containers that have not started.
 func (w *world) correct(specs []workload.Spec) {
 	for _, s := range specs {
 		if c := w.containers[s.ContainerID]; c != nil && c.state == "created" {
@@ -311,8 +313,8 @@ func (w *world) correct(specs []workload.Spec) {
 	}
 }
 
-// start starts a container, as the runtime does: it creates the cgroup, calls the agent's hook, and
-// then starts the container's program.
+// start starts a container, as the container runtime does: it creates the cgroup, calls the
+// agent's hook, and then starts the container's program.
 func (w *world) start(id string) error {
 	c := w.containers[id]
 	if c == nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// newResources returns a fake client for NodeTopologies. It reads their schema from deploy/crds,
-// and implements server-side apply as the API server does.
+// newResources returns a fake client for NodeTopologies, which implements server-side apply as the
+// API server does. It reads the schema of NodeTopologies from deploy/crds.
 func newResources(t *testing.T) *dynamicfake.FakeDynamicClient {
 	kind := v1alpha1.GroupVersion().WithKind("NodeTopology")
 	scheme := runtime.NewScheme()
@@ -28,7 +28,7 @@ func newResources(t *testing.T) *dynamicfake.FakeDynamicClient {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fields := map[string]*managedfields.FieldManager{} // by subresource, because server-side apply keeps the owners of fields for each subresource
+	fields := map[string]*managedfields.FieldManager{} // by subresource, because server-side apply stores the owners of fields separately for each subresource
 	for _, part := range []string{"", "status"} {
 		fields[part], err = managedfields.NewDefaultCRDFieldManager(converter, untyped{}, untyped{}, untyped{}, kind, kind.GroupVersion(), part, nil)
 		if err != nil {
@@ -61,9 +61,9 @@ func schemaOf(t *testing.T, kind schema.GroupVersionKind) *spec.Schema {
 	return s
 }
 
-// applyBy returns a function that merges applied fields into the stored object. Applying the status
-// of an object that does not exist is an error, as in the API server. Applying the object itself
-// creates it.
+// applyBy returns a function that merges applied fields into the stored object. If the object does
+// not exist, applying its status is an error, and applying the object itself creates it, as in the
+// API server.
 func applyBy(fields map[string]*managedfields.FieldManager, tracker clienttesting.ObjectTracker) clienttesting.ReactionFunc {
 	return func(action clienttesting.Action) (bool, runtime.Object, error) {
 		patch := action.(clienttesting.PatchActionImpl)

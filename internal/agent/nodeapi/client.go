@@ -9,12 +9,13 @@ import (
 	"github.com/numalet/numalet/internal/platform/kubeapi"
 )
 
-// Component is the agent's name in events, field managers and requests.
+// Component is the agent's name in events and requests, and as a field manager.
 const Component = "numalet-agent"
 
-// qps limits the requests per second that the agent sends to the API server, and burst how many it
-// may send at once. Normally these are one watch, events of refused pods and a label of the node.
-// The limit is for a node with many refused pods, which must not overload the API server.
+// qps is how many requests per second the agent may send to the API server, and burst is how many
+// requests it may send at once. Normally the agent sends few requests: one watch, events of
+// refused pods and a label of the node. With the limits, a node with many refused pods cannot
+// overload the API server.
 const (
 	qps   = 20
 	burst = 40
@@ -24,8 +25,8 @@ func traffic() kubeapi.Traffic {
 	return kubeapi.Traffic{UserAgent: Component, QPS: qps, Burst: burst}
 }
 
-// NewClient returns a client for the cluster of a kubeconfig file. If the path is empty, it is the
-// cluster in which this pod runs.
+// NewClient returns a client for the cluster in a kubeconfig file. If the path of the file is
+// empty, the client is for the cluster in which the agent's pod runs.
 func NewClient(kubeconfig string) (kubernetes.Interface, error) {
 	config, err := kubeapi.NewConfig(kubeconfig, traffic())
 	if err != nil {
@@ -38,7 +39,7 @@ func NewClient(kubeconfig string) (kubernetes.Interface, error) {
 	return client, nil
 }
 
-// NewResources returns a client for custom resources of the cluster that NewClient would use.
+// NewResources is like NewClient, but returns a client for custom resources.
 func NewResources(kubeconfig string) (dynamic.Interface, error) {
 	config, err := kubeapi.NewJSONConfig(kubeconfig, traffic())
 	if err != nil {

@@ -2,14 +2,14 @@
 // writes events, sets pods that the node rejects to Failed, labels the node, and publishes its
 // NodeTopology.
 //
-// It never sends a request while a hook of the runtime waits. Pod and Wait read the local cache,
-// and everything else runs in the background.
+// No hook of the container runtime has to wait for the API server. The methods Pod and Wait read
+// the local cache, and requests to the API server are sent in the background.
 //
 //	pods, err := nodeapi.NewPods(client, "node-1", nodeapi.Handlers{Ended: release})
 //	go pods.Run(ctx)
 //	pod, ok := pods.Wait(ctx, known) // at most until ctx is done
 //
 // client.go creates clients. pods.go and groups.go read from the API server, and events.go,
-// reject.go and node.go write to it. topology.go decides when a NodeTopology is published, and
-// publish.go what is sent.
+// reject.go and node.go write to it. topology.go decides when the NodeTopology is published, and
+// publish.go decides which of its fields are sent.
 package nodeapi

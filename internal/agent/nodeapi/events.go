@@ -18,8 +18,8 @@ import (
 )
 
 // Events writes events on pods in the background. Equal events become one event with a count, and
-// repeated events of a pod are rate-limited (record.EventCorrelator). So a refused container that
-// the kubelet retries for hours causes few requests.
+// repeated events of a pod are rate-limited (record.EventCorrelator). So a container causes few
+// requests even if the agent refuses it again and again for hours.
 type Events struct {
 	broadcaster record.EventBroadcaster
 	recorder    record.EventRecorder
@@ -43,7 +43,7 @@ func (e *Events) Note(on *corev1.ObjectReference, reason, message string) {
 	e.recorder.Event(on, corev1.EventTypeNormal, reason, message)
 }
 
-// Close writes the events that are still queued. After that, Events accepts no more events.
+// Close writes the events that are still queued. After a call of Close, Events ignores new events.
 func (e *Events) Close() { e.broadcaster.Shutdown() }
 
 // PodRef identifies a pod by the namespace, name and UID that the container runtime has.
@@ -73,14 +73,15 @@ func (p *Pods) ObjectRef(r PodRef) *corev1.ObjectReference {
 	return objectRef(r)
 }
 
-// NodeRef returns the reference of a Node, to which Warn can attach an event. Its UID is the name
-// of the Node, as in the kubelet's events, because kubectl describe looks for events with that UID.
+// NodeRef returns the reference of a Node, to which Warn can attach an event. The UID in the
+// reference is the name of the Node, as in the kubelet's events, because kubectl describe looks for
+// events with the name as the UID.
 func NodeRef(node string) *corev1.ObjectReference {
 	return &corev1.ObjectReference{APIVersion: "v1", Kind: "Node", Name: node, UID: types.UID(node)}
 }
 
-// WarnNode writes an event of type Warning on a Node, and returns when the API server has it. It is
-// for a program that is about to end.
+// WarnNode writes an event of type Warning on a Node, and returns when the API server has it.
+// Programs that are about to end use it instead of Events.
 func WarnNode(ctx context.Context, client kubernetes.Interface, node, reason, message string, now time.Time) error {
 	at := metav1.NewTime(now)
 	_, err := client.CoreV1().Events(metav1.NamespaceDefault).Create(ctx, &corev1.Event{

@@ -17,8 +17,8 @@ import (
 	"github.com/numalet/numalet/pkg/gpu"
 )
 
-// Groups is a cache of the GPUGroups of the whole cluster. The API server cannot select GPUGroups
-// by node, and there are few of them.
+// Groups is a cache of the GPUGroups of the whole cluster. It does not select those of the node,
+// because the API server cannot select GPUGroups by node, and a cluster has few GPUGroups.
 type Groups struct{ informer cache.SharedIndexInformer }
 
 // NewGroups returns a cache that stays empty until Run is called.
@@ -30,7 +30,7 @@ func NewGroups(resources dynamic.Interface) (*Groups, error) {
 	return &Groups{informer}, nil
 }
 
-// asGroup decodes a GPUGroup when it arrives, so that the cache has decoded objects.
+// asGroup decodes a GPUGroup when the informer receives it, so that the cache has decoded objects.
 func asGroup(obj any) (any, error) {
 	raw, ok := obj.(*unstructured.Unstructured)
 	if !ok {
@@ -44,14 +44,14 @@ func asGroup(obj any) (any, error) {
 	return g, nil
 }
 
-// Run fills the cache and keeps it up to date until ctx ends.
+// Run fills the cache of GPUGroups and keeps the cache up to date until ctx ends.
 func (g *Groups) Run(ctx context.Context) error {
 	g.informer.RunWithContext(ctx)
 	return nil
 }
 
-// all returns the groups in the cache, in no particular order. known is false until the cache has
-// the first complete list.
+// all returns the GPUGroups in the cache, in no particular order. known is false until the cache
+// has the first complete list.
 func (g *Groups) all() (all []*v1alpha1.GPUGroup, known bool) {
 	for _, obj := range g.informer.GetStore().List() {
 		all = append(all, obj.(*v1alpha1.GPUGroup))
@@ -59,18 +59,18 @@ func (g *Groups) all() (all []*v1alpha1.GPUGroup, known bool) {
 	return all, g.informer.HasSynced()
 }
 
-// Reserved returns the GPU group that reserves the device with this ID on a node, or "". The device
-// is a GPU, or a MIG slice or share of a GPU. known is false until the groups have been read. v is
-// the inventory of the node's GPUs.
+// Reserved returns the GPU group that reserves the device with this ID on a node, or "" if there is
+// none. The device is a GPU, or a MIG slice or share of a GPU. v is the inventory of the node's
+// GPUs. known is false until the cache has the first complete list of GPUGroups.
 func (g *Groups) Reserved(node string, v *gpu.Inventory, id string) (group string, known bool) {
 	all, known := g.all()
 	return reservedFor(all, node, v, id), known
 }
 
-// reservedFor returns the group that reserves a device of a node, or "". If several groups do, it
-// returns the first by name. It reads the version of each group that is in force. Groups of MIG
-// slices or shares are skipped, because only the kubelet decides which slice or share a container
-// gets.
+// reservedFor returns the GPU group that reserves a device of a node, or "" if there is none. If
+// several groups reserve the device, it returns the first by name. It uses the specification of a
+// group that numalet-controller has accepted last. It skips groups of MIG slices or shares, because
+// only the kubelet decides which slice or share a container gets.
 func reservedFor(groups []*v1alpha1.GPUGroup, node string, v *gpu.Inventory, id string) string {
 	names := namesOf(v, id)
 	var found []string
@@ -91,8 +91,8 @@ func reservedFor(groups []*v1alpha1.GPUGroup, node string, v *gpu.Inventory, id 
 	return slices.MinFunc(found, cmp.Compare[string])
 }
 
-// namesOf returns the names by which a group may list a device: the UUID of the MIG slice, the UUID
-// of the GPU, and the index of the GPU.
+// namesOf returns the names by which a GPU group may list a device: the UUID of the MIG slice, the
+// UUID of the GPU, and the index of the GPU.
 func namesOf(v *gpu.Inventory, id string) []string {
 	names := []string{v1alpha1.GPUOf(id)}
 	if position, found := v.Find(names[0]); found {

@@ -15,30 +15,30 @@ import (
 )
 
 const (
-	// leaseDuration is how long the agent counts as alive after it has renewed the Lease.
+	// leaseDuration is how long the agent counts as alive after it has renewed its Lease.
 	leaseDuration = time.Minute
-	// renewEvery is the time between two renewals. It is a quarter of leaseDuration, as in the
-	// kubelet.
+	// renewEvery is the time between two renewals of the Lease. It is a quarter of leaseDuration,
+	// as in the kubelet.
 	renewEvery = leaseDuration / 4
 )
 
-// Heartbeat renews a Lease, which shows that the agent of a node is alive, as the kubelet's Lease
-// does for the kubelet. The condition Ready of the NodeTopology cannot show it, because an agent
-// that has ended cannot change a condition. The time of the renewal is not in the NodeTopology,
-// because a NodeTopology is a hundred times as large as a Lease, and every watcher would receive it
-// at each renewal.
+// Heartbeat renews a Lease, which shows that the agent of a node is alive, like the Lease of the
+// kubelet. The condition Ready of the NodeTopology cannot show this, because an agent that has
+// ended cannot change a condition. The NodeTopology has no time of the last renewal, because a
+// NodeTopology is a hundred times as large as a Lease, and every watcher would receive the
+// NodeTopology at each renewal.
 type Heartbeat struct {
 	lease lease.Controller
 }
 
-// NewHeartbeat returns a heartbeat for a node. namespace is where the Lease is.
+// NewHeartbeat returns the heartbeat of a node's agent. namespace is the namespace of the Lease.
 func NewHeartbeat(client kubernetes.Interface, node, namespace string) *Heartbeat {
 	owned := func(l *coordinationv1.Lease) error {
 		l.Labels = map[string]string{v1alpha1.LabelHeartbeat: "true"}
 		if len(l.OwnerReferences) > 0 {
 			return nil
 		}
-		// The Lease is deleted with the Node.
+		// With this owner, the Lease is deleted when the Node is deleted.
 		found, err := client.CoreV1().Nodes().Get(context.Background(), node, metav1.GetOptions{})
 		if err != nil {
 			return fmt.Errorf("get node %q, the owner of the Lease: %w", node, err)

@@ -13,8 +13,8 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 )
 
-// TestHeartbeat checks that the Lease is renewed well within its duration, is owned by the Node,
-// and has the label by which controllers find it.
+// TestHeartbeat checks that the agent renews its Lease long before the Lease expires. The Lease
+// must have the Node as its owner, and the label by which numalet-controller finds it.
 func TestHeartbeat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1", UID: "u1"}})

@@ -188,8 +188,8 @@ func create(t *testing.T, client *fake.Clientset, p *corev1.Pod) {
 	}
 }
 
-// TestPanicOfOnePod checks that a panic in the handling of one pod is reported, and that all other
-// pods are still handled.
+// TestPanicOfOnePod checks that a panic in a handler for one pod is reported, and that the
+// handlers are still called for all other pods.
 func TestPanicOfOnePod(t *testing.T) {
 	var reports, handled []string
 	h := Handlers{

@@ -12,19 +12,20 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// MarkNode sets the label that the nodeSelector of pods with exclusive CPUs
-// requires. The patch changes no other label.
+// MarkNode sets the label numalet.dev/exclusive-cpus of a node to "true". The nodeSelector of pods
+// with exclusive CPUs requires this label.
 func MarkNode(ctx context.Context, client kubernetes.Interface, node string) error {
 	return patchLabel(ctx, client, node, "true")
 }
 
-// UnmarkNode removes the label. A node without it stays unchanged.
+// UnmarkNode removes the label numalet.dev/exclusive-cpus from a node. It is no error if the node
+// does not have the label.
 func UnmarkNode(ctx context.Context, client kubernetes.Interface, node string) error {
 	return patchLabel(ctx, client, node, nil)
 }
 
 // NodeMarked reports whether the node has the label that MarkNode sets. The API server answers from
-// its cache.
+// its cache, so the answer may be a little out of date.
 func NodeMarked(ctx context.Context, client kubernetes.Interface, node string) (bool, error) {
 	found, err := client.CoreV1().Nodes().Get(ctx, node, metav1.GetOptions{ResourceVersion: "0"})
 	if err != nil {
@@ -33,7 +34,8 @@ func NodeMarked(ctx context.Context, client kubernetes.Interface, node string) (
 	return found.Labels[v1alpha1.LabelExclusiveCPUs] == "true", nil
 }
 
-// patchLabel sends a JSON merge patch, in which null removes a field (RFC 7386).
+// patchLabel sets the label numalet.dev/exclusive-cpus of a node to value. If value is nil, it
+// removes the label: in a JSON merge patch, null removes a field (RFC 7386).
 func patchLabel(ctx context.Context, client kubernetes.Interface, node string, value any) error {
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"labels": map[string]any{v1alpha1.LabelExclusiveCPUs: value}},
@@ -48,8 +50,9 @@ func patchLabel(ctx context.Context, client kubernetes.Interface, node string, v
 	return nil
 }
 
-// Overstep tries, as a dry run, to set a label of the node that the agent must not set. It returns
-// an error if the admission policies of deploy/admission are in force, and nil if they are missing.
+// Overstep finds out whether Numalet's admission policies (deploy/admission) are in force. It
+// tries, as a dry run, to set a label of the node that these policies forbid the agent to set. It
+// returns an error if the policies are in force, and nil if they are missing.
 func Overstep(ctx context.Context, client kubernetes.Interface, node string) error {
 	patch := []byte(`{"metadata":{"labels":{"numalet.dev/policy-check":"true"}}}`)
 	_, err := client.CoreV1().Nodes().Patch(ctx, node, types.MergePatchType, patch, metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})

@@ -17,17 +17,18 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// Handlers are called one at a time, in the order of the changes. A handler that is nil is skipped.
+// Handlers are functions that are called when pods change. They are called one at a time, in the
+// order of the changes. A handler may be nil.
 type Handlers struct {
-	// Changed is called for each pod that is not terminal: once after the first
-	// list, and after each change.
+	// Changed is called for each pod that is not terminal: once when the cache receives the pod for
+	// the first time, and after each change of the pod.
 	Changed func(pod *corev1.Pod)
 	// Ended is called when a pod is terminal or deleted. It is called at least once for each pod
-	// that ends while the agent runs, or that is terminal when the agent starts. If a mirror pod
-	// was deleted, its static pod may still run.
+	// that ends while the agent runs, or that is terminal when the agent starts. Ended is also
+	// called for a deleted mirror pod, although its static pod may still run.
 	Ended func(pod *corev1.Pod)
-	// Panicked is called when Changed or Ended has panicked, by the function that recovers the
-	// panic. If it is nil, the panic ends the process.
+	// Panicked is called when Changed or Ended has panicked. The function that recovers the panic
+	// calls it. If Panicked is nil, a panic ends the process.
 	Panicked func(object string, cause any)
 }
 
@@ -38,11 +39,11 @@ type Pods struct {
 	handled  cache.InformerSynced // the handlers have processed the first list
 	mu       struct {
 		sync.Mutex
-		added chan struct{} // closed and replaced when a pod is added
+		added chan struct{} // closed when a pod is added, and then replaced by a new channel
 	}
 }
 
-// These are the names of the indexes of the cache.
+// These are the names of the indexes of the cache of pods.
 const (
 	byUID       = "uid"
 	byStaticUID = "static-uid" // the UID of the static pod, for pods that claim to be its mirror pod
@@ -57,8 +58,8 @@ func staticUIDOf(obj any) ([]string, error) {
 	return nil, nil
 }
 
-// NewPods returns a cache that stays empty until Run is called. The cache drops managed fields,
-// which are a large part of a pod and which the agent does not read.
+// NewPods returns a cache of the node's pods, which stays empty until Run is called. The cache
+// leaves out the managed fields of pods, which are large and which the agent does not read.
 func NewPods(client kubernetes.Interface, node string, h Handlers) (*Pods, error) {
 	factory := informers.NewSharedInformerFactoryWithOptions(client, 0,
 		informers.WithTransform(trim),
@@ -78,7 +79,8 @@ func NewPods(client kubernetes.Interface, node string, h Handlers) (*Pods, error
 	return p, nil
 }
 
-// handler wakes the callers of Wait and calls the handlers.
+// handler returns the event handler of the informer. It wakes the callers of Wait, and calls the
+// functions in h.
 func (p *Pods) handler(h Handlers) cache.ResourceEventHandler {
 	changed := func(obj any) {
 		pod, ok := obj.(*corev1.Pod)
@@ -104,7 +106,7 @@ func (p *Pods) handler(h Handlers) cache.ResourceEventHandler {
 	}
 }
 
-// call calls a handler and recovers its panic. Otherwise client-go would end the process. It would
+// call calls a handler and recovers its panic. Otherwise client-go would end the process, and would
 // do so again after each restart, because the first list of pods still has the pod that causes the
 // panic.
 func (h Handlers) call(handle func(*corev1.Pod), pod *corev1.Pod) {
@@ -121,7 +123,7 @@ func (h Handlers) call(handle func(*corev1.Pod), pod *corev1.Pod) {
 	handle(pod)
 }
 
-// Run fills the cache and keeps it up to date until ctx is done.
+// Run fills the cache of pods and keeps the cache up to date until ctx is done.
 func (p *Pods) Run(ctx context.Context) error {
 	p.factory.StartWithContext(ctx)
 	<-ctx.Done()
@@ -132,8 +134,8 @@ func (p *Pods) Run(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// HasSynced reports whether the cache has the first list and the handlers have
-// processed it.
+// HasSynced reports whether the cache has the first list of pods and the handlers have processed
+// this list.
 func (p *Pods) HasSynced() bool { return p.handled() }
 
 // WaitForSync returns nil once HasSynced is true, or an error if ctx ends before that.
@@ -144,11 +146,12 @@ func (p *Pods) WaitForSync(ctx context.Context) error {
 	return nil
 }
 
-// Pod returns a pod from the cache. known has the namespace, name and UID that the runtime has. For
-// a static pod, Pod returns the mirror pod, which has the same namespace and name. It never returns
-// a pod with another name that claims to be the mirror pod: any user can create one, with a request
-// that the static pod does not have. Pod looks up the UID in an index. Only for a static pod does
-// it compare all pods that claim to be its mirror pod.
+// Pod returns a pod from the cache. known has the namespace, name and UID that the container
+// runtime has. For a static pod, Pod returns the mirror pod, which has the same namespace and name
+// as the static pod. Pod never returns a pod with another name that only claims to be the mirror
+// pod. Any user can create such a pod, with a request that the static pod does not have. Pod looks
+// up the UID in an index. For a static pod, it also compares all pods that claim to be the mirror
+// pod.
 func (p *Pods) Pod(known workload.Pod) (*corev1.Pod, bool) {
 	if own := p.indexed(byUID, known.UID); len(own) > 0 {
 		return own[0], true
@@ -162,7 +165,7 @@ func (p *Pods) Pod(known workload.Pod) (*corev1.Pod, bool) {
 }
 
 // Mirrors returns the pods that claim to be the mirror pod of the static pod with this UID. The
-// caller must find out which of them is the real one.
+// caller must find out which of these pods is the real mirror pod.
 func (p *Pods) Mirrors(uid string) []*corev1.Pod { return p.indexed(byStaticUID, uid) }
 
 func (p *Pods) indexed(index, uid string) []*corev1.Pod {
@@ -177,8 +180,8 @@ func (p *Pods) indexed(index, uid string) []*corev1.Pod {
 	return pods
 }
 
-// Wait returns the pod as soon as it is in the cache, and false if ctx is done
-// before that.
+// Wait waits until the pod is in the cache, and returns the pod. If ctx is done before that, Wait
+// returns false.
 func (p *Pods) Wait(ctx context.Context, known workload.Pod) (*corev1.Pod, bool) {
 	for {
 		added := p.Added()
@@ -203,7 +206,7 @@ func (p *Pods) All() []*corev1.Pod {
 	return pods
 }
 
-// trim drops managed fields.
+// trim removes the managed fields of an object, so that the cache does not store them.
 func trim(obj any) (any, error) {
 	if o, ok := obj.(metav1.Object); ok {
 		o.SetManagedFields(nil)
@@ -211,7 +214,7 @@ func trim(obj any) (any, error) {
 	return obj, nil
 }
 
-// Added returns a channel that is closed when the next pod is added.
+// Added returns a channel that is closed when the cache receives the next new pod.
 func (p *Pods) Added() <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()

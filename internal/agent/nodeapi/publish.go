@@ -58,8 +58,8 @@ func (t *Topology) current() (s v1alpha1.NodeTopologyStatus, found bool, err err
 	return all.Status, true, nil
 }
 
-// withTransitionTimes returns the wanted conditions. A condition whose status has not changed keeps
-// its current transition time.
+// withTransitionTimes returns the wanted conditions. If current has a condition with the same
+// status, the returned condition has the transition time of current.
 func withTransitionTimes(current, want []metav1.Condition) []metav1.Condition {
 	var out []metav1.Condition
 	for _, c := range want {
@@ -71,8 +71,9 @@ func withTransitionTimes(current, want []metav1.Condition) []metav1.Condition {
 	return out
 }
 
-// create creates the NodeTopology with the Node as its owner, so that it is deleted with the Node.
-// The status is a subresource, so the caller applies it after that.
+// create creates the NodeTopology with the Node as its owner, so that the NodeTopology is deleted
+// when the Node is deleted. The status is a subresource, which the caller must apply after the
+// creation.
 func (t *Topology) create(ctx context.Context) error {
 	node, err := t.source.Client.CoreV1().Nodes().Get(ctx, t.source.Node, metav1.GetOptions{})
 	if err != nil {
@@ -102,10 +103,10 @@ func (t *Topology) named() *unstructured.Unstructured {
 	return &obj
 }
 
-// part is the part of a status that one field manager applies. If a request leaves out fields of
-// its manager, server-side apply removes them, so each request has all fields of its manager. There
-// are two managers, so that the fields that change with every pod can be sent without the fields
-// that rarely change.
+// part is the fields of a status that one field manager applies. Each request must have all fields
+// of its manager, because server-side apply removes a field that a request of its manager leaves
+// out. The agent uses two managers, so that it can send the fields that change with every pod
+// without the fields that rarely change.
 type part struct {
 	manager string
 	fields  map[string]any
@@ -137,8 +138,8 @@ func split(s v1alpha1.NodeTopologyStatus) ([]part, error) {
 	return []part{{Component, lasting}, {Component + "-available", changing}}, nil
 }
 
-// available removes the fields about available resources from fields, and returns them in a new
-// map.
+// available removes the fields about available resources from the map fields, and returns the
+// removed fields in a new map.
 func available(fields map[string]any) map[string]any {
 	out := map[string]any{}
 	move(fields, out, "available", "availableMemory")

@@ -17,16 +17,16 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// Rejecter sets pods to Failed in the background, because a hook of the runtime must not wait for
-// the API server. It retries until the API server has accepted the new status. If the kubelet has
-// overwritten the status, Rejecter sets it again (see Enforce).
+// Rejecter sets pods to Failed in the background, because a hook of the container runtime must not
+// wait for the API server. It retries until the API server has accepted the new status. If the
+// kubelet overwrites the status later, Rejecter sets the pod to Failed again (see Enforce).
 type Rejecter struct {
 	client kubernetes.Interface
 	now    func() time.Time
 	queue  workqueue.TypedRateLimitingInterface[rejection]
 }
 
-// rejection is the pod to set to Failed, and the reason and message for its status.
+// rejection is a pod to set to Failed, and the reason and message for the status of the pod.
 type rejection struct {
 	pod             PodRef
 	reason, message string
@@ -45,10 +45,10 @@ func (r *Rejecter) Reject(pod PodRef, reason, message string) {
 }
 
 // Enforce sets a pod to Failed again if it was rejected but is not terminal. Call it for each
-// change of a pod. The kubelet accepts a phase that another client wrote only if the pod still has
-// that phase when the kubelet syncs the pod. Before that, a status update of the kubelet overwrites
-// the phase. The kubelet never removes the condition that marks a rejected pod, so Enforce also
-// works after a restart of the agent.
+// change of a pod. The kubelet may overwrite the phase Failed of a rejected pod: it accepts a phase
+// that another client wrote only if the pod still has this phase when the kubelet next syncs the
+// pod. The kubelet never removes the condition that marks a rejected pod, so Enforce also works
+// after a restart of the agent.
 // Source: mergePodStatus and needsReconcile in
 // https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/status/status_manager.go,
 // UpdatePod in https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/pod_workers.go.
@@ -77,14 +77,13 @@ func (r *Rejecter) Run(ctx context.Context) error {
 	}
 }
 
-// fail sets the pod's status to Failed by a patch. The patch has the pod's UID, so that it fails
-// for a later pod with the same name. If the pod was deleted, no patch is needed. The condition in
-// the patch has two uses. The podFailurePolicy of a Job can ignore failures with this condition.
-// And Enforce finds rejected pods by this condition, because the kubelet may remove the reason but
-// never the condition. The annotation in the patch makes the kubelet sync the pod at once. If only
-// the status changes, the kubelet does not sync the pod until there is another cause. For up to ten
-// seconds it might then set the pod to Pending again, although the pod's Job has already created
-// the next pod.
+// fail sets the pod's phase to Failed with a patch. The patch has the pod's UID, so that the API
+// server refuses it for a later pod with the same name. It is no error if the pod was deleted. The
+// patch adds a condition for two reasons. The podFailurePolicy of a Job can ignore failures with
+// this condition. Enforce finds rejected pods by this condition, because the kubelet may remove the
+// reason of the status, but never the condition. The patch also changes an annotation, which makes
+// the kubelet sync the pod at once. Without this change, the kubelet might set the pod to Pending
+// again for up to ten seconds, although the pod's Job has already created the next pod.
 // Source: checkAndUpdatePod in
 // https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/config/config.go.
 func (r *Rejecter) fail(ctx context.Context, f rejection) error {

@@ -20,13 +20,13 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// TestReject checks that Rejecter sets a pod to Failed with the reason, and retries if the API
-// server refuses the request. If the pod was deleted, or another pod has its name now, nothing may
-// change.
+// TestReject checks that Rejecter sets a pod to Failed with the given reason, and retries if the
+// API server refuses the request. If the pod was deleted, Rejecter must change nothing, even if a
+// new pod has the same name.
 func TestReject(t *testing.T) {
 	pods := corev1.Resource("pods")
 	for name, tc := range map[string]struct {
-		answers []error // answers of the API server before it accepts the request
+		answers []error // errors with which the API server answers before it accepts the request
 		asked   int
 		failed  bool
 	}{

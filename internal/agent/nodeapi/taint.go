@@ -15,12 +15,13 @@ import (
 )
 
 // RemoveStartupTaint removes the taint numalet.dev/agent-not-ready from the node, and reports
-// whether the node had it. The API server reads the node from its cache. If the cache is out of
-// date, or the node changes before the patch, RemoveStartupTaint returns a conflict error, and the
-// caller must try again.
+// whether the node had the taint. It returns a conflict error if the node has changed between its
+// read and its write, or if the API server's cache, from which it reads the node, was out of date.
+// The caller must then try again.
 //
-// The patch has the resourceVersion that was read, because it replaces the whole list of taints. A
-// JSON patch could remove the one taint, but it would need the taint's index in the list.
+// RemoveStartupTaint replaces the whole list of taints, so the patch has the resourceVersion of
+// the node that was read. A JSON patch could remove only this taint, but would need the index of
+// the taint in the list.
 func RemoveStartupTaint(ctx context.Context, client kubernetes.Interface, node string) (removed bool, err error) {
 	found, err := client.CoreV1().Nodes().Get(ctx, node, metav1.GetOptions{ResourceVersion: "0"})
 	if err != nil {

@@ -20,23 +20,25 @@ import (
 )
 
 const (
-	// batchDelay is how long Run waits after a change before it writes, so that pods that start
-	// together cause only one write.
+	// batchDelay is how long Run waits after a change before it writes the NodeTopology, so that
+	// pods that start together cause only one write.
 	batchDelay = 200 * time.Millisecond
-	// retryDelay is how long Run waits after a failed publication before it tries again.
+	// retryDelay is how long Run waits after a failed write of the NodeTopology before it tries
+	// again.
 	retryDelay = 5 * time.Second
 )
 
 // Topology keeps the NodeTopology of one node up to date. Whenever the NodeTopology or the node's
-// state changes, it compares both and applies the parts that differ. So it keeps no state of its
-// own, and it also restores a NodeTopology that another client deleted or edited.
+// state changes, Topology compares the two, and applies the parts of the status that differ. So
+// Topology needs no state of its own, and it restores a NodeTopology that another client deleted or
+// edited.
 type Topology struct {
 	source   TopologySource
 	object   dynamic.ResourceInterface
 	informer cache.SharedIndexInformer
 	changed  chan struct{} // a comparison is requested
-	// published is whether the node's status was published at least once since the start of the
-	// agent.
+	// published is true after the agent has published the NodeTopology for the first time since its
+	// start.
 	published atomic.Bool
 }
 
@@ -46,12 +48,12 @@ type TopologySource struct {
 	Client    kubernetes.Interface
 	Resources dynamic.Interface
 	Node      string
-	// Status returns the current status of the node. If the status of a condition is the same in
-	// the published NodeTopology, that condition keeps its published transition time.
+	// Status returns the current status for the NodeTopology. If a condition in it has the same
+	// status as in the published NodeTopology, the condition keeps its published transition time.
 	Status func() v1alpha1.NodeTopologyStatus
 }
 
-// NewTopology returns a Topology that publishes nothing until Run is called.
+// NewTopology returns a Topology that sends nothing to the API server until Run is called.
 func NewTopology(s TopologySource) (*Topology, error) {
 	informer := dynamicinformer.NewFilteredDynamicInformer(s.Resources, v1alpha1.NodeTopologyResource(), "", 0, nil,
 		func(o *metav1.ListOptions) {
@@ -76,8 +78,8 @@ func NewTopology(s TopologySource) (*Topology, error) {
 	return t, nil
 }
 
-// Notify requests that the node's status is compared with the NodeTopology. Call it when the status
-// may have changed. It does not block.
+// Notify requests that Run compares the node's current status with the published NodeTopology. Call
+// Notify when the node's status may have changed. It does not block.
 func (t *Topology) Notify() {
 	select {
 	case t.changed <- struct{}{}:
@@ -85,15 +87,15 @@ func (t *Topology) Notify() {
 	}
 }
 
-// Published reports whether the status was published since the start of the agent, and the
-// NodeTopology in the cache has this condition with the same status.
+// Published reports whether the published NodeTopology has the condition c with the same status. It
+// returns false until the agent has published the NodeTopology for the first time since its start.
 func (t *Topology) Published(c metav1.Condition) bool {
 	s, found, err := t.current()
 	return t.published.Load() && found && err == nil && meta.IsStatusConditionPresentAndEqual(s.Conditions, c.Type, c.Status)
 }
 
-// Run publishes until ctx ends. It logs failures and retries, and does not return them, because no
-// pod has to wait for a publication.
+// Run keeps the NodeTopology up to date until ctx ends. After a failure it retries. It logs
+// failures but does not return them, because no pod has to wait for the NodeTopology.
 func (t *Topology) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	defer wg.Wait()

@@ -23,32 +23,32 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// published is a node with a fake API server that has its NodeTopology.
+// published is a fake node, and a fake API server that has the NodeTopology of this node.
 type published struct {
 	*testing.T
 	api      *dynamicfake.FakeDynamicClient
 	topology *Topology
-	refuse   atomic.Int32 // number of patches that fail before one succeeds
+	refuse   atomic.Int32 // number of patches that the API server refuses before it accepts one
 	mu       sync.Mutex
 	status   v1alpha1.NodeTopologyStatus // the state of the node
-	seen     int                         // number of requests that writes has already returned
+	seen     int                         // number of requests that the method writes has already returned
 }
 
-// change changes the state of the node.
+// change changes the state of the fake node.
 func (p *published) change(do func(*v1alpha1.NodeTopologyStatus)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	do(&p.status)
 }
 
-// now returns the state of the node.
+// now returns the state of the fake node.
 func (p *published) now() (s v1alpha1.NodeTopologyStatus) {
 	p.change(func(status *v1alpha1.NodeTopologyStatus) { s = *status.DeepCopy() })
 	return s
 }
 
-// publishing runs test while a node publishes its NodeTopology. Time is simulated by package
-// synctest.
+// publishing calls the function test while a fake node publishes its NodeTopology. Package synctest
+// simulates the time.
 func publishing(t *testing.T, test func(p *published)) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &published{T: t, api: newResources(t), status: twoNodes()}
@@ -95,9 +95,9 @@ func holder(name, cpus string) v1alpha1.PodCPUs {
 	return v1alpha1.PodCPUs{UID: "uid-" + name, Namespace: "default", Name: name, Containers: []v1alpha1.ContainerCPUs{{Name: "main", CPUs: cpus}}}
 }
 
-// waitAndCompare waits until the node has published. It checks that the field managers of the
-// writes since the last call are want, and that the API server's NodeTopology agrees with the
-// node's state.
+// waitAndCompare waits until the fake node has published its NodeTopology. It checks that the field
+// managers of the patches since its last call are want, and that the NodeTopology in the API server
+// agrees with the node's state.
 func (p *published) waitAndCompare(want ...string) {
 	p.Helper()
 	time.Sleep(time.Minute)
@@ -110,8 +110,8 @@ func (p *published) waitAndCompare(want ...string) {
 	}
 }
 
-// writes returns the patches since its last call: "manager", or "manager status" for a patch of the
-// status.
+// writes returns the field managers of the patches since its last call. For a patch of the status,
+// it adds the word "status" to the manager's name.
 func (p *published) writes() (names []string) {
 	actions := p.api.Actions()
 	for _, action := range actions[p.seen:] {
@@ -146,8 +146,8 @@ const (
 	free    = Component + "-available status"
 )
 
-// TestPublish checks that the NodeTopology is created once, with the Node as its owner, and that
-// later writes have only the part of the status that changed.
+// TestPublish checks that the agent creates the NodeTopology once, with the Node as its owner.
+// Later writes must have only the part of the status that has changed.
 func TestPublish(t *testing.T) {
 	publishing(t, func(p *published) {
 		p.waitAndCompare(made, lasting, free)
@@ -175,7 +175,8 @@ func TestPublish(t *testing.T) {
 	})
 }
 
-// TestPublishGathers checks that several changes within batchDelay cause only one write.
+// TestPublishGathers checks that several changes of the node's state within batchDelay cause only
+// one write of the NodeTopology.
 func TestPublishGathers(t *testing.T) {
 	publishing(t, func(p *published) {
 		p.waitAndCompare(made, lasting, free)
@@ -190,7 +191,8 @@ func TestPublishGathers(t *testing.T) {
 	})
 }
 
-// TestPublishRepairs checks that a NodeTopology that another client deletes or edits is restored.
+// TestPublishRepairs checks that the agent restores its NodeTopology after another client has
+// deleted or edited it.
 func TestPublishRepairs(t *testing.T) {
 	publishing(t, func(p *published) {
 		p.waitAndCompare(made, lasting, free)
@@ -212,8 +214,8 @@ func TestPublishRepairs(t *testing.T) {
 	})
 }
 
-// TestConditionKeepsItsTime checks that a condition keeps its transition time if its status does
-// not change, for example when the agent restarts.
+// TestConditionKeepsItsTime checks that a condition of the NodeTopology keeps its transition time
+// as long as its status does not change, even if the agent restarts.
 func TestConditionKeepsItsTime(t *testing.T) {
 	publishing(t, func(p *published) {
 		p.waitAndCompare(made, lasting, free)
@@ -231,7 +233,8 @@ func TestConditionKeepsItsTime(t *testing.T) {
 	})
 }
 
-// TestPublishTriesAgain checks that a request that the API server refuses is sent again.
+// TestPublishTriesAgain checks that the agent sends a write of the NodeTopology again if the API
+// server refuses it.
 func TestPublishTriesAgain(t *testing.T) {
 	publishing(t, func(p *published) {
 		p.refuse.Store(3)
@@ -239,8 +242,8 @@ func TestPublishTriesAgain(t *testing.T) {
 	})
 }
 
-// TestSplit checks that split puts each field in exactly one of the two parts. Only the keys of
-// list items, such as the ID of a NUMA node, are in both.
+// TestSplit checks that split puts each field of the status in exactly one of its two parts. Only
+// the keys of list items, such as the ID of a NUMA node, are in both parts.
 func TestSplit(t *testing.T) {
 	parts, err := split(twoNodes())
 	if err != nil {

@@ -9,9 +9,9 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// Synchronize is the first hook of every connection. It gets all sandboxes, including stopped
-// sandboxes, and the containers that are created or running. It returns no updates, because the
-// node writes the containers' cgroups directly.
+// Synchronize is the first hook that the container runtime calls on every connection. It gets all
+// sandboxes, including stopped sandboxes, and the containers that are created or running. It
+// returns no updates of containers, because the node writes their cgroups directly.
 func (p *plugin) Synchronize(ctx context.Context, pods []*api.PodSandbox, containers []*api.Container) (_ []*api.ContainerUpdate, err error) {
 	ctx, end := p.hook(ctx, "Synchronize", "sandboxes", len(pods), "containers", len(containers))
 	defer end(&err)
@@ -30,14 +30,14 @@ func (p *plugin) Synchronize(ctx context.Context, pods []*api.PodSandbox, contai
 	return nil, nil
 }
 
-// RunPodSandbox is called when the pause process already runs.
+// RunPodSandbox is called when the pause process of a new sandbox already runs.
 func (p *plugin) RunPodSandbox(ctx context.Context, pod *api.PodSandbox) (err error) {
 	ctx, end := p.hook(ctx, "RunPodSandbox", podOf(pod)...)
 	defer end(&err)
 	return p.node.RunSandbox(ctx, asSandbox(pod))
 }
 
-// StopPodSandbox is called when the sandbox's processes have ended.
+// StopPodSandbox is called when the processes of a sandbox have ended.
 func (p *plugin) StopPodSandbox(ctx context.Context, pod *api.PodSandbox) (err error) {
 	ctx, end := p.hook(ctx, "StopPodSandbox", podOf(pod)...)
 	defer end(&err)
@@ -45,7 +45,7 @@ func (p *plugin) StopPodSandbox(ctx context.Context, pod *api.PodSandbox) (err e
 	return nil
 }
 
-// RemovePodSandbox is called when the sandbox's containers have been removed.
+// RemovePodSandbox is called when the containers of a sandbox have been removed.
 func (p *plugin) RemovePodSandbox(ctx context.Context, pod *api.PodSandbox) (err error) {
 	ctx, end := p.hook(ctx, "RemovePodSandbox", podOf(pod)...)
 	defer end(&err)
@@ -53,10 +53,11 @@ func (p *plugin) RemovePodSandbox(ctx context.Context, pod *api.PodSandbox) (err
 	return nil
 }
 
-// CreateContainer is called before the container's cgroup exists. The answer becomes part of the
-// OCI spec, so the container's first instruction already runs on these CPUs. The returned updates
-// are only for other containers that do not run yet, and the runtime only changes their stored
-// specs. The node has already written the cgroups of running containers.
+// CreateContainer is called before the container's cgroup exists. The returned adjustment becomes
+// part of the container's OCI spec, so the first instruction of the container already runs on the
+// CPUs in the adjustment. The returned updates are for other containers, which do not run yet.
+// The container runtime changes only the stored specs of these. The node has already written the
+// cgroups of running containers.
 func (p *plugin) CreateContainer(ctx context.Context, pod *api.PodSandbox, container *api.Container) (_ *api.ContainerAdjustment, _ []*api.ContainerUpdate, err error) {
 	ctx, end := p.hook(ctx, "CreateContainer", containerOf(pod, container)...)
 	defer end(&err)
@@ -72,8 +73,8 @@ func (p *plugin) CreateContainer(ctx context.Context, pod *api.PodSandbox, conta
 	return adjust, asUpdates(answer.Specs), nil
 }
 
-// asUpdates returns the updates of specs for the runtime. The runtime must ignore an update that
-// fails, because the container may have ended.
+// asUpdates converts new specs of containers to updates for the container runtime. An update
+// tells the runtime to ignore a failure, because the container may have ended.
 func asUpdates(specs []workload.Spec) []*api.ContainerUpdate {
 	var updates []*api.ContainerUpdate
 	for _, s := range specs {
@@ -84,18 +85,18 @@ func asUpdates(specs []workload.Spec) []*api.ContainerUpdate {
 	return updates
 }
 
-// StartContainer is called when the cgroup exists and the container's program does
-// not run yet. An error prevents the start.
+// StartContainer is called when the container's cgroup exists, but its program does not run yet.
+// If StartContainer returns an error, the container does not start.
 func (p *plugin) StartContainer(ctx context.Context, pod *api.PodSandbox, container *api.Container) (err error) {
 	ctx, end := p.hook(ctx, "StartContainer", containerOf(pod, container)...)
 	defer end(&err)
 	return p.node.Start(ctx, asContainer(pod, container))
 }
 
-// UpdateContainer is called before the runtime writes new resources of a container. The runtime
-// merges the last returned update into these resources. If UpdateContainer returns an error, the
-// runtime does not write them. The other returned updates are for containers that do not run yet,
-// and the runtime applies them first.
+// UpdateContainer is called before the container runtime writes new resources of a container. The
+// runtime merges the last of the returned updates into these resources. The returned updates
+// before the last are for other containers, which do not run yet, and the runtime applies them
+// first. If UpdateContainer returns an error, the runtime does not write the new resources.
 func (p *plugin) UpdateContainer(ctx context.Context, pod *api.PodSandbox, container *api.Container, want *api.LinuxResources) (_ []*api.ContainerUpdate, err error) {
 	ctx, end := p.hook(ctx, "UpdateContainer", containerOf(pod, container)...)
 	defer end(&err)
@@ -108,16 +109,17 @@ func (p *plugin) UpdateContainer(ctx context.Context, pod *api.PodSandbox, conta
 	return append(asUpdates(answer.Specs), u), nil
 }
 
-// PostUpdateContainer is called after the runtime has written the new resources of a container.
+// PostUpdateContainer is called after the container runtime has written new resources of a
+// container.
 func (p *plugin) PostUpdateContainer(ctx context.Context, pod *api.PodSandbox, container *api.Container) (err error) {
 	ctx, end := p.hook(ctx, "PostUpdateContainer", containerOf(pod, container)...)
 	defer end(&err)
 	return p.node.Updated(ctx, asContainer(pod, container))
 }
 
-// RemoveContainer is called when an exited container is removed, and when the creation of a
-// container has failed. The plugin does not use the hook StopContainer, because in some runtimes
-// the container's processes may still run after that hook.
+// RemoveContainer is called when the container runtime removes an exited container, and when the
+// creation of a container has failed. The plugin does not use the hook StopContainer, because
+// some runtimes call StopContainer while the container's processes still run.
 func (p *plugin) RemoveContainer(ctx context.Context, pod *api.PodSandbox, container *api.Container) (err error) {
 	_, end := p.hook(ctx, "RemoveContainer", containerOf(pod, container)...)
 	defer end(&err)

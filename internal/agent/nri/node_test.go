@@ -8,7 +8,8 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// recorder is a fake Node that records the calls of its methods and returns the given answers.
+// recorder is a fake Node. It records the calls of its methods, and returns the answers that a
+// test has set in its fields.
 type recorder struct {
 	mu       sync.Mutex
 	calls    []string

@@ -19,7 +19,8 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// somePod and someContainer have the values that containerd 2.4 sends.
+// somePod and someContainer return a sandbox and a container with values as containerd 2.4 sends
+// them.
 func somePod() *api.PodSandbox {
 	return &api.PodSandbox{
 		Id: "s1", Name: "pod", Namespace: "ns", Uid: "u1",
@@ -213,8 +214,8 @@ func TestErrorFailsTheRequest(t *testing.T) {
 	}
 }
 
-// TestPanicFailsOneHook checks that a hook that panics returns an error, and that later hooks still
-// work.
+// TestPanicFailsOneHook checks that a panic in a hook makes only this hook fail: the hook returns
+// an error, and later hooks still work.
 func TestPanicFailsOneHook(t *testing.T) {
 	socket, n, ctx := socketIn(t), &recorder{}, context.Background()
 	runtime := newRuntime(t, socket)
@@ -237,8 +238,8 @@ func TestPanicFailsOneHook(t *testing.T) {
 	}
 }
 
-// TestHookEndsInTime checks that a hook that hangs returns an error before the runtime's timeout.
-// After the timeout, the runtime would continue without the plugin.
+// TestHookEndsInTime checks that a hook that hangs returns an error before the container runtime's
+// timeout. After the timeout, the runtime would continue without the plugin.
 func TestHookEndsInTime(t *testing.T) {
 	socket, n := socketIn(t), &recorder{hang: true}
 	runtime := newRuntime(t, socket)
@@ -282,8 +283,8 @@ func TestReconnects(t *testing.T) {
 	}
 }
 
-// TestSilentRuntime checks that the plugin does not hang if a runtime accepts the connection and
-// closes it without an answer.
+// TestSilentRuntime checks that the plugin does not hang if a container runtime accepts the
+// connection and closes it without an answer.
 func TestSilentRuntime(t *testing.T) {
 	socket, n := socketIn(t), &recorder{}
 	l, err := net.Listen("unix", socket)

@@ -12,7 +12,8 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// Node makes the decisions. If a method returns an error, the operation of the runtime fails.
+// Node decides which CPUs containers get. The plugin calls one of its methods for each hook. If a
+// method returns an error, the hook fails, and with it the operation of the container runtime.
 // StopSandbox, RemoveSandbox and Remove cannot fail.
 type Node interface {
 	Synchronize(context.Context, []workload.Sandbox, []workload.Container)
@@ -26,28 +27,29 @@ type Node interface {
 	RemoveSandbox(context.Context, workload.Sandbox)
 }
 
-// plugin has one method for each hook. NRI's library, the stub, finds the hooks by the interfaces
-// that plugin implements.
+// plugin has one method for each hook. The stub, which is NRI's library for plugins, finds out
+// which hooks plugin has by the interfaces that plugin implements.
 type plugin struct {
 	node    Node
 	log     logr.Logger
 	observe func(hook string, took time.Duration, err error)
-	// panicked is called when a hook has panicked, by the function that recovers the panic.
+	// panicked is called when a hook has panicked. The function that recovers the panic calls it.
 	panicked func(object string, cause any)
 	synced   func()
-	// runtimeTimeout returns how long the runtime waits for a hook. The result is valid once
-	// Configure has been called.
+	// runtimeTimeout returns how long the container runtime waits for a hook. The result is valid
+	// once Configure has been called.
 	runtimeTimeout func() time.Duration
 	timeout        atomic.Int64 // how long a hook may take, in nanoseconds
 	op             atomic.Uint64
 }
 
-// hook is called at the start of each hook. It returns a context, which has a timeout and a logger
-// with the ID of the operation. It also returns the function end, which the hook must defer with a
-// pointer to its error.
+// hook is called at the start of each hook. It returns a context that has a timeout, and a logger
+// with the ID of the operation. It also returns the function end. The hook must defer a call of
+// end with a pointer to the error that the hook returns.
 //
-// end recovers a panic, which then makes only this hook fail. If the panic ended the agent, the
-// runtime would continue without the agent, and the same pod would also end the next agent.
+// end recovers a panic of the hook, so that only this hook fails. If the panic ended the agent,
+// the container runtime would continue without the agent, and the same pod would cause a panic in
+// the next agent, too.
 func (p *plugin) hook(ctx context.Context, name string, of ...any) (_ context.Context, end func(*error)) {
 	log := p.log.WithValues("op", p.op.Add(1), "hook", name).WithValues(of...)
 	ctx, cancel := context.WithTimeout(logr.NewContext(ctx, log), time.Duration(p.timeout.Load()))
@@ -65,8 +67,9 @@ func (p *plugin) hook(ctx context.Context, name string, of ...any) (_ context.Co
 	}
 }
 
-// Configure gets the name and version of the runtime. It limits each hook to three quarters of the
-// runtime's timeout for hooks, which is 2 s by default (containerd: plugin_request_timeout).
+// Configure is called by the container runtime before all other hooks, with the runtime's name and
+// version. It sets the timeout of each hook to three quarters of the runtime's own timeout for
+// hooks, which is 2 s by default (containerd: plugin_request_timeout).
 func (p *plugin) Configure(_ context.Context, _, runtime, version string) (api.EventMask, error) {
 	if err := supported(runtime, version); err != nil {
 		return 0, err

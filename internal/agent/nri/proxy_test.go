@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// proxy passes data between the plugin and the runtime, so that a test can close their connections.
-// A runtime that ends within the test's process would leave its connections open.
+// proxy passes data between the plugin and the container runtime, so that a test can close their
+// connections. A test cannot do this by ending the runtime, because the runtime is part of the
+// test's process and would leave its connections open.
 type proxy struct {
 	listener net.Listener
 	mu       sync.Mutex
@@ -46,7 +47,7 @@ func (p *proxy) serve(to string) {
 	}
 }
 
-// cut closes all connections, as kill -9 of the runtime does.
+// cut closes all connections, as the kernel does after kill -9 of the container runtime.
 func (p *proxy) cut() {
 	p.listener.Close()
 	p.mu.Lock()

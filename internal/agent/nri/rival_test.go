@@ -23,8 +23,8 @@ func (rival) CreateContainer(context.Context, *api.PodSandbox, *api.Container) (
 	return adjust, nil, nil
 }
 
-// TestRival checks that the runtime creates no container if a second plugin also sets cpusets. The
-// error must name both plugins. docs/tasks/request-cpus.md quotes the error.
+// TestRival checks that the container runtime creates no container if a second NRI plugin also
+// sets cpusets. The error must name both plugins. docs/tasks/request-cpus.md quotes the error.
 func TestRival(t *testing.T) {
 	socket, n := socketIn(t), &recorder{decision: workload.Decision{CPUs: cpuset.Of(1)}}
 	runtime := newRuntime(t, socket)

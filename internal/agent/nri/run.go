@@ -16,37 +16,37 @@ import (
 	"github.com/go-logr/logr"
 )
 
-// Name and Index identify the plugin to the runtime, which calls plugins in the order of their
-// indices. Later plugins see the adjustments of earlier plugins. containerd's setting
-// default_validator.required_plugins should list Name.
+// Name and Index identify the plugin to the container runtime. The runtime calls plugins in the
+// order of their indices, and each plugin sees the adjustments of the plugins before it. The
+// setting default_validator.required_plugins of containerd should list Name.
 const (
 	Name  = "numalet"
 	Index = "90"
 )
 
-// The plugin waits for minDelay before it connects again. The delay doubles with each consecutive
-// failure, up to maxDelay.
+// minDelay is how long the plugin waits after it has lost its connection to the container runtime,
+// before it connects again. The delay doubles with each consecutive failure, up to maxDelay.
 const (
 	minDelay = 100 * time.Millisecond
 	maxDelay = 5 * time.Second
 )
 
-// stubTimeout is how long connect waits until NRI's stub has ended after its connection is lost. If
-// the connection is lost between registration and Configure, the stub never ends (stub.Start of NRI
-// 0.12 holds the lock that its Close needs).
+// stubTimeout is how long connect waits for the end of NRI's stub after the connection is lost. The
+// stub never ends if the connection is lost between the registration and the call of Configure. In
+// NRI 0.12, the method Start of the stub then holds the mutex that the method Close needs.
 const stubTimeout = 2 * time.Second
 
 // Options are the options of New.
 type Options struct {
-	Socket  string // the path of the runtime's socket, usually /var/run/nri/nri.sock
+	Socket  string // the path of the container runtime's NRI socket, usually /var/run/nri/nri.sock
 	Node    Node
 	Log     logr.Logger
 	Observe func(hook string, took time.Duration, err error)
-	// Panicked is called when a hook has panicked, by the function that recovers the panic.
+	// Panicked is called when a hook has panicked. The function that recovers the panic calls it.
 	Panicked func(object string, cause any)
 }
 
-// Plugin keeps the connection to the container runtime.
+// Plugin is the NRI plugin of the agent. It keeps the connection to the container runtime.
 type Plugin struct {
 	o  Options
 	mu struct {
@@ -62,8 +62,8 @@ func New(o Options) *Plugin {
 	return p
 }
 
-// Ready returns nil while the plugin is connected and synchronized, and otherwise the reason why it
-// is not.
+// Ready returns nil while the plugin is connected to the container runtime and the runtime has
+// called the hook Synchronize. Otherwise it returns the reason why not.
 func (p *Plugin) Ready() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -78,8 +78,8 @@ func (p *Plugin) setReady(reason error) (changed bool) {
 	return changed
 }
 
-// Run connects, and reconnects whenever the connection is lost, until ctx ends or the
-// runtime is not supported (ErrUnsupported).
+// Run connects to the container runtime, and connects again whenever the connection is lost. It
+// returns when ctx ends. It returns ErrUnsupported if the runtime is not supported.
 func (p *Plugin) Run(ctx context.Context) error {
 	for delay := minDelay; ; delay = min(2*delay, maxDelay) {
 		synced, err := p.connect(ctx)
@@ -104,8 +104,8 @@ func (p *Plugin) Run(ctx context.Context) error {
 	}
 }
 
-// connect serves one connection until it ends, and reports whether the runtime has
-// synchronized the plugin.
+// connect serves one connection until the connection ends. It reports whether the container
+// runtime has called the hook Synchronize on it.
 func (p *Plugin) connect(ctx context.Context) (synced bool, err error) {
 	conn, err := dial(p.o.Socket)
 	if err != nil {
@@ -133,15 +133,17 @@ func (p *Plugin) connect(ctx context.Context) (synced bool, err error) {
 	return done.Load(), fmt.Errorf("serve the container runtime over %s: %w", p.o.Socket, err)
 }
 
-// newStub returns a new stub, because a stub cannot be used for a second connection.
+// newStub returns a stub, which is NRI's library for plugins, for one connection. A stub cannot be
+// used for a second connection.
 func (p *Plugin) newStub(conn net.Conn, synced func()) (stub.Stub, error) {
 	hooks := &plugin{node: p.o.Node, log: p.o.Log, observe: p.o.Observe, panicked: p.o.Panicked, synced: synced}
 	s, err := stub.New(hooks,
 		stub.WithPluginName(Name), stub.WithPluginIdx(Index),
 		stub.WithConnection(conn), stub.WithOnClose(func() {}),
 		stub.WithLogger(logger{p.o.Log}),
-		// With NRI ≥ 0.12.5, this option makes an operation of the runtime fail if the plugin does
-		// not answer in time. Older versions ignore the option and continue without pinning.
+		// With NRI ≥ 0.12.5, this option makes an operation of the container runtime fail if the
+		// plugin does not answer in time. Runtimes with an older NRI ignore the option, and start
+		// the container unpinned.
 		stub.WithFailurePolicy(&api.FailurePolicy{FailRequest: true}))
 	if err != nil {
 		return nil, fmt.Errorf("create NRI plugin: %w", err)
@@ -150,7 +152,7 @@ func (p *Plugin) newStub(conn net.Conn, synced func()) (stub.Stub, error) {
 	return s, nil
 }
 
-// watchedConn is a connection that closes the channel lost when a read fails.
+// watchedConn is a connection that closes its channel lost when a read from the connection fails.
 type watchedConn struct {
 	net.Conn
 	once sync.Once

@@ -15,22 +15,24 @@ import (
 	"github.com/go-logr/logr/testr"
 )
 
-// TestMain disables the log of the runtime's side of NRI.
+// TestMain disables the log of NRI's library for container runtimes, which the fake runtime of the
+// tests uses.
 func TestMain(m *testing.M) {
 	nrilog.Set(logger{logr.Discard()})
 	os.Exit(m.Run())
 }
 
-// runtime is a container runtime's side of NRI. It uses the same library as containerd, and a real
-// socket.
+// runtime is a fake container runtime, which calls hooks through NRI. It uses the same NRI library
+// as containerd, and a real socket.
 type runtime struct {
 	*adaptation.Adaptation
 	pods       []*adaptation.PodSandbox
 	containers []*adaptation.Container
 }
 
-// newRuntime starts a runtime that requires the plugin: without the plugin it creates no container.
-// Numalet's installation configures containerd in the same way.
+// newRuntime starts a container runtime that requires the plugin, so that it creates no container
+// while the plugin is not connected. The program numalet-containerd configures containerd in the
+// same way.
 func newRuntime(t *testing.T, socket string) *runtime {
 	t.Helper()
 	return newRuntimeNamed(t, socket, "containerd", "v2.4.2")
@@ -77,8 +79,8 @@ func connect(t *testing.T, socket string, node Node) *Plugin {
 	return p
 }
 
-// synchronized waits until the plugin has handled the hook Synchronize, and the runtime has added
-// the plugin to its list of plugins.
+// synchronized waits until the plugin has handled the hook Synchronize, and the container runtime
+// has added the plugin to its list of plugins.
 func (r *runtime) synchronized(t *testing.T, p *Plugin) {
 	t.Helper()
 	await(t, "synchronized", ready(p))

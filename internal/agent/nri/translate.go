@@ -28,9 +28,10 @@ func asSandbox(p *api.PodSandbox) workload.Sandbox {
 	}
 }
 
-// asContainer converts a container of a pod. If the runtime no longer has the sandbox, pod may be
-// nil or incomplete. Then the name, namespace and UID of the pod come from the container's labels,
-// and the pod's cgroup is the parent of the container's cgroup.
+// asContainer converts a container of a sandbox from NRI's type to the type that package node uses.
+// If the container runtime no longer has the sandbox, pod may be nil or incomplete. In this case,
+// asContainer takes the pod's name, namespace and UID from the container's labels, and the parent
+// of the container's cgroup as the pod's cgroup.
 func asContainer(pod *api.PodSandbox, container *api.Container) workload.Container {
 	s := asSandbox(pod)
 	if s.Pod.UID == "" {
@@ -75,8 +76,8 @@ func asResources(r *api.LinuxResources) workload.Resources {
 	return out
 }
 
-// asSet parses a list of CPUs or memory nodes in a container's spec. A list that cannot be parsed
-// counts as empty, because the kernel cannot parse it either.
+// asSet parses a list of CPUs, or of NUMA nodes, in a container's spec. If it cannot parse the
+// list, it returns the empty set, because the kernel cannot parse the list either.
 func asSet(list string) cpuset.Set {
 	s, err := cpuset.Parse(list)
 	if err != nil {
@@ -85,7 +86,7 @@ func asSet(list string) cpuset.Set {
 	return s
 }
 
-// asList returns memory nodes in the kernel's list format.
+// asList returns NUMA nodes in the kernel's list format, such as "0-1,3".
 func asList(nodes []topology.NodeID) string {
 	var ids []cpuset.CPU
 	for _, node := range nodes {
@@ -105,8 +106,9 @@ type cpuSetter interface {
 	SetLinuxCPUQuota(int64)
 }
 
-// set writes a decision into an adjustment or an update. It always sets the CPUs. Without that, NRI
-// would not change the container's spec, and the container could run on all CPUs.
+// set writes a decision into an adjustment or an update of a container. It always sets the CPUs.
+// Otherwise NRI would not change the CPUs in the container's spec, and the container could run on
+// all CPUs.
 func set(to cpuSetter, decision workload.Decision) {
 	to.SetLinuxCPUSetCPUs(decision.CPUs.String())
 	if len(decision.Mems) > 0 {

@@ -9,9 +9,9 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// TestContainerWithoutSandbox checks a container whose sandbox the runtime no longer has. Its
-// labels and its cgroup must be enough to identify its pod, so that the agent notices when the pod
-// ends.
+// TestContainerWithoutSandbox checks a container whose sandbox the container runtime no longer
+// has. The plugin must find the container's pod by the labels and the cgroup of the container, so
+// that the agent notices when the pod ends.
 func TestContainerWithoutSandbox(t *testing.T) {
 	for name, tc := range map[string]struct{ cgroup, want string }{
 		"cgroupfs": {"/kubepods/burstable/podu1/c1", "/kubepods/burstable/podu1"},

@@ -10,17 +10,18 @@ import (
 )
 
 // ValidateContainerAdjustment is called when all plugins have answered CreateContainer. It accepts
-// everything. It exists so that the runtime counts the plugin as a validator, because of a fault of
-// NRI before 0.12.4. If the agent ends or times out during CreateContainer, this NRI continues
-// without the agent's answer, and the runtime's required_plugins still counts the agent as present.
-// But if NRI cannot call a validator, the creation of the container fails
-// (adaptation.validateContainerAdjustment).
+// every adjustment. It exists only to make the container runtime count this plugin as a validator,
+// because of a fault of NRI before 0.12.4. If the agent ends or times out during CreateContainer,
+// this NRI continues without the agent's answer, and the check of required_plugins still counts the
+// agent as present. But if NRI cannot call one of its validators, the creation of the container
+// fails (adaptation.validateContainerAdjustment).
 func (p *plugin) ValidateContainerAdjustment(context.Context, *api.ValidateContainerAdjustmentRequest) error {
 	return nil
 }
 
-// withoutValidation has all hooks of the plugin except the validation. It is for runtimes that do
-// not know the validation, and reject a plugin that subscribes to an event that they do not know.
+// withoutValidation has all hooks of the plugin except ValidateContainerAdjustment. It is for
+// container runtimes that do not know this hook. Such a runtime rejects a plugin that subscribes to
+// a hook that it does not know.
 const withoutValidation api.EventMask = 1<<(api.Event_RUN_POD_SANDBOX-1) |
 	1<<(api.Event_STOP_POD_SANDBOX-1) |
 	1<<(api.Event_REMOVE_POD_SANDBOX-1) |
@@ -30,8 +31,9 @@ const withoutValidation api.EventMask = 1<<(api.Event_RUN_POD_SANDBOX-1) |
 	1<<(api.Event_POST_UPDATE_CONTAINER-1) |
 	1<<(api.Event_REMOVE_CONTAINER-1)
 
-// subscription returns the events to which the plugin subscribes with a version of containerd. 0
-// means all hooks of the plugin. The validation was added in NRI 0.10 (containerd 2.2).
+// subscription returns the hooks to which the plugin subscribes if containerd has this version. The
+// result 0 means all hooks of the plugin. NRI 0.10 (containerd 2.2) added the hook
+// ValidateContainerAdjustment, so older versions get all other hooks.
 func subscription(version string) api.EventMask {
 	inferred, err := api.InferVersionFromRuntime("containerd", version)
 	if err != nil {
@@ -47,14 +49,14 @@ func subscription(version string) api.EventMask {
 // oldestMajor is the oldest supported major version of containerd.
 const oldestMajor = 2
 
-// ErrUnsupported means that the container runtime is not supported, so that the plugin does not
-// connect again.
+// ErrUnsupported means that the plugin does not support the container runtime. The plugin then does
+// not connect again.
 var ErrUnsupported = errors.New("only containerd ≥ 2.0 is supported (CRI-O has not been tested); run containerd on this node, or exclude the node from the DaemonSet")
 
-// supported returns nil if the plugin supports the runtime. It accepts a version that does not look
-// like 1.7.27 or v2.1.0, because that is a development build. It refuses containerd 1.7, although
-// NRI can be enabled there. NRI in 1.7 has neither the validation nor required_plugins, without
-// which a container can run unpinned.
+// supported returns nil if the plugin supports the container runtime. It takes a version that does
+// not look like 1.7.27 or v2.1.0 for a development build, and accepts it. It refuses containerd
+// 1.7, although NRI can be enabled there. containerd 1.7 has neither the hook
+// ValidateContainerAdjustment nor the setting required_plugins, so containers could run unpinned.
 func supported(runtime, version string) error {
 	var major int
 	if _, err := fmt.Sscanf(strings.TrimPrefix(version, "v"), "%d.", &major); err != nil {

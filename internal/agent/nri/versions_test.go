@@ -11,7 +11,7 @@ import (
 )
 
 // TestUnsupportedRuntime checks that Run returns ErrUnsupported for an unsupported runtime, with
-// the name of the runtime, and that Ready returns the same error after that.
+// the name of the container runtime, and that Ready returns the same error after that.
 func TestUnsupportedRuntime(t *testing.T) {
 	socket, n := socketIn(t), &recorder{}
 	newRuntimeNamed(t, socket, "cri-o", "v1.34.1")

@@ -16,7 +16,7 @@ import (
 	"github.com/numalet/numalet/internal/cli/capture"
 )
 
-// root returns a small tree, and the names of its files that are captured.
+// root returns a small file tree, and the names of those of its files that the tests capture.
 func root() (fstest.MapFS, []string) {
 	return fstest.MapFS{
 		"sys/cpu/online":    {Data: []byte("0-1\n")},
@@ -58,8 +58,8 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// contents returns the contents of the files of a tree, by name. An empty directory has the content
-// "".
+// contents returns the contents of the files of a tree, by name. For an empty directory, the
+// content is "".
 func contents(t *testing.T, tree fs.FS) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -117,7 +117,8 @@ func TestLinksStayInside(t *testing.T) {
 	}
 }
 
-// TestUnpackRefuses checks that Unpack refuses archives that numalet capture cannot have written.
+// TestUnpackRefuses checks that Unpack refuses tar files that the command "numalet capture"
+// cannot have written.
 func TestUnpackRefuses(t *testing.T) {
 	for name, tc := range map[string]struct {
 		archive *bytes.Buffer
@@ -139,8 +140,8 @@ func TestUnpackRefuses(t *testing.T) {
 	}
 }
 
-// archive returns a tar with the file sys/cpu/online and the given entries. The content of these
-// entries is zeros.
+// archive returns a tar file with the file sys/cpu/online and the given entries. The entries
+// contain only zeros.
 func archive(t *testing.T, entries ...*tar.Header) *bytes.Buffer {
 	t.Helper()
 	var b bytes.Buffer

@@ -12,14 +12,15 @@ import (
 )
 
 const (
-	// maxFile is the maximum size of one file in a tar. The largest file of sysfs has a few memory
-	// pages.
+	// maxFile is the maximum size of one file in a tar file. The largest files of sysfs have a few
+	// memory pages.
 	maxFile = 1 << 20
-	// maxTree is the maximum size of all files in a tar. The files of a machine have a few MiB. The
-	// limit is needed because a tar with sparse files can unpack to a thousand times its size.
+	// maxTree is the maximum size of all files in a tar file together. The captured files of a
+	// machine have a few MiB. The limit is needed because a tar file with sparse files can unpack
+	// to a thousand times its own size.
 	maxTree = 64 << 20
-	// maxName is the maximum length of a name in a tar, the kernel's PATH_MAX. A longer name could
-	// make Unpack create too many directories.
+	// maxName is the maximum length of a file name in a tar file. It is the kernel's PATH_MAX. A
+	// longer name could make Unpack create too many directories.
 	maxName = 4096
 )
 
@@ -34,8 +35,9 @@ func Write(w io.Writer, root fs.FS, names []string) error {
 	return out.Close()
 }
 
-// add writes one file or directory to the tar. It reads a file before it writes the file's header,
-// because the header needs the real size, and sysfs reports 4096 for the size of every file.
+// add writes one file or directory to the tar file. It reads a file before it writes the file's
+// header, because the header needs the real size, and sysfs reports 4096 for the size of every
+// file.
 func add(out *tar.Writer, root fs.FS, name string) error {
 	info, err := fs.Stat(root, name)
 	if err != nil {
@@ -68,8 +70,8 @@ func WriteDir(dir string, root fs.FS, names []string) error {
 	return Unpack(&archive, dir)
 }
 
-// Unpack unpacks a tar into a directory. It creates only files, directories and symbolic links, and
-// writes nothing outside of the directory.
+// Unpack unpacks a tar file into the directory dir. It creates only files, directories and symbolic
+// links, and writes nothing outside of dir.
 func Unpack(r io.Reader, dir string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -112,9 +114,9 @@ func unpackOne(in directories, header *tar.Header, content io.Reader) error {
 	return nil
 }
 
-// directories creates each directory of a tree only once. os.Root opens every parent of a path in
-// each call. If mkdir called it for every file of a tree, that would take as long as writing the
-// files.
+// directories remembers which directories of a tree it has created, so that it creates each of them
+// only once. A call of os.Root opens every parent of a path. If mkdir called os.Root for every file
+// of a tree, the calls would take as long as writing the files.
 type directories struct {
 	root *os.Root
 	made map[string]bool

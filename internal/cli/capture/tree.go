@@ -1,8 +1,8 @@
 // Package capture copies the files that describe a machine's topology to a tar file or a directory,
 // so that another computer can read them as if it were that machine.
 //
-// The caller says which files are copied; package topology/sysfs has their list. The package never
-// follows a symbolic link out of a captured tree.
+// The caller says which files to copy. Package topology/sysfs has the list of files that describe a
+// topology. Package capture never follows a symbolic link out of a captured tree.
 package capture
 
 import (
@@ -15,14 +15,16 @@ import (
 	securejoin "github.com/cyphar/filepath-securejoin"
 )
 
-// Tree is the root directory of a machine, real or captured. Close removes what Open unpacked.
+// Tree is the root directory of the running machine or of a captured machine. Close removes the
+// files that Open has unpacked.
 type Tree struct {
 	fs.FS
 	unpacked string
 }
 
 // Open opens the tree with this name. "/" is the running machine, and any other directory is a
-// captured tree. A file must be a tar, which Open unpacks into a temporary directory.
+// captured tree. If name is a file, it must be a tar file, which Open unpacks into a temporary
+// directory.
 func Open(name string) (*Tree, error) {
 	info, err := os.Stat(name)
 	if err != nil {
@@ -37,7 +39,7 @@ func Open(name string) (*Tree, error) {
 	return openTar(name)
 }
 
-// Close removes the temporary directory, if there is one.
+// Close removes the temporary directory into which Open unpacked a tar file, if there is one.
 func (t *Tree) Close() error {
 	if t.unpacked == "" {
 		return nil
@@ -64,7 +66,7 @@ func openTar(name string) (*Tree, error) {
 
 // chroot is a file system with the files of one directory. It resolves symbolic links inside that
 // directory, even absolute links, so that a captured tree never shows files of the machine on which
-// it is read.
+// numalet reads the tree.
 type chroot string
 
 // Open implements fs.FS.

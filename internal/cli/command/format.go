@@ -14,12 +14,13 @@ type Format string
 // These are the output formats.
 const (
 	Text Format = "text" // for people
-	JSON Format = "json" // for programs; later versions only add fields
+	JSON Format = "json" // for programs; later versions of Numalet may add fields, but do not change or remove them
 )
 
 func (f *Format) String() string { return string(*f) }
 
-// Type returns the name of the value in the help text. It implements pflag.Value.
+// Type returns the word that stands for the flag's value in the help text. It
+// implements pflag.Value.
 func (f *Format) Type() string { return "format" }
 
 // Set parses the value of the flag. It implements pflag.Value.
@@ -31,22 +32,22 @@ func (f *Format) Set(s string) error {
 	return nil
 }
 
-// OutputFlag adds --output to a command.
+// OutputFlag adds the flag --output to a command.
 func OutputFlag(cmd *cobra.Command, out *Format) {
 	cmd.Flags().VarP(out, "output", "o", "Output format: text or json.")
 	Complete(cmd, "output", string(Text), string(JSON))
 }
 
-// Complete makes the shell offer these values of a flag. It panics if there is no such
-// flag.
+// Complete makes shell completion offer these values for a flag. It panics if the
+// command has no such flag.
 func Complete(cmd *cobra.Command, flag string, values ...string) {
 	if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
 		panic(err)
 	}
 }
 
-// CompleteFiles makes the shell offer the files with these extensions for a flag. It
-// panics if there is no such flag.
+// CompleteFiles makes shell completion offer the files with these extensions for a
+// flag. It panics if the command has no such flag.
 func CompleteFiles(cmd *cobra.Command, flag string, extensions ...string) {
 	if err := cmd.MarkFlagFilename(flag, extensions...); err != nil {
 		panic(err)

@@ -13,7 +13,8 @@ import (
 // have a few megabytes.
 const maxInput = 64 << 20
 
-// ReadFile opens a text file and calls read with its content. Errors contain the name of the file.
+// ReadFile opens a text file, calls read with a reader of its content, and returns the result of
+// read. Errors contain the name of the file.
 func ReadFile[T any](name string, read func(io.Reader) (T, error)) (T, error) {
 	var none T
 	f, err := os.Open(name)
@@ -28,8 +29,9 @@ func ReadFile[T any](name string, read func(io.Reader) (T, error)) (T, error) {
 	return content, nil
 }
 
-// TextReader returns a reader for a text file. The reader fails at the first byte that is not text.
-// It also fails after 64 MiB, so that a file such as /dev/zero does not fill the memory.
+// TextReader returns a reader that reads text from in. The reader returns an error at the first
+// byte that is not text. It also returns an error after 64 MiB, so that a file such as /dev/zero
+// does not fill the memory.
 func TextReader(in io.Reader) io.Reader { return &textReader{in: in, line: 1} }
 
 type textReader struct {
@@ -37,8 +39,9 @@ type textReader struct {
 	size, line, column int
 }
 
-// Read implements io.Reader. If the block that it has read contains an invalid byte, it returns
-// only the error. A parser then reports this error, and not an error in the text before it.
+// Read implements io.Reader. If the block of bytes that it has read contains a byte that is not
+// text, Read returns only an error, and no text. A parser then reports this error, and not a syntax
+// error in the text before the byte.
 func (t *textReader) Read(p []byte) (int, error) {
 	n, err := t.in.Read(p)
 	for _, b := range p[:n] {
@@ -63,7 +66,7 @@ func (t *textReader) check(b byte) error {
 	return nil
 }
 
-// DecodeJSON decodes the JSON document in a text file. Errors contain the line and the column.
+// DecodeJSON decodes a JSON document. Errors contain the line and the column of the fault.
 func DecodeJSON(r io.Reader, into any) error {
 	content, err := io.ReadAll(r)
 	if err != nil {
@@ -82,7 +85,7 @@ func DecodeJSON(r io.Reader, into any) error {
 	return err
 }
 
-// position returns the line and the column of the n-th byte.
+// position returns the line and the column of the n-th byte of a document.
 func position(content []byte, n int64) string {
 	before := content[:min(n, int64(len(content)))]
 	return fmt.Sprintf("line %d, column %d", bytes.Count(before, []byte("\n"))+1, len(before)-bytes.LastIndexByte(before, '\n')-1)

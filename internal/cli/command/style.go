@@ -11,7 +11,7 @@ import (
 	"golang.org/x/term"
 )
 
-// Style colours text for terminals. The zero value leaves text as it is.
+// Style colours text for terminals. The zero Style leaves text as it is.
 type Style struct{ colour bool }
 
 // StyleOf returns the style for output to w. Text is coloured only if w is a terminal and NO_COLOR
@@ -37,8 +37,9 @@ func (s Style) paint(code, text string) string {
 	return "\x1b[" + code + "m" + text + "\x1b[0m"
 }
 
-// Table writes rows in aligned columns. The first row is the header. It is coloured only after the
-// columns are aligned, because the alignment counts the characters of escape sequences, too.
+// Table writes rows in aligned columns. The first row is the header. Table colours the header only
+// after it has aligned the columns, because the alignment counts the characters of escape
+// sequences, too.
 func Table(w io.Writer, rows [][]string) error {
 	var aligned bytes.Buffer
 	table := tabwriter.NewWriter(&aligned, 0, 0, 2, ' ', 0)
@@ -55,8 +56,8 @@ func Table(w io.Writer, rows [][]string) error {
 	return err
 }
 
-// Holder colours the text of the container with this index, so that containers can be told apart.
-// There are six colours. The indexes 6 to 11 have the same colours as 0 to 5, in bold.
+// Holder colours a text about the container with this index, so that users can tell containers
+// apart. There are six colours. The indexes 6 to 11 have the same colours as 0 to 5, in bold.
 func (s Style) Holder(index int, text string) string {
 	const colours = 6
 	return s.paint(fmt.Sprintf("%d;%d", index/colours%2, 31+index%colours), text)

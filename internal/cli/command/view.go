@@ -14,10 +14,10 @@ import (
 // pflag.Value.
 type View string
 
-// These are the views, apart from JSON, which is the same as in Format.
+// These are the values of View. A View can also be JSON, with the same value as in Format.
 const (
 	Plain View = View(Text)
-	Wide  View = "wide" // more columns
+	Wide  View = "wide" // text with more columns
 	YAML  View = "yaml"
 )
 
@@ -25,7 +25,8 @@ func views() []string { return []string{string(Text), string(Wide), string(JSON)
 
 func (v *View) String() string { return string(*v) }
 
-// Type returns the name of the value in the help text. It implements pflag.Value.
+// Type returns the word that stands for the flag's value in the help text. It implements
+// pflag.Value.
 func (v *View) Type() string { return "format" }
 
 // Set parses the value of the flag. It implements pflag.Value.
@@ -37,15 +38,15 @@ func (v *View) Set(s string) error {
 	return nil
 }
 
-// ViewFlag adds --output to a command.
+// ViewFlag adds the flag --output to a command.
 func ViewFlag(cmd *cobra.Command, v *View) {
 	*v = Plain
 	cmd.Flags().VarP(v, "output", "o", "Output format: text, wide, json or yaml.")
 	Complete(cmd, "output", views()...)
 }
 
-// Write writes objects as JSON or YAML if v asks for that. Otherwise it calls text, which writes
-// them for people.
+// Write writes objects as JSON or YAML if v is one of these formats. Otherwise it calls the
+// function text, which writes the objects for people.
 func (v View) Write(w io.Writer, objects any, text func(io.Writer) error) error {
 	switch v {
 	case View(JSON):

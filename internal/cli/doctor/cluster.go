@@ -22,8 +22,8 @@ import (
 type Clients struct {
 	Kube      kubernetes.Interface
 	Dynamic   dynamic.Interface
-	Namespace string           // in which Numalet is installed
-	Now       func() time.Time // the current time, to compute the age of the lease
+	Namespace string           // the namespace in which Numalet is installed
+	Now       func() time.Time // the current time; the checks compute the age of the controller's Lease from it
 }
 
 // clusterCheck is one check of numalet doctor that reads objects from the API server. If run
@@ -46,7 +46,7 @@ func clusterChecks() []clusterCheck {
 	}
 }
 
-// Cluster makes all checks of a cluster.
+// Cluster makes all checks of a cluster and returns their findings.
 func Cluster(ctx context.Context, clients Clients) Report {
 	var report Report
 	for _, check := range clusterChecks() {

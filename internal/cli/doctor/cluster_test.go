@@ -33,8 +33,8 @@ type world struct {
 	crds     []string
 	policies []string
 	objects  []runtime.Object
-	topology map[string]string // status of the condition Ready of each NodeTopology, by node
-	forbid   string            // resource that cannot be listed
+	topology map[string]string // status of the condition Ready of each NodeTopology, by name of the node
+	forbid   string            // the resource that the user is not allowed to list
 }
 
 func installed() *world {

@@ -1,8 +1,9 @@
-// Package doctor checks a node and a cluster for what Numalet needs, before and after it
-// is installed. Each finding says what is there, why it matters, and what to do.
+// Package doctor checks whether a node and a cluster have what Numalet needs, before or after
+// the installation of Numalet. Each finding says what the check found, why it matters, and what
+// to do.
 //
 //	report := doctor.Node(os.DirFS("/"), doctor.NodeOptions{})
 //	report = append(report, doctor.Cluster(ctx, clients)...)
 //
-// It only reads. If it cannot read something, it does not guess, but reports that as a finding.
+// Package doctor changes nothing. If it cannot read something, it reports that as a finding.
 package doctor

@@ -14,9 +14,10 @@ import (
 	"github.com/numalet/numalet/internal/platform/config"
 )
 
-// checkExempt lists the namespaces whose pods are exempt from Numalet's rules. In some, pods may
-// use GPUs and exclusive CPUs without regard to the queue and quotas. In others, containers may see
-// GPUs that were not allocated to them.
+// checkExempt lists the namespaces whose pods are exempt from Numalet's rules. There are two kinds
+// of such namespaces. In the first, pods may use GPUs and exclusive CPUs without regard to the
+// scheduling queue and the quotas. In the second, containers may see GPUs that were not allocated
+// to them.
 func checkExempt(ctx context.Context, clients Clients) (Report, error) {
 	list, err := clients.Kube.CoreV1().Namespaces().List(ctx, metav1.ListOptions{LabelSelector: v1alpha1.LabelEnforcement + "=" + v1alpha1.EnforcementAdvisory})
 	if err != nil {
@@ -43,9 +44,9 @@ func checkExempt(ctx context.Context, clients Clients) (Report, error) {
 	}), nil
 }
 
-// seeGPUs returns the namespaces of the setting gpu-exempt-namespaces. It reads the ConfigMaps with
-// the agents' settings. It does not see a flag or an environment variable of an agent that
-// overrides the setting.
+// seeGPUs returns the namespaces in which containers may see GPUs that were not allocated to them.
+// It reads the setting gpu-exempt-namespaces from the ConfigMaps of the agents. It does not see a
+// flag or an environment variable of an agent that overrides this setting.
 func seeGPUs(ctx context.Context, clients Clients) (all config.Names, err error) {
 	sets, err := clients.Kube.AppsV1().DaemonSets(clients.Namespace).List(ctx, metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=numalet"})
 	if err != nil {
@@ -71,8 +72,8 @@ func seeGPUs(ctx context.Context, clients Clients) (all config.Names, err error)
 	return slices.Compact(all), nil
 }
 
-// exemptIn returns the setting gpu-exempt-namespaces of a ConfigMap, and whether the ConfigMap has
-// it.
+// exemptIn returns the setting gpu-exempt-namespaces in a ConfigMap, and whether the ConfigMap has
+// this setting.
 func exemptIn(settings *corev1.ConfigMap) (names config.Names, set bool) {
 	var file struct {
 		Names *string `json:"gpu-exempt-namespaces"`

@@ -18,14 +18,15 @@ const (
 	Unknown Status = "unknown" // the check could not be made
 )
 
-// Finding is the outcome of one check. Programs read its JSON form, so its fields must not change.
+// Finding is the outcome of one check. Programs read findings as JSON, so the names and meanings
+// of the fields must not change.
 type Finding struct {
 	Check  string `json:"check"`            // a stable name, such as "kubelet-cpu-manager"
 	Object string `json:"object,omitempty"` // the node or object; "" for the whole cluster, or this machine
 	Status Status `json:"status"`
 	Found  string `json:"found"`            // what the check found
 	Why    string `json:"why,omitempty"`    // why it matters; "" if there is no problem
-	Remedy string `json:"remedy,omitempty"` // what to do, a command where possible
+	Remedy string `json:"remedy,omitempty"` // what to do; a command where possible
 }
 
 // Report has the findings, in the order of the checks.
@@ -42,10 +43,10 @@ func (r Report) Count(s Status) int {
 	return n
 }
 
-// Fails reports whether a finding has the status Error or Unknown.
+// Fails reports whether any finding of the report has the status Error or Unknown.
 func (r Report) Fails() bool { return r.Count(Error)+r.Count(Unknown) > 0 }
 
-// WriteText writes the report for people. Checks that are OK take one line.
+// WriteText writes the report for people. Each finding that is OK takes one line.
 func (r Report) WriteText(w io.Writer) error {
 	var text strings.Builder
 	for _, f := range r {

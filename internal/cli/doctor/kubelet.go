@@ -7,7 +7,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// kubeletConfig has the fields of the kubelet's configuration file that the checks read.
+// kubeletConfig has the fields of the kubelet's configuration file that the checks of numalet
+// doctor read.
 type kubeletConfig struct {
 	CPUManagerPolicy      string            `json:"cpuManagerPolicy"`
 	MemoryManagerPolicy   string            `json:"memoryManagerPolicy"`

@@ -14,14 +14,14 @@ type NodeOptions struct {
 	KubeletConfig string // "" means var/lib/kubelet/config.yaml
 }
 
-// nodeCheck is a check of a machine's files. run must handle a file that does not exist. For every
-// other error of run, the report has a finding with the status Unknown.
+// nodeCheck is a check of a machine's files. It is no error of run if a file does not exist. If
+// run returns an error, the report has a finding with the status Unknown.
 type nodeCheck struct {
 	name string
 	run  func(machine) (Finding, error)
 }
 
-// machine gives access to the files of a node.
+// machine is the file system of a node, with the paths of files that the checks read.
 type machine struct {
 	fs.FS
 	NodeOptions
@@ -43,8 +43,8 @@ func nodeChecks() []nodeCheck {
 	}
 }
 
-// Node makes all checks of a machine. root is the root directory of the machine, or of a captured
-// machine.
+// Node makes all checks of a machine and returns their findings. root is the root directory of the
+// running machine, or of a captured machine.
 func Node(root fs.FS, o NodeOptions) Report {
 	if o.KubeletConfig == "" {
 		o.KubeletConfig = "var/lib/kubelet/config.yaml"
@@ -147,14 +147,15 @@ func checkNRI(m machine) (Finding, error) {
 	}, nil
 }
 
-// requiredPlugins matches the setting required_plugins in containerd's configuration, if it lists
-// numalet.
+// requiredPlugins matches the setting required_plugins in containerd's configuration, if this
+// setting lists numalet.
 var requiredPlugins = regexp.MustCompile(`(?m)^\s*required_plugins\s*=\s*\[[^\]]*["']numalet["']`)
 
 // checkRequired checks that containerd's configuration requires the agent. It searches the text of
-// the configuration files. It accepts a file in conf.d only if the main file names conf.d, because
-// otherwise containerd does not read that file. `containerd config dump` would list conf.d in any
-// case.
+// the configuration files. It does not run `containerd config dump`, which lists the directory
+// conf.d even if containerd does not read it. containerd reads the files in conf.d only if the
+// main file names conf.d. If it does not, checkRequired does not accept the setting in a file of
+// conf.d.
 func checkRequired(m machine) (Finding, error) {
 	const main = "etc/containerd/config.toml"
 	f := Finding{
@@ -201,7 +202,7 @@ func checkIRQBalance(m machine) (Finding, error) {
 		return Finding{}, err
 	}
 	for _, name := range names {
-		if comm, _, err := m.text(name); err == nil && comm == "irqbalance" { // err is not nil if the process has ended meanwhile
+		if comm, _, err := m.text(name); err == nil && comm == "irqbalance" { // err is not nil if the process has ended since Glob found it
 			return Finding{
 				Status: Warning, Found: "irqbalance runs (process " + path.Base(path.Dir(name)) + ")", Why: "it moves interrupts to exclusive CPUs, and pods with the annotation numalet.dev/isolation are refused",
 				Remedy: "systemctl disable --now irqbalance, or ban the CPUs with IRQBALANCE_BANNED_CPULIST",

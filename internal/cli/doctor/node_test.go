@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// healthy returns the files of a node on which every check is OK.
+// healthy returns the files of a node for which every check is OK.
 func healthy() map[string]string {
 	return map[string]string{
 		"sys/fs/cgroup/cgroup.controllers":        "cpuset cpu io memory\n",

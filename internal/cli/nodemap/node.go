@@ -13,7 +13,7 @@ import (
 	"github.com/numalet/numalet/pkg/topology/picture"
 )
 
-// Node has the content of a NodeTopology, in the form that package picture draws.
+// Node has the content of a NodeTopology, in the form that package picture needs to draw the node.
 type Node struct {
 	Machine *topology.Machine
 	GPUs    []gpu.GPU // nil if the node has no GPUs
@@ -33,8 +33,9 @@ func Read(topology *v1alpha1.NodeTopology) (Node, error) {
 	return Node{machine, gpusOf(topology.Status.GPUs), use}, nil
 }
 
-// machineOf returns the online parts of the machine. If an older agent wrote the NodeTopology, it
-// does not list caches. The packages, caches and cores of the CPUs are then unknown.
+// machineOf returns the machine that the status describes, which has only the online CPUs. A
+// NodeTopology that an older version of the agent wrote has no list of caches. Its machine has CPUs
+// with unknown packages, caches and cores.
 func machineOf(status *v1alpha1.NodeTopologyStatus) (*topology.Machine, error) {
 	machine := &topology.Machine{}
 	for _, numaNode := range status.NUMA {
@@ -74,8 +75,8 @@ func numaOf(n v1alpha1.NUMANode) (topology.Node, error) {
 	return node, nil
 }
 
-// withoutCaches returns one cache for each NUMA node, with all CPUs of the node. Each CPU counts as
-// a core.
+// withoutCaches returns the caches for a NodeTopology that does not list caches: one cache for each
+// NUMA node, with all CPUs of the NUMA node. Each CPU counts as a core.
 func withoutCaches(nodes []topology.Node) (caches []topology.Cache) {
 	for _, node := range nodes {
 		c := topology.Cache{ID: topology.Unknown, Package: topology.Unknown, NUMA: node.ID}
@@ -102,7 +103,7 @@ func cachesOf(list []v1alpha1.Cache) (caches []topology.Cache, err error) {
 	return caches, nil
 }
 
-// known returns the ID, or topology.Unknown if there is none.
+// known returns the ID to which id points, or topology.Unknown if id is nil.
 func known(id *int32) int {
 	if id == nil {
 		return topology.Unknown
@@ -110,16 +111,16 @@ func known(id *int32) int {
 	return int(*id)
 }
 
-// useOf returns which containers hold the CPUs and GPUs. It lists all GPUs of a pod with the pod's
-// first container that has exclusive CPUs, because a NodeTopology does not say which container of
-// the pod has which GPU.
+// useOf returns which containers hold the node's CPUs and GPUs. It lists all GPUs of a pod with the
+// pod's first container that has exclusive CPUs, because a NodeTopology does not say which
+// container of the pod has which GPU.
 func useOf(status *v1alpha1.NodeTopologyStatus) (*picture.Use, error) {
 	reserved, err := cpuset.Parse(status.Machine.ReservedCPUs)
 	if err != nil {
 		return nil, fmt.Errorf("read reserved CPUs: %w", err)
 	}
 	use := &picture.Use{Reserved: reserved}
-	first := map[string]int{} // by the UID of a pod, the index in use.Held of its first container
+	first := map[string]int{} // by the UID of a pod, the index in use.Held of the pod's first container
 	for _, pod := range status.Pods {
 		first[pod.UID] = len(use.Held)
 		for _, container := range pod.Containers {
@@ -141,8 +142,8 @@ func useOf(status *v1alpha1.NodeTopologyStatus) (*picture.Use, error) {
 	return use, nil
 }
 
-// physical returns the UUIDs of the physical GPUs to which these devices belong, without
-// duplicates.
+// physical returns the UUIDs of the physical GPUs to which the devices belong, without duplicates.
+// A device is a GPU, or a MIG slice or share of a GPU.
 func physical(devices []string, gpus []v1alpha1.GPU) (uuids []string) {
 	for _, device := range devices {
 		uuid := v1alpha1.GPUOf(device)

@@ -7,11 +7,11 @@ import (
 	"text/tabwriter"
 )
 
-// barWidth is the number of characters of the bar that shows the CPUs of a NUMA node.
+// barWidth is the number of characters of the bar that shows how the CPUs of a NUMA node are used.
 const barWidth = 24
 
-// Overview writes one line for each NUMA node: a bar of its CPUs, and how many of its CPUs
-// and GPUs are free.
+// Overview writes one line for each NUMA node of the nodes. The line has a bar that shows how the
+// NUMA node's CPUs are used, and the numbers of its free CPUs and GPUs.
 func Overview(w io.Writer, nodes []Summary) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "NODE\tREADY\tNUMA\tCPUS\tFREE\tGPUS FREE")
@@ -30,8 +30,8 @@ func Overview(w io.Writer, nodes []Summary) error {
 }
 
 // bar returns the bar for the CPUs of a NUMA node: first the exclusive CPUs, then the CPUs that can
-// still become exclusive, then all others. Each of these parts has at least one character if it has
-// a CPU.
+// still become exclusive, then all others. A part of the bar that stands for at least one CPU has
+// at least one character.
 func bar(n NUMA) string {
 	exclusive := part(n.Allocatable-n.Available, n.Capacity)
 	reserved := part(n.Capacity-n.Allocatable, n.Capacity)
@@ -42,7 +42,8 @@ func bar(n NUMA) string {
 	return "[" + strings.Repeat("#", exclusive) + strings.Repeat("·", free) + strings.Repeat("r", reserved) + "]"
 }
 
-// part returns how many characters of a bar stand for n of the NUMA node's CPUs.
+// part returns how many characters of a bar stand for n of the NUMA node's CPUs, of which there are
+// of.
 func part(n, of int32) int {
 	if n <= 0 {
 		return 0
@@ -50,7 +51,7 @@ func part(n, of int32) int {
 	return max(1, int(n)*barWidth/int(of))
 }
 
-// freeGPUs returns how many GPUs of a NUMA node are free, such as "3/4". For a NUMA node without
+// freeGPUs returns how many of a NUMA node's GPUs are free, such as "3/4". For a NUMA node without
 // GPUs it returns "-".
 func freeGPUs(n NUMA) string {
 	if n.GPUs == 0 {

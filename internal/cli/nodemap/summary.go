@@ -19,13 +19,13 @@ type Summary struct {
 type NUMA struct {
 	ID          int32 `json:"id"`
 	Capacity    int32 `json:"capacity"`
-	Allocatable int32 `json:"allocatable"` // without reserved CPUs
-	Available   int32 `json:"available"`   // can still become exclusive
+	Allocatable int32 `json:"allocatable"` // Capacity without the reserved CPUs
+	Available   int32 `json:"available"`   // CPUs that can still become exclusive
 	GPUs        int32 `json:"gpus"`
 	FreeGPUs    int32 `json:"freeGPUs"` // GPUs of which no pod holds a share or a slice
 }
 
-// Summarize returns the summary of a node. It compares each GPU with each device that pods hold.
+// Summarize returns the summary of the node that a NodeTopology describes.
 func Summarize(topology *v1alpha1.NodeTopology) Summary {
 	s := Summary{Name: topology.Name, Ready: "Unknown", NUMA: []NUMA{}}
 	if condition := meta.FindStatusCondition(topology.Status.Conditions, v1alpha1.ConditionReady); condition != nil {
@@ -56,8 +56,9 @@ func (n *NUMA) countGPUs(gpus []v1alpha1.GPU, held []string) {
 	}
 }
 
-// HeldGPUs returns the UUIDs of the physical GPUs that pods hold, entirely or as a share or slice.
-// A GPU that several pods hold is listed once for each of them.
+// HeldGPUs returns the UUIDs of the physical GPUs that pods hold, entirely or as a share or MIG
+// slice. If several pods hold parts of one GPU, the result has the GPU once for each of these
+// pods.
 func HeldGPUs(status *v1alpha1.NodeTopologyStatus) (held []string) {
 	for _, pod := range status.GPUHolders {
 		held = append(held, physical(pod.Devices, status.GPUs)...)

@@ -16,8 +16,8 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// Source has the functions that read the data of the page. They read it with the rights of the
-// user.
+// Source has the functions that read the data of the web page from the cluster, with the rights
+// of the user.
 type Source struct {
 	Nodes   func(context.Context) (any, error) // list of the free CPUs and GPUs of each node
 	Queue   func(context.Context) (any, error) // list of the pending pods
@@ -31,7 +31,7 @@ type Tenant struct {
 	Name   string  `json:"name"`
 	Weight float64 `json:"weight"`
 	Type   string  `json:"type"`
-	Usage  float64 `json:"usage"` // cores or GPUs
+	Usage  float64 `json:"usage"` // in cores or GPUs
 	Score  float64 `json:"score"`
 	Quota  string  `json:"quota"` // "" if there is none
 }
@@ -44,7 +44,7 @@ type Group struct {
 	GPUs     int32    `json:"gpus"`
 	Used     float64  `json:"used"`
 	Accepted string   `json:"accepted"` // True, False or Unknown
-	Message  string   `json:"message"`  // why the group is not accepted
+	Message  string   `json:"message"`  // why the controller has not accepted the group
 }
 
 // handle adds the handlers for the paths that serve data.
@@ -57,7 +57,8 @@ func (s Source) handle(mux *http.ServeMux) {
 }
 
 // tenants returns one row for each tenant and type of resource that the tenant uses. The rows are
-// ordered by type, and then by score divided by weight, as in the queue.
+// ordered by type, and then by the tenant's score divided by its weight. The scheduling queue
+// orders tenants in the same way.
 func (s Source) tenants(ctx context.Context) (any, error) {
 	tenants, err := s.Tenants(ctx)
 	if err != nil {
@@ -120,7 +121,8 @@ func (s Source) groups(ctx context.Context) (any, error) {
 	return rows, nil
 }
 
-// picture answers with the map of a node as SVG.
+// picture answers a request with an SVG picture of a node, which shows the pods that hold its
+// CPUs and GPUs.
 func (s Source) picture(w http.ResponseWriter, r *http.Request) {
 	var svg bytes.Buffer
 	if err := s.Map(r.Context(), r.PathValue("node"), &svg); err != nil {
@@ -128,12 +130,12 @@ func (s Source) picture(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "image/svg+xml")
-	// The picture contains its own styles and loads nothing.
+	// The policy is strict, because the picture contains its own styles and loads nothing.
 	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'")
 	w.Write(svg.Bytes())
 }
 
-// list returns a handler that answers with the list that load returns, as JSON.
+// list returns a handler that answers a request with the result of load, as JSON.
 func list(load func(context.Context) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		items, err := load(r.Context())

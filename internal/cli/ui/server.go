@@ -1,9 +1,9 @@
-// Package ui serves a web page that shows a cluster: the free CPUs and GPUs of its nodes, which
-// pods hold the others, the queue, the tenants and the GPU groups.
+// Package ui serves a web page that shows a cluster: the free CPUs and GPUs of its nodes, the pods
+// that hold the other CPUs and GPUs, the scheduling queue, the tenants and the GPU groups.
 //
 // The page has the rights of the user who runs the command, as kubectl proxy does. So the server
-// listens on a loopback address and answers only requests that have its token. Without the token,
-// other users of the computer and other pages in the browser cannot read what this user may read.
+// listens on a loopback address, and answers only requests that have a secret token. Other users of
+// the computer, and other pages in the browser, do not know the token and cannot read the data.
 package ui
 
 import (
@@ -18,18 +18,21 @@ import (
 	"time"
 )
 
-// cookie is the name of the cookie that has the token. The first request sets it.
+// cookie is the name of the cookie that has the server's token. The answer to the browser's first
+// request sets the cookie.
 const cookie = "numalet-ui"
 
 // contentPolicy is the Content-Security-Policy of the page. It lets the page load files only from
-// this server. The library that draws charts sets styles through the DOM, which the policy permits.
+// this server. The library that draws charts sets styles through the DOM, and the policy permits
+// this.
 const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 //go:embed static
 var static embed.FS
 
-// New returns the handler for the page and its data. Each request needs the token, as the query
-// parameter "token" or in a cookie. A request with the query parameter gets that cookie.
+// New returns the HTTP handler for the web page and its data. Each request needs the token, in the
+// query parameter "token" or in a cookie. The answer to a request with the query parameter sets the
+// cookie.
 func New(token string, source Source) (http.Handler, error) {
 	files, err := fs.Sub(static, "static")
 	if err != nil {
@@ -41,7 +44,7 @@ func New(token string, source Source) (http.Handler, error) {
 	return guard{token, mux}, nil
 }
 
-// guard passes a request to the handler next only if it has the token.
+// guard passes a request to the handler next only if the request has the token.
 type guard struct {
 	token string
 	next  http.Handler
@@ -74,8 +77,8 @@ func (g guard) matches(token string) bool {
 }
 
 // isLoopback reports whether a Host header names this computer. It protects against DNS rebinding:
-// if the host name of another page resolves to a loopback address, the browser sends that name in
-// the Host header.
+// if the host name of a malicious page resolves to a loopback address, the browser sends this host
+// name in the Host header.
 func isLoopback(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name

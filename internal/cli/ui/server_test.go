@@ -17,8 +17,8 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// source returns a fake Source with one node, two tenants and one GPU group, in which reading the
-// queue is forbidden.
+// source returns a fake Source with one node, two tenants and one GPU group. The user of this
+// Source is not allowed to read the scheduling queue.
 func source() Source {
 	tenant := func(name, weight, score string) v1alpha1.Tenant {
 		w := resource.MustParse(weight)
@@ -91,8 +91,8 @@ func TestPicture(t *testing.T) {
 	}
 }
 
-// TestGuard checks that the page and its data need the token, and a Host header that names this
-// computer.
+// TestGuard checks that the server refuses a request for the page or its data if the request lacks
+// the token, or if its Host header does not name this computer.
 func TestGuard(t *testing.T) {
 	for name, tc := range map[string]struct {
 		path, host, token string

@@ -20,16 +20,18 @@ import (
 )
 
 const (
-	// latency is the longest time that a request or an answer takes to arrive, if there is no
-	// fault.
+	// latency is the longest time that a request or an answer takes to arrive, if no fault is
+	// injected.
 	latency = 5 * time.Millisecond
 	// answerTimeout is how long a request without a deadline waits for an answer that never comes.
 	answerTimeout = 30 * time.Second
-	// overdue is how long after it was sent a request without a deadline may take effect.
+	// overdue is the longest time between the sending of a request and its effect, if the request
+	// has no deadline.
 	overdue = 10 * time.Second
 )
 
-// Conn is the connection of one client process to the API server. It is an http.RoundTripper.
+// Conn is the connection of one client process to the fake API server. It implements
+// http.RoundTripper.
 type Conn struct {
 	server *Server
 	down   chan struct{} // closed when the process is killed
@@ -43,19 +45,19 @@ func (s *Server) Connect() *Conn {
 	return &Conn{server: s, down: make(chan struct{}), apart: map[string]time.Time{}}
 }
 
-// Cut ends the connection as if its process were killed. Requests that the process has sent may
-// still take effect.
+// Cut ends the connection as if the client process were killed. Requests that the process has
+// already sent may still take effect.
 func (c *Conn) Cut() { c.once.Do(func() { close(c.down) }) }
 
-// Part blocks all requests of a class for the time d, and all changes that a watch of this class
-// would send. The class "" stands for all classes.
+// Part simulates a network partition for the time d. It blocks all requests of a class, and all
+// changes that watches of this class would send. The class "" stands for all classes.
 func (c *Conn) Part(class string, d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.apart[class] = time.Now().Add(d)
 }
 
-// parted returns for how long Part still blocks a request.
+// parted returns for how long a call of Part still blocks a request.
 func (c *Conn) parted(q *request) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -76,9 +78,9 @@ type request struct {
 	onlyMetadata         bool
 }
 
-// hurried reports whether the request must be answered without a delay. client-go's event
-// broadcaster writes some events while it holds a lock, and in a synctest bubble no time passes
-// while a goroutine waits for a lock.
+// hurried reports whether the server must answer the request without a delay. This is so for some
+// events, which client-go's event broadcaster writes while it holds a mutex. In a synctest bubble,
+// no time passes while a goroutine waits for a mutex, so a delay might never end.
 func (r *request) hurried() bool {
 	if r.resource.Resource != "events" {
 		return false
@@ -167,7 +169,7 @@ func (c *Conn) RoundTrip(r *http.Request) (*http.Response, error) {
 	return c.fail(q, f), nil
 }
 
-// trace calls Server.Trace with a request and its fault, if Trace is set.
+// trace calls Server.Trace, if it is set, with a request and the fault of the request.
 func (s *Server) trace(q *request, f *fault) {
 	if s.Trace == nil {
 		return
@@ -179,7 +181,8 @@ func (s *Server) trace(q *request, f *fault) {
 	s.Trace(class(q), q.namespace, q.name, what)
 }
 
-// wait waits until the client gives up, but for at most d. It returns the error for the client.
+// wait waits until the client gives up the request, but for at most d. It returns the error that
+// the client gets.
 func (c *Conn) wait(q *request, d time.Duration) error {
 	select {
 	case <-q.Context().Done():
@@ -190,7 +193,7 @@ func (c *Conn) wait(q *request, d time.Duration) error {
 	return errReset
 }
 
-// later lets a request take effect at a random time before its deadline.
+// later applies a request at a random time before the deadline of the request.
 func (c *Conn) later(q *request) {
 	left := overdue
 	if deadline, ok := q.Context().Deadline(); ok {
@@ -203,7 +206,7 @@ func (c *Conn) later(q *request) {
 	}()
 }
 
-// fail returns the error answer of a fault.
+// fail returns the HTTP response with which a fault answers a request.
 func (c *Conn) fail(q *request, f *fault) *http.Response {
 	if f.reason == "" {
 		answer := respond(q, f.status, "text/html", []byte("<html><body>"+http.StatusText(f.status)+"</body></html>"))
@@ -250,7 +253,7 @@ func (c *Conn) serve(q *request) (*http.Response, error) {
 }
 
 // list answers with all objects that the request selects. If the request has a resourceVersion, the
-// answer may come from a cache that lacks the newest changes.
+// answer may lack the newest changes, as an answer from the API server's cache may.
 func (c *Conn) list(q *request) (*http.Response, error) {
 	query, s := q.URL.Query(), c.server
 	wants, err := newSelection(q.namespace, query.Get("labelSelector"), query.Get("fieldSelector"))
@@ -274,9 +277,9 @@ type brokenReader struct{}
 
 func (brokenReader) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
-// cached returns which version of a resource a list shows. least is the resourceVersion of the
-// request. The returned version may be older than the newest, but not older than least. If least is
-// "", it is the newest version. The caller holds s.mu.
+// cached returns the resource version whose objects the answer to a list request has. least is the
+// resourceVersion in the request. If least is "", cached returns the newest version. Otherwise the
+// result may be older than the newest version, but not older than least. The caller holds s.mu.
 func (s *Server) cached(resource schema.GroupResource, least string) uint64 {
 	if least == "" || s.faults.one(s.faults.Stale, "list", "stale") == "" {
 		return s.mu.version
@@ -290,7 +293,8 @@ func (s *Server) cached(resource schema.GroupResource, least string) uint64 {
 	return max(behind, from, stored.dropped)
 }
 
-// items returns the selected objects as they were at a version. The caller holds s.mu.
+// items returns the selected objects as they were at the resource version at. The caller holds
+// s.mu.
 func (s *Server) items(resource schema.GroupResource, at uint64, wants selection) (selected []*version) {
 	for _, v := range s.store(resource).at(at) {
 		if wants.has(v) {
@@ -331,8 +335,8 @@ func (s *Server) listOf(q *request, items []*version, at uint64) runtime.Object 
 	return list
 }
 
-// status returns an answer with the Status of an error. An error that is no APIStatus becomes an
-// internal error.
+// status returns an HTTP response with the Status of an error. If err does not implement
+// APIStatus, the response is an internal error.
 func (c *Conn) status(q *request, err error) *http.Response {
 	var is apierrors.APIStatus
 	if !errors.As(err, &is) {

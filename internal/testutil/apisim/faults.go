@@ -12,12 +12,12 @@ import (
 )
 
 // Faults decides which requests and watches fail, and how. With the same random seed, it makes the
-// same sequence of decisions. Which request gets which decision depends on the order in which
+// same sequence of decisions. But which request gets which decision depends on the order in which
 // goroutines run. Its methods are safe for concurrent use.
 type Faults struct {
-	// Rates has the share of requests that fail, by the class that the function class returns.
+	// Rates has the share of requests that fail, by class of the request (see the function class).
 	// Stream is the probability that a watch fails when it has changes to send. Stale is the share
-	// of lists from the cache that are out of date.
+	// of lists from the server's cache that are out of date.
 	Rates         map[string]float64
 	Stream, Stale float64
 
@@ -28,7 +28,7 @@ type Faults struct {
 	counts map[string]int
 }
 
-// NewFaults returns Faults that makes its decisions with the random numbers of r.
+// NewFaults returns a Faults that makes its decisions with the random numbers of r.
 func NewFaults(r *rand.Rand) *Faults {
 	return &Faults{
 		Rates:  map[string]float64{"bind": .6, "read pod": .5, "write condition": .5, "event": .5, "lease": .06, "list": .3, "watch": .4},
@@ -58,13 +58,13 @@ func (f *Faults) Counts() map[string]int {
 	return maps.Clone(f.counts)
 }
 
-// when says whether and when a failed request takes effect.
+// when says whether a failed request takes effect on the stored objects, and when.
 type when string
 
 const (
 	never when = "before commit"
 	now   when = "after commit"
-	late  when = "committed late" // after the answer, within the time that the client gives the request
+	late  when = "committed late" // after the answer, but before the deadline of the request
 )
 
 // fault is one way in which a request fails.
@@ -75,8 +75,8 @@ type fault struct {
 	retry  bool   // the answer has the header Retry-After
 }
 
-// These values of fault.status mean that there is no answer. With reset, the connection is reset.
-// With silence, nothing comes until the client gives up.
+// These values of fault.status mean that the client gets no answer. With reset, the connection is
+// reset. With silence, the client waits until it gives up.
 const (
 	reset   = 0
 	silence = -1
@@ -100,8 +100,8 @@ func (f *fault) String() string {
 	return what + " " + string(f.effect)
 }
 
-// failing has all faults of writes. A read gets only those of them whose effect is never, because a
-// read has no effect.
+// failing has all faults that a write can have. A read can have only those whose effect is never,
+// because a read changes nothing.
 var failing = func() (all []fault) {
 	for _, answer := range []fault{
 		{status: 500, reason: "InternalError"}, {status: 504, reason: "Timeout"}, {status: 500, reason: "ServerTimeout", retry: true},
@@ -158,7 +158,8 @@ func (f *Faults) of(r *request) *fault {
 	}
 }
 
-// one returns one of these faults with the probability rate, and otherwise "".
+// one injects a fault with the probability rate: it counts and returns a random element of faults.
+// Otherwise it returns "".
 func (f *Faults) one(rate float64, of string, faults ...string) string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -170,7 +171,7 @@ func (f *Faults) one(rate float64, of string, faults ...string) string {
 	return chosen
 }
 
-// lost counts a request that was blocked, or changes that a watch did not send.
+// lost counts a fault: a request that was blocked, or changes that a watch did not send.
 func (f *Faults) lost(r *request, why string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -26,27 +26,28 @@ type Object interface {
 	metav1.Object
 }
 
-// Change is a change of an object. Before is nil if the object was created, and After is nil if it
-// was deleted.
+// Change is a change of an object. Before is nil if the object was created, and After is nil if
+// the object was deleted.
 type Change struct{ Before, After Object }
 
-// history is how many of the last changes of one resource the server keeps at least. It keeps at
-// most twice as many. A watch cannot start at a version from before these changes.
+// history is the smallest number of the latest changes of one resource that the server keeps. It
+// keeps at most twice as many. A watch cannot start at a resource version from before the kept
+// changes.
 const history = 200
 
-// Server is the API server. Its methods are safe for concurrent use.
+// Server is the fake API server. Its methods are safe for concurrent use.
 type Server struct {
-	// Observe is called with each change of an object, one at a time and in order. It must not
-	// change the objects, and must not call the server.
+	// Observe is called with each change of an object, one call at a time and in the order of the
+	// changes. It must not change the objects, and must not call the server.
 	Observe func(Change)
-	// Event is called with each event that a client creates. The rules for Observe also hold for
-	// Event.
+	// Event is called with each event that a client creates. Like Observe, it must not change the
+	// object or call the server.
 	Event func(Object)
-	// Refused is called with each Binding that is refused because its pod is already bound. The
-	// rules for Observe also hold for Refused.
+	// Refused is called with each Binding that the server refuses because the pod is already
+	// bound. Like Observe, it must not change the objects or call the server.
 	Refused func(*corev1.Pod, *corev1.Binding)
-	// Trace is called with each request: its class, the namespace and name of the object, and the
-	// fault, or "" if there is none. It may be nil.
+	// Trace is called with each request. Its arguments are the class of the request, the namespace
+	// and name of the object, and the fault, or "" if the request has none. Trace may be nil.
 	Trace func(class, namespace, name, fault string)
 
 	scheme    *runtime.Scheme
@@ -70,15 +71,16 @@ type store struct {
 	watchers map[*watcher]bool
 }
 
-// version is one version of an object. Nothing changes it, except that encodings are added.
+// version is one version of an object. It never changes, except that encodings are added to
+// encoded.
 type version struct {
 	Object
 	number  uint64
 	encoded map[string][]byte // by media type
 }
 
-// change is an entry of the log. If the object was deleted, after has its last state with a new
-// resource version.
+// change is an entry of the log of changes. If the object was deleted, after has the object's last
+// state with a new resource version.
 type change struct {
 	before, after *version
 	deleted       bool
@@ -104,7 +106,8 @@ func New(scheme *runtime.Scheme, faults *Faults) *Server {
 // prefers v1 to v1beta1.
 func preferred(a, b string) bool { return len(a) < len(b) || len(a) == len(b) && a > b }
 
-// Create adds an object, without faults. It panics if an object with this name exists.
+// Create adds an object. Tests call it directly, so no fault is injected. It panics if an object
+// with this name exists.
 func (s *Server) Create(o Object) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -115,8 +118,8 @@ func (s *Server) Create(o Object) {
 	s.put(resource, nil, o.DeepCopyObject().(Object))
 }
 
-// Update changes an object, without faults, and reports whether the object exists. If edit returns
-// false, the object stays as it is.
+// Update changes an object with the function edit, and reports whether the object exists. Tests
+// call it directly, so no fault is injected. If edit returns false, the object stays as it is.
 func Update[T Object](s *Server, namespace, name string, edit func(T) bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -133,8 +136,8 @@ func Update[T Object](s *Server, namespace, name string, edit func(T) bool) bool
 	return true
 }
 
-// Delete deletes an object, without faults, and reports whether the object existed. It does nothing
-// if the object has another UID than uid.
+// Delete deletes an object, and reports whether the object existed. Tests call it directly, so no
+// fault is injected. It does nothing if the object's UID is not uid.
 func Delete[T Object](s *Server, namespace, name, uid string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -149,7 +152,7 @@ func Delete[T Object](s *Server, namespace, name, uid string) bool {
 }
 
 // List returns the objects of a type, ordered by namespace and name. The caller must not change
-// them.
+// these objects.
 func List[T Object](s *Server) (all []T) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -161,7 +164,7 @@ func List[T Object](s *Server) (all []T) {
 	return all
 }
 
-// For all methods below, the caller holds s.mu, unless the comment of a method says otherwise.
+// The callers of all methods below must hold s.mu, unless the comment of a method says otherwise.
 
 func (s *Server) store(resource schema.GroupResource) *store {
 	stored, ok := s.mu.stores[resource]
@@ -215,15 +218,15 @@ func (s *Server) record(resource schema.GroupResource, c change) {
 	s.Observe(told)
 }
 
-// since returns the changes after a resource version. It returns false if the log no longer has all
-// of them.
+// since returns the changes after a resource version. It returns false if the log no longer has
+// all of these changes.
 func (t *store) since(number uint64) ([]change, bool) {
 	i, _ := slices.BinarySearchFunc(t.log, number+1, func(c change, n uint64) int { return int(int64(c.after.number) - int64(n)) })
 	return t.log[i:], number >= t.dropped
 }
 
 // at returns the objects as they were at a resource version, ordered by key. The log must still
-// have all later changes.
+// have all changes after this version.
 func (t *store) at(number uint64) (all []*version) {
 	old := maps.Clone(t.objects)
 	later, _ := t.since(number)
@@ -248,7 +251,7 @@ func (s *Server) resourceOf(o Object) schema.GroupResource {
 
 func key(namespace, name string) string { return namespace + "/" + name }
 
-// selection says which objects a client lists or watches.
+// selection says which objects of a resource a client lists or watches.
 type selection struct {
 	namespace string
 	labels    labels.Selector
@@ -264,7 +267,7 @@ func newSelection(namespace, byLabels, byFields string) (selection, error) {
 	return selection{namespace, l, f}, err
 }
 
-// has reports whether an object is selected.
+// has reports whether the selection includes an object.
 func (s selection) has(v *version) bool {
 	if v == nil || s.namespace != "" && s.namespace != v.GetNamespace() || !s.labels.Matches(labels.Set(v.GetLabels())) {
 		return false
@@ -279,7 +282,7 @@ func (s selection) has(v *version) bool {
 	return s.fields.Matches(set)
 }
 
-// encode returns an object encoded in a media type. The caller need not hold s.mu.
+// encode returns an object encoded in a media type, such as JSON. The caller need not hold s.mu.
 func (s *Server) encode(o runtime.Object, media string) []byte {
 	info, ok := runtime.SerializerInfoForMediaType(s.codecs.SupportedMediaTypes(), media)
 	if !ok {

@@ -14,23 +14,24 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// watcher sends changes to one client that watches a resource. It is the body of the HTTP response.
+// watcher sends changes to one client that watches a resource. A watcher is the body of the HTTP
+// response to the watch request.
 type watcher struct {
 	conn     *Conn
 	request  *request
 	wants    selection
-	position uint64 // resource version of the last change that was handled
+	position uint64 // resource version of the last change that step has handled
 	changed  chan struct{}
 	closed   chan struct{}
 	once     sync.Once
 
 	mu    sync.Mutex
 	sent  []byte
-	err   error // what Read returns after sent
+	err   error // the error that Read returns after the bytes in sent
 	ready chan struct{}
 }
 
-// open answers a watch request.
+// open answers a watch request with a response whose body is a watcher.
 func (c *Conn) open(q *request) *http.Response {
 	query, s := q.URL.Query(), c.server
 	wants, err := newSelection(q.namespace, query.Get("labelSelector"), query.Get("fieldSelector"))
@@ -66,8 +67,7 @@ func (c *Conn) open(q *request) *http.Response {
 	return answer
 }
 
-// list sends all selected objects as added, and then a bookmark. The caller holds the server's
-// lock.
+// list sends all selected objects as added, and then a bookmark. The caller holds the server's mu.
 func (w *watcher) list() {
 	s, q := w.conn.server, w.request
 	for _, v := range s.items(q.resource, w.position, w.wants) {
@@ -76,7 +76,8 @@ func (w *watcher) list() {
 	w.bookmark(map[string]string{metav1.InitialEventsAnnotationKey: "true"})
 }
 
-// bookmark sends a bookmark with these annotations. The caller holds the server's lock.
+// bookmark sends a bookmark, which has the current resource version and these annotations. The
+// caller holds the server's mu.
 func (w *watcher) bookmark(annotations map[string]string) {
 	s, q := w.conn.server, w.request
 	o, err := s.scheme.New(s.kinds[q.resource])
@@ -101,8 +102,8 @@ func (w *watcher) frame(kind watch.EventType, object []byte) {
 	w.send(b.Bytes(), nil)
 }
 
-// send appends bytes to what the client reads. If err is not nil, the client then gets err, and
-// nothing more is sent.
+// send appends bytes to what the client reads. If err is not nil, the client gets err after these
+// bytes, and nothing more is sent.
 func (w *watcher) send(more []byte, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -112,7 +113,7 @@ func (w *watcher) send(more []byte, err error) {
 	signal(w.ready)
 }
 
-// notify wakes run, because there may be new changes.
+// notify wakes the method run, because there may be new changes.
 func (w *watcher) notify() { signal(w.changed) }
 
 func signal(c chan struct{}) {
@@ -122,7 +123,8 @@ func signal(c chan struct{}) {
 	}
 }
 
-// run sends changes until the client closes the watch, a fault ends it, or the time d is over.
+// run sends changes until the client closes the watch, a fault ends the watch, or the time d is
+// over.
 func (w *watcher) run(d time.Duration) {
 	defer w.leave()
 	over := time.NewTimer(d)
@@ -153,7 +155,8 @@ func (w *watcher) run(d time.Duration) {
 	}
 }
 
-// step sends the new changes, or injects a fault. It returns false if the watch has ended.
+// step sends the client the changes since the last step, or injects a fault. It returns false if
+// the watch has ended.
 func (w *watcher) step() bool {
 	s := w.conn.server
 	s.mu.Lock()
@@ -202,8 +205,9 @@ func (w *watcher) step() bool {
 	return false
 }
 
-// tell sends a change. An object that the client's selection begins to include is sent as added,
-// and an object that it no longer includes is sent as deleted. The caller holds the server's lock.
+// tell sends a change. If the client's selection begins to include the object, tell sends it as
+// added. If the selection no longer includes the object, tell sends it as deleted. The caller holds
+// the server's mu.
 func (w *watcher) tell(c change) {
 	w.position = c.after.number
 	before, after := w.wants.has(c.before), !c.deleted && w.wants.has(c.after)
@@ -222,8 +226,8 @@ func (w *watcher) tell(c change) {
 	}
 }
 
-// expire ends the watch with an error, because the log no longer has all changes after its resource
-// version.
+// expire ends the watch with an error, because the log no longer has all changes after the watch's
+// resource version.
 func (w *watcher) expire() { w.fail(apierrors.NewResourceExpired("too old resource version").Status()) }
 
 func (w *watcher) fail(status metav1.Status) {
@@ -249,7 +253,8 @@ func (w *watcher) leave() {
 	delete(s.store(w.request.resource).watchers, w)
 }
 
-// Read waits for changes and returns them as encoded events. The client calls it.
+// Read waits for changes and returns them as encoded watch events. The client calls it to read the
+// body of the response.
 func (w *watcher) Read(to []byte) (int, error) {
 	for {
 		w.mu.Lock()
@@ -274,7 +279,7 @@ func (w *watcher) Read(to []byte) (int, error) {
 	}
 }
 
-// Close ends the watch. The client calls it.
+// Close ends the watch. The client calls it to close the body of the response.
 func (w *watcher) Close() error {
 	w.once.Do(func() { close(w.closed) })
 	return nil

@@ -17,8 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 )
 
-// write applies a request to the stored objects. It returns the object of the answer, or an error
-// that is an APIStatus.
+// write applies a request to the stored objects. It returns the object with which the server
+// answers, or an error that implements APIStatus.
 func (s *Server) write(r *request) (runtime.Object, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -70,8 +70,8 @@ func (s *Server) update(r *request) (runtime.Object, error) {
 	return s.put(r.resource, before, o).Object, nil
 }
 
-// precondition returns a Conflict unless the object has this UID and this resource version. ""
-// matches any UID or version.
+// precondition checks that the object has the UID uid and the resource version number. If not, it
+// returns a Conflict. "" matches any UID or version.
 func precondition(r *request, of *version, uid, number string) error {
 	switch {
 	case uid != "" && uid != string(of.GetUID()):

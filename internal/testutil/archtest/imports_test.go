@@ -1,5 +1,5 @@
-// Package archtest checks which packages may import which, by the rules in
-// docs/design/ARCHITECTURE.md.
+// Package archtest checks that the packages of Numalet import only packages that they may import
+// according to docs/design/ARCHITECTURE.md.
 package archtest
 
 import (
@@ -21,10 +21,11 @@ type pkg struct {
 	Imports    []string
 }
 
-// TestImportsPointOneWay checks that packages import only packages of lower layers: cmd imports
-// internal, and internal imports api and pkg. pkg imports only pkg and the standard library.
-// Packages of different programs under internal do not import each other. A library of a foreign
-// system is imported only by the packages that libraries lists for it.
+// TestImportsPointOneWay checks that packages import only packages of lower layers: cmd may
+// import internal, and internal may import api and pkg. pkg may import only pkg and the standard
+// library. Packages of different programs under internal must not import each other. Only the
+// packages that the function libraries lists may import the library of a foreign system, such as
+// containerd.
 func TestImportsPointOneWay(t *testing.T) {
 	used := map[string]bool{}
 	for _, p := range list(t) {
@@ -47,8 +48,8 @@ func TestImportsPointOneWay(t *testing.T) {
 	}
 }
 
-// TestRooms checks that internal has only the directories that docs/design/ARCHITECTURE.md
-// describes.
+// TestRooms checks that the directory internal has only those directories that
+// docs/design/ARCHITECTURE.md describes.
 func TestRooms(t *testing.T) {
 	for _, p := range list(t) {
 		if path, ok := strings.CutPrefix(p.ImportPath, module+"internal/"); ok && !slices.Contains(rooms(), top(path)) {
@@ -98,8 +99,8 @@ func TestForbidden(t *testing.T) {
 	}
 }
 
-// forbidden returns why the package from may not import the package to, or "" if it may. from is
-// relative to the module.
+// forbidden returns why the package from may not import the package to. It returns "" if the
+// import is allowed. from is a path relative to the module.
 func forbidden(from, to string) string {
 	own := strings.HasPrefix(to, module)
 	to = strings.TrimPrefix(to, module)
@@ -124,7 +125,7 @@ func forbidden(from, to string) string {
 	return ""
 }
 
-// forbiddenInside does what forbidden does, for a package from under internal.
+// forbiddenInside is like forbidden, for the case that the package from is under internal.
 func forbiddenInside(from, to string, own bool) string {
 	switch {
 	case !own:
@@ -149,8 +150,8 @@ func isProgram(path string) bool {
 	return strings.Count(path, "/") == 1 || path == "internal/gpu/nvmlserver" || path == "internal/agent/installer"
 }
 
-// allowed reports whether a program may import a package of another directory of internal. The
-// table lists these exceptions.
+// allowed reports whether the package from may import the package to, although the two are in
+// different directories of internal. The table lists these exceptions.
 func allowed(from, to string) bool {
 	return slices.Contains(map[string][]string{
 		"internal/agent":        {"internal/gpu/gpufeed", "internal/deviceplugin/kubelet"},
@@ -164,12 +165,12 @@ func top(path string) string {
 	return first
 }
 
-// room returns the directory of internal that a package is in: "agent" for
-// "internal/agent/nri".
+// room returns the directory of internal that a package is in. For "internal/agent/nri", it
+// returns "agent".
 func room(path string) string { return top(strings.TrimPrefix(path, "internal/")) }
 
-// adapter returns the first three elements of a path under internal. Packages with the same three
-// elements may import each other.
+// adapter returns the first three elements of a path under internal, such as
+// "internal/agent/nri". Packages with the same first three elements may import each other.
 func adapter(path string) string {
 	parts := strings.SplitN(path, "/", 4)
 	return strings.Join(parts[:min(3, len(parts))], "/")
@@ -178,7 +179,7 @@ func adapter(path string) string {
 func list(t *testing.T) []pkg {
 	t.Helper()
 	cmd := exec.Command("go", "list", "-json=ImportPath,Imports", module+"...")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=1") // otherwise go list leaves out the files that load NVIDIA's library
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=1") // without cgo, go list leaves out the files that load NVIDIA's library
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatalf("go list: %v", err)

@@ -12,8 +12,8 @@ type foreign struct {
 	importers []string
 }
 
-// libraries returns the libraries of foreign systems. Libraries that are not listed have only types
-// and helpers, and all packages outside of pkg may import them.
+// libraries returns the libraries of foreign systems, with the packages that may import them. Any
+// other library has only types and helpers, and all packages outside of pkg may import it.
 func libraries() []foreign {
 	return []foreign{
 		{"github.com/NVIDIA/go-nvml", []string{"internal/gpu/nvml"}},
@@ -41,8 +41,8 @@ func libraries() []foreign {
 	}
 }
 
-// library returns the library of libraries to which an import path belongs, or nil. If several
-// match, it returns the one with the longest path.
+// library returns the element of libraries to which an import path belongs, or nil. If several
+// elements match, it returns the one with the longest path.
 func library(path string) *foreign {
 	var found *foreign
 	for _, lib := range libraries() {

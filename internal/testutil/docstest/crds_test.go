@@ -13,7 +13,8 @@ import (
 	"github.com/numalet/numalet/internal/testutil/scenario"
 )
 
-// definition has the fields of a CustomResourceDefinition that its reference page needs.
+// definition has those fields of a CustomResourceDefinition from which the reference page is
+// generated.
 type definition struct {
 	Spec struct {
 		Group string
@@ -29,7 +30,7 @@ type definition struct {
 	}
 }
 
-// schema is the schema of one field.
+// schema is the OpenAPI schema of one field of a custom resource.
 type schema struct {
 	Type, Description, Format string
 	Default                   any
@@ -40,8 +41,8 @@ type schema struct {
 	AdditionalProperties      *schema
 }
 
-// TestReferenceOfResources checks that the reference page of custom resources is what it generates
-// from deploy/crds.
+// TestReferenceOfResources checks that the reference page of custom resources agrees with the
+// CustomResourceDefinitions in deploy/crds. The test generates the page from these and compares.
 func TestReferenceOfResources(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("# Custom resources\n\nThis page is generated from `deploy/crds`, which `make generate` writes from the types in `api/v1alpha1`.\n" +
@@ -77,7 +78,7 @@ func (d definition) write(b *strings.Builder) {
 	}
 }
 
-// write writes a table row for each field below the field at path.
+// write writes a row of the reference table for each field below the field at path.
 func (s schema) write(b *strings.Builder, path string) {
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		field := s.Properties[name]
@@ -118,7 +119,7 @@ func (s schema) kind() string {
 	return s.Type
 }
 
-// line returns a description with single spaces and without line breaks.
+// line returns a description in one line, with single spaces.
 func line(description string) string {
 	return strings.Join(strings.Fields(description), " ")
 }

@@ -16,8 +16,9 @@ import (
 	"github.com/numalet/numalet/pkg/numaplan"
 )
 
-// notice is the table row of an event or a condition: its reason or type, the object that has it,
-// what it means, and what to do.
+// notice is a row of the reference table of events or of conditions. name is the reason of the
+// event or the type of the condition, on is the object that has it, when says what it means, and do
+// says what a user must do.
 type notice struct{ name, kind, on, when, do string }
 
 // events returns the events that Numalet's programs write.
@@ -65,8 +66,8 @@ func conditions() []notice {
 }
 
 // TestReferenceOfEvents checks that the reference page of events and conditions agrees with the
-// constants of the code. The page also lists the reasons of refusals, with the comments of their
-// constants.
+// constants of the code. The page also lists the reasons for which Numalet refuses a pod, with the
+// comments of their constants.
 func TestReferenceOfEvents(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("# Events and conditions\n\nThis page is generated from the constants of the code; `make generate` writes it.\n" +
@@ -88,7 +89,7 @@ func TestReferenceOfEvents(t *testing.T) {
 	scenario.Golden(t, root+"/docs/reference/events.md", b.String())
 }
 
-// word returns the value of a constant if it equals the constant's name, and otherwise "".
+// word returns the value of a constant if the value equals the constant's name, and otherwise "".
 func word(_ int, c constant) string {
 	if c.name != c.value {
 		return ""
@@ -96,9 +97,9 @@ func word(_ int, c constant) string {
 	return c.value
 }
 
-// reasons writes a section with a table of the constants of a file. Each row has the result of
-// reason for a constant, and the constant's comment. Constants for which reason returns "" are left
-// out.
+// reasons writes a section of the reference page, with a table of the constants of a Go file. Each
+// row has the result of the function reason for a constant, and the constant's comment. reasons
+// leaves out constants for which the function returns "".
 func reasons(t *testing.T, b *strings.Builder, title, preface, file string, reason func(int, constant) string) {
 	t.Helper()
 	fmt.Fprintf(b, "\n## %s\n\n%s\n\n| reason | meaning |\n|---|---|\n", title, preface)

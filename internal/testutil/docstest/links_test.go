@@ -14,8 +14,8 @@ import (
 // root is the repository's root directory.
 const root = "../../.."
 
-// TestLinks checks that relative links in Markdown files lead to files that exist, and that anchors
-// in links name a heading of the file. It does not check links to other hosts.
+// TestLinks checks that relative links in Markdown files lead to files that exist, and that the
+// anchor of a link names a heading of the linked file. It does not check links to other hosts.
 func TestLinks(t *testing.T) {
 	for _, page := range pages(t) {
 		for _, target := range links(read(t, page)) {
@@ -63,8 +63,8 @@ var (
 	source = regexp.MustCompile(`(?:src|srcset)="([^"]+)"`)
 )
 
-// links returns the targets of a page's links and pictures. It ignores code blocks and code in the
-// text.
+// links returns the targets of a page's links and pictures. It ignores links in code blocks and in
+// inline code.
 func links(text string) (targets []string) {
 	text = quoted.ReplaceAllString(fence.ReplaceAllString(text, ""), "")
 	for line := range strings.Lines(text) {
@@ -80,7 +80,8 @@ func links(text string) (targets []string) {
 	return targets
 }
 
-// resolve returns an error if a link of a page leads to a file or heading that does not exist.
+// resolve returns an error if the target of a link of page is a file or heading that does not
+// exist.
 func resolve(page, target string) error {
 	if strings.Contains(target, "://") || strings.HasPrefix(target, "mailto:") {
 		return nil
@@ -125,8 +126,8 @@ func anchors(text string) map[string]bool {
 	return found
 }
 
-// slug returns the anchor that GitHub generates for a heading, without the suffix of repeated
-// headings.
+// slug returns the anchor that GitHub generates for a heading, without the suffix that a repeated
+// heading gets.
 func slug(title string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

@@ -12,8 +12,8 @@ import (
 )
 
 // LintMetrics checks the metrics of a program's collectors by the naming conventions of Prometheus,
-// with promlint. It also checks that each help text ends with a period. No label value may be a
-// list of CPUs, because each change of the list would start a new series.
+// with promlint. It also checks that each help text ends with a period. No value of a label may be
+// a list of CPUs, because each change of the list would start a new time series.
 func LintMetrics(t *testing.T, families []*dto.MetricFamily) {
 	t.Helper()
 	own := slices.DeleteFunc(slices.Clone(families), func(f *dto.MetricFamily) bool { return !strings.HasPrefix(f.GetName(), "numalet_") })
@@ -47,8 +47,8 @@ func lintLabels(t *testing.T, f *dto.MetricFamily) {
 	}
 }
 
-// Metrics returns the reference page of a program's metrics. It is generated from the metrics that
-// the program's collectors return. Metrics of the Go runtime and of the process are left out.
+// Metrics returns the reference page of a program's metrics. It generates the page from the metrics
+// that the program's collectors return, without the metrics of the Go runtime and of the process.
 func Metrics(program, preface string, families []*dto.MetricFamily) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Metrics of %s\n\n%s\n\nThis page is generated from the program's collectors; `make generate` writes it.\n\n", program, preface)

@@ -37,8 +37,8 @@ func TestReferenceOfNames(t *testing.T) {
 	scenario.Golden(t, root+"/docs/reference/annotations.md", b.String())
 }
 
-// kindOfName returns the kind of the name that a constant has, such as "annotation" or "label". The
-// name of the constant starts with the kind.
+// kindOfName returns what a constant of api/v1alpha1/names.go names, such as an "annotation" or a
+// "label". The identifier of the constant starts with this kind.
 func kindOfName(name string) (kind string, ok bool) {
 	switch {
 	case strings.HasPrefix(name, "Annotation"):
@@ -55,9 +55,9 @@ type block struct {
 	constants []constant
 }
 
-// constant is a constant of a Go file. comment is the comment above it or behind it, without the
-// constant's name. value is its value if the expression is a literal or starts with Group, and
-// otherwise "".
+// constant is a constant of a Go file. comment is the comment above or behind the constant,
+// without the constant's name. value is the constant's value if its expression is a literal or
+// starts with Group, and otherwise "".
 type constant struct{ name, value, comment string }
 
 // constants returns the blocks of constants of a Go file.
@@ -103,7 +103,7 @@ func value(e ast.Expr) string {
 	return ""
 }
 
-// cell returns a text escaped for a cell of a Markdown table.
+// cell escapes a text for a cell of a Markdown table.
 func cell(text string) string { return strings.ReplaceAll(text, "|", "\\|") }
 
 func capital(text string) string {

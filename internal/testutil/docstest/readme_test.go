@@ -6,11 +6,11 @@ import (
 	"testing"
 )
 
-// most limits the number of words in the README, which must be smaller.
+// most limits the length of the README, which must have fewer words.
 const most = 700
 
-// TestReadmeIsShort checks that the README has fewer words than most. Words in code and tables
-// count, and the targets of links do not.
+// TestReadmeIsShort checks that the README has fewer words than most. It counts words in code
+// and tables, but not the targets of links.
 func TestReadmeIsShort(t *testing.T) {
 	text := read(t, root+"/README.md")
 	before, list, found := strings.Cut(text, "\n## Documentation\n")

@@ -8,14 +8,15 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// These are the distances between the NUMA nodes of a built machine, as in the ACPI table SLIT.
+// These are the distances between the NUMA nodes of a machine that Build returns, with values as in
+// the ACPI table SLIT.
 const (
 	local       = 10
 	samePackage = 12
 	remote      = 21
 )
 
-// Build returns the machine.
+// Build returns the machine with the properties that the Builder has.
 func (b Builder) Build() *topology.Machine {
 	machine := &topology.Machine{}
 	for core := range b.packages * b.cores {
@@ -74,8 +75,8 @@ func (b Builder) nodeID(i int) topology.NodeID {
 	return topology.NodeID(i)
 }
 
-// measure sets the distances between NUMA nodes: 10 to itself, 12 to another NUMA node of the
-// package, and 21 to a NUMA node of another package.
+// measure sets the distances between the machine's NUMA nodes. The distance of a NUMA node is 10 to
+// itself, 12 to another NUMA node of its package, and 21 to a NUMA node of another package.
 func (b Builder) measure(machine *topology.Machine) {
 	pkg := map[topology.NodeID]int{}
 	for _, cpu := range machine.CPUs {

@@ -2,7 +2,7 @@
 //
 //	m := machinetest.Machine(2, 28).SMT(2).NodesPerPackage(2).Build()
 //
-// The machines are synthetic. To use the files of real machines in a test, see package
+// These machines are synthetic. For tests with the files of real machines, see package
 // topology/sysfs.
 package machinetest
 
@@ -11,11 +11,11 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// Builder has the properties of a machine. Each method except Build returns a changed copy, so
-// several machines can be derived from one builder.
+// Builder has the properties of a machine to build. Each method except Build returns a changed
+// copy of the Builder, so a test can derive several machines from one Builder.
 type Builder struct {
 	packages, cores, smt   int // cores per package
-	nodes, caches          int // NUMA nodes per package, last-level caches per node
+	nodes, caches          int // NUMA nodes per package, last-level caches per NUMA node
 	adjacent               bool
 	memory                 uint64
 	offline, isolated, eco cpuset.Set
@@ -63,7 +63,7 @@ func (b Builder) OutsideNUMA(list string) Builder { b.outside = cpuset.MustParse
 // Efficiency makes the listed CPUs efficiency cores and all others performance cores.
 func (b Builder) Efficiency(list string) Builder { b.eco = cpuset.MustParse(list); return b }
 
-// NodeIDs sets the IDs of the NUMA nodes. By default they are 0, 1, 2, …
+// NodeIDs sets the IDs of the NUMA nodes. The default IDs are 0, 1, 2, …
 func (b Builder) NodeIDs(ids ...topology.NodeID) Builder { b.ids = ids; return b }
 
 // MemoryNode adds a NUMA node that has memory and no CPUs.

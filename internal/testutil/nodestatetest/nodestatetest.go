@@ -1,5 +1,5 @@
-// Package nodestatetest creates states of package nodestate, which has the scheduler's records of
-// all nodes, for tests.
+// Package nodestatetest creates values of nodestate.State for tests. A State has the scheduler's
+// records of all nodes.
 package nodestatetest
 
 import (
@@ -9,8 +9,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// New returns a state without nodes. dimensions lists the dimensions of its index of nodes, in the
-// form that filter.ParseSpace reads.
+// New returns a State without nodes. dimensions lists the dimensions of the State's index of
+// nodes, in the form that filter.ParseSpace reads.
 func New(t testing.TB, dimensions string, p filter.Profile) *nodestate.State {
 	t.Helper()
 	var err error

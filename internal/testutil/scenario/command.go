@@ -13,7 +13,7 @@ import (
 	"github.com/numalet/numalet/pkg/cpuset"
 )
 
-// Answer collects the output of a command. It is empty when the command starts.
+// Answer collects the output of a command of a scenario. It is empty when the command starts.
 type Answer struct{ strings.Builder }
 
 // Line writes a formatted line.
@@ -33,7 +33,7 @@ func (a *Answer) YAML(object any) {
 	a.Write(text)
 }
 
-// Command is a command of a scenario, and its answer.
+// Command is a command of a scenario, with the answer that the command writes.
 type Command struct {
 	*Answer
 	Name string
@@ -41,8 +41,8 @@ type Command struct {
 }
 
 // Words are the words after the name of a command. A word of the form key=value is a value, and any
-// other word is an argument. Arguments are counted from 0. If a word is missing or cannot be
-// parsed, the command ends and the test fails.
+// other word is an argument. Arguments are counted from 0. If a method does not find its word, or
+// cannot parse it, the command ends and the test fails.
 type Words []string
 
 // Args returns the arguments: the words that are not of the form key=value.
@@ -83,12 +83,12 @@ func (w Words) Float(i int) float64 {
 // Duration returns the i-th argument, which must be a duration.
 func (w Words) Duration(i int) time.Duration { return Duration(w.Arg(i)) }
 
-// Has reports whether there is a word key or key=value.
+// Has reports whether the words include key or key=value.
 func (w Words) Has(key string) bool {
 	return slices.ContainsFunc(w, func(word string) bool { return word == key || strings.HasPrefix(word, key+"=") })
 }
 
-// Value returns the value of a key, or "" if there is none.
+// Value returns the value of the word key=value, or "" if there is no such word.
 func (w Words) Value(key string) string {
 	for _, word := range w {
 		if value, ok := strings.CutPrefix(word, key+"="); ok {
@@ -98,7 +98,7 @@ func (w Words) Value(key string) string {
 	return ""
 }
 
-// Values yields the keys and values of the words of the form key=value, in order.
+// Values yields the keys and values of all words of the form key=value, in the order of the words.
 func (w Words) Values() iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {
 		for _, word := range w {
@@ -109,7 +109,8 @@ func (w Words) Values() iter.Seq2[string, string] {
 	}
 }
 
-// IntValue returns the value of a key as an integer. If the value is missing, it returns otherwise.
+// IntValue returns the value of the word key=value as an integer. If there is no such word, it
+// returns the argument otherwise.
 func (w Words) IntValue(key string, otherwise int) int {
 	if value := w.Value(key); value != "" {
 		return Int(value)
@@ -117,10 +118,12 @@ func (w Words) IntValue(key string, otherwise int) int {
 	return otherwise
 }
 
-// CPUs returns the value of a key as a set of CPUs. If the value is missing, the set is empty.
+// CPUs returns the value of the word key=value as a set of CPUs. If there is no such word, the set
+// is empty.
 func (w Words) CPUs(key string) cpuset.Set { return must(cpuset.Parse(w.Value(key))) }
 
-// List returns the value of a key as a list, such as a,b. If the value is missing, it returns nil.
+// List returns the value of the word key=value as a list, such as a,b. If there is no such word,
+// it returns nil.
 func (w Words) List(key string) []string {
 	if w.Value(key) == "" {
 		return nil
@@ -128,10 +131,11 @@ func (w Words) List(key string) []string {
 	return strings.Split(w.Value(key), ",")
 }
 
-// Pairs yields the pairs in the value of a key, such as a:1,b:2.
+// Pairs yields the pairs in the value of the word key=value, such as a:1,b:2.
 func (w Words) Pairs(key string) iter.Seq2[string, string] { return Pairs(w.Value(key)) }
 
-// malformed is the panic of a command with a word that is missing or cannot be parsed.
+// malformed is the value with which a method of Words panics if a word is missing or cannot be
+// parsed.
 type malformed string
 
 func (m malformed) Error() string { return "error: " + string(m) }

@@ -14,10 +14,12 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write the present results of the tests into their golden files")
 
-// Rewrite reports whether the test must write golden files instead of comparing them.
+// Rewrite reports whether the flag -rewrite is set: the test must then write its golden files
+// instead of comparing its output with them.
 func Rewrite() bool { return *rewrite }
 
-// Each runs a subtest for each file that matches a pattern. The test fails if no file matches.
+// Each calls run in a subtest for each file that matches a pattern. The test fails if no file
+// matches.
 func Each(t *testing.T, pattern string, run func(t *testing.T, file string)) {
 	t.Helper()
 	files, err := filepath.Glob(pattern)
@@ -29,8 +31,8 @@ func Each(t *testing.T, pattern string, run func(t *testing.T, file string)) {
 	}
 }
 
-// Golden compares the result of a test with a file. With -rewrite, it writes the result to the file
-// instead.
+// Golden compares the result of a test with a file. With the flag -rewrite, it writes the result to
+// the file instead.
 func Golden(t *testing.T, file, got string) {
 	t.Helper()
 	if *rewrite {
@@ -48,8 +50,8 @@ func Golden(t *testing.T, file, got string) {
 }
 
 // Cases runs a subtest for each file that matches a pattern. Each file is a txtar archive. answer
-// gets all sections of the file, and returns the sections that must be the last sections of the
-// file.
+// gets all sections of the file, and returns the expected output: sections with which the file must
+// end.
 func Cases(t *testing.T, pattern string, answer func(t *testing.T, sections []txtar.File) []txtar.File) {
 	t.Helper()
 	Each(t, pattern, func(t *testing.T, file string) {

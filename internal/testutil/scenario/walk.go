@@ -7,15 +7,16 @@ import (
 	"testing"
 )
 
-// Walk runs each scenario in testdata/*.txt. For each scenario, open creates the state of the test
-// and returns the commands. Commands write their output to out.
+// Walk runs each scenario in testdata/*.txt, and compares the answers of its commands with the
+// answers in the file. For each scenario, open creates the state of the test and returns the
+// commands. The commands write their output to out.
 func Walk(t *testing.T, open func(t *testing.T, out *Answer) Commands) {
 	t.Helper()
 	WalkFiles(t, "testdata/*.txt", open)
 }
 
-// WalkFiles does what Walk does, for the files that match a pattern. It is for a package with
-// several suites.
+// WalkFiles is like Walk, but runs the scenarios in the files that match a pattern. It is for
+// packages with several suites.
 func WalkFiles(t *testing.T, pattern string, open func(t *testing.T, out *Answer) Commands) {
 	t.Helper()
 	Each(t, pattern, func(t *testing.T, file string) {
@@ -28,8 +29,8 @@ func WalkFiles(t *testing.T, pattern string, open func(t *testing.T, out *Answer
 	})
 }
 
-// transcript returns a scenario with the current answers. An empty line follows each answer.
-// Between commands without an answer, no empty line is needed.
+// transcript returns the text of a scenario with the current answers of its commands. An empty
+// line follows each answer. Commands without an answer need no empty line between them.
 func transcript(t testing.TB, text string, commands Commands, out *Answer) string {
 	var b strings.Builder
 	lines := strings.Split(text, "\n")
@@ -55,12 +56,12 @@ func follows(lines []string) bool {
 	return len(lines) > 0 && (strings.HasPrefix(lines[0], ">") || strings.HasPrefix(lines[0], "#"))
 }
 
-// Commands has the functions that handle the commands of a suite, by name. A function writes its
-// answer to the Command that it gets.
+// Commands has the functions that handle the commands of a suite, by name of the command. A
+// function writes its answer to its argument, the Command.
 type Commands map[string]func(*Command)
 
-// Play runs commands and returns their answers. If a command is unknown or malformed, the test
-// fails, and the answer has a line that says why.
+// Play runs the commands in lines and returns their answers. If a command is unknown or
+// malformed, the test fails, and the answer has a line that says why.
 func (c Commands) Play(t testing.TB, out *Answer, lines ...string) string {
 	t.Helper()
 	var b strings.Builder
@@ -97,14 +98,14 @@ func (c Commands) run(line string, out *Answer) (err error) {
 	return nil
 }
 
-// Before returns commands that call do before each command.
+// Before returns a copy of the commands that calls the function do before each command.
 func (c Commands) Before(do func()) Commands {
 	return c.wrap(func(handle func(*Command)) func(*Command) {
 		return func(c *Command) { do(); handle(c) }
 	})
 }
 
-// After returns commands that call do after each command.
+// After returns a copy of the commands that calls the function do after each command.
 func (c Commands) After(do func(*Command)) Commands {
 	return c.wrap(func(handle func(*Command)) func(*Command) {
 		return func(c *Command) { handle(c); do(c) }

@@ -9,14 +9,14 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// ErrDrained is what Next returns when every pod is placed or fits on no node.
+// ErrDrained is the error that Queue.Next returns when each pod is placed or fits on no node.
 var ErrDrained = errors.New("no pod is pending")
 
-// Queue is a FIFO queue of pending pods for tests of the scheduler. A pod is in flight from the
-// call of Next that returns it until Done, Requeue or MarkUnschedulable is called for it. Next
-// returns ErrDrained if no pod is pending or in flight.
+// Queue is a FIFO queue of pending pods for tests of the scheduler. A pod that Next has returned
+// is in flight until Done, Requeue or MarkUnschedulable is called for it. Next returns
+// ErrDrained if no pod is pending or in flight.
 type Queue struct {
-	gains func() uint64 // how often resources have become free, up to now
+	gains func() uint64 // how often resources have become free so far
 
 	mu struct {
 		sync.Mutex
@@ -28,8 +28,8 @@ type Queue struct {
 	changed sync.Cond
 }
 
-// NewQueue returns a queue of pods. gains returns a number that grows each time that resources
-// become free.
+// NewQueue returns a queue of pods. The function gains must return a number that grows each time
+// that resources become free.
 func NewQueue(pods []*sched.Pod, gains func() uint64) *Queue {
 	q := &Queue{gains: gains}
 	q.mu.pending = pods
@@ -37,7 +37,8 @@ func NewQueue(pods []*sched.Pod, gains func() uint64) *Queue {
 	return q
 }
 
-// Next returns the first pending pod. If no pod is pending but some are in flight, it waits.
+// Next returns the first pending pod. If no pod is pending but some are in flight, Next waits
+// until a pod is pending or no pod is in flight.
 func (q *Queue) Next(context.Context) (*sched.Pod, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -61,9 +62,9 @@ func (q *Queue) Requeue(pod *sched.Pod) {
 	q.back(func() { q.mu.pending = append(q.mu.pending, pod) })
 }
 
-// MarkUnschedulable returns a pod to the queue that fits on no node. gains is the number that
-// NewQueue's gains had when the pod was tried. The pod becomes pending again when resources have
-// become free since.
+// MarkUnschedulable returns a pod to the queue that was in flight and fits on no node. gains is
+// what the function gains of NewQueue returned when the scheduler tried the pod. The pod becomes
+// pending again when resources have become free after that.
 func (q *Queue) MarkUnschedulable(pod *sched.Pod, gains uint64) {
 	q.back(func() {
 		if gains < q.mu.seen {
@@ -74,15 +75,17 @@ func (q *Queue) MarkUnschedulable(pod *sched.Pod, gains uint64) {
 	})
 }
 
-// Unschedulable returns the pods that fit on no node.
+// Unschedulable returns the pods for which MarkUnschedulable was called, and which are not
+// pending again.
 func (q *Queue) Unschedulable() []*sched.Pod {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return slices.Clone(q.mu.unschedulable)
 }
 
-// back records that a pod is no longer in flight. If resources have become free since the last
-// call, it makes all unschedulable pods pending again.
+// back records that a pod is no longer in flight, and calls enter to add the pod to the queue
+// again. If resources have become free since the last call of back, it first makes all
+// unschedulable pods pending again.
 func (q *Queue) back(enter func()) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -10,9 +10,9 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// Node returns a small random node, of which a part is in use. It has up to 3 NUMA nodes and up to
-// 4 GPUs of two types. Some nodes allocate only whole cores. Some keep one CPU shared, and some are
-// reserved for the pod "someone".
+// Node returns a small random node. Pods use a part of its resources. The node has up to 3 NUMA
+// nodes and up to 4 GPUs of two types. Some of the nodes allocate only whole cores, some keep one
+// CPU shared, and some are reserved for the pod "someone".
 func Node(r *rand.Rand, name string) *sched.Node {
 	node := &sched.Node{Name: name, Version: 1, CoreWidth: 1 + r.IntN(2), Spare: r.IntN(2)}
 	node.Allocatable = sched.Amounts{CPU: 16000, Memory: 64, Pods: 8, Extended: sched.ExtendedOf(map[string]int64{"example.com/nic": 2})}
@@ -55,8 +55,9 @@ func Ample(_ *rand.Rand, name string) *sched.Node {
 	return node
 }
 
-// Pod returns a random pod with up to 3 containers with exclusive CPUs, of all kinds. It requests
-// CPUs by policy or by NUMA node. It requests whole GPUs, shares of GPUs, or no GPUs.
+// Pod returns a random pod. Up to 3 containers of the pod have exclusive CPUs. They are app
+// containers, init containers or sidecars. The pod requests CPUs by policy or by NUMA node, and it
+// requests whole GPUs, shares of GPUs, or no GPUs.
 func Pod(r *rand.Rand, name string) *sched.Pod {
 	pod := &sched.Pod{UID: name, Name: name, Seed: r.Uint64()}
 	pod.Requests = sched.Amounts{CPU: sched.MilliCPU(r.IntN(6) * 500), Memory: sched.Bytes(r.IntN(9)), Pods: 1}

@@ -18,9 +18,9 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// requestingPod returns a pod with one container, which requests two CPUs. annotations and limits are
-// added to the pod, so that it can request them exclusively in either form. The pod's status has the
-// container ID id, unless id is empty.
+// requestingPod returns a pod with one container, which requests two CPUs. The caller can make the
+// CPUs exclusive, with annotations or with limits that are added to the pod. The pod's status has
+// the container ID id, unless id is empty.
 func requestingPod(annotations map[string]string, limits corev1.ResourceList, id string) *corev1.Pod {
 	all := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2"), corev1.ResourceMemory: resource.MustParse("1Gi")}
 	for name, quantity := range limits {
@@ -41,7 +41,8 @@ func TestTranslate(t *testing.T) {
 		{Target: "/kubepods/podu/pause", ID: "pause"}, {Target: "/kubepods/podu/c1", ID: "c1"},
 	}}
 	policy := map[string]string{v1alpha1.AnnotationCPUPolicy: "single"}
-	// whole returns the pod as one sandbox. target is the cgroup that is to be confined, or "".
+	// whole returns the pod as one sandbox. target is the cgroup that the node must confine, or ""
+	// for none.
 	whole := func(id, target string, pod *corev1.Pod) workload.Sandbox {
 		s := workload.Sandbox{ID: id, Pod: workload.Pod{UID: "u"}, PodCgroup: "/kubepods/podu", Cgroup: target}
 		if pod != nil {
@@ -97,14 +98,14 @@ func TestTranslate(t *testing.T) {
 	}
 }
 
-// lists is a fake Node. It sends the sandboxes of each synchronization to a channel.
+// lists is a fake Node. At each call of Synchronize, it sends the sandboxes to this channel.
 type lists chan []workload.Sandbox
 
 func (l lists) Synchronize(_ context.Context, sandboxes []workload.Sandbox, _ []workload.Container) {
 	l <- sandboxes
 }
 
-// pods is a fake of the informer's cache of pods.
+// pods is a fake of the pod informer's cache.
 type pods struct {
 	sync.Mutex
 	byUID map[string]*corev1.Pod
@@ -129,7 +130,8 @@ func (p *pods) set(uid string, pod *corev1.Pod) {
 }
 
 // TestRunNotices creates, changes and removes a pod in a tree of plain directories, which stand for
-// cgroups. It checks that the watcher notices each step at once, without waiting for the next Resync.
+// cgroups. It checks that the watcher notices each of these changes at once, without waiting for
+// the next Resync.
 func TestRunNotices(t *testing.T) {
 	root := t.TempDir()
 	pod := filepath.Join(root, "kubepods/podu")
@@ -175,7 +177,7 @@ func TestRunNotices(t *testing.T) {
 	}
 }
 
-// await waits for a synchronization with n sandboxes.
+// await waits for a call of Synchronize with n sandboxes.
 func (l lists) await(t *testing.T, n int) {
 	t.Helper()
 	deadline := time.After(30 * time.Second)
@@ -208,8 +210,8 @@ func mkdir(t *testing.T, dir string) {
 	}
 }
 
-// TestStaticPod checks which pod the watcher accepts as the mirror pod of a static pod, if several pods
-// claim to be its mirror pod.
+// TestStaticPod checks a static pod for which several pods claim to be its mirror pod. The watcher
+// must accept the right one of these pods.
 func TestStaticPod(t *testing.T) {
 	mirror := func(name, container string) *corev1.Pod {
 		p := &corev1.Pod{}

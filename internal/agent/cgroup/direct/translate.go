@@ -11,15 +11,16 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// translate converts a pod's cgroups to the types of package workload, which has the sandboxes and
-// containers that a runtime reports. pod is nil if it is not in the informer's cache yet. Then the
-// agent writes none of the pod's cgroups, because its containers may request exclusive CPUs.
+// translate converts a pod's cgroups to the sandboxes and containers that a container runtime with
+// NRI would report. pod is nil if the pod informer does not have the pod yet. In this case, the
+// agent writes none of the pod's cgroups, because the pod's containers may request exclusive CPUs.
 //
 // A pod that does not request exclusive CPUs becomes one sandbox, whose cgroup is the pod's own cgroup.
-// For a pod that requests them, the pod's own cgroup is not written: it must allow shared and exclusive
-// CPUs. A container of that pod becomes a workload.Container once the pod status has its ID. Before
-// that it becomes a sandbox, which runs on the shared CPUs. The pause process is always such a sandbox,
-// because the pod status never has its ID.
+// For a pod that requests exclusive CPUs, the agent does not write the pod's own cgroup, which must
+// allow shared and exclusive CPUs. A container of that pod becomes a workload.Container once the
+// pod status has the container's ID. Before that, the container becomes a sandbox, which runs on
+// the shared CPUs. The pause process is always a sandbox, because the pod status never has the ID
+// of the pause process.
 func translate(group cgroup.PodCgroup, pod *corev1.Pod) ([]workload.Sandbox, []workload.Container) {
 	whole := workload.Sandbox{ID: group.UID, Pod: workload.Pod{UID: group.UID}, PodCgroup: group.Target}
 	if pod == nil {
@@ -48,14 +49,15 @@ func translate(group cgroup.PodCgroup, pod *corev1.Pod) ([]workload.Sandbox, []w
 	return sandboxes, containers
 }
 
-// mayRequest reports whether the pod requests exclusive CPUs, even if its request is invalid.
+// mayRequest reports whether the pod requests exclusive CPUs. It returns true for an invalid
+// request, too.
 func mayRequest(pod *corev1.Pod) bool {
 	request, err := v1alpha1.ReadCPURequest(pod)
 	return err != nil || request.Form != v1alpha1.None || v1alpha1.MayRequest(pod.Annotations)
 }
 
-// namesByID returns the names of the containers in the pod status, by the ID that the runtime gave
-// each. The kubelet reports the ID as "containerd://<id>".
+// namesByID returns the names of the containers in the pod status, by the ID that the container
+// runtime gave each. The kubelet reports the ID as "containerd://<id>".
 func namesByID(pod *corev1.Pod) map[string]string {
 	names := map[string]string{}
 	status := &pod.Status
@@ -71,9 +73,9 @@ func namesByID(pod *corev1.Pod) map[string]string {
 	return names
 }
 
-// allocated rebuilds the annotations that the device plugin returned from Allocate for a container.
-// Only the runtime has the original annotations. The kubelet allocated exactly what the container's
-// limits say, or the container would not run.
+// allocated rebuilds the annotations that the device plugin returned from Allocate for a container,
+// because only the container runtime has the original annotations. It can use the container's
+// limits for that: the container runs, so the kubelet has allocated exactly what the limits say.
 func allocated(pod *corev1.Pod, name string) map[string]string {
 	request, err := v1alpha1.ReadCPURequest(pod)
 	want, exclusive := request.Exclusive(name)

@@ -22,8 +22,8 @@ type Cgroups interface {
 	Dirs() ([]string, error)
 }
 
-// Pods is the informer's cache of this node's pods. It looks up pods by the UID that the kubelet uses
-// in cgroup names.
+// Pods is the pod informer's cache of this node's pods. It looks up pods by the UID that the
+// kubelet uses in the names of cgroups.
 type Pods interface {
 	// Pod returns the pod with this UID, and false if the cache does not have it.
 	Pod(workload.Pod) (*corev1.Pod, bool)
@@ -31,7 +31,8 @@ type Pods interface {
 	Mirrors(uid string) []*corev1.Pod
 }
 
-// Node gets the list of all sandboxes and containers, and gives each of them its CPUs.
+// Node decides which CPUs containers get. Synchronize receives the list of all sandboxes and
+// containers, and writes the CPUs of each to its cgroup.
 type Node interface {
 	Synchronize(ctx context.Context, sandboxes []workload.Sandbox, containers []workload.Container)
 }
@@ -41,18 +42,19 @@ type Options struct {
 	Cgroups Cgroups
 	Pods    Pods
 	Node    Node
-	// Resync is the time between two full synchronizations. Each writes all cpusets again, so it
-	// corrects what other processes have written. 0 means 10 s.
+	// Resync is the time after which all cpusets are written again, even if nothing has changed.
+	// This corrects what other processes have written. 0 means 10 s.
 	Resync time.Duration
 }
 
-// Watcher synchronizes the node after each change of a cgroup or a pod. It is level-triggered: each
-// synchronization lists all cgroups, so a missed change only causes a delay.
+// Watcher passes all cgroups of pods to Node.Synchronize after each change of a cgroup or a pod. It
+// lists all cgroups each time, so if it misses a change, the next call of Synchronize includes that
+// change.
 type Watcher struct {
 	o        Options
 	notified chan struct{}
-	ready    atomic.Bool            // the first synchronization has ended
-	lastSeen map[string]*corev1.Pod // by UID; has every pod until its cgroup is removed
+	ready    atomic.Bool            // the first call of Node.Synchronize has ended
+	lastSeen map[string]*corev1.Pod // by UID; has every pod until the pod's cgroup is removed
 }
 
 // New returns a watcher. The watcher does nothing until Run is called.
@@ -63,8 +65,8 @@ func New(o Options) *Watcher {
 	return &Watcher{o: o, notified: make(chan struct{}, 1), lastSeen: map[string]*corev1.Pod{}}
 }
 
-// Notify requests a synchronization. It is called when a pod changed, because the pod's status may now
-// have the ID of a container. It does not block.
+// Notify requests a call of Node.Synchronize. Notify is called when a pod has changed, because the
+// pod's status may now have the ID of a container. It does not block.
 func (w *Watcher) Notify() {
 	select {
 	case w.notified <- struct{}{}:
@@ -72,7 +74,7 @@ func (w *Watcher) Notify() {
 	}
 }
 
-// Ready returns nil after the first synchronization.
+// Ready returns nil after the first call of Node.Synchronize.
 func (w *Watcher) Ready() error {
 	if !w.ready.Load() {
 		return errors.New("the kubelet's cgroups have not been listed yet")
@@ -80,7 +82,8 @@ func (w *Watcher) Ready() error {
 	return nil
 }
 
-// Run synchronizes the node at the start, after every change and every Resync, until ctx is done.
+// Run calls Node.Synchronize at the start, after every change of a cgroup or a pod, and every
+// Resync, until ctx is done.
 func (w *Watcher) Run(ctx context.Context) error {
 	changes, err := fsnotify.NewWatcher()
 	if err != nil {
@@ -109,8 +112,9 @@ func (w *Watcher) Run(ctx context.Context) error {
 	}
 }
 
-// watchDirs watches the cgroup directories that exist now. It runs before synchronize, so that no new
-// cgroup is missed: synchronize lists a cgroup that is created between the two calls.
+// watchDirs watches the cgroup directories that exist now. It must be called before synchronize, so
+// that the watcher misses no new cgroup: synchronize lists a cgroup that is created between the two
+// calls.
 func (w *Watcher) watchDirs(changes *fsnotify.Watcher) error {
 	dirs, err := w.o.Cgroups.Dirs()
 	if err != nil {
@@ -122,7 +126,7 @@ func (w *Watcher) watchDirs(changes *fsnotify.Watcher) error {
 	return nil
 }
 
-// synchronize passes all cgroups of pods to the node.
+// synchronize passes all cgroups of pods to Node.Synchronize.
 func (w *Watcher) synchronize(ctx context.Context) error {
 	found, err := w.o.Cgroups.Pods()
 	if err != nil {
@@ -148,9 +152,9 @@ func (w *Watcher) synchronize(ctx context.Context) error {
 	return nil
 }
 
-// pod returns the pod of a cgroup, or nil. Several pods may claim to be the mirror pod of a static pod.
-// pod returns the one whose status lists a container of the cgroup, because only the kubelet writes the
-// status.
+// pod returns the API object of the pod to which a cgroup belongs, or nil. If the cgroup belongs to
+// a static pod, several pods may claim to be its mirror pod. pod then returns the one whose status
+// lists a container of the cgroup, because only the kubelet writes the status of a pod.
 func (w *Watcher) pod(group cgroup.PodCgroup) *corev1.Pod {
 	if pod, ok := w.o.Pods.Pod(workload.Pod{UID: group.UID}); ok {
 		return pod
@@ -166,7 +170,7 @@ func (w *Watcher) pod(group cgroup.PodCgroup) *corev1.Pod {
 	return nil
 }
 
-// drain removes pending events, because one synchronization covers them all.
+// drain removes the pending events, because one call of Node.Synchronize covers all of them.
 func drain(events <-chan fsnotify.Event) {
 	for {
 		select {

@@ -13,8 +13,8 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// TestReference checks that the reference page of metrics lists the metrics that the agent's
-// collectors export.
+// TestReference checks that the reference page of metrics lists exactly the metrics that the
+// agent's collectors export.
 func TestReference(t *testing.T) {
 	r := telemetry.NewRegistry("numalet-agent", "v0")
 	m := New(r)

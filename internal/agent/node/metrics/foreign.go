@@ -8,21 +8,21 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// ForeignTime is the CPU time that interrupts, kernel threads and other processes used on the
-// exclusive CPUs of one container.
+// ForeignTime is the foreign time of one container: the CPU time that interrupts, kernel threads
+// and other processes used on the container's exclusive CPUs.
 type ForeignTime struct {
 	Pod       workload.Pod
 	Container string
 	BySource  map[string]time.Duration
-	Measured  time.Duration // the time of these CPUs for which foreign time was measured, idle or busy
+	Measured  time.Duration // the CPU time of the exclusive CPUs, idle or busy, during which foreign time was measured
 }
 
-// Foreign exports the foreign time of each container at each scrape. The series of a container end
-// when the container gives its CPUs back.
+// Foreign exports the foreign time of each container with exclusive CPUs at each scrape. After a
+// container has given its CPUs back, Foreign no longer exports time series for it.
 type Foreign struct{ Times func() []ForeignTime }
 
-// Describe sends no descriptor. Prometheus then accepts any metrics from Collect, whose label
-// values change.
+// Describe sends no descriptors. The Prometheus client library then checks only at each scrape
+// that the metrics of Collect are valid.
 func (Foreign) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.

@@ -6,12 +6,13 @@ import (
 	"github.com/numalet/numalet/pkg/gpu"
 )
 
-// GPUs exports the health of the node's GPUs at each scrape. The reason why a GPU is unhealthy is
-// in the status of the NodeTopology. As a label value, it would start a new series at each change.
+// GPUs exports the health of the node's GPUs at each scrape. It does not export the reason why a
+// GPU is unhealthy, which is in the status of the NodeTopology. If the reason were the value of a
+// label, each change of the reason would start a new time series.
 type GPUs struct{ Inventory func() *gpu.Inventory }
 
-// Describe sends no descriptor. Prometheus then accepts any metrics from Collect, whose label
-// values change.
+// Describe sends no descriptors. The Prometheus client library then checks only at each scrape
+// that the metrics of Collect are valid.
 func (GPUs) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.

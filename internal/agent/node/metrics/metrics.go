@@ -1,6 +1,6 @@
 // Package metrics exports Prometheus metrics of the node's operations and of the exclusive CPUs of
-// each container. The kubelet's PodResources API cannot show these CPUs, because Numalet needs the
-// kubelet's CPU manager policy none.
+// each container. The kubelet's PodResources API cannot show these CPUs, because it shows only CPUs
+// of the kubelet's CPU manager, and Numalet requires the CPU manager policy none.
 package metrics
 
 import (
@@ -13,7 +13,8 @@ import (
 	"github.com/numalet/numalet/internal/agent/node"
 )
 
-// Metrics has the metrics of the node's operations. It implements node.Observer.
+// Metrics has the metrics of the node's operations, such as the duration of hooks. It implements
+// node.Observer, the interface through which package node reports them.
 type Metrics struct {
 	hooks    *prometheus.HistogramVec
 	refusals *prometheus.CounterVec
@@ -23,10 +24,11 @@ type Metrics struct {
 	panics   prometheus.Counter
 }
 
-// hookBuckets returns the histogram buckets for the duration of a hook, from which p50 and p99 are
-// computed. From 1 ms to 2 s, each bound is at most 1.67 times the previous bound, so a quantile is
-// off by at most that factor. 2 s is the runtime's default timeout for a hook. A slower hook has
-// failed, unless the timeout is configured higher.
+// hookBuckets returns the histogram buckets for the duration of a hook of the container runtime.
+// Users compute p50 and p99 from these buckets. From 1 ms to 2 s, each bound is at most 1.67 times
+// the previous bound, so a computed quantile is wrong by at most this factor. The runtime's default
+// timeout for a hook is 2 s. A slower hook has failed, unless the administrator has set a longer
+// timeout.
 func hookBuckets() []float64 {
 	return []float64{
 		.0005, .001, .0015, .002, .003, .005, .0075, .01, .015, .02, .03, .05, .075,
@@ -34,8 +36,8 @@ func hookBuckets() []float64 {
 	}
 }
 
-// fast returns the histogram buckets for the parts of a hook, such as writing the checkpoint: 0.1
-// ms to 2 s.
+// fast returns the histogram buckets for the duration of a part of a hook, such as writing the
+// checkpoint file. The buckets range from 0.1 ms to 2 s.
 func fast() []float64 { return prometheus.ExponentialBucketsRange(1e-4, 2, 14) }
 
 // New creates the metrics and registers them with r.
@@ -64,7 +66,7 @@ func New(r prometheus.Registerer) *Metrics {
 	return m
 }
 
-// Hook records the duration and the result of one hook of the runtime.
+// Hook records the duration and the result of one hook of the container runtime.
 func (m *Metrics) Hook(name string, took time.Duration, err error) {
 	result := "ok"
 	if err != nil {
@@ -73,33 +75,34 @@ func (m *Metrics) Hook(name string, took time.Duration, err error) {
 	m.hooks.WithLabelValues(name, result).Observe(took.Seconds())
 }
 
-// Panicked counts a panic.
+// Panicked counts a panic that the agent has recovered.
 func (m *Metrics) Panicked() { m.panics.Inc() }
 
-// Refused counts a refused request, by its reason.
+// Refused counts a request for CPUs or GPUs that the node refused, by the reason of the refusal.
 func (m *Metrics) Refused(reason v1alpha1.Reason) { m.refusals.WithLabelValues(string(reason)).Inc() }
 
-// Saved records how long a write of the checkpoint took.
+// Saved records how long a write of the checkpoint file took.
 func (m *Metrics) Saved(took time.Duration) { m.saves.Observe(took.Seconds()) }
 
-// Wrote records how many cgroups were written for one cause, and how long that took.
+// Wrote records how many cgroups the agent wrote for the reason why, and how long these writes took
+// together.
 func (m *Metrics) Wrote(why node.Why, cgroups int, took time.Duration) {
 	m.writes.WithLabelValues(string(why)).Observe(took.Seconds())
 	m.cgroups.WithLabelValues(string(why)).Add(float64(cgroups))
 }
 
-// Holdings exports the number of exclusive CPUs of each container at each scrape. Which CPUs they
-// are is in the status of the NodeTopology. As label values, they would start a new series at each
-// change. The pod's UID is a label, because a terminating pod and its replacement can have the same
-// name.
+// Holdings exports the number of exclusive CPUs of each container at each scrape. It does not
+// export which CPUs these are, which is in the status of the NodeTopology. If the CPUs were the
+// value of a label, each change would start a new time series. The pod's UID is a label, because a
+// terminating pod and its replacement can have the same name.
 type Holdings struct{ View func() node.View }
 
 func describe(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc(name, help, labels, nil)
 }
 
-// Describe sends no descriptor. Prometheus then accepts any metrics from Collect, whose label
-// values change.
+// Describe sends no descriptors. The Prometheus client library then checks only at each scrape that
+// the metrics of Collect are valid.
 func (Holdings) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.

@@ -102,8 +102,8 @@ func TestForeign(t *testing.T) {
 	}
 }
 
-// TestHookQuantiles checks that each bucket from 1 ms to 2 s is so narrow that a quantile is off by
-// at most the factor 1.7.
+// TestHookQuantiles checks that each bucket of the hook durations from 1 ms to 2 s is so narrow
+// that a computed quantile is wrong by at most the factor 1.7.
 func TestHookQuantiles(t *testing.T) {
 	bounds := hookBuckets()
 	for i, upper := range bounds[1:] {
@@ -118,7 +118,7 @@ func TestHookQuantiles(t *testing.T) {
 	}
 }
 
-// scrape returns the lines of /metrics that start with one of the prefixes.
+// scrape returns those lines of the metrics of r that start with one of the prefixes.
 func scrape(r *prometheus.Registry, prefixes ...string) []string {
 	w := httptest.NewRecorder()
 	promhttp.HandlerFor(r, promhttp.HandlerOpts{}).ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
