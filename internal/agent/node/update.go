@@ -83,7 +83,7 @@ func (n *Node) Updated(ctx context.Context, c workload.Container) error {
 	return n.reportRefusal(ctx, c, err, retried)
 }
 
-// learn records the resources that the container runtime reports for a container in n.mu.pods.
+// learn records in n.mu.pods which resources the container runtime reports for a container.
 // Callers hold n.mu.
 func (n *Node) learn(c workload.Container) {
 	if p := n.mu.pods[c.Sandbox.Pod.UID]; p != nil {

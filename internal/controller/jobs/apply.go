@@ -100,7 +100,7 @@ func (t *task) recordError(reason string, err error) error {
 func (t *task) delete(ctx context.Context) error {
 	for _, index := range t.plan.Delete {
 		pod := t.pods[index]
-		if err := t.client.Delete(ctx, pod, client.Preconditions{UID: &pod.UID}); !isGone(err) {
+		if err := t.client.Delete(ctx, pod, client.Preconditions{UID: &pod.UID}); !doneOrGone(err) {
 			return fmt.Errorf("delete pod %s: %w", pod.Name, err)
 		}
 	}
@@ -115,9 +115,9 @@ func (t *task) delete(ctx context.Context) error {
 	return nil
 }
 
-// isGone returns true if err, the error of a request for an object, is nil, or if the request
-// failed because the object does not exist any more. The second case includes a new object with the
-// same name and another UID.
-func isGone(err error) bool {
+// doneOrGone reports whether a request to change or delete an object succeeded (err is nil), or
+// failed because the object does not exist any more. In the latter case, there may be a new object
+// with the same name and another UID.
+func doneOrGone(err error) bool {
 	return err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err)
 }

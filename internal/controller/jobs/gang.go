@@ -39,7 +39,7 @@ func (t *task) updateGang(ctx context.Context) error {
 			continue
 		}
 		patch := fmt.Appendf(nil, `{"metadata":{"uid":%q,"annotations":{%q:%q}}}`, pod.UID, v1alpha1.AnnotationGangMinAvailable, size)
-		if err := t.client.Patch(ctx, pod, client.RawPatch(types.MergePatchType, patch)); !isGone(err) {
+		if err := t.client.Patch(ctx, pod, client.RawPatch(types.MergePatchType, patch)); !doneOrGone(err) {
 			return fmt.Errorf("update the gang size of pod %s: %w", pod.Name, err)
 		}
 	}

@@ -43,9 +43,9 @@ type Agent struct {
 	HostProc            string // the host's /proc
 	Isolation           bool   // serve pods with the annotation numalet.dev/isolation
 	LeaseNS             string // namespace of the Lease that shows that the agent runs
-	// ForeignTimeThreshold is how much of the time of exclusive CPUs interrupts, kernel
-	// threads and other processes may use, in percent, within ForeignTimeWindow. The agent
-	// reports when they use more. 0 disables the report.
+	// ForeignTimeThreshold is a percentage of the time of exclusive CPUs. If interrupts, kernel
+	// threads and other processes use a larger share of that time within ForeignTimeWindow, the
+	// agent reports it. 0 disables the report.
 	ForeignTimeThreshold float64
 	ForeignTimeWindow    time.Duration
 }

@@ -54,8 +54,9 @@ func (l *layout) addDomain(cpus []topology.CPU, at level) domain {
 	return d
 }
 
-// groupOf returns a number that is equal for two CPUs of a domain if they are in the same part of
-// the domain. at is the level of the domain. The parts of a last-level cache are its cores.
+// groupOf returns the number of the part of its domain that c is in. Two CPUs of one domain have
+// equal numbers if they are in the same part of the domain, and different numbers otherwise. The
+// parameter at is the level of the domain. For example, the parts of a last-level cache are its cores.
 func groupOf(c topology.CPU, at level) int {
 	switch at {
 	case nodeLevel:

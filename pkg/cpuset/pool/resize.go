@@ -110,7 +110,7 @@ func (l *Ledger) Keep(uid, container string, n int) cpuset.Set {
 	return kept
 }
 
-// oldest returns n of the CPUs in among. It first takes CPUs that the container got at its start,
+// oldest chooses n CPUs of the set among, and returns them. It first takes CPUs that the container got at its start,
 // then CPUs that calls of Grow added, in the order of the calls.
 func (l *Ledger) oldest(c Claim, among cpuset.Set, n int) cpuset.Set {
 	first := among

@@ -73,8 +73,8 @@ func TestGangCost(t *testing.T) {
 	}
 }
 
-// allocated returns how many bytes are allocated while live plays its course of events with a
-// new queue and the given pods.
+// allocated calls the function live with a new queue and the given pods, and returns how many
+// bytes this call allocates.
 func allocated(live func(*GangQueue, []*sched.Pod), pods []*sched.Pod) uint64 {
 	q := NewGangQueue(newScene(Options{}).Queue)
 	var before, after runtime.MemStats
