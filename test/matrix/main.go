@@ -39,9 +39,10 @@ func main() {
 	defer stop()
 	ok := true
 	if !*table {
+		tested := commit()
 		for _, r := range rows() {
 			if (*kubernetes == "" || r.Kubernetes == *kubernetes) && (*containerd == "" || r.Containerd == *containerd) {
-				ok = runRow(ctx, r, chosen(*names)) && ok
+				ok = runRow(ctx, r, chosen(*names), tested) && ok
 			}
 		}
 	}
@@ -61,9 +62,9 @@ func chosen(names string) []column {
 	return slices.DeleteFunc(columns(), func(c column) bool { return !slices.Contains(strings.Split(names, ","), c.name) })
 }
 
-// runRow runs columns of a row and stores the outcome of each. It starts the virtual machine before
-// the first column that needs it.
-func runRow(ctx context.Context, r row, columns []column) (ok bool) {
+// runRow runs columns of a row and stores the outcome of each, with the commit that is tested. It
+// starts the virtual machine before the first column that needs it.
+func runRow(ctx context.Context, r row, columns []column, tested string) (ok bool) {
 	ok = true
 	machine := false
 	for _, c := range columns {
@@ -75,7 +76,7 @@ func runRow(ctx context.Context, r row, columns []column) (ok bool) {
 			}
 		}
 		err := run(ctx, r, c.name, c.command)
-		check(keep(resultsFile, result{row: r, Column: c.name, Passed: err == nil, Commit: commit(), Date: time.Now().UTC().Format(time.DateOnly)}))
+		check(keep(resultsFile, result{row: r, Column: c.name, Passed: err == nil, Commit: tested, Date: time.Now().UTC().Format(time.DateOnly)}))
 		ok = ok && err == nil
 	}
 	return ok
@@ -102,8 +103,9 @@ func run(ctx context.Context, r row, name, line string) error {
 	return err
 }
 
-// commit returns the commit under test. The suffix -dirty says that files have changed since the
-// commit.
+// commit returns the commit of the working tree. The suffix -dirty says that files have changed
+// since the commit. The first outcome that is stored changes results.json, so commit is called
+// before that.
 func commit() string {
 	out, err := exec.Command("git", "describe", "--always", "--dirty", "--exclude=*").Output()
 	check(err)
