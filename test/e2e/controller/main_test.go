@@ -7,7 +7,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/test/e2e/e2eutil"
 	"github.com/numalet/numalet/test/hollowcluster"
 )
 
@@ -127,13 +127,12 @@ func (w *world) install(folder, before string) {
 	w.must(err)
 }
 
-// mutates reports whether the API server supports MutatingAdmissionPolicy v1, which it does from
-// Kubernetes 1.36.
+// mutates reports whether the admission policies of the API server can add fields to objects.
 func (w *world) mutates() bool {
 	w.Helper()
-	list, err := w.api.Discovery().ServerResourcesForGroupVersion("admissionregistration.k8s.io/v1")
+	mutates, err := e2eutil.Mutates(w.api)
 	w.must(err)
-	return slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == "mutatingadmissionpolicies" })
+	return mutates
 }
 
 // create creates a pod in the namespace default. On Kubernetes before 1.36, no policy adds the

@@ -15,6 +15,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/numalet/numalet/api/v1alpha1"
 )
 
 // Cluster is a node of the test cluster (a virtual machine, see test/cluster), a client of the API
@@ -24,6 +26,7 @@ type Cluster struct {
 	API       kubernetes.Interface
 	Namespace string
 	config    *rest.Config
+	mutates   bool // Mutates(API)
 }
 
 // Connect returns a Cluster with a client for the API server in a kubeconfig file.
@@ -34,7 +37,22 @@ func Connect(kubeconfig string, rig Rig) (*Cluster, error) {
 	}
 	config.QPS, config.Burst = 200, 400
 	api, err := kubernetes.NewForConfig(config)
-	return &Cluster{Rig: rig, API: api, Namespace: "default", config: config}, err
+	if err != nil {
+		return nil, err
+	}
+	mutates, err := Mutates(api)
+	return &Cluster{Rig: rig, API: api, Namespace: "default", config: config, mutates: mutates}, err
+}
+
+// Mutates reports whether an API server supports MutatingAdmissionPolicy v1, which it does from
+// Kubernetes 1.36. On older versions, nothing adds fields to pods and annotations to GPU groups, so
+// their authors write these themselves.
+func Mutates(api kubernetes.Interface) (bool, error) {
+	list, err := api.Discovery().ServerResourcesForGroupVersion("admissionregistration.k8s.io/v1")
+	if err != nil {
+		return false, err
+	}
+	return slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == "mutatingadmissionpolicies" }), nil
 }
 
 // As returns a client that impersonates another user.
@@ -44,12 +62,17 @@ func (c *Cluster) As(user string) (kubernetes.Interface, error) {
 	return kubernetes.NewForConfig(config)
 }
 
-// Create creates a pod with a nodeSelector for the node of the Cluster.
+// Create creates a pod with a nodeSelector for the node of the Cluster. If the pod requests
+// exclusive CPUs and names no scheduler, and the API server does not add one, Create names
+// Numalet's.
 func (c *Cluster) Create(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, error) {
 	if pod.Spec.NodeSelector == nil {
 		pod.Spec.NodeSelector = map[string]string{}
 	}
 	pod.Spec.NodeSelector[corev1.LabelHostname] = c.Node()
+	if request, err := v1alpha1.ReadCPURequest(pod); !c.mutates && pod.Spec.SchedulerName == "" && (err != nil || request.Form != v1alpha1.None) {
+		pod.Spec.SchedulerName = "numalet-scheduler"
+	}
 	return c.API.CoreV1().Pods(c.Namespace).Create(ctx, pod, metav1.CreateOptions{})
 }
 

@@ -1,6 +1,10 @@
 package build
 
 import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os/exec"
 	"path/filepath"
 
 	"github.com/numalet/numalet/test/cluster/internal/artefact"
@@ -26,33 +30,34 @@ func (b Builder) kubernetes(name, pkg string) artefact.Recipe {
 	}
 }
 
-// install has the arguments of one call of go install for packages of modules other than this one.
+// install has the arguments of one call of go install for packages of another module.
 type install struct {
 	gobin, tags, ldflags string
 	env                  []string
-	packages             []string
+	module, version      string
+	packages             []string // relative to module
 }
 
 // runtime returns the recipe for containerd, runc and the CNI plugins. runc needs cgo for
 // libseccomp. runc is linked statically, so that it runs on a root file system without libc.
 func (b Builder) runtime() artefact.Recipe {
 	const containerd = "github.com/containerd/containerd/v2"
-	const plugins = "github.com/containernetworking/plugins/plugins/"
 	installs := []install{
 		{
 			gobin: "bin", tags: "no_btrfs no_devmapper no_zfs", env: []string{"CGO_ENABLED=0"},
 			ldflags: "-s -w -X " + containerd + "/version.Version=" + b.Versions.containerd(),
-			packages: at(b.Versions.containerd(), containerd+"/cmd/containerd", containerd+"/cmd/containerd-shim-runc-v2",
-				containerd+"/cmd/ctr"),
+			module:  containerd, version: b.Versions.containerd(),
+			packages: []string{"./cmd/containerd", "./cmd/containerd-shim-runc-v2", "./cmd/ctr"},
 		},
 		{
 			gobin: "bin", tags: "seccomp urfave_cli_no_docs netgo osusergo", env: []string{"CGO_ENABLED=1"},
-			ldflags:  "-s -w -extldflags -static -X main.version=" + runcVersion[1:],
-			packages: at(runcVersion, "github.com/opencontainers/runc"),
+			ldflags: "-s -w -extldflags -static -X main.version=" + runcVersion[1:],
+			module:  "github.com/opencontainers/runc", version: runcVersion, packages: []string{"."},
 		},
 		{
 			gobin: "cni", env: []string{"CGO_ENABLED=0"}, ldflags: "-s -w",
-			packages: at(cniVersion, plugins+"main/bridge", plugins+"main/loopback", plugins+"ipam/host-local"),
+			module: "github.com/containernetworking/plugins", version: cniVersion,
+			packages: []string{"./plugins/main/bridge", "./plugins/main/loopback", "./plugins/ipam/host-local"},
 		},
 	}
 	r := artefact.Recipe{Name: "runtime", Make: func(out string) error {
@@ -64,20 +69,31 @@ func (b Builder) runtime() artefact.Recipe {
 		return nil
 	}}
 	for _, i := range installs {
-		r.Inputs = append(append(r.Inputs, i.tags, i.ldflags), i.packages...)
+		r.Inputs = append(append(r.Inputs, i.tags, i.ldflags, i.module, i.version), i.packages...)
 	}
 	return r
 }
 
+// install builds packages of a module with the dependencies of its own go.mod file. The shorter
+// go install PACKAGE@VERSION refuses a module whose go.mod file has exclude directives, such as that
+// of containerd 2.0.
 func (b Builder) install(out string, i install) error {
+	dir, err := b.download(i.module + "@" + i.version)
+	if err != nil {
+		return err
+	}
 	argv := append([]string{"go", "install", "-trimpath", "-tags", i.tags, "-ldflags", i.ldflags}, i.packages...)
-	return b.run(tool{Dir: out, Env: append(i.env, "GOBIN="+filepath.Join(out, i.gobin))}, argv...)
+	return b.run(tool{Dir: dir, Env: append(i.env, "GOBIN="+filepath.Join(out, i.gobin))}, argv...)
 }
 
-func at(version string, packages ...string) []string {
-	pinned := make([]string, len(packages))
-	for n, p := range packages {
-		pinned[n] = p + "@" + version
+// download downloads a module into Go's module cache, and returns its directory there.
+func (b Builder) download(module string) (dir string, err error) {
+	cmd := exec.Command("go", "mod", "download", "-json", module)
+	cmd.Stderr = b.Log
+	out, err := cmd.Output()
+	var downloaded struct{ Dir, Error string }
+	if parsed := json.Unmarshal(out, &downloaded); parsed != nil || downloaded.Dir == "" {
+		return "", fmt.Errorf("download %s: %w: %s", module, errors.Join(err, parsed), downloaded.Error)
 	}
-	return pinned
+	return downloaded.Dir, nil
 }
