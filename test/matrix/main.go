@@ -104,10 +104,17 @@ func run(ctx context.Context, r row, name, line string) error {
 }
 
 // commit returns the commit of the working tree. The suffix -dirty says that files have changed
-// since the commit. The first outcome that is stored changes results.json, so commit is called
-// before that.
+// since the commit, other than the two files that this command writes.
 func commit() string {
-	out, err := exec.Command("git", "describe", "--always", "--dirty", "--exclude=*").Output()
+	head := git("rev-parse", "--short=8", "HEAD")
+	if git("status", "--porcelain", "--", ".", ":!"+resultsFile, ":!"+page) != "" {
+		return head + "-dirty"
+	}
+	return head
+}
+
+func git(args ...string) string {
+	out, err := exec.Command("git", args...).Output()
 	check(err)
 	return strings.TrimSpace(string(out))
 }

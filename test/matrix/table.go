@@ -27,9 +27,11 @@ func render(results []result) string {
 	return b.String()
 }
 
+// cell returns the text of one cell. The outcome of a column that needs no machine does not depend
+// on containerd, so all rows with the same Kubernetes version show it.
 func cell(results []result, r row, c column) string {
 	for _, got := range results {
-		if got.row == r && got.Column == c.name {
+		if got.Column == c.name && (got.row == r || !c.machine && got.Kubernetes == r.Kubernetes) {
 			return fmt.Sprintf("%s (%s, %s)", outcome(got.Passed), got.Commit, got.Date)
 		}
 	}

@@ -27,15 +27,18 @@ func TestKeep(t *testing.T) {
 }
 
 // TestRender checks that each cell with a result shows the result, and that all other cells show
-// that nothing was run.
+// that nothing was run. It
+// also checks that rows with one Kubernetes version share the outcomes of tests without a machine.
 func TestRender(t *testing.T) {
 	table := render([]result{
 		{row: row{"1.34", "2.4"}, Column: "controller", Passed: true, Commit: "abc", Date: "2026-11-23"},
 		{row: row{"1.36", "2.0"}, Column: "GPUs", Commit: "def", Date: "2026-11-24"},
+		{row: row{"1.36", "2.4"}, Column: "chart", Passed: true, Commit: "ghi", Date: "2026-11-24"},
 	})
 	for _, want := range []string{
 		"| 1.34 | 2.4 | passed (abc, 2026-11-23) | not run |",
-		"| 1.36 | 2.0 | not run | not run | not run | not run | not run | failed (def, 2026-11-24) |",
+		"| 1.36 | 2.0 | not run | passed (ghi, 2026-11-24) | not run | not run | not run | failed (def, 2026-11-24) |",
+		"| 1.36 | 2.4 | not run | passed (ghi, 2026-11-24) | not run | not run | not run | not run |",
 		"| 1.37 | 2.4 | not run |",
 	} {
 		if !strings.Contains(table, want) {
