@@ -19,7 +19,8 @@ import (
 // nodes again.
 type counted struct {
 	data    fwk.StateData
-	planned int
+	planned int    // number of planned pods that data includes
+	mark    uint64 // number that the next change had (see changes) before the pods were counted
 }
 
 // affinityState is the key under which the plugin InterPodAffinity stores its state.
@@ -36,6 +37,7 @@ func (p *Proposer) prepareAlike() bool {
 		return false
 	}
 	p.state.Write(affinityState, known.data)
+	p.mark = known.mark
 	p.skip &^= p.runner.named(names.InterPodAffinity)
 	for _, d := range p.lister.planned.pods[known.planned:] {
 		info := p.lister.node(d.At.Node)
@@ -56,16 +58,16 @@ func (p *Proposer) keepCounted() {
 		return
 	}
 	if data, err := p.state.Read(affinityState); err == nil {
-		p.lister.planned.counted[key] = &counted{data, len(p.lister.planned.pods)}
+		p.lister.planned.counted[key] = &counted{data, len(p.lister.planned.pods), p.mark}
 	}
 }
 
 // alike returns a key for the current pod of a gang that is being planned. If two pods of the gang
 // have the same key, PreFilter of the plugin InterPodAffinity computes the same state for both. The
-// key is "" if the current pod is not planned as part of a gang, or if the state cannot be reused
-// for other pods.
+// key is "" if no pods are planned, or if the state cannot be reused for other pods. The first pod
+// of a gang has no key, because it cannot be told from a pod without a gang.
 func (l *lister) alike() string {
-	if l.planned.counted == nil || len(l.pod.spread) > 0 || !l.pod.wide {
+	if len(l.planned.pods) == 0 || len(l.pod.spread) > 0 || !l.pod.wide {
 		return ""
 	}
 	var key strings.Builder

@@ -103,3 +103,61 @@ func TestCountedPlan(t *testing.T) {
 		}
 	}
 }
+
+// TestCountedAfterPlan checks that pods that are no part of a gang do not reuse the pod counts of
+// each other, because other pods are bound in between. They did so on a proposer that had planned
+// a gang before, and two pods with anti-affinity could get the same node.
+func TestCountedAfterPlan(t *testing.T) {
+	s := newScene(t).with([]*v1.Node{node("n0").Obj(), node("n1").Obj()})
+	apart := func(name string) *st.PodWrapper {
+		return pod(name).Label("app", "train").PodAntiAffinityExists("app", v1.LabelHostname, st.PodAntiAffinityWithRequiredReq)
+	}
+	first := s.request(apart("first").Obj())
+	s.planner.Plan(nil)
+	s.judge(s.planner, apart("first").Obj())
+	s.planner.Plan([]sched.Decision{{Pod: first, At: sched.Placement{Node: "n0"}}})
+	s.judge(s.planner, apart("second").Obj())
+	s.planner.Plan(nil)
+	for i, on := range []string{"n0", "n1"} {
+		name := fmt.Sprint("alone", i)
+		if refused, _ := s.judge(s.planner, apart(name).Obj()); len(refused) != i {
+			t.Errorf("with %d nodes taken, %s does not fit %v", i, name, refused)
+		}
+		if err := s.bind(apart(name).Node(on).UID(name).Obj()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if refused, _ := s.judge(s.planner, apart("last").Obj()); len(refused) != 2 {
+		t.Errorf("both nodes are taken, and the last pod does not fit %v only", refused)
+	}
+}
+
+// TestCountedMark checks that the proposer or the committer refuses a node for a pod of a gang, if another pod
+// was bound there after the filters had counted the pods on all nodes for an earlier pod of the
+// gang. The committer once looked only at the changes since the later pod was filtered.
+func TestCountedMark(t *testing.T) {
+	s := newScene(t).with([]*v1.Node{node("n0").Obj(), node("n1").Obj(), node("n2").Obj()})
+	apart := func(name string) *st.PodWrapper {
+		return pod(name).UID(name).Label("app", "train").PodAntiAffinityExists("app", v1.LabelHostname, st.PodAntiAffinityWithRequiredReq)
+	}
+	var plan []sched.Decision
+	for _, on := range []string{"n0", "n1"} {
+		s.proposer.Plan(plan)
+		member := s.request(apart("on-" + on).Obj())
+		s.proposer.Begin(member)
+		plan = append(plan, sched.Decision{Pod: member, At: sched.Placement{Node: on}})
+	}
+	if err := s.bind(pod("stranger").UID("stranger").Label("app", "train").Node("n2").Obj()); err != nil {
+		t.Fatal(err)
+	}
+	s.proposer.Plan(plan)
+	third := s.request(apart("third").Obj())
+	s.proposer.Begin(third)
+	if why := s.committer.Resume(third, s.proposer.Results()); why.Refuses() {
+		t.Fatal(why)
+	}
+	n2 := s.state.Record("n2")
+	if !s.proposer.Check(n2).Refuses() && !s.committer.Check(n2).Refuses() {
+		t.Error("proposer and committer accept the node of a pod that the third pod must not be with")
+	}
+}
