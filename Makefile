@@ -7,16 +7,16 @@ LDFLAGS = -s $(if $(strip $(VERSION)),-X github.com/numalet/numalet/internal/pla
 FLAVOUR ?= plain# the kind of machine in the test rig: plain, systemd or wide
 PROGRAMS = numalet numalet-agent numalet-containerd numalet-deviceplugin numalet-controller
 
-help: ## list all targets
+help: ## list targets with their descriptions
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "%-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 test: check e2e e2e-systemd ## all tests that a change must pass; 75 minutes on 2 CPUs, 45 with warm caches
 
 check: lint unit oracle ## tests without a cluster; 20 minutes on 2 CPUs with cold caches
 
-unit: tools ## unit tests with the race detector, and tests of the other Go modules
+unit: tools ## unit tests with the race detector, and tests of the Go modules deploy/image, deploy/release, test/browser and test/cluster
 	go test -race ./...
-	go test -count=1 ./internal/testutil/archtest # again, because it runs go list, and the test cache does not notice when the result of that changes
+	go test -count=1 ./internal/testutil/archtest # without the test cache: this test runs go list, and the cache does not notice when the output of go list changes
 	for m in deploy/image deploy/release test/browser test/cluster; do go -C $$m test ./... || exit 1; done
 
 oracle: ## compare the choice of CPUs with that of the kubelet's static CPU manager; the build takes some minutes with cold caches
@@ -31,7 +31,7 @@ fuzz: ## run the fuzz tests of input from users and nodes, each for FUZZTIME on 
 GENERATED = docs/security.md api deploy/crds deploy/containerd deploy/daemonset deploy/controller deploy/gpu docs/reference docs/concepts/img
 REFERENCES = ./test/e2e/controller ./cmd/numalet ./internal/agent/node/metrics ./internal/cli ./internal/controller ./internal/deviceplugin/kubelet ./internal/platform/config ./internal/testutil/docstest ./pkg/containerdconf
 
-generate: ## generate deep copies in api/v1alpha1, deploy/crds, manifests, docs/reference and pictures
+generate: ## generate deep copies in api/v1alpha1, deploy/crds, manifests, docs/reference, the tables of docs/security.md and pictures
 	go tool -modfile=tools/go.mod controller-gen object crd paths=./api/... output:crd:dir=deploy/crds
 	sed -Ei 's/^( *)(pattern: .*\[eE\]\(\\\+\|-\)\?).*/\1maxLength: 64\n\1\2[0-9]{1,2}))?$$/' deploy/crds/*.yaml # quantities with longer exponents can take hours to parse
 	go test -count=1 $(REFERENCES) -run '^Test(Reference|Images)' -rewrite
@@ -131,7 +131,7 @@ alerts-check: ## test the alert rules of deploy/monitoring with Prometheus' prom
 	@test/tools prometheus
 	cd deploy/monitoring && promtool check rules rules.yaml && promtool test rules rules_test.yaml
 
-takeover: bin rig ## bind 2,000 pods while the leading replica of the controller is killed and frozen ten times; 15 minutes
+takeover: bin rig ## bind 2,000 pods while the leading replica of the controller is killed ten times, and again while it is frozen ten times; 15 minutes
 	go test -tags e2e -count=1 -v -timeout 60m ./test/e2e/controller -run 'Killed|Frozen' -pods 2000 -takeovers 10
 
 FAULTS ?= 1000000
@@ -157,12 +157,12 @@ perf-busy: bin rig ## compare schedulers in clusters that are FILL % full, once 
 latency: cluster ## measure the delay of container creation, as in docs/benchmarks/logs/performance.md; 30 minutes
 	$(ON_RIG) $(E2E) $(FLAVOUR) -run Latency
 
-e2e-long: cluster ## long end-to-end tests: installation, upgrade, reboot, takeover, 500 pods at a time, GPUs with a fake driver; 30 minutes
+e2e-long: cluster ## long end-to-end tests, such as upgrade, reboot, takeover, 500 pods at a time, GPUs with a fake driver, and at the end uninstallation; 30 minutes
 	$(ON_RIG) $(E2E) $(FLAVOUR) -run '$(LONG)'
 
 NVML ?= libnvidia-ml.so.1
 gpu-check: tools ## test the GPU inventory, GPU health, device plugin and CDI specification with the NVIDIA driver of this machine; FAKE=1 uses a fake driver
 	go test -count=1 -v ./internal/deviceplugin -run 'GPUCheck|CDI' -args $(if $(FAKE),,-nvml $(NVML))
 
-soak: cluster ## create and delete 200 pods and 100 GPU pods, kill each program 5 times, and let two schedulers bind 200 GPU pods; 1 to 2 hours
+soak: cluster ## create and delete 200 pods and 100 GPU pods, kill the agent, containerd and the kubelet 5 times each, and let two schedulers bind 200 GPU pods; 1 to 2 hours
 	$(ON_RIG) $(E2E) $(FLAVOUR) -run 'Churn|GPU|TwoSchedulers' -pods 200 -kills 5 -gpu-pods 100 -mixed-pods 200 -timeout 150m

@@ -7,6 +7,6 @@
 //	virtual         schedules pods that arrive, run and end, on a virtual clock
 //	fairness        measures how users share a cluster over weeks, and whether large pods starve
 //	forecast        measures how well the controller predicts when pods start
-//	openb           reads and writes the format of Alibaba's GPU trace
+//	openb           reads Alibaba's GPU trace, and writes the placements of a simulation
 //	openbcheck      is a separate program that checks the placements of a simulation
 package lab

@@ -83,9 +83,10 @@ func containerNames(pod *corev1.Pod) []string {
 	return names
 }
 
-// checkGuaranteed refuses pods that are not of the QoS class Guaranteed. It uses the
-// kubelet's rule: each container, including init containers, must have CPU and memory
-// limits, and requests that equal the limits.
+// checkGuaranteed refuses pods with pod-level resources (spec.resources), and pods that
+// are not of the QoS class Guaranteed. For the class, it uses the kubelet's rule: each
+// container, including init containers, must have CPU and memory limits, and requests
+// that equal the limits.
 // Source: k8s.io/kubernetes/pkg/apis/core/v1/helper/qos.
 func checkGuaranteed(pod *corev1.Pod, containers []PodContainer) error {
 	if r := pod.Spec.Resources; r != nil && len(r.Limits)+len(r.Requests) > 0 {

@@ -56,7 +56,8 @@ type GPUGroupSpec struct {
 	// +kubebuilder:validation:items:MaxLength=63
 	// +kubebuilder:validation:items:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
 	Tenants []string `json:"tenants"`
-	// Form says whether the GPUs are allocated whole (physical) or in parts (virtual).
+	// Form says whether the GPUs are allocated whole (physical) or in parts (virtual). The
+	// controller does not accept groups of the form virtual.
 	// +optional
 	// +kubebuilder:default=physical
 	// +kubebuilder:validation:Enum=physical;virtual
@@ -120,9 +121,9 @@ type GPUGroupNode struct {
 // Conditions of a GPUGroup.
 const (
 	// ConditionAccepted is true while the controller applies the newest spec of the
-	// group. Then the nodes in the spec have the listed GPUs, and each tenant in the spec
-	// has the right to use them. Otherwise the message of the condition says which spec
-	// the controller applies.
+	// group. It becomes true only if the nodes in the spec have the listed GPUs, and each
+	// tenant in the spec has the right to use them. If it is false, the message of the
+	// condition says why, and which older spec the controller applies, if any.
 	ConditionAccepted = "Accepted"
 	// ConditionShared is true if another group has some of the GPUs of this group, too.
 	ConditionShared = "Shared"

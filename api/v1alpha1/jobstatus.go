@@ -43,9 +43,9 @@ type JobStatus struct {
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
-	// StartTime is the first time at which minAvailable pods ran or had succeeded. If the
-	// job was suspended and resumed, it is the first such time after the latest
-	// resumption.
+	// StartTime is the first time at which minAvailable pods ran or had succeeded, and at
+	// least one pod ran. If the job was suspended and resumed, it is the first such time
+	// after the latest resumption.
 	// +optional
 	StartTime *metav1.Time `json:"startTime,omitempty"`
 	// CompletionTime is the time at which the job succeeded.
@@ -73,7 +73,7 @@ type JobStatus struct {
 
 // PodCounts counts the pods of a job.
 type PodCounts struct {
-	// Active is the number of pending and running pods.
+	// Active is the number of pending and running pods that are not being deleted.
 	// +optional
 	Active int32 `json:"active"`
 	// Ready is the number of active pods that are ready.

@@ -44,9 +44,9 @@ const (
 	// of a Job with a minAvailable above 1, its value is the name of the Job.
 	LabelGang = Group + "/gang"
 	// AnnotationGangMinAvailable is the number of pods of the gang that start together or not at
-	// all: a whole number, 2 or more. Pods of the gang that are already bound count, too. In a pod
-	// that replaces a failed pod of a Job, the number is smaller by the number of pods that have
-	// succeeded.
+	// all: a whole number, 1 or more. Pods of the gang that are already bound count, too. In each
+	// pod of a Job that is not bound yet, the controller lowers the number by the number of pods
+	// that have succeeded, but not below 1.
 	AnnotationGangMinAvailable = Group + "/gang-min-available"
 )
 

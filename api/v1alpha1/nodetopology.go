@@ -73,7 +73,8 @@ const ConditionCPUsUndisturbed = "CPUsUndisturbed"
 const ConditionGPUsHealthy = "GPUsHealthy"
 
 // NodeTopologyStatus is the hardware that the agent discovered and the CPUs that it
-// allocated. CPU lists are in the kernel's list format, such as "0-3,8".
+// allocated. CPU lists are in the kernel's list format, such as "0-3,8". An online CPU that
+// no container can use (see the condition AllCPUsUsable) counts as offline.
 type NodeTopologyStatus struct {
 	// +optional
 	// +listType=map
@@ -96,14 +97,13 @@ type NodeTopologyStatus struct {
 	// +optional
 	// +listType=atomic
 	Caches []Cache `json:"caches,omitempty"`
-	// GPUs lists the GPUs and their parts.
+	// GPUs lists the GPUs. A GPU in MIG mode is not listed: its slices are listed instead.
 	// +optional
 	// +listType=map
 	// +listMapKey=id
 	GPUs []GPU `json:"gpus,omitempty"`
-	// GPUHolders lists the pods that hold GPUs or parts of GPUs, ordered by uid, no matter
-	// which scheduler bound them. GPUs that other device plugins or DRA drivers allocated
-	// are not listed.
+	// GPUHolders lists the pods that hold GPUs or parts of GPUs, ordered by uid. It does not
+	// matter which scheduler bound the pods. GPUs that DRA drivers allocated are not listed.
 	// +optional
 	// +listType=map
 	// +listMapKey=uid
@@ -118,13 +118,13 @@ type NodeTopologyStatus struct {
 
 // Machine is the hardware of the node and how its administrator configured it.
 type Machine struct {
-	// Packages is the number of CPU packages (sockets).
+	// Packages is the number of CPU packages (sockets) with an online CPU.
 	Packages int32 `json:"packages"`
 	// NUMANodes is the number of NUMA nodes.
 	NUMANodes int32 `json:"numaNodes"`
-	// Cores is the number of physical cores.
+	// Cores is the number of physical cores with an online CPU.
 	Cores int32 `json:"cores"`
-	// ThreadsPerCore is the largest number of hardware threads of a core.
+	// ThreadsPerCore is the largest number of online hardware threads of a core.
 	ThreadsPerCore int32 `json:"threadsPerCore"`
 	// GPUs is the number of physical GPUs.
 	GPUs int32 `json:"gpus"`
@@ -147,10 +147,12 @@ type Machine struct {
 type CPUCounts struct {
 	// Capacity is the number of online CPUs.
 	Capacity int32 `json:"capacity"`
-	// Allocatable is the capacity without the reserved CPUs.
+	// Allocatable is the capacity without the reserved CPUs and, with fullCores, without the
+	// other CPUs of their cores. It is 0 if exclusive CPUs are disabled on the node.
 	Allocatable int32 `json:"allocatable"`
-	// Available is the number of CPUs that can still become exclusive. If no CPU is
-	// reserved, one CPU always stays shared, and is not counted.
+	// Available is the number of allocatable CPUs that no pod holds. With fullCores, only
+	// cores that are wholly free count. If no CPU is reserved, the last free CPU of the node
+	// stays shared, or with fullCores its last free core, but it counts as available.
 	// +optional
 	Available int32 `json:"available"`
 }
@@ -169,12 +171,12 @@ type NUMANode struct {
 	Memory *resource.Quantity `json:"memory,omitempty"`
 	// AllocatableMemory is the memory that could be bound to containers on CPUs of this NUMA
 	// node if no memory was bound yet. Huge pages and the memory that is reserved for the
-	// kernel and the kubelet do not count.
+	// kernel and the kubelet do not count. Absent if the NUMA node has no CPUs.
 	// +optional
 	AllocatableMemory *resource.Quantity `json:"allocatableMemory,omitempty"`
 	// AvailableMemory is the memory that can still be bound to containers on CPUs of this
-	// NUMA node. It is the memory nearest to these CPUs, without huge pages. Absent if the
-	// NUMA node has no CPUs.
+	// NUMA node: the part of allocatableMemory that no pod has bound. Absent if the NUMA
+	// node has no CPUs.
 	// +optional
 	AvailableMemory *resource.Quantity `json:"availableMemory,omitempty"`
 	// Distances are the distances to all NUMA nodes, as reported by the firmware (ACPI
@@ -239,8 +241,8 @@ type GPU struct {
 	// NUMA is the id of the NUMA node nearest to the GPU. Absent if it is unknown.
 	// +optional
 	NUMA *int32 `json:"numa,omitempty"`
-	// Links are the connections to the GPUs of the node, in the order of their indexes. The
-	// notation is that of "nvidia-smi topo -m": NV12, PIX, PXB, PHB, NODE or SYS. "-" stands
+	// Links are the connections to all GPUs of the node, in the order of the GPUs' indexes.
+	// The notation is that of "nvidia-smi topo -m": NV12, PIX, PXB, PHB, NODE or SYS. "-" stands
 	// for the GPU itself, and "?" for an unknown connection. Absent if no connection is
 	// known, and for parts of GPUs.
 	// +optional
@@ -258,7 +260,7 @@ type GPU struct {
 // GPUHolder is a pod that holds GPUs.
 type GPUHolder struct {
 	// UID is the UID that the kubelet uses for the pod. It is NAMESPACE/NAME if the API
-	// server does not have the pod.
+	// server does not have the pod, or if another pod in the list has the same UID.
 	// +kubebuilder:validation:MinLength=1
 	UID string `json:"uid"`
 	// Namespace is the namespace of the pod.

@@ -212,7 +212,6 @@ func compareCounts(container podspec.Container, p ContainerPlacement) error {
 }
 
 // Sized returns the request with the numbers of CPUs that the placement gives the
-// Sized returns the request with the numbers of CPUs that the placement gives the
 // containers. The placement has other numbers than the request if the pod was resized
 // after the placement was made. Containers with limits per NUMA node cannot be resized,
 // and keep their numbers.
@@ -240,9 +239,10 @@ func invalidPlacement(container, format string, args ...any) *Refusal {
 	return refuse(PlacementInvalid, container, "the placement in the annotation %s is not one of this pod: %s", AnnotationPlacement, fmt.Sprintf(format, args...))
 }
 
-// Rejection returns the condition that an agent sets on a pod that it ends because its
-// node cannot apply the placement. It returns false for other pods. The condition
-// remains even if the kubelet overwrites the phase of the pod.
+// Rejection returns the condition that says that an agent ended the pod. An agent sets
+// this condition if its node cannot apply the placement of the pod. Rejection returns
+// false if the pod has no such condition. The condition remains even if the kubelet
+// overwrites the phase of the pod.
 func Rejection(pod *corev1.Pod) (corev1.PodCondition, bool) {
 	for _, condition := range pod.Status.Conditions {
 		if condition.Type == corev1.DisruptionTarget && condition.Status == corev1.ConditionTrue && condition.Reason == ReasonPlacementRejected {

@@ -8,10 +8,10 @@ import corev1 "k8s.io/api/core/v1"
 // Source: https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/types/pod_update.go.
 const AnnotationConfigHash = "kubernetes.io/config.hash"
 
-// AnnotationConfigMirror is an annotation of mirror pods. Most admission policies do not apply
-// to a pod with this annotation, because the kubelet runs a static pod regardless of admission
-// policies. Kubernetes itself lets anybody who may create pods set the annotation, together with
-// spec.nodeName.
+// AnnotationConfigMirror is an annotation of mirror pods. Most of Numalet's admission policies
+// (deploy/admission) do not apply to a pod with this annotation, because the kubelet runs a
+// static pod regardless of admission policies. Kubernetes itself lets anybody who may create
+// pods set the annotation, together with spec.nodeName.
 const AnnotationConfigMirror = "kubernetes.io/config.mirror"
 
 // IsMirror reports whether a pod has the annotation of mirror pods.

@@ -14,7 +14,7 @@ import (
 
 const repository = "../../"
 
-// TestCommandsOfTheDocs checks the commands in the code blocks of README.md and
+// TestCommandsOfTheDocs checks the commands in the indented code blocks of README.md and
 // docs/getting-started.md. It runs the commands of numalet. For make and kubectl apply -k, it
 // checks that the target or the folder exists. It logs the commands that need a cluster and
 // does not run them. make demo and the end-to-end tests run similar commands.
@@ -57,7 +57,8 @@ func TestCommandsOfTheDocs(t *testing.T) {
 	}
 }
 
-// commandsOf returns the commands in the code blocks of a Markdown page, without comments.
+// commandsOf returns the commands in the indented code blocks of a Markdown page, without
+// comments. It knows the commands make, kubectl, go run, ctr, eval and numalet.
 func commandsOf(text string) (all []string) {
 	for _, found := range regexp.MustCompile(`(?m)^ {4,}((?:make|kubectl|go run|ctr|eval|numalet) .*)$`).FindAllStringSubmatch(text, -1) {
 		line, _, _ := strings.Cut(found[1], " #")

@@ -59,7 +59,7 @@ func FuzzFiles(f *testing.F) {
 }
 
 // FuzzArguments runs commands with random arguments. It skips arguments with which a command
-// writes files or takes long.
+// writes files, takes long, or reads a device.
 func FuzzArguments(f *testing.F) {
 	for _, line := range []string{
 		"pick --cpus -1", "pick --cpus 99999999999", "pick --used 0-4294967295 --cpus 1", "pick --reserved 0-9999999 --cpus 1 --full-cores",
@@ -100,8 +100,8 @@ func machine(t *testing.T, dir string) string {
 	return filepath.Join(dir, "machine")
 }
 
-// runSafely runs the command numalet. If it fails, runSafely checks that the error message
-// has one line.
+// runSafely runs the command numalet. If the exit status is 1, runSafely checks that the error
+// message has one line. An error message about wrong usage (status 2) may have more lines.
 func runSafely(t *testing.T, stdin []byte, args []string) {
 	t.Helper()
 	var stdout, stderr strings.Builder

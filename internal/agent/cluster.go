@@ -14,8 +14,8 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// cluster is the part of the agent that works with numalet-controller, which schedules the
-// cluster's pods. A cluster is nil if Numalet runs without numalet-controller.
+// cluster is the part of the agent that works with numalet-controller, Numalet's scheduler. A
+// cluster is nil if Numalet runs without numalet-controller.
 type cluster struct {
 	topology *nodeapi.Topology
 	rejecter *nodeapi.Rejecter
@@ -61,8 +61,8 @@ func (c *cluster) Reject(pod workload.Pod, reason, message string) {
 	c.rejecter.Reject(nodeapi.PodRef{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}, reason, message)
 }
 
-// changed is called when a pod has changed. If Reject was called for the pod, and the pod is no
-// longer Failed, changed sets it to Failed again.
+// changed is called when a pod has changed. If the agent has rejected the pod, but the pod is not
+// terminal, changed sets it to Failed again.
 func (c *cluster) changed(pod *corev1.Pod) {
 	if c != nil {
 		c.rejecter.Enforce(pod)
@@ -77,8 +77,9 @@ func (c *cluster) notify() {
 	}
 }
 
-// notifyingMetrics is the agent's metrics. It also publishes the NodeTopology again each time that
-// the node saves its checkpoint. The node does so whenever containers get or lose exclusive CPUs.
+// notifyingMetrics is the agent's metrics. It also requests that the agent publishes the
+// NodeTopology again each time that the node writes its checkpoint. The node does so whenever
+// containers get or lose exclusive CPUs.
 type notifyingMetrics struct {
 	*metrics.Metrics
 	cluster *cluster

@@ -78,7 +78,8 @@ func undisturbed(noisy []string, percent float64, window time.Duration) metav1.C
 	return condition
 }
 
-// atMost returns the first limit names. If names has more, atMost adds how many it left out.
+// atMost returns no more than limit of the names, from the first on. If it leaves out any, it adds
+// how many.
 func atMost(names []string, limit int) []string {
 	if len(names) <= limit {
 		return names

@@ -22,10 +22,10 @@ import (
 const holdersInterval = 2 * time.Second
 
 // gpuHolders finds out which pods hold the node's GPUs. It has two sources. The first is the
-// kubelet, which lists the devices of a pod's app containers as soon as it admits the pod, but not
-// those of init containers. The second is package node, which knows the devices of an init
-// container as soon as the container is created. The checkpoint file of the kubelet's device
-// manager lists the devices of all containers, but its format is internal to the kubelet.
+// kubelet, which lists the devices of a pod's app containers and sidecars as soon as it admits the
+// pod, but not those of other init containers. The second is package node, which knows the devices
+// of an init container as soon as the container is created. The checkpoint file of the kubelet's
+// device manager lists the devices of all containers, but its format is internal to the kubelet.
 type gpuHolders struct {
 	list    func(context.Context) ([]kubelet.PodDevices, error) // the devices that the kubelet lists
 	created func() []v1alpha1.GPUHolder                         // the holders that package node knows
@@ -55,8 +55,8 @@ func (a *agent) newGPUHolders() {
 	}
 }
 
-// notify requests that run reads again which pods hold GPUs. It is called when a pod has changed,
-// and does not block.
+// notify requests that run reads again which pods hold GPUs. It is called when a pod has changed or
+// ended, and does not block.
 func (h *gpuHolders) notify() {
 	if h == nil {
 		return
@@ -109,8 +109,9 @@ func (h *gpuHolders) set(now []v1alpha1.GPUHolder) {
 	}
 }
 
-// merge combines the kubelet's list of pods with GPUs with the list of package node. It leaves out
-// ended pods, because their devices are free. The kubelet may still list such pods.
+// merge combines the kubelet's list of pods with GPUs with the list of package node. The kubelet
+// may still list ended pods, which merge leaves out. In the list of package node, an ended pod may
+// still have processes, so merge keeps it.
 func (h *gpuHolders) merge(listed []kubelet.PodDevices) []v1alpha1.GPUHolder {
 	byName := map[string]*corev1.Pod{}
 	for _, pod := range h.pods() {

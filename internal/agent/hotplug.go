@@ -27,7 +27,7 @@ const cpusStableFor = 10 * time.Second
 // restrict returns the machine with only the CPUs that containers can use. All other CPUs count as
 // offline, because a container that got such a CPU could never start. The kubelet sets the cpuset
 // of the root cgroup of all pods when the kubelet starts. So no container can use a CPU that came
-// online later, or a CPU outside of the cgroup in which the kubelet itself runs.
+// online later, or a CPU that a parent of this root cgroup lacks.
 func (a *agent) restrict(machine *topology.Machine) (*topology.Machine, error) {
 	limit, group, err := a.cgroups.KubeletCPUs()
 	if errors.Is(err, fs.ErrNotExist) {

@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// markEvery is the time between two checks whether the container runtime and systemd are
-	// connected. The node has the label numalet.dev/exclusive-cpus only while they are.
+	// markEvery is the time between two checks whether all of agent.needs are ready, such as the
+	// container runtime and systemd.
 	markEvery = time.Second
 	// unservedAfter is how long the container runtime or systemd may be disconnected before the
 	// agent removes the label numalet.dev/exclusive-cpus. A restart of the agent or of the runtime
@@ -27,8 +27,9 @@ const (
 	// another client may have changed. The agent does not watch its Node, because it would need the
 	// right to list all Nodes.
 	checkLabelEvery = time.Minute
-	// labelTimeout is the timeout for reading the label numalet.dev/exclusive-cpus. When the agent
-	// cannot start, it is also the timeout for removing this label.
+	// labelTimeout is the timeout for reading the label numalet.dev/exclusive-cpus, and for
+	// removing the startup taint. When the agent cannot start, it is also the timeout for removing
+	// the label.
 	labelTimeout = 5 * time.Second
 )
 
@@ -84,9 +85,9 @@ func (a *agent) mark(ctx context.Context) error {
 	}
 }
 
-// serves reports whether the node can run containers with exclusive CPUs. certain is false while
-// the container runtime or systemd is disconnected, until the interruption has lasted for
-// unservedAfter.
+// serves reports whether the node can run containers with exclusive CPUs. ready is the error of the
+// first need that is not ready, or nil. unserved is the time since all needs were ready. certain is
+// false for an interruption that is shorter than unservedAfter and may end by itself.
 func (a *agent) serves(ready error, unserved time.Duration) (yes, certain bool) {
 	switch {
 	case !a.cfg.ExclusiveCPUs, errors.Is(ready, nri.ErrUnsupported), errors.Is(ready, kubelet.ErrStaticCPUManager), unserved >= unservedAfter:

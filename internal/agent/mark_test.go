@@ -205,9 +205,9 @@ func TestMarkRestoresTheLabel(t *testing.T) {
 	}
 }
 
-// TestMarkNeedsSystemd checks that a node does not have the label numalet.dev/exclusive-cpus while
-// its systemd does not answer. During that time, the agent refuses every container with exclusive
-// CPUs, so no such pod should be scheduled to the node.
+// TestMarkNeedsSystemd checks that a node does not have the label numalet.dev/exclusive-cpus after
+// its systemd has not answered for unservedAfter. The agent refuses new pods with exclusive CPUs
+// until systemd answers, so no such pod should be scheduled to the node.
 func TestMarkNeedsSystemd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		runtime, systemd := &flaky{}, &flaky{}

@@ -18,8 +18,8 @@ import (
 )
 
 // EventNodeConfig is the reason of the events that report a fault in the configuration of a Node.
-// The conditions of the NodeTopology report these faults, too, but without numalet-controller
-// there is no NodeTopology.
+// The conditions of the NodeTopology report most of these faults, too, but without
+// numalet-controller there is no NodeTopology.
 const EventNodeConfig = "NumaletNodeConfig"
 
 // kubeletEvery is the time between two checks of the kubelet's configuration. One check is not
@@ -126,7 +126,7 @@ func (a *agent) kubeletConflicts() ([]kubelet.Conflict, error) {
 }
 
 // kubeletChanged is called when the conflicts of the kubelet's configuration have changed. It
-// publishes the NodeTopology again, and reports all conflicts that exist now.
+// requests that the NodeTopology is published again, and reports all conflicts that exist now.
 func (a *agent) kubeletChanged(now []kubelet.Conflict) {
 	a.cluster.notify()
 	if len(now) == 0 {

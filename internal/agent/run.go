@@ -19,8 +19,8 @@ import (
 
 // podsTimeout is how long the agent waits for the API server's list of the node's pods. After that
 // time, the agent connects to the container runtime without the list, because pods without
-// exclusive CPUs must start even while the API server is unavailable. The agent refuses pods that
-// request exclusive CPUs until it has the list.
+// exclusive CPUs must start even while the API server is unavailable. The agent refuses new pods
+// that request exclusive CPUs until it has the list.
 const podsTimeout = 5 * time.Second
 
 // run runs all parts of the agent until ctx ends or one part returns an error. It then ends all
@@ -51,9 +51,9 @@ func (a *agent) run(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// serveRuntime waits for the API server's list of the node's pods, for up to podsTimeout, and then
-// answers the calls of the container runtime. If the runtime is not supported, serveRuntime waits
-// until ctx ends, so that the agent keeps running and /readyz reports the reason.
+// serveRuntime waits for the API server's list of the node's pods, for up to podsTimeout. It then
+// runs a.runtime, which pins containers. If the container runtime is not supported, serveRuntime
+// waits until ctx ends, so that the agent keeps running and /readyz reports the reason.
 func (a *agent) serveRuntime(ctx context.Context) error {
 	wait, cancel := context.WithTimeout(ctx, podsTimeout)
 	defer cancel()
@@ -99,7 +99,7 @@ func (a *agent) retrySystemd(ctx context.Context) error {
 }
 
 // reconcileWhenListed waits until the API server has listed the node's pods. It then compares the
-// running containers with these pods, and corrects their CPUs (node.Reconcile).
+// running containers with these pods, and corrects the containers' CPUs (node.Reconcile).
 func (a *agent) reconcileWhenListed(ctx context.Context) error {
 	if err := a.pods.WaitForSync(ctx); err != nil {
 		return nil // ctx has ended
@@ -133,8 +133,8 @@ type adapter interface {
 }
 
 // newAdapter sets a.runtime to the adapter that the flag --enforce selects. One adapter uses hooks
-// of the container runtime (NRI). The other adapter writes the cgroups of a container after the
-// container has started.
+// of the container runtime (NRI). The other adapter writes the cgroup of a container after the
+// runtime has created the container.
 func (a *agent) newAdapter(measured *metrics.Metrics) {
 	if a.cfg.Enforce != config.Cgroup {
 		a.runtime = nri.New(nri.Options{Socket: a.cfg.NRISocket, Node: a.node, Log: a.log, Observe: measured.Hook, Panicked: a.panicked})

@@ -69,8 +69,8 @@ func (c *containerNoise) addSource(source string, seconds float64) {
 }
 
 // since returns the foreign time of each container since the earlier measurements before, ordered
-// by name. If the agent has restarted since, its counters have started at zero again, and since
-// subtracts nothing.
+// by namespace, pod and container. If the CPU time of a container is smaller than before, the agent
+// has restarted, and its counters have started at zero again. Then since subtracts nothing.
 func (n noises) since(before noises) []containerNoise {
 	all := []containerNoise{}
 	for _, key := range slices.Sorted(maps.Keys(n)) {

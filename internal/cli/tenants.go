@@ -79,7 +79,7 @@ func showTenants(out io.Writer, found []v1alpha1.Tenant, wide bool) error {
 }
 
 // tenantRows returns a row for each type of resource that a tenant uses or for which it has a
-// quota.
+// quota. If there is no such type, it returns one row with the type "-".
 func tenantRows(tenant *v1alpha1.Tenant, wide bool) (rows [][]string) {
 	weight := "1"
 	if tenant.Spec.Weight != nil {

@@ -85,7 +85,8 @@ func numaRows(topology *v1alpha1.NodeTopology) (rows [][]string) {
 }
 
 // countGPUs returns the number of a node's physical GPUs (all), and how many of these are free:
-// no pod holds the GPU, or a share or MIG slice of it.
+// no pod holds the GPU, or a share of it. GPUs in MIG mode do not count, because a NodeTopology
+// lists only their slices.
 func countGPUs(topology *v1alpha1.NodeTopology) (all, free int) {
 	held := nodemap.HeldGPUs(&topology.Status)
 	for _, gpu := range topology.Status.GPUs {

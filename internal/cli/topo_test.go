@@ -61,8 +61,8 @@ func TestCaptureRoundTrip(t *testing.T) {
 	}
 }
 
-// TestCaptureOfThisMachine checks that numalet capture needs no privileges, and that numalet topo
-// prints the same for this machine and for its captured files.
+// TestCaptureOfThisMachine checks that numalet capture succeeds with the rights of the user who runs
+// the test, and that numalet topo prints the same for this machine and for its captured files.
 func TestCaptureOfThisMachine(t *testing.T) {
 	if _, err := os.Stat("/sys/devices/system/cpu/online"); err != nil {
 		t.Skip("this machine has no sysfs")

@@ -31,11 +31,11 @@ import (
 
 const component = "numalet-controller"
 
-// clients are the controller's clients of the API server. Each client has a rate limit of its own.
-// Otherwise a burst of events could delay Bindings (kubernetes/kubernetes#135900), or could delay
-// the renewal of the leader's lease until the lease expires.
+// clients are the controller's clients of the API server. Each client has a rate limit of its own,
+// or none. Otherwise a burst of events could delay Bindings (kubernetes/kubernetes#135900), or
+// could delay the renewal of the leader's lease until the lease expires.
 type clients struct {
-	watch      kubernetes.Interface                         // for informers, and to read claims before a Binding
+	watch      kubernetes.Interface                         // for informers, for access reviews, and for the filters, which also write claims before a Binding
 	bind       kubernetes.Interface                         // to read pods after a Binding; not rate-limited, because the binder has its own limit
 	report     kubernetes.Interface                         // for pod conditions, and for events about pods that cannot be scheduled
 	bindings   func(context.Context, *corev1.Binding) error // creates a Binding; not rate-limited

@@ -51,7 +51,7 @@ type controller struct {
 	known        *tenants.Known            // tenants that have a Tenant object
 	reservations *reservation.Reservations // nil if the settings reserve no nodes
 	avoided      *nodebackoff.List
-	rejected     cache.SharedIndexInformer // of pods whose placement an agent rejected; updates avoided
+	rejected     cache.SharedIndexInformer // of failed pods; if an agent rejected the placement of a pod, it updates avoided
 	succeeded    cache.SharedIndexInformer // of pods of gangs that have succeeded; updates queue
 	heartbeats   *mirror.Heartbeats
 	leases       cache.SharedIndexInformer // of the agents of the nodes; updates heartbeats
@@ -91,16 +91,16 @@ func unconnected(cfg config.Controller, log logr.Logger, clients clients) *contr
 	}
 }
 
-// parts returns the steps that create the parts of the controller and connect them, in the order
-// in which the steps must run. Each step uses only what earlier steps have made.
+// parts returns the steps that create the parts of the controller and connect them, in the order in
+// which the steps must run. While it runs, each step uses only what earlier steps have made.
 func (c *controller) parts() []func(context.Context) error {
 	return []func(context.Context) error{
 		c.newState, c.newGroups, c.newFilters, c.newReporter, c.newReservations, c.newMirror, c.watchGroups, c.newLease, c.newPipeline, c.newOperators, c.newConfinement, c.newHealth, c.newMetricsServer, c.newRehearsal, c.newAnswers,
 	}
 }
 
-// newState creates the state of the nodes, the ledger of the tenants' usage and scores, and the
-// queue of pending pods, which is ordered by these scores.
+// newState creates the state of the nodes, the ledger of the tenants' usage and scores, the queue
+// of pending pods, whose order depends on these scores, and the list of the nodes that pods avoid.
 func (c *controller) newState(context.Context) (err error) {
 	profile := c.cfg.Policy.Apply(filter.Profile{
 		Name: c.cfg.SchedulerName, Space: c.cfg.Dimensions.Space, Theta: c.cfg.Dimensions.Theta, Candidates: c.cfg.Candidates,
@@ -220,8 +220,8 @@ func (c *controller) agentAlive(node string, alive bool) {
 	c.mirror.SetAlive(node, alive)
 }
 
-// newLease creates the lease by which the replicas elect a leader, and the binder, which checks
-// the lease before each Binding.
+// newLease creates the lease by which the replicas elect a leader, if leader election is on. It
+// also creates the binder, which checks the lease before each Binding.
 func (c *controller) newLease(context.Context) (err error) {
 	c.fence = func() error { return nil }
 	if c.cfg.LeaderElect {

@@ -28,8 +28,8 @@ func documents(t *testing.T, file string) [][]byte {
 	return bytes.Split(data, []byte("\n---\n"))
 }
 
-// TestRoleCoversWhatIsDone checks that the roles in rbac.yaml of the deployment allow every
-// request that the controller sends in a short run.
+// TestRoleCoversWhatIsDone checks that the roles in rbac.yaml of the deployment allow the requests
+// for built-in resources that the controller sends in a short run.
 func TestRoleCoversWhatIsDone(t *testing.T) {
 	var role rbacv1.ClusterRole
 	var own rbacv1.Role // the role for the controller's own namespace
@@ -57,7 +57,7 @@ func TestRoleCoversWhatIsDone(t *testing.T) {
 		if sub := action.GetSubresource(); sub != "" {
 			resource += "/" + sub
 		}
-		own := i >= before && resource == "pods" // a request of the test itself
+		own := i >= before && resource == "pods" // taken for a request of the test itself
 		if text := strings.Join([]string{action.GetVerb(), action.GetResource().Group, resource}, " "); !granted[text] && !own && text != "create  nodes" {
 			t.Errorf("%s is not granted", text)
 		}

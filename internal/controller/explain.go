@@ -9,7 +9,7 @@ import (
 
 const (
 	// waitsLong is the waiting time after which the controller writes an event on a pending pod.
-	// The event says which pods come before this pod in the queue.
+	// The event says what the pod waits for, and usually its position in the queue.
 	waitsLong = 10 * time.Second
 	// atOnce is the largest number of events about long waiting that one round of reportWaiting
 	// writes.
@@ -27,8 +27,8 @@ func (c *controller) schedules() bool {
 }
 
 // reportWaiting writes events on pods that have waited long, until ctx is done. Such an event says
-// which pods come before the pod in the queue. reportWaiting leaves out pods that were tried and
-// fit no node: their condition PodScheduled already says why no node suits them.
+// what the pod waits for, and usually its position in the queue. reportWaiting leaves out pods that
+// were tried and fit no node: their condition PodScheduled already says why no node suits them.
 func (c *controller) reportWaiting(ctx context.Context) error {
 	reported := map[string]waitReport{}
 	return every(ctx, waitsLong, func() { reported = c.reportOnce(reported) })
@@ -39,8 +39,8 @@ func (c *controller) reportWaiting(ctx context.Context) error {
 type waitReport struct{ why, message string }
 
 // reportOnce writes an event for each pod that has waited long and whose reason to wait has
-// changed. reported has the last report of each pod, by pod UID. reportOnce returns the reports
-// that the caller must pass to the next call.
+// changed, but not more than atOnce events. reported has the last report of each pod, by pod UID.
+// reportOnce returns the reports that the caller must pass to the next call.
 func (c *controller) reportOnce(reported map[string]waitReport) map[string]waitReport {
 	now, left := map[string]waitReport{}, atOnce
 	if !c.schedules() {

@@ -33,8 +33,8 @@ var (
 	faultsTrace  = flag.Bool("faults-trace", false, "TestFaults shows the history of a pod with which something is wrong")
 )
 
-// faultsPerEpoch is the number of faults that the test injects into one simulated cluster. With
-// this number, the leader changes several times.
+// faultsPerEpoch is the largest number of faults that the test injects into one simulated cluster.
+// With this number, the leader changes several times.
 const faultsPerEpoch = 4000
 
 // TestFaults runs the controller with its own clients against an API server that fails in many ways
@@ -88,7 +88,7 @@ type epoch struct {
 	starts    atomic.Int64
 	made      int // number of single pods and gangs that were created
 	uids      int
-	quiet     bool // whether the test has stopped creating pods and deleting pending ones
+	quiet     bool // set once the faults have stopped; live then no longer replaces pending pods
 	simulated time.Duration
 }
 
@@ -120,8 +120,8 @@ func newEpoch(t *testing.T, r *rand.Rand) *epoch {
 	return e
 }
 
-// run simulates the cluster until the given number of faults was injected. It then stops the faults
-// and checks the result.
+// run simulates the cluster until the given number of faults was injected or a check has failed. It
+// then stops the faults and checks the result.
 func (e *epoch) run(faults int) {
 	began := time.Now()
 	e.populate()
@@ -215,7 +215,7 @@ func (e *epoch) start() *process {
 }
 
 // close closes the health and metrics servers. The method run would close them, but the test calls
-// runWith, which does not.
+// runWith without servers.
 func (c *controller) close() {
 	over, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -251,8 +251,9 @@ func (e *epoch) settle() {
 	}
 }
 
-// checkFitting checks that no pending pod fits a node. It checks nothing if nodes are reserved,
-// because a pod may then have to wait although it fits.
+// checkFitting checks that no pending pod fits a node. It leaves out pods of gangs and pods with
+// exclusive CPUs. It checks nothing if the controller may reserve nodes (--reserve-after), because
+// a pod may then have to wait although it fits.
 func (e *epoch) checkFitting() {
 	if e.leader().reservations != nil {
 		return
@@ -272,7 +273,7 @@ func (e *epoch) checkFitting() {
 	}
 }
 
-// books has what is free on a node, and the names of the pods that hold resources of the node.
+// books has what is free on a node, and the UIDs of the pods that hold resources of the node.
 type books struct {
 	Pods      []string
 	CPU, GPUs int64

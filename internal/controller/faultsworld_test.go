@@ -20,7 +20,7 @@ import (
 
 const (
 	simNodes   = 6
-	simCPUs    = 6 // exclusive CPUs of each NUMA node, in addition to CPU 0
+	simCPUs    = 6 // exclusive CPUs of each NUMA node; a node also has CPU 0, which is reserved
 	simGPUs    = 4 // of each node
 	maxWaiting = 14
 	maxPods    = 90 // at a time, pending and bound
@@ -142,8 +142,8 @@ func (e *epoch) setPhase(of *corev1.Pod, phase corev1.PodPhase) {
 	})
 }
 
-// disturb changes a node, kills a process of the controller, or cuts off the process's
-// connection for a while. At random, it often does nothing.
+// disturb changes a node, kills a process of the controller, or cuts off the connection of a
+// process for a while. At random, it often does nothing.
 func (e *epoch) disturb() {
 	node := fmt.Sprintf("n%d", e.rand.IntN(simNodes))
 	switch {

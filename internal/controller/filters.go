@@ -14,7 +14,8 @@ import (
 )
 
 // hosted has the filters: instances of kube-scheduler's filter plugins. Each goroutine that runs
-// filters has its own instances.
+// filters has its own instances. Only the plugins for volumes and devices are shared (see
+// filters.Claims).
 type hosted struct {
 	api       filters.API
 	cluster   *filters.Cluster
@@ -65,10 +66,10 @@ func (c *controller) explainPod(explainer *pipeline.Proposer, pod *sched.Pod) (t
 	return why(explainer, pod)
 }
 
-// kind returns a key for a pod. If two pods have equal keys other than "", the same explanation
-// of why no node suits is valid for both. The key is "" for gangs, for pods that avoid nodes, for
-// pods that may use only certain GPUs, and for pods that must wait for another reason, such as a
-// quota.
+// kind returns a key for a pod. If two pods have equal keys other than "", the same explanation of
+// why no node suits is valid for both. The key is "" if Cluster.Kind of package filters returns "".
+// It is also "" for gangs, for pods that avoid nodes, for pods that may use only certain GPUs, and
+// for pods that have to wait for something other than nodes, such as a quota.
 func (h *hosted) kind(pod *sched.Pod) string {
 	if pod.Gang != nil || pod.Avoid != nil || pod.GPUs.Offer != nil || pod.Waits().Refuses() {
 		return ""

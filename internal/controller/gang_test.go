@@ -44,7 +44,8 @@ func (w *world) started(gang string) (n int) {
 }
 
 // TestGangs checks two gangs of three pods each, on a node with room for four pods. Gang a must
-// start, and gang b must wait with a reason on each pod. When gang a has ended, gang b must start.
+// start. Gang b must wait with a reason, first because one of its pods has not been created, and
+// then because it does not fit. When gang a has ended, gang b must start.
 func TestGangs(t *testing.T) {
 	w := newWorld(t)
 	w.node("n1", 4)
@@ -146,9 +147,8 @@ func TestGangOverQuota(t *testing.T) {
 	w.await("the gang b has started", func() bool { return w.started("b") == 3 })
 }
 
-// TestGangOfLimitedTenant checks a gang that is within its tenant's quota but does not fit. Each
-// attempt assigns nodes to some of its pods and takes these assignments back. This must not make
-// the queue try the gang again at once, in a loop.
+// TestGangOfLimitedTenant checks two gangs that are within their tenant's quota but do not fit. The
+// queue must not try them again and again while nothing changes.
 func TestGangOfLimitedTenant(t *testing.T) {
 	w := newWorld(t)
 	w.node("n1", 2)

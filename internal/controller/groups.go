@@ -109,8 +109,8 @@ func (g *gpuGroups) hasSynced() bool {
 	return true
 }
 
-// runGroups runs the registry of GPU groups until ctx is done. Once this process leads, it also
-// writes the statuses of the groups.
+// runGroups runs the registry of GPU groups, and the informers of GPUGroups and Tenants, until ctx
+// is done. Once this process leads, it also writes the statuses of the groups.
 func (c *controller) runGroups(ctx context.Context) error {
 	var wg sync.WaitGroup
 	for _, informer := range []cache.SharedIndexInformer{c.clients.groups, c.clients.quotas} {

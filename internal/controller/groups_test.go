@@ -37,7 +37,8 @@ func (w *world) permit(nodes ...string) {
 	w.permitted = nodes
 }
 
-// review answers a SubjectAccessReview: the use of a node is allowed if permit was called for it.
+// review answers a SubjectAccessReview: the use of a node is allowed if the last call of permit
+// named the node.
 func (w *world) review(action clienttesting.Action) (bool, runtime.Object, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -181,7 +182,7 @@ func TestLinks(t *testing.T) {
 }
 
 // TestQuotas checks that a pod that exceeds a quota of its GPU group or its tenant waits with this
-// reason, and starts once another pod of the tenant has ended.
+// reason. It also checks that such a pod starts once enough other pods of the tenant have ended.
 func TestQuotas(t *testing.T) {
 	w := newWorld(t)
 	w.permit("n1")
@@ -230,8 +231,8 @@ func (w *world) isBound(name string) bool {
 }
 
 // TestExample checks an example with two nodes of four GPUs each, and with four pods that need 2,
-// 1, 2 and 3 GPUs. With suitable GPU groups, all four pods must run, in whatever order they were
-// created.
+// 1, 2 and 3 GPUs. With suitable GPU groups, all four pods must run, in each of four orders of
+// creation.
 func TestExample(t *testing.T) {
 	for _, order := range [][]int64{{2, 1, 2, 3}, {1, 2, 2, 3}, {2, 2, 1, 3}, {3, 2, 1, 2}} {
 		w := newWorld(t)

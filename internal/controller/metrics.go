@@ -38,12 +38,12 @@ func newMetrics() *metrics {
 
 func (m *metrics) register(r prometheus.Registerer) { r.MustRegister(m.wait, m.binds, m.panics) }
 
-// collector collects the counters of the scheduling pipeline, the lengths of its queues, and the
-// accounts of the tenants.
+// collector collects the counters of the scheduling pipeline, the lengths of its queues, the number
+// of nodes, whether this process leads, and the accounts of the tenants.
 type collector struct{ *controller }
 
-// Describe sends no descriptions, so the Prometheus registry does not check the metrics of the
-// collector. A check is not needed, because the collector always has the same metrics.
+// Describe sends no descriptions. So when the collector is registered, the Prometheus registry does
+// not check whether another collector has metrics of the same names.
 func (collector) Describe(chan<- *prometheus.Desc) {}
 
 // Collect sends all metrics of the collector with their current values.

@@ -19,8 +19,8 @@ import (
 )
 
 // newMetricsServer creates the server of /metrics. The metrics name tenants, so clients of this
-// server need a token. The health probes have a separate server, because the kubelet, which sends
-// them, has no token.
+// server need a token if the flag --metrics-secure is set. The health probes have a separate
+// server, because the kubelet, which sends them, has no token.
 func (c *controller) newMetricsServer(context.Context) error {
 	registry := telemetry.NewRegistry(component, telemetry.Version())
 	c.measured.register(registry)

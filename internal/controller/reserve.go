@@ -13,8 +13,8 @@ import (
 // tending is the interval at which the reservations of nodes for long-waiting pods are updated.
 const tending = 250 * time.Millisecond
 
-// newReservations creates the component that reserves nodes for pods that have waited long. The
-// component has its own instance of the filters.
+// newReservations creates the component that reserves nodes for pods that have waited long, unless
+// the settings reserve no nodes. The component has its own instance of the filters.
 func (c *controller) newReservations(ctx context.Context) error {
 	if c.cfg.ReserveAfter == 0 {
 		return nil

@@ -21,7 +21,7 @@ func (c *controller) run(ctx context.Context) error {
 	return c.runWith(ctx, c.health.Run, c.metrics.Run, c.answer)
 }
 
-// runWith is like run, but takes the functions that run the servers. Tests pass no servers.
+// runWith is like run, but takes the functions that run the servers. Some tests pass no servers.
 func (c *controller) runWith(ctx context.Context, servers ...func(context.Context) error) error {
 	ctx, stop := context.WithCancel(logr.NewContext(ctx, c.log))
 	defer stop()
@@ -74,7 +74,8 @@ func (c *controller) elect(ctx context.Context) error {
 	return c.lease.Run(ctx, c.schedule)
 }
 
-// watch runs the informers until ctx is done.
+// watch runs the informers until ctx is done, except those of GPUGroups and Tenants (see
+// runGroups).
 func (c *controller) watch(ctx context.Context) error {
 	var wg sync.WaitGroup
 	wg.Go(func() { c.namespaces.Run(ctx) })

@@ -27,8 +27,9 @@ const (
 // which forecasts are made.
 const learning = time.Second
 
-// starts forecasts when pending pods will start. For this it records the run times of all pods that
-// end while this process runs. A standby replica records them as well.
+// starts forecasts when pending pods will start. For this it records how long a pod ran, for each
+// pod that ends while this process runs and whose start time is known. A standby replica records
+// this as well.
 type starts struct {
 	state *nodestate.State
 	queue *queue.GangQueue
@@ -122,7 +123,7 @@ func seed(uid string) uint64 {
 }
 
 // present returns the input of a forecast for a pod: the nodes and the running pods as they are
-// now, and the pending pods that will get nodes before the pod.
+// now, and the pending pods that are expected to get nodes before the pod.
 func (s *starts) present(pod *sched.Pod) forecast.Present {
 	p := forecast.Present{Now: s.now(), Nodes: slices.Collect(s.state.View().Nodes()), Pod: waiting(pod)}
 	for _, node := range p.Nodes {
@@ -141,8 +142,8 @@ func (s *starts) present(pod *sched.Pod) forecast.Present {
 }
 
 // reserving returns the pods for which nodes are reserved, without the given pod and the pods in
-// the list ahead (those before it in the queue). The result has only pods that wait for another
-// type of resource than the given pod.
+// the list ahead (those before it in the queue). Most of these pods wait for another type of
+// resource than the given pod.
 func (s *starts) reserving(nodes []*sched.Node, ahead []*sched.Pod, pod *sched.Pod) (others []*sched.Pod) {
 	known := map[string]bool{pod.Claim(): true}
 	for _, p := range ahead {

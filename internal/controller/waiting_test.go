@@ -29,18 +29,19 @@ import (
 
 const (
 	crowdNodes = 200 // a fifth of the nodes have the label that the gang requires
-	fresh      = 200 // number of pods that fit, and that are created one by one while the unplaceable pods wait
+	fresh      = 200 // number of pods that fit and are created at first; the same number is then created one by one
 	// mostRetries is how often the waiting gang may be tried again in the test, while pods end
 	// on the nodes that the gang could use.
 	mostRetries = 20
 )
 
 // TestWaiting checks that pods that cannot be placed do not slow down other pods, however many
-// wait. A third of them request too much, a third select a label that no node has, and a third
-// require a neighbor that does not exist. A gang waits, too: each of its pods needs a node of
-// its own, and there is one node too few. While all these wait, the test creates other pods one
-// by one, which fit. Whenever it creates such a pod, an earlier one of these ends. The test
-// counts scheduling attempts and explanations, on a simulated clock.
+// wait. A third of the waiting pods request too much, a third select a label that no node has, and
+// a third require a neighbor that does not exist. A gang waits, too: each of its pods needs a node
+// of its own, and there is one node too few. Behind these, the test creates pods that fit: first
+// many of them at once, and then as many again one by one. For each pod of the second kind, one pod
+// of the first kind ends. The test counts scheduling attempts and explanations, on a simulated
+// clock.
 func TestWaiting(t *testing.T) {
 	for _, waiting := range []int{300, 3000} {
 		t.Run(fmt.Sprint(waiting), func(t *testing.T) {
@@ -75,8 +76,9 @@ func TestWaiting(t *testing.T) {
 	}
 }
 
-// crowd is a controller without informers, on a simulated clock (testing/synctest), in a cluster
-// whose nodes are nearly full. Its fake API server takes 2 ms for a Binding.
+// crowd is a controller in a cluster whose nodes are nearly full, on a simulated clock
+// (testing/synctest). The test passes nodes and pods to the controller directly, and not through
+// informers. Its fake API server takes 2 ms for a Binding.
 type crowd struct {
 	*testing.T
 	controller             *controller

@@ -46,8 +46,8 @@ func (c *controller) newRehearsal(ctx context.Context) error {
 }
 
 // try searches for a node for each variant of a pod, and returns the results. It returns false if
-// there are too many requests. Each search takes as little time as in scheduling, because it finds
-// a few nodes through an index and does not visit all nodes.
+// there are too many requests. Each search takes as long as a search in scheduling, because it uses
+// the same index of nodes and the same filters.
 func (r *rehearsal) try(pod *sched.Pod) ([]queueapi.Variant, bool) {
 	if !r.limit.TryAccept() {
 		return nil, false
@@ -71,9 +71,9 @@ type variant struct {
 	pod    *sched.Pod
 }
 
-// variants returns the variants of a pod for which try searches a node. If the pod uses a GPU
-// group, no variant changes its GPU request, because the GPUs of the group were chosen for the
-// original request.
+// variants returns the variants of a pod for which try searches a node. If the pod may choose only
+// from certain GPUs (GPURequest.Offer), no variant changes its GPU request, because these GPUs were
+// chosen for the original request.
 func (r *rehearsal) variants(pod *sched.Pod) []variant {
 	all := append([]variant{{"as it is", pod}}, fewerCPUs(pod)...)
 	all = append(all, otherPolicies(pod)...)
@@ -86,7 +86,8 @@ func (r *rehearsal) variants(pod *sched.Pod) []variant {
 }
 
 // fewerCPUs returns variants with 1/2, 1/4 and 1/8 of a pod's CPUs. It leaves out variants in which
-// a container would get less than one exclusive CPU.
+// a container would get less than one exclusive CPU. It returns no variants if a container with
+// exclusive CPUs names its NUMA nodes.
 func fewerCPUs(pod *sched.Pod) (all []variant) {
 	for part := 2; part <= 8 && int64(pod.Requests.CPU)/int64(part) >= 1; part *= 2 {
 		changed := *pod

@@ -52,7 +52,7 @@ type world struct {
 	refuse     func(*corev1.Binding) error              // returns an error if a Binding is to be refused; nil to refuse none
 	authorize  func(http.Handler) (http.Handler, error) // checks requests for metrics; nil for no check
 	permitted  []string                                 // nodes whose GPUs all tenants may use
-	watched    map[string]int                           // number of watches, by resource; an object is not seen if it is created before its watch begins
+	watched    map[string]int                           // number of watches, by resource; an informer does not see an object that is created between its list and its watch
 }
 
 func newWorld(t *testing.T) *world {

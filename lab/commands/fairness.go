@@ -17,7 +17,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched/filter"
 )
 
-// trial holds the flags that all simulation commands on a virtual clock have.
+// trial holds the flags that the commands "numalet simulate fairness", "starvation" and "forecast"
+// have in common.
 type trial struct {
 	nodes, pods string // paths of CSV files
 	every       int

@@ -25,7 +25,7 @@ type shared struct {
 	Users            []sharedUser `json:"users"`
 }
 
-// sharedUser is the result for one user, in the list of users of a shared.
+// sharedUser is the result for one user, in shared.Users.
 type sharedUser struct {
 	Name          string  `json:"name"`
 	Weight        float64 `json:"weight"`

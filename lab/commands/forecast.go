@@ -88,7 +88,8 @@ func (f forecastRun) work() ([]*sched.Node, []forecast.Arrival, error) {
 	return nodes, forecast.Week(len(nodes), f.load, f.seed), nil
 }
 
-// traced returns the nodes and the arriving pods of a trace, without the pods that fit no node.
+// traced returns the nodes and the arriving pods of a trace. It leaves out pods that fit no node,
+// and pods that request more GPUs than --gpus.
 func (f forecastRun) traced() ([]*sched.Node, []forecast.Arrival, error) {
 	nodes, err := f.readNodes()
 	if err != nil {

@@ -5,8 +5,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched/fragmentation"
 )
 
-// fragmentationAware is the name of a node selection policy. The policy keeps the free GPU capacity
-// that later pods cannot use as small as possible. Its old name is "default".
+// fragmentationAware is the name of a node selection policy. The policy tries to leave little free
+// GPU capacity that later pods cannot use. Its old name is "default".
 const fragmentationAware = "fragmentation"
 
 // canonical returns the name of a policy. It replaces the old name "default" with "fragmentation".

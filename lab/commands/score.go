@@ -99,8 +99,8 @@ func (s *scorer) line(now sample) error {
 	return err
 }
 
-// maxSteps limits the steps (--step) between two lines of input. 10 million steps take some
-// seconds.
+// maxSteps limits the steps (--step) between two lines of input, and so the time that the command
+// takes for a line.
 const maxSteps = 1e7
 
 // follow updates the score to the time of the given line.

@@ -41,8 +41,8 @@ func (n *Pods) add(pod *sched.Pod) {
 // Waits are waiting times.
 type Waits []time.Duration
 
-// Quantile returns the q-quantile: the smallest time in w for which at least a fraction q of the
-// times in w are no longer. It returns 0 if w is empty. It sorts w.
+// Quantile returns the q-quantile: the smallest time t in w such that at least the fraction q of
+// the times in w are t or shorter. It returns 0 if w is empty. It sorts w.
 func (w Waits) Quantile(q float64) time.Duration {
 	if len(w) == 0 {
 		return 0

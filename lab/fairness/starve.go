@@ -90,7 +90,7 @@ func (f *largeTrial) submit() {
 }
 
 // recordReservation records the current time as the time of the large pod's reservation of a node.
-// It does so only if the reservation is on another node than at the last call.
+// It does so only if the reservation is on another node than the last recorded reservation.
 func (f *largeTrial) recordReservation(pod *sched.Pod) {
 	offer, ok := f.cluster.Reservation(large)
 	if !ok || offer.Node == f.node {

@@ -63,8 +63,8 @@ func key(pod *sched.Pod) kindKey {
 }
 
 // Fragmented returns the free GPU capacity of a node that the workload cannot use, F(n) of the
-// package comment, in thousandths of a GPU. It visits each GPU of the node once for each kind of
-// pod.
+// package comment, in thousandths of a GPU. Its time grows with the node's number of GPUs times the
+// number of kinds.
 func (w Workload) Fragmented(node *sched.Node) float64 {
 	free := freeOf(node)
 	if free == 0 {

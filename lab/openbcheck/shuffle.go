@@ -45,7 +45,7 @@ func (t table) milli(row []string) int64 {
 }
 
 // shuffle writes the pods in random order. Then it writes copies of random pods, until all requests
-// together add up to the GPUs of the nodes.
+// together add up to the GPUs of the nodes or more.
 func shuffle(nodes, pods, to string, seed uint64) error {
 	n, err := readTable(nodes)
 	if err != nil {

@@ -79,8 +79,8 @@ func (v *Cluster) Now() time.Time {
 // Book returns the accounts of the tenants, with their scores and usage.
 func (v *Cluster) Book() *fairshare.Book { return v.book }
 
-// Submit adds work at the current virtual time. The work is scheduled after the next event or at
-// the start of the next Run.
+// Submit adds work at the current virtual time. The work is scheduled after the current event, or
+// at the start of the next Run.
 func (v *Cluster) Submit(w Work) {
 	ran := Ran{Work: w, Type: fairshare.Type(w.Pod.ResourceType()), Created: v.Now()}
 	v.pending[w.Pod.UID] = ran
@@ -109,7 +109,8 @@ func (v *Cluster) Reservation(uid string) (reservation.Offer, bool) {
 }
 
 // Fits returns when a pod will fit a node: at that time, enough of the work that runs there will
-// have ended. It returns the zero time if the pod will never fit.
+// have ended. It returns the zero time if the pod fits now or will never fit, or if the node is
+// reserved for another pod.
 func (v *Cluster) Fits(pod *sched.Pod, node string) time.Time {
 	offer, _ := reservation.On(pod, v.state.Record(node), reservation.AssignedPods(v.state, node, v.ends))
 	return offer.Ready

@@ -13,10 +13,11 @@ import (
 //
 //   - Pods are tried in the order of arrival or of their last attempt. An unschedulable
 //     pod does not block others, and gets no reservation.
-//   - An unschedulable pod is retried when two things have happened: a pod has ended on a node,
-//     and the back-off of the unschedulable pod is over. The back-off is 1 s, and doubles with
-//     each failed attempt up to 10 s. It ends at a full second.
-//   - The pod is retried before its back-off is over if no other pod is due (SchedulerPopFromBackoffQ).
+//   - When a pod has ended on a node, the unschedulable pods that fit this node now are retried.
+//     Those whose back-off is over come first. The back-off is 1 s, and doubles with each failed
+//     attempt up to 10 s. It ends at a full second.
+//   - The others are retried before their back-off is over, when no other pod is due
+//     (SchedulerPopFromBackoffQ).
 //
 // Not modeled: priority and preemption, because all pods here have the same priority; the
 // flush of pods that have waited for 5 minutes, because every end of a pod retries them

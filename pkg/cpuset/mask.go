@@ -14,7 +14,8 @@ const maskGroupBits = 32
 // ParseMask reads the kernel's mask format: hexadecimal groups of 32 bits, the highest CPUs first.
 // "00000001,ffff0000" is the list 16-32. Leading zeros of a group may be left out. The empty string
 // is the empty set. White space around the whole text is ignored. For any other text, ParseMask
-// returns an error that contains the text. Source: bitmap_print_to_pagebuf in
+// returns an error that contains the text, or the beginning of a very long text. Source:
+// bitmap_print_to_pagebuf in
 // https://github.com/torvalds/linux/blob/master/lib/bitmap-str.c
 func ParseMask(mask string) (Set, error) {
 	mask = strings.TrimSpace(mask)

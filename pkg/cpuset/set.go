@@ -21,13 +21,14 @@ type CPU int
 // Set is an immutable set of CPUs; the zero value is the empty set.
 //
 // A Set is a bitmap with one bit per CPU id and no zero word at its end, so equal sets have equal
-// words. Operations allocate a new Set. They visit each word once, and a word has 64 CPUs.
+// words. Union, Intersect and Minus allocate a new Set. Their time grows with the number of words,
+// and a word has 64 CPUs.
 //
 // A set that is a Go map, as in k8s.io/utils/cpuset, was rejected because it is slow. Package pool
 // needs several dozen set operations to choose CPUs for a container. With 512 CPUs, a union of maps
 // takes tens of microseconds, and a union of eight words takes nanoseconds. An array of fixed
 // length was rejected because it would need 8192 bits, the most CPUs that Linux allows on x86. Most
-// machines have about 64 CPUs.
+// machines have far fewer CPUs.
 type Set struct{ words []uint64 }
 
 // Of returns the set of the given CPUs. It panics if an id is negative.
@@ -42,8 +43,8 @@ func Of(cpus ...CPU) Set {
 	return Set{w}
 }
 
-// Range returns the set {first, …, last}. It is empty if last < first. Range panics if an id is
-// negative.
+// Range returns the set {first, …, last}. It is empty if last < first. Otherwise, Range panics if
+// an id is negative.
 func Range(first, last CPU) Set {
 	if last < first {
 		return Set{}

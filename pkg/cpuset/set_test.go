@@ -105,7 +105,7 @@ func TestNegativeCPU(t *testing.T) {
 	}
 }
 
-// TestImmutable checks that no operation changes its operands.
+// TestImmutable checks that Union, Minus and Intersect do not change their operands.
 func TestImmutable(t *testing.T) {
 	a, b := Of(1, 70), Of(1, 2)
 	a.Union(b)

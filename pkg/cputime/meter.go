@@ -81,7 +81,7 @@ type Meter struct {
 const maxDebt = 2 * tick
 
 // Add returns the foreign time between the last sample and the sample now. Two samples cannot be
-// compared if the container has restarted, a CPU went offline or online, or a counter was reset
+// compared if the container has restarted, its online CPUs have changed, or a counter was reset
 // between them. For such samples, Add returns zero.
 func (m *Meter) Add(now Sample) Foreign {
 	before := m.last

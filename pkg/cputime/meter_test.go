@@ -77,7 +77,8 @@ func TestMeter(t *testing.T) {
 }
 
 // TestMeterAgainstTwin checks that the foreign times of many short intervals add up to the foreign
-// time of one long interval, even if each counter is wrong by up to one step of /proc/stat.
+// time of one long interval, even if the counters of the CPUs are rounded down to steps of
+// /proc/stat. The difference may be at most twice maxDebt.
 func TestMeterAgainstTwin(t *testing.T) {
 	for seed := range uint64(50) {
 		r := rand.New(rand.NewPCG(seed, 1))

@@ -10,7 +10,7 @@ type Wish struct {
 	Near func(gpu int) int
 }
 
-// exactUpTo is the largest number of free GPUs for which Choose searches all sets.
+// exactUpTo is the largest number of candidate GPUs for which the best set is found for certain.
 // Machines with more GPUs are rare.
 const exactUpTo = 16
 
@@ -20,9 +20,9 @@ const exactUpTo = 16
 // criterion decides:
 //
 //  1. the links inside the set: as few as possible of the weakest kind, then as few
-//     as possible of the second-weakest kind, and so on. So the slowest link of a ring
-//     over all GPUs is as fast as possible. An NVLink is stronger than a PCIe
-//     connection (Link.Compare);
+//     as possible of the second-weakest kind, and so on. So the weakest link inside
+//     the set is as strong as possible. An NVLink is stronger than a PCIe connection
+//     (Link.Compare);
 //  2. the number of NUMA nodes of the GPUs: fewer are better. Each GPU whose NUMA node
 //     is unknown counts as one more NUMA node;
 //  3. the sum of Near over the GPUs: smaller is better;
@@ -31,12 +31,11 @@ const exactUpTo = 16
 //     one GPU of a pair with an NVLink bridge if another GPU is equal by criteria 1 to 3;
 //  5. the indices: smaller are better.
 //
-// With up to 16 free GPUs, Choose finds the best set. It tries at most all sets of the
-// requested size, which are 12,870 sets for 8 of 16 GPUs. It tries far fewer sets on
-// machines where many GPUs have the same links. With more than 16 free GPUs, the set
-// may not be the best. Choose then builds one set from each free GPU, by adding the GPU
-// with the best links again and again, and takes the best of these sets. To choose k of
-// n free GPUs in this way, it looks at O(n²·k²) links.
+// With up to 16 free GPUs, Choose finds the best set. It tries at most all sets of the requested
+// size, which are 12,870 sets for 8 of 16 GPUs. It tries far fewer sets on machines where many GPUs
+// have the same links. With more than 16 free GPUs, the set may not be the best. Choose then builds
+// one set from each free GPU, by adding the GPU with the best links again and again, and takes the
+// best of these sets. To choose k of n free GPUs in this way, it compares O(n³ + n²·k²) links.
 func (v *Inventory) Choose(free []int, w Wish) ([]int, bool) {
 	all := slices.Compact(slices.Sorted(slices.Values(free)))
 	if w.Count <= 0 || w.Count > len(all) {

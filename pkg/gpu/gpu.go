@@ -65,10 +65,10 @@ func ParseAddress(text string) (Address, error) {
 	return Address(fmt.Sprintf("%04x:%02x:%02x.%x", n[0], n[1], n[2], n[3])), nil
 }
 
-// State says whether a GPU can be allocated.
+// State says whether a GPU or slice is healthy.
 type State uint8
 
-// The states of a GPU. The zero value is the state of a GPU that is not monitored.
+// The states of a GPU or slice. The zero value means that its health is not known.
 const (
 	UnknownState State = iota
 	Healthy

@@ -35,8 +35,8 @@ func (v *Inventory) Check() error {
 
 // WithLost returns v, with those GPUs added that only an earlier inventory has. The added GPUs are
 // as they were in the earlier inventory. While a GPU is missing, the driver may number the other
-// GPUs differently. So each GPU that the earlier inventory has keeps its Index from there. The
-// time grows with the square of the number of GPUs.
+// GPUs differently. So each GPU that the earlier inventory has keeps its Index from there. If no
+// GPU is missing, WithLost returns v. The time grows with the cube of the number of GPUs.
 func (v *Inventory) WithLost(earlier *Inventory) *Inventory {
 	all := *v
 	all.GPUs, all.Links = slices.Clone(v.GPUs), nil
@@ -79,8 +79,8 @@ func (v *Inventory) linksFrom(sources ...*Inventory) Links {
 	return table
 }
 
-// Find returns the position in GPUs of the GPU with an ID. The ID is the GPU's own UUID or that of
-// one of its slices. Find visits all GPUs and slices.
+// Find returns the position in GPUs of the GPU that has the given ID. The ID is the UUID of the GPU
+// or of one of its slices. Find may visit all GPUs and slices.
 func (v *Inventory) Find(id string) (position int, found bool) {
 	for i := range v.GPUs {
 		for _, own := range v.GPUs[i].ids() {
@@ -92,8 +92,9 @@ func (v *Inventory) Find(id string) (position int, found bool) {
 	return 0, false
 }
 
-// WithHealth returns a copy of the inventory with a new health of each GPU and slice. To get the
-// new health, it calls the function of with the UUID and the previous health.
+// WithHealth returns a copy of the inventory in which the health of each GPU and slice is replaced.
+// The parameter of is a function that gets the UUID and the previous health, and returns the new
+// health.
 func (v *Inventory) WithHealth(of func(id string, was Health) Health) *Inventory {
 	next := *v
 	next.GPUs = slices.Clone(v.GPUs)

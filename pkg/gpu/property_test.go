@@ -40,8 +40,9 @@ func FuzzChoose(f *testing.F) {
 	})
 }
 
-// TestAligned checks that ChooseAligned returns the best of the sets that the function twin
-// finds on the NUMA nodes.
+// TestAligned checks that ChooseAligned returns as many free GPUs of one NUMA node as requested. It
+// must return an error if no NUMA node has enough free GPUs. NUMA nodes for which fits returns
+// false do not count.
 func TestAligned(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	for range 2000 {
@@ -70,9 +71,9 @@ func (v *Inventory) on(gpus []int, node topology.NodeID) []int {
 	return slices.DeleteFunc(slices.Clone(gpus), func(c int) bool { return v.GPUs[c].NUMA != node })
 }
 
-// TestLarge checks Choose on a machine with more than 16 GPUs, for which it does not try all
-// sets. It must choose the sixteen GPUs of one PCIe switch, although their indexes are
-// scattered.
+// TestLarge checks Choose on a machine with more than 16 GPUs, for which it does not try all sets.
+// The machine has four groups of 18 GPUs that are connected by NVLinks. Choose must take sixteen
+// GPUs of one group, although the indexes of a group are scattered.
 func TestLarge(t *testing.T) {
 	const gpus = 72
 	inventory := &Inventory{Links: make(Links, gpus)}

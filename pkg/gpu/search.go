@@ -15,7 +15,7 @@ type search struct {
 	kind   [][]int // the kind of the link between two GPUs, by their indexes
 	like   []int   // the result of equivalents
 	chosen []int
-	inside []int  // number of links between the chosen GPUs of each kind, the weakest kind first
+	inside []int  // by kind: number of links between the chosen GPUs, the weakest kind first
 	found  *score // the best set so far, or nil
 	spare  *score // a score that record can overwrite
 	least  []int  // a buffer of the function next, to save allocations
@@ -107,13 +107,13 @@ func (s *search) remove() {
 	}
 }
 
-// equivalents returns, for each candidate, the index of the last earlier candidate that
-// is equivalent to it, or -1 if there is none. Two GPUs are equivalent if they have the
-// same links to all other GPUs, the same NUMA node and the same distance (Wish.Near).
-// It does not matter which of them is chosen, so searchFrom need not try both. For
-// eight of sixteen GPUs that are behind one switch and on two NUMA nodes, only nine
-// sets remain. The time grows with the square of the number of candidates times the
-// number of free GPUs.
+// equivalents returns, for each candidate, the index of the last earlier candidate
+// that is equivalent to it, or -1 if there is none. Two GPUs are equivalent if they
+// have the same links to all other free GPUs, the same NUMA node and the same
+// distance (Wish.Near). It does not matter which of them is chosen, so searchFrom
+// need not try both. To choose eight of sixteen GPUs that are behind one switch, with
+// eight on each of two NUMA nodes, only nine sets are tried. The time grows with the
+// square of the number of candidates times the number of free GPUs.
 func (s *search) equivalents() []int {
 	last := make([]int, len(s.candidates))
 	for i := range s.candidates {

@@ -28,8 +28,7 @@ func readMachine(t testing.TB, name string) *Inventory {
 }
 
 // parseTable parses the output of "nvidia-smi topo -m". It reads the columns of the
-// GPUs, the CPU affinity and, if there is one, the NUMA affinity. Lines with # are
-// comments.
+// GPUs and, if there is one, the column "NUMA Affinity". Lines with # are comments.
 func parseTable(text string) (*Inventory, error) {
 	inventory := &Inventory{}
 	gpus, tellsNUMA := 0, false

@@ -38,8 +38,9 @@ func (p *planner) recordFailure(pod Pod) {
 // done returns how many of the job's current replicas have succeeded.
 func (p *planner) done() int { return p.Done.Below(p.job.Replicas) }
 
-// restarts returns how often nodes have restarted containers of the job's pods. It returns 0 if
-// such restarts do not count as failures (Job.InPlace).
+// restarts returns how often nodes have restarted containers of the job's pods. It leaves out pods
+// that have failed or are being deleted. It returns 0 if restarts do not count as failures (see
+// Job.InPlace).
 func (p *planner) restarts() int {
 	sum := 0
 	for _, pod := range p.pods {
@@ -65,10 +66,10 @@ func (p *planner) lastFailure() string {
 	return fmt.Sprintf("; last failure: pod %d: %s", last.Index, last.Why)
 }
 
-// Delays before a failed pod is replaced, as in batch/v1. The delay is baseBackoff after the first
-// failure of a pod with the same index, doubles with each further failure, and is at most
-// maxBackoff. A disrupted pod (for example, one that its node did not admit) is replaced after
-// disruptionDelay, because another node may admit the new pod.
+// Delays before a failed pod is replaced, similar to those of a batch/v1 Job. The delay is
+// baseBackoff after the first failure of a pod with the same index, doubles with each further
+// failure, and is at most maxBackoff. A disrupted pod (for example, one that its node did not
+// admit) is replaced after disruptionDelay, because another node may admit the new pod.
 const (
 	baseBackoff     = 10 * time.Second
 	maxBackoff      = 6 * time.Minute

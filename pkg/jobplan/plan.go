@@ -97,7 +97,8 @@ func (p *planner) cleanUp() {
 	p.requeueAfter(left)
 }
 
-// suspend deletes all pods of a suspended job, except pods that have succeeded.
+// suspend deletes the pods of a suspended job. It keeps pods that have succeeded, unless their
+// index is beyond the number of replicas.
 func (p *planner) suspend() {
 	p.Phase, p.Reason, p.Message, p.Started = Suspended, ReasonUser, "spec.suspend is true", time.Time{}
 	if p.job.Invalid != "" {

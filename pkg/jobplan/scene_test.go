@@ -96,7 +96,7 @@ func (s *scene) ended(state State, why string) func(*scenario.Command) {
 	return s.each(func(pod *Pod) { pod.State, pod.Why, pod.Ended, pod.Ready = state, why, s.now, false })
 }
 
-// delete marks a running pod as being deleted. It removes a pod that is not running at once.
+// delete marks a pod as being deleted. If the pod is not running, delete also removes it.
 func (s *scene) delete(pod *Pod) {
 	pod.Deleting = true
 	if pod.State != Running {

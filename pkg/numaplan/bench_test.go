@@ -51,8 +51,8 @@ func nodes(free ...int) View {
 }
 
 // TestSearchEnds checks that the search for places for 12 containers on 8 NUMA nodes rarely reaches
-// SearchLimit. The nodes together have just enough CPUs, so a placement is hard to find or
-// impossible.
+// SearchLimit. The NUMA nodes together have about as many CPUs as the containers request, so a
+// placement is hard to find or impossible.
 func TestSearchEnds(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	cut := 0

@@ -1,6 +1,6 @@
-// Package numaplan decides how many exclusive CPUs each container of a pod gets
-// on each NUMA node. Both the scheduler (in package filter) and the node's ledger of CPUs (package
-// pool) use it, so the ledger accepts what the scheduler has placed.
+// Package numaplan decides how many exclusive CPUs each container of a pod gets on each NUMA node.
+// Both the scheduler (in package filter) and the node's ledger of CPUs (package pool) use it, so
+// that the ledger accepts what the scheduler has placed.
 //
 // The package considers the pod's policy, which of the pod's containers run at the same time, and
 // how many CPUs and how much memory are free on each NUMA node. Package pool chooses CPU ids.
@@ -16,16 +16,17 @@
 // and the policy single fit on NUMA nodes with 7 and 6 free CPUs only as {5, 2} and {2, 4}, which
 // best fit does not find. Therefore, Plan is a depth-first search. It tries the policy's best
 // choice first, so for most pods the first choice for each container succeeds. To place several
-// containers with the policy single is bin packing, which is NP-hard. Plan searches states that
-// differ only in the order of NUMA nodes once. After SearchLimit steps, it gives up with the reason
-// SearchCut.
+// containers with the policy single is bin packing, which is NP-hard. Unless Hooks.Allow is set, a
+// long search stores the states from which there is no solution, and does not search them again. If
+// the NUMA nodes are interchangeable, states that differ only in the order of the NUMA nodes count
+// as one state. After SearchLimit steps, Plan gives up with the reason SearchCut.
 //
-// Plan need not know CPU ids, because the node's ledger can always find CPU ids for the planned
-// numbers. The ledger gives containers their CPUs in the order in which they start, and each
-// container first reuses CPUs of containers that have ended before. So on each NUMA node the pod
-// holds exactly as many CPUs as its containers use there at one time. (The lifetimes of containers
-// are intervals, and to assign CPUs in this order is the greedy colouring of an interval graph,
-// which is optimal.)
+// Plan need not know CPU ids, because the node's ledger can find CPU ids for the planned numbers.
+// (It may fail only if pods share no cores and a core of the machine spans NUMA nodes.) The ledger
+// gives containers their CPUs in the order in which they start, and each container first reuses
+// CPUs of containers that have ended before. So on each NUMA node the pod needs only as many CPUs
+// as its containers use there at one time. (The lifetimes of containers are intervals, and to
+// assign CPUs in this order is the greedy colouring of an interval graph, which is optimal.)
 //
 // plan.go has the API, search.go the search, and options.go the policies. resize.go has the
 // policies for containers that grow or shrink. reason.go and refusal.go have the codes and messages

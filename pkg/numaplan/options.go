@@ -10,7 +10,7 @@ import (
 )
 
 // options yields the ways to distribute the CPUs of container c over NUMA nodes by the pod's
-// policy, best first and without duplicates.
+// policy, best first. If Hooks.Tiers is set, it yields no way twice.
 func (s *search) options(c int) iter.Seq[Counts] {
 	want := s.Containers[c]
 	if want.PerNode != nil {
@@ -56,7 +56,7 @@ func (s *search) within(c int, t Tier) iter.Seq[Counts] {
 }
 
 // named yields the numbers of CPUs in the container's PerNode. It yields nothing if PerNode has
-// CPUs on a NUMA node that is not in s.NUMA, because such a NUMA node has no free CPUs.
+// CPUs on a NUMA node that is not in s.NUMA, because such a NUMA node has no CPUs.
 func (s *search) named(want podspec.Container) iter.Seq[Counts] {
 	return func(yield func(Counts) bool) {
 		n, sum := make(Counts, len(s.NUMA)), 0
@@ -70,11 +70,11 @@ func (s *search) named(want podspec.Container) iter.Seq[Counts] {
 	}
 }
 
-// anywhere returns a tier for container c that is the whole machine. The tier's cost prefers NUMA
-// nodes on which the pod would hold the fewest CPUs that it does not hold yet. Between NUMA nodes
-// that are equal in this, the cost of a whole container prefers the one with the fewest free CPUs
-// (best fit). The cost of one CPU beyond the even share (policy spread) prefers the one with the
-// most free CPUs.
+// anywhere returns a tier for container c that is the whole machine. The tier's cost prefers the
+// NUMA nodes where the pod needs the fewest CPUs in addition to those that it already holds.
+// Between NUMA nodes that are equal in this, the cost of a whole container prefers the one with the
+// fewest free CPUs (best fit). The cost of one CPU beyond the even share (policy spread) prefers
+// the one with the most free CPUs.
 func (s *search) anywhere(c int) Tier {
 	rooms := make([]Room, len(s.NUMA))
 	for n := range rooms {
@@ -128,9 +128,9 @@ func (t Tier) spread(k int) iter.Seq[Counts] {
 	}
 }
 
-// cheapest returns the NUMA nodes on which the container can get to CPUs. They are sorted by the
-// cost (t.Cost) of an increase of the container's CPUs there from the number from to the number to,
-// lowest first.
+// cheapest returns the NUMA nodes on which the container can get as many CPUs as the parameter to
+// says. Each NUMA node n is rated by t.Cost(n, from, to), and the one with the lowest cost is
+// first.
 func (t Tier) cheapest(from, to int) []int {
 	able, few := make([]int, 0, len(t.Rooms)), [8]Cost{}
 	costs := few[:]
@@ -191,9 +191,9 @@ func (s *search) random(c int, t Tier) iter.Seq[Counts] {
 }
 
 // drawn distributes k CPUs over NUMA nodes, or returns false if there are too few. It first uses
-// the pod's idle CPUs, then free CPUs in cores that the pod already uses. It takes the rest from as
-// few NUMA nodes as possible, in whole cores if possible. The seed decides between NUMA nodes that
-// are equally good.
+// the pod's idle CPUs, then free CPUs in cores that the pod already uses. It takes each remaining
+// part from the NUMA node that can provide the most of the remaining CPUs, if possible in whole
+// cores (see roomiest). The seed decides between NUMA nodes that are equally good.
 func (t Tier) drawn(k int, seed uint64) (Counts, bool) {
 	counts, left := make(Counts, len(t.Rooms)), slices.Clone(t.Rooms)
 	for n := range left {
@@ -228,8 +228,9 @@ func give(r *Room, count *int, cpus int) int {
 }
 
 // roomiest returns the NUMA node that can provide the most of k CPUs, and how many it can provide.
-// If one NUMA node has k free CPUs in whole cores, or if no NUMA node has k free CPUs, roomiest
-// compares and counts only CPUs in whole cores. Of equal NUMA nodes, it returns the first in order.
+// roomiest compares and counts only CPUs in whole cores if one NUMA node has k free CPUs in whole
+// cores. It does the same if whole cores are free, but no NUMA node has k free CPUs. Of equal NUMA
+// nodes, it returns the first in order.
 func roomiest(order []int, left []Room, k int) (node, cpus int) {
 	most := func(have func(Room) int) int {
 		return slices.MaxFunc(order, func(a, b int) int { return cmp.Compare(min(k, have(left[a])), min(k, have(left[b]))) })

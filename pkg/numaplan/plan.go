@@ -71,7 +71,7 @@ type Room struct {
 	Idle  int // CPUs of other containers of the pod that this container may reuse
 	Free  int // free CPUs that the pod does not hold yet
 	Loose int // those of Free that are in cores which the pod already uses in part
-	Whole int // those of Free that are in entirely free cores
+	Whole int // those of Free that are in entirely free cores; all of Free if the cores are not known
 }
 
 // fresh returns how many more CPUs the pod would hold on the NUMA node if the container got k CPUs

@@ -58,7 +58,7 @@ func (s *search) reason() Outcome {
 }
 
 // leastSpare returns the smallest number of CPUs that must stay free on a NUMA node so that one CPU
-// can be shared.
+// can be shared. If no free CPU can be shared, it returns the number of free CPUs.
 func (s *search) leastSpare() int {
 	least := s.free()
 	for _, on := range s.NUMA {
@@ -69,7 +69,7 @@ func (s *search) leastSpare() int {
 	return least
 }
 
-// fitsWithoutMemory reports whether the pod would fit if it bound no memory.
+// fitsWithoutMemory reports whether the pod binds memory, and would fit if it bound none.
 func (s *search) fitsWithoutMemory() bool {
 	r := s.Request
 	r.Containers = slices.Clone(r.Containers)
@@ -81,7 +81,7 @@ func (s *search) fitsWithoutMemory() bool {
 	return bound && newSearch(r, s.View, s.Hooks).place(0)
 }
 
-// fitsWithoutHook reports whether the pod would fit without Hooks.Allow.
+// fitsWithoutHook reports whether Hooks.Allow is set, and the pod would fit without it.
 func (s *search) fitsWithoutHook() bool {
 	return s.Allow != nil && newSearch(s.Request, s.View, Hooks{Tiers: s.Tiers}).place(0)
 }

@@ -25,14 +25,15 @@ type Refusal struct {
 	FreeMemory  map[topology.NodeID]uint64 // free bytes nearest to each NUMA node; nil unless Reason is NoMemory
 	Detail      string                     // why the request is invalid; only for Invalid
 	// Never and AtRandom are results of attempts to place the whole pod under other conditions.
-	// They are not set if Reason is Invalid.
+	// Explain does not set them. Package pool sets them after it has called Explain.
 	Never    bool // the pod would not fit even if every other pod ended
 	AtRandom bool // the pod would fit now with the policy random
 }
 
 // Explain returns why Plan found no solution for the same arguments. It places the containers in
 // the order in which they start, each by the policy's best choice that fits. It reports the first
-// container for which no choice fits.
+// container for which no choice fits. If there is none, the Refusal has the reason NoneShared or
+// SearchCut.
 func Explain(request Request, view View, h Hooks) *Refusal {
 	_, reason := Plan(request, view, h)
 	s := newSearch(request, view, h)
@@ -116,6 +117,7 @@ func (s *search) freePerNode(free func(NUMANode, int) int) map[topology.NodeID]i
 }
 
 // Error returns a sentence that has the request, the free resources of each NUMA node, and advice.
+// If the request is invalid, the sentence only says why.
 func (r *Refusal) Error() string {
 	if r.Reason == Invalid {
 		return fmt.Sprintf("%s cannot have exclusive CPUs: %s", r.subject(), r.Detail)

@@ -11,8 +11,9 @@ import (
 
 // Limits of the search that Plan makes.
 const (
-	// SearchLimit is the maximum number of choices that one call of Plan tries. With 8 NUMA nodes
-	// and a dozen containers, far fewer are usually needed, because equal states are searched once.
+	// SearchLimit is the maximum number of choices that one search tries. If it finds no solution,
+	// Plan may search up to two more times to find the reason. With 8 NUMA nodes and a dozen
+	// containers, a search usually needs far fewer choices.
 	SearchLimit = 20000
 	// rememberAfter is how many choices are tried before the search begins to store states from
 	// which there is no solution. Most searches end with fewer choices, and need no memory for
@@ -55,8 +56,8 @@ func newSearch(request Request, view View, h Hooks) *search {
 // before compares containers for the order in which the search places them. Containers with PerNode
 // come first, because there is only one way to place them. The other containers are sorted by
 // descending number of CPUs, because large containers are hardest to place. With the policy random,
-// the other containers keep the order in which they start. In this order, only one way to place
-// each of them has to be tried (see search.random).
+// the other containers keep the order in which they start. If no container has PerNode, then only
+// one way to place each container has to be tried (see search.random).
 func (r Request) before(a, b podspec.Container) int {
 	switch {
 	case a.PerNode != nil && b.PerNode != nil:
@@ -98,9 +99,9 @@ func (s *search) place(i int) bool {
 }
 
 // placeSparing is needed because the search with the policy random may try only one distribution,
-// which may leave no CPU that can be shared. placeSparing repeats this search once for each NUMA
-// node, and keeps a CPU of that NUMA node free. With the policies single and spread, the search
-// tries all distributions anyway.
+// which may leave no CPU that can be shared. For one NUMA node after another, placeSparing repeats
+// the search and keeps NUMANode.Spare CPUs of that NUMA node free, until the pod fits. With the
+// policies single and spread, the search tries all distributions anyway.
 func (s *search) placeSparing() bool {
 	if !s.KeepShared || s.Policy != podspec.Random {
 		return false

@@ -17,8 +17,8 @@ func (b Backoff) Or(other Backoff) Backoff {
 	return b
 }
 
-// Delay returns the delay after the n-th failure, for n ≥ 1. It takes at most log2(Most/First)
-// steps, however large n is.
+// Delay returns the delay after the n-th failure, for n ≥ 1. It doubles First at most 1 +
+// log2(Most/First) times, however large n is.
 func (b Backoff) Delay(n int) time.Duration {
 	d := b.First
 	for range n - 1 {

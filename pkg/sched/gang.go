@@ -7,7 +7,8 @@ type Gang struct {
 	// fails. It is "" if there is no such object, and always if Members is not empty.
 	Owner string
 	// Need is how many of Members must be placed at the same time. Pods of the gang that are
-	// already bound or have succeeded are not among Members, and Need does not count them.
+	// already bound or have succeeded are not among Members, and Need does not count them. If
+	// Members is empty, Need is how many pods of the whole gang have to start together.
 	Need    int
 	Members []*Pod // pending pods only
 }

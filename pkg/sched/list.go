@@ -29,7 +29,7 @@ func (c Candidate) Compare(other Candidate) int {
 }
 
 // List is the candidates that a first-tier scheduler (pipeline.Proposer) found for a pod, best
-// first. It is empty if no node fitted.
+// first. There are none if no node fitted.
 type List struct {
 	Pod        *Pod
 	Candidates []Candidate
@@ -40,8 +40,9 @@ type List struct {
 }
 
 // Planned is a pod of a gang, and the node that a first-tier scheduler (pipeline.Proposer) planned
-// for the pod. The scheduler plans all pods of the gang at once. Candidate.Node is the record that
-// the scheduler read. Its free resources still include what the planned pods of the gang will use.
+// for the pod. One call of Propose plans as many pods of the gang as fit. Candidate.Node is the
+// record that the scheduler read. Its free resources still include what the planned pods of the
+// gang will use.
 type Planned struct {
 	Pod *Pod
 	Candidate
@@ -74,7 +75,7 @@ type Relay interface {
 	// same pod. Resume is cheaper than Begin. If the pod's fit depends on other nodes (Pod.Across),
 	// Resume and the Checks that follow accept a node only if the pod fitted it when Begin was
 	// called, and if no change since then concerns the node. For a pod of a gang, begun may instead
-	// be the results for the first pod of the gang that was planned.
+	// be the results for another pod of the gang.
 	Resume(pod *Pod, begun any) Reason
 }
 
@@ -87,6 +88,6 @@ type Preferrer interface {
 	Preferring(nodes int) int
 	// Prefer rates nodes that fit the pod given to Begin, and calls choose with one rating for each
 	// node. Greater is better. choose returns the index of the node that the pod will probably get.
-	// When later pods are rated, the pod already counts as running on that node.
+	// When later pods are rated, the filter may count the pod as running on that node.
 	Prefer(nodes []*Node, choose func(ratings []int64) int)
 }

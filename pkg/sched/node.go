@@ -94,14 +94,15 @@ func (n *Node) next(h Holding, sign int) *Node {
 	return next.Copy()
 }
 
-// inlineNode is a record and storage for its free extended resources, in one allocation.
+// inlineNode is a record and storage for up to four free extended resources, in one allocation.
 type inlineNode struct {
 	Node
 	extended [4]extra
 }
 
-// Copy returns a copy of the record. Up to four free extended resources are stored in the same
-// allocation as the copy, because they are usually read together with the record.
+// Copy returns a copy of the record. The amounts of the free extended resources, if there are at
+// most four, are stored in the same allocation as the copy, because they are usually read together
+// with the record.
 func (n *Node) Copy() *Node {
 	c := &inlineNode{Node: *n}
 	if count := len(n.Free.Extended); 0 < count && count <= len(c.extended) {

@@ -53,7 +53,7 @@ type Pod struct {
 	Admits    func(*Node) bool
 
 	// Topics name what may make the pod fit even if no resources become free on a node, such as a
-	// new pod with a certain label. They are used only if Across is set.
+	// new pod with a certain label.
 	Topics []Topic
 
 	// Lacks reports whether the pod lacks something other than free resources, for example another
@@ -63,7 +63,8 @@ type Pod struct {
 	// something.
 	Lacks func() bool
 
-	// Gang is the pod's gang, or nil. A queued pod represents all Members of its gang.
+	// Gang is the pod's gang, or nil. If Gang.Members is not empty, the pod represents these pods
+	// in the queue.
 	Gang *Gang
 
 	// Foreign is immutable data about the pod. Only the adapter (the code that made this Pod from a
@@ -91,7 +92,7 @@ func (p *Pod) String() string {
 	return p.Namespace + "/" + p.Name
 }
 
-// GPURequest is a request for Count GPUs of one node, and Milli thousandths of each of them.
+// GPURequest is a request for Milli thousandths of each of Count GPUs of one node.
 type GPURequest struct {
 	Count int
 	Milli MilliGPU
@@ -104,9 +105,9 @@ type GPURequest struct {
 
 	// PerContainer lists the containers that use the GPUs, in the order in which they run.
 	PerContainer []ContainerGPUs
-	// Offer returns the GPUs of a node that the pod may choose from. It is called only if the node
-	// fits the pod in all other respects. Any goroutine may call Offer. If Offer is nil, the pod
-	// may choose from all GPUs that fit.
+	// Offer returns the GPUs of a node that the pod may choose from. Any goroutine may call Offer,
+	// also for a node that does not fit the pod. If Offer is nil, the pod may choose from all GPUs
+	// that fit.
 	Offer func(*Node) Offer
 }
 
@@ -126,11 +127,11 @@ type ContainerGPUs struct {
 	Count     int
 }
 
-// Offer is the GPUs of one node that a pod may choose from. If there are fewer GPUs than the pod
+// Offer is the GPUs of one node that a pod may choose from. If these are fewer than the pod
 // requests, GPUs is empty and Why has the reason.
 type Offer struct {
 	GPUs  []GPUShare
 	Group string // the GPU group of the GPUs, or ""
-	Over  int    // how many GPUs the group has free beyond the request; a node with fewer is preferred
+	Over  int    // how many GPUs of the group are free on the node beyond the request; a node with a smaller number is preferred
 	Why   Reason
 }

@@ -20,7 +20,7 @@ const (
 	NoExclusive        // the node has no exclusive CPUs
 	FewExclusive       // too few exclusive CPUs are free, on the node or on a requested NUMA node
 	Uneven             // policy spread: a NUMA node cannot provide its even share
-	NoNUMANode         // policy single: no NUMA node has enough CPUs for a whole container
+	NoNUMANode         // policy single: no NUMA node has enough free CPUs for a whole container
 	NoLocalMemory      // policy single: no NUMA node has both the CPUs and the memory
 	NoLocalGPU         // policy single: no NUMA node has both the CPUs and the GPUs
 	NoSharedCPU        // no CPU would be left for containers without exclusive CPUs

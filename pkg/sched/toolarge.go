@@ -5,12 +5,12 @@ import (
 	"iter"
 )
 
-// TooLarge returns a text that names a requested amount that is larger than the allocatable amount
-// of every node. It returns "" if there is no such amount. A pod that requests such an amount does
-// not fit even if all other pods end.
+// TooLarge returns a text that names the first of CPUs, memory and GPUs of which the pod requests
+// more than any node has in total. Such a pod does not fit even if all other pods end. TooLarge
+// returns "" if there is no such amount, or if there are no nodes.
 //
 // TooLarge compares each requested amount by itself with the largest amount of any node. So it may
-// return "" although no single node has enough of all amounts.
+// return "" although no single node has enough of all three.
 func TooLarge(pod *Pod, nodes iter.Seq[*Node]) string {
 	var most Amounts
 	gpus, any := 0, false

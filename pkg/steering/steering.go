@@ -29,14 +29,15 @@ func (l Line) wrote(now cpuset.Set) bool {
 }
 
 // Plan returns what to write, so that each file has its original set without the isolated CPUs. If
-// no online CPU would remain, the file gets all online CPUs that are not isolated.
+// no online CPU would remain, the file gets all online CPUs that are not isolated. A file whose
+// original set has no isolated CPU gets its original set.
 //
 //   - files are the present contents of the files. Files that no longer exist are not in the next
 //     state.
 //   - If another program has changed a file, its new set becomes its original set.
 //   - inherits is the name of a file whose set the kernel copies to new files, such as
-//     default_smp_affinity. If this file did not have its original set when a new file appeared,
-//     the new file gets the same original set.
+//     default_smp_affinity. If a new file has a set that was written to this file, the new file
+//     gets the same original set as this file.
 //
 // While CPUs are isolated, the state has all files, so a file that is not in the state is new. When
 // no CPU is isolated and all files have their original sets, the state is empty. The caller saves

@@ -48,8 +48,8 @@ type CPU struct {
 	Package  int        // physical_package_id
 	Die      int        // die_id, which is unique only within the package
 	NUMA     NodeID     // 0 on a kernel without NUMA; Unknown if the CPU is in no NUMA node
-	Core     cpuset.CPU // the core: the smallest CPU ID among the CPU and its SMT siblings
-	LLC      cpuset.CPU // the last-level cache: the smallest ID of the CPUs that share this cache
+	Core     cpuset.CPU // the core: the smallest ID of the core's online CPUs
+	LLC      cpuset.CPU // the last-level cache: the smallest ID of the online CPUs that share this cache
 	Kind     CoreKind
 }
 
@@ -92,8 +92,8 @@ func (m *Machine) Online() cpuset.Set {
 	return cpuset.Of(ids...)
 }
 
-// Restrict returns a copy of the machine in which all CPUs that are not in the set to are offline.
-// CPUs that are already offline stay offline.
+// Restrict returns a copy of the machine in which all other CPUs than those of the parameter to are
+// offline. CPUs that are already offline stay offline.
 func (m *Machine) Restrict(to cpuset.Set) *Machine {
 	restricted := *m
 	restricted.CPUs, restricted.Nodes = slices.Clone(m.CPUs), slices.Clone(m.Nodes)
@@ -119,7 +119,7 @@ func (m *Machine) Isolated() cpuset.Set {
 	return cpuset.Of(ids...)
 }
 
-// Node returns the NUMA node with an ID, or nil.
+// Node returns the NUMA node that has the given ID, or nil if there is none.
 func (m *Machine) Node(id NodeID) *Node {
 	for i := range m.Nodes {
 		if m.Nodes[i].ID == id {

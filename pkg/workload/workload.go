@@ -59,8 +59,9 @@ type Resources struct {
 }
 
 // WholeCPUs returns the number of CPUs of a container whose limit is a whole number of CPUs and
-// equals its request. It returns false for any other container. It inverts how the kubelet computes
-// shares and quota (pkg/kubelet/cm/helpers_linux.go, MilliCPUToShares and MilliCPUToQuota).
+// equals its request. It returns false for any other container, and for more than 256 CPUs, because
+// the kubelet limits the shares (maxShares). It inverts how the kubelet computes shares and quota
+// (pkg/kubelet/cm/helpers_linux.go, MilliCPUToShares and MilliCPUToQuota).
 func (r Resources) WholeCPUs() (int, bool) {
 	if r.QuotaMicros <= 0 || r.PeriodMicros == 0 || r.QuotaMicros%int64(r.PeriodMicros) != 0 {
 		return 0, false
@@ -99,7 +100,7 @@ func (r Resources) ExclusiveCPUs() (int, error) {
 }
 
 // Pinned reports whether these are the resources of a container that already has exclusive CPUs.
-// Only such a container has a set of CPUs and no CPU quota.
+// Only such a container has a set of CPUs and the quota -1 (no limit).
 func (r Resources) Pinned() bool { return r.QuotaMicros < 0 && !r.CPUs.Empty() }
 
 // Decision is the CPUs and memory nodes (cpuset.cpus and cpuset.mems) that a container gets.
@@ -120,7 +121,7 @@ func (d Decision) String() string {
 	return fmt.Sprintf("exclusive %s mems %v", d.CPUs, d.Mems)
 }
 
-// Answer is the agent's answer when the runtime creates a container.
+// Answer is the agent's answer when the runtime creates or updates a container.
 type Answer struct {
 	Decision
 	// Specs are updates of the OCI specs of other containers that are created but not started.

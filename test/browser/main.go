@@ -22,7 +22,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// limit is the longest time for a whole run.
+// limit is the maximum duration of a run, without the start of Chromium.
 const limit = 3 * time.Minute
 
 func main() {
@@ -145,8 +145,8 @@ func (v *visit) closeMap(ctx context.Context) error {
 	return err
 }
 
-// measure waits until the page has read its data twice more. Then it reads the duration of the
-// longest task that blocked the page's main thread.
+// measure waits 12 seconds, in which the page reads its data twice more. Then it reads the duration
+// of the longest task that blocked the page's main thread.
 func (v *visit) measure(ctx context.Context) error {
 	if err := chromedp.Do(ctx, chromedp.Sleep(12*time.Second)); err != nil {
 		return err

@@ -16,8 +16,8 @@ import (
 	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
-// actor is a pod of the demo. A pod with exclusive CPUs has a letter, which marks its CPUs in the
-// picture.
+// actor is a pod of the demo. In the first act, each pod with exclusive CPUs has a letter, which
+// marks its CPUs in the picture.
 type actor struct {
 	letter byte
 	pod    *corev1.Pod
@@ -95,7 +95,8 @@ func (d demo) perform(ctx context.Context, a act, shown *int) error {
 	return nil
 }
 
-// showTopology prints the CPUs of the node and the available CPUs of each NUMA node.
+// showTopology prints the list of NodeTopology objects, and the numbers of available and allocatable
+// CPUs of each NUMA node.
 func (d demo) showTopology(ctx context.Context, _ []actor) error {
 	out, err := kubectl(ctx, "get", "nodetopologies")
 	if err != nil {
@@ -160,7 +161,7 @@ func decided(pod *corev1.Pod) (string, error) {
 	return strings.Join(words, ", "), err
 }
 
-// requestOf returns a pod's request in words.
+// requestOf returns a pod's CPU limit and CPU policy in words.
 func requestOf(a actor) string {
 	cpu := a.pod.Spec.Containers[0].Resources.Limits.Cpu()
 	if a.letter == 0 {

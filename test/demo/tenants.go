@@ -46,7 +46,7 @@ func (d demo) fill(ctx context.Context, actors []actor) error {
 	return nil
 }
 
-// explain prints the output of `numalet queue` and `numalet why` about the waiting pods.
+// explain prints the output of `numalet queue`, and that of `numalet why` for one waiting pod.
 func (d demo) explain(ctx context.Context, actors []actor) error {
 	stop, err := d.forward(ctx)
 	if err != nil {

@@ -121,7 +121,7 @@ func churnNames(n int) []string {
 	return names
 }
 
-// killPlan returns, by the index of a pod, which programs of victims are killed before this pod is
+// killPlan returns, by the index of a pod, which programs of victims are killed while this pod is
 // created.
 func killPlan(rng *rand.Rand) map[int][]string {
 	plan := map[int][]string{}

@@ -92,8 +92,8 @@ func gpusOf(t *testing.T, pod *corev1.Pod) map[string][]string {
 }
 
 // checkHolds checks that the kubelet reports the GPUs that the controller chose for each container
-// of a pod. It also checks that no GPU is allocated twice on the node. It returns false if the pod
-// ended before the kubelet answered.
+// of a pod. It also checks that no GPU is allocated twice on the node. It returns false if the kubelet
+// does not answer or reports no GPUs for the pod, for example because the pod has ended.
 func checkHolds(ctx context.Context, t *testing.T, pod *corev1.Pod) bool {
 	t.Helper()
 	all, err := cluster.Holders(ctx)

@@ -21,8 +21,8 @@ const latencyRuns = 3
 // containers with shared CPUs have lost these CPUs. To take the CPUs away, the agent writes the
 // cgroups of the containers itself. For comparison, the test also measures container updates in an
 // NRI response, which the agent does not use. The test prints a table for
-// docs/benchmarks/logs/performance.md. It checks only that the shared containers have lost the
-// CPUs.
+// docs/benchmarks/logs/performance.md. It checks that the shared containers have lost the CPUs, but
+// not the durations.
 func TestLatency(t *testing.T) {
 	ctx := start(t, 75*time.Minute, "crowd", "guest", "trigger")
 	var timings []e2eutil.Timing
@@ -33,8 +33,9 @@ func TestLatency(t *testing.T) {
 	must(t, requireAgent(ctx, false))
 	t.Cleanup(func() { must(t, requireAgent(context.Background(), true)) })
 	sendAway(ctx, t)
-	// timeUpdates does not run with 100 containers, because an update takes about 0.9 s in
-	// emulation, and the kubelet's timeout for the creation of a container is 2 minutes.
+	// timeUpdates does not run with 100 containers. In emulation, each of the 100 updates would take
+	// about 0.9 s, which is too close to the kubelet's timeout of 2 minutes for the creation of a
+	// container.
 	for _, n := range []int{1, 10} {
 		timings = append(timings, timeUpdates(ctx, t, n)...)
 	}

@@ -74,8 +74,8 @@ func TestBothForms(t *testing.T) {
 	checkLives(ctx, t)
 }
 
-// TestPending checks that a pod that fits no node stays pending. The pod's condition PodScheduled
-// and an event must say how many nodes lack which resource.
+// TestPending checks that a pod that fits no node stays pending. An event must say how many nodes do
+// not fit and why, and the pod's condition PodScheduled must have the reason Unschedulable.
 func TestPending(t *testing.T) {
 	for name, tc := range map[string]struct{ policy, cpus, message string }{
 		"wide-single": {"single", "5", "1 node(s) had no NUMA node with enough exclusive CPUs"},

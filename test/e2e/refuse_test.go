@@ -114,8 +114,8 @@ func explicitly(node, n string) func(*corev1.Pod) {
 	}
 }
 
-// withoutAdmission removes the bindings of the admission policies for CPU requests, and creates
-// them again when the test ends.
+// withoutAdmission removes the bindings of the admission policies for CPU requests and for changes of
+// pods, and creates them again when the test ends.
 func withoutAdmission(t *testing.T) {
 	t.Helper()
 	bindings := cluster.API.AdmissionregistrationV1().ValidatingAdmissionPolicyBindings()

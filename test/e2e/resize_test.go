@@ -150,7 +150,7 @@ func checkWatched(t *testing.T, r watchReport) {
 	}
 }
 
-// resize changes the cpu limit of the only container of a running pod.
+// resize changes the CPU request and the CPU limit of the container c of a running pod.
 func resize(ctx context.Context, pod, cpu string) error {
 	patch := fmt.Sprintf(`{"spec":{"containers":[{"name":"c","resources":{"requests":{"cpu":%q},"limits":{"cpu":%[1]q}}}]}}`, cpu)
 	_, err := cluster.API.CoreV1().Pods(cluster.Namespace).Patch(ctx, pod, types.StrategicMergePatchType,

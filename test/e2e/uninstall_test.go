@@ -66,8 +66,8 @@ spec: {tenants: [kept], nodes: [{name: ` + cluster.Node() + `, gpus: ["0"]}]}
 	}
 }
 
-// leftovers lists everything whose name contains numalet: files and processes on the node, and
-// objects in the cluster.
+// leftovers lists what remains of Numalet: files in the directories that Numalet uses on the node,
+// processes on the node, and cluster-scoped objects whose names contain numalet.
 func leftovers(ctx context.Context, t *testing.T) string {
 	t.Helper()
 	found, err := cluster.Shell(ctx, "find /etc /var/lib/kubelet/device-plugins /var/run/nri /run -xdev -name '*numalet*'; pidof numalet-agent numalet-deviceplugin; true")

@@ -44,8 +44,9 @@ func Isolated(t *testing.T) bool {
 }
 
 // Root creates a root directory like that of a host with NVIDIA's driver and the GPUs of the
-// layout. The library files in it are empty, and the device nodes are bind mounts of /dev/null. In
-// /proc it has the list of MIG capabilities. Call Root only if Isolated has returned true.
+// layout. The library files in it are empty, and the device nodes are bind mounts of /dev/null. Root
+// also mounts a file system on /proc/driver, and creates the list of MIG capabilities there. Call Root
+// only if Isolated has returned true.
 func (f *Fake) Root() string {
 	f.t.Helper()
 	root := f.t.TempDir()

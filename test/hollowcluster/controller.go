@@ -62,7 +62,7 @@ func (p *Plane) GiveUpLease(ctx context.Context, namespace, name string) error {
 }
 
 // AwaitReady waits until the controller is ready. A ready controller has handled the initial lists
-// of all objects.
+// of nodes, NodeTopologies and pods, and the admission policies that confine it are in force.
 func (c *Controller) AwaitReady(ctx context.Context) error {
 	for {
 		err := c.Ready(ctx)
@@ -88,8 +88,8 @@ func (c *Controller) Ready(ctx context.Context) error {
 // profiled is the duration of a CPU profile.
 const profiled = 30 * time.Second
 
-// Profile writes a CPU profile and an allocation profile of the next 30 seconds to NAME.cpu.pprof
-// and NAME.allocs.pprof. The controller must run with --profiling.
+// Profile writes a CPU profile of the next 30 seconds to NAME.cpu.pprof, and an allocation profile of
+// the next 32 seconds to NAME.allocs.pprof. The controller must run with --profiling.
 func (c *Controller) Profile(ctx context.Context, name string) error {
 	// An allocation profile contains only allocations before the last garbage collection. So the
 	// garbage collector runs once before the profiles start, and once after the end of the CPU

@@ -43,7 +43,8 @@ type assignment struct{ node, placement string }
 
 // See handles an event, and reports whether the pod has just been bound. It returns an error if a
 // pod's node or placement has changed after the binding. It also returns an error if the pods on a
-// node hold more than the node has. This error names all pods on the node.
+// node hold more than the node has. This error lists what each pod on the node holds, by the pod's
+// UID.
 func (l *Ledger) See(e watch.Event) (bound bool, err error) {
 	pod, ok := e.Object.(*corev1.Pod)
 	if !ok {

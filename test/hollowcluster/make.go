@@ -40,8 +40,8 @@ func (p *Plane) MakeNodes(ctx context.Context, n int, s Shape) error {
 	return p.MakeNodesFrom(ctx, n, s, s.Node)
 }
 
-// MakeNodesFrom creates nodes as MakeNodes does. The function node returns the i-th Node object, so
-// the caller can add labels and taints.
+// MakeNodesFrom creates nodes as MakeNodes does, but with the Node objects that the function node
+// returns. So the caller can add labels and taints to those that Shape.Node sets.
 func (p *Plane) MakeNodesFrom(ctx context.Context, n int, s Shape, node func(i int) *corev1.Node) error {
 	config, err := p.Config()
 	if err != nil {

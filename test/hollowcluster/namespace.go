@@ -20,8 +20,8 @@ func makeNamespace(ctx context.Context, client kubernetes.Interface, name string
 	return nil
 }
 
-// Clear deletes the pods and events of a namespace. No kubelet runs the pods, so the API server
-// removes them at once.
+// Clear deletes the pods and events of a namespace. The grace period is 0, so the API server removes
+// the pods at once and does not wait for a kubelet.
 func (p *Plane) Clear(ctx context.Context, namespace string) error {
 	client, err := p.API()
 	if err != nil {

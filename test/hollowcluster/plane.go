@@ -17,8 +17,8 @@ import (
 )
 
 // Plane is a control plane without nodes, which the program rig (test/cluster) starts. For a
-// control plane that was started in another way, only Kubeconfig and Dir are needed. Such a Plane
-// cannot start or stop the control plane or call kubectl.
+// control plane that was started in another way, only Kubeconfig and Dir are needed. The method Down
+// cannot stop such a control plane, and the method Kubectl runs the kubectl in PATH.
 type Plane struct {
 	Rig        string // path of the program rig
 	Name       string

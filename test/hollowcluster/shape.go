@@ -20,9 +20,9 @@ const GPU corev1.ResourceName = "nvidia.com/gpu"
 // Shape has the resources of each node of a simulated cluster. CPU 0 of each node is reserved for
 // the system.
 type Shape struct {
-	NUMA  int // NUMA nodes
-	CPUs  int // per NUMA node
-	GPUs  int
+	NUMA  int    // NUMA nodes
+	CPUs  int    // per NUMA node
+	GPUs  int    // of the whole node
 	Model string // model of the GPUs; if not "", the NodeTopology lists the GPUs as GPU-NODE-0, ..., spread evenly over the NUMA nodes
 	Zones int    // number of zones, to which nodes belong in turn; 0 for no zones
 }
@@ -36,8 +36,8 @@ func (s Shape) Node(i int) *corev1.Node {
 	return n
 }
 
-// Named returns a ready Node object with a name and with all resources that a kubelet, device
-// plugins and an agent would publish.
+// Named returns a ready Node object with the given name, and with all resources that a kubelet,
+// device plugins and an agent would publish.
 func (s Shape) Named(name string) *corev1.Node {
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{
 		corev1.LabelHostname: name, corev1.LabelOSStable: "linux", corev1.LabelArchStable: "amd64", v1alpha1.LabelExclusiveCPUs: "true",

@@ -37,8 +37,8 @@ type Witness struct {
 // enders is the number of pods that are deleted at the same time.
 const enders = 4
 
-// Witness starts to watch all pods until ctx ends. keep is the number of pods that stay bound. If
-// keep is 0, no pod is deleted.
+// Witness starts to watch all pods until ctx ends. At most keep pods stay bound. If keep is 0, no pod
+// is deleted.
 func (p *Plane) Witness(ctx context.Context, keep int) (*Witness, error) {
 	client, err := p.API()
 	if err != nil {

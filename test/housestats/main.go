@@ -22,7 +22,8 @@ import (
 // smallFile is the number of lines below which a file counts as small.
 const smallFile = 30
 
-// A name is listed if it is declared more often than this.
+// An exported type is listed if its name is declared more often than commonTypes, and a function if
+// its name is declared more often than commonFunctions.
 const (
 	commonTypes     = 1
 	commonFunctions = 5

@@ -38,8 +38,8 @@ func (f *field) await(ctx context.Context, binds *hollowcluster.Binds, n int, li
 // For a pod that is not bound by then, steady counts the time that the pod has waited by then.
 const freshLimit = 30 * time.Second
 
-// steady creates pods one by one at a fixed rate. For each pod it returns the time between two
-// events: the API server's response to the pod's creation, and the pod's binding.
+// steady creates pods one by one at a fixed rate. For each pod it returns the time from the API
+// server's response to the pod's creation until the pod was seen bound.
 func (f *field) steady(ctx context.Context, c contender, l load, binds *hollowcluster.Binds) ([]time.Duration, error) {
 	made := map[string]time.Time{}
 	next := time.NewTicker(f.Pace)

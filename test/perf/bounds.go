@@ -46,8 +46,8 @@ func check(out io.Writer, file string, results results) error {
 }
 
 // hold compares the quotient of two results with the bound. It returns a line with the quotient,
-// and an error if the quotient exceeds the bound. The line is "" if one of the results was not
-// measured.
+// and an error if the quotient is less than Min or more than Max. The line is "" if one of the
+// results was not measured.
 func (b bound) hold(results results) (string, error) {
 	value, to := b.value(b.Of, results), b.value(b.To, results)
 	if value == 0 || to == 0 {

@@ -6,8 +6,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestUnplaceable checks that the pods that fit no node have three different reasons to wait. A
-// third of these pods have each reason.
+// TestUnplaceable checks that there are three different reasons why the pods fit no node. Each reason
+// applies to a third of the pods.
 func TestUnplaceable(t *testing.T) {
 	for i := range 6 {
 		pod := unplaceable("s", i)

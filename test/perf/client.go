@@ -25,7 +25,7 @@ import (
 )
 
 // poster writes what a scheduler writes, with the code of the controller. It decides nothing: it
-// binds the i-th pod to the i-th node. So its rate is an upper limit for the rate of a scheduler.
+// binds the pods to the nodes in turn. So its rate is an upper limit for the rate of a scheduler.
 type poster struct {
 	bindings    *podwriter.Bindings
 	events      *podwriter.Events

@@ -57,7 +57,7 @@ func (f *field) furnish(ctx context.Context) (err error) {
 
 // countEvents waits until there are as many events as pods in the backlog. It also stops waiting if
 // no event was written for the time quiet. It returns the number of events and the time of the last
-// one.
+// one. It does not wait for a contender that writes no events.
 func (f *field) countEvents(ctx context.Context, c contender) (n int, last time.Time, err error) {
 	for last = time.Now(); !c.silent && n < f.Pods && time.Since(last) < quiet; time.Sleep(100 * time.Millisecond) {
 		now, err := f.events(ctx)
@@ -84,8 +84,8 @@ func (f *field) events(ctx context.Context) (int, error) {
 	return n, nil
 }
 
-// awaitIdle waits until a process is idle: in each of two successive seconds, it uses less than 3 %
-// of a CPU.
+// awaitIdle waits until a process is idle: in each of two successive seconds, it uses at most 3 % of
+// a CPU.
 func awaitIdle(ctx context.Context, p *hollowcluster.Process) error {
 	last, err := p.Usage()
 	for calm := 0; err == nil; calm++ {

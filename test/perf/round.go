@@ -51,8 +51,9 @@ func (f *field) round(ctx context.Context, c contender, l load) (r result, err e
 		return r, err
 	}
 	r.fillRate(began, time.Now(), binds.At())
-	// 4. The contender becomes idle, after it has written the events. If there are pods that fit no
-	//    node, this step is left out: a scheduler retries them and may never be idle.
+	// 4. The contender becomes idle, after it has written the events. This step is left out if the
+	//    contender was stopped, or if there are pods that fit no node: a scheduler retries these pods
+	//    and may never be idle.
 	if l.waiting == 0 && !r.stopped {
 		if r.events, r.lastEvent, err = f.countEvents(ctx, c); err == nil {
 			err = awaitIdle(ctx, s.process)

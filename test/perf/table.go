@@ -21,8 +21,9 @@ func (rs results) table(o options) string {
 	return b.String()
 }
 
-// emptyRows returns the rows for an empty cluster: one for each round. Each row has both rates
-// (bound and told), and their quotients to those of kube-scheduler and of the client floor.
+// emptyRows returns the rows for an empty cluster: one for each round. Each row has both rates (bound
+// and told), their quotients to those of kube-scheduler, and the quotient of told to that of the
+// client floor.
 func (rs results) emptyRows() [][]string {
 	rows := [][]string{
 		{"pods", "who", "bound pods/s", "× kube-scheduler", "told pods/s", "× kube-scheduler", "× floor", "ms CPU a pod", "peak MiB", "one by one p50 / p99 ms"},

@@ -10,18 +10,19 @@ import (
 	godbus "github.com/godbus/dbus/v5"
 )
 
-// persistTimeout limits how long one call of persist takes, because some callers set no deadline,
-// and all callers hold a mutex that every NRI hook needs. On an emulated machine, persist took 12 s
+// persistTimeout limits how long one call of persist takes. Some callers set no deadline, and hold
+// the mutex of package node, which every NRI hook needs. On an emulated machine, persist took 12 s
 // to send the properties of 100 units to systemd.
 const persistTimeout = time.Minute
 
-// connect connects to systemd over the D-Bus system bus. If only systemd's private socket is
-// mounted, it uses that socket. Measurements showed the same latency for the bus and for the
-// private socket.
+// connect connects to systemd, unless a connection is open already. It uses the D-Bus system bus,
+// or systemd's private socket if the bus cannot be reached. Measurements showed the same latency
+// for both.
 //
-// The connection stays open after ctx, the context of one NRI hook, has ended. godbus closes a
-// connection when the context that created it ends (newConn in its conn.go). So connect passes
-// godbus a context that does not end with the hook.
+// The connection must stay open after ctx, the context of one call of persist, has ended. godbus
+// closes a connection when the context that created it ends (newConn in its conn.go). So connect
+// passes godbus a context that outlives ctx. If ctx ends before the connection is established,
+// connect fails.
 func (u *units) connect(ctx context.Context) error {
 	if u.conn != nil {
 		return nil
@@ -56,8 +57,8 @@ func dialSystemd(ctx context.Context) (UnitSetter, error) {
 	return direct, nil
 }
 
-// disconnect closes the connection that connect opened. The next call of persist then opens a new
-// connection.
+// disconnect closes the connection that connect opened. The next call of connect then opens a new
+// one.
 func (u *units) disconnect() {
 	if conn, ok := u.conn.(*systemd.Conn); ok {
 		conn.Close()

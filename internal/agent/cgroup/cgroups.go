@@ -37,7 +37,8 @@ type Cgroups struct {
 }
 
 // tree is the kernel's cgroup interface, in version 1 or 2. The paths of cgroups are relative to
-// the mount point, and start with a slash. The error for a missing cgroup is fs.ErrNotExist.
+// the mount point, and start with a slash. The error for a missing cgroup is fs.ErrNotExist or
+// ENODEV (see asNotExist).
 type tree interface {
 	// confine sets the cgroup's CPUs to cpus. Unless mems is empty, it also sets the NUMA nodes of
 	// the cgroup's memory to mems.
@@ -88,16 +89,17 @@ func (c *Cgroups) Close() { c.units.close() }
 
 // Confine sets the CPUs of a container, and the NUMA nodes of its memory if decision has any. It
 // then checks that the kernel uses what was set. Child cgroups that the container created are
-// limited to the same CPUs. The error for a container without a cgroup is ErrNotExist. A call needs
-// two writes and two reads of files, and takes about 100 µs.
+// limited to the same CPUs. The error for a container without a cgroup is ErrNotExist. With cgroup
+// v2, a call usually writes one or two files and reads four.
 //
-// For an exclusive container, Confine returns an error unless the container gets exactly the CPUs of
-// decision. For any other container, the kernel may leave out CPUs that a parent cgroup lacks or
-// that went offline, and Confine returns no error.
+// For an exclusive container, Confine returns an error unless the container gets exactly the CPUs
+// of decision. Any other container may get only some of these CPUs, if a parent cgroup lacks the
+// others or if the others are offline. Confine returns an error for it, too, if none of the CPUs is
+// left.
 //
-// If the kubelet uses the systemd cgroup driver, the container's systemd unit must have the same
-// CPUs as the cgroup. Otherwise the next daemon-reload reverts what Confine wrote (systemd#40438).
-// Confine records the CPUs for the unit, and Persist later sends them to systemd.
+// With cgroup v2 and the kubelet's systemd cgroup driver, the container's systemd unit must have the
+// same CPUs as the cgroup. Otherwise the next daemon-reload reverts what Confine wrote
+// (systemd#40438). Confine records the CPUs for the unit, and Persist later sends them to systemd.
 func (c *Cgroups) Confine(ctx context.Context, target string, decision workload.Decision) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("confine %s: %w", target, err)
@@ -165,10 +167,9 @@ func (c *Cgroups) check(target string, at location, decision workload.Decision) 
 // kubelet uses the cgroupfs driver, Persist sends nothing.
 func (c *Cgroups) Persist(ctx context.Context) error { return c.units.persist(ctx) }
 
-// Retry sends systemd what an earlier call of Persist could not send. If systemd has never
-// answered, or did not answer the last call, Retry also sends a request to find out whether systemd
-// answers now. If there is nothing to send and the last call to systemd succeeded, Retry does
-// nothing. It also does nothing if systemd does not manage the pods' cgroups.
+// Retry does what Persist does. If the last call to systemd failed, or if there was none yet, Retry
+// calls systemd even if there is nothing to send, to find out whether systemd answers now. If
+// systemd does not manage the pods' cgroups, Retry does nothing.
 func (c *Cgroups) Retry(ctx context.Context) error {
 	if !c.underSystemd() {
 		return nil
@@ -176,9 +177,9 @@ func (c *Cgroups) Retry(ctx context.Context) error {
 	return c.units.retry(ctx)
 }
 
-// Ready returns nil if systemd answered the last call, or does not manage the pods' cgroups.
-// Otherwise it returns why systemd did not answer. If systemd manages the pods' cgroups, no
-// exclusive container can start until systemd answers.
+// Ready returns nil if the last call to systemd succeeded, or if systemd does not manage the pods'
+// cgroups. Otherwise it returns the error of the last call, or an error which says that systemd has
+// not answered yet. While systemd does not answer, no container can get new exclusive CPUs.
 func (c *Cgroups) Ready() error {
 	if !c.underSystemd() {
 		return nil

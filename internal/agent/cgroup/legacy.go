@@ -14,9 +14,9 @@ import (
 
 // legacy is the cgroup tree of cgroup v1, which has one mount per controller.
 //
-// legacy writes the cgroup files itself. It does not use cgroup1.NewCpuset of containerd/cgroups,
-// because that function creates a cgroup that is missing. If a container ended just before the
-// write of its cpuset, an empty cgroup would remain.
+// legacy writes the cgroup files itself. It does not use the cpuset controller of containerd/cgroups
+// (cgroup1.NewCpuset), because its method Update creates a cgroup that is missing. If a container
+// ended just before the write of its cpuset, an empty cgroup would remain.
 // Source: https://docs.kernel.org/admin-guide/cgroup-v1/cpusets.html.
 type legacy struct{ root string }
 
@@ -40,7 +40,8 @@ func (l legacy) confine(path string, cpus, mems cpuset.Set) error {
 // a subset of its parent's cpuset at every moment. So resize adds CPUs to the parent before it adds
 // them to the children, and removes CPUs from the children before it removes them from the parent.
 // A child that had all CPUs of its parent gets the whole new set. A child that had fewer CPUs keeps
-// those of its CPUs that are in the new set.
+// those of its CPUs that are in the new set. If none of its CPUs is in the new set, the child gets
+// the whole new set.
 func resize(dir, file string, want cpuset.Set) error {
 	old, err := readList(dir, file)
 	if err != nil {

@@ -31,7 +31,7 @@ func transientScope(t *testing.T, all cpuset.Set) string {
 }
 
 // host returns the cgroup tree and the CPUs of the host on which the test runs. It skips the test
-// if the host lacks systemd or cgroup v2, or has only one CPU.
+// if the host lacks systemd or cgroup v2 or has only one CPU, or if the test does not run as root.
 func host(t *testing.T) (*Cgroups, cpuset.Set) {
 	t.Helper()
 	if _, err := os.Stat("/run/systemd/system"); err != nil || os.Getuid() != 0 {

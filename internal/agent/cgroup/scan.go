@@ -22,7 +22,8 @@ type ContainerCgroup struct {
 }
 
 // Pods lists the cgroups of all pods below the kubelet's root cgroup, with the cgroups of their
-// containers and sandboxes. It reads one directory for each pod.
+// containers and sandboxes. It reads the directories of the root cgroup, of the QoS classes and of
+// each pod.
 func (c *Cgroups) Pods() ([]PodCgroup, error) {
 	var found []PodCgroup
 	for _, group := range c.podParents() {
@@ -34,7 +35,7 @@ func (c *Cgroups) Pods() ([]PodCgroup, error) {
 }
 
 // Dirs returns the directories in which cgroups of pods and containers are created and
-// removed: the cgroups of the QoS classes and the cgroups of the pods.
+// removed: the kubelet's root cgroup, the cgroups of the QoS classes and the cgroups of the pods.
 func (c *Cgroups) Dirs() ([]string, error) {
 	var dirs []string
 	for _, group := range c.podParents() {

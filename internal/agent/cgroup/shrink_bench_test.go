@@ -156,7 +156,8 @@ func (f containers) update(to cpuset.Set) error {
 	return nil
 }
 
-// bundle writes an OCI bundle whose only file is busybox.
+// bundle writes an OCI bundle, whose root file system has only the file busybox, and returns its
+// directory.
 func bundle(b *testing.B, cgroupsPath string) string {
 	b.Helper()
 	dir := b.TempDir()

@@ -33,7 +33,7 @@ func (u unified) confine(path string, cpus, mems cpuset.Set) error {
 	return u.update(path, cgroup2.CPU{Cpus: cpus.String(), Mems: mems.String()})
 }
 
-// enable enables the cpuset controller in every parent of the cgroup at path. systemd disables the
+// enable enables the cpuset controller in every ancestor of the cgroup at path. systemd disables the
 // controller in a cgroup if no unit below that cgroup needs it (kubernetes#122955).
 func (u unified) enable(path string) error {
 	group, err := cgroup2.Load(path, cgroup2.WithMountpoint(u.root))

@@ -24,8 +24,8 @@ type UnitSetter interface {
 // properties are the properties of one systemd unit, by name.
 type properties map[string]godbus.Variant
 
-// maxAcknowledged limits the size of the map acknowledged of the type units. Most units in the map
-// no longer exist. When the map reaches this size, all its entries are removed. For a unit that
+// maxAcknowledged limits the size of the map acknowledged of the type units, which also has units
+// that no longer exist. When the map reaches this size, all its entries are removed. For a unit that
 // still exists, the next request is then sent to systemd even if nothing has changed.
 const maxAcknowledged = 4096
 
@@ -37,19 +37,19 @@ const maxCalls = 64
 // units tells systemd which properties each unit should have. It remembers which properties systemd
 // has acknowledged, and sends no request for a unit whose properties did not change.
 //
-// Confine does not call systemd for each container, but leaves that to Persist, for two reasons. If
-// Confine called systemd for 100 containers one after another, this would take longer than
-// concurrent calls. While systemd is busy with a daemon-reload, no cpuset after the first could be
-// written until systemd answers.
+// Confine does not call systemd for each container, but leaves that to Persist, for two reasons.
+// First, calls for 100 containers one after another take longer than concurrent calls. Second, while
+// systemd is busy with a daemon-reload, Confine would have to wait for its answer, so the cpusets of
+// all further containers would be written late.
 type units struct {
-	turn chan struct{} // full while a call of persist runs, so that only one call runs at a time
-	conn UnitSetter    // used only by the call of persist that holds turn; nil until connected
+	turn chan struct{} // full while a call of update or close runs, so that only one call runs at a time
+	conn UnitSetter    // used only by the call that has filled turn; nil until connected
 	dial func(context.Context) (UnitSetter, error)
 	mu   struct {
 		sync.Mutex
 		desired      map[string]*request   // by unit: requests that systemd has not acknowledged yet
-		acknowledged map[string]properties // by unit: the last request that systemd answered
-		notReady     error                 // why systemd did not answer the last call, or was not called yet; nil if systemd answered
+		acknowledged map[string]properties // by unit: the properties of the last request that systemd acknowledged
+		notReady     error                 // the error of the last call to systemd, nil if the call succeeded; before the first call, not nil
 	}
 }
 
@@ -91,9 +91,10 @@ func includes(acknowledged, p properties) bool {
 	return true
 }
 
-// invalidate forgets which properties systemd acknowledged for a unit. It is called when another
-// process has written the unit's cgroup. The next request for the unit is then sent to systemd even
-// if the properties in it did not change.
+// invalidate forgets which properties systemd acknowledged for a unit. It is called if the unit's
+// cgroup did not have the settings that Cgroups is about to write, for example because another
+// process has written the cgroup. The next request for the unit is then sent to systemd even if the
+// properties in it did not change.
 func (u *units) invalidate(unit string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -113,7 +114,7 @@ func (u *units) pending() map[string]*request {
 }
 
 // acknowledge records that systemd has set the properties of request r. If there is a newer request
-// for the same unit, this request stays pending.
+// for the same unit, the newer request stays pending.
 func (u *units) acknowledge(unit string, r *request) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -140,15 +141,16 @@ func (u *units) complete(unit string, r *request) {
 }
 
 // persist sends systemd all pending requests and waits for the answers. It then sends one more
-// request and waits for its answer, because systemd writes cgroups only after it has answered a
-// request. systemd does so before it handles the next request
-// (manager_dispatch_cgroup_realize_queue in its main loop). A request that fails stays pending.
+// request and waits for its answer. systemd writes a unit's cgroup only after it has answered the
+// request for the unit, but before it handles the next request
+// (manager_dispatch_cgroup_realize_queue in its main loop). A request that fails stays pending,
+// unless its unit no longer exists.
 func (u *units) persist(ctx context.Context) error {
 	return u.update(ctx, func(pending int) bool { return pending > 0 })
 }
 
-// retry does what persist does. If the last call to systemd failed, retry calls systemd even if no
-// request is pending.
+// retry does what persist does. If the last call to systemd failed, or if there was none yet, retry
+// calls systemd even if no request is pending.
 func (u *units) retry(ctx context.Context) error {
 	return u.update(ctx, func(pending int) bool { return pending > 0 || u.ready() != nil })
 }
@@ -177,7 +179,8 @@ func (u *units) update(ctx context.Context, needed func(pending int) bool) error
 	return err
 }
 
-// ready returns nil if systemd answered the last call, and otherwise the error of that call.
+// ready returns nil if the last call to systemd succeeded, and otherwise the error of that call. If
+// there was no call yet, it returns an error, too.
 func (u *units) ready() error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -248,8 +251,8 @@ func allowed(cpus, mems cpuset.Set) properties {
 	return p
 }
 
-// noQuota returns the properties that remove the CFS quota of a systemd unit. systemd takes the
-// highest number for no limit.
+// noQuota returns the properties that remove the CFS quota of a systemd unit. The largest uint64
+// means that there is no limit.
 func noQuota() properties {
 	return properties{"CPUQuotaPerSecUSec": godbus.MakeVariant(^uint64(0))}
 }

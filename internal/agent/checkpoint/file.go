@@ -20,8 +20,8 @@ const Version = 1
 // it.
 var ErrVersion = errors.New("checkpoint has another format")
 
-// ErrDamaged means that the checkpoint file exists but is invalid. Load has appended DamagedSuffix
-// to the name of the file.
+// ErrDamaged means that the checkpoint file exists, but is invalid or cannot be read. Load has
+// appended DamagedSuffix to the name of the file, unless the error says that it could not do so.
 var ErrDamaged = errors.New("checkpoint is damaged")
 
 // DamagedSuffix is what Load appends to the name of a damaged checkpoint file. Load keeps only the
@@ -59,8 +59,8 @@ func (f File[T]) Save(value T) error {
 }
 
 // Load returns the value in the checkpoint file. The error is fs.ErrNotExist if there is no file,
-// ErrVersion if the file has another format version, and ErrDamaged if the file is invalid. Load
-// renames an invalid file.
+// ErrVersion if the file has another format version, and ErrDamaged if the file is invalid or
+// cannot be read. Load renames a damaged file.
 func (f File[T]) Load() (T, error) {
 	var zero, value T
 	text, err := os.ReadFile(f.Path)

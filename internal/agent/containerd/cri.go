@@ -60,6 +60,7 @@ func Connected(url string) func(context.Context) error {
 }
 
 // reasons returns in one line the failed checks that an answer of the agent's path /readyz lists.
+// If the answer lists none, reasons returns the whole answer.
 func reasons(text string) string {
 	var failed []string
 	for line := range strings.SplitSeq(text, "\n") {

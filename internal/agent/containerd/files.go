@@ -168,8 +168,8 @@ type place struct {
 	Main    string `json:"main"`
 }
 
-// journal is what Installer remembers across restarts. The Installer writes the journal before
-// each phase begins.
+// journal is what Installer remembers across its restarts. The Installer writes the journal at the
+// beginning of each phase.
 type journal struct {
 	Phase   phase  `json:"phase"`
 	Attempt string `json:"attempt"`          // the UID of the pod that began the installation

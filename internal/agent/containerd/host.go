@@ -14,8 +14,7 @@ import (
 	"github.com/coreos/go-systemd/v22/dbus"
 )
 
-// dumpTimeout is how long `containerd config dump` may run. On an emulated machine, it ran for 2
-// s.
+// dumpTimeout is how long `containerd config dump` may run. On an emulated machine, it took 2 s.
 const dumpTimeout = time.Minute
 
 // programDirs are the directories in which the method look searches for a program, if its name has

@@ -80,10 +80,11 @@ func New(o Options) *Installer {
 	return &Installer{o, files{o.Root, o.step, o.flush}}
 }
 
-// Install makes containerd require the agent, and restarts containerd if its configuration changed.
-// It returns nil when containerd and the agent work with the new configuration. After an error,
-// containerd has its old configuration, or the next call of Install restores the old configuration.
-// When ctx ends, Install leaves everything as it is, and the next call continues.
+// Install makes containerd require the agent, and restarts containerd with the new configuration.
+// It returns nil when containerd and the agent work with this configuration. If they do not work,
+// Install restores the old configuration, or the next call of Install does so. If containerd
+// already requires the agent, Install usually only checks that containerd answers. When ctx ends,
+// Install leaves everything as it is, and the next call continues.
 func (i *Installer) Install(ctx context.Context) error {
 	j, at, err := i.load(ctx)
 	if err != nil {
@@ -107,8 +108,9 @@ func (i *Installer) Install(ctx context.Context) error {
 	return i.begin(ctx, at, j)
 }
 
-// Undo removes what Install added to containerd's configuration. If there was anything to remove,
-// it restarts containerd. It returns nil when containerd serves the kubelet again.
+// Undo removes what Install added to containerd's configuration. It restarts containerd if
+// containerd may have read any of this. It returns nil when containerd serves the kubelet again and
+// does not require the agent.
 func (i *Installer) Undo(ctx context.Context) error {
 	j, at, err := i.load(ctx)
 	if err != nil {
@@ -148,10 +150,10 @@ func (i *Installer) load(ctx context.Context) (journal, place, error) {
 	return j, at, err
 }
 
-// find returns where the node's containerd is. If containerd does not run, because an earlier
-// attempt broke it, find takes the place from the journal. find returns an error if the Installer
-// must not change containerd. That is so if another program, such as k3s, manages containerd's
-// configuration, or if systemd would end all containers at a restart of containerd.
+// find returns where the node's containerd is. If containerd does not run, for example because an
+// earlier attempt broke it, find takes the place from the journal. find returns an error if the
+// Installer must not change containerd. For example, another program, such as k3s, may manage
+// containerd's configuration, or systemd may end all containers at a restart of containerd.
 func (i *Installer) find(ctx context.Context, j journal) (place, error) {
 	release, there, err := i.files.text("/etc/os-release")
 	if err != nil || !there { // os.Root does not follow a symbolic link with an absolute target

@@ -433,8 +433,8 @@ func (n *node) put(name, text string) {
 	}
 }
 
-// TestTrialStopsABadChange checks that Install does not write a drop-in file that would also change
-// other settings to the directory from which containerd reads it.
+// TestTrialStopsABadChange checks a drop-in file that would also change other settings. Install
+// must not write this file to the directory from which containerd reads drop-in files.
 func TestTrialStopsABadChange(t *testing.T) {
 	n := newNode(t, "version = 3\nimports = [\"/etc/containerd/conf.d/*.toml\"]\n")
 	before := n.tree()

@@ -43,14 +43,15 @@ type Options struct {
 	// including containers that have exited.
 	Containers func() []Container
 	// Held returns the names of all containers that hold exclusive CPUs, including containers that
-	// are not running now. For example, a container that crashed holds its CPUs until it restarts.
+	// are not running now. For example, a crashed container keeps its CPUs until the kubelet starts
+	// it again.
 	Held func() []Name
 	// Usage returns the CPU time of a cgroup. The error is fs.ErrNotExist if the cgroup does not
 	// exist.
 	Usage func(cgroup string, on cpuset.Set) (time.Duration, error)
-	// Threshold is the share of foreign time from which on a container is reported. The share is
-	// the foreign time within Window, divided by the time of the container's exclusive CPUs within
-	// Window. 0 means that no container is reported.
+	// A container is reported when its share of foreign time reaches Threshold. The share is the
+	// foreign time within Window, divided by the time of the container's exclusive CPUs within
+	// Window. A Threshold of 0 means that no container is reported.
 	Threshold float64
 	Window    time.Duration
 	// Warn is called to report a container with too much foreign time. Changed is called when the
@@ -63,13 +64,13 @@ type Options struct {
 // Name identifies a container across its restarts.
 type Name struct{ UID, Container string }
 
-// Total is the foreign time of a container since the agent first saw the container.
+// Total is the foreign time of a container since the agent first measured it.
 type Total struct {
 	Pod       workload.Pod
 	Container string
 	cputime.Foreign
 	Recent cputime.Foreign // the foreign time within Options.Window
-	Noisy  bool            // the share of Recent reaches Options.Threshold
+	Noisy  bool            // the share of Recent has reached Options.Threshold, and has not fallen below half of it since
 }
 
 // Monitor measures the foreign time of the containers with exclusive CPUs on this node.
@@ -147,7 +148,7 @@ func (m *Monitor) Sample() error {
 }
 
 // add adds a sample to a container's meter, which sums up the foreign time. It reports the
-// container if its foreign time has just reached Options.Threshold.
+// container if its share of foreign time has just reached Options.Threshold.
 func (m *Monitor) add(c Container, s cputime.Sample) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -200,8 +201,8 @@ func (m *Monitor) Totals() []Total {
 
 func (t Total) key() string { return t.Pod.String() + "/" + t.Pod.UID + "/" + t.Container }
 
-// Noisy returns the names of the containers whose foreign time within Options.Window reaches
-// Options.Threshold.
+// Noisy returns the names of the containers whose share of foreign time has reached
+// Options.Threshold, and has not fallen below half of it since.
 func (m *Monitor) Noisy() (names []string) {
 	for _, t := range m.Totals() {
 		if t.Noisy {

@@ -68,8 +68,9 @@ func TestTolerated(t *testing.T) {
 	}
 }
 
-// TestEachOutcomeIsReportedOnce checks that the keeper repeats a failed step, and that it reports
-// the outcome of a step only if it differs from the outcome before.
+// TestEachOutcomeIsReportedOnce checks that the keeper calls do again after a failure and after a
+// success. The keeper must report an outcome only if it differs from the outcome of the call
+// before.
 func TestEachOutcomeIsReportedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())

@@ -36,8 +36,8 @@ func (f files) path(name string) (path string, mask bool) {
 	return filepath.Join(f.proc, name, "smp_affinity_list"), false
 }
 
-// read returns the CPUs in each of the kernel's files. It leaves out an interrupt if the kernel
-// does not report its affinity.
+// read returns the CPUs in each of the kernel's files. It leaves out a file that does not exist,
+// and the file of an interrupt whose affinity the kernel does not report.
 func (f files) read() (map[string]cpuset.Set, error) {
 	entries, err := os.ReadDir(filepath.Join(f.proc, "irq"))
 	if err != nil {

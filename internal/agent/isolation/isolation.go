@@ -94,9 +94,9 @@ func (i *Isolation) Check() error {
 	return nil
 }
 
-// Isolate keeps interrupts and unbound workqueues off cpus. It lets them use all other CPUs
-// again, including those of earlier calls. When Isolate returns nil, the only interrupts left on
-// cpus are those that the kernel does not let anybody move. Such an interrupt belongs to a driver
+// Isolate keeps interrupts and unbound workqueues off cpus. It lets them use all other CPUs again,
+// including those of earlier calls. When Isolate returns nil, the only interrupts left on cpus are
+// those that the kernel does not let anybody move. Such an interrupt usually belongs to a driver
 // with one queue for each CPU, and is raised only for requests from the CPU of this queue.
 func (i *Isolation) Isolate(ctx context.Context, cpus cpuset.Set) error {
 	i.mu.Lock()

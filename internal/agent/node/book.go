@@ -35,10 +35,10 @@ type Snapshot struct {
 }
 
 // book is the ledger of exclusive CPUs, with the pods that hold its grants. Usually a pod has one
-// grant for all its containers. If the agent does not know the pod's spec, each container has a
-// grant of its own, and does not reuse the CPUs of other containers. The agent does not know the
-// spec of a static pod without a mirror pod. After the checkpoint file was lost, it may not know
-// the specs of running pods either.
+// grant for all its containers. In two cases, each container of a pod has a grant of its own, and
+// does not reuse the CPUs of the pod's other containers. The first case is a static pod without a
+// mirror pod, because the agent does not know its spec. The second case is a pod that already ran
+// when the agent had lost the checkpoint file, and read the CPUs from the pod's containers.
 type book struct {
 	ledger *pool.Ledger
 	held   map[string]Held // by Grant.UID
@@ -77,7 +77,7 @@ func (b *book) enter(h Held) {
 	b.held[h.Grant.UID] = h
 }
 
-// replaceOffline replaces the CPUs of a pod that went offline by free CPUs, as far as there are
+// replaceOffline replaces those CPUs of a pod that are offline by free CPUs, as far as there are
 // enough. It returns a function that undoes the change, or nil if nothing has changed.
 func (b *book) replaceOffline(uid string) (undo func()) {
 	for _, before := range b.of(uid) {
@@ -116,8 +116,8 @@ func (b *book) holder(uid, container string) (Held, pool.Claim, bool) {
 	return Held{}, pool.Claim{}, false
 }
 
-// change calls the function by, which changes the grant before. It returns a function that
-// undoes the change. If by fails, change undoes what by has already changed.
+// change calls the function by to change the grant in the parameter before. It returns a function
+// that undoes the change. If by fails, change undoes what by has already changed.
 func (b *book) change(before Held, by func(l *pool.Ledger, uid string) (pool.Grant, error)) (undo func(), err error) {
 	undo = func() { _ = b.restore(before) } // cannot fail: the CPUs have not been given to another pod meanwhile
 	after := before
@@ -168,7 +168,7 @@ func (b *book) dropGrant(grantUID string) cpuset.Set {
 	return b.ledger.Release(grantUID)
 }
 
-// sorted returns all grants, ordered by UID.
+// sorted returns all grants, ordered by Grant.UID.
 func (b *book) sorted() []Held {
 	return slices.SortedFunc(maps.Values(b.held), func(x, y Held) int { return cmp.Compare(x.Grant.UID, y.Grant.UID) })
 }

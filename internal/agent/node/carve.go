@@ -20,9 +20,10 @@ import (
 //  4. remove the CPUs from the cpusets of all shared containers, and move interrupts off these CPUs
 //     if the pod requests isolation
 //
-// If a step fails, carve reverts the steps before it, so that the pod holds no exclusive CPUs. Only
-// the CFS quota stays removed, because the kubelet will try to create the container again. carve
-// returns the new specs of the shared containers that have not started. Callers hold n.mu.
+// If a step fails, carve reverts the steps before it, so that the pod does not hold these CPUs.
+// Only the CFS quota stays removed, because the kubelet will try to create the container again.
+// carve returns new specs for the shared containers without a cgroup (see confineSharers). Callers
+// hold n.mu.
 func (n *Node) carve(ctx context.Context, c workload.Container, p pool.Pod) ([]workload.Spec, error) {
 	undo, err := n.reserveOrReject(ctx, c, p)
 	if err != nil {
@@ -53,7 +54,8 @@ func (n *Node) commit(ctx context.Context, s workload.Sandbox, undo func()) ([]w
 	return specs, err
 }
 
-// clear moves all shared containers off the CPUs that were granted to the sandbox's pod. Callers
+// clear removes the CFS quota of the cgroup of the sandbox's pod. It moves all shared containers,
+// and interrupts if the pod requests isolation, off the CPUs that were granted to the pod. Callers
 // hold n.mu.
 func (n *Node) clear(ctx context.Context, s workload.Sandbox) ([]workload.Spec, error) {
 	if err := n.liftQuota(ctx, s); err != nil {
@@ -63,8 +65,8 @@ func (n *Node) clear(ctx context.Context, s workload.Sandbox) ([]workload.Spec, 
 	if err != nil {
 		return nil, refuse(CgroupFailed, "cannot move shared containers off the CPUs for the pod: %s", err)
 	}
-	// If interrupts cannot be moved, the container is refused if its pod requests isolation. Other
-	// containers start anyway.
+	// If interrupts cannot be moved, only the containers of pods that request isolation are
+	// refused. Other containers start anyway.
 	if err := n.isolate(ctx); err != nil {
 		if isolates(s) {
 			return nil, err

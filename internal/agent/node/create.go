@@ -13,9 +13,9 @@ import (
 )
 
 // Create returns the CPUs of a container that the container runtime is about to create. Before it
-// returns exclusive CPUs, it writes them to the checkpoint file and moves all other containers off
+// returns exclusive CPUs, it writes them to the checkpoint file and moves all shared containers off
 // them. If Create returns an error, the runtime does not create the container, and the kubelet
-// tries again.
+// tries again, unless the agent has set the pod to Failed.
 func (n *Node) Create(ctx context.Context, c workload.Container) (workload.Answer, error) {
 	gpus, err := n.visibleGPUs(c)
 	if err != nil {
@@ -53,14 +53,16 @@ func (n *Node) unstarted(shared cpuset.Set) cpuset.Set {
 	return shared
 }
 
-// Start writes the CPUs of a container to its cgroup before its processes run. It does not rely on
-// the container's spec. The spec of a shared container has only the reserved CPUs, and the spec of
+// Start writes the CPUs of a container to its cgroup before its processes run, because its spec may
+// have other CPUs. The spec of a shared container may have only the reserved CPUs, and the spec of
 // a container that was created while the agent was down has all CPUs.
 //
 // After an error of Start, a container of a pod with restartPolicy Never does not start again.
-// After an error of Create, the kubelet always tries again. So Create does as much as possible of
-// what can fail, and Start returns an error only if the container would run on CPUs that are not
-// its own.
+// After an error of Create, the kubelet tries again with any restartPolicy. So Create does as much
+// as possible of what can fail. If Start cannot write the cgroup of a shared container, it returns
+// no error as long as the CPUs in the container's spec are shared. For an exclusive container, the
+// same holds only if the cgroup does not exist yet and the spec has only the container's exclusive
+// CPUs.
 func (n *Node) Start(ctx context.Context, c workload.Container) error {
 	return n.reportRefusal(ctx, c, n.start(ctx, c), n.afterFailedStart(c))
 }
@@ -82,7 +84,8 @@ func (n *Node) start(ctx context.Context, c workload.Container) error {
 }
 
 // reserveAndDecide reserves the CPUs that the container's pod requests, unless they are already
-// reserved. It returns the CPUs on which the container must run.
+// reserved. It also adapts them to a resize (see fit). It returns the CPUs on which the container
+// must run.
 func (n *Node) reserveAndDecide(ctx context.Context, c workload.Container) (a workload.Answer, err error) {
 	if err := n.checkPlacer(c.Sandbox); err != nil {
 		return a, err
@@ -156,9 +159,10 @@ func (n *Node) assert(ctx context.Context, c workload.Container, d workload.Deci
 
 // confine writes the CPUs of a container to its cgroup, and sends them to systemd. The error for a
 // container without a cgroup is fs.ErrNotExist. If systemd does not answer, confine returns an
-// error, unless later is true. Callers set later in two cases, in which systemd may get the CPUs
-// at a later call. A shared container needs no protection. For a container that has the CPUs in
-// its spec, the container runtime has already sent them to systemd. Callers hold n.mu.
+// error, unless later is true. Callers set later in two cases, in which systemd may get the CPUs at
+// a later call. First, a shared container has no exclusive CPUs to protect. Second, for a container
+// that has the CPUs in its spec, the container runtime has already sent them to systemd. Callers
+// hold n.mu.
 func (n *Node) confine(ctx context.Context, c workload.Container, d workload.Decision, later bool) error {
 	start := n.env.Now()
 	if err := n.env.Cgroups.Confine(ctx, c.Cgroup, d); err != nil {

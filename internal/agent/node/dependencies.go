@@ -22,8 +22,8 @@ type Pods interface {
 	HasSynced() bool
 }
 
-// Cgroups writes to cgroups that the container runtime or the kubelet has created. Its methods
-// return fs.ErrNotExist for a missing cgroup.
+// Cgroups writes to cgroups that the container runtime or the kubelet has created. Confine and
+// LiftQuota return fs.ErrNotExist for a missing cgroup.
 type Cgroups interface {
 	// Confine sets the CPUs of a cgroup with a container or a pause process. It also sets the NUMA
 	// nodes of its memory if d has any. If d.Exclusive is false, Confine may set fewer CPUs than d
@@ -81,7 +81,8 @@ type Observer interface {
 type Why string
 
 // Shrink means that CPUs leave the shared set, and Grow that released CPUs return to the shared
-// set. Assert means that the agent writes the same cpusets again.
+// set. Assert is every other write: the agent writes the cpuset of one container or sandbox, or
+// writes all cpusets again.
 const (
 	Shrink Why = "shrink"
 	Grow   Why = "grow"
@@ -122,7 +123,7 @@ type Config struct {
 	// ReservedMemory is how many bytes of each NUMA node are reserved, so that no container's
 	// memory may be bound to them.
 	ReservedMemory map[topology.NodeID]uint64
-	FullCores      bool          // pods get only whole cores, so that no two pods have CPUs of the same core
+	FullCores      bool          // no two pods get exclusive CPUs of the same core
 	BootID         string        // the kernel's ID of this boot
 	PodWait        time.Duration // how long to wait until the pod informer has a pod; 0 means 1 s
 	// GPUExemptNamespaces are the namespaces whose containers may name GPUs in the variable

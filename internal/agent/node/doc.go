@@ -5,14 +5,15 @@
 // Start and others. Package node reaches cgroups, the checkpoint file and events through
 // interfaces. No hook calls the API server, because the pods come from the cache of an informer.
 //
-// The invariant is that no process of another pod ever runs on an exclusive CPU of a container.
-// Before the container runtime creates an exclusive container, the node moves all shared
-// containers off its CPUs. If that fails, the node refuses the exclusive container.
+// Package node must keep processes of other pods off the exclusive CPUs of a container. Before the
+// container runtime creates an exclusive container, the node moves all shared containers off the
+// CPUs of the new container. If that fails, the node refuses the exclusive container.
 //
-// node.go has the state, and book.go the grants of CPUs. sandbox.go, create.go, update.go and
-// release.go handle the hooks of the container runtime, and synchronize.go handles a restart of
-// the agent or the runtime. request.go, placed.go and static.go read what pods request. carve.go
-// and fullcores.go reserve CPUs. resize.go and grace.go change how many CPUs a container has.
-// unconfirmed.go holds the CPUs of containers whose pod is unknown. machine.go handles changes of
-// the machine, and refuse.go has the refusals.
+// node.go has the state, and book.go the grants of CPUs. sandbox.go, create.go and update.go handle
+// the hooks of the container runtime, and synchronize.go handles a restart of the agent or the
+// runtime. release.go releases the CPUs of ended pods. request.go, placed.go and static.go read
+// what pods request. carve.go and fullcores.go reserve CPUs. resize.go and grace.go change how many
+// CPUs a container has. placedgpus.go and visible.go check the GPUs of containers. unconfirmed.go
+// holds the CPUs of containers whose pod is unknown. machine.go handles changes of the machine,
+// refuse.go has the refusals, and report.go has the status of the NodeTopology.
 package node

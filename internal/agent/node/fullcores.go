@@ -9,7 +9,7 @@ import (
 // reserveWholeCores reserves the CPUs of a pod that numalet-controller did not place. With the flag
 // --full-cores, it refuses a pod that would hold only some CPUs of a core. The kubelet's option
 // full-pcpus-only does the same. No other pod may use the remaining CPUs of the core, but the
-// kubelet counts single CPUs. It would admit another pod for these CPUs, and that pod could never
+// kubelet counts single CPUs. So it could admit another pod for these CPUs, and that pod could not
 // start. The device plugin cannot prevent this, because a device plugin cannot change the kubelet's
 // own count of CPUs. Pods that numalet-controller placed may hold some CPUs of a core, because the
 // controller counts whole cores. Callers hold n.mu.

@@ -9,10 +9,10 @@ import (
 	"github.com/go-logr/logr"
 )
 
-// grace is how long CPUs stay idle after a container gave them back in a resize, before they become
-// shared. The kernel moves the container's threads off these CPUs already at the start of this
-// time, because the cpuset of the container shrinks. A program that reads its CPU affinity from
-// time to time can adapt within this time. If a user reverts the resize within this time, the
+// grace is how long CPUs stay idle at least after a container gave them back in a resize, before
+// they become shared. The kernel moves the container's threads off these CPUs already at the start
+// of this time, because the cpuset of the container shrinks. A program that reads its CPU affinity
+// from time to time can adapt within this time. If a user reverts the resize within this time, the
 // container gets the same CPUs again.
 const grace = 10 * time.Second
 

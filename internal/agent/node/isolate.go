@@ -26,7 +26,8 @@ func (n *Node) checkIsolation(request v1alpha1.CPURequest) error {
 	return nil
 }
 
-// isolate keeps interrupts off the exclusive CPUs of all pods that request it. Callers hold n.mu.
+// isolate keeps interrupts off the exclusive CPUs of all pods that request isolation. Callers hold
+// n.mu.
 func (n *Node) isolate(ctx context.Context) error {
 	var cpus cpuset.Set
 	for _, h := range n.mu.book.held {

@@ -36,8 +36,8 @@ func (n *Node) changed(h Held) error {
 	return nil
 }
 
-// withoutMemory returns those of the claim's NUMA nodes that no longer exist, or no longer have
-// memory. The memory of the claim's container is bound to these NUMA nodes.
+// withoutMemory returns those NUMA nodes in c.Mems that no longer exist, or no longer have memory.
+// The memory of the claim's container is bound to the NUMA nodes in c.Mems.
 func (n *Node) withoutMemory(c pool.Claim) (gone []topology.NodeID) {
 	for _, id := range c.Mems {
 		if node := n.machine.Node(id); node == nil || node.MemoryBytes == 0 {
@@ -47,8 +47,8 @@ func (n *Node) withoutMemory(c pool.Claim) (gone []topology.NodeID) {
 	return gone
 }
 
-// replaceOffline replaces the CPUs of pods that went offline by free CPUs, as far as there are
-// enough. Callers hold n.mu. After the call, the caller must write the checkpoint file and all
+// replaceOffline replaces the offline CPUs in the grants of all pods by free CPUs, as far as there
+// are enough. Callers hold n.mu. After the call, the caller must write the checkpoint file and all
 // cgroups.
 func (n *Node) replaceOffline(ctx context.Context) {
 	for _, uid := range n.uids() {
@@ -58,10 +58,10 @@ func (n *Node) replaceOffline(ctx context.Context) {
 	}
 }
 
-// refit is called before the creation of a container that already has exclusive CPUs, such as one
-// that restarts. If some of these CPUs are offline, refit replaces them. It refuses the container
-// if there are not enough free CPUs. It also refuses the container if a NUMA node to which the
-// container's memory is bound has no memory. Callers hold n.mu.
+// refit is called before the creation and before the start of a container that already has
+// exclusive CPUs, such as one that restarts. If some of these CPUs are offline, refit replaces
+// them. It refuses the container if there are not enough free CPUs. It also refuses the container
+// if a NUMA node to which the container's memory is bound has no memory. Callers hold n.mu.
 func (n *Node) refit(ctx context.Context, c workload.Container) (specs []workload.Spec, err error) {
 	uid := c.Sandbox.Pod.UID
 	if undo := n.mu.book.replaceOffline(uid); undo != nil {

@@ -14,12 +14,11 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// Node decides which CPUs each container of this machine gets, and has the state for that. The
-// hooks of the container runtime call the methods of Node, as do changes of pods. The methods are
-// safe for concurrent use. Each method writes at most one cgroup for each container of the machine.
-// One mutex guards the state and the writes to cgroups, so the methods run one after another. One
-// mutex for each pod would not be faster: a reservation writes the cgroups of all shared
-// containers, and the runtime calls its hooks one after another anyway.
+// Node decides which CPUs each container of this machine gets, and has the state for that. Its
+// methods are called by the hooks of the container runtime, and when pods change. The methods are
+// safe for concurrent use. One mutex guards the state and the writes to cgroups. One mutex for each
+// pod would not be faster: a reservation writes the cgroups of all shared containers, and the
+// runtime calls its hooks one after another anyway.
 type Node struct {
 	machine *topology.Machine
 	cfg     Config
@@ -32,12 +31,12 @@ type Node struct {
 		pods   map[string]*pod // by UID
 		synced bool            // the runtime has listed its containers
 		saved  *Snapshot       // content of the checkpoint file; nil if unknown, which it is at the start and after a failed write
-		// confirm has the containers whose resize to more CPUs the container runtime has not
-		// confirmed yet, by container ID. The value is the time until which the runtime may confirm
-		// it.
+		// confirm has the containers whose resize to more CPUs or memory the container runtime has
+		// not confirmed yet, by container ID. The value is the time until which the runtime may
+		// confirm the resize.
 		confirm map[string]time.Time
 		// leave has the grants with CPUs that a container gave back in a resize, by Grant.UID. The
-		// value is the time at which these CPUs become shared.
+		// value is the earliest time at which these CPUs may become shared.
 		leave map[string]time.Time
 	}
 }
@@ -49,14 +48,14 @@ type pod struct {
 	sandboxes  map[string]workload.Sandbox   // by ID, including stopped ones
 	containers map[string]workload.Container // by ID, including exited ones until they are removed
 	newest     map[string]string             // ID of the newest container, by name
-	gpus       map[string]bool               // device IDs of the GPUs of all of the pod's containers, including ended containers
+	gpus       map[string]bool               // device IDs of the GPUs of all containers that the pod had since the last Synchronize
 	rejected   error                         // why the pod was rejected; nil for a pod that was not rejected
 }
 
 // New returns a node with the grants of a snapshot. It leaves out grants that it cannot restore. In
-// this case it returns a valid node, and an error that names these grants. If New fails, it returns
-// an error and a nil node. After a reboot, no container of the snapshot runs, but pods that still
-// exist keep their CPUs, unless the machine has changed.
+// this case it returns a valid node, and an error that names these grants. If New cannot create the
+// ledger, it returns an error and a nil node. After a reboot, no container of the snapshot runs,
+// but pods that still exist keep their CPUs, unless these no longer fit the machine (see changed).
 func New(m *topology.Machine, cfg Config, env Dependencies, s Snapshot) (*Node, error) {
 	ledger, err := pool.New(m, pool.Options{Reserved: cfg.Reserved, FullCores: cfg.FullCores, ReservedMemory: cfg.ReservedMemory})
 	if err != nil {

@@ -9,9 +9,10 @@ import (
 )
 
 // checkGPUs rejects a container's pod if the kubelet allocated other GPUs to the container than
-// numalet-controller decided on. The device plugin tells the kubelet which GPUs it prefers
-// (kubelet.Decider), but the kubelet may allocate others. checkGPUs runs before the container is
-// created, when both the controller's decision and the kubelet's allocation are final.
+// numalet-controller decided on. The device plugin tells the kubelet which GPUs it prefers (see the
+// type Decider in internal/deviceplugin/kubelet), but the kubelet may allocate others. checkGPUs
+// runs before the container is created, when both the controller's decision and the kubelet's
+// allocation are final.
 func (n *Node) checkGPUs(c workload.Container) error {
 	if !n.isPlaced(c.Sandbox) {
 		return nil
@@ -36,10 +37,10 @@ func notDecided(container string, decided, given []string) *v1alpha1.Refusal {
 }
 
 // asDecided reports whether a container has the GPUs that numalet-controller decided on. Containers
-// of a pod that run one after another share GPUs, and the kubelet assigns the pod's GPUs to them in
-// any order. For these containers, asDecided checks only that the container has enough of the pod's
-// GPUs. A container may also have devices on which the controller did not decide, such as MIG
-// slices in addition to whole GPUs. The kubelet chooses these devices.
+// of a pod that run one after another may share GPUs, and the kubelet assigns the pod's GPUs to
+// them in any order. For the containers of such a pod, asDecided checks only that the container has
+// enough of the pod's GPUs. A container may also have devices on which the controller did not
+// decide, such as MIG slices in addition to whole GPUs. The kubelet chooses these devices.
 func asDecided(p v1alpha1.Placement, decided, given []string) bool {
 	wanted := decided
 	if p.SharesGPUs() {
@@ -58,11 +59,11 @@ func asDecided(p v1alpha1.Placement, decided, given []string) bool {
 func list(ids []string) string { return strings.Join(slices.Sorted(slices.Values(ids)), ", ") }
 
 // checkGroups refuses a container that has a device of a GPU group, if numalet-controller did not
-// assign the device to it. The device is a GPU, a MIG slice or a share of a GPU. The kubelet can
-// allocate such a device, because other schedulers, pods with spec.nodeName and static pods ignore
-// GPU groups. The kubelet also chooses shares without the controller. The refused pod keeps the
-// device until the pod ends, so no other pod gets the device before that. The device plugin cannot
-// refuse the device in Allocate, because the device plugin API does not name the pod.
+// assign the device to its pod. The device is a GPU, a MIG slice or a share of a GPU. The kubelet
+// can allocate such a device, because other schedulers, pods with spec.nodeName and static pods
+// ignore GPU groups. The kubelet also chooses shares without the controller. The refused pod keeps
+// the device until the pod ends, so no other pod gets the device before that. The device plugin
+// cannot refuse the device in Allocate, because the device plugin API does not name the pod.
 func (n *Node) checkGroups(c workload.Container) error {
 	if n.env.GroupOf == nil {
 		return nil

@@ -19,10 +19,10 @@ import (
 
 // TestRandomLives starts and ends pods of all kinds in random order. Meanwhile, the test kills the
 // agent, delays the pod informer, and makes writes of cgroups fail. After every step, it checks
-// that no other process runs on the CPUs of an exclusive container. The exclusive CPUs of a
-// container must agree with the placement that the controller gave to it, and must not change
-// unless the container is resized. When all pods have ended, all CPUs must be free. Every second
-// seed has a node with numalet-controller.
+// that no process of another pod runs on the CPUs of an exclusive container. Unless the container
+// was resized, its exclusive CPUs must agree with the placement that the controller gave to it, and
+// must not change while it runs. When all pods have ended, all CPUs must be free. Every second seed
+// has a node with numalet-controller.
 func TestRandomLives(t *testing.T) {
 	for seed := range uint64(30) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -56,7 +56,8 @@ func (l *lives) do(words ...string) {
 	l.play(strings.Join(words, " "))
 }
 
-// step runs one random command.
+// step runs one random command. If the agent runs, it then releases the CPUs of ended pods. At the
+// end, it sets some rejected pods to Failed.
 func (l *lives) step() {
 	uids := slices.Sorted(maps.Keys(l.pods))
 	if len(uids) < 3 || len(uids) < 12 && l.rand.IntN(4) == 0 {
@@ -134,8 +135,8 @@ func placedKinds() [][]string {
 	}
 }
 
-// advance brings a pod one step further. It creates the pod's sandbox, or the next container if the
-// pod has a sandbox already.
+// advance brings a pod one step further. It creates the pod's sandbox, creates or starts the pod's
+// next container, or ends the pod's init container.
 func (l *lives) advance(uid string) {
 	pod := l.pods[uid]
 	if v1alpha1.Ended(pod) {
@@ -204,8 +205,8 @@ func (l *lives) unwritable() {
 	}
 }
 
-// end ends a pod. The agent gets the events of the container runtime and those of the API server in
-// a random order.
+// end ends a pod. The agent gets the event of the container runtime and that of the API server in a
+// random order. At random, the event of the runtime is lost.
 func (l *lives) end(uid string) {
 	l.late[uid] = false
 	lost := []string{uid, "lost"}

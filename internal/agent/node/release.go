@@ -12,8 +12,8 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// sweepInterval is the time between two checks whether the processes of an ended pod have all
-// ended. The pod keeps its CPUs until then.
+// sweepInterval is the time between two sweeps while an ended pod still has processes, or while a
+// resize is not complete. The ended pod keeps its CPUs until all of its processes have ended.
 const sweepInterval = time.Second
 
 // staticSweepInterval is the time between two checks whether static pods that hold CPUs have ended.
@@ -23,10 +23,10 @@ const staticSweepInterval = 10 * time.Second
 
 // PodEnded requests a sweep, which releases the CPUs of ended pods. It is called when a pod is
 // terminal or deleted, and does not block. The hooks StopPodSandbox and RemovePodSandbox of the
-// container runtime are not enough, for two reasons. Usually the runtime calls them before the API
-// server has set the pod to terminal. Moreover, containerd 2.4 that has restarted does not call
-// them for sandboxes from before its restart. In the file internal/nri/nri.go of containerd,
-// needsStopping and needsRemoval read a map that syncPlugin fills with containers only.
+// container runtime are not enough, for two reasons. Usually the runtime calls StopPodSandbox
+// before the pod is terminal in the API server. Moreover, containerd 2.4 that has restarted does
+// not call these hooks for sandboxes from before its restart. In the file internal/nri/nri.go of
+// containerd, needsStopping and needsRemoval read a map that syncPlugin fills with containers only.
 func (n *Node) PodEnded(string) { n.wake() }
 
 // wake requests a sweep, which releases the CPUs of ended pods.
@@ -37,7 +37,7 @@ func (n *Node) wake() {
 	}
 }
 
-// Run releases the grants of ended pods until ctx ends.
+// Run releases the grants of ended pods, and completes resizes, until ctx ends.
 func (n *Node) Run(ctx context.Context) error {
 	again := time.NewTimer(0)
 	defer again.Stop()
@@ -64,8 +64,8 @@ func (n *Node) holdsStatic() bool {
 	return slices.ContainsFunc(n.mu.book.sorted(), func(h Held) bool { return h.Static })
 }
 
-// Sweep releases the grants of ended pods, and the CPUs that containers gave back in a resize. It
-// returns how many ended pods keep their CPUs because they still have processes.
+// Sweep releases the grants of ended pods, and completes resizes. It returns how many ended pods it
+// could not release, because they still have processes.
 func (n *Node) Sweep(ctx context.Context) (left int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -126,7 +126,8 @@ func (n *Node) removed(uid string) bool {
 	})
 }
 
-// ref returns the name, namespace and UID of a pod that runs or holds a grant. Callers hold n.mu.
+// ref returns the name, namespace and UID of a pod that has a sandbox or holds a grant. For any
+// other pod, it returns only the UID. Callers hold n.mu.
 func (n *Node) ref(uid string) workload.Pod {
 	if p := n.mu.pods[uid]; p != nil {
 		return p.ref

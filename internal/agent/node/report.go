@@ -32,7 +32,7 @@ func (n *Node) Report() v1alpha1.NodeTopologyStatus {
 }
 
 // counts returns the numbers of CPUs of one NUMA node: capacity, allocatable and available. If
-// exclusive CPUs are disabled on this node, the number of allocatable CPUs is 0.
+// exclusive CPUs are disabled on this node, no CPU is allocatable or available.
 func (n *Node) counts(v View, id topology.NodeID) v1alpha1.CPUCounts {
 	c := v1alpha1.CPUCounts{Capacity: int32(v.Capacity[id])}
 	if !n.cfg.Disabled {
@@ -41,8 +41,8 @@ func (n *Node) counts(v View, id topology.NodeID) v1alpha1.CPUCounts {
 	return c
 }
 
-// shape returns the numbers of the machine's packages, NUMA nodes and cores. It leaves out packages
-// and cores whose CPUs are all offline.
+// shape returns the numbers of the machine's packages, NUMA nodes and cores, and which CPUs are
+// reserved. It leaves out packages and cores whose CPUs are all offline.
 func (n *Node) shape() v1alpha1.Machine {
 	packages, threads := map[int]bool{}, map[cpuset.CPU]int32{}
 	for _, c := range n.machine.CPUs {

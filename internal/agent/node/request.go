@@ -27,9 +27,9 @@ const annotationSource = "kubernetes.io/config.source"
 type lookup func(context.Context, workload.Pod) (*corev1.Pod, bool)
 
 // request returns the CPUs to reserve before the container may run. It returns nil if the container
-// gets no exclusive CPUs. The annotations of the container and its sandbox show whether the pod may
-// request exclusive CPUs. Only for such a pod, request calls find, which may wait until the pod
-// informer has the pod. request does not lock n.mu, because find may wait.
+// gets no exclusive CPUs. It calls find, which may wait until the pod informer has the pod, only
+// for a pod that may request exclusive CPUs. This is a pod for which announces or
+// requestsWithoutAnnotation returns true. request does not lock n.mu, because find may wait.
 func (n *Node) request(ctx context.Context, c workload.Container, find lookup) (*pool.Pod, error) {
 	tokens := v1alpha1.ParseAllocated(c.Annotations)
 	announced := n.announces(c)
@@ -73,9 +73,9 @@ func (n *Node) announces(c workload.Container) bool {
 
 // requestsWithoutAnnotation reports whether a pod requests exclusive CPUs although the annotations
 // that the container runtime passes do not show it. Such a request is possible if another device
-// plugin allocated the CPUs, or if the author wrote labels instead of annotations by mistake.
-// requestsWithoutAnnotation does not wait for a pod that the pod informer does not have, but
-// returns false.
+// plugin allocated the CPUs. requestsWithoutAnnotation also returns true for an invalid request,
+// for example if the author wrote labels instead of annotations by mistake. It does not wait for a
+// pod that the pod informer does not have, but returns false.
 func (n *Node) requestsWithoutAnnotation(s workload.Sandbox) bool {
 	pod, known := n.env.Pods.Pod(s.Pod)
 	if !known {
@@ -139,8 +139,8 @@ func poolPod(uid string, request v1alpha1.CPURequest) *pool.Pod {
 	return &pool.Pod{UID: uid, Policy: request.Policy, Seed: seed(uid), Containers: request.Containers}
 }
 
-// seed returns the seed of the random numbers for the CPU policy random. The seed is the same at
-// each attempt for one pod, and differs between pods.
+// seed returns the seed of the random numbers for the CPU policy random. The seed is a hash of the
+// pod's UID, so it is the same at each attempt for one pod.
 func seed(uid string) uint64 {
 	h := fnv.New64a()
 	h.Write([]byte(uid))

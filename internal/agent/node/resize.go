@@ -18,9 +18,9 @@ import (
 const ResizedReason = "NumaletResized"
 
 // confirmation is how long the container runtime may take to call Updated. With this call, the
-// runtime confirms that it has applied a resize to more CPUs. If the runtime fails to apply the
-// resize, it never calls Updated, and after this time the agent undoes the resize. The kubelet
-// waits for the runtime for a shorter time (runtimeRequestTimeout, 2 minutes).
+// runtime confirms that it has applied a resize to more CPUs or memory. If the runtime fails to
+// apply the resize, it never calls Updated, and after this time the agent undoes the resize. By
+// default, the kubelet waits for the runtime for a shorter time (runtimeRequestTimeout, 2 minutes).
 const confirmation = 3 * time.Minute
 
 // grow gives a container more CPUs or more bound memory. It first reserves them in the ledger of
@@ -91,10 +91,10 @@ func (s size) String() string {
 	return text
 }
 
-// fit changes the number of exclusive CPUs of a container that is about to be created to the number
-// that the kubelet wants. The container may hold a different number of CPUs. This is so after a
-// resize that restarts the container, and after a resize before the container's first start.
-// Callers hold n.mu.
+// fit is called before the creation and before the start of a container. It changes the container's
+// exclusive CPUs and bound memory to the size that the kubelet wants. The container may hold a
+// different number of CPUs after a resize that restarts the container, and after a resize before
+// the container's first start. Callers hold n.mu.
 func (n *Node) fit(ctx context.Context, c workload.Container) ([]workload.Spec, error) {
 	claim, holds := n.mu.book.claim(c.Sandbox.Pod.UID, c.Name)
 	if !holds {
@@ -110,12 +110,13 @@ func (n *Node) fit(ctx context.Context, c workload.Container) ([]workload.Spec, 
 	return nil, n.shrink(ctx, c, claim, to)
 }
 
-// followSpec changes a container's claim, which has its exclusive CPUs, to the size in the
-// container's spec at the container runtime. The two sizes differ in three cases. The runtime has
-// just applied a resize to fewer CPUs. Or the runtime has not confirmed a resize to more CPUs in
-// time. Or the runtime has resized the container while the agent was down. If the container has
-// grown while the agent was down, followSpec reserves the missing CPUs now. If they are not free,
-// it refuses the resize, although the kubelet believes that the resize is done. Callers hold n.mu.
+// followSpec changes a container's claim (its exclusive CPUs and bound memory) to the size in the
+// spec that the container runtime has for the container. The two sizes differ in three cases. The
+// runtime has just applied a resize to fewer CPUs. Or the runtime has not confirmed a resize to
+// more CPUs in time. Or the runtime has resized the container while the agent was down. If the
+// container has grown while the agent was down, followSpec reserves the missing CPUs now. If they
+// are not free, it refuses the resize, although the kubelet believes that the resize is done.
+// Callers hold n.mu.
 func (n *Node) followSpec(ctx context.Context, c workload.Container) error {
 	p := n.mu.pods[c.Sandbox.Pod.UID]
 	claim, holds := n.mu.book.claim(c.Sandbox.Pod.UID, c.Name)
@@ -137,9 +138,9 @@ func (n *Node) followSpec(ctx context.Context, c workload.Container) error {
 	return n.shrink(ctx, c, claim, to)
 }
 
-// shrink reduces a container's claim, which has its exclusive CPUs, to the new size, and writes the
-// checkpoint file. The pod holds the removed CPUs until finishResizes returns them to the shared
-// set. Callers hold n.mu.
+// shrink reduces a container's claim (its exclusive CPUs and bound memory) to the new size, and
+// writes the checkpoint file. The pod holds the removed CPUs until finishResizes returns them to
+// the shared set. Callers hold n.mu.
 func (n *Node) shrink(ctx context.Context, c workload.Container, claim pool.Claim, to size) error {
 	if to.cpus >= claim.CPUs.Len() && to.memory >= claim.MemoryBytes {
 		return nil
@@ -170,8 +171,8 @@ func (n *Node) shrink(ctx context.Context, c workload.Container, claim pool.Clai
 }
 
 // noteGrowth writes an event on the pod if the container runtime confirms a resize of the container
-// c to more CPUs. It must be called before learn, which overwrites the CPUs that the container had
-// before the resize.
+// c to more CPUs. It must be called before learn, which overwrites the record of the CPUs that the
+// container had before the resize.
 func (n *Node) noteGrowth(c workload.Container) {
 	_, grows := n.mu.confirm[c.ID]
 	p := n.mu.pods[c.Sandbox.Pod.UID]
@@ -182,8 +183,8 @@ func (n *Node) noteGrowth(c workload.Container) {
 	n.noteSize(c, pool.Claim{CPUs: p.containers[c.ID].Resources.CPUs})
 }
 
-// noteSize writes an event on the pod if the exclusive CPUs of a container now differ from the
-// claim before.
+// noteSize writes an event on the pod if the exclusive CPUs of a container now differ from those in
+// the parameter before, the container's earlier claim.
 func (n *Node) noteSize(c workload.Container, before pool.Claim) {
 	claim, _ := n.mu.book.claim(c.Sandbox.Pod.UID, c.Name)
 	if claim.CPUs.Equal(before.CPUs) {
@@ -197,8 +198,8 @@ func (n *Node) noteSize(c workload.Container, before pool.Claim) {
 }
 
 // catchUp calls followSpec for all containers, so that resizes that were not completed before are
-// completed now. It does not report refusals, because each refusal was reported when it first
-// occurred. Callers hold n.mu.
+// completed now. It does not report refusals as events, because each sweep calls it and would
+// report the same refusal again. Callers hold n.mu.
 func (n *Node) catchUp(ctx context.Context) {
 	for _, c := range n.running() {
 		if err := n.followSpec(ctx, c); err != nil {

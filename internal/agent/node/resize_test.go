@@ -120,8 +120,9 @@ func (s *script) wait(args []string) error {
 	return err
 }
 
-// resizeSome resizes a running container of the pod that has exclusive CPUs. At random, the
-// container runtime fails to apply the resize, or the agent is killed during the resize.
+// resizeSome resizes one of the pod's running containers with exclusive CPUs. It does not resize a
+// container with limits by NUMA node. At random, the container runtime fails to apply the resize,
+// or the agent is killed during the resize.
 func (l *lives) resizeSome(uid string) {
 	for _, id := range slices.Sorted(maps.Keys(l.containers)) {
 		c := l.containers[id]

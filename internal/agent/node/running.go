@@ -8,8 +8,8 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// Running is a container with exclusive CPUs that the container runtime has. It runs, or it has
-// exited and the runtime has not removed it yet.
+// Running is a container with exclusive CPUs that the container runtime has. It may run, but it may
+// also have exited or not have started.
 type Running struct {
 	workload.Container
 	CPUs cpuset.Set // the container's CPUs that are online

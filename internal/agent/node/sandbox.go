@@ -35,8 +35,9 @@ func (n *Node) RunSandbox(ctx context.Context, s workload.Sandbox) error {
 	return fmt.Errorf("numalet: confine the sandbox of pod %s to CPUs %s: %w", s.Pod, n.shared(), err)
 }
 
-// StopSandbox releases the grants of the sandbox's pod if the pod has ended. A pod that continues
-// in a new sandbox keeps its grants.
+// StopSandbox releases the grants of the sandbox's pod if the pod has ended and has no processes.
+// Otherwise it requests a sweep, which releases them later. A pod that continues in a new sandbox
+// keeps its grants.
 func (n *Node) StopSandbox(ctx context.Context, s workload.Sandbox) {
 	if !n.releaseSandbox(ctx, s.Pod.UID) {
 		n.PodEnded(s.Pod.UID)

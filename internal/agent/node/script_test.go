@@ -21,9 +21,9 @@ import (
 )
 
 // TestScenarios runs the commands in testdata/*.txt, and compares their output with the output in
-// these files. The output of a command is its error, the events that it caused, and the overlaps:
-// containers that run on exclusive CPUs of another container. The comment above the function of
-// each command describes its arguments.
+// these files. The output of a command is what it prints, its error, the events that it caused, and
+// the overlaps (see world.overlaps). The comment above the function of each command describes the
+// arguments of the command.
 func TestScenarios(t *testing.T) {
 	scenario.Walk(t, func(t *testing.T, out *scenario.Answer) scenario.Commands { return newScript(t, out).commands })
 }
@@ -34,7 +34,7 @@ type script struct {
 	t        *testing.T
 	out      *scenario.Answer
 	quiet    scenario.Commands
-	commands scenario.Commands // the commands of quiet, which also print events and overlaps
+	commands scenario.Commands // like quiet, but each command also prints events and overlaps
 	made     int               // how many containers and sandboxes the script has created so far
 	gpus     map[string]string // devices that the kubelet allocated to containers, by POD/CONTAINER
 }
@@ -268,7 +268,7 @@ func (s *script) collect(args []string) error {
 }
 
 // untold disconnects the agent from the container runtime if the second argument of a command is
-// `lost`. The runtime then sends the agent no events. The caller must call the function back,
+// `lost`. The runtime then sends the agent no events. The caller must call the returned function,
 // which connects the agent again.
 func (s *script) untold(args []string) (back func()) {
 	n := s.node
@@ -415,8 +415,8 @@ func (s *script) report(args []string) error {
 	return nil
 }
 
-// show runs the script command `show`. The command prints the machine and the running containers.
-// If an agent runs, it also prints which pod holds each CPU.
+// show runs the script command `show`. The command prints the CPUs of all containers that have not
+// exited. If the agent runs, it first prints which pod holds each CPU.
 func (s *script) show([]string) error {
 	if s.node != nil {
 		s.showHeld(s.node.View())

@@ -17,8 +17,9 @@ import (
 // staticRequest returns the request for exclusive CPUs of a container whose static pod has no
 // mirror pod. It returns nil if the container gets no exclusive CPUs. The kubelet runs static pods
 // without the API server, so the agent does not know the pod's spec. staticRequest reads the number
-// of CPUs from the container's cgroup limits. The container does not reuse CPUs of the pod's other
-// containers, because the agent does not know which of these are init containers.
+// of CPUs from the container's cgroup limits and device tokens. The container does not reuse CPUs
+// of the pod's other containers, because the agent does not know which of these are init
+// containers.
 func (n *Node) staticRequest(c workload.Container, tokens map[topology.NodeID]int) (*pool.Pod, error) {
 	if exempted(c) {
 		return nil, nil
@@ -48,7 +49,7 @@ func exempted(c workload.Container) bool {
 }
 
 // staticPod returns a pod that has only the container c. It derives the resources of c from the
-// cgroup limits of c.
+// cgroup limits and the device tokens of c.
 func staticPod(c workload.Container, tokens map[topology.NodeID]int) *corev1.Pod {
 	var pod corev1.Pod
 	pod = *withSandboxAnnotations(&pod, c.Sandbox)

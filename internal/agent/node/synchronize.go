@@ -14,11 +14,12 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// Synchronize is called when the agent has connected to the container runtime. It replaces the
-// known sandboxes and containers by the runtime's list of sandboxes and containers. It then makes
-// the ledger of exclusive CPUs and the cgroups agree with that list. A container that is not in
-// the list keeps its exclusive CPUs, because the list leaves out exited containers. So a pod in
-// CrashLoopBackOff keeps its CPUs.
+// Synchronize is called when the agent has connected to the container runtime. Without NRI, package
+// direct calls it after each change of a cgroup or a pod. Synchronize replaces the known sandboxes
+// and containers by the given ones, and then makes the ledger of exclusive CPUs and the cgroups
+// agree with them. The list of containers leaves out exited containers. So a container that is not
+// in the list keeps its exclusive CPUs until its pod has ended, for example while the pod is in
+// CrashLoopBackOff. Only a static pod loses its CPUs as soon as it has no sandbox in the list.
 //
 // Synchronize continues after ctx has ended. On a busy machine, the timeout of the runtime may
 // expire, but running containers must get their CPUs anyway.
@@ -58,7 +59,7 @@ func (n *Node) Synced() bool {
 // reconcile makes the ledger of exclusive CPUs and the cgroups agree with the known containers,
 // in these steps:
 //
-//  1. release pods that have ended
+//  1. release pods that have ended, and static pods without a sandbox
 //  2. add grants for running containers that have none in the checkpoint file, and replace
 //     unconfirmed grants of containers whose pod the agent knows now
 //  3. replace CPUs that went offline
@@ -66,8 +67,8 @@ func (n *Node) Synced() bool {
 //  5. write the checkpoint
 //  6. write the cpusets of all shared containers, then those of the exclusive containers
 //
-// If a step fails, reconcile reports the failure and continues, because the agent must start in
-// any case. Callers hold n.mu.
+// If a step fails, reconcile reports or logs the failure and continues, because the agent must
+// start in any case. Callers hold n.mu.
 func (n *Node) reconcile(ctx context.Context) {
 	log := logr.FromContextOrDiscard(ctx)
 	for _, uid := range n.uids() {
@@ -132,9 +133,10 @@ func (n *Node) running() []workload.Container {
 	return append(pinned, rest...)
 }
 
-// adopt makes sure that a running container that requests exclusive CPUs has a grant. If the
-// container is already pinned, the grant has the CPUs on which it runs. Otherwise the grant has
-// new CPUs.
+// adopt makes sure that a known container that requests exclusive CPUs has a grant. If the
+// container is already pinned and its CPUs can be granted, the grant has these CPUs. Otherwise the
+// grant has new CPUs. If the pod is unknown, adopt may leave the container without a grant until
+// Reconcile.
 func (n *Node) adopt(ctx context.Context, c workload.Container) error {
 	uid := c.Sandbox.Pod.UID
 	_, podKnown := n.env.Pods.Pod(c.Sandbox.Pod)
@@ -162,8 +164,9 @@ func (n *Node) adopt(ctx context.Context, c workload.Container) error {
 	return err
 }
 
-// grantPinned grants a container the CPUs to which it is pinned. It returns false if the number
-// of these CPUs differs from the request, or if another container holds some of them.
+// grantPinned grants a container the CPUs to which it is pinned. It returns false if the number of
+// these CPUs differs from the request, or if the ledger cannot grant them, for example because
+// another grant has some of them.
 func (n *Node) grantPinned(c workload.Container, p pool.Pod) bool {
 	if p.UID == c.Sandbox.Pod.UID {
 		p = onlyContainer(p, c.Name)
@@ -190,7 +193,8 @@ func (n *Node) assertExclusive(ctx context.Context) {
 	}
 }
 
-// assertPod writes the exclusive CPUs of a pod's containers to their cgroups again.
+// assertPod writes the exclusive CPUs of a pod's containers to their cgroups again, and removes the
+// CFS quota of the pod's cgroup.
 func (n *Node) assertPod(ctx context.Context, p *pod) {
 	for _, c := range p.containers {
 		d := n.decide(c)

@@ -8,9 +8,9 @@ import (
 
 // holdUnconfirmed grants a pinned container the CPUs on which it runs. It is called if the agent
 // does not know the container's pod, for example because the checkpoint file was lost and the API
-// server cannot be reached. In this case, only the container's spec says that the container has
-// exclusive CPUs. So the grant is unconfirmed until the agent knows the pod. holdUnconfirmed
-// returns false if another container holds one of the CPUs.
+// server cannot be reached. In this case, only the container's spec says which exclusive CPUs the
+// container has. So the grant is unconfirmed until the agent knows the pod. holdUnconfirmed returns
+// false if the ledger cannot grant the CPUs, for example because another grant has one of them.
 func (n *Node) holdUnconfirmed(c workload.Container) bool {
 	claim := pool.Claim{Container: c.Name, Kind: podspec.App, CPUs: c.Resources.CPUs, Mems: c.Resources.Mems}
 	if len(claim.Mems) > 0 {

@@ -10,7 +10,8 @@ import (
 
 // TestRequestsWithoutAnnotations checks pods that request exclusive CPUs although their annotations
 // do not show this. Either another device plugin allocated the CPUs, or the user set labels instead
-// of annotations. The agent must refuse these pods, because otherwise they would run unpinned.
+// of annotations. The agent must refuse these pods, because otherwise they would run unpinned. If
+// exclusive CPUs are disabled on the node, the agent must accept them.
 func TestRequestsWithoutAnnotations(t *testing.T) {
 	for name, tc := range map[string]struct {
 		pod   string

@@ -12,11 +12,11 @@ type View struct {
 	Shared    cpuset.Set
 	Exclusive cpuset.Set
 	// Numbers of CPUs, for each NUMA node that has CPUs. Capacity counts the online CPUs, and
-	// Allocatable counts the online CPUs that are not reserved. Available counts the CPUs that
-	// can still become exclusive.
+	// Allocatable counts the online CPUs that may become exclusive. Available counts those of them
+	// that are free.
 	Capacity, Allocatable, Available map[topology.NodeID]int
-	// Bytes of memory of each NUMA node. AllocatableMemory is how much memory containers can bind
-	// in total, and AvailableMemory is how much of it is still free.
+	// Bytes of memory that containers can bind, for each NUMA node that has CPUs. AllocatableMemory
+	// is how much they can bind in total, and AvailableMemory is how much more they can bind now.
 	AllocatableMemory, AvailableMemory map[topology.NodeID]uint64
 	Held                               []Holding
 }

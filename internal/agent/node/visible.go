@@ -14,10 +14,10 @@ import (
 const voidDevices = "void"
 
 // visibleGPUs returns the value that the agent must set for NVIDIA_VISIBLE_DEVICES in a container.
-// It returns "" if the value in the container's environment is right, or if Numalet assigns no GPUs
-// on this node. It refuses a container with GPUs if the pod's author also sets the variable, for
-// example to "all". The container then has two values. The author's value comes after that of the
-// device plugin and takes effect, but NRI can replace only the first of the two.
+// It returns "" if the agent need not set the variable. It refuses a container with GPUs if the
+// pod's author also sets the variable to other GPUs, for example to "all". The container then has
+// two values. The author's value comes after that of the device plugin and takes effect, but NRI
+// can replace only the first of the two.
 // Source: Generator.AdjustEnv in
 // https://github.com/containerd/nri/blob/v0.12.5/pkg/runtime-tools/generate/generate.go.
 func (n *Node) visibleGPUs(c workload.Container) (string, error) {
@@ -37,10 +37,10 @@ func (n *Node) visibleGPUs(c workload.Container) (string, error) {
 }
 
 // visibleOf returns the value of NVIDIA_VISIBLE_DEVICES for a container with GPUs. set has the
-// values that the variable already has. visibleOf returns "" if the last value in set is right. If
-// set is empty, the device plugin passes the GPUs as CDI devices. If a container has GPUs of two
-// extended resources, the value in set has only the GPUs of one of them, because the kubelet keeps
-// one value for each variable.
+// values that the variable already has. visibleOf returns "" if the last value in set is right. It
+// also returns "" if set is empty, because the device plugin then passes the GPUs as CDI devices.
+// If a container has GPUs of two extended resources, the value in set has only the GPUs of one of
+// them, because the kubelet keeps one value for each variable.
 func visibleOf(given, set []string) string {
 	if len(set) == 0 {
 		return ""

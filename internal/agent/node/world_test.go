@@ -29,7 +29,7 @@ type world struct {
 
 	groups   map[string]*group // the cgroups of the fake kernel, by path
 	removed  map[string]bool   // cgroups of pods that the kubelet has removed
-	overlaps []string          // descriptions of processes that ran on exclusive CPUs of another container; the tests check that there are none
+	overlaps []string          // messages about processes that ran on exclusive CPUs of another pod, or that could do so after a daemon-reload; the tests check that there are none
 
 	sandboxes  map[string]workload.Sandbox  // the sandboxes that the runtime has, by ID
 	containers map[string]*runtimeContainer // the containers that the runtime has, by ID
@@ -41,7 +41,7 @@ type world struct {
 	broken     map[string]bool              // cgroups that cannot be written; "disk" if the checkpoint cannot be written
 	systemd    systemd
 	events     []string
-	rejected   map[string]string // messages for the pods that must be set Failed, by UID
+	rejected   map[string]string // messages for the pods that must be set to Failed, by UID
 	refused    []v1alpha1.Reason
 	isolated   cpuset.Set        // CPUs off which interrupts are kept
 	now        time.Duration     // time since the start of the test
@@ -103,8 +103,8 @@ func (w *world) startAgent() error {
 	return err
 }
 
-// isolator is a fake Isolator. After the script command `break irqbalance` or `break interrupts`,
-// its methods fail.
+// isolator is a fake Isolator. After the script command `break irqbalance`, its method Check fails.
+// After `break interrupts`, its method Isolate fails.
 type isolator struct{ *world }
 
 func (i isolator) Check() error {
@@ -215,9 +215,8 @@ func (w *world) Note(p workload.Pod, reason, message string) {
 	w.events = append(w.events, fmt.Sprintf("%s %s: %s", p, reason, message))
 }
 
-// short returns the whole message of a refusal whose reason package node defines. For other
-// refusals it returns only the reason, because the packages that define these reasons test the
-// messages.
+// short returns the whole message of a refusal with one of the reasons below, which package node
+// defines. For other reasons it returns only the reason.
 func short(r v1alpha1.Reason, message string) string {
 	switch r {
 	case CheckpointFailed, CgroupFailed, FormNotServed, GPUReserved, MachineChanged, NotAsked, NotReady, PlacementRejected, PodUnknown, Resize, SMTAlignment, SwitchedOff:
@@ -237,8 +236,8 @@ func (w *world) Refused(r v1alpha1.Reason)     { w.refused = append(w.refused, r
 func (w *world) Saved(time.Duration)           {}
 func (w *world) Wrote(Why, int, time.Duration) {}
 
-// look records an overlap for every cgroup with processes that has a CPU which is exclusive to
-// another cgroup.
+// look records an overlap for every cgroup with processes that has an exclusive CPU of a container
+// of another pod. A pause process must not use the exclusive CPUs of its own pod either.
 func (w *world) look() {
 	for _, c := range w.containers {
 		mine := w.groups[c.Cgroup]

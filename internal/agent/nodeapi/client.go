@@ -12,10 +12,9 @@ import (
 // Component is the agent's name in events and requests, and as a field manager.
 const Component = "numalet-agent"
 
-// qps is how many requests per second the agent may send to the API server, and burst is how many
-// requests it may send at once. Normally the agent sends few requests: one watch, events of
-// refused pods and a label of the node. With the limits, a node with many refused pods cannot
-// overload the API server.
+// qps is how many requests per second a client of the agent may send to the API server, and burst
+// is how many requests it may send at once. Normally the agent sends far fewer requests. With the
+// limits, a node with many refused pods cannot overload the API server.
 const (
 	qps   = 20
 	burst = 40

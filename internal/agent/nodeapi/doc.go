@@ -1,8 +1,8 @@
 // Package nodeapi is the agent's connection to the API server. It caches the pods of one node,
-// writes events, sets pods that the node rejects to Failed, labels the node, and publishes its
-// NodeTopology.
+// writes events, sets pods that the node rejects to Failed, labels the node and removes its startup
+// taint, renews the agent's Lease, and publishes the NodeTopology of the node.
 //
-// No hook of the container runtime has to wait for the API server. The methods Pod and Wait read
+// No hook of the container runtime sends a request to the API server. The methods Pod and Wait read
 // the local cache, and requests to the API server are sent in the background.
 //
 //	pods, err := nodeapi.NewPods(client, "node-1", nodeapi.Handlers{Ended: release})
@@ -10,6 +10,6 @@
 //	pod, ok := pods.Wait(ctx, known) // at most until ctx is done
 //
 // client.go creates clients. pods.go and groups.go read from the API server, and events.go,
-// reject.go and node.go write to it. topology.go decides when the NodeTopology is published, and
-// publish.go decides which of its fields are sent.
+// reject.go, node.go, taint.go and heartbeat.go write to it. topology.go decides when the
+// NodeTopology is published, and publish.go decides which of its fields are sent.
 package nodeapi

@@ -17,9 +17,9 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// Events writes events on pods in the background. Equal events become one event with a count, and
-// repeated events of a pod are rate-limited (record.EventCorrelator). So a container causes few
-// requests even if the agent refuses it again and again for hours.
+// Events writes events on pods and Nodes in the background. Equal events become one event with a
+// count, and repeated events of a pod are rate-limited (record.EventCorrelator). So a container
+// causes few requests even if the agent refuses it again and again for hours.
 type Events struct {
 	broadcaster record.EventBroadcaster
 	recorder    record.EventRecorder
@@ -43,7 +43,8 @@ func (e *Events) Note(on *corev1.ObjectReference, reason, message string) {
 	e.recorder.Event(on, corev1.EventTypeNormal, reason, message)
 }
 
-// Close writes the events that are still queued. After a call of Close, Events ignores new events.
+// Close stops the goroutine that NewEvents started. Events that are still queued may be lost. After
+// a call of Close, Events ignores new events.
 func (e *Events) Close() { e.broadcaster.Shutdown() }
 
 // PodRef identifies a pod by the namespace, name and UID that the container runtime has.

@@ -25,8 +25,8 @@ const (
 // Heartbeat renews a Lease, which shows that the agent of a node is alive, like the Lease of the
 // kubelet. The condition Ready of the NodeTopology cannot show this, because an agent that has
 // ended cannot change a condition. The NodeTopology has no time of the last renewal, because a
-// NodeTopology is a hundred times as large as a Lease, and every watcher would receive the
-// NodeTopology at each renewal.
+// NodeTopology is much larger than a Lease, and every watcher would receive the NodeTopology at
+// each renewal.
 type Heartbeat struct {
 	lease lease.Controller
 }

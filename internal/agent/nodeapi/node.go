@@ -52,7 +52,8 @@ func patchLabel(ctx context.Context, client kubernetes.Interface, node string, v
 
 // Overstep finds out whether Numalet's admission policies (deploy/admission) are in force. It
 // tries, as a dry run, to set a label of the node that these policies forbid the agent to set. It
-// returns an error if the policies are in force, and nil if they are missing.
+// returns the error of this request. If the policies are in force, the error says that a policy
+// refused the request. If the policies are missing, the request usually succeeds.
 func Overstep(ctx context.Context, client kubernetes.Interface, node string) error {
 	patch := []byte(`{"metadata":{"labels":{"numalet.dev/policy-check":"true"}}}`)
 	_, err := client.CoreV1().Nodes().Patch(ctx, node, types.MergePatchType, patch, metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})

@@ -18,8 +18,9 @@ import (
 )
 
 // Rejecter sets pods to Failed in the background, because a hook of the container runtime must not
-// wait for the API server. It retries until the API server has accepted the new status. If the
-// kubelet overwrites the status later, Rejecter sets the pod to Failed again (see Enforce).
+// wait for the API server. It retries until the API server has accepted the new status, or the pod
+// was deleted. If the kubelet overwrites the status later, Rejecter sets the pod to Failed again
+// (see Enforce).
 type Rejecter struct {
 	client kubernetes.Interface
 	now    func() time.Time

@@ -15,9 +15,9 @@ import (
 )
 
 // RemoveStartupTaint removes the taint numalet.dev/agent-not-ready from the node, and reports
-// whether the node had the taint. It returns a conflict error if the node has changed between its
-// read and its write, or if the API server's cache, from which it reads the node, was out of date.
-// The caller must then try again.
+// whether the node had the taint. It reads the node from the API server's cache. It returns a
+// conflict error if the cache was out of date, or if the node changes before the write. The caller
+// must then try again.
 //
 // RemoveStartupTaint replaces the whole list of taints, so the patch has the resourceVersion of
 // the node that was read. A JSON patch could remove only this taint, but would need the index of

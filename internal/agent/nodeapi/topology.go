@@ -95,7 +95,7 @@ func (t *Topology) Published(c metav1.Condition) bool {
 }
 
 // Run keeps the NodeTopology up to date until ctx ends. After a failure it retries. It logs
-// failures but does not return them, because no pod has to wait for the NodeTopology.
+// failures but does not return them, because the agent must keep running without the NodeTopology.
 func (t *Topology) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	defer wg.Wait()

@@ -75,7 +75,7 @@ func publishing(t *testing.T, test func(p *published)) {
 	})
 }
 
-// twoNodes returns a status with two NUMA nodes, in which every field has a value.
+// twoNodes returns the status of a machine with two NUMA nodes and one pod with exclusive CPUs.
 func twoNodes() v1alpha1.NodeTopologyStatus {
 	memory := resource.MustParse("8Gi")
 	return v1alpha1.NodeTopologyStatus{
@@ -242,7 +242,7 @@ func TestPublishTriesAgain(t *testing.T) {
 	})
 }
 
-// TestSplit checks that split puts each field of the status in exactly one of its two parts. Only
+// TestSplit checks which fields of the status split puts in the part that changes with pods. Only
 // the keys of list items, such as the ID of a NUMA node, are in both parts.
 func TestSplit(t *testing.T) {
 	parts, err := split(twoNodes())

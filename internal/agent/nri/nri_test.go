@@ -239,7 +239,7 @@ func TestPanicFailsOneHook(t *testing.T) {
 }
 
 // TestHookEndsInTime checks that a hook that hangs returns an error before the container runtime's
-// timeout. After the timeout, the runtime would continue without the plugin.
+// timeout. After the timeout, a runtime with NRI before 0.12.5 may continue without the plugin.
 func TestHookEndsInTime(t *testing.T) {
 	socket, n := socketIn(t), &recorder{hang: true}
 	runtime := newRuntime(t, socket)

@@ -12,9 +12,9 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// Node decides which CPUs containers get. The plugin calls one of its methods for each hook. If a
-// method returns an error, the hook fails, and with it the operation of the container runtime.
-// StopSandbox, RemoveSandbox and Remove cannot fail.
+// Node decides which CPUs containers get. The plugin calls one of its methods for each hook about
+// sandboxes or containers. If a method returns an error, the hook fails, and with it the operation
+// of the container runtime. The methods without an error cannot fail.
 type Node interface {
 	Synchronize(context.Context, []workload.Sandbox, []workload.Container)
 	RunSandbox(context.Context, workload.Sandbox) error
@@ -43,13 +43,13 @@ type plugin struct {
 	op             atomic.Uint64
 }
 
-// hook is called at the start of each hook. It returns a context that has a timeout, and a logger
-// with the ID of the operation. It also returns the function end. The hook must defer a call of
-// end with a pointer to the error that the hook returns.
+// hook is called at the start of each hook that calls Node. It returns a context that has a
+// timeout, and a logger with the ID of the operation. It also returns the function end. The hook
+// must defer a call of end with a pointer to the error that the hook returns.
 //
-// end recovers a panic of the hook, so that only this hook fails. If the panic ended the agent,
-// the container runtime would continue without the agent, and the same pod would cause a panic in
-// the next agent, too.
+// end recovers a panic of the hook, so that only this hook fails. If the panic ended the agent, the
+// container runtime could continue without the agent, and the same pod would cause a panic in the
+// next agent, too.
 func (p *plugin) hook(ctx context.Context, name string, of ...any) (_ context.Context, end func(*error)) {
 	log := p.log.WithValues("op", p.op.Add(1), "hook", name).WithValues(of...)
 	ctx, cancel := context.WithTimeout(logr.NewContext(ctx, log), time.Duration(p.timeout.Load()))

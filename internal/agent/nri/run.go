@@ -142,8 +142,8 @@ func (p *Plugin) newStub(conn net.Conn, synced func()) (stub.Stub, error) {
 		stub.WithConnection(conn), stub.WithOnClose(func() {}),
 		stub.WithLogger(logger{p.o.Log}),
 		// With NRI ≥ 0.12.5, this option makes an operation of the container runtime fail if the
-		// plugin does not answer in time. Runtimes with an older NRI ignore the option, and start
-		// the container unpinned.
+		// plugin does not answer in time. Runtimes with an older NRI ignore the option, and may
+		// start the container unpinned.
 		stub.WithFailurePolicy(&api.FailurePolicy{FailRequest: true}))
 	if err != nil {
 		return nil, fmt.Errorf("create NRI plugin: %w", err)

@@ -33,7 +33,7 @@ const withoutValidation api.EventMask = 1<<(api.Event_RUN_POD_SANDBOX-1) |
 
 // subscription returns the hooks to which the plugin subscribes if containerd has this version. The
 // result 0 means all hooks of the plugin. NRI 0.10 (containerd 2.2) added the hook
-// ValidateContainerAdjustment, so older versions get all other hooks.
+// ValidateContainerAdjustment. For older versions, subscription leaves out this hook.
 func subscription(version string) api.EventMask {
 	inferred, err := api.InferVersionFromRuntime("containerd", version)
 	if err != nil {

@@ -36,8 +36,8 @@ func Write(w io.Writer, root fs.FS, names []string) error {
 }
 
 // add writes one file or directory to the tar file. It reads a file before it writes the file's
-// header, because the header needs the real size, and sysfs reports 4096 for the size of every
-// file.
+// header, because the header needs the real size, and sysfs reports 4096 for the size of most
+// files, whatever their content is.
 func add(out *tar.Writer, root fs.FS, name string) error {
 	info, err := fs.Stat(root, name)
 	if err != nil {

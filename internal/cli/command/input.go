@@ -66,7 +66,8 @@ func (t *textReader) check(b byte) error {
 	return nil
 }
 
-// DecodeJSON decodes a JSON document. Errors contain the line and the column of the fault.
+// DecodeJSON decodes a JSON document. An error in the syntax or in the type of a value contains the
+// line and the column.
 func DecodeJSON(r io.Reader, into any) error {
 	content, err := io.ReadAll(r)
 	if err != nil {

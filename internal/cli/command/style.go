@@ -14,8 +14,8 @@ import (
 // Style colours text for terminals. The zero Style leaves text as it is.
 type Style struct{ colour bool }
 
-// StyleOf returns the style for output to w. Text is coloured only if w is a terminal and NO_COLOR
-// is not set (https://no-color.org).
+// StyleOf returns the style for output to w. Text is coloured only if w is a terminal, NO_COLOR is
+// not set (https://no-color.org), and TERM is not "dumb".
 func StyleOf(w io.Writer) Style {
 	file, ok := w.(*os.File)
 	return Style{ok && term.IsTerminal(int(file.Fd())) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}

@@ -21,7 +21,7 @@ const (
 // Finding is the outcome of one check. Programs read findings as JSON, so the names and meanings
 // of the fields must not change.
 type Finding struct {
-	Check  string `json:"check"`            // a stable name, such as "kubelet-cpu-manager"
+	Check  string `json:"check"`            // a stable name, such as "kubelet-managers"
 	Object string `json:"object,omitempty"` // the node or object; "" for the whole cluster, or this machine
 	Status Status `json:"status"`
 	Found  string `json:"found"`            // what the check found

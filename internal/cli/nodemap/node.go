@@ -157,7 +157,7 @@ func physical(devices []string, gpus []v1alpha1.GPU) (uuids []string) {
 	return uuids
 }
 
-// gpusOf returns the physical GPUs of a NodeTopology.
+// gpusOf returns the physical GPUs that a NodeTopology lists. It does not list GPUs in MIG mode.
 func gpusOf(gpus []v1alpha1.GPU) (whole []gpu.GPU) {
 	for _, g := range gpus {
 		if g.Parent != "" {

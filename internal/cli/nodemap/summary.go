@@ -15,14 +15,15 @@ type Summary struct {
 	NUMA  []NUMA `json:"numa"`  // only NUMA nodes that have CPUs
 }
 
-// NUMA says how many logical CPUs and physical GPUs of a NUMA node are free.
+// NUMA says how many logical CPUs and physical GPUs of a NUMA node are free. GPUs in MIG mode do not
+// count, because a NodeTopology lists only their slices.
 type NUMA struct {
 	ID          int32 `json:"id"`
 	Capacity    int32 `json:"capacity"`
-	Allocatable int32 `json:"allocatable"` // Capacity without the reserved CPUs
+	Allocatable int32 `json:"allocatable"` // as in v1alpha1.CPUCounts
 	Available   int32 `json:"available"`   // CPUs that can still become exclusive
 	GPUs        int32 `json:"gpus"`
-	FreeGPUs    int32 `json:"freeGPUs"` // GPUs of which no pod holds a share or a slice
+	FreeGPUs    int32 `json:"freeGPUs"` // GPUs that no pod holds, as a whole or as a share
 }
 
 // Summarize returns the summary of the node that a NodeTopology describes.
@@ -43,7 +44,8 @@ func Summarize(topology *v1alpha1.NodeTopology) Summary {
 	return s
 }
 
-// countGPUs counts the physical GPUs of the NUMA node, and how many of them no pod holds.
+// countGPUs counts the physical GPUs of the NUMA node, and how many of them no pod holds. It does
+// not count GPUs in MIG mode.
 func (n *NUMA) countGPUs(gpus []v1alpha1.GPU, held []string) {
 	for _, gpu := range gpus {
 		if gpu.Parent != "" || gpu.NUMA == nil || *gpu.NUMA != n.ID {

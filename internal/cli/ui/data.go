@@ -44,7 +44,7 @@ type Group struct {
 	GPUs     int32    `json:"gpus"`
 	Used     float64  `json:"used"`
 	Accepted string   `json:"accepted"` // True, False or Unknown
-	Message  string   `json:"message"`  // why the controller has not accepted the group
+	Message  string   `json:"message"`  // the message of the condition Accepted
 }
 
 // handle adds the handlers for the paths that serve data.

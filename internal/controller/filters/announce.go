@@ -17,9 +17,9 @@ import (
 type Notify func(topics []sched.Topic, helps func(*sched.Pod) bool)
 
 // Outdated is called with a key of rules (sched.Pod.NodeRules) when the explanations of why pods
-// with these rules wait become outdated. This happens when a change of a node changes whether or
-// why the node refuses such pods. The rules of a pod are its node selector, required node affinity
-// and tolerations.
+// with these rules wait become outdated. This happens when a node is added or removed, or when a
+// change of a node changes whether or why the node refuses such pods. The rules of a pod are its
+// node selector, required node affinity and tolerations.
 type Outdated func(rules string)
 
 // announcer retries waiting pods when a node or a placed pod changes. These are pods for which
@@ -74,8 +74,9 @@ func (a *announcer) pod(placed *framework.PodInfo) {
 	})
 }
 
-// node retries waiting pods after a node was added or removed, or after its labels or taints have
-// changed. It also reports for which pods the explanation of why they wait is outdated.
+// node retries waiting pods after a node was added or removed, or after its labels, its taints or
+// its field spec.unschedulable have changed. It also reports for which pods the explanation of why
+// they wait is outdated.
 func (a *announcer) node(e nodestate.Event) {
 	now, was := nodeOf(e.Node), nodeOf(e.Entry.Newest())
 	if now != nil && was != nil && sameForRules(now, was) {

@@ -139,7 +139,7 @@ func (a *arena) end(c *nodestate.State, pods ...*sched.Pod) {
 	}
 }
 
-// small returns pods that fit on each server that has 1 % of its resources free.
+// small returns pods that fit on each server that has 1 % of its CPUs and memory free.
 func (a *arena) small(count int) []*sched.Pod {
 	pods := make([]*sched.Pod, count)
 	for i := range pods {

@@ -7,8 +7,9 @@ import (
 )
 
 // Changed returns a copy of a pod for which the filters see a changed spec. The function change
-// changes a copy of the spec in place, and returns whether it changed anything. The pod's requests
-// stay as they are. Changed returns nil if the function change returns false.
+// changes a copy of the spec in place, and returns whether it changed anything. The requests in the
+// sched.Pod stay as they are, although the spec may have other requests. Changed returns nil if the
+// function change returns false.
 func (r Reader) Changed(pod *sched.Pod, change func(*v1.PodSpec) bool) (*sched.Pod, error) {
 	of, ok := pod.Foreign.(*Pod)
 	if !ok {

@@ -7,12 +7,13 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 )
 
-// changes are the newest changes of placed pods and of the nodes' labels and taints, in a ring
-// buffer. Changes are numbered. The filters of a pod with required pod (anti-)affinity or topology
-// spread read all nodes. When a proposer (which lists nodes) filters such a pod, it stores the
-// number of the next change: the mark. The committer (which decides the node) filters the pod
-// later, and then reads only the few changes since this mark. They show on which nodes the pod may
-// no longer fit, so the committer does not read all nodes again.
+// changes are the newest changes of placed pods and of nodes, in a ring buffer. A change of a node
+// counts only if the node is new or removed, or if its labels, its taints or its field
+// spec.unschedulable have changed. Changes are numbered. The filters of a pod with required pod
+// (anti-)affinity or topology spread read all nodes. When a proposer (which lists nodes) filters
+// such a pod, it stores the number of the next change: the mark. The committer (which decides the
+// node) filters the pod later, and then reads only the few changes since this mark. They show on
+// which nodes the pod may no longer fit, so the committer does not read all nodes again.
 type changes struct {
 	mu   sync.RWMutex
 	ring [maxChanges]change
@@ -23,8 +24,8 @@ type changes struct {
 // some changes since a pod was filtered are no longer kept, the pod is filtered again.
 const maxChanges = 1 << 13
 
-// change is one change: a pod was placed on a node, a pod has left its node, or the labels or
-// taints of a node have changed.
+// change is one change: a pod was placed on a node, a pod has left its node, or a node was added,
+// removed or changed.
 type change struct {
 	pod    *framework.PodInfo // nil if the node itself has changed
 	gang   string             // ID of the pod's gang

@@ -13,16 +13,17 @@ import (
 
 // Cluster has the nodes and pods in the form that kube-scheduler's filters read. It is a subscriber
 // of the state of the nodes (package nodestate). The filters of all proposers and of the committer
-// share one Cluster. Any goroutine may call its methods.
+// share one Cluster. Any goroutine may call its methods. Only the state calls Observe.
 //
 // The nodeInfo of a node is stored in the node's entry of the state, and is immutable. After a
 // change, a new nodeInfo is stored before the node's new record (sched.Node), so a nodeInfo is
-// never older than the record. So if a node's record has not changed since a check of the node,
-// the check is still valid. Readers take no lock. While a pod moves to another node, readers see
-// it on the old node, on the new one, or on both.
+// never older than the record. So a check of a node stays valid until the node's record changes, if
+// the pod's fit depends on this node alone. Readers of a nodeInfo take no lock. While a pod moves
+// to another node, it is on both nodes for a moment.
 //
-// The time to apply a change grows with the number of pods on the changed node. The time to read a
-// node is constant. A list of all nodes is made only for pods whose filters read all nodes.
+// The time to apply a change grows with the number of pods on the changed node, and for some
+// changes of a node (see sameForRules) also with the number of cached node sets (see tracked). The
+// time to read a node is constant. Most pods are filtered without a list of all nodes.
 // kube-scheduler takes a snapshot of all nodes in each scheduling cycle. Cluster takes none,
 // because a snapshot would be older than the records of the state.
 type Cluster struct {
@@ -70,7 +71,7 @@ func (c *Cluster) Observe(e nodestate.Event) {
 			c.changes.add(change{node: is})
 		}
 		if len(now.PodsWithRequiredAntiAffinity) > 0 {
-			c.state.Narrow() // the node's zone may have changed, so the anti-affinity of its pods may exclude other pods from other nodes
+			c.state.Narrow() // the node's zone may have changed, so the anti-affinity of the node's pods may now exclude pods from other nodes of the new zone
 		}
 	case nodestate.Placed, nodestate.Bound:
 		c.assign(e.Entry, e.Now, e.Was)
@@ -119,7 +120,7 @@ func (c *Cluster) remove(was *nodestate.Assignment) {
 }
 
 // podOf returns kube-scheduler's PodInfo of the pod of an assignment, or nil if the assignment is
-// nil or has none.
+// nil or has no PodInfo.
 func podOf(a *nodestate.Assignment) *framework.PodInfo {
 	if a == nil {
 		return nil
@@ -130,8 +131,8 @@ func podOf(a *nodestate.Assignment) *framework.PodInfo {
 	return nil
 }
 
-// count adds (sign 1) or removes (sign -1) a pod, its affinity terms and its volume claims. The
-// caller holds the lock of c.sets.
+// count counts a pod that was placed (sign 1) or has left its node (sign -1), with its affinity
+// terms and its volume claims. The caller holds the lock of c.sets.
 func (c *Cluster) count(pod *framework.PodInfo, node string, sign int) {
 	c.sets.countPod(pod.Pod, node, sign)
 	if terms := pod.RequiredAntiAffinityTerms; len(terms) > 0 {
@@ -158,7 +159,7 @@ func (c *Cluster) countClaim(claim string, sign int) {
 	}
 }
 
-// used reports whether a placed pod uses a PersistentVolumeClaim.
+// used reports whether any placed pod uses the PersistentVolumeClaim "namespace/name".
 func (c *Cluster) used(claim string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

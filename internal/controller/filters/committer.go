@@ -14,18 +14,17 @@ import (
 
 // Committer has the filters of the committer, the second-tier scheduler, which decides the nodes of
 // pods. These are the filters of a Proposer, and Reserve and PreBind of the plugins for volumes and
-// devices. Committer implements the interfaces sched.Relay and pipeline.Reserver. Only one
-// goroutine may call Begin, Resume, Check and Reserve. Any goroutine may call Unreserve and Bind.
+// devices. Committer implements the interfaces sched.Relay and pipeline.Reserver. Any goroutine may
+// call Unreserve and Bind. Only one goroutine may call the other methods.
 type Committer struct {
 	Proposer
 	quotas   Quotas   // nil for none
-	still    still    // changes since the current pod was filtered by a proposer; empty for most pods
-	reserved sync.Map // *reserved by pod UID, from Reserve until Bind or Unreserve ends
+	still    still    // nodes on which the current pod may no longer fit, because of changes since a proposer filtered it; empty for most pods
+	reserved sync.Map // *reserved by pod UID, from Reserve until Bind succeeds or Unreserve is called
 }
 
-// Quotas checks whether a scheduling decision exceeds a quota of a tenant or of a GPU group. Check
-// returns an error if a quota is exceeded. The record of the decided node tells the types of the
-// node's GPUs.
+// Quotas checks whether a scheduling decision exceeds a quota of the pod's tenant. Check returns an
+// error if a quota is exceeded. The record of the decided node tells the types of the node's GPUs.
 type Quotas interface {
 	Check(sched.Decision, *sched.Node) error
 }
@@ -47,14 +46,15 @@ func NewCommitter(ctx context.Context, c *Cluster, api API, quotas Quotas) (*Com
 	return &Committer{Proposer: *p, quotas: quotas}, nil
 }
 
-// Begin runs PreFilter for a pod, and makes it the current pod.
+// Begin does the same as Begin of a Proposer: it makes a pod the current pod, and prepares the
+// filters for it.
 func (c *Committer) Begin(pod *sched.Pod) ([]string, sched.Reason) {
 	c.still = still{}
 	return c.Proposer.Begin(pod)
 }
 
-// Resume makes a pod the current pod, and uses the results that Begin of a proposer has returned
-// for the pod. So PreFilter need not run again. There are two exceptions.
+// Resume makes a pod the current pod, and uses the results that a proposer's Begin has computed for
+// the pod. So PreFilter need not run again. There are two exceptions.
 //
 // First, if the filters of the pod read all nodes, Resume uses only the mark in the proposer's
 // results. The mark is the number that the next change (see changes) had when the proposer filtered
@@ -91,7 +91,7 @@ func (c *Committer) resumeWide(pod *sched.Pod, mark uint64) sched.Reason {
 }
 
 // changedSince is the reason to refuse a node on which the pod may no longer fit because of changes
-// since it was filtered.
+// since a proposer filtered the pod.
 var changedSince = sched.Reason{Code: sched.Other, Detail: "node(s) had changed since they were checked"}
 
 // Check returns the reason why the current pod does not fit on a node. The reason is empty if the
@@ -104,8 +104,8 @@ func (c *Committer) Check(node *sched.Node) sched.Reason {
 }
 
 // Reserve reserves a pod's volumes and devices on the decided node. It returns a reason if the
-// decision exceeds a quota, or if the node no longer suits the pod because of other pods (see
-// stands).
+// decision exceeds a quota, if the node no longer suits the pod because of other pods (see stands),
+// or if the reservation fails.
 func (c *Committer) Reserve(d sched.Decision, node *sched.Node) sched.Reason {
 	if c.quotas != nil {
 		if err := c.quotas.Check(d, node); err != nil {
@@ -130,7 +130,7 @@ func (c *Committer) Reserve(d sched.Decision, node *sched.Node) sched.Reason {
 func (c *Committer) stands(pod *sched.Pod, node *sched.Node) sched.Reason {
 	c.lister.pod = pod.Foreign.(*Pod)
 	if pod.Across {
-		return sched.Reason{} // Resume and Check have just read all changes
+		return sched.Reason{} // the committer has just checked the node again for such a pod
 	}
 	if apart := c.lister.apart(); len(apart) == 0 {
 		return sched.Reason{}
@@ -145,7 +145,7 @@ func (c *Committer) stands(pod *sched.Pod, node *sched.Node) sched.Reason {
 // with the results of PreFilter and Filter.
 func (c *Committer) claim(d sched.Decision) sched.Reason {
 	r := &reserved{state: c.state, pod: assumed(d), by: c.instanceOf(d.Pod).framework}
-	c.reserved.Store(d.Pod.UID, r) // stored first, so that Unreserve finds it if a plugin panics
+	c.reserved.Store(d.Pod.UID, r) // stored first, so that Unreserve finds r if a plugin panics
 	if status := r.by.RunReservePluginsReserve(c.ctx, r.state, r.pod, d.At.Node); !status.IsSuccess() {
 		c.Unreserve(d)
 		return reason(status, sched.Other)

@@ -27,7 +27,7 @@ type Configuration struct {
 
 // Options are the settings of the filters that do not come from a KubeSchedulerConfiguration.
 type Options struct {
-	SchedulerName string // scheduler name of the default profile, unless the file has a profile of this name
+	SchedulerName string // scheduler name of the default profile; the default profile is left out if the file has a profile of this name
 	GPUResource   string // resource name of whole GPUs; a profile must not ignore it
 	Rated         int    // how many nodes are rated for a pod that prefers some nodes to others
 }
@@ -117,7 +117,7 @@ func (c *Configuration) ratedOf(profile, nodes int) int {
 	return min(nodes, max(leastRated, nodes*int(*percentage)/100))
 }
 
-// wishesIn reports whether a profile makes all its pods prefer some nodes, in addition to the
+// wishesIn reports whether a profile makes its pods prefer some nodes, in addition to the
 // preferences in the pods' specs.
 func wishesIn(profile config.KubeSchedulerProfile) (w wishes) {
 	for _, args := range argsOf[*config.NodeAffinityArgs](profile) {

@@ -10,10 +10,11 @@ import (
 
 // CouldHold reports whether the nodes could hold at least need of the pods if all other pods ended.
 // It returns false in two cases. First, fewer than need of the pods are left without those whose
-// rules (such as the node selector) admit no node, and without those that require a neighbor that
-// does not exist. Second, each pod needs a node of its own because of anti-affinity, and the rules
-// of the pods admit fewer than need nodes. CouldHold returns true in all other cases, because it
-// visits no nodes. It takes no lock. Its time is proportional to the number of pods.
+// rules (such as the node selector) admit no node, and, unless they belong to a gang, without those
+// that require a neighbor that does not exist. Second, each pod needs a node of its own because of
+// anti-affinity, and the rules of the pods admit fewer than need nodes. CouldHold returns true in
+// all other cases, because it visits no nodes. It takes no lock. Its time is proportional to the
+// number of pods.
 func (c *Cluster) CouldHold(pods []*sched.Pod, need int) bool {
 	first, apart := pods[0].Foreign.(*Pod), true
 	refused := 0

@@ -14,9 +14,10 @@ import (
 // all nodes, including the pods of the gang that were planned before. The next pod of the gang with
 // equal affinity terms reuses the state: only the pods that were planned since are added.
 //
-// The state of the plugin PodTopologySpread cannot be reused in this way. PodTopologySpread keeps
-// only the two topology domains with the fewest pods, so its PreFilter must count the pods on all
-// nodes again.
+// The state of the plugin PodTopologySpread cannot be reused in this way. To know the smallest
+// number of pods in a topology domain, PodTopologySpread keeps two domains with few pods. After
+// pods are added to these two, another domain may have the fewest pods. So its PreFilter must count
+// the pods on all nodes again.
 type counted struct {
 	data    fwk.StateData
 	planned int    // number of planned pods that data includes
@@ -51,7 +52,7 @@ func (p *Proposer) prepareAlike() bool {
 
 // keepCounted stores the state that PreFilter of the plugin InterPodAffinity has computed for the
 // current pod. Later pods of the same gang reuse this state (see prepareAlike). keepCounted does
-// nothing if the pod is not planned as part of a gang.
+// nothing if alike returns no key for the pod.
 func (p *Proposer) keepCounted() {
 	key := p.lister.alike()
 	if key == "" {

@@ -16,12 +16,11 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// crowd has the placed pods that matter for the preferences of some pending pods. These placed
-// pods are the ones that the preferred (anti-)affinity or the soft topology spread
-// (ScheduleAnyway) of the pending pods selects. All pending pods with equal preferences share one
-// crowd. The plugins that rate nodes then read only the pods of the crowd, and only the nodes that
-// have pods of the crowd. A crowd may also have pods that do not matter, because the plugins check
-// each pod again.
+// crowd has the placed pods that matter for the preferences of some pending pods. These placed pods
+// are the ones that the preferred (anti-)affinity or the soft topology spread (ScheduleAnyway) of
+// the pending pods selects. All pending pods with equal preferences share one crowd. The plugins
+// that rate nodes then need not read all nodes and all pods (see lister.crowded). A crowd may also
+// have pods that do not matter. This does no harm, because the plugins check each pod again.
 //
 // Of a placed pod without (anti-)affinity, the plugins read only the labels, the namespace, and
 // whether it is being deleted. For all pods that are equal in these three fields, a crowd has a
@@ -54,8 +53,9 @@ type kind struct {
 }
 
 // preferredPods returns which pods the preferences of a pod select, and a key for this selection.
-// Pods with equal keys select the same pods. The key is "" in two cases: the preferences select no
-// pods, or they select namespaces by labels, which may change.
+// Pods with equal keys select the same pods. The key is "" in three cases: the pod has no
+// preferences about other pods, they select namespaces by labels, which may change, or a label
+// selector is invalid.
 func preferredPods(info *framework.PodInfo) (all []selected, key string) {
 	for _, terms := range [][]fwk.WeightedAffinityTerm{info.PreferredAffinityTerms, info.PreferredAntiAffinityTerms} {
 		for _, t := range terms {
@@ -166,9 +166,10 @@ type crowdNode struct {
 func (n *crowdNode) GetPods() []fwk.PodInfo { return n.pods }
 
 // crowded returns the nodes that the rating plugins must read for the preferences of the current
-// pod: the nodes with pods of its crowd. These nodes show only some of their pods. A node with
-// planned or proposed pods (see lister) shows all its pods. The list is never empty, because
-// kube-scheduler's plugins would take an empty list for a cluster without nodes.
+// pod. These are the nodes with pods of its crowd, the nodes whose names drawn returns, and the
+// nodes with planned or proposed pods (see lister). The nodes with planned or proposed pods show
+// all their pods, the other nodes only some. The list is never empty, because kube-scheduler's
+// plugins would take an empty list for a cluster without nodes.
 func (l *lister) crowded(candidates []fwk.NodeInfo) []fwk.NodeInfo {
 	whole := sets.KeySet(l.planned.nodes).Union(sets.KeySet(l.proposed))
 	found := l.infos(whole)

@@ -2,8 +2,8 @@
 // ports and volumes have the same meaning as with kube-scheduler.
 //
 // Cluster has the data that the plugins read. Proposer and Committer run the plugins on the few
-// nodes that an index selects. The package does not search for nodes, and does not compare their
-// free resources.
+// nodes that an index selects. The package does not search for nodes. It checks whether a node has
+// room for a pod, but does not rate nodes by their free resources.
 //
 //	cluster := filters.NewCluster(state)
 //	state.Subscribe(cluster.Observe)

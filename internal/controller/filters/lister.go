@@ -13,11 +13,11 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// lister gives one instance of kube-scheduler's framework the data of the cluster that the filters
-// need for the current pod, the pod that is being filtered. The framework asks for a list of all
-// nodes in every scheduling cycle. The lister returns an empty list if the filters of the current
-// pod do not read the list. They read it only if the pod has required (anti-)affinity or topology
-// spread.
+// lister gives the instances of kube-scheduler's framework that one Proposer has the data of the
+// cluster. The data is for the current pod, the pod that is being filtered. The framework asks for
+// a list of all nodes in every scheduling cycle. The lister returns an empty list if the filters of
+// the current pod do not read the list. They read it only if the pod has required (anti-)affinity
+// or required topology spread.
 type lister struct {
 	cluster    *Cluster
 	namespaces corelisters.NamespaceLister
@@ -132,7 +132,8 @@ func (l *lister) namespace() labels.Set {
 	return ns.Labels
 }
 
-// Get returns the newest nodeInfo of a node.
+// Get returns the newest nodeInfo of a node, like l.node. It returns an error if the node does not
+// exist.
 func (l *lister) Get(name string) (fwk.NodeInfo, error) {
 	if info := l.node(name); info != nil {
 		return info, nil

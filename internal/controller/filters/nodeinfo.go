@@ -15,8 +15,8 @@ import (
 // plugins compare are stored in the nodeInfo itself, and not behind pointers. With 100,000 nodes,
 // each pointer would cost a cache miss.
 //
-// The methods of framework.NodeInfo change it in place. A nodeInfo is immutable instead: each
-// function below returns a new nodeInfo, which shares the unchanged parts with the old one.
+// The methods of framework.NodeInfo change it in place. A nodeInfo is immutable instead: the
+// functions below return a new nodeInfo, which may share unchanged parts with the old one.
 type nodeInfo struct {
 	// open is true if the node is neither cordoned nor tainted. For such a node, the plugins that
 	// check taints and spec.unschedulable are skipped, and the Node object need not be read.
@@ -72,7 +72,8 @@ func withPod(old *nodeInfo, pod *framework.PodInfo) *nodeInfo {
 	return next
 }
 
-// withoutPod returns a copy of the nodeInfo old without one of its pods.
+// withoutPod returns a copy of the nodeInfo old without one of its pods. If the node does not have
+// the pod, the content is unchanged.
 func withoutPod(old *nodeInfo, pod *framework.PodInfo) *nodeInfo {
 	if rare(pod.Pod) {
 		return rebuilt(old, pod)
@@ -98,9 +99,10 @@ func rebuilt(old *nodeInfo, without *framework.PodInfo) *nodeInfo {
 	return next
 }
 
-// clone returns a copy of the nodeInfo old to which the given pod may be added with AddPodInfo,
-// or from which it may be removed with RemovePod. clone copies the data that these methods change
-// in place. It clips slices, so that append copies them.
+// clone returns a copy of the nodeInfo old to which the given pod may be added with AddPodInfo, or
+// from which it may be removed with RemovePod. clone copies the data that these methods change in
+// place, and clips slices, so that append copies them. Before RemovePod, the caller must also copy
+// the two lists of pods with affinity.
 func clone(old *nodeInfo, pod *v1.Pod) *nodeInfo {
 	if rare(pod) {
 		return old.with(old.SnapshotConcrete())
@@ -112,8 +114,8 @@ func clone(old *nodeInfo, pod *v1.Pod) *nodeInfo {
 	return next
 }
 
-// rare reports whether a pod uses host ports, volume claims or devices, which a NodeInfo keeps in
-// maps.
+// rare reports whether a pod uses host ports, volume claims, or claims of resources in a node's
+// allocatable (status.nodeAllocatableResourceClaimStatuses). A NodeInfo keeps these in maps.
 func rare(pod *v1.Pod) bool {
 	return len(util.GetHostPorts(pod)) > 0 || len(pod.Status.NodeAllocatableResourceClaimStatuses) > 0 ||
 		slices.ContainsFunc(pod.Spec.Volumes, func(v v1.Volume) bool { return v.PersistentVolumeClaim != nil })

@@ -31,14 +31,15 @@ type nodeSet struct {
 
 // A proposer (which lists nodes for a pod) usually finds nodes through an index of their free
 // resources. If the rules of a pod admit at most maxFew nodes, and at most one in fewShare of all
-// nodes, the proposer visits all admitted nodes instead. If more of the nodes are admitted, as in a
-// small cluster, the index finds a node with enough room in fewer visits.
+// nodes, the proposer visits only the admitted nodes, without the index. If more of the nodes are
+// admitted, as in a small cluster, the index finds a node with enough room in fewer visits.
 const (
 	maxFew   = 64
 	fewShare = 4
 )
 
-// newNodeSet returns the set of the given nodes that the function refuse accepts.
+// newNodeSet returns the set of those given nodes for which the function refuse returns an empty
+// reason.
 func newNodeSet(refuse func(*nodeInfo) sched.Reason, nodes map[string]*nodeInfo) *nodeSet {
 	s := &nodeSet{refuse: refuse, refused: sched.Tally{}, names: map[string]bool{}}
 	for name, info := range nodes {

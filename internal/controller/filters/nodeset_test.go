@@ -76,8 +76,9 @@ func (s *scene) change(r *rand.Rand) {
 	}
 }
 
-// TestFewNodes checks that Begin returns all nodes that Check accepts, and that Refusals counts the
-// reasons that Check gives for the nodes. Meanwhile nodes and pods change at random.
+// TestFewNodes checks that if Begin returns a list of nodes, the list has all nodes that Check
+// accepts. It also checks that if Refusals returns a tally, the tally counts the reasons that Check
+// gives for the nodes. Meanwhile nodes and pods change at random.
 func TestFewNodes(t *testing.T) {
 	s, r := newScene(t), rand.New(rand.NewPCG(6, 6))
 	for i := range 6 {

@@ -12,8 +12,8 @@ import (
 )
 
 // nominations are the pending pods that are nominated for a node (status.nominatedNodeName),
-// because another scheduler has preempted pods on that node. As in kube-scheduler, a pod of equal
-// or lower priority must not use the room that was made for a nominated pod.
+// usually because another scheduler has preempted pods on that node. As in kube-scheduler, a pod of
+// equal or lower priority must not use the room that was made for a nominated pod.
 //
 // The nodes' records (sched.Node) do not count the room for nominated pods as used, because pods of
 // higher priority may use it. So a search by free resources may find nodes that the filters then

@@ -22,7 +22,7 @@ type Pod struct {
 	wide       bool              // its filters read all nodes, because of other pods
 	claim      bool              // it uses volumes or devices, which must be reserved
 	started    bool              // its status may change its requests
-	rules      string            // key of its rules about single nodes, see rulesOf
+	rules      string            // key of its rules about single nodes, see rulesOf; begins with the name of its profile if there are several profiles
 	neighbors  string            // key of its required pod affinity, see neighborsOf; begins with the name of its profile if there are several profiles
 	alone      bool              // it matches its own required pod affinity
 	apart      string            // key of its anti-affinity against pods like itself, see apartOf; "" for none
@@ -69,11 +69,12 @@ func NewBoundPod(pod *v1.Pod, before *nodestate.Assignment) (*Pod, error) {
 type Reader struct {
 	Cluster       *Cluster
 	Configuration *Configuration    // nil for the default
-	Freed         func(node string) // is called with a node whose nomination of a pod has ended, so that other pods may use the pod's room
+	Freed         func(node string) // is called with the name of a node when a pod is no longer nominated for this node; other pods may then use the room that was made for the pod
 }
 
 // Nominate records for which node another scheduler has nominated a pending pod
-// (status.nominatedNodeName). A nil pod means that the pod with this UID is no longer pending.
+// (status.nominatedNodeName). A nil pod means that no other scheduler nominates a node for the pod
+// with this UID.
 func (r Reader) Nominate(uid types.UID, pod *v1.Pod) {
 	if r.Cluster == nil {
 		return
@@ -116,8 +117,8 @@ func (Reader) SameNode(a, b *v1.Node) bool { return SameNode(a, b) }
 // sameSpec reports whether the spec of a bound pod equals the spec that was read before the
 // Binding, apart from the node name. It compares the generations, because a Binding sets the node
 // name without a new generation. It always returns false for pods without a generation, and for
-// pods with volume claims, devices or host ports.
-// Source: https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/registry/core/pod/strategy.go,
+// pods that use what the function rare lists, such as host ports. Source:
+// https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/registry/core/pod/strategy.go,
 // updatePodGeneration.
 func sameSpec(decided, bound *v1.Pod) bool {
 	return bound.Generation != 0 && decided.Generation == bound.Generation && !rare(bound) && !rare(decided)
@@ -134,8 +135,8 @@ func podInfo(pod *v1.Pod) (*framework.PodInfo, error) {
 	return info, nil
 }
 
-// Across returns the value of sched.Pod.Across. It is true if volumes, devices, other nodes or
-// other pods decide whether a node suits the pod.
+// Across returns the value of sched.Pod.Across. It is true if the pod has required (anti-)affinity
+// or required topology spread, or uses volumes or devices.
 func (p *Pod) Across() bool { return p.wide || p.claim }
 
 // spreadSelectors returns the selectors and the topology keys of a pod's required topology spread

@@ -23,7 +23,7 @@ type API struct {
 	Client        kubernetes.Interface
 	Informers     informers.SharedInformerFactory
 	Configuration *Configuration // nil for the default
-	Claims        *Claims        // nil for filters that do not check volumes and devices
+	Claims        *Claims        // nil for filters without the plugins that claiming returns
 }
 
 // configuration returns a.Configuration, or the default Configuration if the field is nil.
@@ -43,8 +43,8 @@ func local() []string {
 	}
 }
 
-// claiming returns the names of the plugins for volumes and devices. These plugins keep
-// reservations in memory, so all filters must share one instance of each plugin, see Claims.
+// claiming returns the names of the plugins for volumes and devices. Some of these plugins keep
+// reservations in memory. So all filters share one instance of each plugin (see Claims).
 func claiming() []string {
 	return []string{names.NodeVolumeLimits, names.VolumeBinding, names.VolumeZone, names.DynamicResources}
 }
@@ -56,7 +56,7 @@ type instance struct {
 	framework framework.Framework
 	runner    *runner
 	rates     []config.Plugin // the plugins that rate nodes
-	wishes    wishes          // what all pods of the profile prefer
+	wishes    wishes          // whether the profile makes its pods prefer some nodes
 }
 
 // newInstances returns an instance of kube-scheduler's framework for each profile. The instance has

@@ -33,9 +33,10 @@ type Proposer struct {
 	images map[string]fwk.ImageStateSummary // images of the current pod that matter for ratings
 }
 
-// begun is the result of PreFilter for a pod. It is immutable once Begin has returned.
+// begun is the result of PreFilter for a pod. The other plugins of the same Proposer may add data
+// to state. Once the proposer's list of nodes for the pod is complete, begun does not change.
 type begun struct {
-	mark    uint64 // number that the next change had (see changes) before PreFilter began
+	mark    uint64 // number that the next change had (see changes) before PreFilter began; 0 if the pod's filters do not read all nodes
 	state   fwk.CycleState
 	skip    skips            // the Filter plugins that need not run for the pod
 	only    sets.Set[string] // the nodes to which PreFilter restricts the pod; nil for all
@@ -52,8 +53,8 @@ func (p *Proposer) newBegun() *begun {
 	return b
 }
 
-// NewProposer returns the filters of one proposer (first-tier scheduler). They check volumes and
-// devices if api.Claims is not nil.
+// NewProposer returns the filters of one proposer (first-tier scheduler). They include the plugins
+// for volumes and devices if api.Claims is not nil.
 func NewProposer(ctx context.Context, c *Cluster, api API) (*Proposer, error) {
 	return newProposer(ctx, c, api, local())
 }
@@ -65,8 +66,8 @@ func NewPlanner(ctx context.Context, c *Cluster, api API) (*Proposer, error) {
 	return newProposer(ctx, c, api, slices.DeleteFunc(local(), func(name string) bool { return name == names.NodeResourcesFit }))
 }
 
-// newProposer returns a Proposer with the named plugins. For pods with volumes or devices, the
-// Proposer also has the plugins for volumes and devices.
+// newProposer returns a Proposer with the named plugins. If api.Claims is not nil, pods with
+// volumes or devices are also filtered by the plugins for these.
 func newProposer(ctx context.Context, c *Cluster, api API, plugins []string) (*Proposer, error) {
 	configuration, err := api.configuration()
 	if err != nil {
@@ -124,7 +125,8 @@ func (p *Proposer) Begin(pod *sched.Pod) ([]string, sched.Reason) {
 	return only, why
 }
 
-// prepare runs PreFilter for the current pod, and returns what Begin returns.
+// prepare runs PreFilter for the current pod. It returns the nodes to which PreFilter restricts the
+// pod (nil for all nodes), or a reason if no node suits the pod.
 func (p *Proposer) prepare() ([]string, sched.Reason) {
 	if p.prepareAlike() {
 		return nil, sched.Reason{}
@@ -155,8 +157,8 @@ func (p *Proposer) beginLocal() sched.Reason {
 }
 
 // beginUpstream runs PreFilter for the current pod through kube-scheduler's framework, and returns
-// what Begin returns. The framework is slower than runner.preFilter, but handles all results, such
-// as a plugin that refuses the pod or restricts it to certain nodes.
+// what prepare returns. The framework is slower than runner.preFilter, but handles all results,
+// such as a plugin that refuses the pod or restricts it to certain nodes.
 func (p *Proposer) beginUpstream() ([]string, sched.Reason) {
 	p.begun = p.newBegun()
 	result, status, by := p.framework.RunPreFilterPlugins(p.ctx, p.state, p.lister.pod.info.Pod)
@@ -169,8 +171,7 @@ func (p *Proposer) beginUpstream() ([]string, sched.Reason) {
 	return sets.List(p.only), sched.Reason{}
 }
 
-// Results returns the results of the last call of Begin, which another Proposer can pass to
-// Resume.
+// Results returns the results of the last call of Begin. They are for Resume of another Proposer.
 func (p *Proposer) Results() any { return p.begun }
 
 // Resume is called in place of Begin. It makes a pod the current pod, and uses the results that

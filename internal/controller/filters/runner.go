@@ -25,8 +25,8 @@ type runner struct {
 	unruled   skips // the plugins other than those that check a pod's rules against a node's labels and taints
 }
 
-// preparing is a PreFilter plugin. If the plugin is a Filter plugin as well, the field itself is
-// its bit in a set of type skips.
+// preparing is a PreFilter plugin. The field named itself has the plugin's bit in a set of type
+// skips, or 0 if the plugin is no Filter plugin.
 type preparing struct {
 	fwk.PreFilterPlugin
 	itself skips
@@ -116,7 +116,7 @@ func (r *runner) named(names ...string) skips {
 }
 
 // filter runs the Filter plugins for a node. It returns the status of the first plugin that refuses
-// the node, or nil.
+// the node or fails, or nil.
 func (r *runner) filter(ctx context.Context, state fwk.CycleState, skip skips, pod *v1.Pod, node *nodeInfo) *fwk.Status {
 	if node.open {
 		skip |= r.untainted

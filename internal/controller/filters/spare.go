@@ -66,8 +66,8 @@ func started(s *v1.PodStatus) bool {
 	return len(s.ContainerStatuses)+len(s.InitContainerStatuses) > 0 || s.Resources != nil
 }
 
-// skipped is the status that PreFilter of a plugin returns for a pod that the plugin does not
-// concern.
+// skipped is the status that PreFilter of a plugin returns if the plugin's Filter has nothing to
+// check for the pod.
 var skipped = fwk.NewStatus(fwk.Skip)
 
 // affinity replaces the plugin InterPodAffinity. It calls the original plugin only if some

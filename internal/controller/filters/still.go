@@ -22,7 +22,10 @@ import (
 //	                               to be near it           nodes in other domains, if the pod matches its own affinity
 //	a pod has left                 to be near it           any node
 //	                               even spread             nodes in other domains
-//	a node's labels have changed   any of these            any node
+//	a node is new, is removed,     any of these            any node
+//	or has changed (sameForRules)
+//
+// If a placed pod requires to keep away from the pod, this counts as if the pod required it.
 type still struct {
 	pod     *Pod
 	gang    string // ID of the pod's gang; changes by pods of this gang are ignored, because the gang was planned as a whole
@@ -31,7 +34,7 @@ type still struct {
 	only    []domain
 }
 
-// domain is a topology domain: the nodes that have a label with the same value.
+// domain is a topology domain: the nodes whose label with the given key has the given value.
 type domain struct{ key, value string }
 
 // domainOf returns the domain of a node for a topology key. It returns false if the node is gone or
@@ -45,7 +48,8 @@ func domainOf(node *v1.Node, key string) (domain, bool) {
 }
 
 // stillFits returns a still for a pod, with the changes from number mark on (see changes). It
-// returns false if the pod may no longer fit on any node.
+// returns false if the pod may no longer fit on any node, or if some of these changes are no longer
+// kept.
 func (l *lister) stillFits(pod *sched.Pod, mark uint64) (still, bool) {
 	s := still{pod: pod.Foreign.(*Pod), space: l.namespace()}
 	if pod.Gang != nil {
@@ -115,8 +119,8 @@ func (s *still) spreads(other *framework.PodInfo) func(func(string) bool) {
 	}
 }
 
-// on reports whether a node that suited the pod certainly still suits it, in spite of the changes
-// since.
+// on reports whether the changes that s has seen leave a node fit for the pod. The pod fitted on
+// the node before these changes.
 func (s *still) on(node *v1.Node) bool {
 	in := func(d domain) bool {
 		own, ok := domainOf(node, d.key)

@@ -20,7 +20,8 @@ import (
 //
 // kube-scheduler compares a pending pod with every placed pod that has such a term. Many placed
 // pods have equal terms, for example all pods of one Deployment. So Numalet compares the pending
-// pod only with the distinct terms for its namespace, however many pods have them.
+// pod only with the distinct terms that may select pods of its namespace, however many placed pods
+// have these terms.
 type terms struct {
 	some atomic.Bool // whether there are terms: written under the lock, read without it
 	mu   struct {

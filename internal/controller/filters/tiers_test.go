@@ -45,8 +45,8 @@ func newTiers(s *scene, names ...string) *tiers {
 }
 
 // schedule lets the proposer list nodes for all pods, and then lets the committer decide from these
-// lists. It repeats both steps for the pods that the committer sent back because their node was
-// taken, until no pod is sent back.
+// lists. If the committer sends back some of the pods because their node was taken, schedule
+// repeats both steps for these pods.
 func (t *tiers) schedule(pods ...*v1.Pod) {
 	t.Helper()
 	t.unschedulable, t.again = nil, nil
@@ -104,8 +104,8 @@ func TestReserveKeepsApart(t *testing.T) {
 }
 
 // TestKeepApartTogether checks pods that exclude each other by anti-affinity, and for which the
-// same node was listed. The committer must place the first pod and send the others back, and these
-// must then get other nodes.
+// same node was listed. The committer must place the first pod and send the others back. Of these,
+// each must then get a node of its own, except the last one, for which no node is left.
 func TestKeepApartTogether(t *testing.T) {
 	s := newTiers(newScene(t), "a", "b", "c")
 	loner := func(name string) *v1.Pod {
@@ -116,8 +116,8 @@ func TestKeepApartTogether(t *testing.T) {
 	s.wantSentBack([]string{"4"}, nil)
 }
 
-// TestSpreadTogether checks that pods are spread over zones, although nodes of the same zone were
-// listed for all of them at first.
+// TestSpreadTogether checks that pods are spread over zones, although the same node was listed for
+// all of them at first.
 func TestSpreadTogether(t *testing.T) {
 	s := newTiers(newScene(t), "a", "b", "c")
 	even := func(name string) *v1.Pod {
@@ -142,8 +142,9 @@ func TestVolumes(t *testing.T) {
 	s.wantNodes(map[string]string{"second": "c"})
 }
 
-// TestVolumesSay checks the messages for a claim that does not exist, which names no nodes, and for
-// a claim whose volume is on another node.
+// TestVolumesSay checks the messages for a claim that does not exist and for a claim whose volume
+// is on another node. Only the second message has the number of nodes that do not fit for this
+// reason.
 func TestVolumesSay(t *testing.T) {
 	s := newScene(t, localVolume("disk", "c"), localClass(), claim("one")).with([]*v1.Node{node("a").Obj(), node("c").Obj()})
 	for name, tc := range map[string]struct{ claim, want string }{

@@ -20,11 +20,11 @@ import (
 // replace queueing hints for two reasons. First, hints need to know which plugins refused a pod.
 // Numalet's search does not know this, because its index skips nodes without running the plugins.
 // Second, hints are called for each unschedulable pod at each event, while a topic finds only the
-// pods that the event concerns.
+// pods that the event may concern.
 var (
 	topicClaims     = sched.Topic{Key: "claims"}     // volumes, devices, and the pods that use them
 	topicNamespaces = sched.Topic{Key: "namespaces"} // labels of Namespaces
-	topicNodes      = sched.Topic{Key: "nodes"}      // new and removed nodes, and labels and taints of nodes
+	topicNodes      = sched.Topic{Key: "nodes"}      // new and removed nodes, and changes of a node that sameForRules finds
 )
 
 // everywhere is the Scope of topics for terms that select namespaces by label.
@@ -85,8 +85,8 @@ func labelTopics(scope string, selector labels.Selector) (all []sched.Topic) {
 	return []sched.Topic{{Scope: scope}}
 }
 
-// appendPlaced appends to the list to the topics under which a placed pod is announced. Waiting
-// pods that have one of these topics are then retried.
+// appendPlaced appends the topics under which a placed pod is announced to a list of topics.
+// Waiting pods that have one of these topics are then retried.
 func appendPlaced(to []sched.Topic, pod *v1.Pod) []sched.Topic {
 	for _, scope := range []string{pod.Namespace, everywhere} {
 		to = append(to, sched.Topic{Scope: scope})

@@ -11,10 +11,11 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// tracked caches sets of nodes and counts of placed pods. Pending pods with equal rules or equal
-// preferences share these sets and counts. Cluster keeps them up to date under the lock of tracked.
-// When a pod needs a set or a count that is not cached, tracked visits all nodes to make it.
-// Readers take no lock, except readers of a crowd.
+// tracked caches sets of nodes and counts of placed pods. Pending pods share these sets and counts
+// if their rules, their required pod affinity or their preferences are equal. Cluster keeps them up
+// to date under the lock of tracked. When a pod needs a set or a count that is not cached, tracked
+// visits all nodes to make it. A lookup of a cached set or count takes no lock. To read the nodes
+// of a crowd, or the reasons that a node set counts, takes the lock.
 //
 // tracked keeps at most maxSets node sets, maxSets neighbor counts and maxSets crowds. When there
 // would be more of one kind, it drops all of this kind, and those that are still needed are made
@@ -81,8 +82,8 @@ func (c *Cluster) lacks(neighbors string) bool {
 	return ok && n.count.Load() == 0
 }
 
-// refusals returns, for each reason, how many nodes refuse the pods of a node set for this
-// reason. It returns nil if any node admits the pods.
+// refusals returns, for each reason, how many nodes a node set leaves out for this reason. It
+// returns nil if the set has any node.
 func (c *Cluster) refusals(s *nodeSet) sched.Tally {
 	c.sets.Lock()
 	defer c.sets.Unlock()

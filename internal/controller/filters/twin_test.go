@@ -29,8 +29,8 @@ import (
 )
 
 // TestTwin changes nodes and pods at random. It checks that the filters give the same result for
-// each node as kube-scheduler's default profile. kube-scheduler's filters read a new snapshot of
-// the cluster after each change.
+// each node as kube-scheduler's default profile without the plugin DynamicResources.
+// kube-scheduler's filters read a new snapshot of the cluster after each change.
 func TestTwin(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 6))
 	spaces := []*v1.Namespace{
@@ -92,8 +92,8 @@ func (w *world) step() {
 	}
 }
 
-// place binds a pod. At random, the pod first gets another node in the state, which may be undone
-// again, or it first gets the same node with a different label.
+// place binds a pod. At random, the pod is first assigned to a random node in the state, which may
+// be undone again, or it first gets the same node with a different label.
 func (w *world) place(p *v1.Pod) {
 	if old := w.pods[p.Name]; old != nil && old.Spec.NodeName != p.Spec.NodeName {
 		w.scene.state.Release(string(old.UID)) // an API server binds a pod only once, so the old pod must be gone first

@@ -47,8 +47,8 @@ func (r *Registry) authorLacks(ctx context.Context, object *v1alpha1.GPUGroup, n
 	return "", nil
 }
 
-// formLacks returns a message about the first tenant or GPU of the group g that the user who may
-// not use. It returns "" if the user may use them all.
+// formLacks returns a message about the first tenant or GPU of the group g that the given user may
+// not use. It returns "" if this user may use them all.
 func (r *Registry) formLacks(ctx context.Context, who Subject, g group.Group, nodes group.Nodes) (lacks string, failed error) {
 	for _, tenant := range g.Tenants {
 		ok, err := r.deps.Authors.UsesTenant(ctx, who, tenant)

@@ -1,9 +1,8 @@
 // Package groups implements the custom resource GPUGroup, which gives GPUs to certain tenants. It
-// keeps the accepted groups as one immutable group.Grouping, and writes the statuses of the groups.
+// keeps the groups in force as one immutable group.Grouping, and writes the statuses of the groups.
 //
-// The package knows how groups and GPUs are read from custom resources, and when a group is
-// accepted. It does not know which tenant has which permission, and asks Dependencies.Allowed
-// instead. It also does not decide which pod gets which GPU.
+// The package knows how groups and GPUs are read from custom resources, when a group is accepted,
+// and how the API server is asked for permissions. It does not decide which pod gets which GPU.
 //
 //	r := groups.NewRegistry(groups.Dependencies{Allowed: permissions.Allowed, …})
 //	go r.Run(ctx, synced)

@@ -20,11 +20,12 @@ type Matcher struct {
 	Known func(tenant string) error
 }
 
-// Complete restricts a pod to the nodes and GPUs of the groups that serve the pod. If no group
-// serves the pod, Complete restricts it to GPUs that are in no group. Complete also makes the pod
-// wait while its tenant is unknown, and while a quota of its tenant is used up. annotations has
-// the annotations of the pod. Complete uses the groups that are in force now, so the caller must
-// call it again when these groups change. The error is a sentence for the author of the pod.
+// Complete restricts a pod with whole GPUs to the nodes and GPUs of the groups that serve the
+// pod. If the pod names no group and none serves it, Complete restricts it to GPUs that are in no
+// group. Complete also makes the pod wait while its tenant is unknown, and while a quota of its
+// tenant is used up. annotations has the annotations of the pod. The caller must call Complete
+// again when the groups in force change, when the tenant becomes known or unknown, and when the
+// tenant's quotas change. The error is a sentence for the author of the pod.
 func (m Matcher) Complete(pod *sched.Pod, annotations map[string]string) error {
 	if unknown := m.unknown(pod.Tenant); unknown.Refuses() {
 		pod.Wait = func(*sched.Pod) sched.Reason { return unknown }
@@ -90,10 +91,10 @@ func (m Matcher) offerParts(pod *sched.Pod, node *sched.Node) sched.Offer {
 	return sched.Offer{}
 }
 
-// speaker returns the name of the container by which a group is matched with a pod. Some groups
-// serve only containers with certain names, and then serve the pod only if this container has
-// such a name. It is the container with the most GPUs, or the first of several containers with as
-// many.
+// speaker returns the name of the container by which a group is matched with a pod. This is the
+// container with the most GPUs, or the first of several containers with equally many. A group
+// that serves only containers with certain names serves the pod only if this container has one of
+// these names.
 func speaker(wants []sched.ContainerGPUs) string {
 	if len(wants) == 0 {
 		return ""
@@ -147,7 +148,8 @@ func nowhere(err error) sched.Reason {
 }
 
 // offer returns the GPUs of a node that the pod may get now, or the reason why they are too few.
-// It leaves out the GPUs of groups and types whose quotas are used up.
+// If several groups serve the pod, these are the GPUs of one group. It leaves out the GPUs of
+// groups and types whose quotas are used up.
 func (c claim) offer(node *sched.Node) sched.Offer {
 	open, full := c.open()
 	if full != nil {

@@ -13,10 +13,11 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// allowedTTL and deniedTTL are how long Permissions caches answers of the API server. Both are
-// shorter than the time between two checks of the same permission by a Registry. A refusal is
-// cached for a shorter time than a permission, because an administrator may be about to grant the
-// permission.
+// allowedTTL and deniedTTL are how long Permissions caches answers of the API server. allowedTTL
+// is shorter than recheckInterval, and deniedTTL is shorter than refusedRecheckInterval. So after
+// recheckInterval, a Registry gets new answers to all its questions. After refusedRecheckInterval,
+// it gets new answers for the permissions that were denied. A refusal is cached for a shorter time
+// than a permission, because an administrator may be about to grant the permission.
 const (
 	allowedTTL = 10 * time.Second
 	deniedTTL  = time.Second

@@ -28,7 +28,7 @@ type Quotas struct {
 	mu       struct {
 		sync.Mutex
 		quotas  *group.Quotas
-		tenants map[string]limits // quotas that Tenants set, by tenant
+		tenants map[string]limits // quotas in the specs of Tenant objects, by tenant
 		groups  limits            // quotas that groups set
 		limits  map[string]int    // number of quotas in tenants and groups for each tenant
 		pods    map[string]holder // the charged pods, by UID
@@ -58,7 +58,7 @@ func NewQuotas(assigned Assigned, freed func(tenant string), moved func()) *Quot
 }
 
 // SetGroups replaces the quotas of groups by those of the given groups, which are the groups in
-// force. It does not call q.freed or q.moved, because the caller queues all pending pods with GPUs
+// force. It does not call q.freed, because the controller queues all pending pods with whole GPUs
 // again after a change of the groups.
 func (q *Quotas) SetGroups(groups []group.Group) {
 	all := limits{}
@@ -146,7 +146,7 @@ func (q *Quotas) Over(s group.Scope, amount sched.MilliGPU) error {
 }
 
 // Wait returns the reason why a pod would exceed a quota of its tenant on every node, or the empty
-// reason. For a gang, Wait adds up as many pods as must start together.
+// reason. For a gang, it considers as many pods as must start together.
 func (q *Quotas) Wait(p *sched.Pod) sched.Reason {
 	pods, need := p.Together()
 	dues := make([]group.PendingCharge, len(pods))
@@ -178,7 +178,7 @@ func due(pod *sched.Pod) group.QuotaCharge {
 
 // Check returns an error if a scheduling decision exceeds a quota of the pod's tenant. The node's
 // record tells the types of the node's GPUs. Only the committer calls Check, and only the committer
-// assigns pods. So no other decision is made between a check and the assignment.
+// makes decisions. So no other decision is made between a check and the assignment.
 func (q *Quotas) Check(decision sched.Decision, node *sched.Node) error {
 	if !q.Limited(decision.Pod.Tenant) {
 		return nil

@@ -28,7 +28,7 @@ func Read(object *v1alpha1.GPUGroup) group.Group {
 	return g
 }
 
-// Object converts a group.Group to a GPUGroup object. It is the inverse of Read.
+// Object converts a group.Group to a GPUGroup object. It sets only the fields that Read reads.
 func Object(g group.Group) *v1alpha1.GPUGroup {
 	object := &v1alpha1.GPUGroup{Spec: v1alpha1.GPUGroupSpec{Tenants: g.Tenants, Form: g.Form.String(), Type: g.Type, Containers: g.Containers}}
 	object.Name = g.Name

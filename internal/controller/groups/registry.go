@@ -44,17 +44,17 @@ type Dependencies struct {
 }
 
 // Registry decides which GPU groups are in force. The version of a group's spec that was accepted
-// last is in force as long as the group's tenants have permission to use its GPUs. This version
-// stays in force even if some of its nodes or GPUs disappear. If the tenants lose the permission,
-// the group is closed: nobody gets its GPUs. If a closed group had no effect instead, a mistake in
-// a role would give the GPUs of one tenant to all others. A group that was never accepted has no
-// effect. Any goroutine may call the methods of Registry.
+// last is in force as long as each of the group's tenants has permission to use each of its GPUs.
+// This version stays in force even if some of its nodes or GPUs disappear. If a tenant loses such a
+// permission, the group is closed: nobody gets its GPUs. If a closed group had no effect instead, a
+// mistake in a role would give the GPUs of one tenant to all others. A group that was never
+// accepted has no effect. Any goroutine may call the methods of Registry.
 //
 // Whether a group is accepted depends on permissions, for which the registry must ask the API
 // server. So only Run accepts groups, in one goroutine. After each change Run checks the GPUs of
 // all groups. A change of a group's spec takes effect after batchDelay and after the checks of the
-// permissions for this group. Run checks the permissions for the other groups again only at
-// intervals, or when the GPUs of a node have changed.
+// permissions for this group. For the other groups in force, Run checks the permissions again only
+// at intervals, or when the GPUs of a node have changed.
 type Registry struct {
 	deps     Dependencies
 	onChange []func([]group.Group)
@@ -98,7 +98,7 @@ func NewRegistry(d Dependencies) *Registry {
 func (r *Registry) OnChange(f func(inForce []group.Group)) { r.onChange = append(r.onChange, f) }
 
 // Match returns the groups in force that serve a request for GPUs. If the request names a group
-// that is not accepted, the error says why the group is not accepted.
+// that is not in force, the error says why.
 func (r *Registry) Match(request group.Request) (group.Match, error) {
 	now := r.current.Load()
 	if why, refused := now.refused[request.Group]; refused {
@@ -202,7 +202,8 @@ func (r *Registry) interval() time.Duration {
 }
 
 // checkGroups checks all groups, publishes those in force and reports new verdicts. It checks the
-// permissions of accepted groups again if recheck is true, or if the GPUs of nodes have changed.
+// permissions of groups in force again only if recheck is true, or if the GPUs of nodes have
+// changed.
 func (r *Registry) checkGroups(ctx context.Context, recheck bool) {
 	objects, nodes, moved := r.input()
 	var verdicts []Verdict

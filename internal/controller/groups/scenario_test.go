@@ -23,7 +23,7 @@ import (
 
 // TestScenarios runs the commands in testdata/*.txt and compares the output. The commands are:
 //
-//	node n1 A100 4 [sliced]           adds a node with the 4 GPUs n1-0, n1-1, …; sliced: each of them has one MIG slice
+//	node n1 A100 4 [sliced]           adds a node with the 4 GPUs n1-0, n1-1, …; sliced: n1-0, … are MIG slices, one of each GPU
 //	gone node|group NAME              deletes the object
 //	right ann n1 | right ann n1-0     permits a tenant to use a node or a GPU
 //	right carl tenant:ann             permits an author of groups to use a tenant
@@ -41,8 +41,8 @@ import (
 //	show                              prints the statuses of the groups
 //	offer ann n1                      prints the GPUs of a node that a pod with one GPU may get
 //
-// The output has the verdicts on groups. It also names each tenant that has returned resources
-// that count for a quota.
+// The output has the verdicts on groups. It also names the tenant of each charged pod that has
+// ended.
 func TestScenarios(t *testing.T) {
 	scenario.Walk(t, func(t *testing.T, out *scenario.Answer) scenario.Commands { return newScene(t, out).commands() })
 }

@@ -23,9 +23,8 @@ import (
 )
 
 // writeInterval is the shortest time between two rounds in which the statuses of GPU groups are
-// written. The interval limits the load on the API server, because each write costs it more than
-// a Binding. Each pod with GPUs of a group changes the usage in the group's status when the pod
-// starts or ends.
+// written. The interval limits the load on the API server, because each pod with GPUs of a group
+// changes the usage in the group's status when it gets a node and when it ends.
 const writeInterval = time.Second
 
 // StatusWriter writes the status of each GPUGroup whose status is out of date. Any goroutine may

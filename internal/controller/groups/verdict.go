@@ -31,8 +31,8 @@ func (v Verdict) of(object *v1alpha1.GPUGroup) bool {
 	return v.UID == object.UID && v.Generation == object.Generation
 }
 
-// serves reports whether, by this verdict, pods may use the GPUs of the given object, and its
-// generation is the version in force.
+// serves reports whether the verdict says two things: pods may use the GPUs of the group, and the
+// version in force is the generation of the given object.
 func (v Verdict) serves(object *v1alpha1.GPUGroup) bool {
 	return v.Serves && v.UID == object.UID && v.InForce.Generation == object.Generation
 }
@@ -49,7 +49,8 @@ const (
 	authorNotAllowed = "AuthorNotAllowed"
 )
 
-// maxSentences is the largest number of reasons that the message of a condition lists.
+// maxSentences is the largest number of reasons, or of shared GPUs, that the message of a condition
+// lists.
 const maxSentences = 8
 
 // refused returns a copy of the verdict v which says that the group is not accepted, and why.
@@ -88,8 +89,9 @@ func (v Verdict) closed(why string) Verdict {
 	return v
 }
 
-// withGPUs adds the number of GPUs that a group holds, and those that other groups hold as well, to
-// the group's verdict.
+// withGPUs adds to a group's verdict the number of GPUs that the group holds, and those of them
+// that other groups hold as well. If the group is accepted, it also sets the reason and the
+// message.
 func (v Verdict) withGPUs(held []group.HeldGPU) Verdict {
 	v.GPUs = len(held)
 	nodes := map[string]bool{}

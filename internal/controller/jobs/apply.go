@@ -16,7 +16,8 @@ import (
 
 // create creates the missing objects of a job. It begins with the Service and the ConfigMap, by
 // which the pods find each other. Then it creates the pods in the plan, and corrects the gang size
-// of pending pods. It stops at the first error.
+// of pending pods. It stops at the first error. It does nothing if the job's pod template is
+// invalid.
 func (t *task) create(ctx context.Context) error {
 	if t.spec == nil {
 		return nil

@@ -33,9 +33,10 @@ const (
 // Add adds a reconciler of all jobs to a manager. schedulerName is for pods whose template names no
 // scheduler.
 //
-// If two replicas run a manager at the same time, they do some work twice, but no harm, because
-// each write has a precondition. A pod cannot be created twice with the same name. A status is
-// written only if the job still has the version that was read. Pods are deleted by UID.
+// If two replicas run a manager at the same time, they do some work twice, but no harm. A pod
+// cannot be created twice with the same name. A status is written only if the job still has the
+// version that was read. Pods are changed and deleted by UID. Both replicas write the same Service
+// and ConfigMap.
 func Add(m manager.Manager, schedulerName string) error {
 	r := &reconciler{
 		client: m.GetClient(), fresh: m.GetAPIReader(), recorder: m.GetEventRecorder(component),
@@ -44,8 +45,8 @@ func Add(m manager.Manager, schedulerName string) error {
 	return r.watch(m)
 }
 
-// Cached returns the settings that restrict a manager's cache to Services, ConfigMaps and pods that
-// belong to jobs. Of these pods, the cache keeps only metadata and status.
+// Cached returns the settings by which a manager's cache leaves out Services, ConfigMaps and pods
+// that do not belong to jobs. Of the pods of jobs, the cache keeps only metadata and status.
 func Cached() (map[client.Object]cache.ByObject, error) {
 	ofJobs, err := labels.Parse(v1alpha1.LabelJob)
 	only := cache.ByObject{Label: ofJobs}
@@ -64,8 +65,9 @@ func withoutSpec(object any) (any, error) {
 	return object, nil
 }
 
-// watch makes the manager reconcile a job when the job or one of its objects changes. The cache has
-// only the metadata of jobs, because each reconciliation reads the job from the API server.
+// watch makes the manager reconcile a job when its spec or labels change, or when one of its
+// objects changes. The cache has only the metadata of jobs, because each reconciliation reads the
+// job from the API server.
 func (r *reconciler) watch(m manager.Manager) error {
 	specOrLabels := predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{})
 	err := builder.ControllerManagedBy(m).Named(component).

@@ -19,11 +19,12 @@ const (
 	shares corev1.ResourceName = "nvidia.com/gpu.shared"
 )
 
-// virtual is the value of a job's field gpuForm that means parts of GPUs instead of whole GPUs.
+// virtual is the value of a job's field gpuForm with which the pods request shares of GPUs instead
+// of whole GPUs.
 const virtual = "virtual"
 
-// newPod returns a new pod of the job. The caller must call t.own to add labels and the owner
-// reference to the pod.
+// newPod returns a new pod of the job. The caller must call t.own, which adds the owner reference
+// and the labels with the names of the job and the tenant.
 func (t *task) newPod(creation jobplan.Creation) *corev1.Pod {
 	index := strconv.Itoa(creation.Index)
 	template := t.job.Spec.Template.Metadata
@@ -76,8 +77,8 @@ func setDefaults(spec *corev1.PodSpec, schedulerName string) {
 	}
 }
 
-// setResources sets the requests and limits of a container to the amounts that each pod of the job
-// needs.
+// setResources sets the requests and limits of the first container of a pod to the amounts that
+// the job's spec names.
 func setResources(r *corev1.ResourceRequirements, needs v1alpha1.JobNeeds) {
 	amounts := corev1.ResourceList{}
 	if needs.CPU != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// TestCacheIsBehind checks a reconciliation while some pods of the job exist but are not in the
+// TestCacheIsBehind checks a reconciliation while the pods of the job exist but are not in the
 // cache yet. The pods must not be created again, and the reconciliation must not fail.
 func TestCacheIsBehind(t *testing.T) {
 	w := newWorld(t, train())

@@ -40,7 +40,7 @@ func containers(pod *corev1.Pod) []corev1.ContainerStatus {
 }
 
 // endOf returns when the last container of an ended pod ended. If no container has ended, it
-// returns the time when a condition of the pod last changed.
+// returns the time when a condition of the pod last changed, or else when the pod was created.
 func endOf(pod *corev1.Pod) time.Time {
 	end := time.Time{}
 	for _, c := range containers(pod) {
@@ -60,8 +60,9 @@ func endOf(pod *corev1.Pod) time.Time {
 	return end
 }
 
-// whyOf returns why a pod failed: the message of the pod's status, or the exit code of the first
-// container that failed.
+// whyOf returns why a pod failed. It returns the first of these that exists: the message of the
+// condition that the placement was rejected, the message of the pod's status, the exit code of the
+// first container that failed, and the reason in the status.
 func whyOf(pod *corev1.Pod) string {
 	if c, rejected := v1alpha1.Rejection(pod); rejected {
 		return c.Message
@@ -98,7 +99,8 @@ func (t *task) readPods(ctx context.Context) error {
 	return nil
 }
 
-// podName returns the name of the pod of a job with an index. The pod's host name is the same.
+// podName returns the name of the pod that has the given index in a job. The pod's host name is the
+// same.
 func podName(job *v1alpha1.Job, index int) string { return fmt.Sprintf("%s-%d", job.Name, index) }
 
 // podOf converts a pod to the type that package jobplan reads.

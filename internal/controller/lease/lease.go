@@ -64,8 +64,8 @@ func New(client kubernetes.Interface, o Options) (*Lease, error) {
 
 // Run waits until this replica is the leader, and then calls lead once. It releases the lease when
 // lead returns, or when ctx is done before lead is called. The context that is passed to lead ends
-// when ctx is done, and when the lease is lost. If the lease is lost, Run returns ErrLost. Run may
-// be called only once.
+// when ctx is done, and when the lease is lost. If the lease is lost, Run returns an error that
+// wraps ErrLost. Run may be called only once.
 func (l *Lease) Run(ctx context.Context, lead func(context.Context) error) error {
 	electing, stop := context.WithCancel(context.WithoutCancel(ctx))
 	over := make(chan struct{})
@@ -107,7 +107,8 @@ func (l *Lease) Wait() time.Duration {
 	return l.options.Duration + l.options.ActionTimeout
 }
 
-// Check returns nil if this replica may begin a step that only the leader may take.
+// Check returns nil if this replica holds the lease, and otherwise an error that wraps ErrLost. It
+// does not check that the time Wait has passed, because Run calls lead only after this time.
 func (l *Lease) Check() error {
 	until, ok := l.record.until()
 	switch {

@@ -14,8 +14,9 @@ import (
 
 // requests returns the amounts of resources that a pod takes on its node, by kube-scheduler's
 // rules. The amounts include init containers, sidecars, overhead and pod-level resources. During an
-// in-place resize, the larger one of the old and the new amount counts. The error names each amount
-// that is too large to be counted (see excess).
+// in-place resize of a container, the largest of the requested, allocated and actual amounts
+// counts. A requested amount does not count if the kubelet has found it infeasible. The error names
+// each amount that is too large to be counted (see excess).
 func requests(pod *corev1.Pod) (sched.Amounts, error) {
 	list := resource.PodRequests(pod, resource.PodResourcesOptions{UseStatusResources: true})
 	a := amounts(list)

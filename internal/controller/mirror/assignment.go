@@ -63,9 +63,9 @@ func assignment(pod *corev1.Pod, gpus string) (a nodestate.Assignment, all bool)
 }
 
 // placedHolding returns what a pod holds according to its placement. ok is false if the pod's spec
-// has changed since the Binding, because the pod may have been resized. Even if it was resized back
-// to the old size, its CPUs may now be on other NUMA nodes. ok is also false if the placement
-// cannot be parsed. The pod then holds its requests.
+// has changed since the pod was created, because the pod may have been resized after the Binding.
+// Even if it was resized back to the old size, its CPUs may now be on other NUMA nodes. ok is also
+// false if the placement cannot be parsed. The pod then holds its requests.
 func placedHolding(pod *corev1.Pod, p *sched.Pod, request v1alpha1.CPURequest) (holding sched.Holding, ok bool) {
 	changed := pod.Generation > 1
 	if old, err := v1alpha1.ParsePlacement(pod.Annotations[v1alpha1.AnnotationPlacement]); changed && err == nil {
@@ -86,9 +86,10 @@ func (m *Mirror) tenant(pod *corev1.Pod) string {
 	return cmp.Or(pod.Labels[v1alpha1.LabelTenant], m.env.NamespaceTenant(pod.Namespace), pod.Namespace)
 }
 
-// boundSince returns when a pod was bound, to the second. The API server records this time when it
-// handles the Binding. A zero time means that the pod's status does not have this time yet, because
-// the pod was bound just now.
+// boundSince returns when a pod was bound, to the second. This is the time of the condition
+// PodScheduled, which the API server sets when it handles the Binding. Without this condition, it
+// is the time when the kubelet first saw the pod (status.startTime). A zero time means that the
+// pod's status has neither.
 // Source: https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/registry/core/pod/storage/storage.go,
 // setPodNodeAndMetadata.
 func boundSince(pod *corev1.Pod) time.Time {

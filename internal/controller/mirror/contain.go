@@ -21,7 +21,7 @@ type Panicked func(object string, cause any)
 // valid, because locks are released by defer, and records are replaced as a whole.
 //
 // Contain is for event handlers. controller-runtime recovers panics of reconcilers, and package
-// pipeline recovers panics of the scheduling goroutines (proposers and committer).
+// pipeline recovers panics of the scheduling goroutines (proposers, committer and binders).
 func Contain(h cache.ResourceEventHandler, report Panicked) cache.ResourceEventHandler {
 	contained := func(obj any, handle func()) {
 		defer func() {

@@ -14,7 +14,7 @@ import (
 )
 
 // named returns the whole GPUs that the agent of a node lists in the NodeTopology. It leaves out
-// GPUs that are allocated in parts. In the result, all GPUs are free, except for unhealthy ones.
+// GPUs in MIG mode. In the result, all GPUs are free, except for unhealthy ones.
 func named(t *v1alpha1.NodeTopology) (gpus []sched.GPU) {
 	for _, g := range whole(t) {
 		device := sched.GPU{ID: g.ID, Type: cmp.Or(g.Type, gpu.TypeName(g.Model)), NUMA: topology.Unknown, Free: sched.WholeGPU}

@@ -10,7 +10,7 @@ import (
 )
 
 // TestLinks checks that the record of a node has the links between the node's whole GPUs, and
-// leaves out links to GPUs that are allocated in parts.
+// leaves out links to GPUs in MIG mode.
 func TestLinks(t *testing.T) {
 	device := func(id string, links ...string) v1alpha1.GPU {
 		return v1alpha1.GPU{ID: id, Form: "physical", Health: "Healthy", Links: links}

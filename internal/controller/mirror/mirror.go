@@ -31,7 +31,7 @@ type Env struct {
 	// of the pod.
 	Limit    func(p *sched.Pod, annotations map[string]string) error
 	Pending  func(queue.Entry)       // is called when a pod is pending, and when its request changes
-	Withdraw func(uid string)        // is called for a pod without a node that this controller need not schedule, or need not schedule any more
+	Withdraw func(uid string)        // is called for a pod without a node that this controller does not schedule, or must not schedule any more
 	Refused  func(*sched.Pod, error) // is called when a pod's request is invalid, or larger than any node could satisfy
 	Odd      func(error)             // is called when only a part of an object could be read
 	Panicked Panicked                // is called when the code that handles an object panics
@@ -49,8 +49,8 @@ type Filters interface {
 	// assignment, or nil.
 	ReadBoundPod(pod *corev1.Pod, before *nodestate.Assignment) (any, error)
 	// Nominate records for which node another scheduler has nominated a pending pod. A nil pod
-	// means that the pod with this UID is no longer pending. The mirror holds no lock when it calls
-	// Nominate.
+	// means that there is no nomination of the pod with this UID. The mirror holds no lock when it
+	// calls Nominate.
 	Nominate(uid types.UID, pod *corev1.Pod)
 	// SameNode reports whether two versions of a node are equal in all fields that the filters
 	// read.
@@ -66,7 +66,8 @@ type Mirror struct {
 		sync.Mutex
 		nodes    map[string]*node      // by name
 		requests map[string]pendingPod // pending pods, as they were last seen, by UID
-		// models has the number of nodes with GPUs of each model.
+		// models has the number of nodes for each model of GPU. A node counts for the model of the
+		// first GPU in its record.
 		models map[string]int
 	}
 }

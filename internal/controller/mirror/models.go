@@ -21,8 +21,7 @@ const labelProduct = "nvidia.com/gpu.product"
 
 // model returns the model of a node's whole GPUs. The model comes from the NodeTopology, which the
 // node's agent writes, or else from the label labelProduct. model returns "" if the model is not
-// known. It also returns "" if the node has GPUs of several models, because a pod could not choose
-// one of the models.
+// known, or if the node has GPUs of several models.
 func model(node *corev1.Node, topology *v1alpha1.NodeTopology) string {
 	models := map[string]bool{}
 	for _, device := range whole(topology) {
@@ -68,9 +67,9 @@ func gpuRequest(pod *corev1.Pod, requests sched.Amounts, gpus string) (sched.GPU
 	return request, nil
 }
 
-// known returns the GPU models that a request for whole GPUs names, without the models that no node
-// has. If no node has any of the named models, it returns all of them, so that the pod waits for a
-// node with such a GPU.
+// known returns the GPU models that a request for whole GPUs names, without those that m.mu.models
+// counts for no node. If none of the named models is counted, it returns all of them, so that the
+// pod waits for a node with such a GPU. For other requests, it returns all named models.
 func (m *Mirror) known(request sched.GPURequest) []string {
 	known := slices.DeleteFunc(slices.Clone(request.Types), func(name string) bool { return m.mu.models[name] <= 0 })
 	if request.Count == 0 || len(known) == 0 {
@@ -84,8 +83,8 @@ func (m *Mirror) known(request sched.GPURequest) []string {
 const maxModels = 64
 
 // allowed returns the models of GPUs to which the annotations of a pod restrict the pod, or nil for
-// any model. The error says what is wrong with the annotations. n is the number of GPUs that the
-// pod requests, and asked is their form: whole GPUs or parts of GPUs.
+// any model. The error says what is wrong with the annotations. n is the number of GPUs or parts of
+// GPUs that the pod requests, and asked is their form.
 func allowed(pod *corev1.Pod, asked gpu.Form, n int, resource string) ([]string, error) {
 	list, typed := pod.Annotations[v1alpha1.AnnotationGPUType]
 	form, formed := pod.Annotations[v1alpha1.AnnotationGPUForm]
@@ -115,9 +114,9 @@ func allowed(pod *corev1.Pod, asked gpu.Form, n int, resource string) ([]string,
 	return models, nil
 }
 
-// recount updates, after the record of a node has changed from before to now, how many nodes have
-// each GPU model. A nil record means that the node does not exist. If the node's model has changed,
-// recount queues again the pending pods that name several models (see known).
+// recount updates m.mu.models after the record of a node has changed from before to now. A nil
+// record means that the node does not exist. If the node's model has changed, recount queues again
+// the pending pods that name several models (see known).
 func (m *Mirror) recount(before, now *sched.Node) {
 	lost, got := modelOf(before), modelOf(now)
 	if lost == got {

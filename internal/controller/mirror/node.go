@@ -9,9 +9,10 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// record returns the record (sched.Node) of a node as if all its resources were free. The record
-// has the exclusive CPUs that the node's agent publishes in the NodeTopology. It has no exclusive
-// CPUs if there is no NodeTopology, or while the agent is not ready or does not renew its Lease.
+// record returns the record (sched.Node) of a node as if all its resources were free, except for
+// unhealthy GPUs. The record has the exclusive CPUs that the node's agent publishes in the
+// NodeTopology. It has no exclusive CPUs if there is no NodeTopology, or while the agent is not
+// ready or does not renew its Lease.
 func record(of *node, gpus string) *sched.Node {
 	node, t := of.object, of.topology
 	n := &sched.Node{Name: node.Name, Allocatable: amounts(node.Status.Allocatable)}

@@ -37,7 +37,8 @@ func (m *Mirror) SetTopology(topology *v1alpha1.NodeTopology) {
 	m.setTopology(topology.Name, topology)
 }
 
-// RemoveTopology removes the NodeTopology of a node. The node then has no exclusive CPUs.
+// RemoveTopology removes the NodeTopology of a node. The node then has no exclusive CPUs for new
+// pods.
 func (m *Mirror) RemoveTopology(name string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

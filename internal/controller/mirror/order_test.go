@@ -40,7 +40,7 @@ func lives() []life {
 }
 
 // TestFreshMirrorComesToTheSame checks that a mirror that sees only the final versions of objects
-// gets the same state as a mirror that has seen all their changes. The mirror sees the final
+// gets the same state as a mirror that has seen all their changes. The new mirror sees the final
 // versions in another order, and some of them twice.
 func TestFreshMirrorComesToTheSame(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 5))

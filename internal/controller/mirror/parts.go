@@ -46,7 +46,7 @@ func partRequest(amounts sched.Amounts, gpus string) sched.GPUPartRequest {
 }
 
 // parts returns the type and the size of the GPU parts that each resource of a node counts. The
-// size of a share is the number of the node's GPUs divided by the number of its shares. A MIG slice
+// size of a share is one GPU divided by the number of shares for each GPU of the node. A MIG slice
 // counts as much as a whole GPU, because slices have their own GPU type, and so their own quotas.
 func parts(node *corev1.Node, topology *v1alpha1.NodeTopology, model, gpus string) map[string]sched.GPUPart {
 	capacity := amounts(node.Status.Capacity).Extended

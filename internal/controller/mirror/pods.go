@@ -127,8 +127,8 @@ func (m *Mirror) enqueue(pod pendingPod) {
 }
 
 // complete adds to a pod's request what depends on other objects. A pod with exclusive CPUs must
-// avoid the nodes that rejected the placement of a pod of the same owner a short time ago. The pod
-// must also respect the GPU groups and quotas of its tenant.
+// avoid the nodes that rejected the placement of a pod of the same owner a short time ago. Each pod
+// must respect the GPU groups and quotas of its tenant.
 func (m *Mirror) complete(p *sched.Pod, pod *corev1.Pod) error {
 	if owner := ownerOf(pod); owner != "" && len(p.Exclusive) > 0 {
 		p.Avoid = func(node string) bool { return m.env.Avoids(owner, node) }

@@ -12,7 +12,7 @@ import (
 // NewRejected returns an informer of failed pods, which calls notify for each pod whose placement
 // the agent of its node has rejected. The parameter owner of notify is the UID of the object that
 // controls the pod, such as a Job. The informer does not call notify for pods that no object
-// controls, and for pods that had failed before the informer was started.
+// controls, or for failed pods in its initial list.
 func NewRejected(client kubernetes.Interface, notify func(owner, node string), panicked Panicked) (cache.SharedIndexInformer, error) {
 	report := func(obj any) {
 		pod := obj.(*corev1.Pod)

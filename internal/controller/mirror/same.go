@@ -19,7 +19,7 @@ func samePod(a, b *corev1.Pod) bool {
 }
 
 // sameRequest reports whether two versions of a pending pod are equal in all fields that the
-// scheduler reads. One of these fields is in the status: the names of the resource claims that were
+// scheduler reads. Two of these fields are in the status: they name the resource claims that were
 // created for the pod.
 func sameRequest(a, b *corev1.Pod) bool {
 	return sameSpec(a, b) && maps.Equal(a.Labels, b.Labels) && sameAnnotations(a.Annotations, b.Annotations) &&

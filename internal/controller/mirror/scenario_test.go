@@ -34,7 +34,8 @@ import (
 //	gone node|topology|pod NAME           deletes the object
 //	show                                  prints the state of the nodes
 //
-// The output has the calls of the queue by the mirror, and what tenants are charged for.
+// The output has the mirror's calls of the queue, the nodes with freed resources, and what
+// tenants are charged for.
 func TestScenarios(t *testing.T) {
 	scenario.Walk(t, func(t *testing.T, out *scenario.Answer) scenario.Commands { return newSceneSaying(t, out).commands() })
 }
@@ -84,7 +85,7 @@ func (s *scene) say(format string, args ...any) { s.said.Line(format, args...) }
 
 func newScene(t *testing.T) *scene { return newSceneSaying(t, &scenario.Answer{}) }
 
-// newSceneSaying returns a scene that writes the calls of the queue by the mirror to out.
+// newSceneSaying returns a scene that writes its output to out.
 func newSceneSaying(t *testing.T, out *scenario.Answer) *scene {
 	s := &scene{said: out}
 	s.state = nodestatetest.New(t, "cpu,numa-total", filter.Profile{})

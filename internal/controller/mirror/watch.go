@@ -13,6 +13,7 @@ import (
 
 // Watch makes the informers of nodes, NodeTopologies and pods call a mirror. It does not start the
 // informers. The functions that it returns report whether the mirror has handled the initial lists.
+// The returned Newest has the largest resource version of the pods that the mirror has handled.
 func Watch(factory informers.SharedInformerFactory, topologies cache.SharedIndexInformer, m *Mirror) ([]cache.InformerSynced, *Newest, error) {
 	core, newest := factory.Core().V1(), &Newest{}
 	var synced []cache.InformerSynced

@@ -27,11 +27,11 @@ type BinderOptions struct {
 	// bound.
 	CreateBinding func(context.Context, *corev1.Binding) error
 	Client        kubernetes.Interface    // to read pods
-	Limit         flowcontrol.RateLimiter // of Bindings; Bind waits for the limit before it calls Fence
+	Limit         flowcontrol.RateLimiter // of Bindings; Bind waits for the limit once, before it calls Fence
 	Fence         func() error            // returns an error while another replica may bind pods (the fence is then closed)
 	Timeout       time.Duration           // of one request, after Fence has returned nil
 	Durations     prometheus.ObserverVec  // of requests, in seconds, by result: bound or error; may be nil
-	Sleep         func(time.Duration)     // waits between two requests; nil for time.Sleep
+	Sleep         func(time.Duration)     // waits, for example between two requests; nil for time.Sleep
 }
 
 // Binder binds pods to nodes. Several goroutines may use a Binder at the same time.
@@ -46,28 +46,31 @@ func NewBinder(o BinderOptions) *Binder {
 }
 
 const (
-	// maxTries is the number of requests without a conclusive answer after which Bind calls detach.
-	// Once ctx is done, it is also the largest number of requests that Bind or Resolve sends.
+	// maxTries is the number of tries without a conclusive answer after which Bind calls detach. If
+	// ctx is done, Bind and Resolve give up after this number of tries.
 	maxTries = 3
 	// minDelay is the time between the first two requests for a pod. The time doubles with each
 	// request, up to maxDelay.
 	minDelay, maxDelay = 50 * time.Millisecond, 5 * time.Second
 )
 
-// Bind binds a pod as decided. If it returns an error, the pod is not bound to the decided node.
-// The fence (BinderOptions.Fence) is closed while another replica may bind pods.
+// Bind binds a pod as decided. If it returns an error and ctx is not done, the pod is not bound to
+// the decided node. If ctx is done, the outcome may be unknown. The fence (BinderOptions.Fence) is
+// closed while another replica may bind pods.
 //
-// A request without an answer may take effect later, so it does not help to read the pod. Bind
-// sends the same Binding again until the API server answers. It returns only in one of three cases.
-// First, the outcome is known. Second, the fence was closed before the first request. Third, ctx is
-// done, and Bind has sent maxTries requests or the fence is closed. In the third case, Bind waits
-// before it returns until no request can take effect any more, because the leader's lease is
-// released afterwards.
+// A request without an answer may take effect later, so it does not help to read the pod at once.
+// Bind sends the same Binding again until the API server answers. If the answer does not say what
+// became of earlier requests, Bind calls Resolve. Bind returns only in one of three cases. First,
+// the outcome is known. Second, the fence was closed before the first request. Third, ctx is done,
+// and Bind has sent maxTries requests or the fence is closed. In the third case, Bind waits before
+// it returns until no request can take effect any more, because the leader's lease is released
+// afterwards.
 //
-// After maxTries requests without an answer, Bind calls detach, so that the caller need not wait
-// for this pod. The answer may never come, for example if an admission webhook for one namespace
-// does not answer. If the fence closes after the first request, Bind keeps waiting, and the pod
-// keeps its resources: a process that was frozen may become the leader again.
+// Bind calls detach, so that the caller need not wait for this pod, after maxTries tries without an
+// answer, and before it calls Resolve. The answer may never come, for example if an admission
+// webhook for one namespace does not answer. If the fence closes after the first request, Bind
+// keeps waiting, and the pod keeps its resources: a process that was frozen may become the leader
+// again.
 func (b *Binder) Bind(ctx context.Context, decision sched.Decision, detach func()) error {
 	binding, err := newBinding(decision)
 	if err != nil {
@@ -112,7 +115,7 @@ func (b *Binder) Bind(ctx context.Context, decision sched.Decision, detach func(
 // Resolve finds out whether a pod is bound as decided. It returns nil if the pod is bound to the
 // decided node, and otherwise an error. It first waits until no earlier request to bind the pod can
 // take effect any more. Then it tries to read the pod until the API server answers. Once ctx is
-// done, it gives up after maxTries reads.
+// done, it gives up after maxTries reads, and its error does not tell whether the pod is bound.
 func (b *Binder) Resolve(ctx context.Context, decision sched.Decision) error {
 	b.options.Sleep(b.options.Timeout)
 	delay := minDelay
@@ -131,9 +134,10 @@ func (b *Binder) Resolve(ctx context.Context, decision sched.Decision) error {
 	}
 }
 
-// try sends a Binding once. After an error other than "not found", it reads the pod, because the
-// API server can answer 409 or 500 after it has stored the Binding. If it cannot read the pod, it
-// returns errUnknown: the outcome of the Binding is unknown.
+// try sends a Binding once. If the API server answers with an error other than "not found", try
+// reads the pod, because the API server can answer 409 or 500 after it has stored the Binding. If
+// the pod cannot be read, although it may exist, try returns errUnknown: the outcome of the Binding
+// is unknown.
 func (b *Binder) try(ctx context.Context, decision sched.Decision, binding *corev1.Binding) error {
 	err := b.create(ctx, binding)
 	if err == nil || apierrors.IsNotFound(err) || !isAnswer(err) {
@@ -149,14 +153,14 @@ func (b *Binder) try(ctx context.Context, decision sched.Decision, binding *core
 	return err
 }
 
-// errUnknown means that a Binding got an error and the pod could not be read afterwards. An error
-// that wraps errUnknown has the answers of the API server only as text. So isAnswer returns false
-// for it: the answers do not tell whether the pod is bound.
+// errUnknown means that the answer to a Binding was an error, and the pod could not be read
+// afterwards. An error that wraps errUnknown has the answers of the API server only as text. So
+// isAnswer returns false for it: the answers do not tell whether the pod is bound.
 var errUnknown = errors.New("the outcome is unknown")
 
-// isAnswer reports whether an error is a final answer of the API server to a request. The answer
-// that a request has timed out in the API server is not final, because the request may still take
-// effect.
+// isAnswer reports whether an error is an answer of the API server to a request. The answer that
+// the request has timed out in the API server does not count: Bind then sends the Binding again, as
+// if there were no answer.
 func isAnswer(err error) bool {
 	var status apierrors.APIStatus
 	return errors.As(err, &status) && !apierrors.IsTimeout(err) && !apierrors.IsServerTimeout(err)
@@ -170,8 +174,9 @@ func isServerError(err error) bool {
 	return errors.As(err, &answer) && answer.Status().Code >= 500
 }
 
-// isRefusal reports whether an error of Bind says that the API server has refused the Binding. In
-// this case the pod exists and has no node.
+// isRefusal reports whether an error of Bind says that the API server has refused the Binding
+// (status 400 to 499). It returns false for three of these statuses: 404 (the pod is gone), 409
+// (for example, the pod already has a node) and 429 (the API server is overloaded).
 func isRefusal(err error) bool {
 	var answer apierrors.APIStatus
 	if !errors.As(err, &answer) {
@@ -210,7 +215,8 @@ func (b *Binder) isBound(ctx context.Context, decision sched.Decision) (bool, er
 }
 
 // newBinding returns the Binding of a decision. The Binding has the pod's UID, which the API server
-// checks. Its annotations have the placement, and the API server copies them to the pod.
+// checks. If the pod has exclusive CPUs or whole GPUs, the annotations of the Binding have the
+// placement. The API server copies them to the pod.
 func newBinding(decision sched.Decision) (*corev1.Binding, error) {
 	b := &corev1.Binding{
 		ObjectMeta: metav1.ObjectMeta{Namespace: decision.Pod.Namespace, Name: decision.Pod.Name, UID: types.UID(decision.Pod.UID)},

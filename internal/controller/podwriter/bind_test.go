@@ -38,7 +38,7 @@ type server struct {
 	reads   []error // to the first reads of the pod
 	binds   bool
 	got     []*corev1.Binding
-	waits   []time.Duration // how long the Binder waited after each request
+	waits   []time.Duration // how long the Binder waited each time
 	late    func()          // is called once when the Binder waits for a whole Timeout, and lets an earlier request take effect late; nil for none
 }
 
@@ -121,8 +121,8 @@ func TestPlainPodCarriesNoPlacement(t *testing.T) {
 	}
 }
 
-// TestBindAnswers checks, for all kinds of answers of the API server, that Bind returns nil if the
-// pod is bound as decided, and otherwise an error.
+// TestBindAnswers checks, for different answers of the API server, that Bind returns nil if the pod
+// is bound as decided, and otherwise an error.
 func TestBindAnswers(t *testing.T) {
 	pods := schema.GroupResource{Resource: "pods"}
 	silence, assigned := context.DeadlineExceeded, apierrors.NewConflict(pods, "a", errors.New("already assigned"))
@@ -189,8 +189,8 @@ func TestUnknown(t *testing.T) {
 	}
 }
 
-// TestDetach checks that Bind calls detach if it gets no conclusive answer, and then sends the
-// Binding again at longer and longer intervals.
+// TestDetach checks that Bind calls detach once, after maxTries requests without a conclusive
+// answer. It also checks that the delays between requests double, up to maxDelay.
 func TestDetach(t *testing.T) {
 	late := apierrors.NewTimeoutError("too long", 0)
 	server := newServer(false, late, late, late, late, late, late, late, late, late, nil)

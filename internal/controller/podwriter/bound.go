@@ -22,25 +22,25 @@ import (
 
 const (
 	// Usually only one goroutine writes the events of bound pods. extraWriters is the number of
-	// extra goroutines, which also write events when no pod was bound for idleGap, or when the
-	// queue of events is half full. They do not write all the time, because the API server handles
-	// events and Bindings with equal priority, so each event that is written between Bindings
-	// delays a Binding. Late events do less harm than late Bindings.
+	// extra goroutines. They also write events when the queue of events is half full, or when it
+	// is longer than longQueue and no pod was bound for idleGap. They do not write all the time,
+	// because the API server handles events and Bindings with equal priority, so each event that
+	// is written between Bindings delays a Binding. Late events do less harm than late Bindings.
 	extraWriters = 16
 	idleGap      = 50 * time.Millisecond
 	// queueSize is the number of events that may wait to be written. If more pods are bound, their
 	// events are dropped.
 	queueSize = 1 << 14
-	// longQueue is the number of waiting events above which the extra goroutines are started.
+	// longQueue is the number of waiting events up to which one goroutine writes them all.
 	longQueue = 32
 	// drainTimeout limits how long waiting events are written when the process ends.
 	drainTimeout = 5 * time.Second
 )
 
 // boundEvents writes the event Scheduled of each bound pod, after the pod's Binding. It does not
-// use client-go's event recorder, which merges equal events, because these events never repeat.
-// The recorder would start a goroutine for each event and keep the event for 6 to 12 minutes. At
-// 1,000 Bindings a second, this would take hundreds of megabytes.
+// use client-go's event recorder. The recorder merges equal events, but these events never repeat.
+// It would also start a goroutine for each event, and keep the event for 6 to 12 minutes. At 1,000
+// Bindings a second, this would take hundreds of megabytes.
 type boundEvents struct {
 	create    func(context.Context, *eventsv1.Event) error
 	host      string
@@ -149,7 +149,7 @@ func (b *boundEvents) drain(ctx context.Context, more func() bool) {
 }
 
 // write writes the event of a bound pod. If this fails, the event is lost. The loss does no harm,
-// because the pod itself has the name of its node.
+// because the node is also in the pod's spec.nodeName.
 func (b *boundEvents) write(ctx context.Context, p boundPod) {
 	if err := b.create(ctx, b.event(p)); err != nil {
 		logr.FromContextOrDiscard(ctx).V(2).Info("event not written", "pod", p.pod.String(), "error", err.Error())
@@ -166,9 +166,9 @@ func (b *boundEvents) event(p boundPod) *eventsv1.Event {
 }
 
 // eventName returns the name that client-go's recorder would choose for the event of a bound pod.
-// To save time, it calls client-go's function only for long names. client-go checks that the name
-// is valid. This check is not needed for short names, because a pod's name, a dot and hexadecimal
-// digits together are valid.
+// To save time, it calls client-go's function only for long names. That function also checks that
+// the name is valid. Short names need no check, because a pod's name, a dot and hexadecimal digits
+// together are valid.
 func (p boundPod) eventName() string {
 	name := p.pod.Name + "." + strconv.FormatInt(p.at.UnixNano(), 16)
 	if len(name) > validation.DNS1123SubdomainMaxLength {

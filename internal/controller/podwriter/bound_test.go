@@ -141,7 +141,7 @@ func TestEnd(t *testing.T) {
 	})
 }
 
-// TestOrder checks that events are written in the order in which the pods were bound.
+// TestOrder checks that one goroutine writes events in the order in which the pods were bound.
 func TestOrder(t *testing.T) {
 	var want, got []string
 	b := boundEventsWith(t, func(_ context.Context, e *eventsv1.Event) error {

@@ -94,8 +94,9 @@ func TestSharedExplanationsAge(t *testing.T) {
 }
 
 // TestOutdated checks that pods get a new explanation when Outdated is called with their rules.
-// Pods with other rules, pods that are being bound, and pods that are gone must get no new
-// explanation. If the new explanation of a pod equals the old one, it must not be written.
+// Pods with other rules, refused pods, pods that are being bound, and pods that are gone must get
+// no new explanation. If the new explanation of a pod equals the old one, its condition must not be
+// written again.
 func TestOutdated(t *testing.T) {
 	run(t, func(t *testing.T, w *world) {
 		var why atomic.Value // atomic, because the reporter reads it in another goroutine

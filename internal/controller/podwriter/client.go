@@ -14,8 +14,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// eventTimeout is how long a request to create an event may take. It is longer than a minute, after
-// which the API server itself gives up (--request-timeout).
+// eventTimeout is how long a request to create an event may take. It is longer than a minute, the
+// default time after which the API server gives up a request (--request-timeout).
 const eventTimeout = 70 * time.Second
 
 // Bindings is a client that creates Bindings. Several goroutines may use it at the same time.
@@ -47,9 +47,9 @@ func (o once) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, err
 }
 
-// Create binds a pod. An error that is an APIStatus is an answer of the API server. After any other
-// error, and after a server error (status 500 or more), the pod may be bound, may not be bound, or
-// may be bound later.
+// Create binds a pod. An error that is an APIStatus is an answer of the API server, or of a proxy
+// in front of it. After any other error, and after a server error (status 500 or more), the pod may
+// be bound, may not be bound, or may be bound later.
 func (b *Bindings) Create(ctx context.Context, binding *corev1.Binding) error {
 	return b.client.Post().Namespace(binding.Namespace).Resource("pods").Name(binding.Name).SubResource("binding").
 		Timeout(b.timeout).Body(binding).Do(ctx).Error()

@@ -178,9 +178,10 @@ func status(err *apierrors.StatusError) *metav1.Status { return &err.ErrStatus }
 // client must repeat the request later.
 const tries = 11
 
-// TestAnswers checks that the errors of the clients have the status that the API server has sent.
-// It also checks that a client repeats a request if the API server asks for this. But it must not
-// repeat a Binding that may still take effect.
+// TestAnswers checks that errors of Bindings.Create have the status that the API server has sent.
+// It also checks that the client repeats a Binding if the API server is overloaded and asks for
+// this (429 with Retry-After). The client must not repeat a Binding that may still take effect
+// (status 500 or more).
 func TestAnswers(t *testing.T) {
 	pods := corev1.Resource("pods")
 	assigned := status(apierrors.NewConflict(pods, "a", errors.New("already assigned")))
@@ -269,8 +270,8 @@ type around func(*http.Request) (*http.Response, error)
 
 func (a around) RoundTrip(r *http.Request) (*http.Response, error) { return a(r) }
 
-// TestSilence checks that the error is no APIStatus if the API server did not answer. It also
-// checks that a request is not repeated after its deadline.
+// TestSilence checks that the error is no APIStatus if the API server does not answer before the
+// deadline of ctx, or asks the client to repeat the request only after this deadline.
 func TestSilence(t *testing.T) {
 	for name, answer := range map[string]http.HandlerFunc{
 		"connection lost": func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },

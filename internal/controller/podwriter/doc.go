@@ -1,16 +1,17 @@
 // Package podwriter writes the controller's decisions about pods to the API server. For each placed
-// pod it writes one Binding with the placement, and an event. For pods that cannot be scheduled it
-// writes events and the condition PodScheduled. Messages are worded like those of kube-scheduler.
+// pod it writes a Binding, which has the placement of exclusive CPUs and GPUs, and an event. For
+// pods that cannot be scheduled it writes events and the condition PodScheduled. Where
+// kube-scheduler writes the same event, the wording is similar.
 //
 // Package podwriter knows what the API server's answers mean for a decision, how to send many
 // objects at little cost, and how often to report. It makes no scheduling decisions. It binds no
 // pods while another replica may lead, which it learns from a function named Fence that checks the
-// leader's lease. Bind waits for the API server's answer, and reports are written in the
+// leader's lease. Bind waits for the API server's answer to a Binding. Reports are written in the
 // background.
 //
 //	w := podwriter.Writer{Reporter: reporter, Binder: binder, …}
 //	go w.Run(ctx)
-//	err := w.Bind(ctx, decision, detach) // an error: the pod is not bound there
+//	err := w.Bind(ctx, decision, detach) // an error: the pod is not bound there, unless ctx is done
 //	w.Unschedulable(pod)
 //
 // writer.go binds a pod and reports the outcome. bind.go repeats a Binding until the API server

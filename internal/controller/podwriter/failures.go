@@ -149,8 +149,9 @@ func (q *failureQueue) pop() (failure, bool) {
 }
 
 // beginWrite is called before a failure is reported, and returns whether it must be reported. It
-// returns false if suppress or forget was called for the pod while its failure was explained.
-// After the report, the caller must call endWrite.
+// first waits until an earlier report about the same pod is written. It returns false if suppress
+// or forget was called for the pod while its failure was explained. After the report, the caller
+// must call endWrite.
 func (q *failureQueue) beginWrite(f failure) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -175,8 +176,8 @@ func (q *failureQueue) endWrite(f failure) {
 }
 
 const (
-	// minRetry is the time after which a condition that could not be written is written again.
-	// The time doubles with each try, up to maxRetry.
+	// minRetry is the delay before the first retry to write a condition. The delay doubles with
+	// each retry, up to maxRetry.
 	minRetry, maxRetry = time.Second, time.Minute
 )
 

@@ -10,7 +10,8 @@ type line struct {
 func newLine() line { return line{failures: map[string]failure{}} }
 
 // add adds a failure to the end of the queue. If the queue already has a failure of the same pod,
-// the new failure takes its place.
+// the new failure takes its place. A pod that was removed a short time ago may get its old place
+// back.
 func (l *line) add(f failure) {
 	if !l.has(f.pod.UID) {
 		l.order = append(l.order, f.pod.UID)

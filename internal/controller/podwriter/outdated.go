@@ -11,9 +11,10 @@ import (
 // shortly before the state of the nodes has it.
 const quietTime = time.Second
 
-// outdated is a set of rules about nodes (sched.Pod.NodeRules: keys of node selectors, required
-// node affinity and tolerations). The explanations of why no node suits pods with these rules are
-// outdated. Any goroutine may call the methods of outdated.
+// outdated is a set of values of sched.Pod.NodeRules. Each value is a key that stands for a pod's
+// rules about nodes: its node selector, required node affinity and tolerations. The explanations of
+// why no node suits pods with these rules are outdated. Any goroutine may call the methods of
+// outdated.
 type outdated struct {
 	mu      sync.Mutex
 	rules   map[string]bool
@@ -44,8 +45,9 @@ func (o *outdated) take() map[string]bool {
 
 // Outdated records that the explanations for pods with certain rules (sched.Pod.NodeRules) are
 // outdated. The reason is a change of a node: other nodes refuse these pods than before, or nodes
-// refuse them for other reasons. The Reporter then makes a new explanation for each of these pods
-// whose last report was an explanation. A new explanation that equals the old one is not written.
+// refuse them for other reasons. The Reporter then renews the explanation of each of these pods
+// whose last report was an explanation. If the new explanation equals the old one, the pod's
+// condition is not written again.
 //
 // The scheduling queue does not try these pods again for a new explanation. The change makes no
 // node fit that did not fit before, and to try all these pods at each change would take time
@@ -68,9 +70,9 @@ func (r *Reporter) renew(ctx context.Context) {
 	}
 }
 
-// renew queues the explained failures of all pods with the given rules again. The new reports of
-// these pods have explanations that are not older than now. The pods of a gang still share one
-// attempt.
+// renew queues the explained failures of all pods with the given rules again. It leaves out pods
+// with a newer failure in the queue. The new reports of these pods have explanations that are not
+// older than now. The pods of a gang still share one attempt.
 func (q *failureQueue) renew(rules map[string]bool, now time.Time) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -64,12 +64,13 @@ type Dependencies struct {
 	// gone. If Newest is nil, conditions are written to any version of the pod.
 	Newest func(namespace, name string) *corev1.Pod
 	// Kind returns a key for a pod. If two pods have equal keys other than "", the same explanation
-	// of why no node suits is valid for both. Only Run calls Kind. If Kind is nil, pods do not
+	// of why no node suits them is valid for both. Only Run calls Kind. If Kind is nil, pods do not
 	// share explanations.
 	Kind func(*sched.Pod) string
 }
 
-// NewReporter returns a Reporter. The Reporter writes events until ctx is done.
+// NewReporter returns a Reporter. It writes reports while Run runs. Once ctx is done, it writes no
+// events of failures any more.
 func NewReporter(ctx context.Context, d Dependencies) (*Reporter, error) {
 	bound, err := newBoundEvents(d.CreateEvent)
 	if err != nil {
@@ -106,7 +107,8 @@ func (r *Reporter) Refused(pod *sched.Pod, err error) {
 	r.failures.add(failure{pod: pod, reason: corev1.PodReasonUnschedulable, message: err.Error()})
 }
 
-// Waits reports that a pod waits in the queue. why says which pods come before it.
+// Waits reports that a pod waits in the queue. why says for what, for example for the pods that
+// come before it.
 func (r *Reporter) Waits(pod *sched.Pod, why string) {
 	r.failures.add(failure{pod: pod, reason: corev1.PodReasonUnschedulable, message: why})
 }
@@ -145,8 +147,8 @@ func (r *Reporter) Observe(event nodestate.Event) {
 // Forget drops all reports about a pod that is no longer pending.
 func (r *Reporter) Forget(uid string) { r.failures.forget(uid) }
 
-// Run writes reports until ctx is done. It writes events of bound pods as fast as pods are bound.
-// It writes reports of failures in order, a few at the same time, and fewer while pods are being
+// Run writes reports until ctx is done. It writes events of bound pods in other goroutines. It
+// writes reports of failures in order, a few at the same time, and fewer while pods are being
 // bound. After each explanation it pauses, so that explanations take at most 1/explainShare of a
 // CPU.
 func (r *Reporter) Run(ctx context.Context) error {
@@ -182,9 +184,10 @@ func (r *Reporter) Run(ctx context.Context) error {
 	}
 }
 
-// write writes the event of a failure. If the message differs from that of the pod's last report,
-// it also writes the condition PodScheduled. If the condition cannot be written, it is written
-// later, because cluster autoscalers read it. The event is not written again then.
+// write writes the event and the condition PodScheduled of a failure. If the message equals that of
+// the pod's last report, it writes only the event, and only once repeatAfter has passed since that
+// report. If the condition cannot be written, it is written later, because cluster autoscalers read
+// it. The event is then not repeated.
 func (r *Reporter) write(ctx context.Context, f failure) {
 	if f.tries == 0 {
 		before, known := r.failures.recordReport(f)
@@ -204,15 +207,15 @@ func (r *Reporter) write(ctx context.Context, f failure) {
 }
 
 // setCondition sets the condition PodScheduled of a pod to false, which cluster autoscalers and
-// people read. It does nothing for a pod that was deleted or bound. Like a Binding, it needs the
-// leader's lease, because a former leader must not contradict the new leader.
+// people read. It does nothing if this process has seen that the pod was deleted or bound. Like a
+// Binding, it needs the leader's lease, because a former leader must not contradict the new leader.
 //
 // The lease alone does not suffice, because a patch may take effect after this process has stopped
 // waiting for its answer. So the patch also contains the newest resource version of the pod that
 // this process has seen, in which the pod was not bound. If the pod was bound since, the API server
-// refuses the patch. Otherwise the patch could overwrite the condition that the API server sets
-// with a Binding. setCondition does not read the pod before each patch, because this would double
-// the number of requests in a burst of pods.
+// refuses the patch. Without the version, the patch could overwrite the condition that the API
+// server sets with a Binding. setCondition does not read the pod before each patch, because this
+// would double the number of requests in a burst of pods.
 func (r *Reporter) setCondition(ctx context.Context, f failure) error {
 	version, pending := r.precondition(f.pod)
 	if !pending {

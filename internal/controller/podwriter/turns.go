@@ -9,11 +9,11 @@ import (
 )
 
 const (
-	// conditionWriters is the number of conditions of unschedulable pods that are written at the
-	// same time. It is large because cluster autoscalers wait for the conditions of all pods of a
-	// burst. While pods are being bound, only one condition is written at a time: the API server
-	// handles conditions and Bindings with equal priority, so conditions would delay Bindings.
-	// agedWriters replaces this one if the next condition has waited for agedAfter.
+	// conditionWriters is the largest number of conditions of unschedulable pods that are written
+	// at the same time. It is large because cluster autoscalers wait for the conditions of all
+	// pods of a burst. While pods are being bound, only one condition is written at a time, or
+	// agedWriters if the next condition has waited for agedAfter. The API server handles
+	// conditions and Bindings with equal priority, so more conditions would delay Bindings.
 	conditionWriters = 8
 	agedWriters      = 2
 	agedAfter        = 4 * time.Second
@@ -68,7 +68,7 @@ func newSerial(to events.EventSink, binding func() bool) *serial {
 	return &serial{to, make(chan struct{}, 1), binding}
 }
 
-// Create creates an event. It waits until no other event is being written.
+// Create creates an event. It first waits for its turn.
 func (s *serial) Create(ctx context.Context, event *eventsv1.Event) (*eventsv1.Event, error) {
 	s.turn <- struct{}{}
 	defer s.done(ctx)

@@ -15,8 +15,8 @@ import (
 type Writer struct {
 	*Reporter
 	Binder *Binder
-	// Prepare is called instead of post for a pod that may have volumes or devices
-	// (sched.Pod.Across). It prepares them, and then calls post, which binds the pod.
+	// Prepare is called for each pod with sched.Pod.Across, because such a pod may have volumes or
+	// devices. It prepares them, and then calls post, which binds the pod.
 	Prepare func(ctx context.Context, d sched.Decision, detach func(), post func() error) error
 	Waited  func(uid string) (time.Duration, bool) // returns how long a pending pod has waited; false if the pod is not pending
 	Waits   prometheus.Observer                    // gets the waiting times of bound pods, in seconds
@@ -24,7 +24,7 @@ type Writer struct {
 
 // Bind binds a pod as decided, and reports the outcome. It first drops reports about the pod that
 // are not written yet. Otherwise a report could say that the pod is pending after it was bound. If
-// Bind returns an error, the pod is not bound to the decided node.
+// Bind returns an error and ctx is not done, the pod is not bound to the decided node.
 func (w *Writer) Bind(ctx context.Context, decision sched.Decision, detach func()) error {
 	w.suppress(decision.Pod.UID)
 	posted := false
@@ -47,8 +47,8 @@ func (w *Writer) Bind(ctx context.Context, decision sched.Decision, detach func(
 	return nil
 }
 
-// prepare calls post, which binds the pod. If the pod may have volumes or devices, it calls
-// Prepare, which then calls post.
+// prepare calls post, which binds the pod. For a pod with sched.Pod.Across, it calls Prepare
+// instead, which then calls post.
 func (w *Writer) prepare(ctx context.Context, decision sched.Decision, detach func(), post func() error) error {
 	if !decision.Pod.Across {
 		return post()

@@ -18,7 +18,7 @@ import (
 
 // TestBind checks which events and conditions are written about a pod, depending on the outcome of
 // its Binding. No report of an earlier failure may follow. The test also checks that Prepare is
-// called only for a pod that may have volumes or devices.
+// called only for pods with sched.Pod.Across.
 func TestBind(t *testing.T) {
 	refused := apierrors.NewBadRequest("no")
 	for name, tc := range map[string]struct {

@@ -28,8 +28,9 @@ const (
 //
 // Access accepts only requests that the API server forwards. The API server has already
 // authenticated the user, and names the user in headers. Access trusts these headers if the client
-// certificate of the request is signed by the front-proxy CA of the API server. Access refuses
-// bearer tokens, so the controller needs no permission for TokenReviews.
+// certificate of the request is signed by the front-proxy CA of the API server, and has one of the
+// allowed names. Access refuses bearer tokens, so the controller needs no permission for
+// TokenReviews.
 //
 // The library k8s.io/apiserver/pkg/server could replace Access, but it would add 250 packages to
 // the program, among them a client of etcd and exporters of traces.
@@ -64,8 +65,9 @@ func (a *Access) Run(ctx context.Context) {
 	wg.Wait()
 }
 
-// Allow returns an error if the user who sent a request may not do what wish says. A nil wish means
-// API discovery, which is open to all users whom the API server has authenticated.
+// Allow returns an error if the API server did not forward a request, or if the user who sent it
+// may not do what wish says. A nil wish means API discovery, which is open to all users whom the
+// API server has authenticated.
 //
 // The API server has already authorized the user. Allow asks the API server again, because a
 // cluster may allow other proxies than the API server to use the front-proxy CA. Kubernetes

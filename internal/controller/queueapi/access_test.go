@@ -88,8 +88,8 @@ func (a *authority) cluster(reviewed *[]authorizationv1.SubjectAccessReviewSpec)
 	return client
 }
 
-// TestAccess checks that only the API server may name the user of a request, and that RBAC
-// decides what this user may read.
+// TestAccess checks that only the API server may name the user of a request, and that a
+// SubjectAccessReview decides what this user may read.
 func TestAccess(t *testing.T) {
 	ours, others := newAuthority(t), newAuthority(t)
 	var reviewed []authorizationv1.SubjectAccessReviewSpec

@@ -40,8 +40,8 @@ func (c Client) Get(ctx context.Context, namespace, name string) (pod PendingPod
 	return pod, c.get(ctx, within(namespace)+"/"+url.PathEscape(name), &pod)
 }
 
-// WhatIf returns, for several changes of a pending pod, whether a node has room for the changed
-// pod now.
+// WhatIf returns whether a node has room now for a pending pod as it is, and for the pod with
+// each of several changes.
 func (c Client) WhatIf(ctx context.Context, namespace, name string) (answers WhatIf, err error) {
 	return answers, c.get(ctx, within(namespace)+"/"+url.PathEscape(name)+"/"+whatIfResource, &answers)
 }
@@ -74,9 +74,9 @@ func (c Client) get(ctx context.Context, path string, into any) error {
 	return nil
 }
 
-// failure returns the error of a response. It returns ErrNoAPI if nothing serves the path, or if
-// the server is not available. If the pod of the request is not pending, it returns a NotFound
-// error with the pod's name.
+// failure returns the error of a response. It returns an error that wraps ErrNoAPI if nothing
+// serves the path, or if the server is not available. If the pod of the request is not pending,
+// it returns a NotFound error with the pod's name.
 func failure(response *http.Response, body io.Reader) error {
 	var status metav1.Status
 	if err := json.NewDecoder(body).Decode(&status); err != nil || status.Kind != "Status" {

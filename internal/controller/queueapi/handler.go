@@ -35,8 +35,8 @@ type Source struct {
 }
 
 // New returns a handler of the queue API. It serves lists of the pending pods of all namespaces or
-// of one namespace, single pending pods, and API discovery. Each request sorts all pending pods,
-// even a request for a single pod.
+// of one namespace, single pending pods, their subresource whatif, and API discovery. Each request
+// for pods sorts all pending pods, even a request for a single pod.
 //
 // The handler supports only the verbs get and list. A watch would have to send most of the queue
 // whenever the score of a tenant changes.

@@ -9,7 +9,7 @@ import (
 )
 
 // shape returns pods as a Table object if the client asks for one, as kubectl get does. Otherwise
-// it returns them unchanged.
+// it returns found unchanged.
 func shape(r *http.Request, found any) any {
 	if !asksFor(r, "as=Table") {
 		return found

@@ -26,7 +26,7 @@ func groupResource() schema.GroupResource {
 }
 
 // PendingPod tells the position of a pending pod in the queue, and why the pod waits. It has the
-// name and the UID of the pod.
+// namespace, the name and the UID of the pod.
 type PendingPod struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
@@ -47,9 +47,9 @@ type Status struct {
 	Tenant   string  `json:"tenant"`
 	Score    float64 `json:"score"` // score of its tenant divided by the tenant's weight; the smallest comes first
 	Priority int32   `json:"priority"`
-	Position int     `json:"position"` // position among the pending pods of the same type, from 1; 0 if the pod's gang is incomplete
-	Of       int     `json:"of"`
-	State    string  `json:"state"` // name of a queue.State
+	Position int     `json:"position"` // position among the pending pods of its type and of overlapping types, from 1; 0 if the pod's gang is incomplete
+	Of       int     `json:"of"`       // number of pending pods of its type and of overlapping types
+	State    string  `json:"state"`    // name of a queue.State
 	Waited   string  `json:"waited"`
 	WaitsFor string  `json:"waitsFor"`
 	// The fields below are set only in the response to a request for a single pod.

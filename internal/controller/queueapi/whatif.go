@@ -21,8 +21,8 @@ type WhatIf struct {
 	Variants          []Variant `json:"variants"`
 }
 
-// Variant is a change of a pod, and whether a node has room for the changed pod now. Other pods
-// that come first in the queue are not considered.
+// Variant is a change of a pod, and whether a node has room for the changed pod now. The first
+// Variant is the unchanged pod. It does not matter whether other pods come first in the queue.
 type Variant struct {
 	Change string `json:"change"`
 	Fits   bool   `json:"fits"`

@@ -2,7 +2,7 @@ package tenants
 
 import "time"
 
-// SteadyClock returns a clock for a Ledger, which does not jump. The time of the clock is start
+// SteadyClock returns a clock that does not jump, for a Ledger. The time of the clock is start
 // plus the result of the function since. Programs pass time.Since, which uses the monotonic
 // clock. Tests pass other functions.
 //

@@ -44,7 +44,8 @@ func (l *Ledger) OnRescore(f func(tenant string)) { l.rescore = f }
 
 // Open restores the stored accounts, and charges the tenants for the running tasks. Before the
 // call, Start must have been called for all running tasks. Open may be called only once. The error
-// names accounts that could not be read. Their scores are computed from the running tasks.
+// names the accounts that could not be read and the Tenants whose weight is invalid. The scores of
+// these accounts are computed from the running tasks. These tenants have the default weight.
 func (l *Ledger) Open(stored []v1alpha1.Tenant) error {
 	now, book := l.now(), fairshare.New(l.decay)
 	var errs []error
@@ -147,8 +148,9 @@ func (l *Ledger) note(change func(map[string]fairshare.Task)) bool {
 	return true
 }
 
-// Rank returns a tenant's score for a resource type, divided by the tenant's weight. The queue
-// orders pods by this number (queue.Env). Rank returns 0 until the ledger is open.
+// Rank returns the sum of a tenant's scores that count for a resource type, divided by the
+// tenant's weight. The queue orders pods by this number (queue.Env). Rank returns 0 until the
+// ledger is open.
 func (l *Ledger) Rank(tenant string, resourceType fairshare.Type) float64 {
 	if book := l.book.Load(); book != nil {
 		return book.Rank(tenant, resourceType, l.now())
@@ -165,7 +167,8 @@ func (l *Ledger) weigh(name string, spec v1alpha1.TenantSpec) error {
 	return nil
 }
 
-// Prune removes tenants that hold nothing and have a negligible score from the ledger.
+// Prune removes accounts without usage and with a negligible score from the ledger. Then it
+// removes tenants that have the default weight and no accounts.
 func (l *Ledger) Prune() {
 	if book := l.book.Load(); book != nil {
 		book.Prune(l.now())

@@ -21,8 +21,8 @@ type Reconciler struct {
 	Fence  func() error  // returns an error while another replica may lead
 }
 
-// Reconcile reconciles one Tenant. Its result makes controller-runtime call it again after the
-// time Every.
+// Reconcile reconciles one Tenant. While the Tenant exists, the result makes controller-runtime
+// call Reconcile again after the time Every.
 func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	tenant := &v1alpha1.Tenant{}
 	if err := r.Client.Get(ctx, request.NamespacedName, tenant); err != nil {

@@ -62,9 +62,9 @@ func (w *world) reconcile(r *Reconciler, second float64) string {
 	return strings.TrimSuffix(b.String(), ", ")
 }
 
-// TestStatus checks that the status of a Tenant is written when the usage changes, and when decay
-// has changed a score by more than visibleChange. It also checks that the status is not written
-// otherwise.
+// TestStatus checks that the status of a Tenant is written when the usage changes, and when the
+// passage of time has changed a score by more than visibleChange. It also checks that the status
+// is not written otherwise.
 func TestStatus(t *testing.T) {
 	w := newWorld(t, 0)
 	w.must(w.Open(nil))

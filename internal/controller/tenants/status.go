@@ -17,8 +17,9 @@ import (
 	"github.com/numalet/numalet/pkg/sched/fairshare"
 )
 
-// updateStatus sets the status of a Tenant from the ledger. It reports whether the status has
-// changed and must be written. invalid is the error in the Tenant's spec, or nil.
+// updateStatus sets the status of a Tenant from the ledger. The accounts in the status leave out
+// tasks that are younger than fairshare.Margin (see Book.Stored). It reports whether the status
+// has changed and must be written. invalid is the error in the Tenant's spec, or nil.
 func (l *Ledger) updateStatus(tenant *v1alpha1.Tenant, invalid error) bool {
 	before := tenant.Status.DeepCopy()
 	now := l.now()
@@ -34,13 +35,13 @@ func (l *Ledger) updateStatus(tenant *v1alpha1.Tenant, invalid error) bool {
 	return !equality.Semantic.DeepEqual(before, &tenant.Status)
 }
 
-// visibleChange is by how much of its value a score must have changed, by decay alone, so that the
-// status is written again. So the score in the status is never out of date by more than this.
+// visibleChange is the part of its value by which a score must have changed so that the status is
+// written again, if the score has changed only because time has passed.
 const visibleChange = .01
 
 // stale reports whether the accounts in a Tenant's status (stored) are out of date. They are in
-// two cases. First, they differ from the current accounts (now) not only by the decay of the
-// scores. Second, this decay has changed a score by more than visibleChange.
+// two cases. First, they differ from the current accounts (now) by more than what the passage of
+// time explains. Second, the passage of time has changed a score by more than visibleChange.
 func (l *Ledger) stale(stored []v1alpha1.Account, now []fairshare.Account) bool {
 	if len(stored) != len(now) {
 		return true

@@ -3,13 +3,14 @@
 //
 // The package does not know which container has which CPUs. To the kubelet, exclusive
 // CPUs are anonymous devices of a NUMA node, called tokens. The kubelet allocates as
-// many tokens as a container requests CPUs. The device ID of a GPU is the GPU's UUID.
+// many tokens as a container requests CPUs. The device ID of a GPU is the GPU's UUID,
+// and the device ID of a share of a GPU is UUID::NUMBER.
 //
 //	p := kubelet.NewPublisher(kubelet.Options{Root: "/var/lib/kubelet", Sources: sources, …})
 //	err := p.Run(ctx) // registers, and registers again after each restart of the kubelet
 //
 // publisher.go has the loop that runs one session after another. session.go has one
-// session, which lasts until the connection to the kubelet is lost. server.go serves
+// session, which lasts until all resources must be registered again. server.go serves
 // one socket, and plugin.go answers the kubelet's calls for one resource. cpus.go and
 // gpus.go are the Sources of devices. gpudecide.go finds the GPUs that the controller
 // chose for a container.

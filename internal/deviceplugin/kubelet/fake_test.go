@@ -64,8 +64,8 @@ func removeSockets(t *testing.T, dir string) {
 	}
 }
 
-// listen listens on the kubelet's socket. The socket file stays when the server stops, as
-// it does when a kubelet is killed.
+// listen listens on the socket kubelet.sock in dir. The socket file stays when the server
+// stops, as it does when a kubelet is killed.
 func (k *fakeKubelet) listen(t *testing.T, dir string) {
 	t.Helper()
 	if err := os.MkdirAll(dir, 0o750); err != nil {
@@ -186,8 +186,8 @@ func (k *fakeKubelet) registrations() map[string]int {
 	return maps.Clone(k.mu.registrations)
 }
 
-// allocate calls Allocate of the plugin of a resource, and records which container has the
-// devices.
+// allocate calls Allocate of the plugin of a resource, and records the devices as the only
+// allocated devices of the resource.
 func (k *fakeKubelet) allocate(t *testing.T, resource string, ids ...string) (map[string]string, error) {
 	t.Helper()
 	k.mu.Lock()

@@ -68,8 +68,8 @@ func (g *GPUs) conflicts(id string) bool {
 	return g.sharesInUse(id)
 }
 
-// connected returns count free GPUs that are best connected to each other and to the
-// required GPUs.
+// connected returns count free GPUs that are best connected to each other. Of equal sets,
+// it prefers the one with the fewest GPUs in other NUMA nodes than the required GPUs.
 func connected(inventory *gpu.Inventory, free, must []string, count int) []string {
 	near := func(device int) int {
 		far := 0

@@ -14,9 +14,9 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// informerDelay is how long decide waits for a pod that the kubelet admits but that the informer
-// does not have yet. The kubelet and the informer both watch the API server, and the kubelet may
-// see the pod first.
+// informerDelay is the timeout of decide. decide waits for the kubelet's list of pods, and for
+// a pod that the kubelet admits but that the informer does not have yet. The kubelet and the
+// informer both watch the API server, and the kubelet may see the pod first.
 const informerDelay = time.Second
 
 // Pods is the informer's cache of this node's pods.
@@ -29,9 +29,10 @@ type Pods interface {
 // Decider finds the GPUs that the controller chose for the container that the kubelet is
 // admitting. The device plugin API does not name that container. But the kubelet admits one pod
 // after another, and its pod resources API already lists a pod while the kubelet admits it. So
-// the container belongs to a listed pod, requests this number of devices, and has none of them
-// yet. Before Kubernetes 1.34, the kubelet also lists pods that it rejected. Decider therefore
-// leaves out pods that have ended, and takes the oldest remaining pod whose GPUs are available.
+// the container belongs to a listed pod, has no devices of the resource yet, and its limit is
+// the number of devices in the kubelet's call. Before Kubernetes 1.34, the kubelet also lists
+// pods that it rejected. Decider therefore leaves out pods that have ended, and takes the
+// oldest remaining pod whose GPUs are available.
 //
 // The kubelet can answer the query of its pod resources API while it waits for this device
 // plugin, because its device manager releases its lock during calls of device plugins.
@@ -70,8 +71,7 @@ type decision struct {
 }
 
 // decide finds the container of a request, and the devices that the controller chose for it. A
-// nil Decider returns an empty decision. The time grows linearly with the number of pods on the
-// node.
+// nil Decider returns an empty decision. decide takes at most informerDelay.
 func (d *Decider) decide(ctx context.Context, r request) decision {
 	if d == nil {
 		return decision{}
@@ -176,7 +176,7 @@ func byAge(a, b *corev1.Pod) int { return a.CreationTimestamp.Compare(b.Creation
 func isEnding(pod *corev1.Pod) bool { return v1alpha1.Ended(pod) || pod.DeletionTimestamp != nil }
 
 // holds reports whether a container has devices of a resource, by the kubelet's list. It is
-// false for init containers, which the kubelet does not list.
+// false for init containers other than sidecars, because the kubelet does not list them.
 func holds(pod *podresources.PodResources, container, resource string) bool {
 	for _, c := range pod.Containers {
 		if c.Name == container && slices.ContainsFunc(c.Devices, func(d *podresources.ContainerDevices) bool { return d.ResourceName == resource }) {
@@ -186,7 +186,8 @@ func holds(pod *podresources.PodResources, container, resource string) bool {
 	return false
 }
 
-// devices returns the devices for the container, or nil if there are too few. First come the
+// devices returns the devices for the container. It returns nil if the controller chose no GPUs
+// for the container, or if too few of the chosen GPUs are available. First come the
 // devices that the kubelet requires, then the GPUs that the controller chose for the container,
 // then the GPUs that it chose for other containers of the pod. GPUs of other containers are
 // needed because the kubelet reuses the devices of an init container for any later container of

@@ -70,7 +70,7 @@ func (a *apiServer) Added() <-chan struct{} {
 // decidedPod returns a pod with these containers. "main 2 a,b" is a container main that
 // requests two GPUs, for which the controller chose a and b. "init:main 1" is an init
 // container main that requests one GPU, for which the controller chose none. The last digit of
-// the pod's name sets the order in which pods were created.
+// the pod's name is the age of the pod in seconds.
 func decidedPod(name string, containers ...string) *corev1.Pod {
 	age, _ := strconv.Atoi(name[len(name)-1:])
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{

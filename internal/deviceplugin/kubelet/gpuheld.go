@@ -17,7 +17,8 @@ import (
 //     admitted their pod.
 //   - If the kubelet does not list the device within allocationGrace, the container is an init
 //     container, or the kubelet did not admit the pod. The device plugin API does not name the
-//     pod. So the allocation ends when all pods that may have the device have ended.
+//     pod. So the allocation ends when all pods that may have the device have ended. If the
+//     device plugin does not watch the pods, the allocation ends after allocationGrace.
 //
 // The kubelet itself does not allocate a device again before the pod that has it has ended.
 // GPUs records allocations nevertheless, because to the kubelet, a GPU and its shares are

@@ -27,8 +27,8 @@ type GPUOptions struct {
 	// Pods returns this node's pods. known is false until they have been read. Pods is nil if the
 	// device plugin does not watch the pods.
 	Pods func() (pods []*corev1.Pod, known bool)
-	// Reserved reports whether a GPU is in a GPU group. Such GPUs have no shares. Reserved is nil
-	// if there are no GPU groups.
+	// Reserved reports whether a GPU is in a GPU group. The shares of such a GPU are unhealthy.
+	// Reserved is nil without a controller, because then there are no GPU groups.
 	Reserved func(uuid string) bool
 	Changed  func() // is called when Allocate has changed which devices are healthy
 	Now      func() time.Time
@@ -39,10 +39,10 @@ type GPUOptions struct {
 // A device ID is a UUID, or "UUID::0" for the first share of a GPU. NVIDIA's own device plugin
 // uses the same IDs, so monitoring tools understand them.
 //
-// Each GPU is offered both as a whole and in shares. While a GPU is allocated whole, its shares
-// are listed as unhealthy. While a share is allocated, the whole GPU is listed as unhealthy. The
-// kubelet learns of such a change with a delay. Until then, choose leaves out these devices, and
-// allocate refuses them.
+// If GPUs have shares, each GPU is offered both as a whole and in shares. While a GPU is
+// allocated whole, its shares are listed as unhealthy. While a share is allocated, the whole
+// GPU is listed as unhealthy. The kubelet learns of such a change with a delay. Until then,
+// choose leaves out these devices, and allocate refuses them.
 type GPUs struct {
 	GPUOptions
 
@@ -119,7 +119,8 @@ func (g *GPUs) sharesInUse(uuid string) bool {
 	return false
 }
 
-// reserved reports whether a GPU has no shares because it is in a GPU group. The controller
+// reserved reports whether the shares of a GPU cannot be allocated because the GPU is in a GPU
+// group, or because the groups are not known yet. The controller
 // decides who gets the GPUs of a group, but it cannot choose shares: only the kubelet does.
 func (g *GPUs) reserved(uuid string) bool { return g.Reserved != nil && g.Reserved(uuid) }
 

@@ -30,7 +30,8 @@ type Source interface {
 // chooser is a Source that prefers some available devices to others.
 type chooser interface {
 	// choose returns the requested number of devices: those that the kubelet requires,
-	// and the best of the other available devices.
+	// and the best of the other available devices. If too few of these can be allocated,
+	// it returns only the devices that the kubelet requires.
 	choose(ctx context.Context, resource string, r *pluginapi.ContainerPreferredAllocationRequest) []string
 }
 

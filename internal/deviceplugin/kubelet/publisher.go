@@ -40,10 +40,10 @@ type Options struct {
 
 // Publisher publishes extended resources and their devices to the kubelet.
 //
-// The Publisher works in sessions. A session ends when the Publisher or the kubelet restarts, a
-// socket is removed, or a stream ends. The next session serves and registers all resources again.
-// Single connections are not repaired, because the kubelet removes all sockets and registrations
-// when it starts.
+// The Publisher works in sessions. A session ends when the kubelet restarts, a socket is removed,
+// the kubelet ends a stream, or there is a new resource. The next session serves and registers all
+// resources again. Single connections are not repaired, because the kubelet removes all sockets and
+// registrations when it starts.
 type Publisher struct {
 	Options
 	dir          string // the kubelet's directory of plugin sockets
@@ -133,7 +133,8 @@ func backOff(failures int) time.Duration {
 	return min(maxRetryDelay, minRetryDelay<<min(failures, 10))
 }
 
-// Ready returns nil while all resources are registered, else the reason.
+// Ready returns nil if all resources are registered, the devices of all sources could be listed,
+// and no other device plugin serves one of the resources. Otherwise it returns the reason.
 func (p *Publisher) Ready() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

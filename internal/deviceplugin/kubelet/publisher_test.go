@@ -167,7 +167,7 @@ func TestRegistersAgainWithoutFileEvents(t *testing.T) {
 	kubelet := startKubelet(t, root)
 	eventually(t, "readiness", nil, r.Ready)
 	eventually(t, "registrations", map[string]int{numa0: 1, numa1: 1}, kubelet.registrations)
-	startKubelet(t, root) // another process replaces the socket
+	startKubelet(t, root) // a second kubelet removes all sockets and creates its own
 	r.look(t)
 	eventually(t, "readiness", nil, r.Ready)
 }

@@ -32,8 +32,8 @@ func Reserved(own config.Reserved, c Config, machine *topology.Machine) (cpuset.
 	return cpuset.Set{}, "nothing is reserved", nil
 }
 
-// lowest returns n online CPUs of the lowest-numbered cores, core by core. If fewer
-// than n CPUs are online, it returns all of them. The kubelet's static CPU manager
+// lowest returns the first n online CPUs in ascending order of package, core and CPU
+// number. If fewer than n CPUs are online, it returns all of them. The kubelet's static CPU manager
 // reserves the same CPUs. For example, if CPUs 0 and 4 are hyperthreads of one core, it
 // reserves 0 and 4 when n is 2.
 // Source: NewStaticPolicy in k8s.io/kubernetes/pkg/kubelet/cm/cpumanager.

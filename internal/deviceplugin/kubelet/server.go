@@ -133,8 +133,8 @@ func (s *server) checkSocket() error {
 	return nil
 }
 
-// close ends the streams, lets calls in progress finish, and removes the socket
-// unless another process has replaced it.
+// close ends the streams, lets calls in progress finish for at most stopTimeout, and removes the
+// socket unless another process has replaced it.
 func (s *server) close() {
 	close(s.stop)
 	hard := time.AfterFunc(stopTimeout, s.grpc.Stop)

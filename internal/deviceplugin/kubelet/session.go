@@ -18,8 +18,8 @@ var (
 	errRestarted = errors.New("the kubelet restarted")
 )
 
-// session is the time from one registration of all resources until the connection to
-// the kubelet is lost. A restart of the kubelet always ends the session.
+// session is the time from one registration of all resources until the resources must be
+// registered again, for example because the kubelet restarted.
 type session struct {
 	kubelet  os.FileInfo // the kubelet's socket before the registration
 	servers  []*server

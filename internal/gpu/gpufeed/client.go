@@ -27,7 +27,7 @@ const reconnectDelay = time.Second
 type Options struct {
 	Socket  string
 	Timeout time.Duration // if the Server sends no line for this time, the health of all GPUs becomes unknown
-	Changed func()        // is called when Latest will return a new inventory
+	Changed func()        // is called when the result of Latest has changed
 	Log     logr.Logger
 }
 
@@ -38,7 +38,7 @@ type Client struct {
 
 	mu struct {
 		sync.Mutex
-		line     string // the last line received
+		line     string // the line with the latest inventory; "" before the first line and after a timeout
 		latest   *gpu.Inventory
 		received time.Time // time of the last line; zero after a timeout
 	}
@@ -85,8 +85,8 @@ func (c *Client) Run(ctx context.Context) error {
 	return nil
 }
 
-// receive connects to the Server and receives lines. It returns when the connection ends, or
-// when no line has arrived for the timeout.
+// receive connects to the Server and receives lines. It returns when the connection ends,
+// when a line is invalid, or when no line has arrived for the timeout.
 func (c *Client) receive(ctx context.Context) error {
 	conn, err := new(net.Dialer).DialContext(ctx, "unix", c.Socket)
 	if err != nil {
@@ -187,8 +187,8 @@ func parse(line string) (*gpu.Inventory, error) {
 	return inventory, nil
 }
 
-// maxLine is the largest size of a line in bytes. It is a few MiB more than the line of a
-// node with 1,024 GPUs and the links between them. Numalet schedules no larger nodes.
+// maxLine is the largest size of a line in bytes. It is more than twice the line of a node
+// with 1,024 GPUs and the links between them. Numalet schedules no nodes with more GPUs.
 const maxLine = 64 << 20
 
 // readLine reads a line, and returns an error if it is longer than maxLine. Without the

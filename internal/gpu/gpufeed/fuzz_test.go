@@ -7,8 +7,8 @@ import (
 	"github.com/numalet/numalet/pkg/gpu"
 )
 
-// FuzzParse checks that parse either returns an error or an inventory that can be used
-// without a panic.
+// FuzzParse checks that parse returns either an error, or an inventory that can be
+// used without a panic.
 func FuzzParse(f *testing.F) {
 	line, err := json.Marshal(inventory(gpu.Healthy))
 	if err != nil {

@@ -16,7 +16,8 @@ import (
 // writeTimeout is how long it may take to write a line to a client.
 const writeTimeout = 5 * time.Second
 
-// Server sends each new inventory of GPUs to all clients.
+// Server sends each new inventory of GPUs to all clients. A slow client may miss an
+// inventory that a newer one has replaced.
 type Server struct {
 	socket string
 
@@ -80,8 +81,8 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 }
 
-// serve writes the latest inventory and then each new inventory to a client, until the
-// client disconnects or ctx ends.
+// serve writes the latest inventory to a client, and writes again whenever there is a
+// new one, until the client disconnects or ctx ends.
 func (s *Server) serve(ctx context.Context, conn net.Conn) {
 	defer conn.Close()
 	for {

@@ -17,10 +17,11 @@ import (
 var ErrAbsent = errors.New("no NVIDIA driver on this node")
 
 // Driver is an open session with the NVIDIA driver. Only Next may be called at the same
-// time as another method.
+// time as another method, but not at the same time as Close.
 type Driver interface {
-	// Inventory returns the GPUs that the driver can read, with unknown health. If it
-	// cannot read some GPUs, it also returns the joined errors.
+	// Inventory returns the GPUs that the driver can read, with unknown health. It also
+	// returns the joined errors of GPUs that cannot be read, or whose events cannot be
+	// received.
 	Inventory() (*gpu.Inventory, error)
 	// Probe reads the health of a GPU.
 	Probe(device string) health.Probe

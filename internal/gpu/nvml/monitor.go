@@ -29,20 +29,20 @@ var errLost = errors.New("a GPU does not answer; initializing NVML again")
 type MonitorOptions struct {
 	Open func() (Driver, error)
 	// Prepare, if not nil, is called before each Publish and returns the inventory to
-	// publish. It can change the inventory, and do what is needed before the GPUs are
-	// allocated, such as writing their CDI specification. The cdi.Source is nil while no
-	// driver is open.
+	// publish. It can return a changed copy of the inventory, and do what is needed before
+	// the GPUs are allocated, such as writing their CDI specification. The cdi.Source is
+	// nil while no driver is open.
 	Prepare  func(*gpu.Inventory, cdi.Source) *gpu.Inventory
-	Publish  func(*gpu.Inventory) // called after every poll, with or without changes
+	Publish  func(*gpu.Inventory) // called after every poll and every event, with or without changes
 	Tick     <-chan time.Time     // ticks when it is time to poll all GPUs
 	Now      func() time.Time
-	MinFault time.Duration // a GPU stays unhealthy at least this long after the last report of a fault
+	MinFault time.Duration // a GPU stays unhealthy at least this long after the last report of a fault, unless it is reset
 	Log      logr.Logger
 }
 
 // Monitor maintains the inventory of a node's GPUs and their health. If the driver is
-// removed or no longer lists a GPU, the GPU stays in the inventory as unhealthy. That lasts
-// until the driver lists the GPU again or the monitor ends.
+// removed or no longer lists a GPU, the GPU stays in the inventory as unhealthy, at least
+// until the driver lists it again.
 type Monitor struct {
 	MonitorOptions
 	complete  *gpu.Inventory // all GPUs that the driver ever listed; a lost GPU as it was listed last
@@ -89,8 +89,8 @@ func (m *Monitor) Run(ctx context.Context) error {
 // concurrent use.
 func (m *Monitor) Live() error { return m.dog.live() }
 
-// session opens the driver and monitors the GPUs. It returns the error because of which the
-// driver has to be opened again.
+// session opens the driver and monitors the GPUs. It returns nil when ctx ends. It returns
+// an error if the driver cannot be opened, or has to be opened again.
 func (m *Monitor) session(ctx context.Context) error {
 	driver, err := m.dog.open(m.Open)
 	if err != nil {
@@ -151,6 +151,7 @@ func (m *Monitor) poll(driver Driver) {
 }
 
 // update sets the GPUs that the driver lists now, and keeps the GPUs that it listed before.
+// It ignores an inconsistent list.
 func (m *Monitor) update(now *gpu.Inventory) {
 	all := now.WithLost(m.complete)
 	if all.Check() != nil {
@@ -221,8 +222,9 @@ type received struct {
 	err   error
 }
 
-// receive returns a channel that receives the driver's events until ctx ends. The channel
-// ended is closed after that, when the last call of Next has returned.
+// receive returns a channel that receives the driver's events, and the errors of failed
+// waits, until ctx ends. The channel ended is closed after that, when the last call of Next
+// has returned.
 func receive(ctx context.Context, driver Driver) (_ <-chan received, ended <-chan struct{}) {
 	events, done := make(chan received), make(chan struct{})
 	go func() {

@@ -14,8 +14,8 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// TestAbsentIsSaidOnce checks that a missing driver is logged only once, even if the node is
-// polled three times.
+// TestAbsentIsSaidOnce checks that a missing driver is logged only once, even if the monitor
+// tries several times to open it.
 func TestAbsentIsSaidOnce(t *testing.T) {
 	var lines []string
 	log := funcr.New(func(_, args string) { lines = append(lines, args) }, funcr.Options{})

@@ -10,8 +10,8 @@ import (
 	"github.com/numalet/numalet/pkg/gpu/health"
 )
 
-// Probe queries the health of a GPU. It detects a reset of the GPU by the number of
-// memory errors, which is zero again after a reset.
+// Probe queries the health of a GPU. It detects a reset of a GPU with memory errors
+// by the number of these errors, which is zero again after a reset.
 func (d *driver) Probe(uuid string) health.Probe {
 	gpu, ret := d.lib.DeviceGetHandleByUUID(uuid)
 	if ret != nvml.SUCCESS {
@@ -28,8 +28,9 @@ func (d *driver) Probe(uuid string) health.Probe {
 	return p
 }
 
-// action returns the recovery action that the driver recommends for a GPU, or
-// UnknownAction if the driver does not report it.
+// action returns the recovery action that the driver recommends for a GPU. It
+// returns UnknownAction if the driver does not report an action, or reports one
+// that package health does not know.
 func action(gpu nvml.Device) health.Action {
 	values := []nvml.FieldValue{{FieldId: nvml.FI_DEV_GET_GPU_RECOVERY_ACTION}}
 	if ret := gpu.GetFieldValues(values); ret != nvml.SUCCESS || nvml.Return(values[0].NvmlReturn) != nvml.SUCCESS {

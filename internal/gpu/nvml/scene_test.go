@@ -21,7 +21,7 @@ import (
 
 // TestScenarios runs the commands of testdata/*.txt and compares what they print. It
 // tests the monitor and go-nvml with a fake of NVML. A GPU stays unhealthy for at least
-// a minute after a fault.
+// a minute after a fault, unless it is reset.
 //
 //	machine eight         uses eight.layout as the fake's layout; without a name, an empty one
 //	write LINE            adds a line to the layout (test/fakenvml)

@@ -15,7 +15,8 @@ import (
 // takes a minute for 16 GPUs.
 const hungAfter = 3 * time.Minute
 
-// watchdog records which calls of the driver have not returned yet.
+// watchdog records which calls of the driver, and of MonitorOptions.Prepare, have not
+// returned yet.
 type watchdog struct {
 	now func() time.Time
 	mu  struct {

@@ -12,7 +12,8 @@ import (
 	"github.com/numalet/numalet/pkg/gpu"
 )
 
-// stuck is a fake driver. One of its calls does not return until the test releases it.
+// stuck is a fake driver whose method Inventory does not return until the test closes
+// release.
 type stuck struct {
 	listed
 	release chan struct{}

@@ -9,9 +9,10 @@ import (
 	"syscall"
 )
 
-// Main is the main function of all programs. It loads the configuration and calls
-// serve, whose context ends at SIGTERM or SIGINT. After an error, it writes the
-// program's name and the error to standard error, and exits with status 1.
+// Main is the main function of all programs other than the command line tool. It
+// loads the configuration and calls serve, whose context ends at SIGTERM or SIGINT.
+// After an error, it writes the program's name and the error to standard error, and
+// exits with status 1.
 func Main[C any](name, version string, load func(Input) (C, error), serve func(context.Context, C) error) {
 	cfg, err := load(Input{Args: os.Args[1:], LookupEnv: os.LookupEnv, Out: os.Stdout, Version: version})
 	if errors.Is(err, ErrDone) {

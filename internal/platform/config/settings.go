@@ -8,7 +8,7 @@ import (
 
 // Process has the settings that all programs other than the command line tool have.
 type Process struct {
-	HealthAddr string // host:port of /healthz, /readyz and /metrics
+	HealthAddr string // host:port of /healthz and /readyz, and of /metrics except in the controller
 	LogFormat  LogFormat
 	Verbosity  int // highest level of messages that are logged: 0 facts, 2 decisions, 4 internals, 6 debug
 }
@@ -22,7 +22,7 @@ type Shared struct {
 	KubeletConfig    string // the kubelet's configuration file; may be absent
 	KubeletConfigDir string // the kubelet's drop-in directory; "" for none
 	SysfsRoot        string // the directory that contains the machine's sys and proc
-	GPUSocket        string // the socket of numalet-nvml; "" on a node without GPUs
+	GPUSocket        string // the socket of numalet-nvml; "" if Numalet assigns no GPUs on the node
 	NodeName         string
 	Kubeconfig       string // "" for the cluster that this pod runs in
 	Controller       bool   // a controller runs in the cluster: apply its placements, and publish the NodeTopology
@@ -32,7 +32,7 @@ type Shared struct {
 type Agent struct {
 	Shared
 	RequestForm RequestForm
-	FullCores   bool // allocate whole cores, so that no two pods share a core
+	FullCores   bool // no two pods get exclusive CPUs of the same core
 	Enforce     Enforce
 	NRISocket   string
 	Checkpoint  string
@@ -43,9 +43,9 @@ type Agent struct {
 	HostProc            string // the host's /proc
 	Isolation           bool   // serve pods with the annotation numalet.dev/isolation
 	LeaseNS             string // namespace of the Lease that shows that the agent runs
-	// ForeignTimeThreshold is a percentage of the time of exclusive CPUs. If interrupts, kernel
-	// threads and other processes use a larger share of that time within ForeignTimeWindow, the
-	// agent reports it. 0 disables the report.
+	// ForeignTimeThreshold is a percentage of the time of a container's exclusive CPUs. If
+	// interrupts, kernel threads and other processes use at least this share of that time within
+	// ForeignTimeWindow, the agent reports the container. 0 disables the report.
 	ForeignTimeThreshold float64
 	ForeignTimeWindow    time.Duration
 }

@@ -16,7 +16,7 @@ import (
 const maxShares = 60
 
 // minRefresh is the shortest refresh interval that is allowed. With a shorter
-// interval, the device plugin would read sysfs all the time.
+// interval, a program would be busy reading the state of the machine all the time.
 const minRefresh = 100 * time.Millisecond
 
 // minForeignTimeWindow is the shortest ForeignTimeWindow that is allowed. It spans
@@ -67,8 +67,8 @@ func (a Agent) validate() error {
 	return errors.Join(errs...)
 }
 
-// errNameless is the error if a program that watches its node's pods does not know the
-// node's name.
+// errNameless is the error if a program that needs the name of its node does not
+// know it.
 var errNameless = errors.New("node-name is empty: give --node-name, or set NODE_NAME from the pod's spec.nodeName")
 
 func (d DevicePlugin) validate() error {

@@ -1,10 +1,10 @@
-// Package ghwcheck checks the discovered topology with the library ghw.
+// Package ghwcheck compares the discovered topology and GPUs with what the library ghw reports.
 //
-// ghw (github.com/jaypipes/ghw) finds GPUs reliably. But it can leave out NUMA nodes without an
-// error, and can merge cores of different dies and packages. So Numalet reads the topology with its
-// own package topology/sysfs, and only warns about differences from ghw. Memory is not compared.
-// ghw reports the size in /proc/meminfo, which can be limited in a container or a virtual machine,
-// while the NUMA nodes in sysfs stay the same.
+// ghw (github.com/jaypipes/ghw) can leave out NUMA nodes without an error, and can merge cores of
+// different dies and packages. So Numalet reads the topology with its own package topology/sysfs,
+// and only warns about differences from ghw. Memory is not compared. ghw reports the size in
+// /proc/meminfo, which can be limited in a container or a virtual machine, while the NUMA nodes in
+// sysfs stay the same.
 package ghwcheck
 
 import (

@@ -24,9 +24,10 @@ type Check struct {
 	Live func() error
 }
 
-// Server serves /healthz, /readyz and, if it has metrics, /metrics. /healthz succeeds while no
-// check needs a restart of the process (Check.Live). /readyz succeeds while all checks pass, and
-// otherwise answers 503 with the reasons.
+// Server is an HTTP server. A Server of NewServer serves /healthz, /readyz and, if it has metrics,
+// /metrics. /healthz succeeds while no check needs a restart of the process (Check.Live). /readyz
+// succeeds while all checks pass, and otherwise answers 503 with the reasons. A Server of Listen
+// serves only the given handler.
 type Server struct {
 	listener net.Listener
 	http     http.Server
@@ -65,8 +66,8 @@ func (s *Server) Encrypt(config *tls.Config) {
 // Addr returns the address that the server listens on.
 func (s *Server) Addr() string { return s.listener.Addr().String() }
 
-// Run serves until ctx ends, and then waits for requests in progress, at most for
-// shutdownTimeout.
+// Run serves until ctx ends, and then waits for requests in progress, at most for shutdownTimeout.
+// After that time, it closes their connections.
 func (s *Server) Run(ctx context.Context) error {
 	failed := make(chan error, 1)
 	go func() { failed <- s.http.Serve(s.listener) }()

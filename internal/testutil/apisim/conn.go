@@ -20,13 +20,14 @@ import (
 )
 
 const (
-	// latency is the longest time that a request or an answer takes to arrive, if no fault is
-	// injected.
+	// latency is the longest delay of a request, or of the changes that a watch sends, if no fault
+	// is injected.
 	latency = 5 * time.Millisecond
-	// answerTimeout is how long a request without a deadline waits for an answer that never comes.
+	// answerTimeout is the longest time that a request waits for an answer that never comes. It is
+	// also how long a watch lasts if its request has no timeoutSeconds.
 	answerTimeout = 30 * time.Second
-	// overdue is the longest time between the sending of a request and its effect, if the request
-	// has no deadline.
+	// overdue is the longest time after which a request takes effect if it has the fault late (see
+	// when).
 	overdue = 10 * time.Second
 )
 
@@ -50,7 +51,8 @@ func (s *Server) Connect() *Conn {
 func (c *Conn) Cut() { c.once.Do(func() { close(c.down) }) }
 
 // Part simulates a network partition for the time d. It blocks all requests of a class, and all
-// changes that watches of this class would send. The class "" stands for all classes.
+// changes that watches of this class would send. The class "" stands for all classes. Requests
+// that must not be delayed (see hurried) are not blocked.
 func (c *Conn) Part(class string, d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -67,7 +69,7 @@ func (c *Conn) parted(q *request) time.Duration {
 // request is a request to the API server.
 type request struct {
 	*http.Request
-	verb                 string // get, list, create, update or patch; a watch has the verb list
+	verb                 string // get, list, create, update, patch or delete; a watch has the verb list
 	watch                bool
 	resource             schema.GroupResource
 	namespace, name, sub string
@@ -193,7 +195,7 @@ func (c *Conn) wait(q *request, d time.Duration) error {
 	return errReset
 }
 
-// later applies a request at a random time before the deadline of the request.
+// later applies a request at a random time: before the deadline of the request, and within overdue.
 func (c *Conn) later(q *request) {
 	left := overdue
 	if deadline, ok := q.Context().Deadline(); ok {

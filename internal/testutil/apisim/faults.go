@@ -37,7 +37,8 @@ func NewFaults(r *rand.Rand) *Faults {
 	}
 }
 
-// Stop disables all faults if off is true, and enables them again if it is false.
+// Stop disables all faults if off is true, and enables them again if it is false. It does not
+// affect the partitions that Conn.Part simulates.
 func (f *Faults) Stop(off bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -76,7 +77,7 @@ type fault struct {
 }
 
 // These values of fault.status mean that the client gets no answer. With reset, the connection is
-// reset. With silence, the client waits until it gives up.
+// reset. With silence, the client waits until it gives up, but for at most answerTimeout.
 const (
 	reset   = 0
 	silence = -1
@@ -100,8 +101,8 @@ func (f *fault) String() string {
 	return what + " " + string(f.effect)
 }
 
-// failing has all faults that a write can have. A read can have only those whose effect is never,
-// because a read changes nothing.
+// failing has all faults that a write can have. A read changes nothing, so it can have only those
+// whose effect is never and whose reason is not Conflict.
 var failing = func() (all []fault) {
 	for _, answer := range []fault{
 		{status: 500, reason: "InternalError"}, {status: 504, reason: "Timeout"}, {status: 500, reason: "ServerTimeout", retry: true},
@@ -171,7 +172,7 @@ func (f *Faults) one(rate float64, of string, faults ...string) string {
 	return chosen
 }
 
-// lost counts a fault: a request that was blocked, or changes that a watch did not send.
+// lost counts a fault: a request that was blocked, or changes that a watch could not send in time.
 func (f *Faults) lost(r *request, why string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -46,8 +46,9 @@ type Server struct {
 	// Refused is called with each Binding that the server refuses because the pod is already
 	// bound. Like Observe, it must not change the objects or call the server.
 	Refused func(*corev1.Pod, *corev1.Binding)
-	// Trace is called with each request. Its arguments are the class of the request, the namespace
-	// and name of the object, and the fault, or "" if the request has none. Trace may be nil.
+	// Trace is called with each request that reaches the server. Its arguments are the class of the
+	// request, the namespace and name of the object, and the fault, or "" if the request has none.
+	// Trace may be nil.
 	Trace func(class, namespace, name, fault string)
 
 	scheme    *runtime.Scheme

@@ -76,8 +76,8 @@ func (w *watcher) list() {
 	w.bookmark(map[string]string{metav1.InitialEventsAnnotationKey: "true"})
 }
 
-// bookmark sends a bookmark, which has the current resource version and these annotations. The
-// caller holds the server's mu.
+// bookmark sends a bookmark with the resource version w.position and these annotations. The caller
+// holds the server's mu.
 func (w *watcher) bookmark(annotations map[string]string) {
 	s, q := w.conn.server, w.request
 	o, err := s.scheme.New(s.kinds[q.resource])
@@ -123,8 +123,8 @@ func signal(c chan struct{}) {
 	}
 }
 
-// run sends changes until the client closes the watch, a fault ends the watch, or the time d is
-// over.
+// run sends changes until the client closes the watch or is killed, a fault ends the watch, or the
+// time d is over.
 func (w *watcher) run(d time.Duration) {
 	defer w.leave()
 	over := time.NewTimer(d)
@@ -226,8 +226,8 @@ func (w *watcher) tell(c change) {
 	}
 }
 
-// expire ends the watch with an error, because the log no longer has all changes after the watch's
-// resource version.
+// expire ends the watch with the error of an API server whose log no longer has all changes after
+// the watch's resource version.
 func (w *watcher) expire() { w.fail(apierrors.NewResourceExpired("too old resource version").Status()) }
 
 func (w *watcher) fail(status metav1.Status) {

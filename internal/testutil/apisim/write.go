@@ -82,7 +82,7 @@ func precondition(r *request, of *version, uid, number string) error {
 	return nil
 }
 
-// patch applies a strategic merge patch to the status of an object. It refuses all other patches.
+// patch applies a strategic merge patch to the status of a pod. It refuses all other patches.
 func (s *Server) patch(r *request) (runtime.Object, error) {
 	before, err := s.get(r)
 	if err != nil {

@@ -22,10 +22,10 @@ type pkg struct {
 }
 
 // TestImportsPointOneWay checks that packages import only packages of lower layers: cmd may
-// import internal, and internal may import api and pkg. pkg may import only pkg and the standard
-// library. Packages of different programs under internal must not import each other. Only the
-// packages that the function libraries lists may import the library of a foreign system, such as
-// containerd.
+// import internal, and internal may import api and pkg. pkg may import only pkg and the
+// standard library. Packages of different programs under internal must not import each other,
+// except as the function allowed lists. Only the packages that the function libraries lists may
+// import the library of a foreign system, such as containerd.
 func TestImportsPointOneWay(t *testing.T) {
 	used := map[string]bool{}
 	for _, p := range list(t) {
@@ -150,8 +150,8 @@ func isProgram(path string) bool {
 	return strings.Count(path, "/") == 1 || path == "internal/gpu/nvmlserver" || path == "internal/agent/installer"
 }
 
-// allowed reports whether the package from may import the package to, although the two are in
-// different directories of internal. The table lists these exceptions.
+// allowed reports whether the package from may import the package to as an exception, because the
+// two are in different directories. The table lists these exceptions.
 func allowed(from, to string) bool {
 	return slices.Contains(map[string][]string{
 		"internal/agent":        {"internal/gpu/gpufeed", "internal/deviceplugin/kubelet"},

@@ -37,8 +37,8 @@ func TestReferenceOfNames(t *testing.T) {
 	scenario.Golden(t, root+"/docs/reference/annotations.md", b.String())
 }
 
-// kindOfName returns what a constant of api/v1alpha1/names.go names, such as an "annotation" or a
-// "label". The identifier of the constant starts with this kind.
+// kindOfName returns what a constant of api/v1alpha1/names.go names: "annotation" or "label". The
+// identifier of the constant starts with this word. ok is false for any other constant.
 func kindOfName(name string) (kind string, ok bool) {
 	switch {
 	case strings.HasPrefix(name, "Annotation"):
@@ -56,8 +56,8 @@ type block struct {
 }
 
 // constant is a constant of a Go file. comment is the comment above or behind the constant,
-// without the constant's name. value is the constant's value if its expression is a literal or
-// starts with Group, and otherwise "".
+// without the constant's name. value is the constant's value if its expression consists of literals
+// and the constant Group.
 type constant struct{ name, value, comment string }
 
 // constants returns the blocks of constants of a Go file.

@@ -76,7 +76,8 @@ func (b Builder) nodeID(i int) topology.NodeID {
 }
 
 // measure sets the distances between the machine's NUMA nodes. The distance of a NUMA node is 10 to
-// itself, 12 to another NUMA node of its package, and 21 to a NUMA node of another package.
+// itself, 12 to another NUMA node of its package, and 21 to all others. NUMA nodes without CPUs are
+// in no package.
 func (b Builder) measure(machine *topology.Machine) {
 	pkg := map[topology.NodeID]int{}
 	for _, cpu := range machine.CPUs {

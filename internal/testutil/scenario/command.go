@@ -41,8 +41,8 @@ type Command struct {
 }
 
 // Words are the words after the name of a command. A word of the form key=value is a value, and any
-// other word is an argument. Arguments are counted from 0. If a method does not find its word, or
-// cannot parse it, the command ends and the test fails.
+// other word is an argument. Arguments are counted from 0. If a word that a method needs is missing
+// or cannot be parsed, the command ends and the test fails.
 type Words []string
 
 // Args returns the arguments: the words that are not of the form key=value.

@@ -51,8 +51,7 @@ func judge(m *topology.Machine, free, cpus cpuset.Set) merit {
 }
 
 // TestNoSubsetIsBetter compares the choice of Pick with every subset of the free CPUs of small
-// machines that has as many CPUs. No subset may have a better merit. (The test also passes with
-// 5,000 rounds for each machine.)
+// machines that has as many CPUs. No subset may have a better merit.
 func TestNoSubsetIsBetter(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
 	for name, m := range map[string]*topology.Machine{

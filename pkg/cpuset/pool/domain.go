@@ -21,7 +21,7 @@ const (
 // domain is a part of the machine from which CPUs are taken. A domain has parts, which are domains
 // of the next level:
 //
-//	NUMA node ─ packages in it ─ last-level caches in that
+//	NUMA node ─ packages of the NUMA node ─ last-level caches of the package
 //
 // Even if a domain has only one part, this part is a separate domain of the next level. The cores
 // of a domain are layout.cores[first:end].

@@ -11,11 +11,11 @@ import (
 
 // Options are settings of the node's administrator. They do not change while a ledger is in use.
 type Options struct {
-	// Reserved CPUs are never exclusive; they are part of the shared set.
+	// Reserved CPUs are for the shared set. Reserve gives no pod a reserved CPU, but Restore may.
 	Reserved cpuset.Set
 	// FullCores ensures that a pod with exclusive CPUs shares no core with another pod. The free
-	// SMT siblings of the pod's CPUs stay idle. No CPU of a core with a reserved CPU is ever
-	// exclusive.
+	// SMT siblings of the pod's CPUs stay idle. Reserve gives no pod a CPU of a core with a
+	// reserved CPU.
 	FullCores bool
 	// ReservedMemory is how many bytes of the memory of each NUMA node are kept for the system.
 	// Containers cannot bind these bytes, nor the memory that the kernel itself reserves.
@@ -28,16 +28,14 @@ type Options struct {
 // except that a free isolated CPU may be in none:
 //
 //	exclusive   held by a pod; the CPUs of different pods are disjoint
-//	withheld    idle because of FullCores: sibling of an exclusive CPU
-//	shared      all others: reserved, in no NUMA node, or free to become
-//	            exclusive
+//	withheld    idle because of FullCores: free sibling of an exclusive CPU
+//	shared      all others, such as reserved and free CPUs
 //
 // The shared set is never empty. Reserve never leaves only isolated CPUs in it, because the kernel
 // does not balance load across them. No CPU is kept shared in advance: which CPU stays shared is
 // decided only when pods request the last free CPUs.
 //
-// A Ledger is not safe for concurrent use. For each container, Reserve takes time proportional to
-// the number of the machine's CPUs.
+// A Ledger is not safe for concurrent use.
 type Ledger struct {
 	layout    layout
 	options   Options
@@ -46,7 +44,8 @@ type Ledger struct {
 }
 
 // New returns the ledger of a machine, without grants. A reserved CPU may be offline, but it is an
-// error if the machine does not have the CPU.
+// error if the machine does not have the CPU. It is also an error if no CPU is online and in a NUMA
+// node.
 func New(m *topology.Machine, o Options) (*Ledger, error) {
 	if strange := o.Reserved.Minus(idsOf(m.CPUs)); !strange.Empty() {
 		return nil, fmt.Errorf("reserve CPUs %q: this machine has no CPU %s", o.Reserved, strange)

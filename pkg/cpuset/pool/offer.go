@@ -69,8 +69,8 @@ func (o *offer) take(counts numaplan.Counts) (cpuset.Set, bool) {
 }
 
 // takeOn takes k CPUs of a NUMA node. It first takes CPUs that the pod already holds (o.own), so
-// that the pod never holds more CPUs than its containers use at one time. Then it takes free
-// siblings of the CPUs in o.own, to complete cores, and then any other free CPUs.
+// that the pod needs fewer free CPUs. Then it takes free siblings of the CPUs in o.own, to complete
+// cores, and then any other free CPUs.
 func (o *offer) takeOn(i, k int) {
 	n := &o.nodes[i]
 	if own := min(k, o.rooms[i].Idle); own > 0 {
@@ -96,10 +96,10 @@ func (o *offer) tier() numaplan.Tier {
 	return numaplan.Tier{Rooms: o.rooms, Cost: cost}
 }
 
-// costOfAll returns the cost of placing all CPUs of a container, to in number, on NUMA node i.
-// Costs are compared first by the number of these CPUs that the pod does not hold yet. Then they
-// are compared by the preferences of domain.take, and then by the number of free CPUs, fewest first
-// (best fit).
+// costOfAll returns the cost of placing all CPUs of a container on NUMA node i. The parameter to is
+// the number of these CPUs. Costs are compared first by the number of these CPUs that the pod does
+// not hold yet. Then they are compared by the preferences of domain.take, and then by the number of
+// free CPUs, fewest first (best fit).
 func (o *offer) costOfAll(i, _, to int) numaplan.Cost {
 	n, t := &o.nodes[i], o.tallies[i]
 	fresh, packages, caches := max(0, to-o.rooms[i].Idle), 2, 2

@@ -13,14 +13,14 @@ type PickOptions struct {
 	Policy    podspec.Policy
 	CPUs      int
 	Used      cpuset.Set // CPUs that are already exclusive
-	Reserved  cpuset.Set // CPUs that are never exclusive
+	Reserved  cpuset.Set // CPUs that Pick does not choose
 	Seed      uint64     // seed for the choices of podspec.Random
 	FullCores bool
 }
 
 // Pick returns the CPUs that a container would get on a machine. It needs no ledger of the machine.
 // If no choice of free CPUs satisfies the policy, the error is a *numaplan.Refusal. Any other error
-// means that o.Used or o.Reserved is invalid.
+// means that o.Used or o.Reserved is invalid, or that the machine has no online CPU in a NUMA node.
 func Pick(m *topology.Machine, o PickOptions) (cpuset.Set, error) {
 	l, err := New(m, Options{Reserved: o.Reserved, FullCores: o.FullCores})
 	if err != nil {

@@ -27,9 +27,9 @@ func (l *Ledger) Homes(cpus cpuset.Set) Homes {
 func (l *Ledger) Lost(c Claim) cpuset.Set { return c.CPUs.Minus(l.layout.online) }
 
 // Replace exchanges each offline CPU of a pod for a free CPU of the same NUMA node. homes has the
-// NUMA nodes of the pod's CPUs. If the NUMA node has no free CPU, the pod still holds the offline
-// CPU, and can use it again once it is online. Replace returns the pod's grant, and whether the
-// grant has changed.
+// NUMA nodes of the pod's CPUs. If the NUMA node has no free CPU, or if no CPU would stay shared,
+// the pod still holds the offline CPU. The pod can use it again once it is online. Replace returns
+// the pod's grant, and whether the grant has changed.
 func (l *Ledger) Replace(uid string, homes Homes) (g Grant, changed bool) {
 	g = l.grants[uid]
 	for lost := range g.used().Minus(l.layout.online).All() {

@@ -25,7 +25,7 @@ type Claim struct {
 	// Grown are the CPUs that each call of Grow added, oldest first. They are also in CPUs.
 	Grown []cpuset.Set `json:"grown,omitempty"`
 	// Leaving are CPUs that the container has given back (Ledger.Shrink). The pod holds them until
-	// Ledger.Return is called.
+	// Ledger.Return is called. Until then, Ledger.Grow can give them to the container again.
 	Leaving cpuset.Set `json:"leaving,omitzero"`
 }
 

@@ -12,9 +12,10 @@ import (
 // Grow gives a container more CPUs, so that it has n of them. The container keeps the CPUs that it
 // has. All n CPUs together satisfy the pod's policy: with single they are on one NUMA node, and
 // with spread they are distributed evenly. Grow first takes CPUs that the pod already holds and
-// that the container may use: CPUs that containers have given back (Claim.Leaving), and CPUs of
-// init containers. If Grow fails, the error says why the container cannot grow, and the ledger has
-// not changed.
+// that the container may use: CPUs that the container has given back (Claim.Leaving), and CPUs of
+// containers that never run at the same time as this container. If the container already has n CPUs
+// or more, Grow changes nothing. If Grow fails, the error says why the container cannot grow, and
+// the ledger has not changed.
 func (l *Ledger) Grow(uid, container string, n int) (Grant, error) {
 	g, i, err := l.claimOf(uid, container)
 	if err != nil {
@@ -37,7 +38,8 @@ func (l *Ledger) Grow(uid, container string, n int) (Grant, error) {
 
 // Shrink takes all CPUs except those in kept from a container. Ledger.Keep chooses which CPUs to
 // keep. The pod still holds the CPUs that were taken from the container, until Return is called. An
-// error means that kept is empty or has CPUs that the container does not have.
+// error means that the ledger has no such container, or that kept is empty or has CPUs that the
+// container does not have.
 func (l *Ledger) Shrink(uid, container string, kept cpuset.Set) (Grant, error) {
 	g, i, err := l.claimOf(uid, container)
 	if err != nil {

@@ -7,9 +7,9 @@ import (
 
 // Restore restores a grant after a restart of the agent. It returns an error and changes nothing if
 // another pod holds CPUs of the grant, or if no CPU would stay shared. It also returns an error if
-// containers of the pod that run at the same time have common CPUs. CPUs of the grant that have
-// become reserved or offline are restored too, because the pod's containers run on them (see
-// Warnings). If the pod already has a grant, Restore replaces it.
+// the grant has no UID, or if containers of the pod that run at the same time have common CPUs.
+// CPUs of the grant that have become reserved or offline are restored too (see Warnings). If the
+// pod already has a grant, Restore replaces it.
 func (l *Ledger) Restore(g Grant) error {
 	if err := l.restorable(g); err != nil {
 		return fmt.Errorf("restore pod %s: %w", g.UID, err)

@@ -28,7 +28,7 @@ func (l *Ledger) starves(cpus cpuset.Set) bool {
 
 // shared returns the CPUs of l.rest(exclusive) that are not withheld (kept idle because of
 // FullCores). Reserved CPUs are never withheld, even if a pod holds their sibling. A pod can hold
-// such a sibling only if it got it while FullCores was off.
+// such a sibling if it got the CPU before FullCores was on or before the other CPU was reserved.
 func (l *Ledger) shared(exclusive cpuset.Set) cpuset.Set {
 	return l.rest(exclusive).Minus(l.siblings(exclusive).Minus(l.options.Reserved))
 }
@@ -59,7 +59,7 @@ func (l *Ledger) siblings(cpus cpuset.Set) cpuset.Set {
 }
 
 // Idle returns the CPUs that stay idle while a pod holds the CPUs held. With FullCores, these are
-// the other threads of the same cores.
+// the other online CPUs of the same cores, except reserved CPUs. Without FullCores, there are none.
 func (l *Ledger) Idle(held cpuset.Set) cpuset.Set {
 	return l.siblings(held).Minus(held).Minus(l.options.Reserved)
 }
@@ -69,7 +69,8 @@ func (l *Ledger) Idle(held cpuset.Set) cpuset.Set {
 func (l *Ledger) Capacity() map[topology.NodeID]int { return l.layout.perNode(l.layout.online) }
 
 // Allocatable returns the number of CPUs of each NUMA node that may become exclusive. These are all
-// online CPUs except reserved CPUs and, with FullCores, the other threads of their cores.
+// online CPUs except reserved CPUs. With FullCores, all CPUs of a core with a reserved CPU are
+// excepted.
 func (l *Ledger) Allocatable() map[topology.NodeID]int {
 	never := l.options.Reserved.Union(l.siblings(l.options.Reserved))
 	return l.layout.perNode(l.layout.online.Minus(never))

@@ -26,8 +26,8 @@ func (l *layout) stock(free cpuset.Set) *stock {
 // whole reports whether all CPUs of a core are free.
 func (s *stock) whole(core int) bool { return int(s.left[core]) == len(s.cores[core]) }
 
-// grab takes the first n free CPUs of a core, or all if there are fewer, and returns how
-// many it took.
+// grab takes the first n free CPUs of a core that are not taken yet, or all of these if there are
+// fewer. It returns how many it took.
 func (s *stock) grab(core, n int) int {
 	n = min(n, int(s.left[core]))
 	gone := s.cores[core].count(s.free) - int(s.left[core])

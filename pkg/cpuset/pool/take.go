@@ -56,9 +56,10 @@ func (t tally) compare(u tally, k int) int {
 }
 
 // takeAcross takes k CPUs from several parts of d. It first takes whole cores, from the parts with
-// the most CPUs in whole cores. It stops when one part fits the remaining CPUs or no whole core is
-// left. Then it takes the free CPUs of split cores in the parts that are used so far. It takes CPUs
-// that are still missing from as few parts as possible.
+// the most CPUs in whole cores. If no whole core is left, it takes the free CPUs of split cores in
+// the parts that are used so far. It takes CPUs that are still missing from as few parts as
+// possible. As soon as one part fits all remaining CPUs, takeAcross takes them from the best such
+// part.
 func (d *domain) takeAcross(k int, s *stock) {
 	var touched []*domain
 	for _, p := range d.ranked(s, tally.moreWhole) {

@@ -38,7 +38,8 @@ func (c *checker) refuse(r GPURefusalReason, format string, args ...any) {
 	c.refusals = append(c.refusals, refuse(r, "group %q: %s", c.group.Name, fmt.Sprintf(format, args...)))
 }
 
-// complete checks that no field of the group is missing.
+// complete checks that the required fields of the group are set, and that its quota
+// is not negative.
 func (c *checker) complete() {
 	g := c.group
 	if g.Name == "" {

@@ -14,8 +14,8 @@ type Group struct {
 	Tenants []string
 	Form    gpu.Form // Physical or Virtual
 	Type    string   // the only GPU type in the group, or "" for any
-	// Containers are the names of the containers that the group serves. If it is nil,
-	// the group serves all containers of its tenants.
+	// Containers are the names of the containers that the group serves. If it is empty, the group
+	// serves all containers of its tenants.
 	Containers []string
 	Bindings   []Binding
 	// Quota is how much of the group one tenant may hold at one time. 0 means no limit.

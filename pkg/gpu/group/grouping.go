@@ -29,10 +29,9 @@ type unit struct {
 	groups []int // the groups that have it, as indexes of Grouping.groups
 }
 
-// New returns the Grouping of groups that Check has accepted. A GPU that a group lists
-// is left out if it no longer exists, or if it no longer has the form or type of the
-// group. The time grows with the number of GPUs times the number of groups that list
-// each of them.
+// New returns the Grouping of groups that Check has accepted. A GPU that a group lists is left out
+// if it no longer exists, or if it no longer has the form or type of the group. For each GPU that a
+// group lists, New visits all GPUs and slices of the GPU's node.
 func New(groups []Group, nodes Nodes) *Grouping {
 	g := &Grouping{groups: slices.Clone(groups), units: map[unitKey]unit{}}
 	slices.SortFunc(g.groups, func(a, b Group) int { return cmp.Compare(a.Name, b.Name) })

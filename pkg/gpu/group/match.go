@@ -56,8 +56,8 @@ func (g *Grouping) named(request Request) (Match, error) {
 	return Match{g, request, []int{i}}, nil
 }
 
-// refuses returns why a group cannot serve a request even if all of its GPUs are free.
-// It returns nil if the group can serve the request.
+// refuses returns why a group is not for a request. It compares the tenant, the container, the form
+// and the type, but not the number of GPUs. It returns nil if the group is for the request.
 func (g *Group) refuses(request Request) *GPURefusal {
 	switch {
 	case !slices.Contains(g.Tenants, request.Tenant):
@@ -111,8 +111,8 @@ func (m Match) String() string {
 	return "GPU group " + strings.Join(m.Groups(), ", ")
 }
 
-// GPUOffer is the GPUs of one node that can serve a container's request. There may be
-// more than it requests.
+// GPUOffer is the GPUs of one node that can serve a container's request. They may be more GPUs than
+// the container requests.
 type GPUOffer struct {
 	Node  string
 	Group string           // "" for the GPUs in no group
@@ -120,11 +120,11 @@ type GPUOffer struct {
 	Over  int              // how many more GPUs there are than requested
 }
 
-// On returns the offer of a node, and false if no group has enough free GPUs there. If
-// several groups have enough, the group with the fewest free GPUs on the node serves the
-// request. Of groups with equally few, it is the first by name. The caller must first
-// remove from the node what is reserved for other pods (sched.Node.For). The time grows
-// with the node's number of GPUs times the number of groups of the Match.
+// On returns the offer of a node, and false if no group has enough free GPUs there. If several
+// groups have enough, the group with the fewest free GPUs on the node serves the request. Of groups
+// with equally few, it is the first by name. The caller must first remove from the node what is
+// reserved for other pods (sched.Node.For). For each group of the Match, On visits all GPUs of the
+// node.
 func (m Match) On(node *sched.Node) (GPUOffer, bool) {
 	best, found := GPUOffer{}, false
 	for _, group := range m.sources() {

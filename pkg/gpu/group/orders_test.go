@@ -43,7 +43,8 @@ func records(nodes Nodes) []*sched.Node {
 func cmpNames(a, b string) int { return slices.Compare([]byte(a), []byte(b)) }
 
 // arrive allocates GPUs to containers in a given order. order has the number of GPUs of each
-// container. arrive returns the numbers of those containers that got no GPUs.
+// container. For each container that got no GPUs, arrive returns the number of GPUs that it
+// requested.
 func arrive(t *testing.T, groups []Group, nodes Nodes, order []int) (stranded []int) {
 	t.Helper()
 	grouping, all := New(groups, nodes), records(nodes)

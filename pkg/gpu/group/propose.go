@@ -42,13 +42,13 @@ type ProposedGroup struct {
 	Share bool     // other proposed groups have some of these GPUs, too
 }
 
-// Propose proposes groups of the permitted GPUs. With these groups, all demands can be
-// served at the same time, in any order in which the containers start. The reason is that
-// each group has exactly as many GPUs as its demand. So the best offer for a container
-// (Match.Best) is a group of its size, and there are as many groups of each size as
-// containers. pack.Pack assigns the groups to nodes. The comment of Pack says when it
-// finds the best assignment. On a node, GPUs are given to the largest groups first, which
-// get the best-connected GPUs.
+// Propose proposes groups of the permitted GPUs. If no two groups share a GPU and every demand has
+// a group, all demands can be served at the same time, in any order in which the containers start.
+// The reason is that each group has exactly as many GPUs as its demand. So the best offer for a
+// container (Match.Best) is a group of its size, and there are as many groups of each size as
+// containers. pack.Pack assigns the groups to nodes. The comment of Pack says when it finds the
+// best assignment. On a node, GPUs are given to the largest groups first, which get the
+// best-connected GPUs.
 //
 // Groups share GPUs only if pack.Pack finds no way to serve all demands at the same
 // time. Then the demands for which it found a node get their GPUs first, the largest

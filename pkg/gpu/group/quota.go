@@ -208,9 +208,10 @@ type PendingCharge struct {
 }
 
 // Together checks whether at least need of the pods can be charged at the same time within the
-// limits. Pods that are already charged count as pods that can. If too few pods can be charged,
-// Together returns a *GPURefusal. The refusal names the first limit that would be exceeded, and how
-// much of it the needed pods request together.
+// limits. Pods that are already charged count as pods that can. Together adds the other pods in the
+// given order and skips a pod that would exceed a limit. It does not try other selections of pods.
+// If too few pods can be charged, Together returns a *GPURefusal. The refusal names the first limit
+// that would be exceeded, and how much of it the needed pods request together.
 func (q *Quotas) Together(all []PendingCharge, need int) error {
 	pending := slices.DeleteFunc(slices.Clone(all), func(d PendingCharge) bool { _, charged := q.pods[d.UID]; return charged })
 	need -= len(all) - len(pending)

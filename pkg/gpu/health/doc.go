@@ -4,7 +4,8 @@
 // The package processes events and probes that another package has read from the
 // driver, such as internal/gpu/nvml. It does not access the driver or a clock. If the
 // driver names a MIG slice, the fault is that of the slice, and otherwise that of the
-// GPU. A fault ends when a probe finds that the GPU is healthy.
+// GPU. A fault ends when a probe some time after the last report of the fault finds
+// that the GPU is healthy.
 //
 //	t := health.New(inventory, time.Minute)
 //	changed := t.ObserveEvent(health.Event{GPU: uuid, Kind: health.Xid, Xid: 94, Instance: health.Of(1, 0)}, now)

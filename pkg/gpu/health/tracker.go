@@ -42,7 +42,8 @@ func (t *Tracker) SetInventory(inventory *gpu.Inventory) {
 }
 
 // ObserveEvent processes an event and returns the IDs of the GPUs and slices whose
-// health it changed. It ignores events of GPUs that are not in the inventory.
+// health it changed. It ignores events that are not faults, and events of GPUs that
+// are not in the inventory.
 func (t *Tracker) ObserveEvent(e Event, at time.Time) []string {
 	device, found := t.inventory.Find(e.GPU)
 	remedy, name := e.classify()
@@ -79,8 +80,9 @@ func (t *Tracker) ObserveProbe(device string, p Probe, at time.Time) []string {
 	})
 }
 
-// Health returns the health of a GPU or slice. For a slice, it leaves out faults of its
-// GPU. The health is unknown before the first probe.
+// Health returns the health of a GPU or slice. For a slice, it leaves out faults of
+// its GPU. Before the first probe, the health is unknown unless an event has reported
+// a fault.
 func (t *Tracker) Health(id string) gpu.Health {
 	if u := t.units[id]; u != nil {
 		return u.health()

@@ -28,8 +28,9 @@
 //
 // # Complexity
 //
-// For n nodes, Add, Update and Remove take O(log n) time. The base of the logarithm is about 7:
-// with 100,000 nodes, each call reads six pages of the B-tree. A search also reads about six pages
+// For n nodes, Add, Update and Remove take O(log n) time. Only an Add that has to assign new labels
+// (see Invariants) takes O(n log n) time, which is rare. The base of the logarithm is about 7: with
+// 100,000 nodes, each call reads about six pages of a B-tree. A search also reads about six pages
 // to find the next node that fits. In the worst case it reads all pages, because the maxima do not
 // distinguish nodes that fit from nodes that do not.
 //

@@ -9,7 +9,8 @@ import (
 // Index is an index of nodes by their free resources, with which a scheduler finds nodes for a task
 // (see the package comment). One goroutine at a time may use it. Any number of goroutines may
 // search the views (snapshots) that View returns. For n nodes, Add, Update and Remove take O(log n)
-// time. View takes O(log n) time for each update since the last view, or O(1) if there is none.
+// time, except for an Add that calls relabel. View takes at most O(log n) time for each update
+// since the last view, or O(1) if there is none.
 //
 // An Index has two trees of nodes: one sorted by coordinate, and one sorted by name. A view has the
 // roots of both trees, whose pages no longer change, and the delta: the newest updates, which are
@@ -20,10 +21,11 @@ import (
 // decision of two updates left 12.3 KB of garbage without a delta, and 2.2 KB with it
 // (BenchmarkDecide, 4 dimensions, half full, coarse, LeastFit).
 //
-// The tree by name changes only when nodes are added or removed. Its entries refer to the handles
-// of nodes, and each handle refers to the newest state of its node. An alternative was measured: to
-// put each update into this tree, too. Then only the policies FirstFit and NextFit were faster, and
-// a decision took 0.6 µs longer with 1,000 nodes, and 1.0 µs longer with 100,000 nodes.
+// The tree by name changes only when nodes are added or removed, or get new labels (relabel). Its
+// entries refer to the handles of nodes, and each handle refers to the newest state of its node. An
+// alternative was measured: to put each update into this tree, too. Then only the policies FirstFit
+// and NextFit were faster, and a decision took 0.6 µs longer with 1,000 nodes, and 1.0 µs longer
+// with 100,000 nodes.
 //
 // Two simpler ways to let goroutines search while the index changes were measured and rejected:
 //
@@ -83,7 +85,7 @@ func (x *Index) AddAt(handle *Handle, node Node) error {
 }
 
 // Update replaces the node that has the name node.Name. It returns an error if the index has no
-// node of that name.
+// node of that name, or if Free does not have one amount for each dimension.
 func (x *Index) Update(node Node) error {
 	handle := x.handles[node.Name]
 	if handle == nil {
@@ -110,7 +112,7 @@ func (x *Index) UpdateAt(handle *Handle, node Node) error {
 	return nil
 }
 
-// Remove removes the node with a name. It returns an error if the index has no such node.
+// Remove removes the node with the given name. It returns an error if the index has no such node.
 func (x *Index) Remove(name string) error {
 	handle := x.handles[name]
 	if handle == nil {
@@ -130,12 +132,12 @@ func (x *Index) Remove(name string) error {
 // Len returns the number of nodes.
 func (x *Index) Len() int { return len(x.handles) }
 
-// Handle returns the handle of the node with a name, or nil if the index has no such node.
+// Handle returns the handle of the node with the given name, or nil if the index has no such node.
 func (x *Index) Handle(name string) *Handle { return x.handles[name] }
 
 // View returns an immutable snapshot of the index. As long as a view is referenced, all later
-// updates stay in memory, and searches by name in the view have to read them. So keep a view only
-// for one search.
+// updates stay in memory, and the view has to read them to find the old state of a node that has
+// changed. So keep a view only for one search.
 func (x *Index) View() View {
 	x.freeze()
 	return View{space: &x.space, trees: x.trees, delta: x.log.delta(), logPosition: x.log.position()}
@@ -210,7 +212,7 @@ func (v View) Nodes() iter.Seq[*Node] {
 	}
 }
 
-// find returns the entry of the node with a name, or nil if the view has no such node.
+// find returns the entry of the node with the given name, or nil if the view has no such node.
 func (v *View) find(name string) *entry {
 	e := v.byName.find(name)
 	if e == nil {

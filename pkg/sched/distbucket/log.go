@@ -20,8 +20,9 @@ const deltaSize = 16
 //     chunk ─next─► chunk ─next─► chunk          handle ─newest─► entry
 //     ▲ position of a view
 //
-// Chunks are linked only from older to newer ones. So a chunk stays in memory only while there is a
-// view that is older than the updates of the chunk. The garbage collector frees all other chunks.
+// Chunks are linked only from older to newer ones. So a chunk stays in memory only if it is the
+// newest one, or if there is a view that is older than an update of the chunk. The garbage
+// collector frees all other chunks.
 type log struct {
 	chunk      *chunk // the newest chunk, to which updates are appended
 	seq        uint64 // number of updates and added nodes so far
@@ -69,7 +70,7 @@ func (l *log) addUpdate(u update) {
 func (l *log) full() bool { return l.chunk.count.Load() == deltaSize }
 
 // startChunk appends an empty chunk to the log. It is called when all updates so far are in the
-// tree by coordinate.
+// tree by coordinate. The method relabel also calls it while it makes new trees.
 func (l *log) startChunk() {
 	next := new(chunk)
 	l.chunk.next.Store(next)

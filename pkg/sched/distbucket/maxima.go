@@ -91,11 +91,12 @@ func maxLanes(a, b uint64) uint64 {
 // page if none of its maxima covers the request. Maxima that are not needed are 0.
 //
 // A single maximum is not enough. If half of the nodes have no free GPUs and the other half have no
-// free memory, a single maximum says that the nodes have both. The difference was measured while
-// pods with one GPU each filled 5,000 half-full nodes. To find four nodes, a search examined up to
-// 2,000 items of pages if each page had one maximum, and 20 to 50 items if it had three. A fourth
-// maximum reduced the number of examined items by a quarter, but only if six resources ran out
-// independently. It increased the CPU time of updates by 50 % (30,000 nodes).
+// free memory, a single maximum covers a request for a GPU and memory, although no node fits it.
+// The difference was measured while pods with one GPU each filled 5,000 half-full nodes. To find
+// four nodes, a search examined up to 2,000 items of pages if each page had one maximum, and 20 to
+// 50 items if it had three. A fourth maximum reduced the number of examined items by a quarter, but
+// only if six resources ran out independently. It increased the CPU time of updates by 50 % (30,000
+// nodes).
 //
 // In an earlier version, pages had one maximum, and a third tree was searched if few nodes fitted.
 // In this tree, nodes were sorted along a Z-order curve. The tree was removed, because with three

@@ -58,7 +58,7 @@ func (n naive) names(query Query) []string {
 }
 
 // lap returns 0 for names behind the cursor query.After, which come first, and 1 for
-// other names.
+// other names. For the policy FirstFit, it returns 0 for all names.
 func lap(query Query, name string) int {
 	if query.Policy == FirstFit || name > query.After.name {
 		return 0

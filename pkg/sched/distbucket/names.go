@@ -67,8 +67,8 @@ func (x *Index) relabel() {
 	x.log.startChunk() // the new trees include all updates
 }
 
-// find returns the entry with a name, or nil if there is none. The tree must be ordered by name. It
-// takes O(log n) time for n entries.
+// find returns the entry with the given name, or nil if there is none. The tree must be ordered by
+// name. It takes O(log n) time for n entries.
 func (t *tree) find(name string) *entry {
 	page := t.root
 	if page == nil {

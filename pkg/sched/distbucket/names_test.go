@@ -10,8 +10,8 @@ import (
 )
 
 // TestLabels checks that a view yields nodes in the order of their names, whatever the order in
-// which they were added. If they are added in some orders, no label is left between two neighbours,
-// and relabel must be called.
+// which they were added. For two of the tested orders, no label is left between two neighbours at
+// some time, and relabel must be called.
 func TestLabels(t *testing.T) {
 	const count = 300
 	cases := map[string]struct {

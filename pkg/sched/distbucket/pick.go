@@ -8,8 +8,8 @@ import "slices"
 //
 // With the policies LeastFit and BestFit, AppendPick returns the same nodes as the search for leaf
 // buckets in the DistBuckets paper. It returns the nodes of one leaf bucket in the order of their
-// names. AppendPick allocates no memory if n is at most 8, Query.Candidates is nil, and dst has
-// room. Query.Accept may be called more than once for a node.
+// names, beginning behind Query.After. AppendPick allocates no memory if n is at most 8,
+// Query.Candidates is nil, and dst has room. Query.Accept may be called more than once for a node.
 //
 // Each policy has a fast way to find its first nodes. If this way fails, the search reads all nodes
 // that fit. These are the fast ways:

@@ -27,7 +27,7 @@ type Policy int
 
 const (
 	// LeastFit returns the node with the most free resources first, and so spreads tasks evenly
-	// over the nodes. It compares nodes by their coordinate in the first dimension of the index,
+	// over the nodes. It compares nodes by their coordinate in the first dimension of Config.Order,
 	// then in the second, and so on.
 	LeastFit Policy = iota
 	// BestFit is the opposite of LeastFit: of the nodes that fit, it returns the one with the least
@@ -52,7 +52,7 @@ func (p Policy) String() string {
 	return policyNames[p]
 }
 
-// ParsePolicy returns the policy with a name. It accepts the names that String returns.
+// ParsePolicy returns the policy that has the given name. It accepts the names that String returns.
 func ParsePolicy(name string) (Policy, error) {
 	for p, n := range policyNames {
 		if n == name {
@@ -124,8 +124,8 @@ func (s *search) accepts(e *entry) bool {
 
 // compare orders entries by the policy. For LeastFit and BestFit, it compares coordinates first.
 // Entries that are equal so far are ordered by name, beginning with the first name behind start:
-// the names up to start come last. No two nodes are equal in this order. The policy Random does not
-// use compare.
+// the names up to start come last. No two nodes are equal in this order. The results of the policy
+// Random do not depend on this order.
 func (s *search) compare(e, f *entry) int {
 	c := 0
 	switch s.Policy {

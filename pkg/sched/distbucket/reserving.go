@@ -79,7 +79,8 @@ func (r *Reserving) Remove(name string) error {
 // Reserve reserves amounts of a node for a task. It replaces an earlier reservation of the node for
 // the same task. The amounts may be greater than what is free. The index keeps the slice amounts,
 // so the caller must not change it. Reserve returns an error if the node is reserved for another
-// task or is not in the index.
+// task or is not in the index, if task is empty, or if amounts has a negative amount or not one for
+// each dimension.
 func (r *Reserving) Reserve(node, task string, amounts Vector) error {
 	n, err := r.checkReserve(node, task, amounts)
 	if err != nil {

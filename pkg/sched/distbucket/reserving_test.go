@@ -102,8 +102,8 @@ func reserveAtRandom(t *testing.T, r *rand.Rand, x *Reserving, twin reservations
 // of these nodes includes the amounts that are reserved for Query.Task.
 func (v ReservingView) pick(query Query, n int) []*Node { return v.AppendPick(nil, query, n) }
 
-// node returns the node with a name, with the amounts that are free on it for a task. It returns
-// nil if there is no such node.
+// node returns the node with the given name, with the amounts that are free on it for a task. It
+// returns nil if there is no such node.
 func (v ReservingView) node(name, task string) *Node {
 	if e := v.heldByName.find(name); e != nil && e.task == task {
 		return &e.Node

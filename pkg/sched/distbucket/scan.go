@@ -1,9 +1,9 @@
 package distbucket
 
 // scan finds the best nodes that fit a query. It reads one of the two trees of the view (by
-// coordinate, or by name) in the order of the policy, until enough nodes fit. It inserts the nodes
-// of the delta, whose newest state is not yet in the tree, at their places. For example, with θ = 1
-// and a request of (4,2):
+// coordinate, or by name) in the order of the policy, until enough nodes fit. If it reads the tree
+// by coordinate, it inserts the nodes of the delta, whose newest state is not yet in that tree, at
+// their places. For example, with θ = 1 and a request of (4,2):
 //
 //	nodes     (3,1) (3,5) (4,1) (4,2) (4,4) (5,2) (5,5) (6,1) (6,4)
 //	LeastFit  (6,4) (5,5) (5,2) (4,4) (4,2)
@@ -17,7 +17,7 @@ package distbucket
 //
 // For the policies FirstFit and NextFit, a scan reads the tree by name, which has no maxima. If
 // many nodes fit, it soon finds one. If few nodes fit, it gives up after it has visited scanLimit
-// nodes without success.
+// nodes in a row that have too little free.
 type scan struct {
 	search *search
 	matcher
@@ -26,14 +26,14 @@ type scan struct {
 	delta []*entry // entries of the delta that are not yet merged, in the order of the policy
 }
 
-// scanLimit is the number of nodes after which a scan by name gives up, if none of them fits. The
-// order of names does not depend on free resources. So without a limit, the scan would read nearly
-// all nodes if few of them fit.
+// scanLimit is the number of consecutive nodes after which a scan by name gives up, if none of them
+// has enough free resources. The order of names does not depend on free resources. So without a
+// limit, the scan would read nearly all nodes if few of them fit.
 const scanLimit = 256
 
 // scan fills dst with nodes that fit, in the order of the policy, and returns their number. It
-// returns false if it gave up because few nodes fit. The caller must then find the nodes with
-// selectAll.
+// returns false if it gave up because few nodes or none fit. The caller must then find the nodes
+// with selectAll.
 func (s *search) scan(dst []*entry) (int, bool) {
 	var buf [deltaSize]*entry
 	sc := scan{search: s, matcher: s.matcher(), dst: dst}

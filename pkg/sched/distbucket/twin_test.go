@@ -218,7 +218,7 @@ func (w *world) drain() {
 	}
 }
 
-// node returns the node with a name, or nil if there is none.
+// node returns the node with the given name, or nil if there is none.
 func (v View) node(name string) *Node {
 	if e := v.find(name); e != nil {
 		return &e.Node

@@ -18,8 +18,8 @@ type Task struct {
 }
 
 // Book keeps the accounts of all tenants. Its methods are safe for concurrent use. Complete, Prune
-// and Tenants visit all tenants. All other methods take O(1) time for a tenant with few types of
-// resource.
+// and Tenants visit all tenants. All other methods take O(1) time on average for a tenant with few
+// types of resource, but Stored also visits the tenant's newest tasks.
 //
 // Invariants:
 //
@@ -172,8 +172,8 @@ func (b *Book) advance(now time.Time) time.Time {
 	return b.mu.now
 }
 
-// tenant returns the tenant with a name. It creates the tenant if it does not exist. The caller
-// must hold b.mu.
+// tenant returns the tenant with the given name. It creates the tenant if it does not exist. The
+// caller must hold b.mu.
 func (b *Book) tenant(name string) *tenant {
 	t, ok := b.mu.tenants[name]
 	if !ok {

@@ -5,8 +5,9 @@ import (
 	"math"
 )
 
-// DefaultTimeConstant is the default time constant T in seconds. If the usage is constant for a
-// time of 4T, which is a week, the score then differs from the usage by less than 2 %.
+// DefaultTimeConstant is the default time constant T in seconds. If a tenant with a score of 0
+// starts to use a constant amount, its score differs from this amount by less than 2 % after the
+// time 4T, which is a week.
 const DefaultTimeConstant = 7 * 24 * 3600 / 4.
 
 // Decay computes how a tenant's score S follows its usage g, the amount of resources that the
@@ -14,9 +15,9 @@ const DefaultTimeConstant = 7 * 24 * 3600 / 4.
 //
 //	S(t) = e^(−Δt/T) · S(t−Δt) + (1 − e^(−Δt/T)) · g
 //
-// where g is constant between t−Δt and t. Suppose that g changes at once, and is constant again
-// from then on. The difference between S and g falls to 37 % of that change after the time T, to 14
-// % after 2T and to 2 % after 4T.
+// where g is constant between t−Δt and t. Suppose that S equals g, and that g then changes at once
+// and stays constant. The difference between S and g falls to 37 % of that change after the time T,
+// to 14 % after 2T and to 2 % after 4T.
 //
 // The formula is exact for every time Δt in which g is constant. So the score does not depend on
 // how often it is computed. The formula is also linear: a tenant's score is the sum of the scores

@@ -91,7 +91,7 @@ func (p *Profile) Try(pod *sched.Pod, node *sched.Node, also sched.Filter, score
 	return c, why
 }
 
-// Rate returns a candidate for a pod with the node's surplus and score. The caller must know that
+// Rate returns a candidate for a pod with the node's surplus and score. It does not check whether
 // the pod fits the node. The score is appended to *scores.
 func (p *Profile) Rate(pod *sched.Pod, node *sched.Node, scores *[]int64) sched.Candidate {
 	c, before := sched.Candidate{Node: node}, len(*scores)

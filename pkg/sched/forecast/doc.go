@@ -3,10 +3,11 @@
 // which it has started in nine tenths of them.
 //
 // Each future draws at random how long each running pod still runs. The run time is drawn from
-// ended pods of the same class (Class) that ran longer than the running pod has already run. The
-// future then ends the pods in the order of the drawn times. Whenever resources become free, the
-// future starts the waiting pods that fit, in the order of the queue. It makes reservations as
-// package reservation does. It does not consider pods that are created later.
+// ended pods of the same class (Class), or of similar classes, that ran longer than the running
+// pod has already run. The future then ends the pods in the order of the drawn times. Whenever
+// resources become free, the future starts the waiting pods that fit, in the order of the queue.
+// It makes reservations similar to those of package reservation. It does not consider pods that
+// are created later.
 //
 // The package reads no clock, and its randomness comes from a seed. A forecast is information for
 // users. The scheduler does not use it.

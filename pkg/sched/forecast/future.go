@@ -31,7 +31,7 @@ func (t *turn) ends(now time.Time) time.Time {
 type future struct {
 	now      time.Time
 	nodes    []*sched.Node
-	index    map[string]int // index in nodes, by name; never written
+	index    map[string]int // index in nodes, by name; all futures of a forecast share it, so it is never changed
 	turns    []*turn        // all turns, in the order of the queue; the last is that of Present.Pod
 	waiting  []*turn        // turns that have not started
 	reserved map[string]int // indexes of the reserved nodes, by Pod.Claim
@@ -54,8 +54,8 @@ func (e end) compare(other end) int {
 	return strings.Compare(other.uid, e.uid)
 }
 
-// begin returns a future whose state is the present. No run times are drawn for its pods, so no pod
-// ends in it.
+// begin returns a future whose state is the present. No run times are drawn for its pods, so its
+// time must not be advanced (next).
 func begin(present Present) *future {
 	f := &future{
 		now: present.Now, nodes: slices.Clone(present.Nodes), index: map[string]int{}, reserved: map[string]int{},

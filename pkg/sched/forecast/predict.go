@@ -14,8 +14,9 @@ const (
 	maxChecks = 2_000_000
 )
 
-// Predict returns when Present.Pod will probably start. Equal seeds give equal answers. Of two pods
-// with equal requests in one queue, the pod that is behind in the queue never gets an earlier time.
+// Predict returns when Present.Pod will probably start. Calls with equal arguments give equal
+// answers. Of two pods with equal requests in one queue, the pod that is behind in the queue never
+// gets an earlier time.
 //
 // Let W be the number of pods ahead in the queue, N the number of nodes, and R the number of
 // running pods. First, Predict checks O(W·N) times whether a pod fits a node. Then it simulates the

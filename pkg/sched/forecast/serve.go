@@ -65,7 +65,8 @@ func fits(pod *sched.Pod, node *sched.Node) bool {
 	return !filter.Check(pod, node).Refuses() && (pod.Admits == nil || pod.Admits(node))
 }
 
-// tighter reports whether less GPU capacity is free on a than on b, or the same and less CPU.
+// tighter reports whether less GPU capacity is free on a than on b, or equal GPU capacity and less
+// CPU.
 func tighter(a, b *sched.Node) bool {
 	return cmp.Or(cmp.Compare(freeGPUs(a), freeGPUs(b)), cmp.Compare(a.Free.CPU, b.Free.CPU)) < 0
 }
@@ -94,9 +95,9 @@ func (f *future) place(t *turn, node int) (unreserved []int) {
 
 // reserve makes a reservation for the first waiting pod of each resource type, unless the pod has
 // one. It reserves the node on which the pod will fit soonest, and reports whether it reserved any
-// node. Package reservation does the same, with two differences. It makes a reservation only when
-// the pod has blocked the pods behind it for a while, and it may later move the reservation to
-// another node.
+// node. Package reservation differs in three respects. It makes a reservation only when the pod has
+// been unschedulable for a while. It may later move the reservation to another node. Of the pods of
+// overlapping types, such as T4 and T4|V100, it reserves nodes only for one.
 func (f *future) reserve(waiting []*turn) (any bool) {
 	seen := map[string]bool{}
 	for _, t := range waiting {

@@ -11,8 +11,8 @@
 //	r.See(pod)          // for each pod, once
 //	slots := r.Best(nil, pod, 8)
 //
-// Scores are cached, and computed again only for nodes that have changed. The placement of a pod
-// changes one node, so only a few scores are computed for each decision.
+// Scores are cached. Usually they are computed again only for nodes that have changed. The
+// placement of a pod changes one node, so only a few scores are computed for each decision.
 //
 // The package neither decides whether a pod fits a node (package filter does) nor searches nodes by
 // free amounts (package distbucket does).

@@ -61,7 +61,7 @@ func newMeasure(kinds []want) (m measure) {
 
 // lost returns lost(n) in the comment of measure, in thousandths of a GPU. s has the node's free
 // amounts. For each group, lost reads each lot (GPUs with the same type and free amount) once. It
-// visits the single kinds of a group only if CPU or memory does not suffice to use all GPUs.
+// visits the single kinds of a group only if CPU or memory may not suffice to use all GPUs.
 func (m measure) lost(s *stock) float64 {
 	free := s.free()
 	if free == 0 {
@@ -84,7 +84,7 @@ func (m measure) lost(s *stock) float64 {
 	return sum
 }
 
-// scarce returns what the group adds to lost(n) if CPU or memory does not suffice for some of its
+// scarce returns what the group adds to lost(n) if CPU or memory may not suffice for some of its
 // kinds to use all GPUs. pods is the number of pods of the group for which the node's GPUs suffice.
 func (g *group) scarce(s *stock, r room, pods int, free sched.MilliGPU) (sum float64) {
 	for i := range g.needs {

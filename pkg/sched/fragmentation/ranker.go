@@ -24,11 +24,12 @@ const DefaultTimeConstant = 42 * time.Hour
 // Ranker ranks nodes for pods. It is safe for concurrent use. One lock guards all its data, which
 // suffices because a ranking takes only a few microseconds.
 //
-// Scores are cached by kind of pods and node. Set computes no scores; it only logs that a node has
-// changed. Best reads the log, and computes new scores for the changed nodes. If pods of k kinds
-// are placed, each decision computes about k scores, however many nodes there are, and then
-// compares the cached scores of all nodes. Two other designs were slower: to compute the scores of
-// all nodes for each pod, and to compute a node's scores for all kinds whenever the node changes.
+// For each kind of pods (pods with equal requests), the scores of all nodes are cached. Set
+// computes no scores; it logs that a node has changed. Best and Score read the log, and compute new
+// scores for the changed nodes. If pods of k kinds are placed, each decision computes about k
+// scores, however many nodes there are, and then compares the cached scores of all nodes. Two other
+// designs were slower: to compute the scores of all nodes for each pod, and to compute a node's
+// scores for all kinds whenever the node changes.
 //
 // Each pod that is seen changes the learned workload. Scores are computed with the measured
 // workload, an earlier copy of the learned workload. The measured workload is replaced by a new
@@ -172,15 +173,15 @@ func (m *machine) appendScore(to []int64, score int64) []int64 {
 	return append(to, score, -int64(m.free), -int64(m.stock.cpu), -int64(m.stock.memory))
 }
 
-// machineOf returns a machine with everything that is free in a record, including reserved
-// resources. The caller must hold r.mu.
+// machineOf returns a machine with the free amounts of a record, from which it does not subtract
+// record.Reserved. The caller must hold r.mu.
 func (r *Ranker) machineOf(record *sched.Node) machine {
 	m := machine{record: record, stock: stockOf(record, r.options.GPUResource, nil)}
 	m.free, m.lost = m.stock.free(), r.mu.measure.lost(&m.stock)
 	return m
 }
 
-// See adds a pod to the learned workload, if the pod was not added before.
+// See adds a pod to the learned workload, if the pod requests GPUs and was not added before.
 func (r *Ranker) See(pod *sched.Pod) {
 	r.see(pod.UID, requestOf(pod), time.Time{})
 }
@@ -218,7 +219,8 @@ func (r *Ranker) see(uid string, want request, at time.Time) {
 }
 
 const (
-	// firstCheck is the number of pods after which learn is called for the first time.
+	// firstCheck is the smallest number of counted pods between two calls of learn. The first pod
+	// causes the first call.
 	firstCheck = 8
 	// mostDistance is the largest distance (see distance) between the measured workload, with which
 	// scores are computed, and the learned workload at which the measured one is not replaced.

@@ -88,9 +88,9 @@ func (s *stock) fits(r *request) bool {
 }
 
 // less returns the stock that remains after a pod that fits was placed. The pod gets the GPUs with
-// the least free capacity. Package filter chooses the same GPUs for pods without exclusive CPUs,
-// unless GPUs of different models alternate on the node. less overwrites lots with the result's
-// lots.
+// the least free capacity. Package filter chooses GPUs of the same lots for most pods. It may
+// choose other lots for pods with exclusive CPUs, or if the node has GPUs of several models. less
+// overwrites lots with the result's lots.
 func (s *stock) less(r *request, lots []lot) stock {
 	after := stock{s.cpu - r.cpu, s.memory - r.memory, append(lots[:0], s.lots...)}
 	need := r.count

@@ -66,8 +66,8 @@ const (
 	mostGrowth = 100
 )
 
-// see adds a pod with request r, seen at the time at, to the workload. It ignores pods that request
-// neither GPUs nor shares of GPUs.
+// see adds a pod with request r, seen at the time at, to the workload. It ignores pods whose number
+// of GPUs is 0. These include pods that request parts of GPUs as extended resources.
 func (w *workload) see(r request, at time.Time) {
 	if r.count <= 0 || r.milli <= 0 {
 		return
@@ -120,8 +120,9 @@ func (k kind) compare(l kind) int {
 	return cmp.Or(cmp.Compare(k.count, l.count), cmp.Compare(k.milli, l.milli), strings.Compare(k.types, l.types), cmp.Compare(k.cpu, l.cpu), cmp.Compare(k.memory, l.memory))
 }
 
-// typical returns the kinds with the largest weights that together have typicalShare of the total
-// weight, but not more than mostTypical kinds. The shares of the returned kinds add up to 1.
+// typical returns the kinds with the largest weights that together have at least typicalShare of
+// the total weight, but not more than mostTypical kinds. The shares of the returned kinds add up to
+// 1.
 func (w *workload) typical() []want {
 	var all []want
 	sum := 0.0
@@ -139,7 +140,8 @@ func (w *workload) typical() []want {
 }
 
 // distance returns how much two workloads differ: half of the sum of the absolute differences of
-// the kinds' shares. It is 0 for equal workloads, and 1 for workloads without a common kind.
+// the kinds' shares. It is 0 for equal workloads, and 1 for two workloads with pods but without a
+// common kind.
 func distance(a, b []want) float64 {
 	shares := map[kind]float64{}
 	for _, w := range a {

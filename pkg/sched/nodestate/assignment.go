@@ -11,7 +11,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched/fairshare"
 )
 
-// Assignment is the resources that one pod holds on one node. It is immutable.
+// Assignment is the resources that one pod holds on one node. Its exported fields never change.
 type Assignment struct {
 	UID    string
 	Node   string // the node's name
@@ -32,7 +32,7 @@ type Assignment struct {
 	index int // in entry.pods
 }
 
-// Entry returns the node's entry, or nil if the assignment is not in the state.
+// Entry returns the node's entry, or nil if the assignment was never added to the state.
 func (a *Assignment) Entry() *Entry { return a.entry }
 
 // Decided returns the assignment that results from a scheduling decision. The pod is not bound yet.
@@ -65,17 +65,18 @@ func (a *Assignment) Charges(node *sched.Node) []fairshare.Charge {
 // record.
 func (a *Assignment) HasGPUs() bool { return a.WholeGPUs > 0 || a.Parts > 0 }
 
-// SameCharges reports whether the tenant's charges for the pod are the same with assignment a as
-// with the earlier assignment was of the same pod. It returns false if was is nil.
+// SameCharges reports whether the values that decide the tenant's charges for the pod, apart from
+// the node's record, are the same in assignment a as in the earlier assignment was of the same pod.
+// It returns false if was is nil.
 func (a *Assignment) SameCharges(was *Assignment) bool {
 	return was != nil && a.Bound == was.Bound && a.Node == was.Node && a.Tenant == was.Tenant && a.Group == was.Group && a.Since.Equal(was.Since) &&
 		a.CPU == was.CPU && a.Extended.Equal(was.Extended) && slices.Equal(a.GPUs, was.GPUs)
 }
 
-// Place assigns a pod to a node and releases the pod's reservations. read is the node's record, and
-// seen the result of NarrowSeq, when the node was checked for the pod. Place returns false and
-// changes nothing in three cases: read is no longer the node's newest record, NarrowSeq has grown
-// since, or the pod is already assigned.
+// Place assigns a pod to a node and releases the reservations under the pod's UID. read is the
+// node's record, and seen the result of NarrowSeq, when the node was checked for the pod. Place
+// returns false and changes nothing in three cases: read is no longer the node's newest record,
+// NarrowSeq has grown since, or the pod is already assigned.
 func (s *State) Place(pod *sched.Pod, read *sched.Node, at sched.Placement, seen uint64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -97,8 +98,8 @@ func (s *State) Adopt(a Assignment) {
 	}
 }
 
-// adopt adds an assignment. It returns the pod's earlier assignment if resources became free on the
-// node of that assignment, otherwise nil.
+// adopt adds an assignment. It returns the pod's earlier assignment if resources may have become
+// free on the node of that assignment, otherwise nil.
 func (s *State) adopt(now *Assignment) (freed *Assignment) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -63,8 +63,9 @@ func (c *capacity) publish() {
 	c.view.Store(&view)
 }
 
-// CouldHold reports whether some node might hold a pod if no other pod were on the node: the node's
-// allocatable amounts are at least the pod's requests. It takes no lock.
+// CouldHold reports whether some node might hold a pod if no other pod were on the node. It
+// compares the pod's requests with the allocatable amounts that the index of capacity has. It takes
+// no lock.
 func (s *State) CouldHold(pod *sched.Pod) bool {
 	view := s.capacity.view.Load()
 	if view == nil {

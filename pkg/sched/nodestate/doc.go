@@ -18,14 +18,15 @@
 // A pod is assigned to at most one node. The free resources in a node's record are the node's
 // allocatable resources minus what its assignments hold. A record is immutable. Each change of a
 // node makes a new record with a higher version, even if the node was removed and added again in
-// between. A node has at most one reservation. A pod loses its reservations when it is assigned.
+// between. A node has at most one reservation. A pod loses the reservations under its UID when it
+// is assigned.
 //
 // # Who is notified when
 //
-// Every change of assignments and nodes is one Event. The subscribers of the event's kind are
-// called in the order in which they subscribed, while the state's lock is held. So all subscribers
-// see events in the same order. Subscribers are called before the node's record changes. The order
-// for one event is
+// Every change of assignments and nodes is one Event. A change of reservations is none. The
+// subscribers of the event's kind are called in the order in which they subscribed, while the
+// state's lock is held. So all subscribers see events in the same order. Subscribers are called
+// before the node's record changes. The order for one event is
 //
 //	subscribers ─► freedSeq, if something becomes free ─► record ─► unlock ─► OnFreed
 //
@@ -35,8 +36,9 @@
 // waiting pods are retried.
 //
 // A subscriber may take its own locks and call the queue (package queue). The lock order is state,
-// subscriber, queue. Subscribers and the queue may call only FreedSeq, Narrow, Entry and Record of
-// the state, which take no lock. Most other methods take the lock again and would deadlock.
+// subscriber, queue. Subscribers and the queue may call only methods of the state that take no
+// lock, such as FreedSeq, Narrow, Entry, Record and CouldHold. Most other methods take the lock
+// again and would deadlock.
 //
 // A record describes one node. But a change on one node may make pods unfit for another node, for
 // example by anti-affinity. The subscriber that belongs to the filters then calls Narrow. After
@@ -56,10 +58,10 @@
 // every earlier change.
 //
 // An index finds a node, and the node's newest record decides whether a pod fits it. So the only
-// error that an old index can cause is to miss a node whose free resources have grown since the
-// last index update. FreedSeq detects this error: if State.FreedSeq is higher than the FreedSeq of
-// the View in which no node was found, the pod is retried. FreedSeq grows before the record
-// changes, so there may be an unneeded retry, but no retry is missed.
+// error that an old index can cause is to miss a node that was added, or whose free resources have
+// grown, since the last index update. FreedSeq detects this error: if State.FreedSeq is higher than
+// the FreedSeq of the View in which no node was found, the pod is retried. FreedSeq grows before
+// the record changes, so there may be an unneeded retry, but no retry is missed.
 //
 // If Adopt moves a pod to another node, readers without the lock may briefly see the pod in the
 // filters' data of both nodes. At each moment, they see it in the data of at least one of the two.

@@ -38,8 +38,8 @@ func newEntry(name string) *Entry {
 // Name returns the node's name.
 func (e *Entry) Name() string { return e.name }
 
-// Assignments yields the assignments on the node, in any order. Only subscribers may call it, and
-// only while they handle an event.
+// Assignments yields the assignments on the node, in any order. The caller must hold the state's
+// lock: outside this package, only subscribers may call it, and only while they handle an event.
 func (e *Entry) Assignments() iter.Seq[*Assignment] {
 	return func(yield func(*Assignment) bool) {
 		for _, a := range e.pods {

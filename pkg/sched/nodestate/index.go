@@ -105,7 +105,7 @@ func (s *State) publish(v *View) {
 
 // must panics on an error of an index. Such an error cannot occur, because the state updates only
 // nodes that are in the index, adds only nodes that are not in it, and reserves a node for at most
-// one pod.
+// one pod or gang.
 func must(err error) {
 	if err != nil {
 		panic(err)

@@ -2,9 +2,9 @@ package nodestate
 
 import "github.com/numalet/numalet/pkg/sched"
 
-// SetNode adds or changes a node. base is a record of the node. Its fields Free, Version and
-// Reserved are ignored: the state keeps the node's reservation, and computes what is free from
-// base.Allocatable and the assignments.
+// SetNode adds or changes a node. base is a record of the node as it is without pods: its NUMA
+// nodes and GPUs are free. Its fields Free, Version, Reserved and Source are ignored: the state
+// keeps the node's reservation, and computes what is free from base and the assignments.
 func (s *State) SetNode(base *sched.Node) { s.freed(s.setNode(base)) }
 
 func (s *State) setNode(base *sched.Node) *Entry {
@@ -77,7 +77,7 @@ func (s *State) Unreserve(uid string) {
 	s.unreserve(uid)
 }
 
-// unreserve releases a pod's reservations. The caller must hold s.mu.
+// unreserve does the work of Unreserve. The caller must hold s.mu.
 func (s *State) unreserve(uid string) {
 	for name := range s.mu.reserved[uid] {
 		entry := s.Entry(name)

@@ -10,9 +10,10 @@ import (
 	"github.com/numalet/numalet/pkg/sched/filter"
 )
 
-// State is the state of all nodes and the assignments of pods. Its methods may be called
-// from any goroutine. Methods that change it run one at a time under one lock; View and
-// Record do not wait for that lock. The package comment has the invariants.
+// State is the state of all nodes and the assignments of pods. Its methods may be called from any
+// goroutine. Methods that change it run one at a time under one lock. Record does not take that
+// lock, and View takes it only to read which nodes have changed. The package comment has the
+// invariants.
 //
 // Two alternatives were rejected. A snapshot of all nodes for each decision takes time proportional
 // to the number of nodes. With 5,000 nodes, the snapshot takes longer than the rest of the decision
@@ -22,7 +23,7 @@ type State struct {
 	profiles []filter.Profile
 	view     atomic.Pointer[View]
 	stale    atomic.Bool   // the indexes lack some node's newest record
-	freedSeq atomic.Uint64 // counts releases of resources; written under mu, before the record
+	freedSeq atomic.Uint64 // counts changes by which resources may have become free; written under mu, before the record
 	narrowed atomic.Uint64 // counts calls of Narrow; written under mu
 	entries  sync.Map      // name → *Entry; read without a lock, written under mu
 	capacity *capacity
@@ -33,7 +34,7 @@ type State struct {
 	mu struct {
 		sync.Mutex
 		assigned map[string]*Assignment     // by pod UID
-		reserved map[string]map[string]bool // names of the nodes that are reserved for a pod, by its UID
+		reserved map[string]map[string]bool // names of the nodes that are reserved for a pod or gang, by its sched.Pod.Claim
 		stale    []*Entry                   // entries whose newest record is not in the indexes, without duplicates
 		changes  sched.Version              // number of changes of all records
 	}
@@ -80,8 +81,8 @@ func (s *State) Record(name string) *sched.Node {
 	return nil
 }
 
-// FreedSeq returns how often resources have been released since the start. Callers compare it with
-// View.FreedSeq, the same number at the time when the view was made. FreedSeq takes no lock.
+// FreedSeq returns how often resources may have become free since the start. Callers compare it
+// with View.FreedSeq, the same number at the time when the view was made. FreedSeq takes no lock.
 func (s *State) FreedSeq() uint64 { return s.freedSeq.Load() }
 
 // Narrow records that pods may no longer fit nodes whose records are unchanged, for example because

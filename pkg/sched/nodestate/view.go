@@ -12,7 +12,7 @@ import (
 // View is an immutable snapshot of the indexes. The records that the indexes refer to are not part
 // of the snapshot: they are always the newest. Any number of goroutines may read it without a lock.
 type View struct {
-	FreedSeq  uint64 // how often resources had been released when the view was made
+	FreedSeq  uint64 // State.FreedSeq when the view was made
 	NarrowSeq uint64 // State.NarrowSeq when the view was made
 	nodes     int    // the number of nodes in each index
 	state     *State

@@ -8,9 +8,9 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// Effects has the functions by which the committer acts on the rest of the scheduler. Bind may
-// block until a binder is free. The other functions may not block. None of the functions may call
-// the committer.
+// Effects has the functions by which the committer acts on the rest of the scheduler. Bind may wait
+// until the FIFO of decisions has room. The other functions must return soon. None of the functions
+// may call the committer.
 type Effects struct {
 	Bind              func(sched.Decision)     // passes a decision to a binder, which calls Committer.Undo if it cannot bind the pod
 	Requeue           func(*sched.Pod)         // puts a pod back into the queue for a retry, because other pods took its nodes
@@ -37,7 +37,8 @@ type Reserver interface {
 	// the decision.
 	Reserve(sched.Decision, *sched.Node) sched.Reason
 	// Unreserve undoes Reserve. It is called if the decision was not recorded or could not be
-	// bound. Any goroutine may call it.
+	// bound. If nothing is reserved for the decision's pod, it does nothing. Any goroutine may call
+	// it.
 	Unreserve(sched.Decision)
 }
 
@@ -48,14 +49,15 @@ func (noReserver) Reserve(sched.Decision, *sched.Node) sched.Reason { return sch
 func (noReserver) Unreserve(sched.Decision)                         {}
 
 // Committer is the scheduler of the second tier: it takes the lists of nodes that proposers (the
-// first tier) have made for pods, and assigns the pods to nodes. Nothing else assigns pods. Only
-// one goroutine at a time may call Commit. Any goroutine may call Undo and Counters.
+// first tier) have made for pods, and assigns the pods to nodes. Only one goroutine at a time may
+// call Commit. Any goroutine may call Undo and Counters.
 //
 // No resource is assigned twice, because the state (nodestate.State) accepts a placement only if
 // the node's record is the one from which the placement was computed. The committer compares the
 // versions of records only to save work: it checks a listed node again only if the node has changed
-// since it was listed. The Gödel scheduler checks all listed nodes again, which is more work.
-// Volcano refuses every changed node, so it rejects more pods.
+// since it was listed, or if the pod's fit depends on other nodes too (sched.Pod.Across). The Gödel
+// scheduler checks all listed nodes again, which is more work. Volcano refuses every changed node,
+// so it rejects more pods.
 type Committer struct {
 	state    *nodestate.State
 	filter   sched.Filter
@@ -84,12 +86,13 @@ func NewCommitter(state *nodestate.State, f sched.Filter, effects Effects) *Comm
 }
 
 // Commit places a pod on a node of its list, or returns the pod to the queue. It reports whether
-// the pod was placed:
+// the pod was placed. For a gang, it calls commitGang. For any other pod, it takes these steps:
 //
 //  1. Compare the version of each listed node with the version of its newest record. A node that
 //     has not changed keeps its score and placement. A node that has changed is scored again.
-//  2. Try the nodes, best score first. A changed node is checked again before it is used.
-//  3. Bind the pod, or return it to the queue. A proposer then takes it again.
+//  2. Try the nodes, best first. A changed node is checked again before it is used.
+//  3. Pass the decision to a binder, or return the pod to the queue. A proposer then takes the pod
+//     again.
 //
 // Commit checks a changed node only when no better listed node fits. It could check all changed
 // nodes before it tries the first one, with the same result. But with many proposers, most of the
@@ -143,10 +146,10 @@ func entries(list sched.List) []entry {
 	return all
 }
 
-// compare returns the listed nodes that still exist, best score first, and which of them have
-// changed. Nodes with equal scores keep the order of the list. If the pod's fit on a node depends
-// on other nodes too (sched.Pod.Across), every node counts as changed. The pod may then no longer
-// fit a node although the node's version is unchanged.
+// compare returns the listed nodes that still exist, best first (sched.Candidate.Compare), and
+// which of them have changed. Equally good nodes keep the order of the list. If the pod's fit on a
+// node depends on other nodes too (sched.Pod.Across), every node counts as changed. The pod may
+// then no longer fit a node although the node's version is unchanged.
 func (c *Committer) compare(list sched.List) []entry {
 	all := c.buffer[:0]
 	for i, candidate := range list.Candidates {
@@ -213,8 +216,8 @@ func (c *Committer) record(decision sched.Decision, read *sched.Node, seen uint6
 	return c.reserve(decision, read)
 }
 
-// reserve records a decision in the state and calls the reserver for it, and reports whether both
-// succeeded. If one of them fails, neither keeps the decision.
+// reserve calls the reserver for a decision, then records the decision in the state, and reports
+// whether both succeeded. If one of them fails, neither keeps the decision.
 func (c *Committer) reserve(decision sched.Decision, read *sched.Node) bool {
 	seen := c.state.NarrowSeq()
 	c.reserving = decision
@@ -229,9 +232,9 @@ func (c *Committer) reserve(decision sched.Decision, read *sched.Node) bool {
 }
 
 // returnToQueue returns the pod of a list to the queue, unless the pod is already assigned to a
-// node. If the list is empty, a retry is useless until resources become free. The queue compares
-// the list's FreedSeq with the current counter to find out whether resources have become free since
-// the search.
+// node. If the list is empty, a retry is useless until a change in the cluster may help the pod.
+// The queue compares the list's FreedSeq with the current counter to find out whether resources
+// have become free since the search.
 func (c *Committer) returnToQueue(list sched.List) {
 	switch {
 	case c.state.Holds(list.Pod.UID):

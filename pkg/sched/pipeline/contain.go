@@ -7,12 +7,12 @@ import (
 )
 
 // A panic in a proposer, in the committer or in a binder is most likely caused by the one pod that
-// is being handled. If the panic ended the process, that pod would cause the panic again in the next
-// process. All pods would wait until somebody finds that pod. To prevent this, the pipeline
+// is being handled. If the panic ended the process, that pod would cause the panic again in the
+// next process. All pods would wait until somebody finds that pod. To prevent this, the pipeline
 // recovers the panic, the pod backs off (waits a while before its retry), and the scheduler
-// continues with the other pods. Placements that the committer made for the pod before the panic
-// are undone. All other data stays valid: locks are released by defer, and the filters start from
-// the beginning for each pod.
+// continues with the other pods. Placements that the committer made for the pod before the panic,
+// and did not pass to a binder, are undone. All other data stays valid: locks that are held while
+// filters run are released by defer, and the filters start from the beginning for each pod.
 //
 // A binder may have sent the Binding to the API server before it panicked, and the Binding may take
 // effect later. So the pod keeps its resources on the node until Config.Resolve knows whether the

@@ -5,10 +5,10 @@ import "sync/atomic"
 // Counters counts what a committer has done.
 type Counters struct {
 	Commits       uint64 // pods placed on a node
-	Hits          uint64 // listed nodes that had not changed when the committer read the list
-	Passed        uint64 // listed nodes that had changed, were checked again, and still fitted
-	Failed        uint64 // listed nodes that had changed and no longer fitted, or that no longer existed
-	Requeues      uint64 // pods returned to the queue because other pods took their nodes
+	Hits          uint64 // listed nodes that had not changed when the committer read the list; not counted for gangs
+	Passed        uint64 // listed nodes that were checked again, because they had changed or the pod's fit depends on other nodes (sched.Pod.Across), and still fitted
+	Failed        uint64 // listed nodes that were checked again and no longer fitted, or that no longer existed
+	Requeues      uint64 // pods returned to the queue because no listed node could be used any more, and gangs returned because not all of their pods were placed
 	Unschedulable uint64 // pods returned to the queue because no node fitted, or because they had to wait (sched.Pod.Wait)
 	AlreadyPlaced uint64 // lists whose pod was already assigned to a node
 	Undone        uint64 // decisions that were undone because the pod could not be bound

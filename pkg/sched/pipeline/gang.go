@@ -13,9 +13,9 @@ import (
 //     quota (sched.Pod.Wait). Also do so if its plan is empty and too few of its pods already
 //     have nodes.
 //  2. Place the pods in the order of the plan. Check the placement of a pod again if anything but
-//     pods of this gang has changed its node, or if the pod's fit depends on other nodes too.
-//     Leave out a pod that no longer fits its node. But if the pods' fit depends on other nodes,
-//     one pod that no longer fits ends the attempt.
+//     pods of this gang has changed its node, if the pod's fit depends on other nodes too, or if
+//     GPU groups offer GPUs to the pod. Leave out a pod that no longer fits its node. But if the
+//     pods' fit depends on other nodes, one pod that no longer fits ends the attempt.
 //  3. If too few pods are placed, undo the new placements. If any pod of the gang has no node,
 //     return the gang to the queue for another plan, even if the gang starts. If a started gang
 //     were not returned, nothing would place its remaining pods later, or report why they have no
@@ -26,7 +26,8 @@ import (
 // free than will be free after step 3 has undone the placements. This does no harm. A gang that
 // does not start keeps no placements, so two gangs cannot deadlock.
 //
-// For each planned pod, commitGang tries only the planned node. An earlier design, in which the
+// For each planned pod, commitGang tries only the planned node. Only for a pod with volumes or
+// devices to reserve does it then search all nodes (search). An earlier design, in which the
 // committer searched all nodes for one pod after another, was rejected. For a gang of 200 pods
 // with inter-pod affinity, these searches took half a minute, in which all other pods waited for
 // the committer.

@@ -33,9 +33,8 @@ type plannedNode struct {
 // planGang plans as many pods of a gang as fit, one after another, and stores the plan in
 // list.Planned. Each pod is planned as if the pods planned before it were already placed. If fewer
 // pods fit than must start together, list.Planned stays empty. Pods that are already assigned to a
-// node count as fitting. planGang makes at most one search for each pod. It also computes the
-// scores of O(m · n) nodes, where m is the number of pods of the gang and n the number of nodes
-// with planned pods.
+// node count as fitting. planGang calls find at most once for each pod. It also computes O(m · n)
+// scores, where m is the number of pods of the gang and n the number of nodes with planned pods.
 func (p *Proposer) planGang(gang *sched.Pod, view *nodestate.View, list *sched.List) {
 	if gang.Waits().Refuses() {
 		return
@@ -90,8 +89,8 @@ func (p *Proposer) planMember(pod *sched.Pod, view *nodestate.View, list *sched.
 
 // bestPlanned returns the best of the nodes with planned pods that fit a pod. found has the nodes
 // without planned pods that fit the pod, best first. bestPlanned returns false if no node with
-// planned pods fits, or if found[0] is better. Of equally good nodes, the first by name counts as
-// better.
+// planned pods fits, if found[0] is better, or if searches include the nodes with planned pods. Of
+// equally good nodes, the first by name counts as better.
 func (p *Proposer) bestPlanned(pod *sched.Pod, found []sched.Candidate) (best sched.Candidate, ok bool) {
 	if !p.compares() {
 		return best, false

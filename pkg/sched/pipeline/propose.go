@@ -58,10 +58,11 @@ func NewProposer(view func() *nodestate.View, o ProposerOptions) *Proposer {
 //  4. Sort the nodes, best first. Equally good nodes keep the order of the search.
 //  5. Cut the list to the profile's length.
 //
-// The list is empty if and only if no node of the view fits the pod, because the index and the
-// ranker yield every node that may fit until the list is full. At least the first candidate has a
-// placement, so that the committer need not compute one if the node does not change. The only
-// exception is a pod to which GPU groups offer GPUs (GPURequest.Offer).
+// The list is empty if no node fits the pod. It may also be empty if a node fits only because of
+// resources that became free after the view was made. The queue then retries the pod (see package
+// nodestate). At least the first candidate has a placement, so that the committer need not compute
+// one if the node does not change. The only exception is a pod to which GPU groups offer GPUs
+// (GPURequest.Offer).
 //
 // For a gang, Propose plans nodes for its pods instead (sched.List.Planned).
 func (p *Proposer) Propose(pod *sched.Pod) sched.List {
@@ -181,12 +182,11 @@ func best(all []sched.Candidate) int {
 func placed(candidate sched.Candidate) bool { return candidate.At.Node != "" }
 
 // most returns how many nodes a search scores at most. Often this is the length of the list
-// (Candidates). More nodes are scored in three cases, in which the order of the search does not
-// tell which nodes are best. If GPU groups offer GPUs to the pod, all nodes that may fit are
-// scored, because the index does not know GPU groups. If the profile has a ranker, all nodes in
-// p.only are scored, because the index does not know the ranker's order. If the pod prefers some
-// nodes to others, p.rated nodes are scored, because neither the index nor a ranker knows the
-// pod's preferences.
+// (Candidates). More nodes are scored in two cases, in which the order of the search does not tell
+// which nodes are best. If GPU groups offer GPUs to the pod, or if the profile has a ranker, all
+// nodes in p.only are scored, because the index knows neither GPU groups nor the ranker's order.
+// If the pod prefers some nodes to others, p.rated nodes are scored, because neither the index nor
+// a ranker knows the pod's preferences.
 func (p *Proposer) most() int {
 	if p.pod.GPUs.Offer != nil || p.profile.Ranker != nil {
 		return max(p.profile.Candidates, p.rated, len(p.only))
@@ -209,12 +209,14 @@ func (p *Proposer) query() distbucket.Query {
 // 32 (BenchmarkCycle).
 const listsPerStart = 64
 
-// start returns the cursor behind which the search of the index starts. Normally the search
-// starts behind the best node of the last list, because the nodes near it are still in the
-// processor's cache. But after every listsPerStart lists, start returns an empty cursor, with
-// which the search starts at a random node. Otherwise two proposers could search the same nodes,
-// one close behind the other, and the second one would only find nodes that the first one has
-// just used.
+// start returns the cursor behind which the search of the index starts. Normally the search starts
+// behind the best node of the last list, because the nodes near it are still in the processor's
+// cache. But after every listsPerStart lists, start returns an empty cursor, with which the search
+// starts at a random node. Otherwise two proposers could search the same nodes, one close behind
+// the other, and the second one would only find nodes that the first one has just used. There are
+// two exceptions. With the policy NextFit, every search starts behind the last best node. With any
+// other policy and without options.Rand, every cursor is empty, and the search starts at the first
+// of the best nodes by name.
 func (p *Proposer) start() distbucket.Cursor {
 	p.lists++
 	if p.profile.Policy != distbucket.NextFit && (p.options.Rand == nil || p.lists%listsPerStart == 0) {

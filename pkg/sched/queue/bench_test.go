@@ -16,7 +16,7 @@ import (
 
 var sizes = []int{1000, 10_000, 100_000}
 
-// pending returns n pods that wait for four types of resource and belong to two hundred
+// pending returns n pods that wait for four types of resource and belong to at most 101
 // tenants. Half of the pods belong to the first tenant.
 func pending(n int) []Entry {
 	entries := make([]Entry, n)

@@ -45,7 +45,8 @@ func TestBackoffBoundsAttempts(t *testing.T) {
 
 // TestLacks checks that a pod that lacks a required neighbor (sched.Pod.Lacks) is not retried when
 // resources become free, even if they become free during an attempt to schedule the pod. The pod
-// must be retried when the neighbor comes.
+// must be retried when the neighbor comes. A pod of a gang is retried in all these cases, because
+// the neighbor may be another pod of the gang.
 func TestLacks(t *testing.T) {
 	for _, c := range []struct {
 		name  string

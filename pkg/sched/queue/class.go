@@ -3,15 +3,15 @@ package queue
 import "github.com/numalet/numalet/pkg/sched/fairshare"
 
 // class has the pending pods of one type of resource. Classes whose types overlap, such as T4 and
-// T4|V100 (T4 or V100), compete for the same resources. When it is the turn of one of these
-// classes, the first pod of all of them is taken, so that a tenant cannot get more turns by naming
-// a type differently. Pods of types that do not overlap never wait for each other. To put all types
-// that overlap into one class was rejected. T4, V100 and T4|V100 would then be in one class, and a
-// T4 pod would have to wait for a V100 pod.
+// T4|V100 (T4 or V100), compete for the same resources. When it is the turn of a class, the first
+// pod of this class and of the classes that overlap it is taken, so that a tenant cannot get more
+// turns by naming a type differently. Pods of types that do not overlap never wait for each other.
+// To put all types that overlap into one class was rejected. T4, V100 and T4|V100 would then be in
+// one class, and a T4 pod would have to wait for a V100 pod.
 //
 // Most pods are in one of the fields of the type order below. A pod is in none of these orders
-// while it is in flight (Next returned it) and not awaited (no other pod waits until it is placed).
-// It is also in none of them while it backs off and may not be retried early.
+// while it is in flight (Next returned it) and no other pod waits until it is placed. It is also in
+// none of them while it backs off and may not be retried early.
 type class struct {
 	name    fairshare.Type
 	rivals  []*class           // the other classes whose types overlap with this one
@@ -21,10 +21,10 @@ type class struct {
 
 	active        order
 	earlyRetry    order // pods in back-off that Next may return before their back-off ends
-	onPermit      order // pods in the state WaitingOnPermit, and pods that are in flight and awaited
+	onPermit      order // pods in the state WaitingOnPermit, and pods that are in flight and awaited, unless other pods may bypass them
 	unschedulable order
 	aside         order // pods that are gated, or unschedulable and hopeless; they block no other pods
-	failedRetries int   // how many attempts to schedule a pod failed since the last change in the cluster that may help a pod
+	failedRetries int   // how many attempts to schedule a pod of the class failed since changedFor last recorded a change in the cluster
 }
 
 // maxFailedRetries is how many attempts to schedule pods of a class may fail after a change in the
@@ -36,7 +36,8 @@ const maxFailedRetries = 32
 // next returns the pod of the class that is to be scheduled next, or nil. It compares three pods
 // and returns the one whose turn comes first: the first active pod, the first pod of onPermit, and
 // the first unschedulable pod if a change may help it. next leaves out pods that another pod
-// blocks. If no pod remains, it returns the first pod of earlyRetry, which is still in back-off.
+// blocks. If no pod remains, it returns the first pod of earlyRetry, which is still in back-off,
+// unless that pod is blocked or maxFailedRetries attempts have failed.
 func (c *class) next() *item {
 	var next *item
 	for _, queued := range []*item{c.active.first(), c.onPermit.first(), c.unschedulable.first()} {

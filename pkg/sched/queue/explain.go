@@ -33,7 +33,7 @@ type Explanation struct {
 	Until    time.Time    // when it is retried; set if WaitsFor is ForBackoff
 	Why      sched.Reason // why it is gated; set if WaitsFor is ForGate
 
-	GangSize    int // how many pods of its gang have to start together; 0 if the pod is in no gang
+	GangSize    int // how many pods of its gang still have to start together; 0 if the pod is scheduled by itself, or if its gang is incomplete
 	GangMissing int // how many more pods of its gang must be created before the gang can start; set if WaitsFor is ForGangPods
 }
 
@@ -51,8 +51,8 @@ type Cause uint8
 const (
 	ForTurn     Cause = iota
 	ForNothing        // it is being scheduled or bound
-	ForBinding        // a pod ahead of it has to be bound first
-	ForBlocker        // a pod ahead of it fits no node, and the pods behind that pod may not be scheduled before it
+	ForBinding        // a pod ahead of it has to be placed first
+	ForBlocker        // a pod ahead of it fits no node and blocks it (Options.Strict)
 	ForBackoff        // its last attempt failed a short time ago
 	ForNode           // no node fits it
 	ForGate           // it has to wait for something other than nodes, such as a quota (sched.Pod.Wait)
@@ -163,8 +163,8 @@ func (q *Queue) ahead(queued *item) iter.Seq[*item] {
 }
 
 // List describes all pending pods, sorted by type and then in the order of their turns. It leaves
-// Explanation.Ahead empty. For n pending pods, and k types that overlap each type, it takes O(k · n
-// · log n) time. It holds the queue's lock for O(n) of that time.
+// Explanation.Ahead empty. For n pending pods of t types, each of which overlaps at most k types,
+// it takes O(k · n · log n + t²) time. It holds the queue's lock for O(k · n) of that time.
 func (q *Queue) List() []Explanation {
 	list := q.list()
 	slices.SortFunc(list, func(a, b Explanation) int { return cmp.Or(cmp.Compare(a.Type, b.Type), a.compare(b)) })
@@ -186,7 +186,7 @@ func (q *Queue) List() []Explanation {
 }
 
 // countAhead adds to the position of each pod in pods the number of rivals whose turn is before
-// that pod. rivals are the pods of one type that overlaps the type of pods. Both lists must be in
+// that pod. rivals are the pods of the same type or of one overlapping type. Both lists must be in
 // the order of turns.
 func countAhead(pods, rivals []Explanation) {
 	for i := range pods {

@@ -39,12 +39,12 @@ func TestScoresMeet(t *testing.T) {
 	}
 }
 
-// TestFairness checks that the order by score gives all users the same share of the GPUs.
-// Twenty users share 32 GPUs for a week. The largest user requests ten times as many GPUs as
-// the smallest user, and each user requests more than a twentieth of the GPUs. If pods are
-// ordered by age instead, users get GPUs in proportion to their requests. The test measures
-// fairness by Jain's index of the scores x of the n users, (Σx)²/(n·Σx²). This index is 1 if
-// all scores are equal.
+// TestFairness checks that the order by score gives all users nearly the same share of the
+// GPUs. Twenty users share 32 GPUs for a week. The largest user requests about ten times as
+// many GPUs as the smallest user, and each user requests more than a twentieth of the GPUs.
+// If pods are ordered by age instead, users get GPUs in proportion to their requests. The
+// test measures fairness by Jain's index of the scores x of the n users, (Σx)²/(n·Σx²).
+// This index is 1 if all scores are equal.
 func TestFairness(t *testing.T) {
 	for name, tc := range map[string]struct {
 		byScore  bool

@@ -13,17 +13,20 @@ import (
 	"github.com/numalet/numalet/pkg/sched/fairshare"
 )
 
-// gang is a gang of which the queue has at least one pod. GangQueue's lock guards it.
+// gang is a gang with at least one pod that is pending, bound or has succeeded. GangQueue's lock
+// guards it.
 //
-// Invariant: the inner queue (GangQueue.Queue) has either one entry that represents the whole gang
-// (representative), or an entry of its own for each pending pod of the gang, or no entry for the
+// Invariant: the inner queue (GangQueue.Queue) has either one entry that represents all pending
+// pods of the gang (representative), or an entry of its own for each of them, or no entry for the
 // gang.
 //
 // Complexity, for p pending pods of the gang that have m different minima and t different types of
-// resource: to add or remove a pod, or to record that it is bound, takes O(log p + m + t) time. To
-// make this possible, the maps minima and types count the pending pods, and the members of the
-// representative are listed only when the gang's turn comes. If they were listed whenever a pod is
-// added or bound, a gang of n pods would take O(n²) time until all its pods are bound.
+// resource: to add or remove a pod, or to record that it is bound, takes O(log p + m + t · log t)
+// time, without the calls of the inner queue. It takes O(p · log p) time if all pending pods then
+// get entries of their own, or lose them. To keep this cost low, the maps minima and types count
+// the pending pods, and the members of the representative are listed only when the gang's turn
+// comes. If they were listed whenever a pod is added or bound, a gang of n pods would take O(n²)
+// time until all its pods are bound.
 type gang struct {
 	id      string
 	pending map[string]*member // by UID
@@ -100,9 +103,10 @@ func count[K comparable](in map[K]int, key K, add int) {
 
 // need returns how many pods of the gang still have to start together: the gang's minimum, less
 // the pods that are bound or have succeeded. Each pod has the minimum that its gang had when the
-// pod was created. The minimum of a gang only shrinks, so the smallest value is the newest. From
-// the minimum of a pod, need subtracts only those succeeded pods that have the same owner as the
-// pod. Succeeded pods of other owners may belong to an earlier gang of the same name.
+// pod was created. need takes the smallest of these values, and so assumes that the minimum of a
+// gang only shrinks. From the minimum of a pod, need subtracts only those succeeded pods that have
+// the same owner as the pod. Succeeded pods of other owners may belong to an earlier gang of the
+// same name.
 func (g *gang) need() int {
 	least := math.MaxInt
 	for m := range g.minima {
@@ -145,7 +149,7 @@ func (g *gang) represent(need int) Entry {
 
 // complete returns the gang's representative with the pending pods as its members (Gang.Members).
 // It also sets Across and Topics of the representative from those of the members. For n members it
-// takes O(n · log n) time.
+// takes O(n · log n) time, and the time to merge their topics.
 func (g *gang) complete() *sched.Pod {
 	all, pod := g.members(), *g.representative
 	pod.Gang = &sched.Gang{ID: g.id, Need: pod.Gang.Need, Members: make([]*sched.Pod, len(all))}

@@ -7,16 +7,18 @@ import (
 )
 
 // Waited returns how long a pod has been pending. For a pod that has to start together
-// with other pods of its gang, it returns how long the gang has had enough pods. It
-// returns false if the inner queue (q.Queue) has neither the pod nor its gang.
+// with other pods of its gang, it returns how long the inner queue has had the gang's
+// representative. It returns false if the inner queue (q.Queue) has neither the pod nor
+// its gang.
 func (q *GangQueue) Waited(uid string) (time.Duration, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.Queue.Waited(q.queuedAs(uid))
 }
 
-// Explain describes the state and the position of a pending pod. A pod of a gang has the
-// position of the gang. Explain returns false if the pod is not pending.
+// Explain describes the state and the position of a pending pod. A pod that has to start
+// together with others of its gang has the position of the gang. Explain returns false
+// if the pod is not pending.
 func (q *GangQueue) Explain(uid string) (Explanation, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -31,9 +33,9 @@ func (q *GangQueue) Explain(uid string) (Explanation, bool) {
 }
 
 // List describes all pending pods, sorted by type of resource and then in the order of
-// their turns. Each pod of a gang has the position of the gang. Pods of incomplete gangs
-// come last. For n pending pods, List takes O(n · log n) time if each type overlaps only
-// a few other types.
+// their turns. Pods that have to start together have the position of their gang. Pods of
+// incomplete gangs come last. For n pending pods, List takes O(n · log n) time if each
+// type overlaps only a few other types.
 func (q *GangQueue) List() []Explanation {
 	q.mu.Lock()
 	defer q.mu.Unlock()

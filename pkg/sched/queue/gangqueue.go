@@ -21,16 +21,17 @@ import (
 //	1 … pending       are the Members of the representative that Next returns
 //	≤ 0               have turns of their own, each without a gang
 //
-// A pod that is placed stays pending until Bound is called for it. Until Bound has been called for
-// all placed pods, the gang is in flight. A pod whose Binding fails is retried together with the
-// other pending pods of its gang. If a bound pod ends and a new pod is created in its place, the
-// new pod need not wait until the whole gang starts again, because the pods that are still bound
-// count as started.
+// A pod that is placed stays pending until Bound is called for it. If all pending pods of the gang
+// were placed, the gang is in flight until as many of them are bound as have to start together. A
+// pod whose Binding fails is retried together with the other pending pods of its gang. If a bound
+// pod ends and a new pod is created in its place, the new pod need not wait until the whole gang
+// starts again, because the pods that are still bound count as started.
 //
 // The methods of GangQueue may be called from any goroutine. Its lock is taken before the lock of
-// the inner queue. For a gang of n pods, a call that adds or removes a pod, or records that a pod
-// is bound, takes O(log n) time. The members of the representative are listed only when the turn
-// of the gang comes, which takes O(n · log n) time.
+// the inner queue. For a gang of n pods with few different minima and types, a call that adds or
+// removes a pod, or records that a pod is bound, takes O(log n) time. It takes O(n · log n) time
+// if the pending pods then move from one row of the table to another. The members of the
+// representative are listed only when the turn of the gang comes, which takes O(n · log n) time.
 type GangQueue struct {
 	*Queue
 	mu struct {
@@ -333,10 +334,10 @@ func (q *GangQueue) withdrawRepresentative(g *gang) {
 	}
 }
 
-// representative returns the newest representative of a gang. The argument is a pod of the gang,
-// or an earlier representative of it. If the gang has no representative, the argument is returned.
-// If the newest representative is in flight and does not list its Members yet, representative adds
-// them.
+// representative returns the newest representative of a gang. The argument is any pod of the gang,
+// or an earlier representative of it. If the pod is in no gang, or its gang has no representative,
+// the argument is returned. If the newest representative is in flight and does not list its
+// Members yet, representative adds them.
 func (q *GangQueue) representative(pod *sched.Pod) *sched.Pod {
 	g := q.mu.byPod[pod.UID]
 	if g == nil {

@@ -18,7 +18,7 @@ const (
 	none            State = iota
 	Active                // Next returns it when its turn comes
 	InFlight              // it is being scheduled, or its Binding is being written
-	WaitingOnPermit       // a pod ahead of it blocks it; or Requeue retries it and blocks the pods behind it until it is placed
+	WaitingOnPermit       // a pod ahead of it blocks it; or Requeue put it in this state, so that it blocks the pods behind it during its next attempt
 	Backoff               // its last attempt failed, and it is retried later
 	Unschedulable         // no node fits it: it waits for a change in the cluster that may help it
 	Gated                 // it has to wait for something other than nodes, such as a quota (sched.Pod.Wait)
@@ -55,19 +55,19 @@ type item struct {
 	awaited     bool // in flight after WaitingOnPermit or Unschedulable; the pods behind it wait until it is placed
 	reactivated bool // it is unschedulable, but Next may return it, because a change in the cluster may help it
 	bypass      bool // while it is unschedulable, it does not block others (AllowBypass)
-	hopeless    bool // when it last failed, no node could have held it (Env.Hopeless)
+	hopeless    bool // when it last failed, no node could have held it even without other pods (Env.Hopeless)
 
 	topics     []sched.Topic // the topics under which Queue.mu.waiting.byTopic has the pod
 	byAgeEntry *list.Element // its place in waiting.byAge; nil if the pod is not there
 	missed     bool          // it is in flight, and a change that may help it was announced for one of its topics (Notify)
-	retry      *time.Time    // the time at which a timer will let Next return it early in its present state; nil if there is no such timer
+	retry      *time.Time    // only for the first unschedulable pod of a type with Options.Strict: the time from which Next may return it early; nil if no such time is set
 
-	unschedulableCount int       // how many attempts found no node that fits, since the pod last changed
-	requeueCount       int       // how many attempts failed for other reasons, since the last attempt that found no node
+	unschedulableCount int       // number of calls of MarkUnschedulable for the pod since it last changed
+	requeueCount       int       // number of calls of Requeue and Undone for the pod since the last call of MarkUnschedulable, or since it last changed
 	eventsSeen         uint64    // Queue.mu.events when Next last returned the pod
 	added              time.Time // when it was added to the queue
-	unschedulableSince time.Time // when it first fitted no node; zero if a node may fit it
-	failed             time.Time // when it last fitted no node
+	unschedulableSince time.Time // when an attempt first found no node for it, since it last changed or its Binding failed; zero if none has
+	failed             time.Time // when MarkUnschedulable was last called for it
 	notBefore          time.Time // end of its back-off, or the latest end of its time in WaitingOnPermit
 }
 
@@ -88,7 +88,8 @@ func (a *item) before(b *item) bool {
 
 func (a *item) moved(to int) { a.index = to }
 
-// eligible reports whether the pod's own state allows Next to return it.
+// eligible reports whether the pod's own state allows Next to return it, apart from early
+// retries (class.earlyRetry).
 func (a *item) eligible() bool {
 	return a.state == Active || a.state == WaitingOnPermit || a.state == Unschedulable && a.reactivated
 }
@@ -151,9 +152,9 @@ func (q *Queue) leaveClass(queued *item) {
 	queued.class, queued.tenant = nil, nil
 }
 
-// leaveState removes an item from the order that it is in, if any, and from q.mu.waiting. It
-// must be called before enterState, and before any change of the values that items are ordered
-// by. The caller must hold q.mu.
+// leaveState removes an item from the order that it is in, if any, and from q.mu.waiting. If the
+// item is in an order, leaveState must be called before enterState, and before any change of the
+// values that items are ordered by. The caller must hold q.mu.
 func (q *Queue) leaveState(queued *item) {
 	if queued.lane != nil {
 		queued.lane.in.remove(queued)
@@ -163,7 +164,8 @@ func (q *Queue) leaveState(queued *item) {
 }
 
 // enterState sets the state of an item, and adds the item to the order for that state, if there
-// is one. The caller must hold q.mu.
+// is one. It also adds the item to q.mu.waiting if a change in the cluster may help it. The
+// caller must hold q.mu.
 func (q *Queue) enterState(queued *item, s State) {
 	q.mu.count[queued.state]--
 	q.mu.count[s]++

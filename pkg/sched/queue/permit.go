@@ -15,7 +15,8 @@ import (
 // timeout for an unschedulable pod that blocks others.
 //
 // If the pod's request has changed since Next returned it, Permit returns false, and the pod
-// becomes active.
+// becomes active. Permit also returns false for a pod that is not in flight, and then changes
+// nothing.
 //
 // awaited is true if the pod blocks the pods behind it until it is placed (Placed) or returned to
 // the queue. A permitted pod that is not awaited need not block any pod, because only one
@@ -75,9 +76,9 @@ func (q *Queue) Undone(pod *sched.Pod) {
 	}
 }
 
-// AllowBypass lets the pods behind an unschedulable pod be scheduled before it, until the
-// unschedulable pod is placed or changes. The caller uses AllowBypass if a node is reserved for
-// the unschedulable pod, or if that pod will never fit.
+// AllowBypass lets the pods behind an unschedulable pod be scheduled before it, until Block is
+// called for the unschedulable pod, or until that pod is placed or changes. Package reservation
+// calls AllowBypass after it has tried to reserve a node for the unschedulable pod.
 func (q *Queue) AllowBypass(uid string) { q.setBypass(uid, true) }
 
 // Block undoes AllowBypass: the pods behind the unschedulable pod have to wait for it again.
@@ -106,8 +107,8 @@ type Head struct {
 	Since time.Time // when the pod first fitted no node
 }
 
-// Heads returns the first unschedulable pod of each type of resource that has one. Pods whose
-// types overlap are in the order of their turns.
+// Heads returns the first unschedulable pod of each type of resource that has one, apart from
+// hopeless pods (Env.Hopeless). Pods whose types overlap are in the order of their turns.
 func (q *Queue) Heads() []Head {
 	q.mu.Lock()
 	defer q.mu.Unlock()

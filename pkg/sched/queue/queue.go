@@ -36,7 +36,7 @@ type Env struct {
 	// blocks no other pods, and gets no reservation. If Hopeless is nil, no pod counts as hopeless.
 	Hopeless func(*sched.Pod) bool
 	// Space has the resources by which Freed preselects the pods that may fit a node. Freed then
-	// compares each preselected pod exactly. If Space is nil, Freed uses CPU and memory.
+	// checks the preselected pods exactly. If Space is nil, Freed uses CPU and memory.
 	Space filter.Space
 }
 
@@ -45,10 +45,10 @@ type Options struct {
 	Backoff       sched.Backoff // back-off of a pod whose nodes were taken by other pods, or whose Binding failed; default: 10 ms to 10 s
 	Unschedulable sched.Backoff // back-off of a pod that fitted no node; default: 1 s to 10 s, as in kube-scheduler
 	PermitTimeout time.Duration // how long a pod is in the state WaitingOnPermit at most; default: 30 s
-	// If Strict is set, an unschedulable pod blocks the pods behind it that wait for its type of
-	// resource or an overlapping type, until AllowBypass is called for the unschedulable pod.
-	// Kueue's StrictFIFO is similar. If Strict is not set, the pods behind an unschedulable pod may
-	// be scheduled before it.
+	// If Strict is set, the first unschedulable pod of a type of resource blocks the pods behind it
+	// that wait for this type or an overlapping type, until it is placed or AllowBypass is called
+	// for it. Kueue's StrictFIFO is similar. If Strict is not set, the pods behind an unschedulable
+	// pod may be scheduled before it.
 	Strict bool
 }
 
@@ -70,24 +70,26 @@ type Options struct {
 //   - A pod may block the pods behind it that wait for its type of resource or an overlapping type.
 //     Next does not return a blocked pod, and Permit refuses it. A pod blocks others while it is
 //     WaitingOnPermit. When Next then returns it, it continues to block them until it is placed
-//     (Placed) or returned to the queue. With Options.Strict, an Unschedulable pod blocks others
-//     too, unless it is hopeless (Env.Hopeless) or AllowBypass was called for it. Pods ahead of the
-//     blocking pod are not affected.
-//   - A blocked pod keeps its State. Whenever the state of any pod changes, waiting calls of Next
-//     check again which pods are blocked. So no goroutine has to poll.
+//     (Placed) or returned to the queue. With Options.Strict, the first Unschedulable pod of a type
+//     blocks others too, unless AllowBypass was called for it. A hopeless pod (Env.Hopeless) does
+//     not count as the first one. Pods ahead of the blocking pod are not affected.
+//   - A pod that is blocked while it waits for its turn keeps its State. Whenever a pod may have
+//     become unblocked, a waiting call of Next checks again which pods are blocked. So no goroutine
+//     has to poll.
 //   - A pod that is removed while it is in flight stays removed. Later calls that return it to the
 //     queue have no effect.
 //
-// Permit exists because several goroutines schedule pods concurrently. Without Permit, a pod that
-// Next returned later could be bound earlier.
+// Permit exists because several goroutines schedule pods concurrently. After Next has returned a
+// pod, another pod ahead of it may begin to block it.
 //
 // Back-off limits how often a pod that always fails is tried, even if each change in the cluster
 // may help it. It applies to all pods, including the first unschedulable pod of a type and pods
 // whose fit depends on other nodes too (sched.Pod.Across). If a change may help an unschedulable
-// pod, the pod becomes active when its back-off ends. While no pod is active, Next returns the pod
-// earlier: at once after its first failure. After its second failure, Next returns it after 10 ms,
-// and this delay doubles with each further failure (earlyRetry). These early retries stop when
-// maxFailedRetries attempts have failed since the last change.
+// pod, the pod becomes active when its back-off ends. While no pod of its type is active, Next
+// returns the pod earlier: at once after its first failure. After its second failure, Next returns
+// it after 10 ms, and this delay doubles with each further failure (earlyRetry). These early
+// retries stop when maxFailedRetries attempts for pods of the type have failed since the last
+// change.
 //
 // Two simpler ways to retry pods were rejected. In the first, there are no early retries: all pods
 // wait for the end of their back-off. Free CPUs then stayed unused when 500 pods fitted only two
@@ -100,10 +102,11 @@ type Options struct {
 // of Requeue lists, and if its Binding failed. Without back-off, such a pod could be retried
 // without end.
 //
-// Complexity, for n pending pods, t types of resource, u unschedulable pods, and k tenants: to add,
-// return or remove a pod takes O(log n + t²) time. Rescore takes O(log k) time for each pair of a
-// type and a priority that pods of the tenant have. Freed takes O(log u) time, and in addition
-// O(log n) time for each pod that the change may help (package wakeindex).
+// Complexity, for n pending pods, t types of resource, and u unschedulable pods: to add, return or
+// remove a pod takes O(log n + t²) time, if the pods of each tenant have few different priorities.
+// Rescore takes O(t) time, and O(log n) time for each pair of a type and a priority that pods of
+// the tenant have. Freed usually takes O(t + log u) time, and O(log n) time for each pod that the
+// change may help. The comment of package wakeindex has the worst case.
 type Queue struct {
 	env     Env
 	options Options
@@ -225,7 +228,7 @@ func (q *Queue) wakeAll() {
 // pop returns the pod whose turn it is, and puts it in the state InFlight. It returns nil if no
 // class has a pod to return. The classes take turns: pop begins with the class after the one whose
 // turn came last. A pod that was WaitingOnPermit or Unschedulable becomes awaited: the pods behind
-// it wait until it is placed. The caller must hold q.mu.
+// it wait until it is placed or returned to the queue. The caller must hold q.mu.
 func (q *Queue) pop() *sched.Pod {
 	for range q.mu.classes {
 		q.mu.last = (q.mu.last + 1) % len(q.mu.classes)

@@ -11,8 +11,8 @@ import (
 const atOnce = 2
 
 // Requeue returns a pod to the queue because other pods took its nodes. The pod backs off: it is
-// retried after a delay, which doubles each time that other pods take its nodes again. After an
-// attempt that found no node, the delay starts again at its smallest value.
+// retried after a delay, which doubles each time that other pods take its nodes again or its
+// Binding fails. After an attempt that found no node, these failures are counted from 0 again.
 //
 // A gang, and a pod whose fit depends on other nodes too (sched.Pod.Across), loses its nodes to
 // other pods more often, because its search takes longer and depends on more nodes. So it does not

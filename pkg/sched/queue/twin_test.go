@@ -116,9 +116,9 @@ func (w twin) earliest(resourceType fairshare.Type) (earliest *item) {
 // kinds are types of resource. The last type overlaps the other two.
 var kinds = []string{"type-0", "type-1", "type-0|type-1"}
 
-// act calls one method of the queue for one of twenty pods, whether or not the call makes
-// sense in the pod's state. The random arguments what and which select the method and the pod,
-// and how selects the details.
+// act calls one method of the queue, mostly for one of twenty pods, whether or not the call
+// makes sense in the pod's state. The random arguments what and which select the method and
+// the pod, and how selects the details.
 func (w twin) act(what, which, how uint8) {
 	uid := fmt.Sprint(which % 20)
 	pod := w.pods[uid]

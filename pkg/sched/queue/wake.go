@@ -43,8 +43,9 @@ func (q *Queue) Notify(topics []sched.Topic, helps func(*sched.Pod) bool) {
 }
 
 // ReactivateTenant retries those unschedulable and gated pods of a tenant that no longer have to
-// wait for something other than nodes, such as a quota (sched.Pod.Wait). If a pod is in flight and
-// its present attempt finds no node, it is retried too.
+// wait for something other than nodes, such as a quota (sched.Pod.Wait). A pod of any tenant that
+// may have to wait (Wait is not nil) and is in flight is retried too, if its present attempt finds
+// no node.
 func (q *Queue) ReactivateTenant(tenant string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

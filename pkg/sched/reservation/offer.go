@@ -50,8 +50,8 @@ func (a Offer) Compare(b Offer) int {
 //
 // On simulates that assigned pods are removed until the pod fits. It first removes assigned pods
 // with a known end, in the order of their ends. Then it removes those whose end is unknown, largest
-// first. A pod whose removal turns out not to be needed is not in Offer.InTheWay. For each assigned
-// pod, On checks at most twice with package filter whether the pod fits.
+// first. A pod whose removal turns out not to be needed is not in Offer.InTheWay. On checks with
+// package filter whether the pod fits, at most twice for each assigned pod and once more.
 func On(pod *sched.Pod, node *sched.Node, assigned []AssignedPod) (Offer, bool) {
 	if node.Reserved != nil && node.Reserved.UID != pod.Claim() {
 		return Offer{}, false

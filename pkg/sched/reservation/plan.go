@@ -65,8 +65,8 @@ func (c *candidate) take() Offer {
 // plan returns what to reserve for a pod, on the node where the pod will fit soonest. For a gang,
 // it plans as many pods as must start together, one after another. If fewer pods of the gang would
 // fit, it returns nil, because two gangs that each hold a part of what they need could block each
-// other forever. plan calls On once for each node, and then sorts all nodes for each pod of the
-// gang.
+// other forever. plan calls On once for each node. Then, for each pod of the gang, it sorts the
+// nodes and calls On for the best ones, until one fits the pod.
 func (rs *Reservations) plan(pod *sched.Pod) (planned plan) {
 	members, need := pod.Together()
 	candidates := rs.candidates(members[0])

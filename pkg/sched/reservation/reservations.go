@@ -13,11 +13,11 @@ import (
 
 // Options are the options of Reservations. Zero durations mean the defaults.
 type Options struct {
-	Wait  time.Duration // how long a pod is blocked before it gets a reservation; default 30 s
+	Wait  time.Duration // how long a pod has to be unschedulable before it gets a reservation; default 30 s
 	Again time.Duration // how often a better node is searched for; default 1 minute
-	// Keep is how long a reservation lasts; the default is 24 hours. A reservation lasts longer if
-	// a pod that must end first is known to end later. A pod that is not placed in this time loses
-	// its reservation, and gets another one after Wait.
+	// Keep is how long a reservation lasts; the default is 24 hours. If a pod that must end first
+	// is known to end later, the reservation lasts until a minute after that end. A pod that is not
+	// placed in this time loses its reservation, and gets another one after Wait.
 	Keep time.Duration
 	// Ends returns when a bound pod will end, or zero if that is unknown. nil means that no end is
 	// known.
@@ -33,12 +33,12 @@ type Options struct {
 	Held func(pod *sched.Pod, holds []fairshare.Charge)
 }
 
-// Reservations reserves nodes for the first blocked pod of each resource type
+// Reservations reserves nodes for the first unschedulable pod of each resource type
 // (sched.Pod.ResourceType). No other pod of the type gets a reservation, so that pods do not
 // reserve nodes that pods before them need. If types overlap, such as T4 and T4|V100, only the type
 // whose pod is first in the queue has a reservation. The pods behind a pod with a reservation may
-// be placed before it, because they cannot take what is reserved. Reservations serves one
-// goroutine.
+// be placed before it, because they cannot take what is reserved. Only one goroutine at a time may
+// use it.
 type Reservations struct {
 	state   *nodestate.State
 	queue   *queue.Queue
@@ -80,17 +80,20 @@ func New(state *nodestate.State, q *queue.Queue, o Options) *Reservations {
 //
 //  1. Tend releases the reservation of a pod that was placed or deleted, or that has had the
 //     reservation for Options.Keep. It also releases the reservation of a resource type if another
-//     pod of the type is now first in the queue and has waited for Options.Wait.
-//  2. For the first pod of each resource type, Tend reserves the best node once the pod has waited
-//     for Options.Wait. If a worse node was reserved for the pod, Tend releases that node. A gang
-//     gets nodes for all pods that must start together. If the first pods of two overlapping types
-//     could both have a reservation, only the pod that is earlier in the queue has one. After this
-//     step, the pods behind the first pod of a type may be placed before it.
+//     pod of the type is now the first unschedulable one, and has been unschedulable for
+//     Options.Wait.
+//  2. For the first unschedulable pod of each resource type, Tend reserves the best node once the
+//     pod has been unschedulable for Options.Wait. If a worse node was reserved for the pod, Tend
+//     releases that node. A gang gets nodes for all pods that must start together. If the first
+//     pods of two overlapping types could both have a reservation, only the pod that is earlier in
+//     the queue has one. Once the first pod of a type has been unschedulable for Options.Wait, the
+//     pods behind it may be placed before it, even if no node could be reserved.
 //  3. Tend calls Options.Held for each reservation that keeps more or less from other pods than
 //     before.
 //
-// Each search for the best node checks all nodes and all their pods. It runs when a pod has waited
-// for Options.Wait as the first of its type, and then every Options.Again.
+// Each search for the best node checks all nodes and all their pods. It runs when the first
+// unschedulable pod of a type has been unschedulable for Options.Wait, and then every
+// Options.Again. It also runs when the pod's request or its reserved nodes have changed.
 func (rs *Reservations) Tend(now time.Time) {
 	heads := rs.queue.Heads()
 	for _, t := range slices.Sorted(maps.Keys(rs.byType)) {
@@ -108,14 +111,14 @@ func (rs *Reservations) Tend(now time.Time) {
 	}
 }
 
-// due reports whether head, the first pod of a resource type in the queue, has waited for
-// Options.Wait.
+// due reports whether head, the first unschedulable pod of a resource type, has been unschedulable
+// for Options.Wait.
 func (rs *Reservations) due(head queue.Head, now time.Time) bool {
 	return now.Sub(head.Since) >= rs.options.Wait
 }
 
 // review releases the reservation of a resource type if its pod must not keep it (step 1 of Tend).
-// head is the type's first pod in the queue, or empty if no pod of the type is in the queue.
+// head is the type's first unschedulable pod, or empty if the type has none.
 func (rs *Reservations) review(resourceType fairshare.Type, r *reservation, head queue.Head, now time.Time) {
 	state, pending := rs.queue.State(r.pod.UID)
 	switch {
@@ -167,7 +170,7 @@ func (r *reservation) expires(keep time.Duration) time.Time {
 func (rs *Reservations) update(head queue.Head, behind []queue.Head, now time.Time) {
 	r, rivals := rs.byType[head.Type], rs.rivals(head.Type)
 	switch {
-	case r != nil && r.pod.UID != head.Pod.UID: // the pod with the reservation is being placed
+	case r != nil && r.pod.UID != head.Pod.UID: // the pod with the reservation is being placed, or head has not waited long enough
 		return
 	case slices.ContainsFunc(rivals, func(resourceType fairshare.Type) bool { return !rs.isBehind(resourceType, behind) }):
 		rs.queue.AllowBypass(head.Pod.UID)
@@ -210,7 +213,8 @@ func (rs *Reservations) rivals(resourceType fairshare.Type) (all []fairshare.Typ
 
 // isBehind reports whether the pod that has the reservation of a resource type is one of heads.
 // heads has the first pods of several types, which are behind the first pod of another type in the
-// queue. A pod that is being placed is not in the queue, so isBehind returns false for it.
+// queue. A pod that is being placed is not unschedulable, so it is not in heads, and isBehind
+// returns false.
 func (rs *Reservations) isBehind(resourceType fairshare.Type, heads []queue.Head) bool {
 	return slices.ContainsFunc(heads, func(head queue.Head) bool {
 		return head.Type == resourceType && head.Pod.UID == rs.byType[resourceType].pod.UID

@@ -13,8 +13,9 @@ import (
 )
 
 // TestOn compares the result of On with a search of all subsets of the assigned pods, whose ends
-// are all known. It checks that Offer.Ready is the earliest time at which all pods of a subset have
-// ended without which the pod fits.
+// are all known. A subset suffices if the pod fits after all assigned pods of the subset have
+// ended. Offer.Ready must be the earliest time at which all pods of a subset that suffices have
+// ended.
 func TestOn(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
 	offers := 0

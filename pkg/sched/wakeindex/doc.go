@@ -3,8 +3,8 @@
 //
 // The package groups pods by shape. Pods of one shape are equal in everything that decides whether
 // they fit a node. For example, 10,000 pending replicas of a Deployment have one shape. Shapes are
-// indexed by what they request, so a search visits only shapes that request no more than the node
-// has free.
+// indexed by what they request, so a search skips most shapes that request more than the node has
+// free.
 //
 //	x := wakeindex.New(space)
 //	x.Add(pod)                                  // a pod that fits no node now
@@ -12,10 +12,10 @@
 //
 // # Complexity
 //
-// Let S be the number of shapes. Add and Remove take O(log S) steps. Helped takes O(log S) steps,
-// plus one for each shape whose requested amounts fit, plus one for each pod that it returns. In
-// the worst case it visits all S shapes: a search skips sets of shapes by bounds of their amounts,
-// and these bounds may be too wide to skip any.
+// Let S be the number of shapes. Add and Remove take O(log S) steps. Helped usually takes O(log S)
+// steps, plus one for each shape whose requested amounts fit, plus one for each pod of the shapes
+// that pass the exact check. In the worst case it visits all S shapes: a search skips sets of
+// shapes by bounds of their amounts, and these bounds may be too wide to skip any.
 //
 // One list of pods for each resource was rejected. Each pod would be in the list of the resource
 // that it lacks, sorted by request. But a pod that lacks memory on one half of the nodes and CPUs

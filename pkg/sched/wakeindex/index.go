@@ -12,7 +12,7 @@ import (
 // Index has the unschedulable pods by their requests. It must be used by only one goroutine at a
 // time.
 //
-// Index stores shapes (groups of pods with equal requests) in a distbucket.Index. A
+// Index stores shapes (groups of pods that fit the same nodes) in a distbucket.Index. A
 // distbucket.Index is made for nodes, and finds nodes with at least the requested amounts. Here,
 // shapes take the place of nodes: the less a shape requests, the larger is its coordinate
 // (smallness). To find the shapes that a node may help, a search asks for all shapes whose
@@ -21,14 +21,14 @@ type Index struct {
 	*Shapes
 	space    filter.Space
 	bySize   *distbucket.Index
-	made     int      // number of shapes made so far; the number is also the new shape's name
+	made     int      // number of shapes made so far, which is the name of the newest shape in bySize
 	searches uint64   // number of searches so far
 	found    []*shape // shapes that the current search has found
 	size     distbucket.Vector
 }
 
 // New returns an empty index. A search compares the amounts that space defines, such as CPU and
-// memory. There must be at least one. Each pod that the search finds is then checked exactly.
+// memory. There must be at least one. Each shape that the search finds is then checked exactly.
 func New(space filter.Space) *Index {
 	theta := make(distbucket.Vector, len(space))
 	for i := range theta {
@@ -79,7 +79,8 @@ func (x *Index) Helped(node *sched.Node) (pods []*sched.Pod) {
 }
 
 // covered returns the shapes that request no more of any amount in x.space than a node has free.
-// What is reserved on the node counts as free.
+// Because smallness is rounded, it may also return shapes that request slightly more. What is
+// reserved on the node counts as free.
 func (x *Index) covered(node *sched.Node) []*shape {
 	x.searches++
 	x.found = x.found[:0]

@@ -1,8 +1,8 @@
 // Package picture draws a machine, as text for the terminal or as SVG.
 //
-// Packages, dies, NUMA nodes, caches and cores nest differently between machines: a NUMA
-// node may span packages, and a cache may span NUMA nodes. The text is at most 80 characters wide.
-// It has no colours, unless Use.Paint adds them.
+// Packages, dies, NUMA nodes, caches and cores nest differently between machines: a NUMA node may
+// span packages, and a cache may span NUMA nodes. Lines with CPUs are at most 80 characters wide.
+// The text has no colours, unless Use.Paint adds them.
 //
 //	package 0
 //	├─ NUMA 0  15.6 GiB · GPUs 0, 1 · cache 0

@@ -10,7 +10,7 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// columns is the width of a picture in characters.
+// columns is the maximum width of a line with CPUs, in characters.
 const columns = 80
 
 // Draw writes a machine as text. It writes a line of totals, and the tree of packages, NUMA nodes,

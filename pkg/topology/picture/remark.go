@@ -9,8 +9,8 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// maxDistances is the largest number of NUMA nodes for which the table of distances is at most 80
-// characters wide.
+// maxDistances is the largest number of NUMA nodes for which the table of distances is drawn. With
+// more, the table would be too wide.
 const maxDistances = 16
 
 // drawRemarks writes what the tree of the picture does not show: details of GPUs, NUMA nodes

@@ -9,9 +9,9 @@ import (
 )
 
 // Use says which container or pod holds which CPUs and GPUs of a machine. CPUs that nobody holds
-// are shared, including reserved ones.
+// are drawn as reserved or as shared.
 type Use struct {
-	Reserved cpuset.Set // never exclusive
+	Reserved cpuset.Set // CPUs that no pod gets
 	Held     []Holder   // the first one has the letter A in the picture
 	// Paint returns text in the colour of the holder at an index of Held, for example with escape
 	// sequences of a terminal. The result must be as wide on the screen as text. If Paint is nil,
@@ -53,7 +53,7 @@ func (u *Use) holders(uuid string) (found []int) {
 }
 
 // Mark returns the suffix for a CPU's number in the picture. The suffix is the letter of the CPU's
-// holder, r if the CPU is reserved, or a dot if it is shared.
+// holder, r if the CPU is reserved, or otherwise a dot.
 func (u *Use) Mark(cpu cpuset.CPU) string {
 	switch i := u.holder(cpu); {
 	case i >= 0:

@@ -34,8 +34,8 @@ func (r *reader) lastLevelCache(dir string, core cpuset.Set) (cpuset.Set, error)
 	return last, nil
 }
 
-// dataCache returns the level of one cache and the CPUs that share it. The level is 0 for an
-// instruction cache, and for a cache whose level or CPUs are unknown.
+// dataCache returns the level of one cache and the CPUs that share it. The level is 0 or less for
+// an instruction cache, and for a cache whose level or CPUs are unknown.
 func (r *reader) dataCache(index string) (level int, shared cpuset.Set, err error) {
 	kind, err := r.text(index + "/type")
 	if err != nil || kind == "Instruction" {

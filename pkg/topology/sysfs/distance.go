@@ -12,9 +12,9 @@ import (
 // distances returns the distances from a NUMA node to the online NUMA nodes. The node's file
 // "distance" has a row of numbers without IDs. They are the distances to the online nodes, in
 // ascending order of the nodes' IDs (node_read_distance in
-// https://github.com/torvalds/linux/blob/master/drivers/base/node.c). If the firmware took a node
-// offline, they are the distances to all possible nodes instead. If the row has any other length,
-// distances returns nil and adds a note.
+// https://github.com/torvalds/linux/blob/master/drivers/base/node.c). If the row has as many
+// numbers as there are possible nodes, they are taken for the distances to all possible nodes. If
+// the row has any other length, distances returns nil and adds a note.
 func (r *reader) distances(id topology.NodeID, online []topology.NodeID) (map[topology.NodeID]int, error) {
 	name := fmt.Sprintf("%s/node%d/distance", nodeDir, id)
 	text, err := r.text(name)

@@ -26,8 +26,8 @@ import (
 
 const policies, definitions = "../../../deploy/admission", "../../../deploy/crds"
 
-// server installs the admission policies of deploy/admission and waits until they are active. It
-// returns a client and a config for the API server under test.
+// server installs the admission policies of deploy/admission and waits until those for pods are
+// active. It returns a client and a config for the API server under test.
 func server(t *testing.T) (*kubernetes.Clientset, *rest.Config) {
 	t.Helper()
 	path := os.Getenv("KUBECONFIG")
@@ -91,8 +91,9 @@ func kind(object *unstructured.Unstructured) schema.GroupVersionResource {
 	return object.GroupVersionKind().GroupVersion().WithResource(plural)
 }
 
-// await waits until all admission policies are active. After a policy is created, the API server
-// needs some time to compile it.
+// await waits until the admission policies for pods are active: they must refuse two pods and add a
+// nodeSelector to a third one. After a policy is created, the API server needs some time to compile
+// it.
 func await(t *testing.T, client *kubernetes.Clientset) {
 	t.Helper()
 	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(200 * time.Millisecond) {

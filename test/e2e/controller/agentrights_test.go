@@ -16,9 +16,9 @@ import (
 )
 
 // TestEveryPermissionOfTheAgentIsNeeded starts the agent on the machine of the test, without a
-// kubelet and without any permission. For each permission of the agent's roles, it checks that a
-// request fails because the permission is missing, and that the agent logs this. After that, the
-// permission is granted again.
+// kubelet and with only one of its permissions, which withdrawOnNode grants. For each missing
+// permission, it checks that a request fails because the permission is missing, and that the agent
+// logs this. After that, the permission is granted again.
 func TestEveryPermissionOfTheAgentIsNeeded(t *testing.T) {
 	w := newPlane(t, 1, hollowcluster.Shape{NUMA: 1, CPUs: 4})
 	_, err := w.Kubectl(w.ctx, "apply", "--server-side", "-f", repository+"/deploy/daemonset/rbac.yaml")

@@ -21,8 +21,8 @@ type attack struct {
 
 // Users besides mallory that attack.
 const (
-	// writer is the user ben, who may write GPUGroups and may use the tenant ben and the GPUs of
-	// node-00001.
+	// writer is the user ben, who may write GPUGroups and Jobs (numalet.dev), and may use the tenant
+	// ben and the GPUs of node-00001.
 	writer = "ben"
 	// Two controllers of kube-controller-manager create pods from templates that the user mallory
 	// wrote. These are their service accounts.

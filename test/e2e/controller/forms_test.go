@@ -24,8 +24,8 @@ func ours(name, cpus, policy string) *corev1.Pod {
 	return pod
 }
 
-// TestForms checks that pods with every form of CPU or GPU request are bound, and that those with
-// exclusive CPUs have a placement. A pod that does not fit the only node gets an event with the
+// TestForms checks that pods with different forms of CPU and GPU requests are bound, and that those
+// with exclusive CPUs have a placement. A pod that does not fit the only node gets an event with the
 // reason.
 func TestForms(t *testing.T) {
 	w := newWorld(t, 1, hollowcluster.Shape{NUMA: 2, CPUs: 8, GPUs: 2})

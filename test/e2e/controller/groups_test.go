@@ -101,7 +101,7 @@ func (w *world) condition(group string) string {
 // TestGroups checks that the GPU group in docs/tasks/groups-and-quotas.md is accepted, and that
 // only pods of the tenant ann get its GPUs. A pod that exceeds the quota waits, and its message
 // says so. The pod starts once enough GPUs of the quota are free. An edit of the group applies to
-// new pods within a second. A group of a tenant without permission for its GPUs is refused.
+// new pods within a second. A group is not accepted if its tenant has no permission for its GPUs.
 func TestGroups(t *testing.T) {
 	w := newWorld(t, 1, hollowcluster.Shape{NUMA: 2, CPUs: 8, GPUs: 4, Model: "NVIDIA A100"})
 	w.apply(groupGuide(t))

@@ -33,7 +33,7 @@ type jobs struct {
 	objects client.Client
 }
 
-// TestJobs runs one subtest for each of several Jobs with different names.
+// TestJobs runs its subtests on one control plane. Each subtest creates Jobs with other names.
 func TestJobs(t *testing.T) {
 	w := newWorld(t, 2, hollowcluster.Shape{NUMA: 2, CPUs: 16})
 	j := &jobs{w, w.objects()}
@@ -63,7 +63,8 @@ func (w *world) objects() client.Client {
 }
 
 // guide checks that the example in docs/tasks/run-jobs.md creates two pods and that both are bound.
-// Each pod gets its rank, and the DNS names of both are in a hostfile.
+// It checks the rank and other fields of the second pod, and a hostfile with the DNS names of both
+// pods.
 func guide(j *jobs) {
 	text, err := os.ReadFile(repository + "/docs/tasks/run-jobs.md")
 	j.must(err)

@@ -90,9 +90,10 @@ func (w *world) admission() {
 
 // inForce reports whether the admission policies are active. It sends a pod that requests exclusive
 // CPUs and has no schedulerName. From Kubernetes 1.36 on, the policies are active if the API server
-// adds the controller's schedulerName. Before 1.36, they are active if it refuses the pod. Administrators may choose any scheduler, so the request
-// comes from the account of kube-controller-manager. For requests of this account, the policies
-// check the permissions of the pod's service account.
+// adds the controller's schedulerName. Before 1.36, they are active if the API server refuses the
+// pod. Administrators may choose any scheduler, so the request comes from the account of
+// kube-controller-manager. For requests of this account, the policies check the permissions of the
+// pod's service account.
 func (w *world) inForce() bool {
 	w.Helper()
 	config, err := w.Config()
@@ -154,7 +155,7 @@ func (w *world) pod(name string) *corev1.Pod {
 	return pod
 }
 
-// patience is how long await waits. It is long enough for a busy machine.
+// patience is the longest time that await waits. It is long enough for a busy machine.
 const patience = 2 * time.Minute
 
 // await polls until ok returns true, and fails the test after patience.

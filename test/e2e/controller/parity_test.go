@@ -48,8 +48,8 @@ func TestParity(t *testing.T) {
 	})
 }
 
-// upstream starts kube-scheduler and some controllers of kube-controller-manager: those that bind
-// volumes, and those that create ResourceClaims and PersistentVolumeClaims.
+// upstream starts kube-scheduler and some controllers of kube-controller-manager: those that bind and
+// protect volumes, and those that create ResourceClaims and PersistentVolumeClaims.
 func (w *world) upstream() {
 	w.Helper()
 	controllers := []string{"persistentvolume-binder-controller", "persistentvolumeclaim-protection-controller",
@@ -98,8 +98,8 @@ func (s *stage) compare(want string) {
 	s.Errorf("verdicts (-want +got):\n%s", cmp.Diff(want, got))
 }
 
-// plain removes kube-scheduler's text about preemption from the message about an unschedulable pod,
-// and sorts the reasons with their counts.
+// plain removes the text that only kube-scheduler adds, such as that about preemption, from the
+// message about an unschedulable pod. It sorts the reasons with their counts.
 func plain(message string) string {
 	for _, end := range []string{" preemption:", " still not schedulable,", " no new claims to deallocate,", " not found"} {
 		message, _, _ = strings.Cut(message, "."+end)

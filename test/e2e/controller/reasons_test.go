@@ -27,8 +27,9 @@ type stuck struct {
 	says      string // cause and remedy, in the output of `numalet why`
 }
 
-// stuckPods returns pods that cannot run, by name. Each pod has a different reason. There are four
-// nodes: b is tainted, c is cordoned, and d has no agent. A pod uses 4 CPUs of node a.
+// stuckPods returns pods that cannot run, by name. Each pod has a different reason, except for the two
+// pods of the gang big. There are four nodes: b is tainted, c is cordoned, and d has no agent. A
+// running pod uses 4 CPUs of node a.
 func stuckPods() map[string]stuck {
 	on := func(node string) string { return `nodeSelector: {kubernetes.io/hostname: ` + node + `}, ` }
 	of := func(annotation, value string) string {
@@ -124,7 +125,8 @@ func newStuck(t *testing.T) (*world, map[string]user) {
 }
 
 // TestReasons creates the pods of stuckPods. For each pod it checks that `numalet why`, run by a
-// user without rights in numalet-system, names the cause and the remedy.
+// user without rights in numalet-system, names the cause and the remedy. It also checks the output for
+// a pod with a node, for a rejected pod, and while no controller runs.
 func TestReasons(t *testing.T) {
 	w, users := newStuck(t)
 	filler := stuck{namespace: "team", meta: "labels: {app: filler}, ", spec: "nodeSelector: {kubernetes.io/hostname: a}, hostNetwork: true, ", cpu: "4"}
@@ -163,7 +165,8 @@ func TestReasons(t *testing.T) {
 	w.hears(team, "in-use", "too little cpu is free")
 }
 
-// hears waits until the output of `numalet why` for a user contains a text.
+// hears waits until the output of `numalet why` for a user contains a text. It fails the test after
+// 20 s.
 func (w *world) hears(who user, pod, want string) {
 	w.Helper()
 	said := ""

@@ -16,11 +16,11 @@ import (
 	"github.com/numalet/numalet/test/hollowcluster"
 )
 
-// TestEveryPermissionIsNeeded starts the controller without any permission, and makes it use all of
-// its functions. For each permission of its roles, it checks that a request fails because the
-// permission is missing, and that the controller logs this. After that, the permission is granted
-// again, and the controller then has to work. If you add a rule to a role, add a step here that
-// fails without the rule.
+// TestEveryPermissionIsNeeded starts the controller with only one of its permissions, which elsewhere
+// grants, and makes it use all of its functions. For each missing permission, it checks that a request
+// fails because the permission is missing, and that the controller reports this in its log or in the
+// condition of a GPUGroup. After that, the permission is granted again, and the controller then has to
+// work. If you add a rule to a role, add a step here that fails without the rule.
 func TestEveryPermissionIsNeeded(t *testing.T) {
 	w := newPlane(t, 2, hollowcluster.Shape{NUMA: 2, CPUs: 16, GPUs: 4, Model: "NVIDIA A100"})
 	w.upstream()
@@ -101,7 +101,8 @@ func (w *world) everything(proxy *hollowcluster.Refusals) {
 	}
 }
 
-// provisioned has a pod with a volume that a driver provisions on the pod's node.
+// provisioned has a pod and a PersistentVolumeClaim, for which a storage driver would create a volume
+// once the pod has a node.
 const provisioned = `
 apiVersion: storage.k8s.io/v1
 kind: StorageClass

@@ -35,8 +35,8 @@ func rolesOf(test string) (names []string) {
 	return names
 }
 
-// TestEveryRoleHasATest checks that roleTests contains all roles in deploy, including those in the
-// templates of the Helm chart.
+// TestEveryRoleHasATest checks that roleTests contains all roles in deploy, and that manifests
+// contains all files in deploy that have roles.
 func TestEveryRoleHasATest(t *testing.T) {
 	kind, name := regexp.MustCompile(`(?m)^kind: (Cluster)?Role$`), regexp.MustCompile(`(?m)^  name: (.+)$`)
 	found, in := map[string]string{}, map[string]bool{}

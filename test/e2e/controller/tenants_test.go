@@ -130,8 +130,8 @@ func (o *office) turns(n int) (whose []string) {
 
 // TestTenants checks the scores of tenants. The tenant ann has used both T4 GPUs for a week. So
 // pods of bob, which arrive later, get these GPUs until his score equals hers. A pod of carl
-// already runs when the controller starts, and its use of resources counts for his score. All
-// scores are the same after a restart of the controller.
+// already runs when the controller starts, and its use of resources counts for his score. After a
+// restart of the controller, the scores continue from their stored values.
 func TestTenants(t *testing.T) {
 	o := newOffice(t)
 	o.open("ann", "T4", 2*(1-math.Exp(-4)))

@@ -75,10 +75,10 @@ func (w *world) withdraw(names []string, manifests ...string) *withdrawn {
 	return r
 }
 
-// withdrawOnNode removes all permissions from the roles that roleTests assigns to the running test.
-// It returns a kubeconfig for a program on node-00000, with the rights of a service account of
-// numalet-system. The token in the kubeconfig is bound to a pod on that node, which withdrawOnNode
-// creates.
+// withdrawOnNode removes all permissions, except that to patch events, from the roles that roleTests
+// assigns to the running test. It returns a kubeconfig for a program on node-00000, with the rights of
+// a service account of numalet-system. The token in the kubeconfig is bound to a pod on that node,
+// which withdrawOnNode creates.
 func (w *world) withdrawOnNode(account string) (*withdrawn, string) {
 	w.Helper()
 	own := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "numalet-system", Name: account},
@@ -209,8 +209,8 @@ func (r *withdrawn) give(p permission, holders []*role) error {
 	return nil
 }
 
-// elsewhere grants a permission again without a check. The permission is covered by another test,
-// or the program needs it only for some orders of requests.
+// elsewhere grants a permission again without a check, so this test does not cover the permission.
+// Either another test covers it, or the program needs it only for some orders of requests.
 func (r *withdrawn) elsewhere(p permission, why string) {
 	r.Helper()
 	holders := r.lacks[p]

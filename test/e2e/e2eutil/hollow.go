@@ -34,8 +34,8 @@ func (c *Cluster) RemoveHollow(ctx context.Context, name string) error {
 	return c.API.CoreV1().Nodes().Delete(ctx, name, metav1.DeleteOptions{}) // the garbage collector deletes the node's NodeTopology
 }
 
-// beat sends heartbeats in place of a kubelet. The node lifecycle controller marks a node as not
-// ready after 40 s without a heartbeat.
+// beat sends heartbeats in place of a kubelet. By default, the node lifecycle controller sets the
+// condition Ready of a node to Unknown after 50 s without a heartbeat.
 func (c *Cluster) beat(ctx context.Context, node string) {
 	every := time.NewTicker(10 * time.Second)
 	defer every.Stop()

@@ -25,7 +25,7 @@ const (
 // allowed CPUs in a file on the node.
 type Container struct {
 	Name    string
-	CPU     string // limit = request, as in a manifest: "2" is exclusive, "500m" is shared
+	CPU     string // limit = request, as in a manifest: with a CPU policy, "2" is exclusive and "500m" is shared
 	Init    bool
 	Sidecar bool
 	On      map[topology.NodeID]int // requested CPUs of single NUMA nodes (such as numalet.dev/numa1-cpu)

@@ -28,8 +28,8 @@ func Table(flavour string, timings []Timing) string {
 	return b.String()
 }
 
-// ms formats a duration in milliseconds: with three significant digits, and from 1000 ms on without
-// a fraction.
+// ms formats a duration in milliseconds: with two decimals below 10 ms, with one below 100 ms, and
+// with none from 100 ms on.
 func ms(d time.Duration) string {
 	v := float64(d) / float64(time.Millisecond)
 	switch {

@@ -19,7 +19,8 @@ static nvmlReturn_t copy(char *to, unsigned int length, const char *from)
 	return NVML_SUCCESS;
 }
 
-/* How often nvmlInit was called without nvmlShutdown. NVML counts this, too. The first call reads the layout. */
+/* How many calls of nvmlInit had no matching nvmlShutdown yet. NVML counts this, too. If it is 0, nvmlInit reads the
+ * layout. */
 static int started;
 
 nvmlReturn_t nvmlInit_v2(void)

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-/* Returns the GPU at the other end of a GPU's link, or NULL for a switch. The links of a GPU are numbered in the
- * order of the other GPUs; those to the switch come last. */
+/* Sets *other to the GPU at the other end of a GPU's link, or to NULL for a link to a switch. The links of a GPU are
+ * numbered in the order of the other GPUs; those to the switch come last. */
 static nvmlReturn_t remote(const gpu *g, unsigned int link, gpu **other)
 {
 	unsigned int passed = 0;

@@ -98,7 +98,7 @@ func TestTranslate(t *testing.T) {
 	}
 }
 
-// lists is a fake Node. At each call of Synchronize, it sends the sandboxes to this channel.
+// lists is a fake Node. It is a channel to which each call of Synchronize sends its sandboxes.
 type lists chan []workload.Sandbox
 
 func (l lists) Synchronize(_ context.Context, sandboxes []workload.Sandbox, _ []workload.Container) {

@@ -1,5 +1,5 @@
-// Package direct pins containers for container runtimes without NRI (--enforce=cgroup). The cgroups
-// of a container are written after the runtime has created the container. Package direct watches
+// Package direct pins containers for container runtimes without NRI (--enforce=cgroup). The agent
+// writes a container's cgroup after the runtime has created the container. Package direct watches
 // the kubelet's cgroup tree and the pods of the node. After every change, it passes all pods and
 // containers to package node, which writes their cpusets. watcher.go waits for changes, and
 // translate.go translates cgroups and pods into the types of package workload.

@@ -49,15 +49,15 @@ func translate(group cgroup.PodCgroup, pod *corev1.Pod) ([]workload.Sandbox, []w
 	return sandboxes, containers
 }
 
-// mayRequest reports whether the pod requests exclusive CPUs. It returns true for an invalid
-// request, too.
+// mayRequest reports whether the pod may request exclusive CPUs. It also returns true for an invalid
+// request, and for a pod with any annotation under numalet.dev/.
 func mayRequest(pod *corev1.Pod) bool {
 	request, err := v1alpha1.ReadCPURequest(pod)
 	return err != nil || request.Form != v1alpha1.None || v1alpha1.MayRequest(pod.Annotations)
 }
 
 // namesByID returns the names of the containers in the pod status, by the ID that the container
-// runtime gave each. The kubelet reports the ID as "containerd://<id>".
+// runtime gave each. The kubelet reports the ID with the runtime's name, such as "containerd://<id>".
 func namesByID(pod *corev1.Pod) map[string]string {
 	names := map[string]string{}
 	status := &pod.Status

@@ -3,9 +3,9 @@
 // https://github.com/cncf-tags/container-device-interface/blob/v1.1.0/SPEC.md
 //
 // NVIDIA's library nvcdi, which implements Describer, determines the content of the
-// file. The Go library of CDI writes it. A GPU that is not in the file gets unknown
-// health, so that no container is allocated a device that the container runtime cannot
-// find.
+// file. The Go library of CDI writes it. A healthy GPU that is not in the file gets
+// unknown health, so that no container is allocated a device that the container
+// runtime cannot find.
 //
 //	inventory = cdi.NewSpecWriter(options).Prepare(inventory, driver)
 //

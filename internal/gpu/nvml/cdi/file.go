@@ -21,9 +21,9 @@ func Path(dir, kind string) string {
 	return filepath.Join(dir, cdi.GenerateTransientSpecName(vendor, class, suffix)+".json")
 }
 
-// Clean removes the CDI specifications that SpecWriters have written to dir, except the
-// specification of devices of the kind except. If except is "", it removes all
-// specifications of SpecWriters.
+// Clean removes the CDI specifications that SpecWriters have written to dir. It keeps
+// the specification for the kind of devices that the parameter except names. If except
+// is "", it removes all specifications of SpecWriters.
 func Clean(dir, except string) error {
 	ours, err := filepath.Glob(filepath.Join(dir, "*_"+suffix+".json"))
 	if err != nil {

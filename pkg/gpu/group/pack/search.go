@@ -100,9 +100,9 @@ func (s *search) open(bin, largest int) bool {
 	return false
 }
 
-// complete tries all ways to fill the room that is left in the newest bin. For each way,
-// it also tries to fill the remaining bins. It adds only demand sizes whose index is at
-// least from, larger sizes first.
+// complete tries all ways to fill the room that is left in the newest bin until no remaining demand
+// fits. For each way, it also tries to fill the remaining bins. It adds only demand sizes whose
+// index is at least from, larger sizes first.
 func (s *search) complete(room, from int) bool {
 	for d := s.next(from, room); d >= 0 && s.steps >= 0; d = s.next(d+1, room) {
 		s.add(d)

@@ -43,7 +43,8 @@ type call struct {
 	args    []string
 }
 
-// exitStatus is an error for a command in the machine that has failed: its exit status.
+// exitStatus is an error with which rig exits without a message: the exit status of a command that
+// failed in the machine, or 2 for wrong usage.
 type exitStatus int
 
 func (s exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(s)) }

@@ -15,7 +15,7 @@ import (
 // crashes. Source: QEMU's commit "accel/tcg: Always lock pages before translation", in 8.1.
 var oldestQEMU = [2]int{8, 1}
 
-// backported are the Debian packages of QEMU. All of them must have the same version.
+// backported are the Debian packages of QEMU and its BIOS, which unpackBackports downloads.
 var backported = []string{"qemu-system-x86", "qemu-system-common", "qemu-system-data", "seabios"}
 
 // emulator returns the recipe for the program qemu. If the QEMU installed on the host is new

@@ -16,8 +16,8 @@ func (b Builder) kubectl() artefact.Recipe {
 	return b.kubernetes("kubectl", "k8s.io/kubernetes/cmd/kubectl")
 }
 
-// kubernetes returns the recipe for one command of the module kubeone, from which the cluster's
-// Kubernetes programs are built. The go.mod file pins all modules of Kubernetes to one version.
+// kubernetes returns the recipe for one program that is built from the package pkg in the directory
+// kubeone. The .mod file for the version of Kubernetes pins all modules of Kubernetes.
 func (b Builder) kubernetes(name, pkg string) artefact.Recipe {
 	dir, flags, module := filepath.Join(b.Source, "kubeone"), b.Versions.flags(), b.Versions.module()
 	return artefact.Recipe{

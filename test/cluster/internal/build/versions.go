@@ -78,8 +78,8 @@ func (v Versions) module() string {
 	return "v" + v.Kubernetes
 }
 
-// flags returns the linker flags that set the version that Kubernetes reports. The API server's
-// checks of the version skew reject a kubelet without a version.
+// flags returns the linker flags that set the version that Kubernetes reports. Without them, the
+// programs report v0.0.0-master.
 func (v Versions) flags() string {
 	_, minor, _ := strings.Cut(v.Kubernetes, ".")
 	return "-s -w -X k8s.io/component-base/version.gitVersion=" + v.kubernetes() +

@@ -1,5 +1,5 @@
-// Package control runs the control plane on the host: etcd, kube-apiserver,
-// kube-scheduler and kube-controller-manager, all listening on loopback.
+// Package control runs the control plane on the host: etcd, kube-apiserver, kube-scheduler and
+// kube-controller-manager. It listens only on loopback.
 package control
 
 import (
@@ -96,8 +96,8 @@ func (p Plane) awaitReady(ctx context.Context) error {
 	}
 }
 
-// credentials creates the certificates of the components that have none yet. For each component it
-// writes a kubeconfig with the component's certificate.
+// credentials creates those certificates that do not exist yet. For each certificate it writes a
+// kubeconfig.
 func (p Plane) credentials() error {
 	leaves := []pki.Leaf{
 		{Name: "apiserver", DNS: []string{"localhost", "kubernetes.default.svc"},

@@ -24,7 +24,8 @@ type Door struct {
 // time.
 type Client struct{ conn *ssh.Client }
 
-// Stdio is the input and output of a command. A nil field means that the command has none.
+// Stdio is the input and output of a command. If In is nil, the input is empty. If Out or Err is nil,
+// that output is discarded.
 type Stdio struct {
 	In       io.Reader
 	Out, Err io.Writer

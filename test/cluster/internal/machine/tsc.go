@@ -6,9 +6,9 @@ import "time"
 // the host's counter.
 func rdtsc() uint64
 
-// tscKHz measures the frequency of the time stamp counter, with an error of a few parts in ten
-// thousand. The guest gets the frequency as a kernel parameter (tsc_early_khz). When the guest
-// calibrated its clock itself, the clock was wrong by a factor of seven on a busy host.
+// tscKHz measures the frequency of the time stamp counter. The guest gets the frequency as a kernel
+// parameter (tsc_early_khz). When the guest calibrated its clock itself, the clock was wrong by a
+// factor of seven on a busy host.
 func tscKHz() uint64 {
 	const span = 100 * time.Millisecond
 	t0, c0 := simultaneous()

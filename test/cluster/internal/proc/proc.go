@@ -1,6 +1,6 @@
 // Package proc starts detached processes and finds them again through pid files. A pid file holds
-// the pid and the kernel's start time of the process. With the start time, another process that
-// later gets the same pid is not mistaken for the process of the file.
+// the pid and the start time of the process. With the start time, another process that later gets
+// the same pid is not mistaken for the process of the file.
 package proc
 
 import (

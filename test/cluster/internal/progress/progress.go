@@ -19,8 +19,8 @@ type Reporter struct {
 	done int
 }
 
-// Step runs do as the next step. It reports the start, as "[2/7] kubernetes (about 5 min cold)
-// ...", and at the end how long the step took.
+// Step runs do as the next step. It reports the start, as "[2/7] kubectl (about 1 min cold) ...". If
+// do returns no error, Step also reports how long it took.
 func (r *Reporter) Step(title string, do func() error) error {
 	r.done++
 	prefix := fmt.Sprintf("[%d/%d] %s", r.done, r.Total, title)

@@ -12,10 +12,10 @@ import (
 	"github.com/numalet/numalet/test/cluster/internal/machine"
 )
 
-// A node is Ready 20 seconds after the start of its machine, or two minutes on a busy host. QEMU
-// without hardware virtualization sometimes loses an interrupt, and then the machine waits forever
-// for its disk or its boot. So a machine whose node is not Ready within bootTimeout is deleted, and
-// another one is started.
+// A node usually becomes Ready 20 seconds after the start of its machine, or two minutes on a busy
+// host. QEMU without hardware virtualization sometimes loses an interrupt, and then the machine
+// hangs. So if the node is not Ready within bootTimeout, its machine is deleted and started again.
+// At most bootTries machines are started.
 const (
 	bootTimeout = 6 * time.Minute
 	bootTries   = 2

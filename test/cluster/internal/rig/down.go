@@ -11,7 +11,8 @@ import (
 	"github.com/numalet/numalet/test/cluster/internal/machine"
 )
 
-// Down stops everything and removes the cluster's state.
+// Down stops all machines and their control plane, and removes the cluster's state. Control planes
+// without machines (type Alone) continue to run.
 func (r *Rig) Down(context.Context) error {
 	unlock, err := r.lock()
 	if err != nil {

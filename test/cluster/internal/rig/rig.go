@@ -16,8 +16,8 @@ import (
 	"github.com/numalet/numalet/test/cluster/internal/pki"
 )
 
-// Rig manages the test cluster. Its directory has a cache of build results and the state of one
-// cluster.
+// Rig manages the test cluster. Its directory has a cache of build results, the state of the cluster,
+// and the state of control planes without machines (type Alone).
 type Rig struct {
 	Dir      string
 	Out      io.Writer      // progress
@@ -85,7 +85,7 @@ func linkPrograms(bin string, b build.Result) error {
 	return nil
 }
 
-// Bin returns the directory of kubectl.
+// Bin returns the directory of the links to kubectl and kubeone.
 func (r *Rig) Bin() string { return filepath.Join(r.Dir, "bin") }
 
 // Run returns the directory of the state of the running cluster.

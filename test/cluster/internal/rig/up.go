@@ -14,8 +14,8 @@ import (
 	"github.com/numalet/numalet/test/cluster/internal/machine"
 )
 
-// startupTimeout is the longest time that the start of a cluster may take. It is long enough for a
-// slow, busy host.
+// startupTimeout is the maximum duration of the start of a cluster, without the build, and of a
+// reboot. It is long enough for a slow, busy host.
 const startupTimeout = 15 * time.Minute
 
 // Up starts a cluster and waits until the node is Ready. It builds everything that is missing, and

@@ -1,6 +1,6 @@
 // Package seed writes the files that each machine has of its own: its name, credentials,
-// configuration and start scripts. The files are in a second initramfs archive, which follows the
-// archive in the cache. The first boot copies them to the disk.
+// configuration and start scripts. The files are in a second initramfs archive, which is appended to
+// the cached archive. The first boot copies them to the disk.
 package seed
 
 import (
@@ -68,8 +68,8 @@ func render(w *cpio.Writer, root string, v Values) error {
 	})
 }
 
-// permissions returns the mode of a file by its name and content: programs are
-// executable, private keys are not readable by others.
+// permissions returns the mode of a file by its name and content. Programs are executable, and only
+// root can read private keys and the kubeconfig.
 func permissions(name string, body []byte) fs.FileMode {
 	switch {
 	case bytes.HasPrefix(body, []byte("#!")), bytes.HasPrefix(body, []byte("\x7fELF")):
