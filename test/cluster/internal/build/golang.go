@@ -76,13 +76,14 @@ func (b Builder) runtime() artefact.Recipe {
 
 // install builds packages of a module with the dependencies of its own go.mod file. The shorter
 // go install PACKAGE@VERSION refuses a module whose go.mod file has exclude directives, such as that
-// of containerd 2.0.
+// of containerd 2.0. -mod=readonly ignores the directory vendor, which the download contains only in
+// part.
 func (b Builder) install(out string, i install) error {
 	dir, err := b.download(i.module + "@" + i.version)
 	if err != nil {
 		return err
 	}
-	argv := append([]string{"go", "install", "-trimpath", "-tags", i.tags, "-ldflags", i.ldflags}, i.packages...)
+	argv := append([]string{"go", "install", "-mod=readonly", "-trimpath", "-tags", i.tags, "-ldflags", i.ldflags}, i.packages...)
 	return b.run(tool{Dir: dir, Env: append(i.env, "GOBIN="+filepath.Join(out, i.gobin))}, argv...)
 }
 
