@@ -1,7 +1,6 @@
 package mirror
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -19,29 +18,24 @@ import (
 // Source: https://github.com/NVIDIA/k8s-device-plugin/tree/main/docs/gpu-feature-discovery.
 const labelProduct = "nvidia.com/gpu.product"
 
-// model returns the model of a node's whole GPUs. The model comes from the NodeTopology, which the
-// node's agent writes, or else from the label labelProduct. model returns "" if the model is not
-// known, or if the node has GPUs of several models.
-func model(node *corev1.Node, topology *v1alpha1.NodeTopology) string {
-	models := map[string]bool{}
-	for _, device := range whole(topology) {
-		models[cmp.Or(device.Type, gpu.TypeName(device.Model))] = true
+// modelsOf returns the models of the whole GPUs in a node's record, sorted and without duplicates.
+func modelsOf(node *sched.Node) (models []string) {
+	if node == nil {
+		return nil
 	}
-	switch len(models) {
-	case 0:
-		return gpu.TypeName(node.Labels[labelProduct])
-	case 1:
-		return slices.Collect(maps.Keys(models))[0]
+	for _, device := range node.GPUs {
+		models = append(models, device.Type)
 	}
-	return ""
+	slices.Sort(models)
+	return slices.Compact(models)
 }
 
-// modelOf returns the model of the first GPU in a node's record, or "" if the record has no GPUs.
-func modelOf(node *sched.Node) string {
-	if node == nil || len(node.GPUs) == 0 {
+// single returns the only element of models, or "" if there is not exactly one.
+func single(models []string) string {
+	if len(models) != 1 {
 		return ""
 	}
-	return node.GPUs[0].Type
+	return models[0]
 }
 
 // gpuRequest returns the whole GPUs or parts of GPUs that a pod requests. The number of GPUs comes
@@ -115,15 +109,19 @@ func allowed(pod *corev1.Pod, asked gpu.Form, n int, resource string) ([]string,
 }
 
 // recount updates m.mu.models after the record of a node has changed from before to now. A nil
-// record means that the node does not exist. If the node's model has changed, recount queues again
+// record means that the node does not exist. If the models of the node's GPUs have changed, recount queues again
 // the pending pods that name several models (see known).
 func (m *Mirror) recount(before, now *sched.Node) {
-	lost, got := modelOf(before), modelOf(now)
-	if lost == got {
+	lost, got := modelsOf(before), modelsOf(now)
+	if slices.Equal(lost, got) {
 		return
 	}
-	m.mu.models[lost]--
-	m.mu.models[got]++
+	for _, model := range lost {
+		m.mu.models[model]--
+	}
+	for _, model := range got {
+		m.mu.models[model]++
+	}
 	for _, uid := range slices.Sorted(maps.Keys(m.mu.requests)) {
 		if pod := m.mu.requests[uid]; strings.Contains(pod.Annotations[v1alpha1.AnnotationGPUType], "|") {
 			m.enqueue(pod)

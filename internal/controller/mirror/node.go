@@ -5,6 +5,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/pkg/gpu"
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/topology"
 )
@@ -19,10 +20,10 @@ func record(of *node, gpus string) *sched.Node {
 	if checkGPUs(node, t, gpus) == nil {
 		n.GPUs, n.Links = named(t), links(t)
 		if n.GPUs == nil {
-			n.GPUs = nameless(model(node, t), n.Allocatable.Extended.Of(gpus))
+			n.GPUs = nameless(gpu.TypeName(node.Labels[labelProduct]), n.Allocatable.Extended.Of(gpus))
 		}
 	}
-	n.Parts = parts(node, t, modelOf(n), gpus)
+	n.Parts = parts(node, t, single(modelsOf(n)), gpus)
 	if t == nil || of.silent || !meta.IsStatusConditionTrue(t.Status.Conditions, v1alpha1.ConditionReady) {
 		return n
 	}
