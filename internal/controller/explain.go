@@ -42,24 +42,30 @@ type waitReport struct{ why, message string }
 // changed, but not more than atOnce events. reported has the last report of each pod, by pod UID.
 // reportOnce returns the reports that the caller must pass to the next call.
 func (c *controller) reportOnce(reported map[string]waitReport) map[string]waitReport {
-	now, left := map[string]waitReport{}, atOnce
 	if !c.schedules() {
-		return now
+		return nil
 	}
-	for _, e := range c.queue.List() {
-		if left == 0 || e.Waited < waitsLong || e.State != queue.Active && e.State != queue.WaitingOnPermit && e.WaitsFor != queue.ForGangPods {
-			continue
-		}
+	due, reports := dueReports(c.queue.List(), reported, c.reporter.LastReport)
+	for _, e := range due {
+		c.reporter.Waits(e.Pod, e.String())
+	}
+	return reports
+}
+
+// dueReports returns the pods for which reportOnce writes an event, and the reports that reportOnce
+// returns. last returns the message of the last report about a pod, by its UID. If this message is
+// not in reported, something else was reported about the pod since, and the pod is left out.
+func dueReports(pods []queue.Explanation, reported map[string]waitReport, last func(uid string) string) (due []queue.Explanation, reports map[string]waitReport) {
+	reports = map[string]waitReport{}
+	for _, e := range pods {
 		before := reported[e.UID]
-		if said := c.reporter.LastReport(e.UID); said != before.message {
+		if e.Waited < waitsLong || e.State != queue.Active && e.State != queue.WaitingOnPermit && e.WaitsFor != queue.ForGangPods || last(e.UID) != before.message {
 			continue
 		}
-		now[e.UID] = before
-		if why := e.Reason(); why != before.why {
-			now[e.UID] = waitReport{why, e.String()}
-			c.reporter.Waits(e.Pod, e.String())
-			left--
+		reports[e.UID] = before
+		if why := e.Reason(); why != before.why && len(due) < atOnce {
+			reports[e.UID], due = waitReport{why, e.String()}, append(due, e)
 		}
 	}
-	return now
+	return due, reports
 }

@@ -18,13 +18,16 @@ import (
 // Source: https://github.com/NVIDIA/k8s-device-plugin/tree/main/docs/gpu-feature-discovery.
 const labelProduct = "nvidia.com/gpu.product"
 
-// modelsOf returns the models of the whole GPUs in a node's record, sorted and without duplicates.
+// modelsOf returns the known models of the whole GPUs in a node's record, sorted and without
+// duplicates.
 func modelsOf(node *sched.Node) (models []string) {
 	if node == nil {
 		return nil
 	}
 	for _, device := range node.GPUs {
-		models = append(models, device.Type)
+		if device.Type != "" {
+			models = append(models, device.Type)
+		}
 	}
 	slices.Sort(models)
 	return slices.Compact(models)

@@ -1,0 +1,38 @@
+package controller
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/numalet/numalet/pkg/sched/queue"
+)
+
+// TestDueReports checks that an event about each pod is due once while its reason to wait stays, and
+// once more when the reason changes, however many pods wait. A pod behind more than atOnce pods
+// with a changed reason was once never reported again.
+func TestDueReports(t *testing.T) {
+	var pods []queue.Explanation
+	for i := range 3 * atOnce / 2 {
+		pods = append(pods, queue.Explanation{UID: fmt.Sprint(i), State: queue.Active, Waited: waitsLong, WaitsFor: queue.ForBlocker, Blocker: "first"})
+	}
+	messages, reports, due := map[string]string{}, map[string]waitReport(nil), []queue.Explanation(nil)
+	round := func(want int) {
+		t.Helper()
+		due, reports = dueReports(pods, reports, func(uid string) string { return messages[uid] })
+		for _, e := range due {
+			messages[e.UID] = e.String()
+		}
+		if len(due) != want {
+			t.Errorf("%d reports are due, want %d", len(due), want)
+		}
+	}
+	round(atOnce)
+	round(atOnce / 2)
+	round(0)
+	for i := range pods {
+		pods[i].Blocker = "second"
+	}
+	round(atOnce)
+	round(atOnce / 2)
+	round(0)
+}
