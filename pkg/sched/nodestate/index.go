@@ -7,28 +7,48 @@ import (
 	"github.com/numalet/numalet/pkg/sched/distbucket"
 )
 
+// updateIndexes makes a new view. It first updates the indexes with the newest records of the stale
+// entries, whose nodes have changed since the last update. If another goroutine is updating the
+// indexes, it does nothing.
+//
+// If a ranker panics and the panic is recovered, the next update continues behind the entry at which
+// the ranker panicked. That entry is updated only when its node changes again, so that one node
+// cannot prevent all updates.
+func (s *State) updateIndexes() {
+	if !s.indexing.TryLock() {
+		return
+	}
+	defer s.indexing.Unlock()
+	v, tried, published := s.takeStale(), 0, false
+	defer func() {
+		s.indexing.due = slices.Delete(s.indexing.due, 0, tried)
+		if !published {
+			s.stale.Store(true)
+		}
+	}()
+	for _, d := range s.indexing.due {
+		tried++
+		s.index(d.Entry, d.record)
+	}
+	s.publish(v)
+	published = true
+}
+
 // Callers of the methods below must hold the lock of s.indexing.
 
-// updateIndexes makes a new view. It first updates the indexes with the newest records of the stale
-// entries, whose nodes have changed since the last update.
-func (s *State) updateIndexes() {
+// takeStale moves the stale entries to s.indexing.due. It returns a new view, to which the contents
+// of the updated indexes have yet to be added.
+func (s *State) takeStale() *View {
 	s.mu.Lock()
-	due, v := s.indexing.due[:0], &View{FreedSeq: s.freedSeq.Load(), NarrowSeq: s.narrowed.Load()}
+	defer s.mu.Unlock()
 	for _, e := range s.mu.stale {
-		due = append(due, indexUpdate{e, e.Newest()})
+		s.indexing.due = append(s.indexing.due, indexUpdate{e, e.Newest()})
 		e.stale = false
 	}
 	clear(s.mu.stale)
 	s.mu.stale = s.mu.stale[:0]
 	s.stale.Store(false)
-	s.mu.Unlock()
-
-	for _, d := range due {
-		s.index(d.Entry, d.record)
-	}
-	s.publish(v)
-	clear(due)
-	s.indexing.due = due
+	return &View{FreedSeq: s.freedSeq.Load(), NarrowSeq: s.narrowed.Load()}
 }
 
 // indexUpdate is an entry to update in the indexes, and its record at the time of the new view.
@@ -39,8 +59,14 @@ type indexUpdate struct {
 
 // index updates an entry in the indexes. A node that was removed and added again may have a new
 // entry. Its old entry is removed from the indexes before the new one is added, because entries are
-// updated in the order in which they became stale.
+// updated in the order in which they became stale. The rankers are called before the indexes change,
+// so that a ranker that panics leaves the entry and the indexes as they were.
 func (s *State) index(entry *Entry, record *sched.Node) {
+	if record != nil {
+		for i := range s.profiles {
+			s.profiles[i].Rank(&entry.Slot, record)
+		}
+	}
 	known := entry.handles != nil
 	if !known && record != nil {
 		entry.makeHandles(len(s.indexing.indexes))
@@ -53,7 +79,6 @@ func (s *State) index(entry *Entry, record *sched.Node) {
 			}
 			continue
 		}
-		s.profiles[i].Rank(&entry.Slot, record)
 		s.indexing.free = s.profiles[i].Space.AppendNode(s.indexing.free[:0], record)
 		node := distbucket.Node{Name: entry.name, Free: s.indexing.free, Record: &entry.Slot}
 		if !known {

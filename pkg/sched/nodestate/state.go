@@ -43,7 +43,7 @@ type State struct {
 		sync.Mutex
 		indexes []*distbucket.Reserving // one for each profile
 		free    []int64                 // buffer for the coordinates of a node
-		due     []indexUpdate           // buffer, empty between updates
+		due     []indexUpdate           // the entries that are being updated; after a panic, those that the next update begins with
 	}
 }
 

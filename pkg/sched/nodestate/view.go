@@ -24,9 +24,8 @@ type View struct {
 // View returns the newest view. The view contains all earlier changes, unless another goroutine is
 // updating the indexes at the same time.
 func (s *State) View() *View {
-	if s.stale.Load() && s.indexing.TryLock() {
+	if s.stale.Load() {
 		s.updateIndexes()
-		s.indexing.Unlock()
 	}
 	return s.view.Load()
 }

@@ -1,0 +1,62 @@
+package nodestate_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/numalet/numalet/internal/testutil/nodestatetest"
+	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/filter"
+	"github.com/numalet/numalet/pkg/sched/fragmentation"
+	"github.com/numalet/numalet/pkg/sched/nodestate"
+)
+
+// TestViewAfterPanic checks which nodes later views have after a ranker has panicked for the node
+// bad, and the panic was recovered. The ranker uses only the low 32 bits of the requested part of a
+// GPU, which are 0, and divides by them if a GPU has enough free.
+func TestViewAfterPanic(t *testing.T) {
+	const huge = 1 << 32
+	bad := sched.Node{Name: "bad", GPUs: []sched.GPU{{ID: "0", Free: huge}}}
+	for name, tc := range map[string]struct {
+		before, after func(*nodestate.State) // before and after the panic
+		want          []string
+	}{
+		"the node stays":          {want: []string{"good"}},
+		"the node was known":      {before: func(s *nodestate.State) { s.SetNode(&sched.Node{Name: "bad"}) }, want: []string{"bad", "good"}},
+		"the node loses its GPUs": {after: func(s *nodestate.State) { s.SetNode(&sched.Node{Name: "bad"}) }, want: []string{"bad", "good"}},
+		"the node is removed":     {after: func(s *nodestate.State) { s.RemoveNode("bad") }, want: []string{"good"}},
+		"another node is added":   {after: func(s *nodestate.State) { s.SetNode(&sched.Node{Name: "new"}) }, want: []string{"good", "new"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ranker := fragmentation.New(fragmentation.Options{})
+			ranker.See(&sched.Pod{UID: "pod", GPUs: sched.GPURequest{Count: 1, Milli: huge}})
+			state := nodestatetest.New(t, "cpu", filter.Profile{Ranker: ranker})
+			if tc.before != nil {
+				tc.before(state)
+				state.View()
+			}
+			state.SetNode(&bad)
+			state.SetNode(&sched.Node{Name: "good"})
+			if !panics(func() { state.View() }) {
+				t.Fatal("the ranker does not panic")
+			}
+			if tc.after != nil {
+				tc.after(state)
+			}
+			var got []string
+			for node := range state.View().Nodes() {
+				got = append(got, node.Name)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("nodes (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func panics(f func()) (panics bool) {
+	defer func() { panics = recover() != nil }()
+	f()
+	return false
+}
