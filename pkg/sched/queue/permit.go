@@ -38,6 +38,7 @@ func (q *Queue) Permit(pod *sched.Pod) (ok, awaited bool) {
 	case queued.class.blocker(queued) == nil:
 		return true, false
 	}
+	q.leaveState(queued)
 	q.waitOnPermit(queued)
 	return false, false
 }

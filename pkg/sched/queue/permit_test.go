@@ -1,6 +1,13 @@
 package queue
 
-import "testing"
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/numalet/numalet/pkg/sched"
+)
 
 // TestPermitChanged checks that Permit refuses a pod whose request has changed since
 // Poll returned it, so that the pod is not placed with its old request.
@@ -15,5 +22,27 @@ func TestPermitChanged(t *testing.T) {
 	after := s.Poll()
 	if ok, _ := s.Permit(after); !ok || after.GPUs.Count != 2 {
 		t.Errorf("permitted: %v, GPUs %d, want 2", ok, after.GPUs.Count)
+	}
+}
+
+// TestPermitTopics checks that a pod that Permit has refused is no longer listed under its topics,
+// because no change can help it. The unschedulable pod that blocks it stays listed.
+func TestPermitTopics(t *testing.T) {
+	s := newScene(Options{Strict: true})
+	s.arrive("a", "ann", "T4", 1, 1)
+	s.arrive("b", "ann", "T4", 1, 0)
+	a, b := s.Poll(), s.Poll()
+	s.MarkUnschedulable(a, 0)
+	if ok, _ := s.Permit(b); ok {
+		t.Fatal("b is permitted, although a blocks it")
+	}
+	var asked []string
+	s.Notify(a.Topics, func(pod *sched.Pod) bool {
+		asked = append(asked, pod.Name)
+		return false
+	})
+	slices.Sort(asked)
+	if diff := cmp.Diff([]string{"a"}, asked); diff != "" {
+		t.Errorf("pods that Notify considers (-want +got):\n%s", diff)
 	}
 }
