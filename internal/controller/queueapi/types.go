@@ -100,8 +100,8 @@ func needs(explanation queue.Explanation) string {
 	switch explanation.WaitsFor {
 	case queue.ForNothing:
 		return "nothing"
-	case queue.ForBinding:
-		return explanation.Blocker + " is bound, which takes moments"
+	case queue.ForPlacement:
+		return explanation.Blocker + " is placed, which takes moments"
 	case queue.ForBlocker:
 		return explanation.Blocker + " is scheduled, gets a reservation, or is deleted"
 	case queue.ForBackoff:

@@ -29,7 +29,7 @@ type Explanation struct {
 	Of       int          // number of pending pods of its type and of overlapping types
 	Ahead    []TenantPods // number of pods ahead of it, for each tenant; the tenant with the lowest score comes first
 	WaitsFor Cause
-	Blocker  string       // name of the pod that it waits for; set if WaitsFor is ForBinding or ForBlocker
+	Blocker  string       // name of the pod that it waits for; set if WaitsFor is ForPlacement or ForBlocker
 	Until    time.Time    // when it is retried; set if WaitsFor is ForBackoff
 	Why      sched.Reason // why it is gated; set if WaitsFor is ForGate
 
@@ -49,14 +49,14 @@ type Cause uint8
 
 // What a pending pod may wait for.
 const (
-	ForTurn     Cause = iota
-	ForNothing        // it is being scheduled or bound
-	ForBinding        // a pod ahead of it has to be placed first
-	ForBlocker        // a pod ahead of it fits no node and blocks it (Options.Strict)
-	ForBackoff        // its last attempt failed a short time ago
-	ForNode           // no node fits it
-	ForGate           // it has to wait for something other than nodes, such as a quota (sched.Pod.Wait)
-	ForGangPods       // too few pods of its gang have been created
+	ForTurn      Cause = iota
+	ForNothing         // it is being scheduled or bound
+	ForPlacement       // a pod ahead of it has to be placed first
+	ForBlocker         // a pod ahead of it fits no node and blocks it (Options.Strict)
+	ForBackoff         // its last attempt failed a short time ago
+	ForNode            // no node fits it
+	ForGate            // it has to wait for something other than nodes, such as a quota (sched.Pod.Wait)
+	ForGangPods        // too few pods of its gang have been created
 )
 
 // String describes the position of a pod and what it waits for, for example:
@@ -85,8 +85,8 @@ func (e Explanation) Reason() string {
 	switch e.WaitsFor {
 	case ForNothing:
 		return "it is being scheduled"
-	case ForBinding:
-		return "it waits until " + e.Blocker + " is bound"
+	case ForPlacement:
+		return "it waits until " + e.Blocker + " is placed"
 	case ForBlocker:
 		return "it waits behind " + e.Blocker + ", which fits no node"
 	case ForBackoff:
@@ -232,7 +232,7 @@ func (q *Queue) explain(queued *item) Explanation {
 	case blocker != nil && blocker.state == Unschedulable:
 		e.WaitsFor, e.Blocker = ForBlocker, blocker.Pod.String()
 	case blocker != nil:
-		e.WaitsFor, e.Blocker = ForBinding, blocker.Pod.String()
+		e.WaitsFor, e.Blocker = ForPlacement, blocker.Pod.String()
 	case queued.state == Unschedulable || queued.state == Gated:
 		e.WaitsFor = ForNode
 	}
