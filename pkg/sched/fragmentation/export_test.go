@@ -24,5 +24,12 @@ func (r *Ranker) Typical() []Typical {
 	return all
 }
 
+// Size returns the length of the ranker's list of nodes, and the number of known names of nodes.
+func (r *Ranker) Size() (nodes, names int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.mu.nodes), len(r.mu.index)
+}
+
 // Unfit is the score of a node that a pod does not fit.
 const Unfit = unfit

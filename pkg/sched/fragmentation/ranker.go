@@ -49,6 +49,7 @@ type Ranker struct {
 
 		nodes    []machine
 		index    map[string]int // by name
+		unused   []int          // indexes of removed nodes, which new nodes get
 		reserved map[int]bool   // indexes of nodes with a reservation
 		log      changes
 		rankings map[kind]*ranking
@@ -88,8 +89,8 @@ func (r *Ranker) Set(slot *sched.Slot, record *sched.Node) {
 	defer r.mu.Unlock()
 	i, known := r.mu.index[record.Name]
 	if !known {
-		i = len(r.mu.nodes)
-		r.mu.nodes, r.mu.index[record.Name] = append(r.mu.nodes, machine{}), i
+		i = r.newIndex()
+		r.mu.index[record.Name] = i
 	}
 	delete(r.mu.reserved, i)
 	if record.Reserved != nil {
@@ -101,13 +102,26 @@ func (r *Ranker) Set(slot *sched.Slot, record *sched.Node) {
 	r.mu.log.add(i)
 }
 
-// Remove removes a node. The node's index in the ranker's lists is not used for other nodes,
-// because the node may be added again.
+// newIndex returns an index for a new node. It uses the indexes of removed nodes again, so that the
+// ranker's lists do not grow when nodes with new names replace others. The caller must hold r.mu.
+func (r *Ranker) newIndex() int {
+	if last := len(r.mu.unused) - 1; last >= 0 {
+		i := r.mu.unused[last]
+		r.mu.unused = r.mu.unused[:last]
+		return i
+	}
+	r.mu.nodes = append(r.mu.nodes, machine{})
+	return len(r.mu.nodes) - 1
+}
+
+// Remove removes a node. A node that is added later may get its index in the ranker's lists.
 func (r *Ranker) Remove(name string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if i, known := r.mu.index[name]; known {
 		r.mu.nodes[i] = machine{}
+		delete(r.mu.index, name)
+		r.mu.unused = append(r.mu.unused, i)
 		delete(r.mu.reserved, i)
 		r.mu.log.add(i)
 	}
