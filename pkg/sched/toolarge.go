@@ -16,7 +16,7 @@ func TooLarge(pod *Pod, nodes iter.Seq[*Node]) string {
 	gpus, any := 0, false
 	for n := range nodes {
 		any = true
-		most.CPU, most.Memory, most.Pods = max(most.CPU, n.Allocatable.CPU), max(most.Memory, n.Allocatable.Memory), max(most.Pods, n.Allocatable.Pods)
+		most.CPU, most.Memory = max(most.CPU, n.Allocatable.CPU), max(most.Memory, n.Allocatable.Memory)
 		gpus = max(gpus, len(n.GPUs))
 	}
 	if !any {
