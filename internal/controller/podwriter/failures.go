@@ -84,8 +84,9 @@ func (q *failureQueue) add(f failure) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.outdated.remove(f.pod.UID)
-	if f.added = time.Now(); q.waiting.has(f.pod.UID) {
-		f.added = q.waiting.failures[f.pod.UID].added
+	f.added = time.Now()
+	if before, ok := q.waiting.of(f.pod.UID); ok {
+		f.added = before.added
 	}
 	q.waiting.add(f)
 	signal(q.arrived)

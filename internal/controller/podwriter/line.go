@@ -1,22 +1,32 @@
 package podwriter
 
+import "container/list"
+
 // line is a queue of failures with at most one failure for each pod. The failures are in the order
-// in which the pods were first added.
+// in which the pods were first added. A pod that was removed and is added again goes to the end.
 type line struct {
-	failures map[string]failure // by UID
-	order    []string           // UIDs in order; some may no longer be in failures
+	failures map[string]*list.Element // by UID
+	order    *list.List               // of failure
 }
 
-func newLine() line { return line{failures: map[string]failure{}} }
+func newLine() line { return line{map[string]*list.Element{}, list.New()} }
 
 // add adds a failure to the end of the queue. If the queue already has a failure of the same pod,
-// the new failure takes its place. A pod that was removed a short time ago may get its old place
-// back.
+// the new failure takes its place.
 func (l *line) add(f failure) {
-	if !l.has(f.pod.UID) {
-		l.order = append(l.order, f.pod.UID)
+	if e, ok := l.failures[f.pod.UID]; ok {
+		e.Value = f
+		return
 	}
-	l.failures[f.pod.UID] = f
+	l.failures[f.pod.UID] = l.order.PushBack(f)
+}
+
+// of returns the failure of a pod. It returns false if the queue has none.
+func (l *line) of(uid string) (failure, bool) {
+	if e, ok := l.failures[uid]; ok {
+		return e.Value.(failure), true
+	}
+	return failure{}, false
 }
 
 func (l *line) has(uid string) bool {
@@ -24,16 +34,21 @@ func (l *line) has(uid string) bool {
 	return ok
 }
 
-func (l *line) remove(uid string) { delete(l.failures, uid) }
+func (l *line) remove(uid string) {
+	if e, ok := l.failures[uid]; ok {
+		l.order.Remove(e)
+		delete(l.failures, uid)
+	}
+}
 
 // pop removes the first failure from the queue and returns it. It returns false if the queue is
 // empty.
-func (l *line) pop() (f failure, ok bool) {
-	for len(l.order) > 0 && !ok {
-		uid := l.order[0]
-		l.order = l.order[1:]
-		f, ok = l.failures[uid]
-		delete(l.failures, uid)
+func (l *line) pop() (failure, bool) {
+	first := l.order.Front()
+	if first == nil {
+		return failure{}, false
 	}
-	return f, ok
+	f := first.Value.(failure)
+	l.remove(f.pod.UID)
+	return f, true
 }
