@@ -59,15 +59,16 @@ type Resources struct {
 }
 
 // WholeCPUs returns the number of CPUs of a container whose limit is a whole number of CPUs and
-// equals its request. It returns false for any other container, and for more than 256 CPUs, because
-// the kubelet limits the shares (maxShares). It inverts how the kubelet computes shares and quota
-// (pkg/kubelet/cm/helpers_linux.go, MilliCPUToShares and MilliCPUToQuota).
+// equals its request. It returns false for any other container. If the limit is more than 256 CPUs,
+// a request of 256 CPUs or more counts as equal, because the kubelet limits the shares (maxShares).
+// WholeCPUs inverts how the kubelet computes shares and quota (pkg/kubelet/cm/helpers_linux.go,
+// MilliCPUToShares and MilliCPUToQuota).
 func (r Resources) WholeCPUs() (int, bool) {
 	if r.QuotaMicros <= 0 || r.PeriodMicros == 0 || r.QuotaMicros%int64(r.PeriodMicros) != 0 {
 		return 0, false
 	}
 	n := r.QuotaMicros / int64(r.PeriodMicros)
-	return int(n), r.Shares == uint64(n)*1024
+	return int(n), r.Shares == min(uint64(n)*1024, maxShares)
 }
 
 // maxShares is the largest value of Shares that the kubelet writes. It means 256 CPUs or more.

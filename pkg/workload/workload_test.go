@@ -2,6 +2,28 @@ package workload
 
 import "testing"
 
+func TestWholeCPUs(t *testing.T) {
+	for name, tc := range map[string]struct {
+		r     Resources
+		want  int
+		whole bool
+	}{
+		"as the kubelet writes it":      {Resources{Shares: 4096, QuotaMicros: 400_000, PeriodMicros: 100_000}, 4, true},
+		"as many as the shares can say": {Resources{Shares: 262_144, QuotaMicros: 25_600_000, PeriodMicros: 100_000}, 256, true},
+		"more than the shares can say":  {Resources{Shares: 262_144, QuotaMicros: 30_000_000, PeriodMicros: 100_000}, 300, true},
+		"a request below the limit":     {Resources{Shares: 1024, QuotaMicros: 200_000, PeriodMicros: 100_000}, 2, false},
+		"a fraction":                    {Resources{Shares: 1536, QuotaMicros: 150_000, PeriodMicros: 100_000}, 0, false},
+		"no limit":                      {Resources{Shares: 2048, QuotaMicros: -1, PeriodMicros: 100_000}, 0, false},
+		"nothing":                       {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got, whole := tc.r.WholeCPUs(); got != tc.want || whole != tc.whole {
+				t.Errorf("WholeCPUs() = %d, %v; want %d, %v", got, whole, tc.want, tc.whole)
+			}
+		})
+	}
+}
+
 func TestExclusiveCPUs(t *testing.T) {
 	for name, tc := range map[string]struct {
 		r    Resources
