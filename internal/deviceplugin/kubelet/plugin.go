@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 	pluginapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
 )
 
@@ -86,9 +87,7 @@ func (p *plugin) publish(devices []*pluginapi.Device) bool {
 	return true
 }
 
-func sameDevice(a, b *pluginapi.Device) bool {
-	return a.ID == b.ID && a.Health == b.Health && (a.Topology == nil) == (b.Topology == nil)
-}
+func sameDevice(a, b *pluginapi.Device) bool { return proto.Equal(a, b) }
 
 // options tells the kubelet which of the optional calls of the device plugin API it
 // must make to this plugin.
