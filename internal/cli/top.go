@@ -85,18 +85,13 @@ func numaRows(topology *v1alpha1.NodeTopology) (rows [][]string) {
 }
 
 // countGPUs returns the number of a node's physical GPUs (all), and how many of these are free:
-// no pod holds the GPU, or a share of it. GPUs in MIG mode do not count, because a NodeTopology
-// lists only their slices.
+// no pod holds the GPU, a share of it or one of its MIG slices.
 func countGPUs(topology *v1alpha1.NodeTopology) (all, free int) {
-	held := nodemap.HeldGPUs(&topology.Status)
-	for _, gpu := range topology.Status.GPUs {
-		if gpu.Parent != "" {
-			continue
-		}
-		all++
-		if !slices.Contains(held, gpu.ID) {
+	gpus, held := nodemap.GPUs(&topology.Status), nodemap.HeldGPUs(&topology.Status)
+	for _, gpu := range gpus {
+		if !slices.Contains(held, gpu.UUID) {
 			free++
 		}
 	}
-	return all, free
+	return len(gpus), free
 }

@@ -5,6 +5,7 @@ package nodemap
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/pkg/cpuset"
@@ -30,7 +31,7 @@ func Read(topology *v1alpha1.NodeTopology) (Node, error) {
 	if err != nil {
 		return Node{}, err
 	}
-	return Node{machine, gpusOf(topology.Status.GPUs), use}, nil
+	return Node{machine, GPUs(&topology.Status), use}, nil
 }
 
 // machineOf returns the machine that the status describes, which has only the online CPUs. A
@@ -157,23 +158,42 @@ func physical(devices []string, gpus []v1alpha1.GPU) (uuids []string) {
 	return uuids
 }
 
-// gpusOf returns the physical GPUs that a NodeTopology lists. It does not list GPUs in MIG mode.
-func gpusOf(gpus []v1alpha1.GPU) (whole []gpu.GPU) {
-	for _, g := range gpus {
-		if g.Parent != "" {
+// GPUs returns the physical GPUs of a node. A NodeTopology lists only the slices of a GPU in MIG
+// mode. From these, GPUs derives the GPU itself, whose memory and health are then unknown. The
+// result lacks GPUs in MIG mode without slices.
+func GPUs(status *v1alpha1.NodeTopologyStatus) (gpus []gpu.GPU) {
+	for _, g := range status.GPUs {
+		if g.Parent == "" {
+			whole := gpuOf(g, g.ID)
+			whole.Health = healthOf(g)
+			if g.Memory != nil {
+				whole.MemoryBytes = uint64(v1alpha1.Amount(*g.Memory))
+			}
+			gpus = append(gpus, whole)
 			continue
 		}
-		c := gpu.GPU{UUID: g.ID, Index: int(g.Index), Model: g.Model, PCI: gpu.Address(g.BusID), NUMA: topology.Unknown}
-		if g.NUMA != nil {
-			c.NUMA = topology.NodeID(*g.NUMA)
+		at := slices.IndexFunc(gpus, func(c gpu.GPU) bool { return c.UUID == g.Parent })
+		if at < 0 {
+			at = len(gpus)
+			gpus = append(gpus, gpuOf(g, g.Parent))
+			gpus[at].MIG = true
 		}
-		if g.Memory != nil {
-			c.MemoryBytes = uint64(v1alpha1.Amount(*g.Memory))
-		}
-		if g.Health == gpu.Unhealthy.String() {
-			c.Health = gpu.Health{State: gpu.Unhealthy, Reason: g.Message}
-		}
-		whole = append(whole, c)
+		profile := strings.TrimPrefix(g.Type, gpu.SliceTypeName(g.Model, ""))
+		gpus[at].Slices = append(gpus[at].Slices, gpu.Slice{UUID: g.ID, Profile: profile, Health: healthOf(g)})
 	}
-	return whole
+	return gpus
+}
+
+// gpuOf returns the physical GPU with this UUID, without its memory and health. g is the GPU or one
+// of its slices.
+func gpuOf(g v1alpha1.GPU, uuid string) gpu.GPU {
+	return gpu.GPU{UUID: uuid, Index: int(g.Index), Model: g.Model, PCI: gpu.Address(g.BusID), NUMA: topology.NodeID(known(g.NUMA))}
+}
+
+// healthOf returns the health of a GPU or slice, in which Healthy and Unknown are not distinguished.
+func healthOf(g v1alpha1.GPU) gpu.Health {
+	if g.Health != gpu.Unhealthy.String() {
+		return gpu.Health{}
+	}
+	return gpu.Health{State: gpu.Unhealthy, Reason: g.Message}
 }

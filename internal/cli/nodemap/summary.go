@@ -6,6 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/pkg/gpu"
+	"github.com/numalet/numalet/pkg/topology"
 )
 
 // Summary says how many CPUs and GPUs of a node are free.
@@ -15,15 +17,15 @@ type Summary struct {
 	NUMA  []NUMA `json:"numa"`  // only NUMA nodes that have CPUs
 }
 
-// NUMA says how many logical CPUs and physical GPUs of a NUMA node are free. GPUs in MIG mode do not
-// count, because a NodeTopology lists only their slices.
+// NUMA says how many logical CPUs and physical GPUs of a NUMA node are free. A GPU in MIG mode counts
+// as one GPU, if it has slices.
 type NUMA struct {
 	ID          int32 `json:"id"`
 	Capacity    int32 `json:"capacity"`
 	Allocatable int32 `json:"allocatable"` // as in v1alpha1.CPUCounts
 	Available   int32 `json:"available"`   // CPUs that can still become exclusive
 	GPUs        int32 `json:"gpus"`
-	FreeGPUs    int32 `json:"freeGPUs"` // GPUs that no pod holds, as a whole or as a share
+	FreeGPUs    int32 `json:"freeGPUs"` // GPUs that no pod holds, as a whole, as a share or as a MIG slice
 }
 
 // Summarize returns the summary of the node that a NodeTopology describes.
@@ -32,27 +34,26 @@ func Summarize(topology *v1alpha1.NodeTopology) Summary {
 	if condition := meta.FindStatusCondition(topology.Status.Conditions, v1alpha1.ConditionReady); condition != nil {
 		s.Ready = string(condition.Status)
 	}
-	held := HeldGPUs(&topology.Status)
+	gpus, held := GPUs(&topology.Status), HeldGPUs(&topology.Status)
 	for _, numaNode := range topology.Status.NUMA {
 		if numaNode.Capacity == 0 {
 			continue
 		}
 		numa := NUMA{ID: numaNode.ID, Capacity: numaNode.Capacity, Allocatable: numaNode.Allocatable, Available: numaNode.Available}
-		numa.countGPUs(topology.Status.GPUs, held)
+		numa.countGPUs(gpus, held)
 		s.NUMA = append(s.NUMA, numa)
 	}
 	return s
 }
 
-// countGPUs counts the physical GPUs of the NUMA node, and how many of them no pod holds. It does
-// not count GPUs in MIG mode.
-func (n *NUMA) countGPUs(gpus []v1alpha1.GPU, held []string) {
-	for _, gpu := range gpus {
-		if gpu.Parent != "" || gpu.NUMA == nil || *gpu.NUMA != n.ID {
+// countGPUs counts the physical GPUs of the NUMA node, and how many of them no pod holds.
+func (n *NUMA) countGPUs(gpus []gpu.GPU, held []string) {
+	for _, c := range gpus {
+		if c.NUMA != topology.NodeID(n.ID) {
 			continue
 		}
 		n.GPUs++
-		if !slices.Contains(held, gpu.ID) {
+		if !slices.Contains(held, c.UUID) {
 			n.FreeGPUs++
 		}
 	}
