@@ -8,7 +8,7 @@ FLAVOUR ?= plain# the kind of machine in the test rig: plain, systemd or wide
 PROGRAMS = numalet numalet-agent numalet-containerd numalet-deviceplugin numalet-controller
 
 help: ## list targets with their descriptions
-	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "%-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "%-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 test: check e2e e2e-systemd ## all tests that a change must pass; 75 minutes on 2 CPUs, 45 with warm caches
 

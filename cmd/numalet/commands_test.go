@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -54,6 +55,23 @@ func TestCommandsOfTheDocs(t *testing.T) {
 	}
 	if ran == 0 {
 		t.Error("no command of numalet was found: does the pattern still fit the pages?")
+	}
+}
+
+// TestMakeHelp checks that make help lists each target of the Makefile that has a description.
+func TestMakeHelp(t *testing.T) {
+	makefile, err := os.ReadFile(repository + "Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	help, err := exec.Command("make", "-s", "-C", repository, "help").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, target := range regexp.MustCompile(`(?m)^([^\s:]+):.*## `).FindAllStringSubmatch(string(makefile), -1) {
+		if !strings.Contains("\n"+string(help), "\n"+target[1]+" ") {
+			t.Errorf("make help does not list %s", target[1])
+		}
 	}
 }
 
