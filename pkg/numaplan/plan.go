@@ -20,8 +20,8 @@ type View struct {
 	// CoreWidth is the unit, in CPUs, in which CPUs are allocated. If pods never share a core, it
 	// is the number of threads of a core. 0 and 1 mean single CPUs.
 	CoreWidth int
-	// KeepShared requires that one of the free CPUs stays free, because containers without
-	// exclusive CPUs have no other CPU to run on.
+	// KeepShared requires that on at least one NUMA node as many CPUs stay free as Spare says.
+	// Otherwise containers without exclusive CPUs would have no CPU to run on.
 	KeepShared bool
 }
 

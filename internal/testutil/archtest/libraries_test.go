@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// foreign is a library of a foreign system, such as containerd or NVIDIA's NVML, and the packages
-// that may import it.
+// foreign is a third-party library that only certain packages may import, such as NVIDIA's
+// go-nvml, and these packages.
 type foreign struct {
 	path      string
 	importers []string
 }
 
-// libraries returns the libraries of foreign systems, with the packages that may import them. Any
-// other library has only types and helpers, and all packages outside of pkg may import it.
+// libraries returns the third-party libraries that only certain packages may import. All packages
+// outside of pkg may import any other library.
 func libraries() []foreign {
 	return []foreign{
 		{"github.com/NVIDIA/go-nvml", []string{"internal/gpu/nvml"}},

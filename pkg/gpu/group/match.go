@@ -10,11 +10,11 @@ import (
 )
 
 // Match is the groups whose GPUs can serve a request. A Match without groups means that
-// the GPUs in no group serve the request.
+// GPUs that belong to no group serve the request.
 type Match struct {
 	grouping *Grouping
 	request  Request
-	groups   []int // indexes of Grouping.groups; empty means the GPUs in no group
+	groups   []int // indexes of Grouping.groups; empty means the GPUs that belong to no group
 }
 
 // Match returns the groups that serve a request. The first of these rules that applies
@@ -25,7 +25,7 @@ type Match struct {
 //  2. The tenant's groups of the requested form and type that name the container serve
 //     it.
 //  3. The tenant's groups of that form and type that name no container serve it.
-//  4. The GPUs in no group serve it.
+//  4. The GPUs that belong to no group serve it.
 func (g *Grouping) Match(request Request) (Match, error) {
 	if request.Group != "" {
 		return g.named(request)
@@ -74,14 +74,15 @@ func (g *Group) refuses(request Request) *GPURefusal {
 }
 
 // Without returns the Match without the groups for which drop returns true. At least one
-// group must remain, because a Match without groups means the GPUs in no group.
+// group must remain, because a Match without groups means the GPUs that belong
+// to no group.
 func (m Match) Without(drop func(name string) bool) Match {
 	m.groups = slices.DeleteFunc(slices.Clone(m.groups), func(i int) bool { return drop(m.grouping.groups[i].Name) })
 	return m
 }
 
 // Groups returns the sorted names of the groups in the Match. A Match without groups
-// means the GPUs in no group.
+// means the GPUs that belong to no group.
 func (m Match) Groups() []string {
 	var names []string
 	for _, i := range m.groups {
@@ -115,7 +116,7 @@ func (m Match) String() string {
 // the container requests.
 type GPUOffer struct {
 	Node  string
-	Group string           // "" for the GPUs in no group
+	Group string           // "" for the GPUs that belong to no group
 	GPUs  []sched.GPUShare // free GPUs that suit the request, in the node's order; at least as many as requested
 	Over  int              // how many more GPUs there are than requested
 }
@@ -157,7 +158,7 @@ func (o GPUOffer) compare(other GPUOffer) int {
 	return cmp.Or(cmp.Compare(o.Over, other.Over), cmp.Compare(o.Group, other.Group))
 }
 
-// noGroup stands for the GPUs in no group, in place of the index of a group.
+// noGroup stands for the GPUs that belong to no group, in place of the index of a group.
 const noGroup = -1
 
 // sources returns the indexes of the groups of the Match, or only noGroup if the Match

@@ -17,8 +17,8 @@ import (
 //	s(n, m) = the capacity that stays free if n is filled up with pods of kind m only
 //
 // f is the measure of the scheduling policy FGD (see the package comment). It considers only
-// whether one more pod fits, so it does not change while the node still has enough CPUs for one
-// pod. s also considers that the node's CPUs may be used up before its GPUs. In a simulation with
+// whether one more pod fits. So f does not grow when the node's free CPUs become fewer, until they
+// are too few for one pod. s also considers that the node's CPUs may be used up before its GPUs. In a simulation with
 // the pods of Alibaba's openb trace, f alone allocates 93.6 % of the GPUs, and f and s together
 // 95.4 %.
 type measure []group
