@@ -33,8 +33,13 @@ const (
 	lookalike = "system:serviceaccount:team-m:numalet-controller"
 )
 
-// attackPod returns the manifest of a pod, with additions to its metadata and its spec.
+// attackPod returns the manifest of a pod, with additions to its metadata and its spec. If spec names
+// no scheduler, the pod names Numalet's. Before Kubernetes 1.36, no policy adds this name, and the
+// pod would be refused for that and not for the attack.
 func attackPod(name, metadata, spec, resources string) string {
+	if !strings.Contains(spec, "schedulerName") {
+		spec += "schedulerName: numalet-scheduler, "
+	}
 	return `{apiVersion: v1, kind: Pod, metadata: {name: ` + name + metadata + `}, spec: {` + spec +
 		`containers: [{name: main, image: none, resources: {limits: {` + resources + `}}}]}}`
 }
@@ -63,6 +68,7 @@ const (
 	oneGPU       = `cpu: 100m, memory: 1Mi, nvidia.com/gpu: "1"`
 	oneCPU       = `cpu: "1", memory: 1Mi`
 	single       = `, annotations: {numalet.dev/cpu-policy: single}`
+	onAgents     = `nodeSelector: {numalet.dev/exclusive-cpus: "true"}, ` // which a policy adds from Kubernetes 1.36
 	ofVictim     = `, labels: {numalet.dev/tenant: victim}`
 	waitsBecause = ` -o jsonpath={.status.conditions[?(@.type=="PodScheduled")].message}`
 	bypasses     = "which bypasses numalet-scheduler; remove spec.nodeName"
@@ -90,8 +96,8 @@ var attacks = []struct {
 			`nodeName: node-00000, initContainers: [{name: first, image: none, resources: {limits: {nvidia.com/gpu: "1"}}}], `, oneCPU), refused: bypasses},
 		{name: "a sidecar requests the GPU, and the pod names another scheduler", object: attackPod("a7", "",
 			`schedulerName: mine, initContainers: [{name: first, image: none, restartPolicy: Always, resources: {limits: {nvidia.com/gpu: "1"}}}], `, oneCPU), refused: otherwise},
-		{name: "a pod with exclusive CPUs by policy names another scheduler", object: attackPod("a8", single, "schedulerName: mine, ", oneCPU), refused: otherwise},
-		{name: "a pod with exclusive CPUs of a NUMA node names its node", object: attackPod("a9", "", "nodeName: node-00000, ", oneCPU+`, numalet.dev/numa0-cpu: "1"`), refused: bypasses},
+		{name: "a pod with exclusive CPUs by policy names another scheduler", object: attackPod("a8", single, onAgents+"schedulerName: mine, ", oneCPU), refused: otherwise},
+		{name: "a pod with exclusive CPUs of a NUMA node names its node", object: attackPod("a9", "", onAgents+"nodeName: node-00000, ", oneCPU+`, numalet.dev/numa0-cpu: "1"`), refused: bypasses},
 		{name: "a DaemonSet's template with a GPU names the node", as: daemonSets, object: attackPod("a10", "", "nodeName: node-00000, ", oneGPU), refused: bypasses},
 		{name: "a ReplicaSet's template with a GPU names another scheduler", as: replicaSets, object: attackPod("a11", "", "schedulerName: mine, ", oneGPU), refused: otherwise},
 		{name: "a pod forges a placement", object: attackPod("a12", `, annotations: {numalet.dev/placement: "{}"}`, "", oneGPU), refused: "which only the numalet controller may set"},
@@ -162,7 +168,7 @@ var attacks = []struct {
 		{name: "an edit names an unknown node, so that the group's GPUs are in no group", as: writer, args: `patch gpugroup victims --type merge -p {"spec":{"nodes":[{"name":"none","gpus":["0"]}]}}`,
 			query: "gpugroup victims -o jsonpath={.status.inForce.spec.nodes[0].name}", gains: "node-00000", gained: "the spec that was accepted last stays in force"},
 		{name: "the writer forges the status of a group", as: writer, request: "PATCH /apis/numalet.dev/v1alpha1/gpugroups/victims/status", object: `{"status":{"inForce":{"generation":1,"spec":{"tenants":["ben"]}}}}`, refused: cannot},
-		{name: "the writer forges the author", as: writer, args: "annotate gpugroup victims numalet.dev/author=admin --overwrite", refused: "record who wrote the spec of the group"},
+		{name: "the writer forges the author", as: writer, args: "annotate gpugroup victims numalet.dev/author=nobody --overwrite", refused: "record who wrote the spec of the group"},
 		{name: "the writer deletes the victim's group", as: writer, args: "delete gpugroup victims", refused: "the group is for a tenant that you may not use"},
 	}},
 	{"Jumping the queue", []attack{

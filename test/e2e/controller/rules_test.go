@@ -21,7 +21,7 @@ func TestRules(t *testing.T) {
 	w.aggregate()
 	w.apply(town)
 	w.await("the victim's group is accepted", func() bool { return w.condition("victims") == "True Accepted" })
-	w.apply(attackPod("mine", ", namespace: team-m, annotations: {numalet.dev/cpu-policy: single}", "schedulerName: numalet-scheduler, ", oneCPU))
+	w.apply(attackPod("mine", ", namespace: team-m, labels: {numalet.dev/tenant: mallory}, annotations: {numalet.dev/cpu-policy: single}", "", oneCPU))
 	for _, group := range attacks {
 		for _, a := range group.list {
 			if a.test == "" {
