@@ -99,8 +99,8 @@ func (e *epoch) newPod(name string) *corev1.Pod {
 }
 
 // live simulates, for each pod, one step of the kubelets and the users, chosen at random. Pods
-// start, end and are deleted, and some are created again with their old names. The pods of a
-// gang end only after all of them have started.
+// start, end and are deleted, and some are created again with their old names. The pods of a gang
+// end only after all of them are bound.
 func (e *epoch) live() {
 	pods := apisim.List[*corev1.Pod](e.server)
 	unbound := map[string]bool{} // gangs with a pod that is not bound

@@ -61,7 +61,7 @@ func (n *Node) replaceOffline(ctx context.Context) {
 // refit is called before the creation and before the start of a container that already has
 // exclusive CPUs, such as one that restarts. If some of these CPUs are offline, refit replaces
 // them. It refuses the container if there are not enough free CPUs. It also refuses the container
-// if a NUMA node to which the container's memory is bound has no memory. Callers hold n.mu.
+// if its memory is bound to a NUMA node that is gone or no longer has memory. Callers hold n.mu.
 func (n *Node) refit(ctx context.Context, c workload.Container) (specs []workload.Spec, err error) {
 	uid := c.Sandbox.Pod.UID
 	if undo := n.mu.book.replaceOffline(uid); undo != nil {

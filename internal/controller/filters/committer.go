@@ -76,10 +76,10 @@ func (c *Committer) Resume(pod *sched.Pod, with any) sched.Reason {
 	return c.Proposer.Resume(pod, with)
 }
 
-// resumeWide makes a pod the current pod whose filters read all nodes, because it has required pod
-// (anti-)affinity or topology spread. mark is the number that the next change (see changes) had
-// when a proposer filtered the pod. Instead of all nodes, resumeWide reads only the changes since
-// then.
+// resumeWide makes pod the current pod. The filters of this pod read all nodes, because the pod has
+// required pod (anti-)affinity or topology spread. mark is the number of the first change (see
+// changes) after a proposer counted the pods on all nodes. Instead of all nodes, resumeWide reads
+// only the changes from mark on.
 func (c *Committer) resumeWide(pod *sched.Pod, mark uint64) sched.Reason {
 	c.use(pod)
 	still, ok := c.lister.stillFits(pod, mark)

@@ -43,9 +43,9 @@ type Agent struct {
 	HostProc            string // the host's /proc
 	Isolation           bool   // serve pods with the annotation numalet.dev/isolation
 	LeaseNS             string // namespace of the Lease that shows that the agent runs
-	// ForeignTimeThreshold is a percentage of the time of a container's exclusive CPUs. If
-	// interrupts, kernel threads and other processes use at least this share of that time within
-	// ForeignTimeWindow, the agent reports the container. 0 disables the report.
+	// The agent reports a container by an event and a condition if interrupts, kernel threads and
+	// other processes used at least ForeignTimeThreshold percent of the time of the container's
+	// exclusive CPUs in the last ForeignTimeWindow. A threshold of 0 disables the report.
 	ForeignTimeThreshold float64
 	ForeignTimeWindow    time.Duration
 }

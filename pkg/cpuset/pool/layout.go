@@ -113,13 +113,12 @@ func coreOf(c topology.CPU) cpuset.CPU {
 	return c.Core
 }
 
-// classes groups the CPUs by core kind and isolation, so that a container gets equal CPUs. The
-// classes of performance cores come first. Among cores of one kind, isolated CPUs come first,
-// because they are meant for pinned programs and are useless as shared CPUs. (The kernel does not
-// balance load across isolated CPUs, so a program on several of them must pin its threads itself;
-// see isolcpus in
-// https://docs.kernel.org/admin-guide/kernel-parameters.html.) If there are several classes, the
-// last one has all CPUs.
+// classes groups the CPUs by core kind and isolation (isolcpus), so that a container gets equal
+// CPUs if possible. The classes of performance cores come first. Among cores of one kind, isolated
+// CPUs come first, because they are meant for pinned programs and are useless as shared CPUs. (The
+// kernel does not balance load across isolated CPUs, so a program on several of them must pin its
+// threads itself; see isolcpus in https://docs.kernel.org/admin-guide/kernel-parameters.html.) If
+// there are several classes, the last one has all CPUs, for containers that fit no other class.
 func classes(cpus []topology.CPU) []cpuset.Set {
 	var all []cpuset.Set
 	for _, kind := range []topology.CoreKind{topology.Performance, topology.UnknownKind, topology.Efficiency} {
