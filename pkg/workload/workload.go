@@ -68,13 +68,16 @@ func (r Resources) WholeCPUs() (int, bool) {
 		return 0, false
 	}
 	n := r.QuotaMicros / int64(r.PeriodMicros)
-	return int(n), r.Shares == min(uint64(n)*1024, maxShares)
+	return int(n), r.Shares == sharesOf(n)
 }
 
 // maxShares is the largest value of Shares that the kubelet writes. It means 256 CPUs or more.
 // Source: https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/cm/helpers_linux.go,
 // MaxShares.
 const maxShares = 262144
+
+// sharesOf returns the shares that the kubelet writes for a request of n CPUs.
+func sharesOf(n int64) uint64 { return min(uint64(n)*1024, maxShares) }
 
 // ExclusiveCPUs returns the number of CPUs of a container with exclusive CPUs. It reads the number
 // from the CPU quota. A container that already has its exclusive CPUs has no quota, so
@@ -88,7 +91,7 @@ func (r Resources) ExclusiveCPUs() (int, error) {
 		if n == 0 || r.QuotaMicros%int64(r.PeriodMicros) != 0 {
 			return 0, fmt.Errorf("the limit is %d ms of CPU time in %d ms", r.QuotaMicros/1000, r.PeriodMicros/1000)
 		}
-		if r.Shares != 0 && r.Shares != min(uint64(n)*1024, maxShares) {
+		if r.Shares != 0 && r.Shares != sharesOf(n) {
 			return 0, fmt.Errorf("the request has %d shares and the limit is %d CPUs", r.Shares, n)
 		}
 		return int(n), nil

@@ -67,7 +67,7 @@ func request(container *corev1.Container, life time.Duration, gpus map[string]in
 // ofTenant sets the controller as the scheduler of a pod. It also sets the pod's tenant unless
 // tenant is "".
 func ofTenant(pod *corev1.Pod, tenant string) *corev1.Pod {
-	pod.Spec.SchedulerName = scheduler
+	pod.Spec.SchedulerName = e2eutil.Scheduler
 	if tenant != "" {
 		pod.Labels = map[string]string{v1alpha1.LabelTenant: tenant}
 	}

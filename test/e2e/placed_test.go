@@ -16,9 +16,6 @@ import (
 	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
-// scheduler is the schedulerName that deploy/controller/admission sets.
-const scheduler = "numalet-scheduler"
-
 // TestPlaced starts one pod of each CPU policy. It checks that the container starts with exactly as
 // many CPUs of each NUMA node as the controller chose. It also checks that the NodeTopology lists
 // these CPUs, and does not count them as available until the pod ends.
@@ -113,8 +110,8 @@ func place(ctx context.Context, t *testing.T, pod *corev1.Pod) *corev1.Pod {
 	must(t, err)
 	runs, err := cluster.Await(ctx, pod.Name, e2eutil.Running)
 	must(t, err)
-	if runs.Spec.SchedulerName != scheduler {
-		t.Errorf("pod %s was scheduled by %s, want %s", pod.Name, runs.Spec.SchedulerName, scheduler)
+	if runs.Spec.SchedulerName != e2eutil.Scheduler {
+		t.Errorf("pod %s was scheduled by %s, want %s", pod.Name, runs.Spec.SchedulerName, e2eutil.Scheduler)
 	}
 	return runs
 }

@@ -152,7 +152,7 @@ func (m *mixed) ended(ctx context.Context, pod *corev1.Pod) (ran bool) {
 // note records which GPUs a pod used, and checks that the pod saw as many as it requested. If the
 // controller scheduled the pod, these must be the GPUs that the controller assigned.
 func (m *mixed) note(pod *corev1.Pod) {
-	if pod.Spec.SchedulerName == scheduler {
+	if pod.Spec.SchedulerName == e2eutil.Scheduler {
 		checkSaw(m.T, pod)
 	}
 	done := pod.Status.ContainerStatuses[0].State.Terminated
@@ -200,7 +200,7 @@ func (m *mixed) create(ctx context.Context, turn int, life time.Duration) {
 	}
 	pod := gpuPod(fmt.Sprintf("mixed-%03d-%d", turn, m.rejected[turn]), life, map[string]int{whole: gpus})
 	pod.Labels = map[string]string{turnLabel: strconv.Itoa(turn)}
-	pod.Spec.SchedulerName = []string{corev1.DefaultSchedulerName, scheduler}[turn%2]
+	pod.Spec.SchedulerName = []string{corev1.DefaultSchedulerName, e2eutil.Scheduler}[turn%2]
 	_, err := m.Create(ctx, pod)
 	must(m.T, err)
 }

@@ -39,10 +39,9 @@ func main() {
 	defer stop()
 	ok := true
 	if !*table {
-		tested := commit()
 		for _, r := range rows() {
 			if (*kubernetes == "" || r.Kubernetes == *kubernetes) && (*containerd == "" || r.Containerd == *containerd) {
-				ok = runRow(ctx, r, chosen(*names), tested) && ok
+				ok = runRow(ctx, r, chosen(*names)) && ok
 			}
 		}
 	}
@@ -62,9 +61,9 @@ func chosen(names string) []column {
 	return slices.DeleteFunc(columns(), func(c column) bool { return !slices.Contains(strings.Split(names, ","), c.name) })
 }
 
-// runRow runs columns of a row and stores the outcome of each, with the commit that is tested. It
-// starts the virtual machine before the first column that needs it.
-func runRow(ctx context.Context, r row, columns []column, tested string) (ok bool) {
+// runRow runs columns of a row and stores the outcome of each. It starts the virtual machine before
+// the first column that needs it.
+func runRow(ctx context.Context, r row, columns []column) (ok bool) {
 	ok = true
 	machine := false
 	for _, c := range columns {
@@ -76,7 +75,7 @@ func runRow(ctx context.Context, r row, columns []column, tested string) (ok boo
 			}
 		}
 		err := run(ctx, r, c.name, c.command)
-		check(keep(resultsFile, result{row: r, Column: c.name, Passed: err == nil, Commit: tested, Date: time.Now().UTC().Format(time.DateOnly)}))
+		check(keep(resultsFile, result{row: r, Column: c.name, Passed: err == nil, Commit: commit(), Date: time.Now().UTC().Format(time.DateOnly)}))
 		ok = ok && err == nil
 	}
 	return ok

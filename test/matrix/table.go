@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -28,9 +29,9 @@ func render(results []result) string {
 }
 
 // cell returns the text of one cell. The outcome of a column that needs no machine does not depend
-// on containerd, so all rows with the same Kubernetes version show it.
+// on containerd, so all rows with the same Kubernetes version show the newest one.
 func cell(results []result, r row, c column) string {
-	for _, got := range results {
+	for _, got := range slices.Backward(results) { // keep appends the newest
 		if got.Column == c.name && (got.row == r || !c.machine && got.Kubernetes == r.Kubernetes) {
 			return fmt.Sprintf("%s (%s, %s)", outcome(got.Passed), got.Commit, got.Date)
 		}

@@ -80,7 +80,7 @@ func TestCountedPlan(t *testing.T) {
 	for range 60 {
 		kinds := []*st.PodWrapper{
 			pod("near").Label("app", "train").PodAffinityExists("app", "zone", st.PodAffinityWithRequiredReq),
-			pod("apart").Label("app", "train").PodAntiAffinityExists("app", v1.LabelHostname, st.PodAntiAffinityWithRequiredReq),
+			apart("apart"),
 			pod("even").Label("app", "train").SpreadConstraint(1, "zone", v1.DoNotSchedule, st.MakeLabelSelector().Exists("app").Obj(), nil, nil, nil, nil),
 			pod("other").Label("app", "web").Label("kind", fmt.Sprint(r.IntN(2))).PodAntiAffinityIn("kind", "zone", []string{"1"}, st.PodAntiAffinityWithRequiredReq),
 		}
@@ -104,14 +104,16 @@ func TestCountedPlan(t *testing.T) {
 	}
 }
 
+// apart returns a pod that must not be on a node with another pod that has the label app.
+func apart(name string) *st.PodWrapper {
+	return pod(name).Label("app", "train").PodAntiAffinityExists("app", v1.LabelHostname, st.PodAntiAffinityWithRequiredReq)
+}
+
 // TestCountedAfterPlan checks that pods that are no part of a gang do not reuse the pod counts of
 // each other, because other pods are bound in between. They did so on a proposer that had planned
 // a gang before, and two pods with anti-affinity could get the same node.
 func TestCountedAfterPlan(t *testing.T) {
 	s := newScene(t).with([]*v1.Node{node("n0").Obj(), node("n1").Obj()})
-	apart := func(name string) *st.PodWrapper {
-		return pod(name).Label("app", "train").PodAntiAffinityExists("app", v1.LabelHostname, st.PodAntiAffinityWithRequiredReq)
-	}
 	first := s.request(apart("first").Obj())
 	s.planner.Plan(nil)
 	s.judge(s.planner, apart("first").Obj())
@@ -123,7 +125,7 @@ func TestCountedAfterPlan(t *testing.T) {
 		if refused, _ := s.judge(s.planner, apart(name).Obj()); len(refused) != i {
 			t.Errorf("with %d nodes taken, %s does not fit %v", i, name, refused)
 		}
-		if err := s.bind(apart(name).Node(on).UID(name).Obj()); err != nil {
+		if err := s.bind(apart(name).Node(on).Obj()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -137,9 +139,6 @@ func TestCountedAfterPlan(t *testing.T) {
 // gang. The committer once looked only at the changes since the later pod was filtered.
 func TestCountedMark(t *testing.T) {
 	s := newScene(t).with([]*v1.Node{node("n0").Obj(), node("n1").Obj(), node("n2").Obj()})
-	apart := func(name string) *st.PodWrapper {
-		return pod(name).UID(name).Label("app", "train").PodAntiAffinityExists("app", v1.LabelHostname, st.PodAntiAffinityWithRequiredReq)
-	}
 	var plan []sched.Decision
 	for _, on := range []string{"n0", "n1"} {
 		s.proposer.Plan(plan)
@@ -147,7 +146,7 @@ func TestCountedMark(t *testing.T) {
 		s.proposer.Begin(member)
 		plan = append(plan, sched.Decision{Pod: member, At: sched.Placement{Node: on}})
 	}
-	if err := s.bind(pod("stranger").UID("stranger").Label("app", "train").Node("n2").Obj()); err != nil {
+	if err := s.bind(pod("stranger").Label("app", "train").Node("n2").Obj()); err != nil {
 		t.Fatal(err)
 	}
 	s.proposer.Plan(plan)

@@ -107,7 +107,7 @@ func (w *world) inForce() bool {
 	if !w.mutates() {
 		return err != nil && strings.Contains(err.Error(), otherwise)
 	}
-	return err == nil && pod.Spec.SchedulerName == "numalet-scheduler"
+	return err == nil && pod.Spec.SchedulerName == e2eutil.Scheduler
 }
 
 // confine installs the admission policies that every installation needs, whether it has a
@@ -141,7 +141,7 @@ func (w *world) mutates() bool {
 func (w *world) create(pod *corev1.Pod) {
 	w.Helper()
 	if pod.Spec.SchedulerName == "" && !w.mutates() {
-		pod.Spec.SchedulerName = "numalet-scheduler"
+		pod.Spec.SchedulerName = e2eutil.Scheduler
 	}
 	_, err := w.api.CoreV1().Pods("default").Create(w.ctx, pod, metav1.CreateOptions{})
 	w.must(err)

@@ -19,6 +19,9 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
+// Scheduler is the schedulerName that deploy/controller/admission sets.
+const Scheduler = "numalet-scheduler"
+
 // Cluster is a node of the test cluster (a virtual machine, see test/cluster), a client of the API
 // server, and the namespace of the test.
 type Cluster struct {
@@ -71,7 +74,7 @@ func (c *Cluster) Create(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, err
 	}
 	pod.Spec.NodeSelector[corev1.LabelHostname] = c.Node()
 	if request, err := v1alpha1.ReadCPURequest(pod); !c.mutates && pod.Spec.SchedulerName == "" && (err != nil || request.Form != v1alpha1.None) {
-		pod.Spec.SchedulerName = "numalet-scheduler"
+		pod.Spec.SchedulerName = Scheduler
 	}
 	return c.API.CoreV1().Pods(c.Namespace).Create(ctx, pod, metav1.CreateOptions{})
 }
