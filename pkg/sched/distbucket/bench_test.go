@@ -109,8 +109,8 @@ func take(b *testing.B, x *Index, name string, request Vector, sign int64) {
 	}
 }
 
-// BenchmarkUpdate measures one call of Update and the call of View after it. A goroutine that
-// writes an index does no other work.
+// BenchmarkUpdate measures one call of Update and the call of View after it. These are the only
+// calls that the goroutine that writes an index has to make for a change.
 func BenchmarkUpdate(b *testing.B) {
 	for _, dims := range []int{2, 4, 6} {
 		for _, n := range sizes {
@@ -164,8 +164,9 @@ func BenchmarkShared(b *testing.B) {
 	}
 }
 
-// propose starts goroutines (proposers) that again and again search the newest view and send the
-// name of the best node to answers. The function stop ends these goroutines.
+// propose starts goroutines (proposers). Each of them repeatedly searches the view that the
+// function newest returns, and sends the name of a node that fits to the returned channel. The
+// returned function stops the goroutines.
 func propose(proposers int, newest func() *View) (answers chan string, stop func()) {
 	answers, done := make(chan string, 2*proposers), make(chan struct{})
 	var all sync.WaitGroup
@@ -207,8 +208,9 @@ var (
 	small    = Vector{2000, 8 << 10, 0, 1, 1, 10}
 )
 
-// cluster returns n nodes. On average, the share fill of each resource is in use. The share that is
-// in use is random for each node and dimension, so different nodes run out of different resources.
+// cluster returns n nodes. The parameter fill is the average share of each resource that is in use,
+// from 0 to 1. The share is random for each node and dimension, so different nodes run out of
+// different resources.
 func cluster(n, dims int, fill float64) []Node {
 	r := rand.New(rand.NewPCG(1, uint64(dims)))
 	nodes := make([]Node, n)
@@ -223,9 +225,9 @@ func cluster(n, dims int, fill float64) []Node {
 	return nodes
 }
 
-// edges returns requests that are hard for a search. For each of count random ratios between the
-// dimensions, last gets the largest request with this ratio that fits some node, and beyond gets a
-// slightly larger request that fits no node.
+// edges returns requests that are hard for a search. It chooses as many random ratios between the
+// dimensions as the parameter count says. For each ratio, the first list has the largest request
+// that fits some node, and the second list has a slightly larger request that fits no node.
 func edges(nodes []Node, count int) (last, beyond []Vector) {
 	r := rand.New(rand.NewPCG(2, 2))
 	for range count {
@@ -261,8 +263,8 @@ func (v Vector) plus(n int64) Vector {
 	return sum
 }
 
-// along returns the largest factor for which way, multiplied by the factor, is not larger than free
-// in any dimension.
+// along returns the largest factor by which the amounts in way can be multiplied so that none of
+// them is larger than the amount of the same dimension in free.
 func along(way []float64, free Vector) float64 {
 	scale := 1e9
 	for d := range way {

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Bucket is a bucket of the DistBuckets paper: the nodes whose coordinate begins with the numbers
-// X. The further numbers of the coordinate are wildcards. The bucket with an empty X is the root. A
-// bucket whose X has a number for each dimension is a leaf.
+// Bucket is a bucket of the DistBuckets paper: the nodes whose coordinates begin with the numbers
+// in the field X. The paper writes wildcards for the remaining numbers. The bucket with an empty X
+// is the root. A bucket whose X has a number for each dimension is a leaf.
 type Bucket struct {
 	X    []int64 // numbers of a coordinate, in the order of Config.Order
 	view *View
@@ -25,7 +25,7 @@ func (v View) Root() Bucket {
 // Len returns the number of nodes in the bucket.
 func (b Bucket) Len() int { return b.hi - b.lo }
 
-// Leaf reports whether the bucket is a leaf bucket: its coordinate has no wildcard.
+// Leaf reports whether the bucket is a leaf bucket, which has no wildcard.
 func (b Bucket) Leaf() bool { return len(b.X) == b.view.space.dims() }
 
 // String returns the bucket's coordinate in the notation of the DistBuckets paper, such as "(5,*)".
@@ -112,7 +112,7 @@ func (s space) coordinate(vector Vector) []int64 {
 	return x
 }
 
-// Iterator yields the leaf buckets that fit a query, as the DistBuckets paper defines it: it
+// Iterator yields the leaf buckets that fit a query. Like the iterator in the DistBuckets paper, it
 // searches depth first from the root bucket, and opens only buckets that fit. The tests compare
 // AppendPick with this iterator.
 type Iterator struct {
@@ -123,8 +123,8 @@ type Iterator struct {
 	trace  func(Bucket)
 }
 
-// level is a bucket that the iterator has opened. left is the range of ranks of those nodes of the
-// bucket whose child buckets have not been visited yet.
+// level is a bucket that the iterator has opened. The field left is the part of the bucket's range
+// of ranks that belongs to child buckets that have not been visited yet.
 type level struct {
 	Bucket
 	left span
@@ -207,8 +207,8 @@ func (it *Iterator) fits(b Bucket) bool {
 	return slices.ContainsFunc(it.search.candidates, func(e *entry) bool { return comparePrefix(e.coord, b.X) == 0 })
 }
 
-// meets reports whether a coordinate that begins with x can be greater than or equal to the
-// coordinate least in every dimension.
+// meets reports whether some coordinate that begins with the numbers x is at least as large as the
+// coordinate of a request (the parameter least) in every dimension.
 func meets(x, least []int64) bool {
 	for l, c := range x {
 		if c < least[l] {
@@ -219,8 +219,8 @@ func meets(x, least []int64) bool {
 }
 
 // Take returns the node that the policy chooses in a leaf bucket, or nil if no node of the bucket
-// fits. The policy Random chooses a random node of those that fit. Any other policy chooses the
-// first node behind Query.After that fits.
+// fits. The policy Random chooses a random node of those that fit. Any other policy chooses the one
+// that comes first in its order (search.compare).
 func (it *Iterator) Take(leaf *Bucket) *Node {
 	var fitting []*entry
 	for e := range leaf.entries() {

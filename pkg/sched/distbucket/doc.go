@@ -8,12 +8,12 @@
 //
 // # What is stored
 //
-// A dimension is one resource. A node's coordinate in a dimension is ⌈free/θ⌉, where free is the
-// free amount and the granularity θ is configured. A bucket is the set of nodes whose coordinates
-// begin with the same numbers, such as (5,*). A leaf bucket has the nodes with one coordinate. If
-// nodes are sorted by coordinate, the nodes of a bucket are contiguous. So buckets are not stored:
-// nodes are the entries of a B-tree that is sorted by coordinate, and a bucket is a range of its
-// entries.
+// A dimension is one resource. The coordinate of a node has a number ⌈free/θ⌉ for each dimension,
+// where free is the free amount and the granularity θ is configured. A bucket is the set of nodes
+// whose coordinates begin with the same numbers, such as (5,*). A leaf bucket is the set of nodes
+// whose coordinates are equal. If nodes are sorted by coordinate, the nodes of a bucket are
+// contiguous. So buckets are not stored: nodes are the entries of a B-tree that is sorted by
+// coordinate, and a bucket is a range of its entries.
 //
 //	separators  (3,1)                          (5,2)
 //	maxima      {3,5} {4,4}                    {5,5} {6,4}
@@ -28,11 +28,11 @@
 //
 // # Complexity
 //
-// For n nodes, Add, Update and Remove take O(log n) time. Only an Add that has to assign new labels
-// (see Invariants) takes O(n log n) time, which is rare. The base of the logarithm is about 7: with
-// 100,000 nodes, each call reads about six pages of a B-tree. A search also reads about six pages
-// to find the next node that fits. In the worst case it reads all pages, because the maxima do not
-// distinguish nodes that fit from nodes that do not.
+// For n nodes, Add, Update and Remove take O(log n) time. Only an Add that has to give new labels
+// to all nodes (see Invariants) takes O(n log n) time, which is rare. The base of the logarithm is
+// about 7: with 100,000 nodes, each call reads about six pages of a B-tree. A search also reads
+// about six pages to find the next node that fits. In the worst case, the maxima exclude no page
+// although few nodes fit, and the search reads all pages.
 //
 // The DistBuckets paper stores an array of child buckets in each bucket instead of a B-tree. For a
 // fixed number of possible coordinates, an operation then takes O(1) time. But the memory grows
@@ -54,8 +54,8 @@
 // newest state in Query.Accept, and again when it allocates resources of the node. A search may
 // also miss a node whose free resources have grown meanwhile. So the caller must search a newer
 // view before it concludes that no node fits. A newer view can have more free resources only if
-// resources were released. Package nodestate counts the releases, and its View has the count at the
-// time when it was made (FreedSeq).
+// resources were released. Package nodestate counts the releases (FreedSeq), and its View has the
+// count at the time when it was made. If the count has not changed, no newer view is needed.
 //
 // # Invariants
 //

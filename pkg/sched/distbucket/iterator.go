@@ -73,7 +73,7 @@ type matcher struct {
 	code   code  // code of want, rounded down, for fast comparisons
 	delta  delta // the newest updates, which are not yet in the tree; an entry that one of them has replaced does not match
 	visits int   // number of items examined so far, a measure of the cost that does not depend on the machine
-	limit  int   // the method next stops when visits has this value; 0 means no limit
+	limit  int   // when visits has this value, the method next returns nil; 0 means no limit
 }
 
 // mayMatch reports whether item i of a leaf page matches, or whether an entry below child i of an
@@ -102,9 +102,9 @@ func (m *matcher) mayMatchAny(t *tree) bool {
 // limitReached reports whether the search has made as many visits as m.limit allows.
 func (m *matcher) limitReached() bool { return m.visits == m.limit && m.limit > 0 }
 
-// next moves the iterator behind the next entry that matches, and returns the entry. It returns nil
-// if no later entry with a key of at most last matches, or if the limit of visits is reached. It
-// does not read pages in which no entry can match.
+// next moves the iterator behind the next entry that matches, and returns the entry. The parameter
+// last is the greatest key to search. next returns nil if no later entry up to this key matches, or
+// if the limit of visits is reached. It does not read pages in which no entry can match.
 func (m *matcher) next(it *iterator, last key) *entry {
 	for it.depth > 0 && !m.limitReached() {
 		at := &it.path[it.depth-1]
@@ -152,17 +152,17 @@ func (m *matcher) previous(it *iterator) *entry {
 	return nil
 }
 
-// atLeafStart reports whether the entry that previous returned is certainly the first of its leaf
-// bucket, because the item before it in the page has a different key. If it returns true, the
-// caller can take the entry at once, which saves two searches from the root. If the amounts of the
-// nodes differ, most nodes are alone in their leaf bucket.
+// atLeafStart reports whether the entry that the method previous has returned is certainly the
+// first of its leaf bucket, because the item before it in the page has a different key. If it
+// returns true, the caller can take the entry at once, which saves two searches from the root. This
+// is common: if the amounts of the nodes differ, most nodes are alone in their leaf bucket.
 func (it *iterator) atLeafStart() bool {
 	at := it.path[it.depth-1]
 	return at.index > 0 && at.page.separators[at.index-1].key != at.page.separators[at.index].key
 }
 
-// atLeafEnd reports whether the entry that next returned is certainly the last of its leaf bucket,
-// because the item after it in the page has a different key.
+// atLeafEnd reports whether the entry that the method next has returned is certainly the last of
+// its leaf bucket, because the item after it in the page has a different key.
 func (it *iterator) atLeafEnd() bool {
 	at := it.path[it.depth-1]
 	return at.index < at.page.n && at.page.separators[at.index].key != at.page.separators[at.index-1].key

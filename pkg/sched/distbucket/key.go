@@ -60,8 +60,8 @@ func packNumber(c int64) (code key, width int, exact bool) {
 	}
 }
 
-// compareCoord orders entries by coordinate. Entries with equal coordinates (of one leaf bucket)
-// are ordered by name.
+// compareCoord orders entries by coordinate. Entries with equal coordinates, which are in the same
+// leaf bucket, are ordered by name.
 func compareCoord(a, b *entry) int {
 	if c := compareLeaf(a, b); c != 0 {
 		return c
@@ -69,9 +69,9 @@ func compareCoord(a, b *entry) int {
 	return compareLabel(a, b)
 }
 
-// compareLeaf orders entries by coordinate. It returns 0 for entries with equal coordinates (of
-// one leaf bucket). It reads the coordinates only if the keys of both entries are equal and not
-// exact.
+// compareLeaf orders entries by coordinate. It returns 0 for entries with equal coordinates, which
+// are in the same leaf bucket. It reads the coordinates only if the keys of both entries are equal
+// and not exact.
 func compareLeaf(a, b *entry) int {
 	if c := cmp.Compare(a.coordKey, b.coordKey); c != 0 || a.exactKey {
 		return c

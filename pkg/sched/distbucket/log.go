@@ -21,12 +21,12 @@ const deltaSize = 16
 //     ▲ position of a view
 //
 // Chunks are linked only from older to newer ones. So a chunk stays in memory only if it is the
-// newest one, or if there is a view that is older than an update of the chunk. The garbage
+// newest one, or if the position of some view is in this chunk or in an older one. The garbage
 // collector frees all other chunks.
 type log struct {
 	chunk      *chunk // the newest chunk, to which updates are appended
 	seq        uint64 // number of updates and added nodes so far
-	relabelSeq uint64 // value of seq when the labels of names last became invalid, because a node was removed or relabel was called
+	relabelSeq uint64 // value of seq at the last removal of a node or the last call of relabel; the labels of older cursors may be invalid
 }
 
 // chunk is a part of the log, with up to deltaSize updates. The writer stores an update before it
@@ -37,16 +37,16 @@ type chunk struct {
 	next    atomic.Pointer[chunk]
 }
 
-// update is the change of a node from an old entry to a new one. new is nil if the node was removed.
+// update is the change of a node from an old entry to a new one. new is nil if the node was
+// removed.
 type update struct {
 	handle   *Handle
 	old, new *entry
 }
 
 // addNode makes the first entry of a node visible to readers. It need not add an update to the log.
-// A view that was made before either does not refer to the handle, or refers to it because of an
-// earlier node with the same handle. In the second case, a reader of the view finds the removal of
-// the earlier node in the log.
+// The reason is that an older view refers to the handle of the new node only if an earlier node had
+// the same handle. A reader of this view finds the removal of the earlier node in the log.
 func (l *log) addNode(e *entry) {
 	l.seq++
 	e.seq = l.seq
@@ -122,8 +122,8 @@ func (p *logPosition) entry(handle *Handle) *entry {
 // are at most deltaSize of them.
 type delta []update
 
-// apply replaces the old entry of each update by its new entry, in the order of the updates. None of
-// the updates may be a removal.
+// apply replaces the old entry of each update by its new entry, in the order of the updates. None
+// of the updates may be a removal.
 func (t *tree) apply(updates delta) {
 	for _, u := range updates {
 		t.replace(u.old, u.new)

@@ -122,8 +122,8 @@ func (m *maxima) add(c code) {
 	m.mergeNearest(c)
 }
 
-// mergeNearest adds c if all three maxima are in use. Of the four codes (the three maxima and c),
-// it replaces the two with the smallest distance by their maximum.
+// mergeNearest adds c to three maxima that are all in use. Of these four codes, it replaces the two
+// that have the smallest distance from each other by their maximum.
 func (m *maxima) mergeNearest(c code) {
 	to, from, least := 0, len(m), m[0].distance(&c)
 	for i := range m {
@@ -148,16 +148,18 @@ func (m *maxima) covers(want *code) bool {
 	return m[0].covers(want) || m[1].covers(want) || m[2].covers(want)
 }
 
-// exactMax has, for each of the first eight dimensions, the exact maximum of the free amounts of all
-// nodes below a page. It is immutable, so several pages may share it.
+// exactMax has, for each of the first eight dimensions, the exact maximum of the free amounts of
+// all nodes below a page. It is immutable, so several pages may share it.
 //
 // exactMax excludes pages that codes, which are rounded, cannot exclude. For example, if the same
 // amount of memory is free on a thousand nodes, and a request needs one byte more, the codes of
-// both amounts are equal. The values in exactMax may be too high, because they are not lowered when
-// an entry is removed. To lower them, every entry of the page would have to be read. They are
-// computed again when items move between pages. Values that are too high do little harm. The maxima
-// of a page, which are codes, are lowered when an entry is removed. So only an error smaller than
-// the precision of a code remains.
+// both amounts are equal.
+//
+// The values in exactMax may be too high, because they are not lowered when an entry is removed or
+// replaced. To lower them, every entry of the page would have to be read. They are computed again
+// only when items move between pages. Values that are too high do little harm, because the maxima
+// of the page, which are codes, are computed again after each change. They exclude the page if all
+// its amounts in some dimension are smaller than requested by more than the precision of a code.
 type exactMax [2 * lanesPerWord]int64
 
 // covers reports whether m is at least as large as request in each of the dimensions that m has.

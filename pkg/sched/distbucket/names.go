@@ -45,9 +45,11 @@ func (x *Index) assignLabel(e *entry) bool {
 //
 //	label of the i-th node = i·⌊maxKey/(n+1)⌋
 //
-// It is called if no label is left between two neighbours. This happens at the earliest after 30
-// nodes have been added of which each is, by name, between the two nodes added before it. relabel
-// takes O(n log n) time for n nodes.
+// It is called if no label is left between two neighbours. This is rare. A new label differs from
+// the labels of both neighbours by at least labelStride, or by half of the difference between these
+// two labels if that is smaller. So at least 32 nodes must have been added at one place in the
+// order of names, each next to the one that was added there before. relabel takes O(n log n) time
+// for n nodes.
 func (x *Index) relabel() {
 	all, step, at := x.byName, maxKey/key(x.Len()+1), noLabel
 	x.trees = newTrees()

@@ -119,7 +119,8 @@ func (p *page) copy(o *owner) *page {
 	return c
 }
 
-// copy copies other to c, except for the field written.
+// copy copies the children of another page and their summaries to c. It does not copy the marks of
+// written children.
 func (c *children) copy(other *children) {
 	c.pages, c.size = other.pages, other.size
 	if c.maxima != nil {
@@ -179,8 +180,8 @@ func (p *page) remove(i int) {
 	p.dropLast(1)
 }
 
-// dropLast removes the last count items. It clears their pointers, so that the garbage collector can
-// free what they refer to.
+// dropLast removes the last count items. It clears their pointers, so that the garbage collector
+// can free what they refer to.
 func (p *page) dropLast(count int) {
 	clear(p.items[p.n-count : p.n])
 	if p.children != nil {
@@ -189,8 +190,8 @@ func (p *page) dropLast(count int) {
 	p.n -= count
 }
 
-// appendFrom moves items from the page next to the end of p: all items of next from index i on. p
-// must have room for them.
+// appendFrom moves the items of another page (next) to the end of p, from item i on. p must have
+// room for them.
 func (p *page) appendFrom(next *page, i int) {
 	copy(p.separators[p.n:], next.separators[i:next.n])
 	copy(p.items[p.n:], next.items[i:next.n])
@@ -199,9 +200,9 @@ func (p *page) appendFrom(next *page, i int) {
 	next.dropLast(next.n - i)
 }
 
-// copyPayload copies what the page other stores for its items in the range some, to index i of p:
-// the codes of a leaf page, or the children of an inner page and their summaries. Both pages must
-// be of the same kind.
+// copyPayload copies what another page stores for a range (some) of its items: the codes of a leaf
+// page, or the children of an inner page and their summaries. It stores the copies in p from index
+// i on. Both pages must be of the same kind.
 func (p *page) copyPayload(i int, other *page, some span) {
 	if p.children != nil {
 		p.children.copyFrom(i, other.children, some)
@@ -210,8 +211,8 @@ func (p *page) copyPayload(i int, other *page, some span) {
 	}
 }
 
-// copyFrom copies the children of other in the range some to index i of c. It marks all children of
-// c as written, because their positions may have changed.
+// copyFrom copies a range (some) of the children of another page, and stores the copies in c from
+// index i on. It marks all children of c as written, because their positions may have changed.
 func (c *children) copyFrom(i int, other *children, some span) {
 	copy(c.pages[i:], other.pages[some.lo:some.hi])
 	copy(c.size[i:], other.size[some.lo:some.hi])

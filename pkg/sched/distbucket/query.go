@@ -12,7 +12,7 @@ type Query struct {
 	Policy     Policy           // the order of the nodes that fit
 	Candidates []string         // names of the only nodes that the search may return; nil allows all nodes, an empty slice allows none
 	Accept     func(*Node) bool // is called for nodes with enough free resources, and returns false for a node that must not be returned; nil accepts all
-	After      Cursor           // names behind this position come before the other names; NextFit orders all nodes so, LeastFit and BestFit the nodes of each leaf bucket
+	After      Cursor           // nodes with names behind this position come before the others: with NextFit among all nodes, with LeastFit and BestFit only among the nodes of a leaf bucket; FirstFit and Random ignore it
 	Task       string           // amounts that are reserved for this task count as free; see Reserving
 
 	// Rand is the random source of the policy Random. If it is nil, Random is the same as FirstFit.
@@ -123,8 +123,8 @@ func (s *search) accepts(e *entry) bool {
 }
 
 // compare orders entries by the policy. For LeastFit and BestFit, it compares coordinates first.
-// Entries that are equal so far are ordered by name, beginning with the first name behind start:
-// the names up to start come last. No two nodes are equal in this order. The results of the policy
+// Entries that are equal so far are ordered by name, and the names up to the start of the search
+// (see the method start) come last. No two nodes are equal in this order. The results of the policy
 // Random do not depend on this order.
 func (s *search) compare(e, f *entry) int {
 	c := 0
@@ -143,8 +143,8 @@ func (s *search) compare(e, f *entry) int {
 	return c
 }
 
-// lap returns 0 for an entry whose label is greater than that of start, and 1 for any other entry.
-// Entries with lap 0 come first.
+// lap returns 0 for an entry whose name is behind the start of the search, and 1 for any other
+// entry. Entries with lap 0 come first.
 func (s *search) lap(e *entry) int {
 	if e.label > s.start() {
 		return 0

@@ -123,9 +123,9 @@ func (r *Reserving) View() ReservingView {
 	return ReservingView{unreserved: r.unreserved.View(), heldByTask: r.heldByTask, heldByName: r.heldByName}
 }
 
-// setReserved stores a node that has a reservation: with everything that is free on it in
-// heldByName and heldByTask, and without the reserved amounts in unreserved. node.Free must have
-// everything that is free on the node, whether or not it is reserved.
+// setReserved stores a node that has a reservation. node.Free must have everything that is free on
+// the node, whether or not it is reserved. The trees heldByName and heldByTask store the node with
+// these amounts. The index unreserved stores it without the reserved amounts.
 func (r *Reserving) setReserved(node Node, held *reservation) error {
 	e, err := r.unreserved.space.checkedEntry(node)
 	if err != nil {

@@ -22,7 +22,7 @@ type tree struct {
 	root          *page // nil if the tree is empty
 	owner         *owner
 	keyOf         func(*entry) key
-	order         func(a, b *entry) int // compares two entries in an order that agrees with the order of keys; 0 only for entries of one name
+	order         func(a, b *entry) int // compares two entries in an order that agrees with the order of keys; returns 0 only if both entries belong to the same node
 	ordersByLabel bool                  // entries whose keys are equal and exact are ordered by label
 	hasMaxima     bool                  // pages keep maxima and exactMax
 }

@@ -1,9 +1,9 @@
 // Package nodebackoff keeps the pods of one owner, such as a ReplicaSet, away from a node whose
 // agent rejected one of them. The time for which they avoid the node doubles with each rejection.
 //
-// Without this back-off, a ReplicaSet could create and lose pods as fast as it can: this would
-// happen if its pods fit the scheduler's record of a node, but the node rejects them. The package
-// knows owners and nodes, but no pods.
+// Without this back-off, a ReplicaSet could create pods in a fast endless loop. This would happen
+// if its pods fit the scheduler's record of a node, but the node's agent rejects each of them. The
+// package knows owners and nodes, but no pods.
 package nodebackoff
 
 import (
@@ -14,8 +14,8 @@ import (
 )
 
 // Env has the functions that a List calls. After must call the given function after the given time,
-// in a separate goroutine, as time.AfterFunc does. Over gets the name of a node whose back-off for
-// an owner has ended. Over may call methods of the List.
+// in a separate goroutine, as time.AfterFunc does. The List calls Over when the back-off of an
+// owner from a node has ended. Over may call methods of the List.
 type Env struct {
 	After func(time.Duration, func())
 	Over  func(node string)
@@ -39,10 +39,11 @@ type entry struct {
 	over  bool
 }
 
-// New returns an empty list. b is how long an owner's pods avoid a node after a rejection. Fields
-// of b that are not positive get the defaults, 10 s and 5 min, as for the kubelet's
-// CrashLoopBackOff. The number of rejections is reset to 0 if the node rejects no pod of the owner
-// for b.Most after a back-off has ended.
+// New returns an empty list. b decides how long an owner's pods avoid a node: for b.First after the
+// first rejection, then twice as long after each further one, but never longer than b.Most. The
+// defaults are those of the kubelet's CrashLoopBackOff: 10 s if b.First is not positive, and 5 min
+// if b.Most is not positive. If the node rejects no pod of the owner for b.Most after a back-off
+// has ended, the next rejection counts as the first one.
 func New(env Env, b sched.Backoff) *List {
 	b = b.Or(sched.Backoff{First: 10 * time.Second, Most: 5 * time.Minute})
 	return &List{env: env, backoff: b, entries: map[pair]*entry{}}

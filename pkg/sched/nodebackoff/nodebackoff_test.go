@@ -13,8 +13,8 @@ import (
 )
 
 // TestBackoff checks that the back-off of an owner from a node doubles with each rejection, and
-// that other owners and nodes are not affected. It also checks that the back-off starts again with
-// First after a time Most without a rejection.
+// that other owners and nodes are not affected. It also checks that the back-off begins with
+// Backoff.First again if there was no rejection for the time Backoff.Most.
 func TestBackoff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
@@ -44,11 +44,11 @@ func TestBackoff(t *testing.T) {
 		l.Refused("job", "n1") // at 29 s, until 69 s
 		check(30*time.Second, true)
 		check(69*time.Second, false)
-		l.Refused("job", "n1") // at 69 s, until 129 s: Most
+		l.Refused("job", "n1") // at 69 s, until 129 s, because the back-off is never longer than Most
 		check(128*time.Second, true)
 		check(129*time.Second, false)
 		time.Sleep(61 * time.Second)
-		l.Refused("job", "n1") // at 190 s, forgotten at 189 s: until 200 s
+		l.Refused("job", "n1") // at 190 s, until 200 s, because the earlier rejections were forgotten at 189 s
 		check(199*time.Second, true)
 		check(200*time.Second, false)
 		want := []string{"n1 after 10s", "n1 after 1m9s", "n1 after 2m9s", "n1 after 3m20s"}

@@ -65,18 +65,19 @@ func (a *Assignment) Charges(node *sched.Node) []fairshare.Charge {
 // record.
 func (a *Assignment) HasGPUs() bool { return a.WholeGPUs > 0 || a.Parts > 0 }
 
-// SameCharges reports whether the values that decide the tenant's charges for the pod, apart from
-// the node's record, are the same in assignment a as in the earlier assignment was of the same pod.
-// It returns false if was is nil.
+// SameCharges compares the assignment with an earlier one of the same pod (was). It reports whether
+// the two are equal in everything that decides what the pod's tenant is charged for, apart from the
+// node's record. It returns false if was is nil.
 func (a *Assignment) SameCharges(was *Assignment) bool {
 	return was != nil && a.Bound == was.Bound && a.Node == was.Node && a.Tenant == was.Tenant && a.Group == was.Group && a.Since.Equal(was.Since) &&
 		a.CPU == was.CPU && a.Extended.Equal(was.Extended) && slices.Equal(a.GPUs, was.GPUs)
 }
 
-// Place assigns a pod to a node and releases the reservations under the pod's UID. read is the
-// node's record, and seen the result of NarrowSeq, when the node was checked for the pod. Place
-// returns false and changes nothing in three cases: read is no longer the node's newest record,
-// NarrowSeq has grown since, or the pod is already assigned.
+// Place assigns a pod to a node and releases the reservations under the pod's UID. The caller must
+// have checked that the pod fits the node. read is the record of the node that it checked, and seen
+// is what NarrowSeq returned before the check. Place returns false and changes nothing in three
+// cases: the node has a newer record than read, NarrowSeq now returns more than seen, or the pod is
+// already assigned.
 func (s *State) Place(pod *sched.Pod, read *sched.Node, at sched.Placement, seen uint64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -215,8 +216,8 @@ func (s *State) add(entry *Entry, assignment *Assignment) {
 	}
 }
 
-// replace replaces the assignment was by the assignment now of the same pod on the same node. If
-// the two hold different resources, replace returns was, otherwise nil.
+// replace replaces an assignment (was) by a newer one (now) of the same pod on the same node. If
+// the two hold different resources, replace returns the old assignment, otherwise nil.
 func (s *State) replace(was, now *Assignment) *Assignment {
 	e := was.entry
 	e.replace(was, now)

@@ -69,7 +69,7 @@ func (c *capacity) publish() {
 func (s *State) CouldHold(pod *sched.Pod) bool {
 	view := s.capacity.view.Load()
 	if view == nil {
-		return s.capacity.index == nil // if there is no index, some node might hold the pod; if the index has no nodes, none could
+		return s.capacity.index == nil // no index: the profile has no amounts to compare, so some node might hold the pod; an index without a view: there are no nodes
 	}
 	return len(view.AppendPick(nil, distbucket.Query{Request: s.capacity.space.Pod(pod), Policy: distbucket.FirstFit}, 1)) > 0
 }

@@ -9,7 +9,7 @@
 //	s, err := nodestate.New(filter.Profile{Space: space, Theta: theta})
 //	s.Subscribe(filters.Observe)                  // for all events; before the first change
 //	s.Subscribe(ledger.Observe, nodestate.Bound)  // for events of one kind
-//	s.SetNode(node)                               // from the adapter, with everything free
+//	s.SetNode(node)                               // the node as it would be without pods
 //	ok := s.Place(pod, record, placement, seen)   // false: the record is not the newest
 //	s.Adopt(assignment)                           // a pod is bound, by any scheduler
 //
@@ -23,17 +23,17 @@
 //
 // # Who is notified when
 //
-// Every change of assignments and nodes is one Event. A change of reservations is none. The
+// Every change of assignments and nodes is one Event. A change of reservations causes no event. The
 // subscribers of the event's kind are called in the order in which they subscribed, while the
 // state's lock is held. So all subscribers see events in the same order. Subscribers are called
 // before the node's record changes. The order for one event is
 //
 //	subscribers ─► freedSeq, if something becomes free ─► record ─► unlock ─► OnFreed
 //
-// Therefore, the data that filters keep in an Entry is never older than a record that was read
-// before. If a record is still the newest, checks that used the record are still valid. When a pod
-// ends, first its tenant's quota becomes free, then the node's resources become free, and then
-// waiting pods are retried.
+// Therefore, if a reader reads a record first and then the data that filters keep in the Entry, the
+// data is never older than the record. If a record is still the newest, checks that used the record
+// are still valid. When a pod ends, first its tenant's quota becomes free, then the node's
+// resources become free, and then waiting pods are retried.
 //
 // A subscriber may take its own locks and call the queue (package queue). The lock order is state,
 // subscriber, queue. Subscribers and the queue may call only methods of the state that take no

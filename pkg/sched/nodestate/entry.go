@@ -64,7 +64,7 @@ func (e *Entry) add(assignment *Assignment) {
 	e.pods = append(e.pods, assignment)
 }
 
-// replace replaces the assignment was by the assignment now.
+// replace stores a newer assignment (now) of a pod in place of its older assignment (was).
 func (e *Entry) replace(was, now *Assignment) {
 	now.entry, now.index = e, was.index
 	e.pods[was.index] = now
@@ -117,9 +117,9 @@ func (s *State) deleteUnused(entry *Entry) {
 // is nil if the node was removed.
 //
 // The version of the new record is the version of the old record plus 1. If there is no old record,
-// it is the number of changes of all records so far. A node that is removed and added again thus
-// gets a higher version than it ever had, because each version of its record took at least one
-// change.
+// it is the number of changes of all records so far, including this one. So a node that is removed
+// and added again gets a higher version than it ever had: its earlier versions were at most the
+// number of changes at that time, and the number has grown since.
 func (s *State) setRecord(entry *Entry, record *sched.Node) {
 	s.mu.changes++
 	if record != nil {

@@ -63,9 +63,10 @@ func (s *State) Subscribe(f Subscriber, some ...Kind) {
 }
 
 // OnFreed adds a function that is called with a node's newest record after resources may have
-// become free on the node: a pod ended or holds different resources, or the node changed.
-// State.Undo does not call the function. The function runs without a lock and may call methods of
-// the state. It must be added before the first change of the state.
+// become free on the node: a pod has ended, holds different resources, or turned out to be bound to
+// another node, or the node is new or has changed. State.Undo and State.Unreserve do not call the
+// function. The function runs without a lock and may call methods of the state. It must be added
+// before the first change of the state.
 func (s *State) OnFreed(f func(*sched.Node)) { s.onFreed = append(s.onFreed, f) }
 
 // emit calls the subscribers of the event's kind. The caller must hold s.mu.

@@ -10,7 +10,8 @@ import (
 )
 
 // View is an immutable snapshot of the indexes. The records that the indexes refer to are not part
-// of the snapshot: they are always the newest. Any number of goroutines may read it without a lock.
+// of the snapshot: they are always the newest. Any number of goroutines may use a View. Of its
+// methods, only Holds takes a lock.
 type View struct {
 	FreedSeq  uint64 // State.FreedSeq when the view was made
 	NarrowSeq uint64 // State.NarrowSeq when the view was made
@@ -48,8 +49,8 @@ func (v *View) Holds(uid string) bool { return v.state.Holds(uid) }
 // Len returns the number of nodes.
 func (v *View) Len() int { return v.nodes }
 
-// Nodes yields the newest records of the nodes in the view, in order of their
-// names.
+// Nodes yields the newest records of the nodes in the view, in the order of their names. It leaves
+// out nodes that have been removed since the view was made.
 func (v *View) Nodes() iter.Seq[*sched.Node] {
 	return func(yield func(*sched.Node) bool) {
 		for n := range v.indexes[0].Nodes() {

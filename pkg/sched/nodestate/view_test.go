@@ -13,8 +13,8 @@ import (
 )
 
 // TestViewAfterPanic checks which nodes later views have after a ranker has panicked for the node
-// bad, and the panic was recovered. The ranker uses only the low 32 bits of the requested part of a
-// GPU, which are 0, and divides by them if a GPU has enough free.
+// named "bad", and the panic was recovered. For each GPU with enough free for a pod, the ranker
+// divides by the low 32 bits of the part of a GPU that the pod requests. In this test they are 0.
 func TestViewAfterPanic(t *testing.T) {
 	const huge = 1 << 32
 	bad := sched.Node{Name: "bad", GPUs: []sched.GPU{{ID: "0", Free: huge}}}

@@ -38,8 +38,9 @@ type Offer struct {
 	Unknown  int           // number of pods in the way whose end is unknown
 }
 
-// Compare returns a negative number if a is better than b. Fewer pods whose end is unknown are
-// better, then an earlier time Ready. The names of the nodes decide between equal offers.
+// Compare returns a negative number if a is better than b. The better offer has fewer pods in the
+// way whose end is unknown. If these numbers are equal, the better offer has the earlier Ready. If
+// both are equal, the names of the nodes decide.
 func (a Offer) Compare(b Offer) int {
 	return cmp.Or(cmp.Compare(a.Unknown, b.Unknown), a.Ready.Compare(b.Ready), strings.Compare(a.Node, b.Node))
 }
@@ -50,8 +51,8 @@ func (a Offer) Compare(b Offer) int {
 //
 // On simulates that assigned pods are removed until the pod fits. It first removes assigned pods
 // with a known end, in the order of their ends. Then it removes those whose end is unknown, largest
-// first. A pod whose removal turns out not to be needed is not in Offer.InTheWay. On checks with
-// package filter whether the pod fits, at most twice for each assigned pod and once more.
+// first. A pod whose removal turns out not to be needed is not in Offer.InTheWay. For n assigned
+// pods, On calls filter.Check at most 2n+1 times to find out whether the pod fits.
 func On(pod *sched.Pod, node *sched.Node, assigned []AssignedPod) (Offer, bool) {
 	if node.Reserved != nil && node.Reserved.UID != pod.Claim() {
 		return Offer{}, false
@@ -79,9 +80,9 @@ func On(pod *sched.Pod, node *sched.Node, assigned []AssignedPod) (Offer, bool) 
 	return o, true
 }
 
-// needed returns those of the removed pods in left that must end before pod fits. It also returns
-// the node as it is without only these. It puts each removed pod back, in the order of removal, if
-// the node then still fits pod.
+// needed returns those assigned pods that must end before the pod fits. left has the assigned pods
+// that were removed from the node, in the order of their removal. needed puts each of them back if
+// the pod then still fits. It also returns the node without the pods that it did not put back.
 func needed(pod *sched.Pod, node *sched.Node, left []AssignedPod) ([]AssignedPod, *sched.Node) {
 	var needed []AssignedPod
 	for _, g := range left {

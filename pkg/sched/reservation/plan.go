@@ -21,7 +21,8 @@ func (p plan) idle() bool {
 }
 
 // add adds an offer to the plan. If the plan already has an offer of the same node, for another pod
-// of the gang, add adds up the two.
+// of the gang, add merges the two: it adds up the resources and the numbers of pods whose end is
+// unknown, and keeps the later Ready.
 func (p plan) add(o Offer) plan {
 	i, found := slices.BinarySearchFunc(p, o.Node, func(o Offer, name string) int { return strings.Compare(o.Node, name) })
 	if !found {
@@ -40,7 +41,7 @@ func (p plan) add(o Offer) plan {
 type candidate struct {
 	node     *sched.Node
 	assigned []AssignedPod
-	offer    Offer // to the last evaluated pod; the gang's next pod usually has equal requests
+	offer    Offer // to the last evaluated pod; used to rank nodes for the gang's next pod, which usually has equal requests
 }
 
 // evaluate computes the node's offer to a pod and stores it in c.offer. It reports whether the node

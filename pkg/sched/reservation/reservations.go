@@ -211,10 +211,10 @@ func (rs *Reservations) rivals(resourceType fairshare.Type) (all []fairshare.Typ
 	return all
 }
 
-// isBehind reports whether the pod that has the reservation of a resource type is one of heads.
-// heads has the first pods of several types, which are behind the first pod of another type in the
-// queue. A pod that is being placed is not unschedulable, so it is not in heads, and isBehind
-// returns false.
+// isBehind reports whether the pod that has the reservation of a resource type is one of the given
+// pods. heads has the first unschedulable pod of each type, if this pod is further back in the
+// queue than the pod for which update searches a node. A pod that is being placed is not
+// unschedulable, so it is not in heads, and isBehind returns false.
 func (rs *Reservations) isBehind(resourceType fairshare.Type, heads []queue.Head) bool {
 	return slices.ContainsFunc(heads, func(head queue.Head) bool {
 		return head.Type == resourceType && head.Pod.UID == rs.byType[resourceType].pod.UID
@@ -222,8 +222,8 @@ func (rs *Reservations) isBehind(resourceType fairshare.Type, heads []queue.Head
 }
 
 // intact reports whether all nodes of a reservation are still reserved for its pod. A node is no
-// longer reserved if it was removed. No node is reserved any more if the pod was assigned, and the
-// assignment was undone because binding failed.
+// longer reserved if it was removed. When the pod is assigned, all nodes are released. They stay
+// released if binding fails and the assignment is undone.
 func (rs *Reservations) intact(r *reservation) bool {
 	return !slices.ContainsFunc(r.plan, func(o Offer) bool {
 		node := rs.state.Record(o.Node)

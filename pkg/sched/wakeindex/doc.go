@@ -18,6 +18,6 @@
 // shapes by bounds of their amounts, and these bounds may be too wide to skip any.
 //
 // One list of pods for each resource was rejected. Each pod would be in the list of the resource
-// that it lacks, sorted by request. But a pod that lacks memory on one half of the nodes and CPUs
-// on the other half would belong to two lists.
+// that it lacks, sorted by request. But a pod need not lack the same resource on all nodes: it may
+// lack memory on one half of the nodes, and CPUs on the other half.
 package wakeindex

@@ -88,8 +88,8 @@ func (x *Index) covered(node *sched.Node) []*shape {
 	for d := range x.size {
 		x.size[d] = smallness(x.size[d])
 	}
-	// Accept refuses every shape, so that the search does not stop at the first matching shape. It
-	// visits all matching shapes, some of them twice.
+	// The search passes each matching shape to x.collect, which keeps it and returns false. So the
+	// search does not stop at the first matching shape.
 	x.bySize.View().AppendPick(nil, distbucket.Query{Request: x.size, Accept: x.collect}, 1)
 	return x.found
 }
@@ -120,8 +120,11 @@ func (x *Index) least(pod *sched.Pod) distbucket.Vector {
 //	request ≤ free ⇒ smallness(request) ≥ smallness(free)
 //
 // The result depends only on the leading bit of the amount and the eight bits after it, so amounts
-// that differ by less than 0.4 % may have the same smallness. smallness does not simply negate the
-// amount, because distbucket.Index rounds large numbers; only small numbers are exact in it.
+// that differ by less than 0.4 % may have the same smallness.
+//
+// smallness does not simply negate the amount, or subtract it from a very large number. A search of
+// distbucket.Index would then skip fewer shapes, because the maxima by which it skips most of them
+// do not distinguish negative numbers, and are rounded if numbers are large.
 func smallness(amount int64) int64 {
 	const most = 64<<8 | 255
 	if amount <= 0 {

@@ -88,8 +88,8 @@ func (g *Shapes) Released() (pods []*sched.Pod) {
 
 // ShapeOf returns the key of a pod's shape. Pods with equal keys pass the checks of Index.Helped on
 // the same nodes, except for nodes with a reservation and nodes that a pod avoids
-// (sched.Pod.Avoid). A gang has a shape of its own. A pod with exclusive CPUs and the policy random
-// also has a shape of its own, because its Seed decides which CPUs it gets.
+// (sched.Pod.Avoid). A gang has a shape of its own. A pod with exclusive CPUs and the CPU policy
+// podspec.Random also has a shape of its own, because its Seed decides which CPUs it gets.
 func ShapeOf(pod *sched.Pod) string {
 	if pod.Gang != nil || pod.CPUPolicy == podspec.Random && len(pod.Exclusive) > 0 {
 		return "only " + pod.UID
