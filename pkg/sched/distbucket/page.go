@@ -59,9 +59,8 @@ const allChildren bitset = 1<<(fanout+1) - 1
 // has reports whether bit i is set.
 func (b bitset) has(i int) bool { return b>>i&1 == 1 }
 
-// Each of these types has a page, and the data that only a page of this kind needs (leaf page,
-// inner page). The page and its data are in one allocation, because they are read and copied
-// together.
+// Each of these types is one kind of page: the struct page, and the data that only pages of this
+// kind need. Both are in one allocation, because they are read and copied together.
 type (
 	leafPage struct {
 		page

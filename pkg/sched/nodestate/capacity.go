@@ -9,9 +9,9 @@ import (
 	"github.com/numalet/numalet/pkg/sched/filter"
 )
 
-// capacity is an index of the nodes by what they would have free without any pod. It has those
-// amounts of the first scheduling profile that concern a whole node, such as CPU and memory. It
-// leaves out amounts of NUMA nodes and of single GPUs, because a record may lack NUMA nodes and
+// capacity is an index of the nodes by what they would have free without any pod. Of the amounts
+// that the first scheduling profile compares, it has those of a whole node, such as CPU and memory.
+// It leaves out amounts of NUMA nodes and of single GPUs, because a record may lack NUMA nodes and
 // GPUs for a while, for example while the node's agent restarts.
 type capacity struct {
 	space filter.Space

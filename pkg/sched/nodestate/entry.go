@@ -7,8 +7,9 @@ import (
 	"github.com/numalet/numalet/pkg/sched/distbucket"
 )
 
-// Entry has the state of one node. It is the sched.RecordSource of the node's records. If pods are
-// assigned to a node that is not known yet or was removed, there is also an Entry for that node.
+// Entry has the state of one node. The node's records refer to it in their field Source. If pods
+// are assigned to a node that is not known yet or was removed, there is also an Entry for that
+// node.
 //
 // Only one subscriber may call SetForeign, and only while it handles an event. This ensures that
 // Foreign is never older than a record that Newest has returned before.

@@ -11,9 +11,9 @@ import (
 // entries, whose nodes have changed since the last update. If another goroutine is updating the
 // indexes, it does nothing.
 //
-// If a ranker panics and the panic is recovered, the next update continues behind the entry at which
-// the ranker panicked. That entry is updated only when its node changes again, so that one node
-// cannot prevent all updates.
+// If a ranker (filter.Profile.Ranker) panics and the panic is recovered, the next update continues
+// behind the entry at which the ranker panicked. That entry is updated only when its node changes
+// again, so that one node cannot prevent all updates.
 func (s *State) updateIndexes() {
 	if !s.indexing.TryLock() {
 		return

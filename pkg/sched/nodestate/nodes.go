@@ -2,8 +2,8 @@ package nodestate
 
 import "github.com/numalet/numalet/pkg/sched"
 
-// SetNode adds or changes a node. base is a record of the node as it is without pods: its NUMA
-// nodes and GPUs are free. Its fields Free, Version, Reserved and Source are ignored: the state
+// SetNode adds or changes a node. base is a record of the node as it would be without pods: its
+// NUMA nodes and GPUs are free. Its fields Free, Version, Reserved and Source are ignored: the state
 // keeps the node's reservation, and computes what is free from base and the assignments.
 func (s *State) SetNode(base *sched.Node) { s.freed(s.setNode(base)) }
 
@@ -47,9 +47,9 @@ func (s *State) RemoveNode(name string) {
 	s.deleteUnused(entry)
 }
 
-// Reserve reserves resources on a node for a pod or gang. uid is the result of its sched.Pod.Claim.
-// Reserve replaces an earlier reservation with the same uid on the node. It returns false if the
-// node is unknown, or reserved with another uid.
+// Reserve reserves resources on a node for a pod or gang. uid is the key that sched.Pod.Claim
+// returns for the pod, or for a pod of the gang. Reserve replaces an earlier reservation with the
+// same uid on the node. It returns false if the node is unknown, or reserved with another uid.
 func (s *State) Reserve(uid, node string, holding sched.Holding) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -69,8 +69,8 @@ func (s *State) Reserve(uid, node string, holding sched.Holding) bool {
 	return true
 }
 
-// Unreserve releases the reservations of a pod or gang on all nodes. uid is the result of its
-// sched.Pod.Claim.
+// Unreserve releases the reservations of a pod or gang on all nodes. uid is the same key as for
+// Reserve.
 func (s *State) Unreserve(uid string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

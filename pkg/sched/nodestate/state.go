@@ -34,7 +34,7 @@ type State struct {
 	mu struct {
 		sync.Mutex
 		assigned map[string]*Assignment     // by pod UID
-		reserved map[string]map[string]bool // names of the nodes that are reserved for a pod or gang, by its sched.Pod.Claim
+		reserved map[string]map[string]bool // names of the nodes that are reserved for a pod or gang, by the argument uid of Reserve
 		stale    []*Entry                   // entries whose newest record is not in the indexes, without duplicates
 		changes  sched.Version              // number of changes of all records
 	}

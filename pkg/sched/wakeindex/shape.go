@@ -27,7 +27,7 @@ type shape struct {
 
 	// Only Index uses handle and search.
 	handle distbucket.Handle
-	search uint64 // number of the last search that found it
+	search uint64 // number of the last search that found it, so that one search keeps it only once
 }
 
 // add adds a pod. It returns the pod's shape, and true if the shape is new.
