@@ -109,8 +109,8 @@ func take(b *testing.B, x *Index, name string, request Vector, sign int64) {
 	}
 }
 
-// BenchmarkUpdate measures one call of Update and the call of View after it. These are the only
-// calls that the goroutine that writes an index has to make for a change.
+// BenchmarkUpdate measures one call of Update and the call of View after it. To change a node, the
+// goroutine that writes an index makes only these two calls.
 func BenchmarkUpdate(b *testing.B) {
 	for _, dims := range []int{2, 4, 6} {
 		for _, n := range sizes {

@@ -99,8 +99,8 @@ const sampleTries = 64
 // fit, so each node that fits has the same probability. It returns false if too few of sampleTries
 // drawn nodes fit.
 //
-// If one node in x fits, about k·x draws are needed to find k nodes. To find 4 nodes, the 64 draws
-// of sampleTries are enough in about 97 % of the searches if one node in 8 fits, and in about 57 %
+// If one node in x fits, k·x draws are needed on average to find k nodes. To find 4 nodes, 64 draws
+// (sampleTries) are enough in about 97 % of the searches if one node in 8 fits, and in about 57 %
 // if one node in 16 fits. If they are not enough, selectAll reads all nodes that fit.
 func (s *search) sample(dst []*entry) (int, bool) {
 	t, taken := &s.view.byCoord, 0

@@ -188,8 +188,9 @@ func (t *tree) freeze() {
 	t.owner = new(owner)
 }
 
-// summarize computes the summaries that p stores, and those that the pages below p with the same
-// owner as p store. All other pages below p have not changed since the last freeze.
+// summarize computes the summaries that p stores of its children. It first does the same for those
+// pages below p that have the same owner as p. All other pages below p have not changed since the
+// last freeze.
 func (p *page) summarize(hasMaxima bool) {
 	for i := range p.n {
 		if p.children != nil && p.children.written.has(i) && p.children.pages[i].owner == p.owner {
