@@ -133,6 +133,13 @@ func (b *book) change(before Held, by func(l *pool.Ledger, uid string) (pool.Gra
 // claim in such a grant runs on the shared CPUs.
 func (b *book) whole(uid string) bool { _, ok := b.held[uid]; return ok }
 
+// covers reports whether the grants say which CPUs a container gets. Either the container has
+// exclusive CPUs, or its pod has a grant in which the container is shared.
+func (b *book) covers(uid, container string) bool {
+	_, claimed := b.claim(uid, container)
+	return claimed || b.whole(uid)
+}
+
 // byContainer reports whether a container of the pod has a grant of its own.
 func (b *book) byContainer(uid string) bool {
 	for k := range b.held {

@@ -24,8 +24,8 @@ import (
 // Only the CFS quota stays removed, because the kubelet will try to create the container again.
 // carve returns new specs for the shared containers without a cgroup (see confineSharers). Callers
 // hold n.mu.
-func (n *Node) carve(ctx context.Context, c workload.Container, p pool.Pod) ([]workload.Spec, error) {
-	undo, err := n.reserveOrReject(ctx, c, p)
+func (n *Node) carve(ctx context.Context, c workload.Container, got class) ([]workload.Spec, error) {
+	undo, err := n.reserveOrReject(ctx, c, got)
 	if err != nil {
 		return nil, err
 	}

@@ -6,9 +6,9 @@ import (
 	"io/fs"
 
 	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/numalet/numalet/pkg/cpuset"
-	"github.com/numalet/numalet/pkg/cpuset/pool"
 	"github.com/numalet/numalet/pkg/workload"
 )
 
@@ -87,17 +87,10 @@ func (n *Node) start(ctx context.Context, c workload.Container) error {
 // reserved. It also adapts them to a resize (see fit). It returns the CPUs on which the container
 // must run.
 func (n *Node) reserveAndDecide(ctx context.Context, c workload.Container) (a workload.Answer, err error) {
-	if err := n.checkPlacer(c.Sandbox); err != nil {
-		return a, err
-	}
-	if err := errors.Join(n.checkGPUs(c), n.checkGroups(c)); err != nil {
-		return a, err
-	}
-	var want *pool.Pod
-	if !n.grantKnown(c) {
-		if want, err = n.waitForRequest(ctx, c); err != nil {
-			return a, err
-		}
+	got := n.classifyNew(ctx, c)
+	logr.FromContextOrDiscard(ctx).V(2).Info("classified", "container", c.String(), "gets", got.kind)
+	if got.kind == refused {
+		return a, got.why
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -105,8 +98,8 @@ func (n *Node) reserveAndDecide(ctx context.Context, c workload.Container) (a wo
 		return a, refuse(NotReady, "the agent has not seen this node's containers yet")
 	}
 	switch {
-	case want != nil:
-		a.Specs, err = n.carve(ctx, c, *want)
+	case got.request != nil:
+		a.Specs, err = n.carve(ctx, c, got)
 	case n.holds(c):
 		a.Specs, err = n.refit(ctx, c)
 	}
@@ -123,27 +116,49 @@ func (n *Node) reserveAndDecide(ctx context.Context, c workload.Container) (a wo
 	return a, nil
 }
 
-// waitForRequest returns the CPUs that the container's pod requests. If the pod informer does not
-// have the pod yet, waitForRequest waits for the pod for up to Config.PodWait.
-func (n *Node) waitForRequest(ctx context.Context, c workload.Container) (*pool.Pod, error) {
+// classifyNew decides what a container gets that the container runtime is about to create or to
+// start. If that depends on a pod that the pod informer does not have yet, classifyNew waits for
+// the pod for up to Config.PodWait. It does not hold n.mu while it waits.
+func (n *Node) classifyNew(ctx context.Context, c workload.Container) class {
+	s := n.subject(c)
+	s.granted = n.granted(c)
+	if got := classify(s); got.kind != awaitsPod {
+		return got
+	}
 	waiting, cancel := context.WithTimeout(ctx, n.cfg.PodWait)
 	defer cancel()
-	want, err := n.request(waiting, c, n.env.Pods.Wait)
-	return want, n.rejectIfPermanent(c.Sandbox, err)
+	pod, known := n.env.Pods.Wait(waiting, c.Sandbox.Pod)
+	if !known {
+		return s.refused(refuse(PodUnknown, "the pod asks for exclusive CPUs, but the API server has not told this node's agent about it yet"))
+	}
+	s.pod = pod
+	return classify(s)
+}
+
+// subject returns a container with everything that decides what it gets, except for earlier grants.
+func (n *Node) subject(c workload.Container) subject {
+	return subject{Container: c, cfg: n.cfg, pod: n.apiPod(c.Sandbox.Pod), groupOf: n.env.GroupOf, notIsolated: n.checkIsolation}
+}
+
+// apiPod returns the API object of a pod, or nil if the pod informer does not have the pod.
+func (n *Node) apiPod(p workload.Pod) *corev1.Pod {
+	if pod, known := n.env.Pods.Pod(p); known {
+		return pod
+	}
+	return nil
+}
+
+// granted reports whether an earlier grant says which CPUs the container gets.
+func (n *Node) granted(c workload.Container) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.mu.book.covers(c.Sandbox.Pod.UID, c.Name)
 }
 
 // holds reports whether the container has exclusive CPUs in n.mu.book. Callers hold n.mu.
 func (n *Node) holds(c workload.Container) bool {
 	_, holds := n.mu.book.claim(c.Sandbox.Pod.UID, c.Name)
 	return holds
-}
-
-// grantKnown reports whether n.mu.book already says which CPUs the container gets. Either the
-// container has exclusive CPUs there, or its pod has a grant in which the container is shared.
-func (n *Node) grantKnown(c workload.Container) bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.holds(c) || n.mu.book.whole(c.Sandbox.Pod.UID)
 }
 
 // assert writes the CPUs of a container that may already run to its cgroup. It returns no error

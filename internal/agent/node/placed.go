@@ -8,34 +8,41 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/numalet/numalet/api/v1alpha1"
-	"github.com/numalet/numalet/pkg/cpuset/pool"
 	"github.com/numalet/numalet/pkg/workload"
 )
+
+// isPlaced reports whether numalet-controller placed the sandbox's pod. It places no static pods.
+func (c Config) isPlaced(s workload.Sandbox) bool {
+	_, claimed := s.Annotations[v1alpha1.AnnotationPlacement]
+	return claimed && c.Controller && !isStatic(s)
+}
 
 // checkPlacer refuses a pod whose placement annotation cannot come from numalet-controller. On a
 // node without numalet-controller, no pod may have this annotation. A static pod may never have
 // it, because no scheduler binds static pods.
-func (n *Node) checkPlacer(s workload.Sandbox) error {
-	if _, claimed := s.Annotations[v1alpha1.AnnotationPlacement]; claimed && !n.isPlaced(s) {
+func (s subject) checkPlacer() error {
+	if _, claimed := s.Sandbox.Annotations[v1alpha1.AnnotationPlacement]; claimed && !s.cfg.isPlaced(s.Sandbox) {
 		return v1alpha1.RefusePlacement()
 	}
 	return nil
 }
 
-// isPlaced reports whether numalet-controller placed the sandbox's pod.
-func (n *Node) isPlaced(s workload.Sandbox) bool {
-	_, claimed := s.Annotations[v1alpha1.AnnotationPlacement]
-	return claimed && n.cfg.Controller && !isStatic(s)
+// placement returns the placement of a pod that numalet-controller placed. It returns false for any
+// other pod. It also returns false for an invalid placement, for which ofRequest refuses the pod.
+func (s subject) placement() (v1alpha1.Placement, bool) {
+	if !s.cfg.isPlaced(s.Sandbox) {
+		return v1alpha1.Placement{}, false
+	}
+	p, err := v1alpha1.ParsePlacement(s.Sandbox.Annotations[v1alpha1.AnnotationPlacement])
+	return p, err == nil
 }
 
 // placedWithoutCPUs reports whether the pod's placement has only GPUs, so that the pod needs no
 // exclusive CPUs.
-func (n *Node) placedWithoutCPUs(s workload.Sandbox) bool {
-	if _, policy := s.Annotations[v1alpha1.AnnotationCPUPolicy]; policy || !n.isPlaced(s) {
-		return false
-	}
-	p, err := v1alpha1.ParsePlacement(s.Annotations[v1alpha1.AnnotationPlacement])
-	return err == nil && p.CPUs() == 0
+func (s subject) placedWithoutCPUs() bool {
+	_, policy := s.Sandbox.Annotations[v1alpha1.AnnotationCPUPolicy]
+	p, placed := s.placement()
+	return placed && !policy && p.CPUs() == 0
 }
 
 // placed returns the request with the numbers of CPUs per NUMA node that numalet-controller
@@ -43,8 +50,8 @@ func (n *Node) placedWithoutCPUs(s workload.Sandbox) bool {
 // pod, it returns the request unchanged. For a pod that was resized after its placement, it
 // returns the numbers of the placement. Each container of such a pod gets its new size when it
 // is created (see fit).
-func (n *Node) placed(s workload.Sandbox, pod *corev1.Pod, request v1alpha1.CPURequest) (v1alpha1.CPURequest, error) {
-	if !n.isPlaced(s) {
+func (s subject) placed(pod *corev1.Pod, request v1alpha1.CPURequest) (v1alpha1.CPURequest, error) {
+	if !s.cfg.isPlaced(s.Sandbox) {
 		return request, nil
 	}
 	if pod.Generation > 1 { // the pod may have been resized after its placement was made
@@ -56,29 +63,17 @@ func (n *Node) placed(s workload.Sandbox, pod *corev1.Pod, request v1alpha1.CPUR
 	return request.At(p), err
 }
 
-// rejectIfPermanent returns err, or a refusal for which reportRefusal sets the pod to Failed.
-// It returns that refusal if numalet-controller placed the pod and a retry cannot resolve err.
-func (n *Node) rejectIfPermanent(s workload.Sandbox, err error) error {
-	if err == nil || !n.isPlaced(s) {
-		return err
-	}
-	if r := asRefusal(err); r.Reason == v1alpha1.PlacementInvalid || r.Reason == SwitchedOff || r.Reason == NotIsolated {
-		return n.reject(s, r)
-	}
-	return err
-}
-
 // reserveOrReject reserves CPUs for a container. If numalet-controller placed the pod and the
 // CPUs are not free, it returns a refusal for which reportRefusal sets the pod to Failed (a
 // rejection). It does not reject the pod while an ended pod or a shrunk container is about to
 // release CPUs. A rejected pod remains rejected, even if CPUs are free at the kubelet's next
 // attempt, because the controller may have placed another pod on these CPUs. Callers hold n.mu.
-func (n *Node) reserveOrReject(ctx context.Context, c workload.Container, p pool.Pod) (undo func(), err error) {
-	s := c.Sandbox
+func (n *Node) reserveOrReject(ctx context.Context, c workload.Container, got class) (undo func(), err error) {
+	s, p := c.Sandbox, *got.request
 	if rejected := n.rejected(s); rejected != nil {
 		return nil, rejected
 	}
-	if !n.isPlaced(s) {
+	if got.kind != byPlacement {
 		return n.reserveWholeCores(c, p)
 	}
 	undo, err = n.reserve(c, p)
@@ -90,7 +85,7 @@ func (n *Node) reserveOrReject(ctx context.Context, c workload.Container, p pool
 	if err == nil || n.endedPodHolds() || len(n.leaving()) > 0 {
 		return undo, err
 	}
-	err = n.reject(s, asRefusal(err))
+	err = rejection(n.apiPod(s.Pod), asRefusal(err))
 	n.addSandbox(s).rejected = err
 	return nil, err
 }
@@ -102,7 +97,7 @@ func (n *Node) rejected(s workload.Sandbox) error {
 	if known := n.addSandbox(s).rejected; known != nil {
 		return known
 	}
-	if pod, known := n.env.Pods.Pod(s.Pod); known && n.isPlaced(s) {
+	if pod := n.apiPod(s.Pod); pod != nil && n.cfg.isPlaced(s) {
 		if c, rejected := v1alpha1.Rejection(pod); rejected {
 			return refuse(PlacementRejected, "%s", c.Message)
 		}
@@ -116,12 +111,12 @@ func (n *Node) endedPodHolds() bool {
 	return slices.ContainsFunc(n.mu.book.sorted(), func(h Held) bool { return n.hasEnded(h.Pod.UID) })
 }
 
-// reject returns a refusal with the reason PlacementRejected, for which reportRefusal sets the
+// rejection returns a refusal with the reason PlacementRejected, for which reportRefusal sets the
 // pod to Failed. The message of the refusal says whether the pod's controller, such as a Job,
 // creates a new pod.
-func (n *Node) reject(s workload.Sandbox, why *v1alpha1.Refusal) error {
+func rejection(pod *corev1.Pod, why *v1alpha1.Refusal) *v1alpha1.Refusal {
 	next := "nobody makes it anew, for no controller owns it: create it again"
-	if pod, known := n.env.Pods.Pod(s.Pod); known {
+	if pod != nil {
 		if owner := metav1.GetControllerOf(pod); owner != nil {
 			next = owner.Kind + " " + owner.Name + " makes a new one, which is placed anew"
 		}

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/numalet/numalet/api/v1alpha1"
-	"github.com/numalet/numalet/pkg/workload"
 )
 
 // checkGPUs rejects a container's pod if the kubelet allocated other GPUs to the container than
@@ -13,19 +12,13 @@ import (
 // type Decider in internal/deviceplugin/kubelet), but the kubelet may allocate others. checkGPUs
 // runs before the container is created, when both the controller's decision and the kubelet's
 // allocation are final.
-func (n *Node) checkGPUs(c workload.Container) error {
-	if !n.isPlaced(c.Sandbox) {
-		return nil
-	}
-	p, err := v1alpha1.ParsePlacement(c.Sandbox.Annotations[v1alpha1.AnnotationPlacement])
-	if err != nil {
-		return nil // an invalid placement: the pod is refused for it when its request is read
-	}
-	decided, given := p.Containers[c.Name].GPUs, v1alpha1.ParseAllocatedGPUs(c.Annotations)
+func (s subject) checkGPUs() error {
+	p, _ := s.placement()
+	decided, given := p.Containers[s.Name].GPUs, v1alpha1.ParseAllocatedGPUs(s.Annotations)
 	if asDecided(p, decided, given) {
 		return nil
 	}
-	return n.reject(c.Sandbox, notDecided(c.Name, decided, given))
+	return rejection(s.pod, notDecided(s.Name, decided, given))
 }
 
 func notDecided(container string, decided, given []string) *v1alpha1.Refusal {
@@ -64,36 +57,24 @@ func list(ids []string) string { return strings.Join(slices.Sorted(slices.Values
 // ignore GPU groups. The kubelet also chooses shares without the controller. The refused pod keeps
 // the device until the pod ends, so no other pod gets the device before that. The device plugin
 // cannot refuse the device in Allocate, because the device plugin API does not name the pod.
-func (n *Node) checkGroups(c workload.Container) error {
-	if n.env.GroupOf == nil {
+func (s subject) checkGroups() error {
+	if s.groupOf == nil {
 		return nil
 	}
-	decided := n.decidedGPUs(c.Sandbox)
-	for _, id := range slices.Sorted(slices.Values(v1alpha1.ParseAllocatedGPUs(c.Annotations))) {
-		if slices.Contains(decided, id) {
+	p, _ := s.placement()
+	for _, id := range slices.Sorted(slices.Values(v1alpha1.ParseAllocatedGPUs(s.Annotations))) {
+		if slices.Contains(p.GPUs(), id) {
 			continue
 		}
-		switch group, known := n.env.GroupOf(id); {
+		switch group, known := s.groupOf(id); {
 		case !known:
-			return refuse(NotReady, "the agent does not know the GPU groups yet, and container %q has the GPU %s, which may be in one", c.Name, id)
+			return refuse(NotReady, "the agent does not know the GPU groups yet, and container %q has the GPU %s, which may be in one", s.Name, id)
 		case group == "":
-		case n.isPlaced(c.Sandbox):
-			return n.reject(c.Sandbox, refuse(NotDecided, "the kubelet gave container %q the GPU %s of GPU group %s, and the controller decided on other GPUs", c.Name, id, group))
+		case s.cfg.isPlaced(s.Sandbox):
+			return rejection(s.pod, refuse(NotDecided, "the kubelet gave container %q the GPU %s of GPU group %s, and the controller decided on other GPUs", s.Name, id, group))
 		default:
-			return refuse(GPUReserved, "the kubelet gave container %q the GPU %s, which is reserved for GPU group %s; delete the pod, and let the controller schedule it (spec.schedulerName)", c.Name, id, group)
+			return refuse(GPUReserved, "the kubelet gave container %q the GPU %s, which is reserved for GPU group %s; delete the pod, and let the controller schedule it (spec.schedulerName)", s.Name, id, group)
 		}
 	}
 	return nil
-}
-
-// decidedGPUs returns the GPUs that numalet-controller decided on for the sandbox's pod.
-func (n *Node) decidedGPUs(s workload.Sandbox) []string {
-	if !n.isPlaced(s) {
-		return nil
-	}
-	p, err := v1alpha1.ParsePlacement(s.Annotations[v1alpha1.AnnotationPlacement])
-	if err != nil {
-		return nil // an invalid placement: the pod is refused for it when its request is read
-	}
-	return p.GPUs()
 }

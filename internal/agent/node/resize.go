@@ -48,7 +48,7 @@ func (n *Node) grow(ctx context.Context, c workload.Container, to size) ([]workl
 // checkWholeCores refuses the resize, it calls undo and returns an error.
 func (n *Node) checkWholeCores(c workload.Container, held cpuset.Set, undo func()) error {
 	idle := n.mu.book.ledger.Idle(held)
-	if idle.Empty() || n.isPlaced(c.Sandbox) {
+	if idle.Empty() || n.cfg.isPlaced(c.Sandbox) {
 		return nil
 	}
 	undo()

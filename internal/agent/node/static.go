@@ -9,36 +9,32 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/numalet/numalet/api/v1alpha1"
-	"github.com/numalet/numalet/pkg/cpuset/pool"
-	"github.com/numalet/numalet/pkg/topology"
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// staticRequest returns the request for exclusive CPUs of a container whose static pod has no
-// mirror pod. It returns nil if the container gets no exclusive CPUs. The kubelet runs static pods
-// without the API server, so the agent does not know the pod's spec. staticRequest reads the number
-// of CPUs from the container's cgroup limits and device tokens. The container does not reuse CPUs
-// of the pod's other containers, because the agent does not know which of these are init
+// ofStatic returns what a container of a static pod without a mirror pod gets. The kubelet runs
+// static pods without the API server, so the agent does not know the pod's spec. ofStatic reads the
+// number of CPUs from the container's cgroup limits and device tokens. The container does not reuse
+// CPUs of the pod's other containers, because the agent does not know which of these are init
 // containers.
-func (n *Node) staticRequest(c workload.Container, tokens map[topology.NodeID]int) (*pool.Pod, error) {
-	if exempted(c) {
-		return nil, nil
+func (s subject) ofStatic() class {
+	if exempted(s.Container) {
+		return class{kind: sharedCPUs}
 	}
-	request, err := v1alpha1.ReadCPURequest(staticPod(c, tokens))
-	if r := (*v1alpha1.Refusal)(nil); errors.As(err, &r) && r.Reason == v1alpha1.NoExclusiveContainer {
-		return nil, nil // another container of the pod may request exclusive CPUs
+	pod := staticPod(s.Container)
+	request, err := v1alpha1.ReadCPURequest(pod)
+	switch r := (*v1alpha1.Refusal)(nil); {
+	case errors.As(err, &r) && r.Reason == v1alpha1.NoExclusiveContainer:
+		return class{kind: sharedCPUs} // another container of the pod may request exclusive CPUs
+	case err != nil:
+		return s.refused(err)
 	}
-	if err != nil {
-		return nil, err
+	got := s.ofRequest(pod, request)
+	if got.request != nil {
+		only := onlyContainer(*got.request, s.Name)
+		got.kind, got.request = byCgroup, &only
 	}
-	if err := n.checkIsolation(request); err != nil {
-		return nil, err
-	}
-	if exclusive, err := n.admit(c, request, tokens); err != nil || !exclusive {
-		return nil, err
-	}
-	only := onlyContainer(*poolPod(c.Sandbox.Pod.UID, request), c.Name)
-	return &only, nil
+	return got
 }
 
 // exempted reports whether the annotation numalet.dev/shared-containers of the pod lists the
@@ -50,7 +46,7 @@ func exempted(c workload.Container) bool {
 
 // staticPod returns a pod that has only the container c. It derives the resources of c from the
 // cgroup limits and the device tokens of c.
-func staticPod(c workload.Container, tokens map[topology.NodeID]int) *corev1.Pod {
+func staticPod(c workload.Container) *corev1.Pod {
 	var pod corev1.Pod
 	pod = *withSandboxAnnotations(&pod, c.Sandbox)
 	delete(pod.Annotations, v1alpha1.AnnotationSharedContainers)
@@ -63,7 +59,7 @@ func staticPod(c workload.Container, tokens map[topology.NodeID]int) *corev1.Pod
 	if _, whole := r.WholeCPUs(); whole {
 		requests = nil
 	}
-	for node, count := range tokens {
+	for node, count := range v1alpha1.ParseAllocated(c.Annotations) {
 		limits[corev1.ResourceName(v1alpha1.NUMAResource(node))] = *resource.NewQuantity(int64(count), resource.DecimalSI)
 	}
 	pod.Spec.Containers = []corev1.Container{{

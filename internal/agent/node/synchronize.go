@@ -7,9 +7,7 @@ import (
 	"strings"
 
 	"github.com/go-logr/logr"
-	corev1 "k8s.io/api/core/v1"
 
-	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/pkg/cpuset/pool"
 	"github.com/numalet/numalet/pkg/workload"
 )
@@ -79,7 +77,7 @@ func (n *Node) reconcile(ctx context.Context) {
 		n.releaseEnded(ctx, uid)
 	}
 	for _, c := range n.running() {
-		if err := n.adopt(ctx, c); err != nil {
+		if err := n.adopt(c); err != nil {
 			_ = n.reportRefusal(ctx, c, err, keepsRunning) // the error is for an operation of the runtime, and there is none here
 		}
 	}
@@ -137,31 +135,26 @@ func (n *Node) running() []workload.Container {
 // container is already pinned and its CPUs can be granted, the grant has these CPUs. Otherwise the
 // grant has new CPUs. If the pod is unknown, adopt may leave the container without a grant until
 // Reconcile.
-func (n *Node) adopt(ctx context.Context, c workload.Container) error {
-	uid := c.Sandbox.Pod.UID
-	_, podKnown := n.env.Pods.Pod(c.Sandbox.Pod)
-	if podKnown {
+func (n *Node) adopt(c workload.Container) error {
+	s := n.subject(c)
+	if s.pod != nil {
 		n.dropUnconfirmed(c)
 	}
-	if n.holds(c) || n.mu.book.whole(uid) {
+	s.runs, s.granted = true, n.mu.book.covers(c.Sandbox.Pod.UID, c.Name)
+	if s.pod == nil && !s.granted && c.Resources.Pinned() && s.asks() && n.holdUnconfirmed(c) {
 		return nil
 	}
-	if !podKnown && c.Resources.Pinned() && n.announces(c) && n.holdUnconfirmed(c) {
+	switch got := classify(s); {
+	case got.kind == refused:
+		return got.why
+	case got.request == nil: // if the pod is awaited, Reconcile runs again when the informer has the pods
 		return nil
-	}
-	known := func(_ context.Context, p workload.Pod) (*corev1.Pod, bool) { return n.env.Pods.Pod(p) }
-	want, err := n.request(ctx, c, known)
-	if r := (*v1alpha1.Refusal)(nil); errors.As(err, &r) && r.Reason == PodUnknown {
-		return nil // Reconcile runs again when the informer has the pods
-	}
-	if err != nil || want == nil {
+	case c.Resources.Pinned() && n.grantPinned(c, *got.request):
+		return nil
+	default:
+		_, err := n.reserve(c, *got.request)
 		return err
 	}
-	if c.Resources.Pinned() && n.grantPinned(c, *want) {
-		return nil
-	}
-	_, err = n.reserve(c, *want)
-	return err
 }
 
 // grantPinned grants a container the CPUs to which it is pinned. It returns false if the number of
