@@ -25,7 +25,8 @@ func TestReferenceDropIn(t *testing.T) {
 }
 
 // defaults returns the configuration that containerd 2.4.2 prints if it has no configuration file.
-// replace has pairs of an old and a new text. defaults replaces each old text in the configuration.
+// The arguments given as replace are pairs of texts: defaults replaces the first text of each pair
+// by the second one.
 func defaults(t *testing.T, replace ...string) Dump {
 	t.Helper()
 	text, err := os.ReadFile("testdata/default-2.4.txt")
@@ -48,7 +49,7 @@ func TestDropInIsRefused(t *testing.T) {
 	validator := defaults(t)
 	for name, tc := range map[string]struct {
 		replace []string
-		want    string // "" if it is not refused
+		want    string // part of the error; "" if DropIn accepts the configuration
 	}{
 		"defaults":              {nil, ""},
 		"the validator is on":   {[]string{"enable = false", "enable = true", "reject_oci_hook_adjustment = false", "reject_oci_hook_adjustment = true"}, ""},
@@ -74,7 +75,8 @@ func TestDropInIsRefused(t *testing.T) {
 	}
 }
 
-// TestTimeoutsAreOnlyRaised checks that DropIn does not lower a timeout that is already longer.
+// TestTimeoutsAreOnlyRaised checks that DropIn does not lower a timeout that is longer than the
+// minimum.
 func TestTimeoutsAreOnlyRaised(t *testing.T) {
 	for now, want := range map[string][]string{
 		"'2s'":  {`plugin_registration_timeout = "30s"`, `plugin_request_timeout = "20s"`},
@@ -135,8 +137,8 @@ func TestReadDump(t *testing.T) {
 	}
 }
 
-// TestImport checks what AddImport adds to containerd's main configuration files, that a second
-// call adds nothing, and that RemoveImport restores the earlier text.
+// TestImport checks what AddImport adds to each main configuration file in testdata/main, that a
+// second call of AddImport adds nothing, and that RemoveImport restores the earlier text.
 func TestImport(t *testing.T) {
 	files, err := filepath.Glob("testdata/main/*.toml")
 	if err != nil || len(files) == 0 {
@@ -177,7 +179,8 @@ func TestImport(t *testing.T) {
 	}
 }
 
-// added returns the first line of after that is not in before, or "".
+// added returns the first line that is in the text given as after and not in the text given as
+// before. If there is no such line, it returns "".
 func added(before, after string) string {
 	for line := range strings.SplitSeq(after, "\n") {
 		if !strings.Contains("\n"+before, "\n"+line+"\n") {

@@ -69,7 +69,8 @@ func (d Dump) list(key string) ([]string, error) {
 
 func unquoted(value string) string { return strings.Trim(strings.TrimSpace(value), `'"`) }
 
-// differences returns the keys whose values differ between two dumps, sorted.
+// differences returns the keys whose values differ between two dumps, and the keys that only one of
+// them has. The keys are sorted.
 func differences(a, b Dump) (keys []string) {
 	for key, value := range a {
 		if other, ok := b[key]; !ok || other != value {

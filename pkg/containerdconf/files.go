@@ -69,7 +69,7 @@ func AddImport(main, text string) string {
 	}
 	end := len(text)
 	if i := strings.Index("\n"+text, "\n["); i >= 0 {
-		end = i // end of the keys that are in no table
+		end = i // the keys before the first table end here
 	}
 	if at := imports.FindStringIndex(text[:end]); at != nil {
 		return text[:at[1]] + entry(main) + text[at[1]:]
@@ -91,9 +91,10 @@ func RemoveImport(main, text string) string {
 
 func has(main, text string) bool { return RemoveImport(main, text) != text }
 
-// entry, line and alone return the texts that AddImport adds. entry is for a main configuration
-// file that already has a list of imports. line is for a file without such a list. alone is the
-// whole file, if there was none.
+// The next three functions return the texts that AddImport adds. The function entry returns a new
+// item for a main configuration file that already has a list of imports. The function line returns
+// a list of imports for a file without such a list. The function alone returns the whole text of a
+// file that did not exist.
 func entry(main string) string { return fmt.Sprintf("%q, ", path.Join(path.Dir(main), importName)) }
 func line(main string) string {
 	return fmt.Sprintf("imports = [%q] # by numalet-containerd\n", path.Join(path.Dir(main), importName))

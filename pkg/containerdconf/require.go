@@ -91,8 +91,10 @@ func (d Dump) servesNRI() error {
 	return nil
 }
 
-// sleepingRule returns a rule of containerd's default validator for NRI that is set, but has no
-// effect because the validator is off. It returns "" if there is no such rule.
+// sleepingRule returns the name of a rule that would come into force with the drop-in file. The
+// configuration enables the rule, but the rule has no effect yet, because it belongs to
+// containerd's default validator for NRI and the validator is off. If there is no such rule,
+// sleepingRule returns "".
 func (d Dump) sleepingRule() string {
 	if d[enable] == "true" {
 		return ""
@@ -140,9 +142,10 @@ func IsDropIn(text string) bool {
 	return strings.HasPrefix(text, first+"\n")
 }
 
-// Check returns nil if the configuration after requires the agent's NRI plugin, and differs from
-// the configuration before only in the settings that DropIn makes and in the list of imported
-// files. Otherwise, the error names the settings.
+// Check compares the configurations before and after a change. It returns nil if the new
+// configuration requires the agent's NRI plugin, and differs from the earlier one only in the
+// settings that DropIn makes and in the list of imported files. Otherwise, the error names the
+// settings that are wrong.
 func Check(before, after Dump) error {
 	allowed := []string{"imports", registrationTimeout, requestTimeout, enable, required, tolerate}
 	var others []string

@@ -42,7 +42,8 @@ func TestParseMask(t *testing.T) {
 	}
 }
 
-// FuzzParseMask checks that ParseMask reads the same set again from the result of Mask.
+// FuzzParseMask checks each set that ParseMask returns: ParseMask must read an equal set from the
+// set's Mask.
 func FuzzParseMask(f *testing.F) {
 	for _, seed := range []string{"", "f", "00000001,ffff0000", "0,", "1ffffffff", "g"} {
 		f.Add(seed)

@@ -17,8 +17,9 @@ type Sample struct {
 	Owner     time.Duration // CPU time that the container used
 }
 
-// Take returns a sample of a container. owner is the CPU time that the container used. online has
-// the times of the machine's online CPUs. kernel has the times of the machine's kernel threads.
+// Take returns a sample of a container. The parameter owner is the CPU time that the container
+// used, online has the times of the machine's online CPUs, and kernel has the times of the
+// machine's kernel threads.
 func Take(at time.Time, container string, cpus cpuset.Set, owner time.Duration, online map[cpuset.CPU]Times, kernel *Threads) Sample {
 	s := Sample{At: at, Container: container, Owner: owner}
 	var present []cpuset.CPU
@@ -59,7 +60,8 @@ func (f Foreign) Plus(g Foreign) Foreign {
 	return Foreign{f.Interrupts + g.Interrupts, f.Kernel + g.Kernel, f.Other + g.Other, f.Exclusive + g.Exclusive}
 }
 
-// Minus returns f without g, an earlier measurement that f includes.
+// Minus returns f minus g. The caller passes an earlier value of the running sum f as g, and gets
+// what was added to the sum since then.
 func (f Foreign) Minus(g Foreign) Foreign {
 	return Foreign{f.Interrupts - g.Interrupts, f.Kernel - g.Kernel, f.Other - g.Other, f.Exclusive - g.Exclusive}
 }
@@ -80,9 +82,9 @@ type Meter struct {
 // counters are not larger. A larger debt would hide foreign time.
 const maxDebt = 2 * tick
 
-// Add returns the foreign time between the last sample and the sample now. Two samples cannot be
-// compared if the container has restarted, its online CPUs have changed, or a counter was reset
-// between them. For such samples, Add returns zero.
+// Add returns the foreign time between the last sample and the sample given as now. Two samples
+// cannot be compared if the container has restarted, its online CPUs have changed, or a counter was
+// reset between them. For such samples, Add returns zero.
 func (m *Meter) Add(now Sample) Foreign {
 	before := m.last
 	m.last = now

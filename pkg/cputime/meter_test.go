@@ -109,8 +109,8 @@ func TestThreads(t *testing.T) {
 		3: thread("ksoftirqd/2", 2, second, 1), 4: thread("migration/2", 2, second, 1),
 	})
 	all.Update(map[PID]Task{
-		1: thread("kworker/2:0", 2, 6*second, 1),  // 1 s
-		2: thread("kworker/u8:0", 7, 3*second, 1), // 2 s, on another CPU
+		1: thread("kworker/2:0", 2, 6*second, 1),  // used 1 s more
+		2: thread("kworker/u8:0", 7, 3*second, 1), // used 2 s more, and ran last on another CPU
 		3: thread("ksoftirqd/2", 2, 9*second, 1),  // not counted here: its time counts as interrupts
 		4: thread("kworker/2:1", 2, 4*second, 9),  // a new thread with the PID of one that has ended
 		5: thread("kworker/3:1", 3, second/2, 8),  // new

@@ -27,7 +27,7 @@ type Times struct {
 	Interrupts time.Duration // hard and soft interrupts
 }
 
-// Columns of a line of /proc/stat such as "cpu0", after this name.
+// Columns of a CPU's line of /proc/stat. The first column is the one after the CPU's name.
 const (
 	user = iota
 	nice

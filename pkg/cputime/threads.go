@@ -21,8 +21,8 @@ type Threads struct {
 	onCPU map[cpuset.CPU]time.Duration
 }
 
-// Update adds the times that kernel threads used since the last update. now has the threads that
-// exist now, with their counters.
+// Update adds the times that kernel threads used since the last update. The parameter now has the
+// kernel threads that exist, with their counters.
 func (t *Threads) Update(now map[PID]Task) {
 	if t.onCPU == nil {
 		t.onCPU = map[cpuset.CPU]time.Duration{}

@@ -10,7 +10,8 @@ import (
 )
 
 // options yields the ways to distribute the CPUs of container c over NUMA nodes by the pod's
-// policy, best first. If Hooks.Tiers is set, it yields no way twice.
+// policy, best first. If Hooks.Tiers is set, several tiers can have the same way, and options
+// yields it only once.
 func (s *search) options(c int) iter.Seq[Counts] {
 	want := s.Containers[c]
 	if want.PerNode != nil {
@@ -71,10 +72,10 @@ func (s *search) named(want podspec.Container) iter.Seq[Counts] {
 }
 
 // anywhere returns a tier for container c that is the whole machine. The tier's cost prefers the
-// NUMA nodes where the pod needs the fewest CPUs in addition to those that it already holds.
-// Between NUMA nodes that are equal in this, the cost of a whole container prefers the one with the
-// fewest free CPUs (best fit). The cost of one CPU beyond the even share (policy spread) prefers
-// the one with the most free CPUs.
+// NUMA nodes where the pod needs the fewest CPUs in addition to those that it already holds. If
+// several NUMA nodes need equally few, it depends on the policy which one is preferred. For one CPU
+// beyond the even share (policy "spread"), it is the one with the most free CPUs. For all CPUs of a
+// container (policy "single"), it is the one with the fewest free CPUs (best fit).
 func (s *search) anywhere(c int) Tier {
 	rooms := make([]Room, len(s.NUMA))
 	for n := range rooms {
@@ -107,8 +108,8 @@ func (t Tier) single(k int) iter.Seq[Counts] {
 }
 
 // spread yields the ways to place an even share of k CPUs on every NUMA node. If k is not a
-// multiple of the number of NUMA nodes, the remaining CPUs go to different NUMA nodes. The first
-// way yielded uses the NUMA nodes with the lowest cost for them.
+// multiple of the number of NUMA nodes, the remaining CPUs go to different NUMA nodes. In the first
+// way that spread yields, they are on the NUMA nodes with the lowest cost.
 func (t Tier) spread(k int) iter.Seq[Counts] {
 	return func(yield func(Counts) bool) {
 		share, odd := k/len(t.Rooms), k%len(t.Rooms)
@@ -129,8 +130,7 @@ func (t Tier) spread(k int) iter.Seq[Counts] {
 }
 
 // cheapest returns the NUMA nodes on which the container can get as many CPUs as the parameter to
-// says. Each NUMA node n is rated by t.Cost(n, from, to), and the one with the lowest cost is
-// first.
+// says. The NUMA nodes are sorted by t.Cost(n, from, to), lowest first.
 func (t Tier) cheapest(from, to int) []int {
 	able, few := make([]int, 0, len(t.Rooms)), [8]Cost{}
 	costs := few[:]
@@ -178,7 +178,7 @@ func combinations(n, k int) iter.Seq[[]int] {
 // container of the pod has PerNode, no other distribution has to be tried. The reason is that
 // containers are placed in the order in which they start, and each first reuses the pod's own idle
 // CPUs. So the pod needs only as many CPUs as its containers use at one time, and it cannot fit
-// with fewer. If some containers have PerNode, random then yields all distributions.
+// with fewer. If some containers have PerNode, random yields all distributions after this one.
 func (s *search) random(c int, t Tier) iter.Seq[Counts] {
 	k := s.Containers[c].CPUs
 	return func(yield func(Counts) bool) {
@@ -228,9 +228,9 @@ func give(r *Room, count *int, cpus int) int {
 }
 
 // roomiest returns the NUMA node that can provide the most of k CPUs, and how many it can provide.
-// roomiest compares and counts only CPUs in whole cores if one NUMA node has k free CPUs in whole
-// cores. It does the same if whole cores are free, but no NUMA node has k free CPUs. Of equal NUMA
-// nodes, it returns the first in order.
+// In two cases, only CPUs in whole cores count: if one NUMA node has k free CPUs in whole cores, or
+// if whole cores are free and no NUMA node has k free CPUs. If several NUMA nodes can provide
+// equally many CPUs, roomiest returns the one that comes first in the slice given as order.
 func roomiest(order []int, left []Room, k int) (node, cpus int) {
 	most := func(have func(Room) int) int {
 		return slices.MaxFunc(order, func(a, b int) int { return cmp.Compare(min(k, have(left[a])), min(k, have(left[b]))) })
@@ -242,8 +242,8 @@ func roomiest(order []int, left []Room, k int) (node, cpus int) {
 	return free, min(k, left[free].Free)
 }
 
-// each yields all distributions of k CPUs over the rooms for which counts has no number yet. It
-// returns false if yield has returned false.
+// each yields all distributions that begin with the numbers given as counts and have k more CPUs on
+// the remaining NUMA nodes. It returns false if the function given as yield has returned false.
 func (t Tier) each(counts Counts, k int, yield func(Counts) bool) bool {
 	n := len(counts)
 	if n == len(t.Rooms) {

@@ -20,8 +20,8 @@ type View struct {
 	// CoreWidth is the unit, in CPUs, in which CPUs are allocated. If pods never share a core, it
 	// is the number of threads of a core. 0 and 1 mean single CPUs.
 	CoreWidth int
-	// KeepShared requires that on at least one NUMA node as many CPUs stay free as Spare says.
-	// Otherwise containers without exclusive CPUs would have no CPU to run on.
+	// KeepShared requires that on at least one NUMA node as many CPUs stay free as NUMANode.Spare
+	// says. Otherwise containers without exclusive CPUs would have no CPU to run on.
 	KeepShared bool
 }
 
@@ -29,12 +29,13 @@ type View struct {
 type NUMANode struct {
 	ID         topology.NodeID
 	FreeCPUs   int
-	FreeMemory int64 // free bytes in the memory nearest to it
+	FreeMemory int64 // free bytes in the memory nearest to the NUMA node
 	// Spare is how many of the NUMA node's free CPUs must stay free so that one of them can be
 	// shared: 1, or the width of a core. It is 0 if none of them can be shared.
 	Spare int
-	// Near is needed if several NUMA nodes have the same nearest memory. It has the indexes in
-	// View.NUMA of all of them. nil means that only this node uses its nearest memory.
+	// Near is set if other NUMA nodes have the same nearest memory as this one. It has the indexes
+	// in View.NUMA of these NUMA nodes and of this one. It is nil if no other NUMA node has the
+	// same nearest memory.
 	Near []int
 }
 
@@ -43,9 +44,10 @@ type Counts []int
 
 // Hooks are functions with the caller's constraints and preferences. Each may be nil.
 type Hooks struct {
-	// Allow reports whether the containers that are placed so far may be placed in this way. placed
-	// has the counts of each container; those of a container that is not placed yet are nil. If
-	// Allow returns false, it must also return false when more containers are placed in addition.
+	// Allow reports whether the containers that are placed so far may be placed in this way. The
+	// parameter placed has the Counts of each container. The Counts of a container that is not
+	// placed yet are nil. If Allow returns false, it must also return false when more containers
+	// are placed in addition.
 	Allow func(placed []Counts) bool
 	// Tiers yields parts of the machine that are preferred for a container, best first. An example
 	// of a part is all performance cores. A container that fits none of these parts is placed

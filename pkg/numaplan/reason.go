@@ -22,7 +22,7 @@ const (
 	NoMemory           // policy single: no NUMA node has both enough free CPUs and enough free memory
 	NoneShared         // no CPU would stay shared
 	NotAllowed         // policy single: Hooks.Allow allows none of the placements that fit
-	SearchCut          // none of the first SearchLimit placements that were tried fits
+	SearchCut          // the search has tried SearchLimit choices and found no placement
 )
 
 // String returns the outcome in CamelCase, as in the reasons of Kubernetes events.

@@ -32,8 +32,8 @@ type Refusal struct {
 
 // Explain returns why Plan found no solution for the same arguments. It places the containers in
 // the order in which they start, each by the policy's best choice that fits. It reports the first
-// container for which no choice fits. If there is none, the Refusal has the reason NoneShared or
-// SearchCut.
+// container for which no choice fits. If each container has a choice that fits, the Refusal has the
+// reason NoneShared or SearchCut.
 func Explain(request Request, view View, h Hooks) *Refusal {
 	_, reason := Plan(request, view, h)
 	s := newSearch(request, view, h)

@@ -8,8 +8,9 @@ import (
 )
 
 // Grow returns how many of k more CPUs a running container gets on each NUMA node, or false if
-// there are too few. held is the numbers of CPUs that the container has and keeps. room is how many
-// more CPUs it may get on each NUMA node. By policy, the NUMA node of each of the k CPUs is:
+// there are too few. For each NUMA node, the parameter held has the number of CPUs that the
+// container has and keeps there, and room has how many more CPUs it may get there. By policy, the
+// NUMA node of each of the k CPUs is:
 //
 //	single: where the container is
 //	spread: where the container has the fewest CPUs; of several, where it can get the most

@@ -88,8 +88,8 @@ func anyRequest(r *rand.Rand) Request {
 	return req
 }
 
-// possible reports whether there is a valid plan in which the first containers have the numbers of
-// CPUs in given. It tries all numbers for the other containers.
+// possible reports whether there is a valid plan in which the first containers have the given
+// numbers of CPUs. It tries all numbers for the other containers.
 func possible(request Request, view View, h Hooks, given []Counts) bool {
 	if len(given) == len(request.Containers) {
 		return wrong(request, view, given) == "" && (h.Allow == nil || h.Allow(given))

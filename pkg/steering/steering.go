@@ -13,17 +13,18 @@ import (
 // files, so that another process can restore the original contents.
 type State map[string]Line
 
-// Line has the sets of CPUs of one file: the original one, and those that were to be written last.
+// Line has the original set of CPUs of one file, and the sets that the file can have because of
+// Plan.
 type Line struct {
 	Original cpuset.Set `json:"original"`
-	// Written are the last two sets that were to be written to the file, the later one first. If
-	// the process ended after it had saved the state and before it wrote the file, the file still
-	// has the earlier set.
+	// Written has the set that the file should have after the latest write, and then the set that
+	// it had before this write. If the process ended after it had saved the state and before it
+	// wrote the file, the file still has the second set.
 	Written [2]cpuset.Set `json:"written"`
 }
 
-// wrote reports whether the file's present set, now, is one of the last two sets that were to be
-// written. If it is not, another program wrote it.
+// wrote reports whether the file's present set, which is given as now, is one of the sets in
+// l.Written. If it is not, another program wrote the file.
 func (l Line) wrote(now cpuset.Set) bool {
 	return now.Equal(l.Written[0]) || now.Equal(l.Written[1]) && !l.Written[1].Empty()
 }
@@ -32,12 +33,12 @@ func (l Line) wrote(now cpuset.Set) bool {
 // no online CPU would remain, the file gets all online CPUs that are not isolated. A file whose
 // original set has no isolated CPU gets its original set.
 //
-//   - files are the present contents of the files. Files that no longer exist are not in the next
-//     state.
-//   - If another program has changed a file, its new set becomes its original set.
-//   - inherits is the name of a file whose set the kernel copies to new files, such as
-//     default_smp_affinity. If a new file has a set that was written to this file, the new file
-//     gets the same original set as this file.
+//   - The parameter files has the present contents of the files. A file that no longer exists is
+//     not in it, and will not be in the next state.
+//   - If another program has changed a file, the file's new set becomes its original set.
+//   - The parameter inherits is the name of a file whose set the kernel copies to new files, such
+//     as default_smp_affinity. A new file may have a set that was written to that file. In this
+//     case, the original set of that file becomes the original set of the new file too.
 //
 // While CPUs are isolated, the state has all files, so a file that is not in the state is new. When
 // no CPU is isolated and all files have their original sets, the state is empty. The caller saves
@@ -65,8 +66,8 @@ func (s State) Plan(files map[string]cpuset.Set, inherits string, isolated, onli
 	return next, writes
 }
 
-// line returns the Line of a file: the one in s, or a new one if the file is not in s or another
-// program has changed it. now is the file's present set.
+// line returns the Line of a file, whose present set is given as now. It returns the Line in s, or
+// a new Line if the file is not in s or if another program has changed the file.
 func (s State) line(name string, now cpuset.Set, inherits string) Line {
 	known, ok := s[name]
 	if ok && known.wrote(now) {

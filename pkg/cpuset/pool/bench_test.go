@@ -21,7 +21,7 @@ import (
 // golang.org/x/perf/cmd/benchstat.
 
 // server returns a machine like a large x86 server. It has two packages with two NUMA nodes each,
-// two threads per core, and one last-level cache for each eight cores.
+// and two threads per core. At most eight cores share a last-level cache.
 func server(cpus int) *topology.Machine {
 	cores := cpus / 4
 	return machinetest.Machine(2, cores).SMT(2).NodesPerPackage(2).CachesPerNode(max(1, cores/16)).Build()

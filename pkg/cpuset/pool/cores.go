@@ -1,8 +1,9 @@
 package pool
 
-// takeCores takes k CPUs of the cores of one last-level cache. It first takes entirely free cores
-// as a whole, those with the most CPUs first, while k allows. It takes the remaining CPUs from the
-// first of these that has enough of them:
+// takeCores takes k CPUs of the cores of one last-level cache. It first takes whole cores that are
+// entirely free and have no more CPUs than are still needed, the largest cores first. It takes all
+// CPUs that are then still needed from one source, the first one in this list that has enough free
+// CPUs:
 //
 //   - one split core (a core of which only some CPUs are free); of several, the one with the fewest
 //     free CPUs
@@ -32,8 +33,9 @@ func (d *domain) takeCores(k int, s *stock) {
 	}
 }
 
-// narrowest returns the core of d with the fewest free CPUs, among the cores for which qualifies
-// returns true. If several cores have as few, it returns the first of them.
+// narrowest considers the cores of d for which the function given as qualifies returns true, and
+// returns the one with the fewest free CPUs. If several cores have equally few, it returns the
+// first of them.
 func (d *domain) narrowest(s *stock, qualifies func(core int) bool) (best int, ok bool) {
 	for i := d.first; i < d.end; i++ {
 		if qualifies(i) && (!ok || s.left[i] < s.left[best]) {

@@ -54,9 +54,10 @@ func (l *layout) addDomain(cpus []topology.CPU, at level) domain {
 	return d
 }
 
-// groupOf returns the number of the part of its domain that c is in. Two CPUs of one domain have
-// equal numbers if they are in the same part of the domain, and different numbers otherwise. The
-// parameter at is the level of the domain. For example, the parts of a last-level cache are its cores.
+// groupOf returns a number that identifies the part of a domain to which the CPU c belongs. Two
+// CPUs of the domain get equal numbers if they are in the same part, and different numbers
+// otherwise. The parameter at is the level of the domain. If the domain is a last-level cache, its
+// parts are cores.
 func groupOf(c topology.CPU, at level) int {
 	switch at {
 	case nodeLevel:
@@ -67,7 +68,8 @@ func groupOf(c topology.CPU, at level) int {
 	return int(coreOf(c))
 }
 
-// chunks splits cpus wherever the result of key changes, and yields the pieces.
+// chunks yields cpus in pieces. Each piece has consecutive CPUs for which the function given as key
+// returns the same number.
 func chunks(cpus []topology.CPU, key func(topology.CPU) int) iter.Seq[[]topology.CPU] {
 	return func(yield func([]topology.CPU) bool) {
 		for len(cpus) > 0 {

@@ -63,7 +63,7 @@ func (l *Ledger) growth(g Grant, i int) growth {
 }
 
 // choose returns k more CPUs for the container, distributed over NUMA nodes by the pod's policy. It
-// returns false if there are too few.
+// returns false if the container may get too few CPUs.
 func (o growth) choose(k int) (cpuset.Set, bool) {
 	room := o.counts(o.own.Union(o.free))
 	counts, ok := numaplan.Grow(o.policy, o.counts(o.current), room, k)
@@ -85,8 +85,8 @@ func (o growth) choose(k int) (cpuset.Set, bool) {
 }
 
 // takeNear takes k free CPUs of the NUMA node d, or all if d has fewer. It first takes CPUs that
-// share a last-level cache with CPUs of current, then CPUs that share a package with them, then any
-// others of d. It returns how many CPUs it took.
+// share a last-level cache with the container's present CPUs (the parameter current), then CPUs
+// that share a package with them, then other CPUs of d. It returns how many CPUs it took.
 func (d *domain) takeNear(k int, s *stock, current cpuset.Set) (taken int) {
 	if k == 0 || !slices.ContainsFunc(s.cores[d.first:d.end], func(c core) bool { return c.count(current) > 0 }) {
 		if d.level == nodeLevel {

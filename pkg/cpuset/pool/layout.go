@@ -14,10 +14,11 @@ type layout struct {
 	cores    []core     // of all NUMA nodes, sorted by NUMA node, package and last-level cache
 	threads  []core     // all cores of the machine; a core's CPUs may be in several NUMA nodes or in none
 	online   cpuset.Set // all online CPUs
-	placed   cpuset.Set // online CPUs in a NUMA node; no pod gets any others
+	placed   cpuset.Set // online CPUs in a NUMA node; only these are given to pods
 	isolated cpuset.Set
 	// classes are sets of CPUs with the same kind of core and the same isolation (isolcpus). A
-	// container gets CPUs of one class if possible. The last class has every CPU of placed.
+	// container gets CPUs of one class if possible. The last class has all CPUs of the field
+	// placed.
 	classes []cpuset.Set
 	memory  []topology.Node // NUMA nodes with memory, sorted by id
 	// reservedMemory is Options.ReservedMemory.

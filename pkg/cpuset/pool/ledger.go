@@ -11,7 +11,8 @@ import (
 
 // Options are settings of the node's administrator. They do not change while a ledger is in use.
 type Options struct {
-	// Reserved CPUs are for the shared set. Reserve gives no pod a reserved CPU, but Restore may.
+	// Reserved CPUs are for the shared set. Reserve gives no pod a reserved CPU. A pod can still
+	// hold one after Restore, if the CPU was not reserved yet when the pod got it.
 	Reserved cpuset.Set
 	// FullCores ensures that a pod with exclusive CPUs shares no core with another pod. The free
 	// SMT siblings of the pod's CPUs stay idle. Reserve gives no pod a CPU of a core with a

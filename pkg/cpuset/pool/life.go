@@ -6,9 +6,9 @@ import (
 )
 
 // beside reports whether the containers with claims i and j may run at the same time. App
-// containers and sidecars may run at the same time as each other. An init container runs at the
-// same time only as sidecars that start before it, so containers that start after it may reuse its
-// CPUs. The kubelet has the same rule:
+// containers and sidecars of a pod all run together. While an init container runs, only the
+// sidecars that started before it run too. Containers that start after the init container may
+// therefore reuse its CPUs. The kubelet has the same rule:
 // https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/cm/cpumanager/policy_static.go
 // (updateCPUsToReuse)
 func beside(claims []Claim, i, j int) bool {

@@ -63,8 +63,7 @@ func (l *layout) bindable(n topology.Node) uint64 {
 	return bytes - min(bytes, n.KernelReserved+l.reservedMemory[n.ID])
 }
 
-// AllocatableMemory returns, for each NUMA node with CPUs, how many bytes containers on its CPUs
-// could bind in the memory nearest to the NUMA node if no pod had a grant.
+// AllocatableMemory returns what AvailableMemory would return if no pod had a grant.
 func (l *Ledger) AllocatableMemory() map[topology.NodeID]uint64 {
 	all := make(map[topology.NodeID]uint64, len(l.layout.nodes))
 	for _, n := range l.layout.nodes {
@@ -73,8 +72,8 @@ func (l *Ledger) AllocatableMemory() map[topology.NodeID]uint64 {
 	return all
 }
 
-// AvailableMemory returns, for each NUMA node with CPUs, how many more bytes containers on its CPUs
-// may bind in the memory nearest to the NUMA node.
+// AvailableMemory returns the available memory of each NUMA node with CPUs, in bytes. This is how
+// much new containers on the CPUs of the NUMA node can bind in the memory nearest to the NUMA node.
 func (l *Ledger) AvailableMemory() map[topology.NodeID]uint64 {
 	left := make(map[topology.NodeID]uint64, len(l.layout.nodes))
 	for _, n := range l.layout.nodes {
@@ -92,9 +91,9 @@ func (l *Ledger) claims() [][]Claim {
 	return pods
 }
 
-// freeMemory returns how many bytes of memory on the given NUMA nodes containers can still bind.
-// pods has the claims of each pod that binds memory. A claim that binds memory of several NUMA
-// nodes counts in full on each of them, because the kernel may allocate the pages on any of them.
+// freeMemory returns how many bytes of memory on the given NUMA nodes containers can bind in
+// addition to the pods whose claims are given. A claim that binds memory of several NUMA nodes
+// counts in full on each of them, because the kernel may allocate the pages on any of them.
 func (l *layout) freeMemory(nodes []topology.NodeID, pods ...[]Claim) uint64 {
 	free := uint64(0)
 	for _, n := range l.memory {

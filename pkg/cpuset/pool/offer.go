@@ -11,7 +11,7 @@ import (
 type offer struct {
 	*layout
 	policy podspec.Policy
-	own    cpuset.Set // held by containers of the same pod that never run at the same time as this one
+	own    cpuset.Set // held by containers of the pod that never run at the same time as this container
 	free   cpuset.Set // CPUs that no pod holds
 
 	owned, fresh *stock // the CPUs in own and in free, by core
@@ -41,7 +41,7 @@ func (p *placer) offers(claims []Claim, i int, free cpuset.Set, classes []cpuset
 	return offers
 }
 
-// count sets rooms and tallies: how many CPUs are offered on each NUMA node.
+// count sets the fields rooms and tallies, which say how many CPUs are offered on each NUMA node.
 func (o *offer) count() {
 	o.rooms, o.tallies = make([]numaplan.Room, len(o.nodes)), make([]tally, len(o.nodes))
 	for i := range o.nodes {
@@ -113,9 +113,10 @@ func (o *offer) costOfAll(i, _, to int) numaplan.Cost {
 }
 
 // costOfOdd returns the cost of placing one CPU more than the even share on NUMA node i, with the
-// policy spread. Its first number is 0 if the pod already holds the CPU, otherwise 1. The second
-// number is by how much the CPU changes the number of split cores: -1 if it completes a core,
-// otherwise 0 or 1. The third prefers the NUMA node with the most free CPUs.
+// policy spread. The first number of the cost is 0 if the pod already holds the CPU, otherwise 1.
+// The second number says by how much the CPU changes the number of split cores: -1 if it completes
+// a core, otherwise 0 or 1. The third number makes the NUMA node with the most free CPUs the
+// cheapest one.
 func (o *offer) costOfOdd(i, from, to int) numaplan.Cost {
 	t, need := o.tallies[i], max(0, from-o.rooms[i].Idle)
 	if from < o.rooms[i].Idle {

@@ -42,11 +42,12 @@ type placer struct {
 	ledger *Ledger
 	pod    Pod
 	free   cpuset.Set   // free CPUs before any container of the pod is placed
-	spare  []cpuset.Set // by NUMA node: CPUs that could stay shared if all others became exclusive
+	spare  []cpuset.Set // by NUMA node: CPUs that can stay shared if all other free CPUs become exclusive
 	view   numaplan.View
-	// first has the offers to container firstOf, one for each class of CPUs (see layout.classes).
-	// plan computes them before any container of the pod is placed, and assign uses them again.
-	// This saves time for pods with one container.
+	// The field first has the offers to one container, one offer for each class of CPUs (see
+	// layout.classes). The container's index is firstOf. The function plan computes these offers
+	// before any container of the pod is placed, and assign uses them again. This saves time for
+	// pods with one container.
 	first   []*offer
 	firstOf int
 }
@@ -80,7 +81,7 @@ func (p *placer) viewMemory() {
 			}
 		}
 		if len(on.Near) == 1 {
-			on.Near = nil // no other node shares its memory
+			on.Near = nil // no other NUMA node has the same nearest memory
 		}
 	}
 }
@@ -116,8 +117,9 @@ func (p *placer) plan() ([]numaplan.Counts, numaplan.Outcome) {
 
 func (p *placer) hooks() numaplan.Hooks { return numaplan.Hooks{Tiers: p.tiers} }
 
-// refuse returns why the pod does not fit. To say what would help, it tries to place the pod on the
-// machine without other pods, and tries to place it with the policy random beside the other pods.
+// refuse returns why the pod does not fit. To say what would help, it makes two attempts: to place
+// the pod on the machine without the other pods, and to place it beside the other pods with the
+// policy "random".
 func (p *placer) refuse() *numaplan.Refusal {
 	r := numaplan.Explain(p.pod.request(), p.view, p.hooks())
 	alone := &Ledger{layout: p.ledger.layout, options: p.ledger.options}
@@ -134,8 +136,8 @@ func (l *Ledger) fits(pod Pod) bool {
 }
 
 // tiers yields, for each class of CPUs (see layout.classes), how many CPUs of the class container c
-// may get on each NUMA node. placed has the numbers of CPUs that the containers placed so far get
-// on each NUMA node.
+// may get on each NUMA node. The parameter placed has, for each container placed so far, how many
+// CPUs it gets on each NUMA node.
 func (p *placer) tiers(c int, placed []numaplan.Counts) iter.Seq[numaplan.Tier] {
 	claims, free, ok := p.claims(), p.free, true
 	for i, counts := range placed {
@@ -159,12 +161,12 @@ func (p *placer) tiers(c int, placed []numaplan.Counts) iter.Seq[numaplan.Tier] 
 	}
 }
 
-// assign chooses the CPUs of all containers, in the order in which they start, such that a
-// CPU that is not isolated stays shared. It first tries to take each container's CPUs from
-// one class (see layout.classes). With classes, the pod may need more CPUs than its containers use
-// at one time. If the containers do not fit for this reason, assign ignores classes. It returns
-// false if no CPU could stay shared. This happens only with FullCores on a machine where a core
-// spans NUMA nodes.
+// assign chooses the CPUs of all containers, in the order in which they start, such that a CPU that
+// is not isolated stays shared. It first tries to take each container's CPUs from one class (see
+// layout.classes). Then a container can reuse CPUs of the pod's earlier containers only if they are
+// of the same class, so the pod may need more CPUs than its containers use at one time. If the
+// containers do not fit for this reason, assign ignores classes. It returns false if no CPU could
+// stay shared. This happens only with FullCores on a machine where a core spans NUMA nodes.
 func (p *placer) assign(counts []numaplan.Counts) (claims []Claim, ok bool) {
 	all := p.ledger.layout.classes
 	for _, classes := range [][]cpuset.Set{all, all[len(all)-1:]} {
@@ -183,8 +185,8 @@ func (p *placer) assign(counts []numaplan.Counts) (claims []Claim, ok bool) {
 	return claims, false
 }
 
-// within chooses the CPUs of all containers out of free. It returns false if they do not fit, or if
-// no CPU that is not isolated would stay shared.
+// within chooses the CPUs of all containers from the set given as free. It returns false if they do
+// not fit, or if no CPU that is not isolated would stay shared.
 func (p *placer) within(counts []numaplan.Counts, free cpuset.Set, classes []cpuset.Set) ([]Claim, bool) {
 	claims := p.claims()
 	for i := range claims {
@@ -207,12 +209,12 @@ func (p *placer) claims() []Claim {
 	return claims
 }
 
-// carve chooses the CPUs of container i from the first class that has enough. counts has the number
-// of CPUs on each NUMA node. carve returns false if no class has enough.
+// carve chooses the CPUs of container i from the first class that has enough. The parameter counts
+// says how many CPUs it must get on each NUMA node. If no class has enough, carve returns false.
 func (p *placer) carve(claims []Claim, i int, counts numaplan.Counts, free cpuset.Set, classes []cpuset.Set) bool {
 	offers := p.first
 	if p.firstOf == i && len(p.first) == len(classes) && held(claims).Empty() && free.Equal(p.free) {
-		p.first = nil // take changes the offers
+		p.first = nil // the call of take below changes the offers
 	} else {
 		offers = p.offers(claims, i, free, classes)
 	}

@@ -10,12 +10,12 @@ import (
 )
 
 // Grow gives a container more CPUs, so that it has n of them. The container keeps the CPUs that it
-// has. All n CPUs together satisfy the pod's policy: with single they are on one NUMA node, and
-// with spread they are distributed evenly. Grow first takes CPUs that the pod already holds and
-// that the container may use: CPUs that the container has given back (Claim.Leaving), and CPUs of
-// containers that never run at the same time as this container. If the container already has n CPUs
-// or more, Grow changes nothing. If Grow fails, the error says why the container cannot grow, and
-// the ledger has not changed.
+// has. All n CPUs together satisfy the pod's policy: with the policy "single" they are on one NUMA
+// node, and with the policy "spread" they are distributed evenly. Grow first takes CPUs that the
+// pod already holds and that the container may use: CPUs that the container has given back
+// (Claim.Leaving), and CPUs of containers that never run at the same time as this container. If the
+// container already has n CPUs or more, Grow changes nothing. If Grow fails, the error says why the
+// container cannot grow, and the ledger has not changed.
 func (l *Ledger) Grow(uid, container string, n int) (Grant, error) {
 	g, i, err := l.claimOf(uid, container)
 	if err != nil {
@@ -36,10 +36,10 @@ func (l *Ledger) Grow(uid, container string, n int) (Grant, error) {
 	}), nil
 }
 
-// Shrink takes all CPUs except those in kept from a container. Ledger.Keep chooses which CPUs to
-// keep. The pod still holds the CPUs that were taken from the container, until Return is called. An
-// error means that the ledger has no such container, or that kept is empty or has CPUs that the
-// container does not have.
+// Shrink takes CPUs away from a container, which then has only the CPUs given as kept. Ledger.Keep
+// chooses which CPUs these are. The pod still holds the CPUs that were taken from the container,
+// until Return is called. An error means that the ledger has no such container, or that the set
+// given as kept is empty or has CPUs that the container does not have.
 func (l *Ledger) Shrink(uid, container string, kept cpuset.Set) (Grant, error) {
 	g, i, err := l.claimOf(uid, container)
 	if err != nil {
@@ -112,8 +112,8 @@ func (l *Ledger) Keep(uid, container string, n int) cpuset.Set {
 	return kept
 }
 
-// oldest chooses n CPUs of the set among, and returns them. It first takes CPUs that the container got at its start,
-// then CPUs that calls of Grow added, in the order of the calls.
+// oldest returns n CPUs of the set given as among. It first takes CPUs that the container got at
+// its start, then CPUs that calls of Grow added, in the order of the calls.
 func (l *Ledger) oldest(c Claim, among cpuset.Set, n int) cpuset.Set {
 	first := among
 	for _, grown := range c.Grown {
@@ -153,7 +153,8 @@ func (l *Ledger) claimOf(uid, container string) (Grant, int, error) {
 	return g, i, nil
 }
 
-// change replaces claim i of a grant in the ledger, and returns the new grant.
+// change edits a copy of claim i of a grant, stores the grant with the edited claim in the ledger,
+// and returns this new grant.
 func (l *Ledger) change(g Grant, i int, edit func(*Claim)) Grant {
 	g.Claims = slices.Clone(g.Claims)
 	edit(&g.Claims[i])
@@ -161,7 +162,7 @@ func (l *Ledger) change(g Grant, i int, edit func(*Claim)) Grant {
 	return g
 }
 
-// exchangeGrant replaces a pod's grant.
+// exchangeGrant stores a grant in place of the grant that the same pod has had.
 func (l *Ledger) exchangeGrant(g Grant) {
 	l.Release(g.UID)
 	l.enter(g)

@@ -19,7 +19,7 @@ import (
 type resizer struct {
 	*rand.Rand
 	now   int
-	since map[string]map[cpuset.CPU]int // number of the resize by CPU, by "uid/container"
+	since map[string]map[cpuset.CPU]int // by "uid/container" and CPU: the number of the resize
 }
 
 // resize resizes one container of a pod to a random size, and checks the result.
@@ -140,8 +140,8 @@ func (r *resizer) checkRefused(t *testing.T, l *Ledger, before Grant, i, k int, 
 	}
 }
 
-// anyWay tries every way to take k more CPUs from NUMA nodes, and returns one with which the
-// container's CPUs satisfy the policy.
+// anyWay tries every way to take k more CPUs from NUMA nodes. It returns the first one with which
+// all CPUs of the container satisfy the policy.
 func anyWay(policy podspec.Policy, held, room []int, k int) ([]int, bool) {
 	counts := make([]int, len(held))
 	var try func(i, left int) bool
@@ -170,8 +170,9 @@ func byPolicy(policy podspec.Policy, held, more []int) bool {
 	return policy == podspec.Random || policy == podspec.Single && used == 1 || policy == podspec.Spread && high-low <= 1
 }
 
-// TestClaimOfOlderRelease checks that a claim in a checkpoint from before resizes existed can be
-// read, and that a claim that was never resized is still written in the same form.
+// TestClaimOfOlderRelease checks that the ledger reads a claim that a release without resizes has
+// written in a checkpoint. It also checks that a claim of a container that was never resized is
+// still written in that form.
 func TestClaimOfOlderRelease(t *testing.T) {
 	const text = `{"container":"main","kind":"app","cpus":"0-3","mems":[0],"memoryBytes":64}`
 	var c Claim

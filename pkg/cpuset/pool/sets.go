@@ -33,7 +33,8 @@ func (l *Ledger) shared(exclusive cpuset.Set) cpuset.Set {
 	return l.rest(exclusive).Minus(l.siblings(exclusive).Minus(l.options.Reserved))
 }
 
-// rest returns the online CPUs that are not exclusive, without isolated CPUs that are not reserved.
+// rest returns the online CPUs that are not exclusive. It leaves out isolated CPUs, unless they are
+// reserved.
 func (l *Ledger) rest(exclusive cpuset.Set) cpuset.Set {
 	isolated := l.layout.isolated.Minus(l.options.Reserved)
 	return l.layout.online.Minus(exclusive).Minus(isolated)
@@ -41,7 +42,7 @@ func (l *Ledger) rest(exclusive cpuset.Set) cpuset.Set {
 
 // Free returns the CPUs that may become exclusive. They are online, in a NUMA node, not reserved,
 // and no pod holds them. With FullCores, all other online CPUs of their core must be free too. If
-// there are no other shared CPUs, not all free CPUs can become exclusive, because one must stay
+// all shared CPUs are free CPUs, not all of them can become exclusive, because one must stay
 // shared.
 func (l *Ledger) Free() cpuset.Set {
 	never := l.options.Reserved.Union(l.layout.online.Minus(l.layout.placed))
@@ -68,7 +69,7 @@ func (l *Ledger) Idle(held cpuset.Set) cpuset.Set {
 // NUMA node are not counted.
 func (l *Ledger) Capacity() map[topology.NodeID]int { return l.layout.perNode(l.layout.online) }
 
-// Allocatable returns the number of CPUs of each NUMA node that may become exclusive. These are all
+// Allocatable returns, for each NUMA node, how many of its CPUs may become exclusive. These are all
 // online CPUs except reserved CPUs. With FullCores, all CPUs of a core with a reserved CPU are
 // excepted.
 func (l *Ledger) Allocatable() map[topology.NodeID]int {

@@ -75,8 +75,8 @@ func meets(l *Ledger, policy podspec.Policy, cpus cpuset.Set) bool {
 	return policy == podspec.Random || policy == podspec.Spread && high-low <= 1 || policy == podspec.Single && used == 1
 }
 
-// leaves reports whether at least one CPU that is not isolated stays shared if cpus become
-// exclusive. It checks each CPU by itself.
+// leaves reports whether at least one CPU that is not isolated stays shared if the given CPUs
+// become exclusive. Unlike Ledger.starves, it checks one CPU after another.
 func leaves(l *Ledger, cpus cpuset.Set) bool {
 	held := l.exclusive.Union(cpus)
 	for c := range l.layout.online.Minus(held).Minus(l.layout.isolated).All() {

@@ -47,7 +47,7 @@ func (s *stock) grab(core, n int) int {
 type tally struct {
 	free  int // free CPUs
 	whole int // free CPUs in entirely free cores
-	width int // all CPUs of the domain's largest core
+	width int // number of CPUs of the domain's largest core
 }
 
 // tally counts a domain's free CPUs.
@@ -66,8 +66,9 @@ func (d *domain) tally(s *stock) tally {
 func (t tally) wholes(k int) int { return min(t.whole, k-k%max(1, t.width)) }
 
 // splits returns 1 if, to take k CPUs, an entirely free core must be split (only some of its CPUs
-// are taken), otherwise 0. As many CPUs as possible are taken as whole cores. A core must be split
-// if the cores that are not entirely free have too few free CPUs for the remaining ones.
+// are taken), otherwise 0. As many of the k CPUs as possible are taken as whole cores. The
+// remaining ones come from cores that are not entirely free, if these have enough free CPUs.
+// Otherwise, an entirely free core must be split.
 func (t tally) splits(k int) int {
 	if k-t.wholes(k) > t.free-t.whole {
 		return 1

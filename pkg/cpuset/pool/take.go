@@ -25,7 +25,8 @@ func (d *domain) take(k int, s *stock) {
 
 // best returns the best part of d for k CPUs, or nil if the CPUs should come from several parts. A
 // part qualifies if it has k free CPUs. If d is a package, its parts are caches. A cache must also
-// be able to provide as many of the k CPUs in whole cores as all caches of the package together.
+// be able to provide as many of the k CPUs in whole cores as all caches of the package together,
+// because whole cores are more important than one cache.
 func (d *domain) best(k int, s *stock) *domain {
 	goal := 0
 	if d.level == packageLevel {
@@ -84,8 +85,8 @@ func (d *domain) takeAcross(k int, s *stock) {
 	}
 }
 
-// takeBest takes k CPUs from the best part of d for them. It returns false if no part qualifies
-// (see best).
+// takeBest takes k CPUs from one part of d, the part that best returns. If best returns no part,
+// takeBest takes no CPU and returns false.
 func (d *domain) takeBest(k int, s *stock) bool {
 	p := d.best(k, s)
 	if p != nil && k > 0 {
@@ -119,8 +120,8 @@ type rank struct {
 	tally tally
 }
 
-// ranked returns the parts of d, sorted by their tallies with the function order. Parts with equal
-// tallies keep their order.
+// ranked returns the parts of d, sorted by their tallies. The function given as order compares two
+// tallies. Parts with equal tallies keep their order.
 func (d *domain) ranked(s *stock, order func(a, b tally) int) []rank {
 	all := make([]rank, len(d.parts))
 	for i := range d.parts {
