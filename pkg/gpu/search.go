@@ -13,12 +13,12 @@ type search struct {
 	wish       Wish
 
 	kind   [][]int // the kind of the link between two GPUs, by their indexes
-	like   []int   // the result of equivalents
+	like   []int   // the result of the method equivalents
 	chosen []int
 	inside []int  // by kind: number of links between the chosen GPUs, the weakest kind first
 	found  *score // the best set so far, or nil
-	spare  *score // a score that record can overwrite
-	least  []int  // a buffer of the function next, to save allocations
+	spare  *score // a score that the method record can overwrite
+	least  []int  // a buffer of the method next, to save allocations
 }
 
 func newSearch(inventory *Inventory, free, candidates []int, w Wish) *search {
@@ -97,7 +97,7 @@ func (s *search) add(gpu int) {
 	s.chosen = append(s.chosen, gpu)
 }
 
-// remove undoes the last add.
+// remove undoes the last call of add.
 func (s *search) remove() {
 	last := len(s.chosen) - 1
 	gpu := s.chosen[last]
@@ -163,8 +163,9 @@ func (s *search) grow() {
 	}
 }
 
-// next returns the candidate with the best links to the chosen GPUs. If several are
-// equal, it returns the first.
+// next returns the candidate with the best links to the chosen GPUs. Candidates that are
+// chosen already are left out. If several candidates have equally good links, next
+// returns the first of them.
 func (s *search) next() int {
 	best := -1
 	for _, candidate := range s.candidates {

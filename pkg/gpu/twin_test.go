@@ -29,8 +29,8 @@ func twin(inventory *Inventory, free []int, w Wish) []int {
 	return best
 }
 
-// better reports whether a set of GPUs is better than the set other. left and otherLeft are
-// the free GPUs that remain when the GPUs of set or of other are taken.
+// better reports whether the GPUs given as set are a better choice than those given as other. The
+// parameter left has the free GPUs that are not in set, and otherLeft those that are not in other.
 func (v *Inventory) better(set, left, other, otherLeft []int, near func(int) int) bool {
 	weakest, strongest := Link.Compare, func(a, b Link) int { return b.Compare(a) }
 	return cmp.Or(
@@ -44,7 +44,8 @@ func (v *Inventory) better(set, left, other, otherLeft []int, near func(int) int
 	) < 0
 }
 
-// sorted returns the links between two sets of GPUs, sorted by order.
+// sorted returns the links between two sets of GPUs, sorted by the comparison function given as
+// order.
 func (v *Inventory) sorted(from, to []int, order func(a, b Link) int) []Link {
 	var all []Link
 	for _, a := range from {

@@ -51,8 +51,8 @@ func (p *planner) restarts() int {
 	return sum
 }
 
-// lastFailure returns the end of a message that a job has failed: why the pod that failed last has
-// failed. It returns "" if this is not known.
+// lastFailure returns the end of the message about a failed job. This text says which pod failed
+// last, and why. It is "" if the reason is not known.
 func (p *planner) lastFailure() string {
 	var last Pod
 	for _, pod := range p.pods {

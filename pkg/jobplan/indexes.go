@@ -48,7 +48,7 @@ func (s Indexes) String() string {
 	return strings.Join(parts, ",")
 }
 
-// ParseIndexes returns the set whose text form is text. Indexes are at most 65,535.
+// ParseIndexes returns the set that has the given text form. Indexes are at most 65,535.
 func ParseIndexes(text string) (Indexes, error) {
 	if text == "" {
 		return nil, nil

@@ -42,9 +42,9 @@ const (
 // Phase is the phase of a job.
 type Phase string
 
-// The phases of a job. A job is Pending if no pod runs, or if fewer than MinAvailable pods run or
-// have succeeded. It may change between Pending, Running and Suspended any number of times.
-// Succeeded and Failed are final.
+// The phases of a job. A job is Pending if no pod runs. It is also Pending if the number of pods
+// that run or have succeeded is smaller than MinAvailable. It may change between Pending, Running
+// and Suspended any number of times. Succeeded and Failed are final.
 const (
 	Pending   Phase = "Pending"
 	Runs      Phase = "Running"
@@ -81,7 +81,7 @@ type Progress struct {
 	Phase    Phase
 	Reason   string // "" for the phases Pending and Running
 	Message  string
-	Started  time.Time   // when MinAvailable pods first ran after the job was last suspended; zero if they have not
+	Started  time.Time   // when the job first became Running since its creation or last suspension; zero if it has not
 	Ended    time.Time   // when the job ended
 	Done     Indexes     // indexes of pods that succeeded
 	Failures map[int]int // by index; only values above 0 are stored

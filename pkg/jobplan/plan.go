@@ -35,8 +35,8 @@ type planner struct {
 	now  time.Time
 }
 
-// Next returns the next steps of a job. was is the progress in the plan that the last call of Next
-// returned.
+// Next returns the next steps of a job. The parameter was is Plan.Progress of the last call of Next
+// for this job.
 func Next(job Job, was Progress, pods []Pod, now time.Time) Plan {
 	p := &planner{job: job, pods: pods, now: now}
 	p.Done, p.Failures = was.Done, maps.Clone(was.Failures)
@@ -126,7 +126,8 @@ func (p *planner) run() {
 // isExcess reports whether the pod's index is beyond the current number of replicas.
 func (p *planner) isExcess(pod Pod) bool { return pod.Index >= p.job.Replicas }
 
-// deleteWhere plans to delete the unwanted pods that are not being deleted already.
+// deleteWhere plans to delete the pods for which the function given as unwanted returns true. It
+// leaves out pods that are being deleted already.
 func (p *planner) deleteWhere(unwanted func(Pod) bool) {
 	for _, pod := range p.pods {
 		if !pod.Deleting && unwanted(pod) {
@@ -135,8 +136,8 @@ func (p *planner) deleteWhere(unwanted func(Pod) bool) {
 	}
 }
 
-// requeueAfter requests that Next is called again after the time d at the latest. It does nothing
-// if d is not positive.
+// requeueAfter requests another call of Next after the time d, or earlier. It does nothing if d is
+// not positive.
 func (p *planner) requeueAfter(d time.Duration) {
 	if d > 0 && (p.Requeue == 0 || d < p.Requeue) {
 		p.Requeue = d

@@ -92,8 +92,8 @@ func (m *Machine) Online() cpuset.Set {
 	return cpuset.Of(ids...)
 }
 
-// Restrict returns a copy of the machine in which all other CPUs than those of the parameter to are
-// offline. CPUs that are already offline stay offline.
+// Restrict returns a copy of the machine in which a CPU is online only if it is in the set given as
+// to, and is online in the original machine.
 func (m *Machine) Restrict(to cpuset.Set) *Machine {
 	restricted := *m
 	restricted.CPUs, restricted.Nodes = slices.Clone(m.CPUs), slices.Clone(m.Nodes)

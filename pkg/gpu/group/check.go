@@ -77,9 +77,10 @@ func (c *checker) binding(b Binding) {
 	}
 }
 
-// named checks the GPUs to which one name in a Binding of the group refers. seen has
-// the GPUs to which earlier names of the same node refer. named reports whether the
-// name refers to any of these GPUs again, and adds its GPUs to seen.
+// named checks the GPUs to which one name in a Binding of the group refers. The parameter
+// seen has the GPUs to which earlier names of the same node refer. The method named
+// reports whether the name refers to any of these GPUs too, and adds the GPUs of the name
+// to seen.
 func (c *checker) named(node, name string, seen map[string]bool) (twice bool) {
 	found := units(c.nodes[node], name)
 	if len(found) == 0 {
@@ -98,7 +99,7 @@ func (c *checker) named(node, name string, seen map[string]bool) (twice bool) {
 	return twice
 }
 
-// missing adds the reason why a name in the group refers to no GPU of the node.
+// missing adds a refusal that says why a name in the group refers to no GPU of the node.
 func (c *checker) missing(node, name string) {
 	for _, other := range slices.Sorted(maps.Keys(c.nodes)) {
 		if _, found := c.nodes[other].Find(name); found {

@@ -78,7 +78,7 @@ func units(inventory *gpu.Inventory, name string) []gpu.Unit {
 	return named
 }
 
-// byIndex returns the GPU whose index is the number in name.
+// byIndex returns the GPU whose index is the given name. The name must be a number.
 func byIndex(inventory *gpu.Inventory, name string) (device int, found bool) {
 	index, err := strconv.Atoi(name)
 	for i := range inventory.GPUs {

@@ -73,9 +73,9 @@ func (g *Group) refuses(request Request) *GPURefusal {
 	return nil
 }
 
-// Without returns the Match without the groups for which drop returns true. At least one
-// group must remain, because a Match without groups means the GPUs that belong
-// to no group.
+// Without returns a Match that lacks some of the groups: those for which the function
+// given as drop returns true. At least one group must remain, because a Match without
+// groups means the GPUs that belong to no group.
 func (m Match) Without(drop func(name string) bool) Match {
 	m.groups = slices.DeleteFunc(slices.Clone(m.groups), func(i int) bool { return drop(m.grouping.groups[i].Name) })
 	return m
@@ -138,9 +138,9 @@ func (m Match) On(node *sched.Node) (GPUOffer, bool) {
 	return best, found
 }
 
-// Best returns the offer with the smallest GPUOffer.Over of all nodes. If several offers
-// are equal, it returns the one of the first group by name, and then the one of the
-// first node in the list. The error is a *GPURefusal.
+// Best returns the offer with the smallest GPUOffer.Over of all nodes. Of several such
+// offers, it returns the one whose group is first by name. If their groups are the same
+// too, it returns the one whose node is first in the list. The error is a *GPURefusal.
 func (m Match) Best(nodes []*sched.Node) (GPUOffer, error) {
 	var best *GPUOffer
 	for _, node := range nodes {
@@ -222,8 +222,8 @@ func (m Match) refuse(nodes []*sched.Node) *GPURefusal {
 		m.request, most, m, where)
 }
 
-// have returns the text that follows "no node has" in a refusal. most is the largest
-// number of GPUs of one node that suit the request.
+// have returns the text that follows "no node has" in a refusal. The parameter most is
+// the largest number of GPUs of one node that suit the request.
 func (m Match) have(most int) string {
 	if most == 0 {
 		return fmt.Sprintf("any of %s", m)

@@ -127,9 +127,10 @@ type supply struct {
 	holders   []int // the number of groups that each unit is in
 }
 
-// handOut assigns GPUs to the demands. Demands with a node in bin come first and get
-// GPUs of that node, the largest demand first. Then each other demand gets GPUs of the
-// node with the most GPUs in no group. A demand that fits on no node gets none.
+// handOut assigns GPUs to the demands. The parameter bin has the node of each demand.
+// Demands that have a node there come first and get GPUs of that node, the largest demand
+// first. Then each other demand gets GPUs of the node with the most GPUs in no group. A
+// demand that fits on no node gets none.
 func handOut(all []*supply, sizes, bin []int) []ProposedGroup {
 	given := make([]ProposedGroup, len(sizes))
 	order := pack.LargestFirst(sizes)
@@ -154,8 +155,9 @@ func handOut(all []*supply, sizes, bin []int) []ProposedGroup {
 	return given
 }
 
-// roomiest returns the node with the most GPUs in no group, of the nodes that have count
-// GPUs or more. It returns nil if there is no such node.
+// roomiest considers the nodes that have at least as many GPUs as the parameter count
+// says. It returns the one with the most GPUs in no group, or nil if there is no such
+// node.
 func roomiest(all []*supply, count int) *supply {
 	var best *supply
 	for _, s := range all {
@@ -176,7 +178,7 @@ func (s *supply) left() (n int) {
 	return n
 }
 
-// give assigns count GPUs of the node to a new group.
+// give assigns the given number of the node's GPUs to a new group.
 func (s *supply) give(count int) ProposedGroup {
 	p := ProposedGroup{Node: s.node}
 	for _, i := range s.choose(count) {
@@ -196,9 +198,10 @@ func (s *supply) shares(ids []string) bool {
 	return false
 }
 
-// choose returns the indexes in s.units of count GPUs. If enough whole GPUs are in no
-// group, it returns the best-connected of these GPUs. Otherwise it returns the GPUs or
-// slices in the fewest groups. Of GPUs in equally many groups, it takes the first.
+// choose chooses the given number of GPUs, and returns their indexes in s.units. If
+// enough whole GPUs are in no group, it returns the best-connected of these GPUs.
+// Otherwise it returns the GPUs or slices in the fewest groups. Of GPUs in equally many
+// groups, it takes the first.
 func (s *supply) choose(count int) []int {
 	var free, gpus []int
 	for i, unit := range s.units {

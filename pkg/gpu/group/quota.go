@@ -49,8 +49,8 @@ type QuotaCharge struct {
 	Milli sched.MilliGPU
 }
 
-// QuotaCharges converts what a pod uses, as package fairshare counts it, to QuotaCharges. group is
-// the GPU group of the pod's GPUs, or "".
+// QuotaCharges converts the charges of a pod from the type of package fairshare to QuotaCharge. The
+// parameter group is the GPU group of the pod's GPUs, or "".
 func QuotaCharges(used []fairshare.Charge, group string) []QuotaCharge {
 	charges := make([]QuotaCharge, len(used))
 	for i, u := range used {
@@ -87,15 +87,15 @@ func (q *Quotas) Limit(scope Scope, most sched.MilliGPU) { q.limits[scope] = mos
 // Unlimit removes a limit.
 func (q *Quotas) Unlimit(scope Scope) { delete(q.limits, scope) }
 
-// Left returns how much the tenant may still get before it reaches the limit: at least 0. limited
-// is false if no limit is set for the scope.
+// Left returns how much the tenant may still get before it reaches the limit. The result is never
+// negative. The result limited is false if no limit is set for the scope.
 func (q *Quotas) Left(scope Scope) (left sched.MilliGPU, limited bool) {
 	limit, limited := q.limits[scope]
 	return max(0, limit-q.used[scope]), limited
 }
 
-// Over returns a *GPURefusal if the tenant would exceed the limit of the scope after it gets amount
-// in addition to what it already uses. Otherwise it returns nil.
+// Over returns a *GPURefusal if the tenant would exceed the limit of the scope by getting the given
+// amount in addition to what it already uses. Otherwise it returns nil.
 func (q *Quotas) Over(scope Scope, amount sched.MilliGPU) error {
 	if limit, limited := q.limits[scope]; limited && q.used[scope]+amount > limit {
 		return q.refuse(scope, amount)
@@ -207,11 +207,12 @@ type PendingCharge struct {
 	QuotaCharge
 }
 
-// Together checks whether at least need of the pods can be charged at the same time within the
-// limits. Pods that are already charged count as pods that can. Together adds the other pods in the
-// given order and skips a pod that would exceed a limit. It does not try other selections of pods.
-// If too few pods can be charged, Together returns a *GPURefusal. The refusal names the first limit
-// that would be exceeded, and how much of it the needed pods request together.
+// Together checks whether enough of the pods can be charged at the same time within the limits. The
+// parameter need says how many pods are enough. Pods that are already charged count too. Together
+// adds the other pods in the given order and skips a pod that would exceed a limit. It does not try
+// other selections of pods. If too few pods can be charged, Together returns a *GPURefusal. The
+// refusal names the first limit that would be exceeded, and how much of it the needed pods request
+// together.
 func (q *Quotas) Together(all []PendingCharge, need int) error {
 	pending := slices.DeleteFunc(slices.Clone(all), func(d PendingCharge) bool { _, charged := q.pods[d.UID]; return charged })
 	need -= len(all) - len(pending)
@@ -235,8 +236,8 @@ func (q *Quotas) Together(all []PendingCharge, need int) error {
 	return q.refuse(exceeded[0], whole[exceeded[0]])
 }
 
-// beside adds the charge to others, the sums of the charges of other pods, and returns the new
-// sums.
+// beside returns the sums of the charges of other pods, which are given as others, with this charge
+// added to them.
 func (d PendingCharge) beside(others map[Scope]sched.MilliGPU) map[Scope]sched.MilliGPU {
 	sum := maps.Clone(others)
 	for s, amount := range sums(d.Tenant, []QuotaCharge{d.QuotaCharge}) {

@@ -43,8 +43,8 @@ func (i Instance) covers(gpuInstance, computeInstance int) bool {
 	return i.named && i.gpu == gpuInstance && (i.compute < 0 || i.compute == computeInstance)
 }
 
-// remedy is what must happen before a fault of a GPU counts as ended. Later values are
-// worse.
+// remedy is what must happen before a fault of a GPU counts as ended. The larger the
+// value, the worse is the fault.
 type remedy uint8
 
 const (

@@ -105,8 +105,8 @@ func (t *Tracker) ids(device int) []string {
 	return ids
 }
 
-// affected returns the IDs of the slices that an event for an Instance concerns. If the
-// Instance has no known slice, it returns the ID of the GPU.
+// affected returns the IDs of the slices that an Instance of an event includes. If it
+// includes no known slice, affected returns the ID of the GPU.
 func (t *Tracker) affected(device int, instance Instance) []string {
 	c := &t.inventory.GPUs[device]
 	var ids []string
@@ -121,8 +121,8 @@ func (t *Tracker) affected(device int, instance Instance) []string {
 	return ids
 }
 
-// change calls do. It returns the IDs of the GPU and of its slices, but only of those
-// whose health the call has changed.
+// change calls the function given as do. Of the GPU and its slices, it returns the IDs of
+// those whose health this call has changed.
 func (t *Tracker) change(device int, do func()) []string {
 	ids := t.ids(device)
 	before := make([]gpu.Health, len(ids))

@@ -24,7 +24,7 @@ func newCells(machine *topology.Machine, mark func(cpuset.CPU) string) cells {
 }
 
 // lines returns the cells of the given CPUs' cores in lines of text. Each line has as many cells as
-// fit into width.
+// fit into the given width.
 func (c cells) lines(cpus []topology.CPU, width int) []string {
 	perLine := max(1, (width+1)/(c.width+1))
 	var lines []string

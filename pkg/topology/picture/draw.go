@@ -16,8 +16,9 @@ const columns = 80
 // Draw writes a machine as text. It writes a line of totals, and the tree of packages, NUMA nodes,
 // caches and online CPUs. Then it writes what is not in the tree, such as offline CPUs, and the
 // distances between NUMA nodes. In the tree, SMT siblings share a pair of brackets, and GPUs are
-// listed with their NUMA nodes. If mark is not nil, it returns a suffix for a CPU's number, such as
-// the letter of the container that holds the CPU.
+// listed with their NUMA nodes. The function given as mark returns a suffix for a CPU's number,
+// such as the letter of the container that holds the CPU. If mark is nil, the numbers have no
+// suffixes.
 func Draw(w io.Writer, machine *topology.Machine, gpus []gpu.GPU, mark func(cpuset.CPU) string) error {
 	return draw(w, machine, gpus, mark, nil)
 }
@@ -48,7 +49,7 @@ func draw(w io.Writer, machine *topology.Machine, gpus []gpu.GPU, mark func(cpus
 }
 
 // drawGroup writes the parts of a group (a part of the machine), or the group's CPUs if it has no
-// parts. Each line begins with indent.
+// parts. Each line begins with the text given as indent.
 func drawGroup(b *strings.Builder, g group, indent string, c cells) {
 	if len(g.parts) == 0 {
 		for _, line := range c.lines(g.cpus, columns-len([]rune(indent))-2) {
@@ -97,7 +98,7 @@ func totals(machine *topology.Machine) string {
 	}, " · ")
 }
 
-// known returns how many ids have the value true, which means that they are not Unknown.
+// known returns how many of the IDs are known. These have the value true in the map.
 func known[ID comparable](ids map[ID]bool) int {
 	n := 0
 	for _, isKnown := range ids {

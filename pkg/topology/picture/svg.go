@@ -59,7 +59,8 @@ func SVG(w io.Writer, machine *topology.Machine, gpus []gpu.GPU, use *Use) error
 	return err
 }
 
-// box is a part of the picture. draw draws it with its upper left corner at x, y.
+// box is a part of the picture. The function draw writes the SVG elements of the box. The point x,
+// y is the upper left corner of the box.
 type box struct {
 	width, height int
 	draw          func(b *strings.Builder, x, y int)
@@ -80,7 +81,7 @@ func chip(class, line string, width, height int) box {
 	}}
 }
 
-// frame returns a box that has a border around the box inner.
+// frame returns a box that has a border, and the box given as inner in it.
 func frame(class string, pad int, inner box) box {
 	return box{inner.width + 2*pad, inner.height + 2*pad, func(b *strings.Builder, x, y int) {
 		fmt.Fprintf(b, "<rect class=\"%s\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"5\"/>\n", class, x, y, inner.width+2*pad, inner.height+2*pad)
@@ -88,7 +89,8 @@ func frame(class string, pad int, inner box) box {
 	}}
 }
 
-// column puts one box above another. An empty box takes no space.
+// column returns a box that has one box above another. If one of them is empty (draw is nil),
+// column returns the other one.
 func column(above, below box) box {
 	if above.draw == nil || below.draw == nil {
 		return either(above, below)
@@ -99,7 +101,7 @@ func column(above, below box) box {
 	}}
 }
 
-// either returns the box one. If one is empty, it returns the box other.
+// either returns the first of two boxes that is not empty.
 func either(one, other box) box {
 	if one.draw == nil {
 		return other
@@ -107,7 +109,7 @@ func either(one, other box) box {
 	return one
 }
 
-// row puts boxes side by side.
+// row returns a box that has the given boxes side by side.
 func row(boxes []box, space int) (r box) {
 	for i, part := range boxes {
 		if i > 0 {
@@ -133,7 +135,8 @@ type drawing struct {
 	drawn   map[topology.NodeID]bool // NUMA nodes whose GPUs are in the picture already
 }
 
-// rows puts boxes into rows of at most the given width.
+// rows returns a box that has the given boxes in rows. A row is at most as wide as the given width,
+// unless a single box is wider.
 func rows(boxes []box, width int) (all box) {
 	var line []box
 	used := 0

@@ -7,17 +7,18 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// group is the online CPUs of one part of the machine, such as a package. parts divides these CPUs
-// into smaller groups, such as one for each NUMA node of the package. The smallest groups have no
-// parts.
+// group is the online CPUs of one part of the machine, such as a package. The field parts divides
+// these CPUs into smaller groups, such as one for each NUMA node of the package. The smallest
+// groups have no parts.
 type group struct {
 	label string
 	parts []group
 	cpus  []topology.CPU
 }
 
-// level is one level of the tree, such as packages or NUMA nodes. id returns the ID of the package
-// or NUMA node that has a CPU, and label returns its label.
+// level is one level of the tree, such as packages or NUMA nodes. The function id returns, for
+// example, the ID of the package that has a CPU. The function label returns the label for such an
+// ID.
 type level struct {
 	id    func(topology.CPU) int
 	label func(id int) string
@@ -79,8 +80,9 @@ func isKnown(cpus []topology.CPU, l level) bool {
 	return false
 }
 
-// split groups CPUs by the first of levels, and splits each group by the remaining levels. A group
-// with only one part is merged with that part, and gets a label such as "NUMA 0 · cache 0".
+// split groups CPUs by the first of the given levels, and splits each group by the remaining
+// levels. A group with only one part is merged with that part, and gets a label such as "NUMA 0 ·
+// cache 0".
 func split(cpus []topology.CPU, levels []level) []group {
 	if len(levels) == 0 {
 		return nil
@@ -105,8 +107,8 @@ func split(cpus []topology.CPU, levels []level) []group {
 	return groups
 }
 
-// name returns a function for the field label of a level. The function returns the word what and an
-// ID, such as "package 0".
+// name returns a function for the field label of a level. The labels consist of the word given as
+// what and an ID, such as "package 0".
 func name(what string) func(int) string {
 	return func(id int) string {
 		if id == topology.Unknown {

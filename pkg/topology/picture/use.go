@@ -11,11 +11,11 @@ import (
 // Use says which container or pod holds which CPUs and GPUs of a machine. CPUs that nobody holds
 // are drawn as reserved or as shared.
 type Use struct {
-	Reserved cpuset.Set // CPUs that no pod gets
+	Reserved cpuset.Set // CPUs that are for the system and shared containers only
 	Held     []Holder   // the first one has the letter A in the picture
-	// Paint returns text in the colour of the holder at an index of Held, for example with escape
-	// sequences of a terminal. The result must be as wide on the screen as text. If Paint is nil,
-	// the picture has no colours.
+	// Paint adds the colour of a holder to a text, for example with escape sequences of a terminal.
+	// The holder is given as an index of Held. On the screen, the result must be as wide as the
+	// text without colour. If Paint is nil, the picture has no colours.
 	Paint func(holder int, text string) string
 }
 

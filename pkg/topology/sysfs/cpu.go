@@ -156,8 +156,8 @@ func (r *reader) siblings(dir string) (cpuset.Set, error) {
 }
 
 // smallest returns the smallest online CPU of a group, such as the CPUs of a core. The group comes
-// from the files of the CPU self, and may have offline CPUs. smallest returns Unknown if the group
-// is empty, or if self is not in it.
+// from the files of one CPU, which is given as self, and may have offline CPUs. If the group is
+// empty, or if it does not contain self, smallest returns Unknown.
 func (r *reader) smallest(group, online cpuset.Set, self cpuset.CPU, what string) cpuset.CPU {
 	if group.Empty() {
 		return topology.Unknown

@@ -38,8 +38,9 @@ func (r *reader) distances(id topology.NodeID, online []topology.NodeID) (map[to
 	return nil, nil
 }
 
-// label returns the distances in a row by the ID of the node to which each distance is, without
-// offline nodes. columns has the node's ID for each number of the row.
+// label returns the distances in a row, by node ID. For each number of the row, the parameter
+// columns has the ID of the node to which this distance is. Distances to offline nodes are left
+// out.
 func label(row []int, columns, online []topology.NodeID) map[topology.NodeID]int {
 	distances := map[topology.NodeID]int{}
 	for i, to := range columns {

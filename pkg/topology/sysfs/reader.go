@@ -63,9 +63,9 @@ func (r *reader) list(name string) (set cpuset.Set, found bool, err error) {
 	return r.set(name, cpuset.Parse)
 }
 
-// maskOrList returns the set in the file mask. If this file is missing or empty, maskOrList returns
-// the set in the file list. It prefers the mask, because Linux before 5.16 truncates lists to one
-// page:
+// maskOrList reads a set of CPUs for which the kernel has two files. It returns the set in the file
+// named by mask. If this file is missing or empty, it returns the set in the file named by list. It
+// prefers the mask, because Linux before 5.16 truncates lists to one page:
 // https://github.com/torvalds/linux/commit/75bd50fa841d
 func (r *reader) maskOrList(mask, list string) (set cpuset.Set, found bool, err error) {
 	if set, found, err = r.set(mask, cpuset.ParseMask); found || err != nil {
@@ -86,8 +86,9 @@ func (r *reader) set(name string, parse func(string) (cpuset.Set, error)) (cpuse
 	return set, true, nil
 }
 
-// numbered finds the directory entries in dir whose names consist of prefix and a number, such as
-// cpu12. It returns these numbers in ascending order. If dir does not exist, the result is empty.
+// numbered finds the entries of a directory whose names consist of the given prefix and a number,
+// such as cpu12. It returns these numbers in ascending order. If dir does not exist, the result is
+// empty.
 func (r *reader) numbered(dir, prefix string) ([]int, error) {
 	entries, err := fs.ReadDir(r.root, dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

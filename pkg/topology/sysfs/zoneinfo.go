@@ -76,8 +76,8 @@ func parseZones(text string) ([]zone, error) {
 	return zones, nil
 }
 
-// parse sets a field of the zone from one line of /proc/zoneinfo. name is the first word of the
-// line, and values are the other words.
+// parse sets a field of the zone from one line of /proc/zoneinfo. The parameter name is the first
+// word of the line, and values has the other words.
 func (z *zone) parse(name string, values []string) error {
 	switch name {
 	case "Node":

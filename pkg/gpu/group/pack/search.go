@@ -100,9 +100,10 @@ func (s *search) open(bin, largest int) bool {
 	return false
 }
 
-// complete tries all ways to fill the room that is left in the newest bin until no remaining demand
-// fits. For each way, it also tries to fill the remaining bins. It adds only demand sizes whose
-// index is at least from, larger sizes first.
+// complete tries all ways to put demands into the newest bin until no remaining demand fits there.
+// The parameter room is how much room the bin still has. For each way, complete also tries to fill
+// the remaining bins. The parameter from is the index of a demand size. complete adds only demands
+// of this size and of smaller sizes, the largest first.
 func (s *search) complete(room, from int) bool {
 	for d := s.next(from, room); d >= 0 && s.steps >= 0; d = s.next(d+1, room) {
 		s.add(d)
@@ -135,8 +136,9 @@ func (s *search) remove(d int) {
 	s.demands.left[d]++
 }
 
-// next returns the index of the largest remaining demand size that fits in room, or -1.
-// It considers only indexes of at least from.
+// next looks for the largest demand that remains and fits in the given room. It returns
+// the index of the demand's size, or -1 if no demand fits. It considers only the size
+// with the index from, and smaller sizes.
 func (s *search) next(from, room int) int {
 	for d := from; d < len(s.demands.sizes); d++ {
 		if s.demands.left[d] > 0 && s.demands.sizes[d] <= room {
