@@ -20,7 +20,7 @@ import (
 type answers struct {
 	server *telemetry.Server
 	access *queueapi.Access
-	pem    []byte // in PEM, the server's certificate
+	pem    []byte // certificate of the server, in PEM format
 }
 
 // republished is the interval at which the leader writes the certificate and the address of the
@@ -53,8 +53,8 @@ func (c *controller) newAnswers(context.Context) error {
 	return nil
 }
 
-// answersFrom returns the functions through which the server of the queue API reads its data. It
-// does not set the field Allow, which checks the permissions of users.
+// answersFrom returns the functions through which the server of the queue API reads its data. The
+// caller must set the field Allow, which checks the permissions of users.
 func (c *controller) answersFrom() queueapi.Source {
 	return queueapi.Source{
 		List: c.queue.List, Explain: c.queue.Explain, Message: c.reporter.LastReport, TooLarge: c.tooLarge, Try: c.whatIf.try, Forecast: c.starts.forecast,
@@ -86,10 +86,11 @@ func (c *controller) publish(ctx context.Context) error {
 	return every(ctx, republished, func() { last = c.publishOnce(ctx, last) })
 }
 
-// publishOnce writes the address and the certificate of the queue API to the API server. It
-// returns the error as text, or "" if there is none. It logs an error only if the text differs
-// from last, the result of the previous call. Scheduling continues after an error, but users
-// cannot ask why their pods wait.
+// publishOnce writes the address and the certificate of the queue API to the API server. It returns
+// the error as text, or "" if there is none. The parameter last is the result of the previous call.
+// publishOnce logs an error only if its text differs from last, so that the same error is not
+// logged at each call. Scheduling continues after an error, but users cannot ask why their pods
+// wait.
 func (c *controller) publishOnce(ctx context.Context, last string) string {
 	err := c.publishAddress(ctx)
 	if err == nil {
@@ -104,8 +105,8 @@ func (c *controller) publishOnce(ctx context.Context, last string) string {
 	return err.Error()
 }
 
-// publishAddress writes the address at which this process serves the queue API to the API server.
-// It does nothing if the process does not know the IP address of its pod.
+// publishAddress tells the API server the address at which this process serves the queue API. It
+// does nothing if the process does not know the IP address of its pod.
 func (c *controller) publishAddress(ctx context.Context) error {
 	if c.cfg.PodIP == "" {
 		return nil
@@ -121,8 +122,8 @@ func (c *controller) publishAddress(ctx context.Context) error {
 	return queueapi.Address(ctx, c.clients.resources, c.cfg.LeaseNS, c.cfg.PodIP, port)
 }
 
-// tooLarge returns a text that says which resource a pod requests more of than any node has, or ""
-// if there is no such resource.
+// tooLarge returns a text that names the resource (CPUs, memory or GPUs) of which a pod requests
+// more than any node has. It returns "" if there is no such resource.
 func (c *controller) tooLarge(pod *sched.Pod) string {
 	return sched.TooLarge(pod, c.state.View().Nodes())
 }

@@ -32,10 +32,11 @@ import (
 const component = "numalet-controller"
 
 // clients are the controller's clients of the API server. Each client has a rate limit of its own,
-// or none. Otherwise a burst of events could delay Bindings (kubernetes/kubernetes#135900), or
-// could delay the renewal of the leader's lease until the lease expires.
+// or none. If all clients shared one rate limit, a burst of events could delay Bindings
+// (kubernetes/kubernetes#135900), or could delay the renewal of the leader's lease until the lease
+// expires.
 type clients struct {
-	watch      kubernetes.Interface                         // for informers, for access reviews, and for the filters, which also write claims before a Binding
+	watch      kubernetes.Interface                         // for informers, for access reviews, and for the filters, which also write the volume and resource claims of a pod before its Binding
 	bind       kubernetes.Interface                         // to read pods after a Binding; not rate-limited, because the binder has its own limit
 	report     kubernetes.Interface                         // for pod conditions, and for events about pods that cannot be scheduled
 	bindings   func(context.Context, *corev1.Binding) error // creates a Binding; not rate-limited
@@ -68,7 +69,7 @@ func connect(cfg config.Controller, log logr.Logger) (clients, error) {
 	return c, err
 }
 
-// connectScheduler connects the clients that scheduling needs.
+// connectScheduler creates the clients and informers that scheduling needs.
 func connectScheduler(config *rest.Config, cfg config.Controller) (c clients, err error) {
 	for _, watched := range []struct {
 		informer *cache.SharedIndexInformer
@@ -92,7 +93,7 @@ func connectScheduler(config *rest.Config, cfg config.Controller) (c clients, er
 	for _, made := range []struct {
 		client  *kubernetes.Interface
 		qps     float32
-		timeout time.Duration // of a request; sent to the API server too, which then aborts the request
+		timeout time.Duration // of a request; also sent to the API server, which aborts the request when this time is over; 0 for no timeout
 	}{{&c.watch, cfg.RequestRate, 0}, {&c.bind, -1, cfg.BindTimeout}, {&c.report, cfg.RequestRate, 0}, {&c.lease, cfg.RequestRate, cfg.LeaseDuration / 3}} { // a third of the lease duration: if one renewal of the lease gets no answer, there is still time for another one
 		config := rest.CopyConfig(config)
 		config.QPS, config.Timeout = made.qps, made.timeout

@@ -41,7 +41,7 @@ type controller struct {
 	clients      clients
 	factory      informers.SharedInformerFactory
 	synced       []cache.InformerSynced // each reports whether the objects of one informer's initial list were handled
-	newest       *mirror.Newest         // the largest resource version of a pod that the mirror has handled
+	newest       *mirror.Newest         // the largest resource version among the pods that the mirror has handled
 	state        *nodestate.State
 	ledger       *tenants.Ledger // usage and scores of the tenants
 	groups       gpuGroups       // GPU groups and quotas
@@ -51,10 +51,10 @@ type controller struct {
 	known        *tenants.Known            // tenants that have a Tenant object
 	reservations *reservation.Reservations // nil if the settings reserve no nodes
 	avoided      *nodebackoff.List
-	rejected     cache.SharedIndexInformer // of failed pods; if an agent rejected the placement of a pod, it updates avoided
-	succeeded    cache.SharedIndexInformer // of pods of gangs that have succeeded; updates queue
+	rejected     cache.SharedIndexInformer // informer of failed pods; if the agent of a node has rejected a pod's placement, this node is recorded in avoided
+	succeeded    cache.SharedIndexInformer // informer of succeeded pods that belong to gangs; tells queue about them
 	heartbeats   *mirror.Heartbeats
-	leases       cache.SharedIndexInformer // of the agents of the nodes; updates heartbeats
+	leases       cache.SharedIndexInformer // informer of the Leases of the nodes' agents; updates heartbeats
 	filters      hosted
 	reporter     *podwriter.Reporter
 	binder       *podwriter.Binder
@@ -72,8 +72,8 @@ type controller struct {
 }
 
 // newController creates the parts of the controller and connects them, in the order of the method
-// parts. The goroutines that newController starts end when ctx is done. The method run then starts
-// the parts.
+// parts. The parts start only when the method run is called. The goroutines that newController
+// itself starts end when ctx is done.
 func newController(ctx context.Context, cfg config.Controller, log logr.Logger, clients clients) (*controller, error) {
 	c := unconnected(cfg, log, clients)
 	for _, part := range c.parts() {
@@ -168,7 +168,7 @@ func (c *controller) newestPod(namespace, name string) *corev1.Pod {
 // newMirror connects the informers to the node state, and subscribes the other parts to changes of
 // this state. The queue is subscribed after the filters and the quotas. Otherwise the queue could
 // retry a pod that a filter or a quota has refused, before this filter or quota knows the change
-// that may help the pod.
+// that may help the pod. The pod would then be refused again.
 func (c *controller) newMirror(context.Context) (err error) {
 	c.state.Subscribe(c.filters.cluster.Observe)
 	c.state.Subscribe(c.ledger.Observe, nodestate.Bound, nodestate.Released, nodestate.NodeChanged)
@@ -208,9 +208,9 @@ func (c *controller) newMirror(context.Context) (err error) {
 	return errors.Join(err, c.namespaces.Watch(c.mirror), filters.Watch(c.factory, c.queue.Notify))
 }
 
-// agentAlive is called when the agent of a node stops renewing its Lease (alive is false), or
-// renews the Lease again (alive is true). In the time between, no exclusive CPUs are placed on the
-// node.
+// agentAlive is called when the agent of a node stops renewing its Lease (alive is false), and when
+// the agent renews the Lease again (alive is true). As long as the Lease is not renewed, no
+// exclusive CPUs are placed on the node.
 func (c *controller) agentAlive(node string, alive bool) {
 	if alive {
 		c.log.Info("the agent of a node renews its Lease again", "node", node)

@@ -166,9 +166,10 @@ func TestAvoidsNodeThatRejected(t *testing.T) {
 	w.await("another's is bound", func() bool { _, ok := w.bound()["another"]; return ok })
 }
 
-// TestExplanationFollowsNodes uncordons a node that a pending pod's node selector excludes, so the
-// pod still fits nowhere, but for another reason than before. It checks that the pod's condition
-// soon has the new reason, long before the controller tries the pod again.
+// TestExplanationFollowsNodes checks a pod whose node selector requires node a, while the nodes a
+// and b are cordoned. When b is uncordoned, the pod still fits nowhere. But b then refuses the pod
+// because of the node selector, and not because b is cordoned. The pod's condition must soon have
+// this new reason, long before the controller tries the pod again.
 func TestExplanationFollowsNodes(t *testing.T) {
 	w := newWorld(t)
 	cordoned := func(node *corev1.Node, _ *v1alpha1.NodeTopology) {

@@ -39,8 +39,8 @@ func (c *controller) reportWaiting(ctx context.Context) error {
 type waitReport struct{ why, message string }
 
 // reportOnce writes an event for each pod that has waited long and whose reason to wait has
-// changed, but not more than atOnce events. reported has the last report of each pod, by pod UID.
-// reportOnce returns the reports that the caller must pass to the next call.
+// changed, but not more than atOnce events. The parameter reported has the last report about each
+// pod, by the pod's UID: the caller must pass the result of the previous call.
 func (c *controller) reportOnce(reported map[string]waitReport) map[string]waitReport {
 	if !c.schedules() {
 		return nil
@@ -52,9 +52,10 @@ func (c *controller) reportOnce(reported map[string]waitReport) map[string]waitR
 	return reports
 }
 
-// dueReports returns the pods for which reportOnce writes an event, and the reports that reportOnce
-// returns. last returns the message of the last report about a pod, by its UID. If this message is
-// not in reported, something else was reported about the pod since, and the pod is left out.
+// dueReports returns the pods about which reportOnce writes an event, and the result of reportOnce.
+// The function given as last returns the message of the last report about a pod, by the pod's UID.
+// If this message is not the one in reported, the pod is left out, because something else was
+// reported about it since then, for example that no node suits the pod.
 func dueReports(pods []queue.Explanation, reported map[string]waitReport, last func(uid string) string) (due []queue.Explanation, reports map[string]waitReport) {
 	reports = map[string]waitReport{}
 	for _, e := range pods {

@@ -7,9 +7,10 @@ import (
 	"github.com/numalet/numalet/pkg/sched/queue"
 )
 
-// TestDueReports checks that an event about each pod is due once while its reason to wait stays, and
-// once more when the reason changes, however many pods wait. A pod behind more than atOnce pods
-// with a changed reason was once never reported again.
+// TestDueReports checks that an event about each pod is due once while its reason to wait stays,
+// and once more when the reason changes, however many pods wait. It also covers a former defect: if
+// the reasons of more than atOnce pods had changed, the pods after the first atOnce of them were
+// never reported again.
 func TestDueReports(t *testing.T) {
 	var pods []queue.Explanation
 	for i := range 3 * atOnce / 2 {

@@ -83,12 +83,12 @@ type epoch struct {
 	audit  *audit
 
 	settings  []string
-	kill      chan struct{} // a value kills one process of the controller
+	kill      chan struct{} // each value that is sent kills one process of the controller
 	replicas  []atomic.Pointer[process]
 	starts    atomic.Int64
 	made      int // number of single pods and gangs that were created
 	uids      int
-	quiet     bool // set once the faults have stopped; live then no longer replaces pending pods
+	quiet     bool // set once the faults have stopped; the method live then no longer replaces pending pods
 	simulated time.Duration
 }
 
@@ -146,8 +146,8 @@ func (e *epoch) run(faults int) {
 	e.simulated = time.Since(began)
 }
 
-// supervise keeps one replica running until ctx is done. It replaces a killed process at once. It
-// replaces a process that has ended by itself after a second.
+// supervise keeps one replica running until ctx is done. It replaces a killed process at once. If a
+// process has ended by itself, supervise waits for a second before it replaces the process.
 func (e *epoch) supervise(ctx context.Context, replica *atomic.Pointer[process]) {
 	for {
 		p := e.start()
@@ -251,9 +251,10 @@ func (e *epoch) settle() {
 	}
 }
 
-// checkFitting checks that no pending pod fits a node. It leaves out pods of gangs and pods with
-// exclusive CPUs. It checks nothing if the controller may reserve nodes (--reserve-after), because
-// a pod may then have to wait although it fits.
+// checkFitting checks that no pending pod fits a node. It compares only the numbers of CPUs and
+// GPUs. So it leaves out pods of gangs and pods with exclusive CPUs, because more than these
+// numbers decides whether such a pod fits. It checks nothing if the controller may reserve nodes
+// (--reserve-after), because a pod may then have to wait although it fits.
 func (e *epoch) checkFitting() {
 	if e.leader().reservations != nil {
 		return

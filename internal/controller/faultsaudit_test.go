@@ -35,13 +35,13 @@ type audit struct {
 
 // heldNode has the allocatable amounts of a node, and what the pods on the node hold.
 type heldNode struct {
-	cpu, gpus int64 // in millicores, and as a number of GPUs
+	cpu, gpus int64 // cpu is in millicores, gpus is a number of GPUs
 	numa      map[topology.NodeID]int
 	pods      map[string]held // by UID
 }
 
-// held is what a bound pod holds. gpus has the IDs of the pod's GPUs if the pod's placement names
-// them.
+// held is what a bound pod holds. The field gpus has the IDs of the pod's GPUs, if the pod's
+// placement names them.
 type held struct {
 	cpu, count int64
 	numa       map[topology.NodeID]int
@@ -82,7 +82,7 @@ func holding(pod *corev1.Pod) (h held, err error) {
 }
 
 // violation records that one of the checks of audit has failed. uid is the UID of the pod
-// concerned, "" for none.
+// concerned, or "" if the check was not about a particular pod.
 func (a *audit) violation(uid, format string, args ...any) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -95,14 +95,15 @@ func (a *audit) name(uid, name string) {
 	a.names[uid] = name
 }
 
-// request adds a request to the API server to the history of a pod.
+// request adds an entry to the history of the pod with the given name: the class of a request that
+// has reached the API server, and the fault that was injected into it.
 func (a *audit) request(name, class, fault string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.history[name] = append(a.history[name], fmt.Sprintf("%8.3fs %s %s", time.Since(a.began).Seconds(), class, fault))
 }
 
-// violations returns the violations so far.
+// violations describes the failed checks, in the order in which they failed.
 func (a *audit) violations() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()

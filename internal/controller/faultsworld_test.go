@@ -90,7 +90,7 @@ func (e *epoch) newPod(name string) *corev1.Pod {
 	if e.chance(.3) {
 		of, most := &pod.Spec.Containers[0].Resources, simGPUs
 		if policy == "single" {
-			most /= 2 // a single NUMA node has half of the GPUs near it
+			most /= 2 // with the policy "single", all GPUs must be near one NUMA node, which has half of them near it
 		}
 		of.Limits["nvidia.com/gpu"] = *resource.NewQuantity(int64(1+e.rand.IntN(most)), "")
 		of.Requests = of.Limits
@@ -119,7 +119,7 @@ func (e *epoch) live() {
 		case bound && pod.Status.Phase == corev1.PodPending:
 			e.setPhase(pod, corev1.PodRunning)
 		case waits:
-		case bound && e.chance(.01), !bound && e.chance(.002): // like a deletion with finalizers, after which even a pending pod stays for a while
+		case bound && e.chance(.01), !bound && e.chance(.002): // like the deletion of a pod with finalizers: even a pending pod then exists for a while longer
 			apisim.Update(e.server, pod.Namespace, pod.Name, func(pod *corev1.Pod) bool {
 				now := metav1.NewTime(time.Now())
 				pod.DeletionTimestamp = &now
@@ -143,7 +143,7 @@ func (e *epoch) setPhase(of *corev1.Pod, phase corev1.PodPhase) {
 }
 
 // disturb changes a node, kills a process of the controller, or cuts off the connection of a
-// process for a while. At random, it often does nothing.
+// process for a while. Which of these it does is random. Most calls do nothing.
 func (e *epoch) disturb() {
 	node := fmt.Sprintf("n%d", e.rand.IntN(simNodes))
 	switch {

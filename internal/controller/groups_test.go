@@ -47,8 +47,9 @@ func (w *world) review(action clienttesting.Action) (bool, runtime.Object, error
 	return true, review, nil
 }
 
-// gpuNode creates a node with the GPUs NAME-0, NAME-1, ... Each element of links has the links of
-// one GPU to the GPUs of the node, for example PIX for a GPU at the same PCIe switch.
+// gpuNode creates a node with the GPUs NAME-0, NAME-1, ... Each element of links is for one GPU. It
+// has one word for each GPU of the node, which says how the two are connected: for example, PIX
+// means that they are at the same PCIe switch.
 func (w *world) gpuNode(name string, gpus int, links ...string) {
 	w.Helper()
 	w.node(name, 4, withGPUs(gpus), func(_ *corev1.Node, topology *v1alpha1.NodeTopology) {
@@ -68,8 +69,8 @@ func withGPUs(gpus int) func(*corev1.Node, *v1alpha1.NodeTopology) {
 	}
 }
 
-// group creates or edits a group of the tenant ann. Each binding has the form "n1=0,1": a node and
-// the indexes of its GPUs.
+// group creates or edits a group of the tenant ann. Each element of bindings has the form "n1=0,1":
+// a node and the indexes of its GPUs in the group.
 func (w *world) group(name, quota string, bindings ...string) {
 	g := &v1alpha1.GPUGroup{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	if old, ok := w.made[name]; ok {
@@ -93,7 +94,7 @@ func (w *world) group(name, quota string, bindings ...string) {
 }
 
 // gpuPod creates a pending pod of a tenant that requests GPUs. group is the GPU group that the pod
-// names, "" for none.
+// names, or "" if the pod names no group.
 func (w *world) gpuPod(name, tenant, group string, gpus int64) {
 	w.Helper()
 	pod := pendingPod(name, "100m", "")

@@ -84,8 +84,8 @@ func collectAccount(to chan<- prometheus.Metric, tenant string, account fairshar
 	}
 }
 
-// countedMetric is a metric whose value is a counter of the scheduling pipeline. The function value
-// reads the counter.
+// countedMetric is a metric whose value is a counter of the scheduling pipeline. The field value is
+// the function that reads the counter.
 type countedMetric struct {
 	name, help string
 	value      func(pipeline.Counters) uint64
@@ -113,8 +113,8 @@ func gauge(name, help string, n int, labels ...string) prometheus.Metric {
 	return constant(prometheus.GaugeValue, name, help, float64(n), labels)
 }
 
-// constant returns a metric with the fixed value n. label is empty, or has the name and the value
-// of the metric's only label.
+// constant returns a metric with the fixed value n. The slice label is empty, or has two elements:
+// the name and the value of the metric's only label.
 func constant(kind prometheus.ValueType, name, help string, n float64, label []string) prometheus.Metric {
 	var names, values []string
 	if len(label) == 2 {

@@ -9,8 +9,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched/queue"
 )
 
-// again is how long after a failed attempt an unschedulable pod is tried again, even if nothing is
-// known to have changed that would help the pod.
+// again is how long an unschedulable pod waits for its next attempt if no change in the cluster may
+// help it earlier.
 const again = time.Minute
 
 // pending is the queue of pending pods for the scheduling pipeline. It also reports the pods that
@@ -20,8 +20,9 @@ type pending struct {
 	reporter *podwriter.Reporter
 }
 
-// MarkUnschedulable records in the queue that a pod fits no node. If the pod is still pending, the
-// reporter then writes this as the pod's condition and as an event.
+// MarkUnschedulable records in the queue that a pod fits no node. The parameter gains is the value
+// of queue.Env.FreedSeq when the nodes were read. If the pod is still pending, the reporter then
+// writes this as the pod's condition and as an event.
 func (p pending) MarkUnschedulable(pod *sched.Pod, gains uint64) {
 	p.GangQueue.MarkUnschedulable(pod, gains)
 	if _, waits := p.Waited(pod.UID); waits {
@@ -49,7 +50,8 @@ func (c *controller) hopeless(pod *sched.Pod) bool {
 	return need > 0
 }
 
-// retryOn makes the queue retry those unschedulable pods that may now fit on a node.
+// retryOn makes the queue retry those unschedulable pods that may now fit on the node with the
+// given name.
 func (c *controller) retryOn(name string) {
 	if node := c.state.Record(name); node != nil {
 		c.queue.Freed(node)

@@ -14,7 +14,8 @@ import (
 const tending = 250 * time.Millisecond
 
 // newReservations creates the component that reserves nodes for pods that have waited long, unless
-// the settings reserve no nodes. The component has its own instance of the filters.
+// the settings reserve no nodes. The component has its own instance of the filters, which also
+// counts the pods that the component plans to place on nodes.
 func (c *controller) newReservations(ctx context.Context) error {
 	if c.cfg.ReserveAfter == 0 {
 		return nil

@@ -27,9 +27,9 @@ const (
 // which forecasts are made.
 const learning = time.Second
 
-// starts forecasts when pending pods will start. For this it records how long a pod ran, for each
-// pod that ends while this process runs and whose start time is known. A standby replica records
-// this as well.
+// The type starts makes forecasts of when pending pods will start. For each pod that ends while
+// this process runs, and whose start time is known, it records how long the pod ran. A standby
+// replica records this as well.
 type starts struct {
 	state *nodestate.State
 	queue *queue.GangQueue
@@ -141,9 +141,9 @@ func (s *starts) present(pod *sched.Pod) forecast.Present {
 	return p
 }
 
-// reserving returns the pods for which nodes are reserved, without the given pod and the pods in
-// the list ahead (those before it in the queue). Most of these pods wait for another type of
-// resource than the given pod.
+// reserving returns the pods for which nodes are reserved. It leaves out the given pod, and the
+// pods in ahead, which come before the given pod in the queue. Most of the returned pods wait for
+// another type of resource than the given pod.
 func (s *starts) reserving(nodes []*sched.Node, ahead []*sched.Pod, pod *sched.Pod) (others []*sched.Pod) {
 	known := map[string]bool{pod.Claim(): true}
 	for _, p := range ahead {

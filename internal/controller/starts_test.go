@@ -14,8 +14,8 @@ import (
 
 // TestForecast checks the forecast for a pod that waits until a running pod ends. The running pod
 // has run for four minutes. There must be no forecast while no pod has ended. Then a third pod
-// ends on another node after ten minutes. The forecast must now assume that the running pod also
-// runs for ten minutes, so that the waiting pod starts in six minutes.
+// ends, which has run on another node for ten minutes. The forecast must now assume that the
+// running pod also runs for ten minutes, so that the waiting pod starts in six minutes.
 func TestForecast(t *testing.T) {
 	w := newWorld(t)
 	w.node("n1", 8)

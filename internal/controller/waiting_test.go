@@ -29,9 +29,10 @@ import (
 
 const (
 	crowdNodes = 200 // a fifth of the nodes have the label that the gang requires
-	fresh      = 200 // number of pods that fit and are created at first; the same number is then created one by one
-	// mostRetries is how often the waiting gang may be tried again in the test, while pods end
-	// on the nodes that the gang could use.
+	fresh      = 200 // number of pods that fit and are created at once; the same number is later created one by one
+	// mostRetries is the largest number of failed attempts, and of explanations, while pods are
+	// created one by one. Some are necessary: when a pod ends on a node that the waiting gang could
+	// use, the gang is tried again.
 	mostRetries = 20
 )
 
@@ -39,9 +40,9 @@ const (
 // wait. A third of the waiting pods request too much, a third select a label that no node has, and
 // a third require a neighbor that does not exist. A gang waits, too: each of its pods needs a node
 // of its own, and there is one node too few. Behind these, the test creates pods that fit: first
-// many of them at once, and then as many again one by one. For each pod of the second kind, one pod
-// of the first kind ends. The test counts scheduling attempts and explanations, on a simulated
-// clock.
+// many of them at once, and then as many again one by one. For each pod that is created one by one,
+// one of the pods that were created at once ends. The test counts scheduling attempts and
+// explanations, on a simulated clock.
 func TestWaiting(t *testing.T) {
 	for _, waiting := range []int{300, 3000} {
 		t.Run(fmt.Sprint(waiting), func(t *testing.T) {

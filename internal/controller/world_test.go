@@ -52,14 +52,14 @@ type world struct {
 	refuse     func(*corev1.Binding) error              // returns an error if a Binding is to be refused; nil to refuse none
 	authorize  func(http.Handler) (http.Handler, error) // checks requests for metrics; nil for no check
 	permitted  []string                                 // nodes whose GPUs all tenants may use
-	watched    map[string]int                           // number of watches, by resource; an informer does not see an object that is created between its list and its watch
+	watched    map[string]int                           // number of watches, by resource; start waits for them, because the fake API server does not send an informer an object that is created between the informer's list and its watch
 }
 
 func newWorld(t *testing.T) *world {
 	w := &world{T: t, client: fake.NewClientset(), topologies: fakesource.NewFakeControllerSource(), tenants: storedTenants(t), watched: map[string]int{}}
 	w.groups, w.quotas, w.made = fakesource.NewFakeControllerSource(), fakesource.NewFakeControllerSource(), map[string]*v1alpha1.GPUGroup{}
 	w.client.PrependReactor("create", "pods", w.bind)
-	w.client.PrependReactor("create", "subjectaccessreviews", w.review) // before the controller runs: the client does not lock its reactors
+	w.client.PrependReactor("create", "subjectaccessreviews", w.review) // added before the controller runs, because the client does not lock its list of reactors
 	w.client.PrependWatchReactor("*", w.watch)
 	return w
 }
@@ -281,8 +281,7 @@ func (w *world) pods() []corev1.Pod {
 	return list.Items
 }
 
-// await waits until the function holds returns true. It fails the test if this takes more than 20
-// seconds.
+// await calls holds until it returns true. It fails the test if this takes more than 20 seconds.
 func (w *world) await(what string, holds func() bool) {
 	w.Helper()
 	for deadline := time.Now().Add(20 * time.Second); !holds(); time.Sleep(2 * time.Millisecond) {

@@ -132,8 +132,8 @@ func (c *Client) rules(ctx context.Context) (rules, error) {
 	return done.Status.ResourceRules, nil
 }
 
-// allow reports whether the rules grant the verb "use" on the object of a resource with the given
-// name.
+// allow reports whether the rules grant the verb "use" on the object that has the given resource
+// and name.
 func (r rules) allow(resource, name string) bool {
 	return slices.ContainsFunc(r.granting(v1alpha1.VerbUse, resource), func(rule authorizationv1.ResourceRule) bool {
 		return len(rule.ResourceNames) == 0 || slices.Contains(rule.ResourceNames, name)

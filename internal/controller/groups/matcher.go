@@ -66,8 +66,8 @@ func (m Matcher) unknown(tenant string) sched.Reason {
 	return nowhere(m.Known(tenant))
 }
 
-// limit makes a pod that requests no whole GPUs wait while the pod would exceed its tenant's
-// quotas.
+// limit is for pods that request no whole GPUs. It makes a pod wait as long as the pod would exceed
+// a quota of its tenant.
 func (m Matcher) limit(pod *sched.Pod) {
 	if !m.Quotas.Limited(pod.Tenant) {
 		return
@@ -78,9 +78,9 @@ func (m Matcher) limit(pod *sched.Pod) {
 	}
 }
 
-// offerParts refuses a node if the parts of GPUs that a pod would get on the node exceed a quota
-// of the pod's tenant. It checks the tenant's quota of GPUs of any type, and its quota of the
-// type of these parts.
+// offerParts refuses a node if the parts of GPUs that a pod would get on the node exceed a quota of
+// the pod's tenant. It checks two quotas of the tenant: the quota of GPUs of any type, and the
+// quota of GPUs of the type to which these parts belong.
 func (m Matcher) offerParts(pod *sched.Pod, node *sched.Node) sched.Offer {
 	part := node.Parts[pod.GPUs.Part.Resource]
 	for _, kind := range []string{sched.TypeAnyGPU, part.Type} {
@@ -126,10 +126,11 @@ type claim struct {
 	asked  sched.MilliGPU
 }
 
-// wait returns the reason why the quotas keep the pod from all nodes, or the empty reason. Some
-// quotas depend on the node, because a quota can be for one type of GPUs. So wait returns a
-// reason only in three cases. The quota of all GPUs is used up, the quota of the only suitable
-// type is used up, or the quotas of all suitable groups are used up.
+// wait returns the reason why the quotas keep the pod from all nodes, or the empty reason. A quota
+// can be for one type of GPUs, so it may depend on the node whether the pod exceeds the quota. The
+// quotas keep the pod from all nodes only in three cases: the quota of GPUs of any type is used up,
+// the pod accepts only one type and the quota of this type is used up, or the quotas of all
+// suitable groups are used up.
 func (c claim) wait(pod *sched.Pod) sched.Reason {
 	if why := c.quotas.Wait(pod); why.Refuses() {
 		return why
@@ -147,8 +148,8 @@ func nowhere(err error) sched.Reason {
 	return sched.Reason{Code: sched.Anywhere, Detail: err.Error()}
 }
 
-// offer returns the GPUs of a node that the pod may get now, or the reason why they are too few.
-// If several groups serve the pod, these are the GPUs of one group. It leaves out the GPUs of
+// offer returns the GPUs of a node that the pod may get now, or the reason why they are too few. If
+// several groups serve the pod, these are the GPUs of one group. offer leaves out the GPUs of
 // groups and types whose quotas are used up.
 func (c claim) offer(node *sched.Node) sched.Offer {
 	open, full := c.open()
@@ -165,13 +166,13 @@ func (c claim) offer(node *sched.Node) sched.Offer {
 	}
 	over := o.Over
 	if o.Group == "" {
-		over = 0 // without a group, it does not matter how many GPUs are left
+		over = 0 // Over counts the GPUs of a group that stay free, but these GPUs are in no group
 	}
 	return sched.Offer{GPUs: gpus, Group: o.Group, Over: over}
 }
 
-// affordable returns those of the given GPUs for whose type the pod does not exceed its tenant's
-// quota. The error says why the first GPU that is left out is left out.
+// affordable returns the given GPUs without those of a type for which the pod would exceed its
+// tenant's quota. If it leaves out any GPUs, the error says why it leaves out the first of them.
 func (c claim) affordable(gpus []sched.GPUShare, node *sched.Node) (left []sched.GPUShare, poor error) {
 	if !c.quotas.Limited(c.pod.Tenant) {
 		return gpus, nil

@@ -95,8 +95,9 @@ func (q *Quotas) SetTenant(name string, quotas map[string]resource.Quantity) boo
 	return changed
 }
 
-// replace replaces the limits old by the limits now. A tenant that had no limit before is charged
-// for its assigned pods. The caller holds q.mu.
+// replace removes the limits in old, and sets the limits in now. If a tenant had no limit before,
+// replace charges it for its assigned pods. The parameter pods has the assignments of all pods. The
+// caller holds q.mu.
 func (q *Quotas) replace(old, now limits, pods iter.Seq[*nodestate.Assignment]) {
 	for s := range old {
 		q.mu.quotas.Unlimit(s)
@@ -162,8 +163,8 @@ func (q *Quotas) Wait(p *sched.Pod) sched.Reason {
 	return why
 }
 
-// due returns the smallest charge that a pod can cause: what it is charged on every node. On some
-// nodes the charge is larger, because the size of a part of a GPU depends on the node.
+// due returns the smallest amount that a pod may be charged, whatever its node is. On some nodes
+// the charge is larger, because the size of a part of a GPU depends on the node.
 func due(pod *sched.Pod) group.QuotaCharge {
 	switch {
 	case pod.GPUs.Count > 0 && len(pod.GPUs.Types) == 1:
@@ -176,9 +177,10 @@ func due(pod *sched.Pod) group.QuotaCharge {
 	return group.QuotaCharge{Type: sched.TypeCPU, Milli: sched.MilliGPU(pod.Requests.CPU)}
 }
 
-// Check returns an error if a scheduling decision exceeds a quota of the pod's tenant. The node's
-// record tells the types of the node's GPUs. Only the committer calls Check, and only the committer
-// makes decisions. So no other decision is made between a check and the assignment.
+// Check returns an error if a scheduling decision exceeds a quota of the pod's tenant. The
+// parameter node is the record of the chosen node, and tells the types of its GPUs. Only the
+// committer calls Check, and only the committer makes decisions. So no other decision is made
+// between a call of Check and the assignment of the pod.
 func (q *Quotas) Check(decision sched.Decision, node *sched.Node) error {
 	if !q.Limited(decision.Pod.Tenant) {
 		return nil

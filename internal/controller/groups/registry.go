@@ -45,9 +45,10 @@ type Dependencies struct {
 
 // Registry decides which GPU groups are in force. The version of a group's spec that was accepted
 // last is in force as long as each of the group's tenants has permission to use each of its GPUs.
-// This version stays in force even if some of its nodes or GPUs disappear. If a tenant loses such a
-// permission, the group is closed: nobody gets its GPUs. If a closed group had no effect instead, a
-// mistake in a role would give the GPUs of one tenant to all others. A group that was never
+// This version stays in force even if some of its nodes or GPUs disappear. If a tenant loses the
+// permission for one of the GPUs, the group is closed: nobody gets its GPUs. A closed group keeps
+// its GPUs, because GPUs that are in no group are open to all tenants. If a closed group lost its
+// GPUs, a mistake in a role would give the GPUs of one tenant to all others. A group that was never
 // accepted has no effect. Any goroutine may call the methods of Registry.
 //
 // Whether a group is accepted depends on permissions, for which the registry must ask the API
@@ -308,8 +309,9 @@ func (r *Registry) lastInForce(object *v1alpha1.GPUGroup) *v1alpha1.GPUGroupForm
 	return object.Status.InForce
 }
 
-// checkForm returns the verdict on one version of a group's spec. before says that this version
-// was accepted before. Such a version is accepted again even if some of its GPUs have disappeared.
+// checkForm returns the verdict on one version of a group's spec. The parameter before is true if
+// this version was accepted before. Then the version is accepted again even if some of its GPUs
+// have disappeared, or if its permissions cannot be checked.
 func (r *Registry) checkForm(ctx context.Context, object *v1alpha1.GPUGroup, nodes group.Nodes, before, recheck bool) Verdict {
 	g, v := Read(object), Verdict{Name: object.Name, UID: object.UID, Generation: object.Generation}
 	if g.Form == gpu.Virtual {
@@ -351,8 +353,8 @@ func isAccepted(object *v1alpha1.GPUGroup) bool {
 	return object.Status.ObservedGeneration == object.Generation && meta.IsStatusConditionTrue(object.Status.Conditions, v1alpha1.ConditionAccepted)
 }
 
-// isGone reports whether the reason of a refusal may be that a GPU or a node has disappeared. For
-// this reason, a group that was accepted before is not refused: it keeps its remaining GPUs.
+// isGone reports whether the reason of a refusal may be that a GPU or a node has disappeared. A
+// group that was accepted before is not refused for such a reason: it keeps its remaining GPUs.
 func isGone(r *group.GPURefusal) bool {
 	switch r.Reason {
 	case group.UnknownNode, group.UnknownGPU, group.GPUElsewhere, group.WrongForm, group.WrongType:

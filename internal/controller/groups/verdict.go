@@ -26,7 +26,7 @@ type Verdict struct {
 	Shared []group.HeldGPU // the group's GPUs that other groups hold as well
 }
 
-// of reports whether the verdict is about the given object and its generation.
+// of reports whether the verdict is about the given object and about the object's generation.
 func (v Verdict) of(object *v1alpha1.GPUGroup) bool {
 	return v.UID == object.UID && v.Generation == object.Generation
 }
@@ -68,9 +68,10 @@ func (v Verdict) refused(why []*group.GPURefusal) Verdict {
 	return v
 }
 
-// serving completes the verdict v on a refused spec of a group of which an older spec was accepted
-// before. older is the verdict on this older spec. If it says that pods may use the GPUs, the older
-// spec stays in force. Otherwise the group is closed.
+// serving is for a verdict v that refuses the newest spec of a group, while an older spec was
+// accepted before. The parameter older is the verdict on this older spec. serving returns a copy of
+// v that says what becomes of the group. If the older verdict says that pods may use the GPUs, the
+// older spec stays in force. Otherwise the group is closed.
 func (v Verdict) serving(older Verdict) Verdict {
 	if v.Serves = older.Serves; v.Serves {
 		v.Message += fmt.Sprintf("; generation %d stays in force", older.Generation)
@@ -79,8 +80,9 @@ func (v Verdict) serving(older Verdict) Verdict {
 	return v.closed(fmt.Sprintf("generation %d, which was in force: %s", v.InForce.Generation, older.Message))
 }
 
-// closed completes the verdict v on a group that was accepted before and whose GPUs nobody may use
-// now. It adds this, and why if it is not empty, to the message.
+// closed is for a verdict v on a group that was accepted before, but whose GPUs nobody may use now.
+// It returns a copy of v. The message of the copy also has the text given as why, and says that
+// nobody gets the GPUs.
 func (v Verdict) closed(why string) Verdict {
 	if why != "" {
 		v.Message += "; " + why
@@ -89,8 +91,8 @@ func (v Verdict) closed(why string) Verdict {
 	return v
 }
 
-// withGPUs adds to a group's verdict the number of GPUs that the group holds, and those of them
-// that other groups hold as well. If the group is accepted, it also sets the reason and the
+// withGPUs adds to a group's verdict the number of GPUs that the group holds, and a list of those
+// GPUs that other groups hold as well. If the group is accepted, it also sets the reason and the
 // message.
 func (v Verdict) withGPUs(held []group.HeldGPU) Verdict {
 	v.GPUs = len(held)

@@ -117,8 +117,9 @@ func (t *task) delete(ctx context.Context) error {
 }
 
 // doneOrGone reports whether a request to change or delete an object succeeded (err is nil), or
-// failed because the object does not exist any more. In the latter case, there may be a new object
-// with the same name and another UID.
+// failed because the object does not exist any more. The request must contain the UID of the
+// object. So the error "conflict" means that there is a new object with the same name and another
+// UID.
 func doneOrGone(err error) bool {
 	return err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err)
 }

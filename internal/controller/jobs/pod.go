@@ -45,8 +45,8 @@ func (t *task) newPod(creation jobplan.Creation) *corev1.Pod {
 	return pod
 }
 
-// merge returns a map with the entries of both maps. If both have a key, the entry of override
-// counts.
+// merge returns a map with the entries of both maps. For a key that is in both maps, it takes the
+// value from override.
 func merge(template, override map[string]string) map[string]string {
 	all := map[string]string{}
 	maps.Copy(all, template)

@@ -22,8 +22,8 @@ const (
 	// and hydraFile also have the number of processes for each host. openMPIFile has the format of
 	// Open MPI, and hydraFile that of MPICH and Intel MPI.
 	hostsFile, openMPIFile, hydraFile = "hosts", "hostfile", "machinefile"
-	// masterPort is the port on which the first pod listens for the other pods, by PyTorch's
-	// default.
+	// masterPort is the port on which the first pod listens for the other pods. It is the default
+	// of PyTorch.
 	masterPort = "29500"
 )
 
@@ -44,8 +44,8 @@ func (t *task) applyRendezvous(ctx context.Context) error {
 	return t.apply(ctx, names, func() { names.Data = hostLists(t.job) })
 }
 
-// apply creates an object with the job's name, or corrects the existing object. The function set
-// sets the fields of the object.
+// apply creates an object with the job's name, or corrects the existing object. The function given
+// as set fills in the object, except its namespace, name, labels and owner.
 func (t *task) apply(ctx context.Context, object client.Object, set func()) error {
 	object.SetNamespace(t.job.Namespace)
 	object.SetName(t.job.Name)

@@ -79,7 +79,8 @@ func (l *Lease) Run(ctx context.Context, lead func(context.Context) error) error
 	}
 }
 
-// lead waits until no step of a former leader can be in progress, and then calls the function lead.
+// The method lead waits until no step of a former leader can be in progress, and then calls the
+// function given as lead. The context leading ends when the lease is lost.
 func (l *Lease) lead(ctx, leading context.Context, lead func(context.Context) error) error {
 	both, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -108,7 +109,8 @@ func (l *Lease) Wait() time.Duration {
 }
 
 // Check returns nil if this replica holds the lease, and otherwise an error that wraps ErrLost. It
-// does not check that the time Wait has passed, because Run calls lead only after this time.
+// does not check whether the waiting time (see Wait) is over, because Run calls lead only after
+// this time.
 func (l *Lease) Check() error {
 	until, ok := l.record.until()
 	switch {

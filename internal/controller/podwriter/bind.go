@@ -62,15 +62,15 @@ const (
 // Bind sends the same Binding again until the API server answers. If the answer does not say what
 // became of earlier requests, Bind calls Resolve. Bind returns only in one of three cases. First,
 // the outcome is known. Second, the fence was closed before the first request. Third, ctx is done,
-// and Bind has sent maxTries requests or the fence is closed. In the third case, Bind waits before
-// it returns until no request can take effect any more, because the leader's lease is released
+// and Bind has made maxTries tries or the fence is closed. In the third case, Bind waits before it
+// returns until no request can take effect any more, because the leader's lease is released
 // afterwards.
 //
-// Bind calls detach, so that the caller need not wait for this pod, after maxTries tries without an
-// answer, and before it calls Resolve. The answer may never come, for example if an admission
-// webhook for one namespace does not answer. If the fence closes after the first request, Bind
-// keeps waiting, and the pod keeps its resources: a process that was frozen may become the leader
-// again.
+// Bind calls detach in two cases, so that the caller need not wait for this pod: after maxTries
+// tries without an answer, and before it calls Resolve. The answer may never come, for example if
+// an admission webhook for one namespace does not answer. If the fence closes after the first
+// request, Bind keeps waiting, and the pod keeps its resources: a process that was frozen may
+// become the leader again.
 func (b *Binder) Bind(ctx context.Context, decision sched.Decision, detach func()) error {
 	binding, err := newBinding(decision)
 	if err != nil {

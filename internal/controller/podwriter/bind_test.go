@@ -30,8 +30,8 @@ func decision(containers ...podspec.Container) sched.Decision {
 }
 
 // server is a fake API server. It answers Bindings with the given answers one after another, and
-// then repeats the last answer. If newServer was called with binds, a Binding also binds the pod,
-// whatever the answer.
+// then repeats the last answer. If the field binds is true, a Binding also binds the pod, whatever
+// the answer is.
 type server struct {
 	*fake.Clientset
 	answers []error // to Bindings; nil for success
@@ -241,8 +241,9 @@ func TestBindSilence(t *testing.T) {
 	}
 }
 
-// after is the fence of a test. asked is the number of calls so far. Before the nth call, after
-// returns nil. From the nth call on, it calls stop and returns err.
+// The function after returns the result of one call of a fence. asked is the number of this call,
+// counted from 1. From call n on, the function calls stop and returns err. For earlier calls it
+// returns nil.
 func after(asked, n int, err error, stop func()) error {
 	if asked < n {
 		return nil
@@ -251,8 +252,9 @@ func after(asked, n int, err error, stop func()) error {
 	return err
 }
 
-// between is the fence of a test. asked is the number of calls so far. between returns err from
-// call number from up to, but not including, call number until. For other calls it returns nil.
+// The function between returns the result of one call of a fence. asked is the number of this call,
+// counted from 1. If asked is at least from and less than until, the fence is closed, and the
+// function returns err. Otherwise it returns nil.
 func between(asked, from, until int, err error) error {
 	if asked < from || asked >= until {
 		return nil
@@ -261,9 +263,9 @@ func between(asked, from, until int, err error) error {
 }
 
 // TestLateBinding checks Binding requests that take effect late. This can happen to a request that
-// got no answer, and then the answer to a later request does not settle the outcome. It can also
-// happen to a request that was answered by a server error. In both cases, Bind must wait, and then
-// read the pod.
+// got no answer. The answer to a later request then does not tell whether the earlier request will
+// take effect. It can also happen to a request that was answered by a server error. In both cases,
+// Bind must wait, and then read the pod.
 func TestLateBinding(t *testing.T) {
 	pods, silence := schema.GroupResource{Resource: "pods"}, context.DeadlineExceeded
 	proxy := func(code int) error { return apierrors.NewGenericServerResponse(code, "post", pods, "a", "", 0, true) }

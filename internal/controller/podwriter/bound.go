@@ -22,10 +22,11 @@ import (
 
 const (
 	// Usually only one goroutine writes the events of bound pods. extraWriters is the number of
-	// extra goroutines. They also write events when the queue of events is half full, or when it
-	// is longer than longQueue and no pod was bound for idleGap. They do not write all the time,
-	// because the API server handles events and Bindings with equal priority, so each event that
-	// is written between Bindings delays a Binding. Late events do less harm than late Bindings.
+	// extra goroutines, which help it in two cases: when the queue of events is half full, or when
+	// the queue is longer than longQueue and no pod was bound for idleGap. They do not help all the
+	// time, because the API server handles events and Bindings with equal priority, so each event
+	// that is written between Bindings delays a Binding. Late events do less harm than late
+	// Bindings.
 	extraWriters = 16
 	idleGap      = 50 * time.Millisecond
 	// queueSize is the number of events that may wait to be written. If more pods are bound, their
@@ -46,7 +47,7 @@ type boundEvents struct {
 	host      string
 	queue     chan boundPod
 	lastBound atomic.Int64  // time of the last Binding in Unix nanoseconds
-	idle      *time.Timer   // wakes all extra writers idleGap after the last Binding that left a long queue
+	idle      *time.Timer   // wakes all extra writers when idleGap has passed since the last Binding after which the queue was longer than longQueue
 	more      chan struct{} // each element wakes one extra writer
 }
 
@@ -88,7 +89,7 @@ func (b *boundEvents) add(p boundPod) {
 	}
 }
 
-// binding reports whether a pod was bound in the last idleGap.
+// binding reports whether a pod was bound less than idleGap ago.
 func (b *boundEvents) binding() bool { return time.Since(time.Unix(0, b.lastBound.Load())) < idleGap }
 
 // run writes events until ctx is done. It then writes the events that still wait, for at most
@@ -136,7 +137,8 @@ func (b *boundEvents) writeExtra(ctx context.Context) {
 	}
 }
 
-// drain writes events until the queue is empty, ctx is done, or more returns false.
+// drain writes events until the queue is empty, ctx is done, or the function given as more returns
+// false.
 func (b *boundEvents) drain(ctx context.Context, more func() bool) {
 	for ctx.Err() == nil && more() {
 		select {

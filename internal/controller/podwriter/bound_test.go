@@ -72,7 +72,8 @@ func (s *slowEvents) bind(pods int) {
 	}
 }
 
-// mostIn returns the largest number of events that are written at the same time during the next d.
+// mostIn returns the largest number of events that are written at the same time during a period of
+// length d from now.
 func (s *slowEvents) mostIn(d time.Duration) int32 {
 	s.most.Store(0)
 	time.Sleep(d)
@@ -92,7 +93,7 @@ func TestIdleGap(t *testing.T) {
 		var got []int32
 		s.bind(2000)
 		got = append(got, s.mostIn(idleGap-time.Millisecond), s.mostIn(2*idleGap))
-		s.bind(100) // takes longer than the writes that have begun
+		s.bind(100) // takes 25 ms, so the writes of the extra writers, of 2 ms each, end before it does
 		got = append(got, s.mostIn(idleGap-time.Millisecond), s.mostIn(10*idleGap), s.mostIn(idleGap))
 		if diff := cmp.Diff([]int32{1, 1 + extraWriters, 1, 1 + extraWriters, 0}, got); diff != "" {
 			t.Errorf("events written at a time before the gap, in it, after more binds, in the next gap and at the end (-want +got):\n%s", diff)

@@ -17,10 +17,10 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 )
 
-// TestConditionNeedsVersion checks that the patch with a pod's condition applies only to the
-// newest version of the pod that this process has seen. No patch must be sent if the pod is
-// gone, or has a node in that version. Otherwise a late patch could contradict a Binding.
-// The test also checks that a patch is sent again if the API server refuses it.
+// TestConditionNeedsVersion checks that the patch with a pod's condition applies only to the newest
+// version of the pod that this process has seen. A patch must not be sent if the pod is gone, or
+// has a node in that version. Otherwise a late patch could contradict a Binding. The test also
+// checks that a patch is sent again if the API server refuses it.
 func TestConditionNeedsVersion(t *testing.T) {
 	pods := corev1.Resource("pods")
 	conflict, broken := apierrors.NewConflict(pods, "a", errors.New("modified")), apierrors.NewInternalError(errors.New("etcd"))

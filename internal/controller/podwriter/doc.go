@@ -11,7 +11,7 @@
 //
 //	w := podwriter.Writer{Reporter: reporter, Binder: binder, …}
 //	go w.Run(ctx)
-//	err := w.Bind(ctx, decision, detach) // an error: the pod is not bound there, unless ctx is done
+//	err := w.Bind(ctx, decision, detach) // after an error, the pod is not bound to the node, unless ctx is done
 //	w.Unschedulable(pod)
 //
 // writer.go binds a pod and reports the outcome. bind.go repeats a Binding until the API server

@@ -19,7 +19,7 @@ type failureQueue struct {
 	waiting    line
 	outdated   line
 	reported   map[string]report  // last reports, by UID of the pending pod
-	explained  map[string]failure // last reported failures whose message is an explanation (attempt is not nil), by UID of the pod
+	explained  map[string]failure // the last reported failure of each pod, by the pod's UID; only failures whose message is an explanation (attempt is not nil)
 	explaining string             // UID of the pod whose failure is being explained
 	writing    map[string]bool    // whether a report about a pod is being written, by the pod's UID
 	written    *sync.Cond         // signaled when a report was written
@@ -54,9 +54,10 @@ func (a *attempt) explain(f func(*sched.Pod) string) string {
 }
 
 // action returns the field action of the event that reports a failure. Errors (reason
-// SchedulerError) and pods that fit no node (reason Unschedulable) have different actions. With
-// the same action, client-go's recorder would merge an event of each kind within six minutes, and
-// keep only the first message.
+// SchedulerError) and pods that fit no node (reason Unschedulable) have different actions. If the
+// actions were equal, client-go's recorder would merge an event about an error with an event about
+// a pod that fits no node, if both are written within six minutes, and would keep only the first
+// message.
 // Source: k8s.io/client-go/tools/events, getKey.
 func (f failure) action() string {
 	if f.reason == corev1.PodReasonSchedulerError {

@@ -7,8 +7,8 @@ import (
 )
 
 // quietTime is how long renew waits after a change of nodes before it makes new explanations. It
-// waits because often several nodes change at the same time, and because a change is announced
-// shortly before the state of the nodes has it.
+// waits because often several nodes change at the same time, and because Outdated is called shortly
+// before the state of the nodes has the change.
 const quietTime = time.Second
 
 // outdated is a set of values of sched.Pod.NodeRules. Each value is a key that stands for a pod's
@@ -71,8 +71,8 @@ func (r *Reporter) renew(ctx context.Context) {
 }
 
 // renew queues the explained failures of all pods with the given rules again. It leaves out pods
-// with a newer failure in the queue. The new reports of these pods have explanations that are not
-// older than now. The pods of a gang still share one attempt.
+// with a newer failure in the queue. The new reports of these pods get explanations that are made
+// at the time given as now, or later. The pods of a gang still share one attempt.
 func (q *failureQueue) renew(rules map[string]bool, now time.Time) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -29,8 +29,8 @@ func newTurns(binding func() bool) *turns {
 	return &turns{taken: make(chan struct{}, conditionWriters), over: make(chan struct{}, 1), binding: binding}
 }
 
-// take waits until the next condition may be written. The condition has waited since the time
-// since. The caller must call done after the write.
+// take waits until the next condition may be written. The parameter since is the time when the
+// condition began to wait. The caller must call done after the write.
 func (t *turns) take(since time.Time) (done func()) {
 	for len(t.taken) >= t.limit(since) {
 		select {

@@ -15,8 +15,9 @@ import (
 type Writer struct {
 	*Reporter
 	Binder *Binder
-	// Prepare is called for each pod with sched.Pod.Across, because such a pod may have volumes or
-	// devices. It prepares them, and then calls post, which binds the pod.
+	// Prepare prepares the volumes and devices of a pod, and then calls post, which binds the pod.
+	// It is called for each pod whose field Across is set (sched.Pod), because other pods have no
+	// volumes or devices to prepare.
 	Prepare func(ctx context.Context, d sched.Decision, detach func(), post func() error) error
 	Waited  func(uid string) (time.Duration, bool) // returns how long a pending pod has waited; false if the pod is not pending
 	Waits   prometheus.Observer                    // gets the waiting times of bound pods, in seconds
@@ -47,7 +48,7 @@ func (w *Writer) Bind(ctx context.Context, decision sched.Decision, detach func(
 	return nil
 }
 
-// prepare calls post, which binds the pod. For a pod with sched.Pod.Across, it calls Prepare
+// prepare calls post, which binds the pod. If the pod's field Across is set, it calls Prepare
 // instead, which then calls post.
 func (w *Writer) prepare(ctx context.Context, decision sched.Decision, detach func(), post func() error) error {
 	if !decision.Pod.Across {

@@ -20,8 +20,8 @@ type Source struct {
 	List    func() []queue.Explanation
 	Explain func(uid string) (queue.Explanation, bool)
 	Message func(uid string) string // returns the message of the last event about a pod
-	// TooLarge returns a text that says which resource a pod requests more of than any node has,
-	// or "" if there is no such resource.
+	// TooLarge returns a text that names the resource (CPUs, memory or GPUs) of which a pod
+	// requests more than any node has. It returns "" if there is no such resource.
 	TooLarge func(*sched.Pod) string
 	Leads    func() bool // whether this process is the leader; only the leader's queue is complete
 	// Try tells for several changes of a pod whether a node has room for the changed pod now,
@@ -140,8 +140,8 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	_ = json.NewEncoder(w).Encode(v)
 }
 
-// asksFor reports whether the first media type in the Accept header of a request has the
-// parameter form, such as "as=Table".
+// asksFor reports whether the first media type in the Accept header of a request has the parameter
+// given as form, such as "as=Table".
 func asksFor(r *http.Request, form string) bool {
 	first, _, _ := strings.Cut(r.Header.Get("Accept"), ",")
 	return strings.Contains(first, form)

@@ -43,9 +43,9 @@ type PendingPodList struct {
 
 // Status tells where a pod is in the queue, and why it waits.
 type Status struct {
-	Type     string  `json:"type"` // type of resource that the pod waits for; only pods of overlapping types wait for each other
+	Type     string  `json:"type"` // type of resource that the pod waits for; the pod competes only with pods of the same type and of overlapping types (fairshare.Type.Overlaps)
 	Tenant   string  `json:"tenant"`
-	Score    float64 `json:"score"` // score of its tenant divided by the tenant's weight; the smallest comes first
+	Score    float64 `json:"score"` // score of its tenant divided by the tenant's weight; pods with smaller scores come first
 	Priority int32   `json:"priority"`
 	Position int     `json:"position"` // position among the pending pods of its type and of overlapping types, from 1; 0 if the pod's gang is incomplete
 	Of       int     `json:"of"`       // number of pending pods of its type and of overlapping types
@@ -64,8 +64,8 @@ type Status struct {
 // Forecast is when a pod will probably start, as durations from now. It comes from simulations
 // with the run times of pods that have ended, and assumes that no more pods are created.
 type Forecast struct {
-	P50     string `json:"p50,omitempty"`     // the pod starts by then in half of the simulations
-	P90     string `json:"p90,omitempty"`     // the pod starts by then in nine tenths of the simulations; empty if it starts in fewer
+	P50     string `json:"p50,omitempty"`     // time in which the pod starts in half of the simulations
+	P90     string `json:"p90,omitempty"`     // time in which the pod starts in nine tenths of the simulations; empty if it starts in fewer of them
 	Unknown string `json:"unknown,omitempty"` // why there is no forecast
 }
 

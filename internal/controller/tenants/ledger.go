@@ -118,10 +118,11 @@ func (l *Ledger) Start(t fairshare.Task) {
 	l.rescore(t.Tenant)
 }
 
-// End ends a task permanently. From then on, the task's tenant is charged nothing for the task.
+// End ends the charge for a task, for example when its pod has ended but still exists.
 func (l *Ledger) End(uid string) { l.end(uid, (*fairshare.Book).End) }
 
-// Forget removes a task after its pod was deleted.
+// Forget ends the charge for a task and removes all data about the task, for example when its pod
+// was deleted.
 func (l *Ledger) Forget(uid string) { l.end(uid, (*fairshare.Book).Forget) }
 
 func (l *Ledger) end(uid string, end func(*fairshare.Book, string, time.Time) string) {

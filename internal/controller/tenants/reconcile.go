@@ -22,7 +22,7 @@ type Reconciler struct {
 }
 
 // Reconcile reconciles one Tenant. While the Tenant exists, the result makes controller-runtime
-// call Reconcile again after the time Every.
+// call Reconcile again after the time r.Every.
 func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	tenant := &v1alpha1.Tenant{}
 	if err := r.Client.Get(ctx, request.NamespacedName, tenant); err != nil {

@@ -18,8 +18,8 @@ import (
 )
 
 // updateStatus sets the status of a Tenant from the ledger. The accounts in the status leave out
-// tasks that are younger than fairshare.Margin (see Book.Stored). It reports whether the status
-// has changed and must be written. invalid is the error in the Tenant's spec, or nil.
+// tasks that are younger than fairshare.Margin (see Book.Stored). updateStatus reports whether the
+// status has changed and must be written. invalid is the error in the Tenant's spec, or nil.
 func (l *Ledger) updateStatus(tenant *v1alpha1.Tenant, invalid error) bool {
 	before := tenant.Status.DeepCopy()
 	now := l.now()
@@ -35,13 +35,14 @@ func (l *Ledger) updateStatus(tenant *v1alpha1.Tenant, invalid error) bool {
 	return !equality.Semantic.DeepEqual(before, &tenant.Status)
 }
 
-// visibleChange is the part of its value by which a score must have changed so that the status is
-// written again, if the score has changed only because time has passed.
+// visibleChange is a fraction of a score. If a score has changed only because time has passed, the
+// status is written again only when the change is larger than this fraction of the score.
 const visibleChange = .01
 
-// stale reports whether the accounts in a Tenant's status (stored) are out of date. They are in
-// two cases. First, they differ from the current accounts (now) by more than what the passage of
-// time explains. Second, the passage of time has changed a score by more than visibleChange.
+// stale reports whether the accounts in a Tenant's status (stored) are out of date. They are out of
+// date in two cases. First, they differ from the current accounts (now) by more than what the
+// passage of time explains. Second, the passage of time has changed a score by more than
+// visibleChange.
 func (l *Ledger) stale(stored []v1alpha1.Account, now []fairshare.Account) bool {
 	if len(stored) != len(now) {
 		return true
