@@ -122,8 +122,8 @@ func (c *controller) publishAddress(ctx context.Context) error {
 	return queueapi.Address(ctx, c.clients.resources, c.cfg.LeaseNS, c.cfg.PodIP, port)
 }
 
-// tooLarge returns a text that names the resource (CPUs, memory or GPUs) of which a pod requests
-// more than any node has. It returns "" if there is no such resource.
+// tooLarge checks whether a pod requests more CPUs, memory or GPUs than any node has. If so, it
+// returns a text that names this resource, and otherwise "".
 func (c *controller) tooLarge(pod *sched.Pod) string {
 	return sched.TooLarge(pod, c.state.View().Nodes())
 }

@@ -99,8 +99,9 @@ func (c *controller) parts() []func(context.Context) error {
 	}
 }
 
-// newState creates the state of the nodes, the ledger of the tenants' usage and scores, the queue
-// of pending pods, whose order depends on these scores, and the list of the nodes that pods avoid.
+// newState creates the state of the nodes, the ledger with the tenants' usage and scores, the queue
+// of pending pods, and the list of the nodes that pods avoid. The order of the queue depends on the
+// scores in the ledger.
 func (c *controller) newState(context.Context) (err error) {
 	profile := c.cfg.Policy.Apply(filter.Profile{
 		Name: c.cfg.SchedulerName, Space: c.cfg.Dimensions.Space, Theta: c.cfg.Dimensions.Theta, Candidates: c.cfg.Candidates,

@@ -54,8 +54,8 @@ func (c *controller) reportOnce(reported map[string]waitReport) map[string]waitR
 
 // dueReports returns the pods about which reportOnce writes an event, and the result of reportOnce.
 // The function given as last returns the message of the last report about a pod, by the pod's UID.
-// If this message is not the one in reported, the pod is left out, because something else was
-// reported about it since then, for example that no node suits the pod.
+// If this message is not the one in reported, the pod is left out: something else was reported
+// about it since then, for example that no node suits the pod.
 func dueReports(pods []queue.Explanation, reported map[string]waitReport, last func(uid string) string) (due []queue.Explanation, reports map[string]waitReport) {
 	reports = map[string]waitReport{}
 	for _, e := range pods {

@@ -20,9 +20,9 @@ type pending struct {
 	reporter *podwriter.Reporter
 }
 
-// MarkUnschedulable records in the queue that a pod fits no node. The parameter gains is the value
-// of queue.Env.FreedSeq when the nodes were read. If the pod is still pending, the reporter then
-// writes this as the pod's condition and as an event.
+// MarkUnschedulable records in the queue that a pod fits no node. If the pod is still pending, the
+// reporter then writes this as the pod's condition and as an event. The parameter gains is the
+// value of queue.Env.FreedSeq when the nodes were read.
 func (p pending) MarkUnschedulable(pod *sched.Pod, gains uint64) {
 	p.GangQueue.MarkUnschedulable(pod, gains)
 	if _, waits := p.Waited(pod.UID); waits {

@@ -8,8 +8,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched/fairshare"
 )
 
-// TestReserves checks that a node is reserved for a large pod that waits, so that small pods
-// that are created later cannot take the node.
+// TestReserves checks that a node is reserved for a large waiting pod: small pods that are created
+// later must not get this node.
 func TestReserves(t *testing.T) {
 	w := newWorld(t)
 	w.node("n1", 4)

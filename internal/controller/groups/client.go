@@ -55,8 +55,8 @@ func (c *Client) Topologies(ctx context.Context) ([]v1alpha1.NodeTopology, error
 	return listVisible[v1alpha1.NodeTopology](ctx, c, v1alpha1.NodeTopologyResource())
 }
 
-// Free returns the GPUs that the user may put into a new group: GPUs that the user may read and
-// use, and that are in no group that the user may read.
+// Free returns the GPUs that the user may put into a new group. The user may read and use these
+// GPUs, and they are in no group that the user may read.
 func (c *Client) Free(ctx context.Context) (group.Nodes, error) {
 	topologies, err := c.Topologies(ctx)
 	if err != nil {

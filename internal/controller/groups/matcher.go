@@ -20,10 +20,10 @@ type Matcher struct {
 	Known func(tenant string) error
 }
 
-// Complete restricts a pod with whole GPUs to the nodes and GPUs of the groups that serve the
-// pod. If the pod names no group and none serves it, Complete restricts it to GPUs that are in no
-// group. Complete also makes the pod wait while its tenant is unknown, and while a quota of its
-// tenant is used up. annotations has the annotations of the pod. The caller must call Complete
+// Complete restricts a pod with whole GPUs to the nodes and GPUs of the groups that serve the pod.
+// If the pod names no group and none serves it, Complete restricts it to GPUs that are in no group.
+// Complete also makes the pod wait while its tenant is unknown, and while a quota of its tenant is
+// used up. The parameter annotations has the annotations of the pod. The caller must call Complete
 // again when the groups in force change, when the tenant becomes known or unknown, and when the
 // tenant's quotas change. The error is a sentence for the author of the pod.
 func (m Matcher) Complete(pod *sched.Pod, annotations map[string]string) error {
@@ -127,10 +127,10 @@ type claim struct {
 }
 
 // wait returns the reason why the quotas keep the pod from all nodes, or the empty reason. A quota
-// can be for one type of GPUs, so it may depend on the node whether the pod exceeds the quota. The
-// quotas keep the pod from all nodes only in three cases: the quota of GPUs of any type is used up,
-// the pod accepts only one type and the quota of this type is used up, or the quotas of all
-// suitable groups are used up.
+// can be for one type of GPUs, so it may depend on the node whether the pod exceeds the quota. So
+// the quotas keep the pod from all nodes only in three cases. First, the quota of GPUs of any type
+// is used up. Second, the pod accepts only one type, and the quota of this type is used up. Third,
+// the quotas of all suitable groups are used up.
 func (c claim) wait(pod *sched.Pod) sched.Reason {
 	if why := c.quotas.Wait(pod); why.Refuses() {
 		return why
@@ -171,8 +171,9 @@ func (c claim) offer(node *sched.Node) sched.Offer {
 	return sched.Offer{GPUs: gpus, Group: o.Group, Over: over}
 }
 
-// affordable returns the given GPUs without those of a type for which the pod would exceed its
-// tenant's quota. If it leaves out any GPUs, the error says why it leaves out the first of them.
+// affordable returns the given GPUs, but leaves out a GPU if the pod would exceed its tenant's
+// quota for the type of this GPU. If it leaves out GPUs, the error gives the reason for the first
+// of them.
 func (c claim) affordable(gpus []sched.GPUShare, node *sched.Node) (left []sched.GPUShare, poor error) {
 	if !c.quotas.Limited(c.pod.Tenant) {
 		return gpus, nil

@@ -73,8 +73,8 @@ func (q *Quotas) SetGroups(groups []group.Group) {
 	})
 }
 
-// SetTenant replaces the quotas of a tenant, and reports whether they have changed. If quotas is
-// nil, the tenant has no quotas any more.
+// SetTenant replaces the quotas of a tenant, and reports whether they have changed. If the
+// parameter quotas is nil, the tenant has no quotas any more.
 func (q *Quotas) SetTenant(name string, quotas map[string]resource.Quantity) bool {
 	own := limits{}
 	for kind, most := range quotas {
@@ -95,9 +95,9 @@ func (q *Quotas) SetTenant(name string, quotas map[string]resource.Quantity) boo
 	return changed
 }
 
-// replace removes the limits in old, and sets the limits in now. If a tenant had no limit before,
-// replace charges it for its assigned pods. The parameter pods has the assignments of all pods. The
-// caller holds q.mu.
+// replace removes the limits given as old, and sets those given as now. If a tenant had no limit
+// before, replace charges it for its assigned pods. The parameter pods has the assignments of all
+// pods. The caller holds q.mu.
 func (q *Quotas) replace(old, now limits, pods iter.Seq[*nodestate.Assignment]) {
 	for s := range old {
 		q.mu.quotas.Unlimit(s)

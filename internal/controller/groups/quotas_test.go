@@ -48,8 +48,8 @@ func TestQuotasTwin(t *testing.T) {
 	}
 }
 
-// checkCharges checks, for each quota in quotas, that q reports as left exactly the quota minus
-// what the tenant's pods hold.
+// checkCharges checks how much q leaves of each quota in quotas. This must be exactly the quota
+// minus what the tenant's pods hold.
 func checkCharges(t *testing.T, q *Quotas, state *nodestate.State, quotas map[string]int64) {
 	t.Helper()
 	held := map[string]sched.MilliCPU{}

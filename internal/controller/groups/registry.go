@@ -166,8 +166,8 @@ func (r *Registry) notify() {
 	}
 }
 
-// Run checks all groups after each change and at intervals, until ctx is done. synced reports
-// whether the initial lists of the informers were handled.
+// Run checks all groups after each change and at intervals, until ctx is done. The function given
+// as synced reports whether the initial lists of the informers were handled.
 func (r *Registry) Run(ctx context.Context, synced func() bool) error {
 	r.notify()
 	var checked time.Time // when the permissions of all groups were last checked
@@ -232,8 +232,8 @@ func (r *Registry) checkGroups(ctx context.Context, recheck bool) {
 	r.report(verdicts, now.grouping)
 }
 
-// input returns the GPUGroup objects, sorted by name, and the GPUs of the nodes. moved reports
-// whether the GPUs of any node have changed since the last call of input.
+// input returns the GPUGroup objects, sorted by name, and the GPUs of the nodes. The result moved
+// says whether the GPUs of any node have changed since the last call of input.
 func (r *Registry) input() (objects []*v1alpha1.GPUGroup, nodes group.Nodes, moved bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -242,9 +242,9 @@ func (r *Registry) input() (objects []*v1alpha1.GPUGroup, nodes group.Nodes, mov
 	return objects, maps.Clone(r.mu.nodes), moved
 }
 
-// contained calls check, and returns its verdict on a group. If check panics, contained returns a
-// verdict that says so, and the group is closed if it was accepted before. So a panic in the check
-// of one group affects neither the other groups nor the scheduling of pods.
+// contained calls the function given as check, and returns its verdict on a group. If check panics,
+// contained returns a verdict that says so, and the group is closed if it was accepted before. So a
+// panic in the check of one group affects neither the other groups nor the scheduling of pods.
 func (r *Registry) contained(object *v1alpha1.GPUGroup, check func() Verdict) (verdict Verdict) {
 	defer func() {
 		cause := recover()

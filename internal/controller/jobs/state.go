@@ -17,8 +17,8 @@ import (
 
 // disrupted reports whether a failed pod has failed for a reason outside its program. There are two
 // such cases. A pod with the condition DisruptionTarget was evicted, preempted, lost with its node,
-// or rejected for its placement. A pod of which no container ever started was not admitted by the
-// kubelet. But if the pod has exceeded its own activeDeadlineSeconds, this counts as a failure of
+// or rejected for its placement. If no container of a pod ever started, the kubelet did not admit
+// the pod. But if the pod has exceeded its own activeDeadlineSeconds, this counts as a failure of
 // the pod.
 // Source: https://kubernetes.io/docs/concepts/workloads/pods/disruptions/#pod-disruption-conditions
 func disrupted(pod *corev1.Pod) bool {
@@ -61,8 +61,8 @@ func endOf(pod *corev1.Pod) time.Time {
 }
 
 // whyOf returns why a pod failed. It returns the first of these that exists: the message of the
-// condition that the placement was rejected, the message of the pod's status, the exit code of the
-// first container that failed, and the reason in the status.
+// condition by which an agent rejects a placement, the message of the pod's status, the exit code
+// of the first container that failed, and the reason in the status.
 func whyOf(pod *corev1.Pod) string {
 	if c, rejected := v1alpha1.Rejection(pod); rejected {
 		return c.Message

@@ -108,8 +108,8 @@ func TestGivenUpNeedsNoWait(t *testing.T) {
 	})
 }
 
-// TestCutOffLeader checks that a leader that loses its connection stops when its lease expires, and
-// that the next leader does not begin before that.
+// TestCutOffLeader checks a leader that loses its connection. It must stop when its lease expires,
+// and the next leader must not begin before that.
 func TestCutOffLeader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := fake.NewClientset()

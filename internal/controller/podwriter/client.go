@@ -82,7 +82,7 @@ func newClient(config *rest.Config, path string, gv schema.GroupVersion) (*rest.
 	config.ContentType = runtime.ContentTypeProtobuf
 	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
 	config.NextProtos = []string{"http/1.1"}
-	config.Timeout = 0 // otherwise net/http starts two goroutines for each request, because client-go wraps the transport; rest.Request.Timeout is used instead
+	config.Timeout = 0 // with a timeout here, net/http would start two goroutines for each request, because client-go wraps the transport; the timeout is given to rest.Request.Timeout instead
 	client, err := rest.RESTClientFor(config)
 	if err != nil {
 		return nil, fmt.Errorf("make client of %s at %s: %w", gv, config.Host, err)

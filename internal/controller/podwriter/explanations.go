@@ -20,8 +20,8 @@ type explanations struct {
 
 // of returns why no node suits the pod of a failed attempt, or why too few nodes suit its gang. If
 // there is a recent explanation for a pod of the same kind, it returns this explanation. Otherwise
-// it calls explain. Pods with the kind "" share an explanation only with the other pods of the same
-// attempt.
+// it calls the function given as explain. Pods with the kind "" share an explanation only with the
+// other pods of the same attempt.
 func (e *explanations) of(a *attempt, kind string, explain func(*sched.Pod) string) string {
 	if kind == "" || a.why != "" {
 		return a.explain(explain)

@@ -26,9 +26,9 @@ type failureQueue struct {
 	arrived    chan struct{}
 }
 
-// failure is a pod that was not scheduled. reason is the reason in the pod's condition
-// PodScheduled. If message is empty, the message is computed from attempt when the failure is
-// reported.
+// failure is a pod that was not scheduled. The field reason is the reason in the pod's condition
+// PodScheduled. If the field message is empty, the message is computed from the field attempt when
+// the failure is reported.
 type failure struct {
 	pod             *sched.Pod
 	reason, message string
@@ -55,9 +55,8 @@ func (a *attempt) explain(f func(*sched.Pod) string) string {
 
 // action returns the field action of the event that reports a failure. Errors (reason
 // SchedulerError) and pods that fit no node (reason Unschedulable) have different actions. If the
-// actions were equal, client-go's recorder would merge an event about an error with an event about
-// a pod that fits no node, if both are written within six minutes, and would keep only the first
-// message.
+// actions were equal, client-go's recorder would merge one event of each kind about a pod if the
+// second event follows within six minutes, and would keep only the first message.
 // Source: k8s.io/client-go/tools/events, getKey.
 func (f failure) action() string {
 	if f.reason == corev1.PodReasonSchedulerError {
@@ -200,8 +199,8 @@ func (q *failureQueue) later(f failure) {
 	})
 }
 
-// recordReport records that f is reported, and returns the previous report about the pod. known
-// is false if there was none.
+// recordReport records that f is reported, and returns the previous report about the pod. The
+// result known is false if there was none.
 func (q *failureQueue) recordReport(f failure) (before report, known bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -107,8 +107,8 @@ func (r *Reporter) Refused(pod *sched.Pod, err error) {
 	r.failures.add(failure{pod: pod, reason: corev1.PodReasonUnschedulable, message: err.Error()})
 }
 
-// Waits reports that a pod waits in the queue. why says for what, for example for the pods that
-// come before it.
+// Waits reports that a pod waits in the queue. The text given as why says what the pod waits for,
+// for example for the pods that come before it.
 func (r *Reporter) Waits(pod *sched.Pod, why string) {
 	r.failures.add(failure{pod: pod, reason: corev1.PodReasonUnschedulable, message: why})
 }
@@ -247,8 +247,8 @@ func (r *Reporter) setCondition(ctx context.Context, f failure) error {
 }
 
 // precondition returns the resource version that the patch of a pod's condition must contain. It
-// returns nil if the patch applies to any version of the pod. pending is false if the pod is bound
-// or gone.
+// returns nil if the patch applies to any version of the pod. The result pending is false if the
+// pod is bound or gone.
 func (r *Reporter) precondition(pod *sched.Pod) (version any, pending bool) {
 	if r.newest == nil {
 		return nil, true

@@ -151,8 +151,8 @@ func TestFailed(t *testing.T) {
 	})
 }
 
-// TestSuppress checks that no report is written about a pod that is being bound, and that suppress
-// waits for a report that is being written.
+// TestSuppress checks that no report is written about a pod after suppress was called for the pod.
+// It also checks that suppress waits while a report about the pod is being written.
 func TestSuppress(t *testing.T) {
 	run(t, func(t *testing.T, w *world) {
 		w.Unschedulable(pod("a")) // its failure is being explained

@@ -20,8 +20,8 @@ type Source struct {
 	List    func() []queue.Explanation
 	Explain func(uid string) (queue.Explanation, bool)
 	Message func(uid string) string // returns the message of the last event about a pod
-	// TooLarge returns a text that names the resource (CPUs, memory or GPUs) of which a pod
-	// requests more than any node has. It returns "" if there is no such resource.
+	// TooLarge checks whether a pod requests more CPUs, memory or GPUs than any node has. If so, it
+	// returns a text that names this resource, and otherwise "".
 	TooLarge func(*sched.Pod) string
 	Leads    func() bool // whether this process is the leader; only the leader's queue is complete
 	// Try tells for several changes of a pod whether a node has room for the changed pod now,

@@ -26,9 +26,9 @@ func NewKnown(unknown config.UnknownTenants) *Known {
 	return k
 }
 
-// Set records whether a tenant has a Tenant object. changed reports whether the result of Check may
-// have changed for this tenant. all reports whether the result of Check may have changed for all
-// other tenants as well.
+// Set records whether a tenant has a Tenant object. The result changed says whether the result of
+// Check may have changed for this tenant. The result all says whether the result of Check may have
+// changed for all other tenants as well.
 func (k *Known) Set(name string, exists bool) (changed, all bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

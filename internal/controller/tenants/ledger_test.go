@@ -108,8 +108,8 @@ func TestFirstSeen(t *testing.T) {
 	}
 }
 
-// TestOpenDamaged checks that Open returns an error that names the accounts that cannot be read,
-// and restores the other accounts.
+// TestOpenDamaged checks that Open restores all accounts that can be read, and returns an error
+// that names the others.
 func TestOpenDamaged(t *testing.T) {
 	w := newWorld(t, 0)
 	zero := resource.MustParse("0")

@@ -19,7 +19,8 @@ import (
 
 // updateStatus sets the status of a Tenant from the ledger. The accounts in the status leave out
 // tasks that are younger than fairshare.Margin (see Book.Stored). updateStatus reports whether the
-// status has changed and must be written. invalid is the error in the Tenant's spec, or nil.
+// status has changed and must be written. The parameter invalid is the error in the Tenant's spec,
+// or nil.
 func (l *Ledger) updateStatus(tenant *v1alpha1.Tenant, invalid error) bool {
 	before := tenant.Status.DeepCopy()
 	now := l.now()
@@ -60,8 +61,8 @@ func (l *Ledger) stale(stored []v1alpha1.Account, now []fairshare.Account) bool 
 	return false
 }
 
-// ready returns the condition Ready of a Tenant. invalid is the error in the Tenant's spec, or
-// nil.
+// ready returns the condition Ready of a Tenant. The parameter invalid is the error in the Tenant's
+// spec, or nil.
 func ready(invalid error) metav1.Condition {
 	if invalid != nil {
 		return metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: "BadSpec", Message: invalid.Error()}
