@@ -27,8 +27,8 @@ type CPU int
 // A set that is a Go map, as in k8s.io/utils/cpuset, was rejected because it is slow. Package pool
 // needs several dozen set operations to choose CPUs for a container. With 512 CPUs, a union of maps
 // takes tens of microseconds, and a union of eight words takes nanoseconds. An array of fixed
-// length was rejected because it would need 8192 bits, the most CPUs that Linux allows on x86. Most
-// machines have far fewer CPUs.
+// length was rejected because it would need 8192 bits, one for each CPU that Linux on x86 can have.
+// Most machines have far fewer CPUs.
 type Set struct{ words []uint64 }
 
 // Of returns the set of the given CPUs. It panics if an id is negative.

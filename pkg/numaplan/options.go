@@ -218,8 +218,8 @@ func (t Tier) drawn(k int, seed uint64) (Counts, bool) {
 	return counts, true
 }
 
-// give subtracts CPUs from the free CPUs of r and adds them to count. It returns cpus, the number
-// of these CPUs.
+// give subtracts a number of CPUs from the free CPUs of r, and adds it to count. It returns this
+// number, which is given as cpus.
 func give(r *Room, count *int, cpus int) int {
 	*count += cpus
 	r.Free -= cpus

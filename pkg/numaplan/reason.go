@@ -16,12 +16,12 @@ const (
 	Fits       Outcome = iota
 	Invalid            // the request contradicts itself or the machine
 	TooFew             // too few CPUs are free
-	Uneven             // policy spread: a NUMA node has too few free CPUs for an even share
-	NoNode             // policy single: no NUMA node has enough free CPUs
+	Uneven             // policy "spread": a NUMA node has too few free CPUs for an even share
+	NoNode             // policy "single": no NUMA node has enough free CPUs
 	Short              // a NUMA node has fewer free CPUs than the request names for it
-	NoMemory           // policy single: no NUMA node has both enough free CPUs and enough free memory
+	NoMemory           // policy "single": no NUMA node has both enough free CPUs and enough free memory
 	NoneShared         // no CPU would stay shared
-	NotAllowed         // policy single: Hooks.Allow allows none of the placements that fit
+	NotAllowed         // policy "single": Hooks.Allow allows none of the placements that fit
 	SearchCut          // the search has tried SearchLimit choices and found no placement
 )
 

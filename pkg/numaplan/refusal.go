@@ -27,7 +27,7 @@ type Refusal struct {
 	// Never and AtRandom are results of attempts to place the whole pod under other conditions.
 	// Explain does not set them. Package pool sets them after it has called Explain.
 	Never    bool // the pod would not fit even if every other pod ended
-	AtRandom bool // the pod would fit now with the policy random
+	AtRandom bool // the pod would fit now with the policy "random"
 }
 
 // Explain returns why Plan found no solution for the same arguments. It places the containers in
@@ -90,8 +90,8 @@ func (s *search) lack(c int, rooms []Room) Outcome {
 	return TooFew
 }
 
-// hasCPUs reports whether the CPUs of a container with the policy single would fit if it requested
-// no memory.
+// hasCPUs reports whether the CPUs of a container with the policy "single" would fit if it
+// requested no memory.
 func (s *search) hasCPUs(want podspec.Container, rooms []Room) bool {
 	enough := func(n int) bool {
 		if want.PerNode != nil {

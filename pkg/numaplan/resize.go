@@ -16,8 +16,8 @@ import (
 //	spread: where the container has the fewest CPUs; of several, where it can get the most
 //	random: where the container has the most CPUs and can get more; of several, where it can get most
 //
-// With the policy random, Grow makes no random choice, so that the container stays near the memory
-// that it uses.
+// With the policy "random", Grow makes no random choice, so that the container stays near the
+// memory that it uses.
 func Grow(policy podspec.Policy, held, room Counts, k int) (Counts, bool) {
 	more := make(Counts, len(held))
 	for range k {
@@ -36,8 +36,9 @@ func Grow(policy podspec.Policy, held, room Counts, k int) (Counts, bool) {
 }
 
 // growOrder returns a negative number if the next CPU for a container should be on the first of two
-// NUMA nodes. held and room are the container's CPUs and the CPUs that it can still get on the
-// first NUMA node. heldThere and roomThere are the same numbers for the second.
+// NUMA nodes. The parameters held and room are the numbers of CPUs that the container has, and can
+// still get, on the first NUMA node. The parameters heldThere and roomThere are the same numbers
+// for the second NUMA node.
 func growOrder(policy podspec.Policy, held, heldThere, room, roomThere int) int {
 	switch policy {
 	case podspec.Single:
@@ -48,7 +49,7 @@ func growOrder(policy podspec.Policy, held, heldThere, room, roomThere int) int 
 	return cmp.Or(cmp.Compare(min(roomThere, 1), min(room, 1)), cmp.Compare(heldThere, held), cmp.Compare(roomThere, room))
 }
 
-// ShrinkSpread returns how many CPUs a container with the policy spread keeps on each NUMA node
+// ShrinkSpread returns how many CPUs a container with the policy "spread" keeps on each NUMA node
 // when it shrinks to n CPUs. The numbers are as even as possible. If n is larger than the number of
 // held CPUs, the container keeps all.
 func ShrinkSpread(held Counts, n int) Counts {

@@ -55,9 +55,9 @@ func newSearch(request Request, view View, h Hooks) *search {
 
 // before compares containers for the order in which the search places them. Containers with PerNode
 // come first, because there is only one way to place them. The other containers are sorted by
-// descending number of CPUs, because large containers are hardest to place. With the policy random,
-// the other containers keep the order in which they start. If no container has PerNode, then only
-// one way to place each container has to be tried (see search.random).
+// descending number of CPUs, because large containers are hardest to place. With the policy
+// "random", the other containers keep the order in which they start. If no container has PerNode,
+// then only one way to place each container has to be tried (see search.random).
 func (r Request) before(a, b podspec.Container) int {
 	switch {
 	case a.PerNode != nil && b.PerNode != nil:
@@ -98,10 +98,10 @@ func (s *search) place(i int) bool {
 	return false
 }
 
-// placeSparing is needed because the search with the policy random may try only one distribution,
+// placeSparing is needed because the search with the policy "random" may try only one distribution,
 // which may leave no CPU that can be shared. For one NUMA node after another, placeSparing repeats
 // the search and keeps NUMANode.Spare CPUs of that NUMA node free, until the pod fits. With the
-// policies single and spread, the search tries all distributions anyway.
+// policies "single" and "spread", the search tries all distributions anyway.
 func (s *search) placeSparing() bool {
 	if !s.KeepShared || s.Policy != podspec.Random {
 		return false
@@ -157,8 +157,9 @@ func (s *search) beside(c, n int) int {
 }
 
 // besides returns the most that the other containers of a pod use at one time while container c
-// runs. weight returns what a container uses, for example a number of CPUs. To find a time when c
-// runs, besides gives c a larger weight than all other containers together have.
+// runs. The function given as weight returns what a container uses, for example a number of CPUs.
+// To find a time when c runs, besides gives c a larger weight than all other containers together
+// have.
 func besides(containers []podspec.Container, c int, weight func(int) int64) int64 {
 	const heavy = 1 << 60
 	return podspec.Peak(containers, func(other int) int64 {

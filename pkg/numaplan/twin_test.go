@@ -45,7 +45,7 @@ func TestTwin(t *testing.T) {
 	}
 }
 
-// apart returns a function for Hooks.Allow. With the policy single, the function allows the first
+// apart returns a function for Hooks.Allow. With the policy "single", the function allows the first
 // two containers only on different NUMA nodes.
 func apart(request Request) func([]Counts) bool {
 	return func(placed []Counts) bool {

@@ -19,8 +19,8 @@ func (p Policy) String() string {
 	return "random"
 }
 
-// ParsePolicy returns the policy whose String is text. If there is none, the error lists the
-// allowed values.
+// ParsePolicy returns the policy that has the given text as its String. If there is none, the error
+// lists the allowed values.
 func ParsePolicy(text string) (Policy, error) {
 	for _, p := range []Policy{Random, Spread, Single} {
 		if p.String() == text {
@@ -50,8 +50,8 @@ func (k Kind) String() string {
 	return "app"
 }
 
-// ParseKind returns the kind whose String is text. If there is none, the error lists the allowed
-// values.
+// ParseKind returns the kind that has the given text as its String. If there is none, the error
+// lists the allowed values.
 func ParseKind(text string) (Kind, error) {
 	for _, k := range []Kind{App, Init, Sidecar} {
 		if k.String() == text {

@@ -50,9 +50,9 @@ func (m *Machine) Caches() []Cache {
 	return caches
 }
 
-// CPUsOf returns the CPUs of caches, sorted by ID. CPUsOf(m.Caches()) returns the CPUs of the
-// machine m except for what Caches leaves out: offline CPUs, dies, kinds of cores, and which CPUs
-// are isolated.
+// CPUsOf returns the CPUs of the given caches, sorted by ID. CPUsOf(m.Caches()) returns the CPUs of
+// the machine m except for what Caches leaves out: offline CPUs, dies, kinds of cores, and which
+// CPUs are isolated.
 func CPUsOf(caches []Cache) []CPU {
 	var cpus []CPU
 	for _, cache := range caches {

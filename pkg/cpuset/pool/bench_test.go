@@ -112,8 +112,8 @@ func filled(b *testing.B, m *topology.Machine, used cpuset.Set) *Ledger {
 	return l
 }
 
-// measure runs op b.N times. In addition to the mean, it reports the median and the 99th percentile
-// in microseconds.
+// measure runs the function given as op b.N times. In addition to the mean, it reports the median
+// and the 99th percentile in microseconds.
 func measure(b *testing.B, op func()) {
 	b.ReportAllocs()
 	took := make([]time.Duration, 0, b.N)

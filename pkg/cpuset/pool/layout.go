@@ -146,8 +146,8 @@ func idsOf(cpus []topology.CPU) cpuset.Set {
 	return cpuset.Of(ids...)
 }
 
-// siblings returns every online CPU that shares a core with one of cpus, including the online CPUs
-// of cpus.
+// siblings returns all online CPUs of the cores that have at least one of the given CPUs. The
+// result includes the given CPUs that are online.
 func (l *layout) siblings(cpus cpuset.Set) cpuset.Set {
 	var ids []cpuset.CPU
 	for _, c := range l.threads {

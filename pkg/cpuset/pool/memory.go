@@ -6,9 +6,9 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// nearestMemory returns the NUMA nodes with memory that are closest to the NUMA node id. If that
-// node has memory itself, it is the only result. Otherwise there may be several NUMA nodes at the
-// same distance.
+// nearestMemory returns the NUMA nodes with memory that are closest to the NUMA node with this ID.
+// If this NUMA node has memory itself, it is the only result. Otherwise there may be several NUMA
+// nodes at the same distance.
 func nearestMemory(m *topology.Machine, id topology.NodeID) []topology.NodeID {
 	var nearest []topology.NodeID
 	best := 0

@@ -113,7 +113,7 @@ func (o *offer) costOfAll(i, _, to int) numaplan.Cost {
 }
 
 // costOfOdd returns the cost of placing one CPU more than the even share on NUMA node i, with the
-// policy spread. The first number of the cost is 0 if the pod already holds the CPU, otherwise 1.
+// policy "spread". The first number of the cost is 0 if the pod already holds the CPU, otherwise 1.
 // The second number says by how much the CPU changes the number of split cores: -1 if it completes
 // a core, otherwise 0 or 1. The third number makes the NUMA node with the most free CPUs the
 // cheapest one.

@@ -180,7 +180,8 @@ func checkPolicy(t *testing.T, l *Ledger, policy podspec.Policy, c Claim) {
 }
 
 // checkPeak checks that the pod holds no more CPUs on any NUMA node than its containers use there
-// at one time. Pods with the policy single and machines with several classes of CPUs are excepted.
+// at one time. Pods with the policy "single" and machines with several classes of CPUs are
+// excepted.
 func checkPeak(t *testing.T, l *Ledger, p Pod, g Grant) {
 	t.Helper()
 	held := l.layout.perNode(g.CPUs())

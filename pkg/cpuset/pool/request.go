@@ -11,7 +11,7 @@ import (
 type Pod struct {
 	UID        string
 	Policy     podspec.Policy
-	Seed       uint64 // seed of the policy random; equal seeds give equal choices
+	Seed       uint64 // seed of the policy "random"; equal seeds give equal choices
 	Containers []podspec.Container
 }
 

@@ -99,7 +99,7 @@ func checkSteps(t *testing.T, before, after Grant, i int) {
 }
 
 // checkOldest checks that a container that shrinks gives back the CPUs that it got last. With the
-// policy spread, this is checked for each NUMA node by itself.
+// policy "spread", this is checked for each NUMA node by itself.
 func (r *resizer) checkOldest(t *testing.T, l *Ledger, uid string, policy podspec.Policy, was, is Claim) {
 	t.Helper()
 	since := r.since[uid+"/"+was.Container]

@@ -21,7 +21,7 @@ func (l *Ledger) Shared() cpuset.Set {
 }
 
 // starves reports whether containers without exclusive CPUs would have no CPU, or only isolated
-// CPUs, if cpus became exclusive.
+// CPUs, if the given CPUs became exclusive.
 func (l *Ledger) starves(cpus cpuset.Set) bool {
 	return l.shared(l.exclusive.Union(cpus)).SubsetOf(l.layout.isolated)
 }
@@ -50,8 +50,8 @@ func (l *Ledger) Free() cpuset.Set {
 	return l.layout.placed.Minus(taken).Minus(l.siblings(taken))
 }
 
-// siblings returns all online CPUs of the cores that have at least one of cpus. Without FullCores,
-// it returns the empty set.
+// siblings returns, with FullCores, all online CPUs of the cores that have at least one of the
+// given CPUs. Without FullCores, it returns the empty set.
 func (l *Ledger) siblings(cpus cpuset.Set) cpuset.Set {
 	if !l.options.FullCores {
 		return cpuset.Set{}
@@ -59,7 +59,7 @@ func (l *Ledger) siblings(cpus cpuset.Set) cpuset.Set {
 	return l.layout.siblings(cpus)
 }
 
-// Idle returns the CPUs that stay idle while a pod holds the CPUs held. With FullCores, these are
+// Idle returns the CPUs that stay idle while a pod holds the given CPUs. With FullCores, these are
 // the other online CPUs of the same cores, except reserved CPUs. Without FullCores, there are none.
 func (l *Ledger) Idle(held cpuset.Set) cpuset.Set {
 	return l.siblings(held).Minus(held).Minus(l.options.Reserved)

@@ -66,8 +66,8 @@ func (r remedy) advice() string {
 	return ""
 }
 
-// xid returns the remedy for an Xid, which is the number of an error of NVIDIA's driver,
-// and a description. Xids that NVIDIA's own device plugin ignores are errors of
+// xid returns the remedy for an Xid and a description. An Xid is the number of an error
+// of NVIDIA's driver. Xids that NVIDIA's own device plugin ignores are errors of
 // applications, and not faults of the GPU. Xid 154 is not a fault, either: it says that
 // the recovery action has changed, which the next probe reads. NVIDIA's catalog of Xids
 // says which Xids need a reset or a reboot.

@@ -90,7 +90,8 @@ func (t *Tracker) Health(id string) gpu.Health {
 	return gpu.Health{}
 }
 
-// Apply returns the inventory with the health of all its GPUs and slices.
+// Apply returns a copy of an inventory in which each GPU and slice has the health that the Tracker
+// has recorded.
 func (t *Tracker) Apply(inventory *gpu.Inventory) *gpu.Inventory {
 	return inventory.WithHealth(func(id string, _ gpu.Health) gpu.Health { return t.Health(id) })
 }
