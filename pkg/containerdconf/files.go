@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Names of files, relative to the directory of containerd's main file.
+// Names of files, relative to the directory of containerd's main configuration file.
 const (
 	DropInName = "conf.d/numalet.toml"
 	// importName is a pattern that matches DropInName. containerd's main file imports the pattern

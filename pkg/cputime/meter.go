@@ -99,7 +99,8 @@ func (m *Meter) Add(now Sample) Foreign {
 	return f
 }
 
-// follows reports whether s is a later sample of the same container on the same CPUs.
+// follows reports whether s is a later sample of the same container on the same CPUs, and no
+// counter was reset between the two samples.
 func (s Sample) follows(before Sample) bool {
 	return s.Container == before.Container && s.CPUs.Equal(before.CPUs) && s.At.After(before.At) &&
 		s.Busy-before.Busy >= 0 && s.Interrupts-before.Interrupts >= 0 && s.Kernel-before.Kernel >= 0 && s.Owner-before.Owner >= 0

@@ -5,7 +5,7 @@ import "slices"
 // Wish is a container's request for GPUs.
 type Wish struct {
 	Count int
-	// Near returns how far the GPU with the index gpu is from the container's CPUs and
+	// Near returns how far the GPU with the given index is from the container's CPUs and
 	// memory. Smaller is better. If Near is nil, all GPUs are equally far.
 	Near func(gpu int) int
 }

@@ -13,8 +13,7 @@ import (
 // files, so that another process can restore the original contents.
 type State map[string]Line
 
-// Line has the original set of CPUs of one file, and the sets that the file can have because of
-// Plan.
+// Line has the original set of CPUs of one file, and the sets that Plan has last given the file.
 type Line struct {
 	Original cpuset.Set `json:"original"`
 	// Written has the set that the file should have after the latest write, and then the set that

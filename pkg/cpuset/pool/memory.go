@@ -92,7 +92,7 @@ func (l *Ledger) claims() [][]Claim {
 }
 
 // freeMemory returns how many bytes of memory on the given NUMA nodes containers can bind in
-// addition to the pods whose claims are given. A claim that binds memory of several NUMA nodes
+// addition to what the given claims of pods bind. A claim that binds memory of several NUMA nodes
 // counts in full on each of them, because the kernel may allocate the pages on any of them.
 func (l *layout) freeMemory(nodes []topology.NodeID, pods ...[]Claim) uint64 {
 	free := uint64(0)

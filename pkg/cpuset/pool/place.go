@@ -163,10 +163,11 @@ func (p *placer) tiers(c int, placed []numaplan.Counts) iter.Seq[numaplan.Tier] 
 
 // assign chooses the CPUs of all containers, in the order in which they start, such that a CPU that
 // is not isolated stays shared. It first tries to take each container's CPUs from one class (see
-// layout.classes). Then a container can reuse CPUs of the pod's earlier containers only if they are
-// of the same class, so the pod may need more CPUs than its containers use at one time. If the
-// containers do not fit for this reason, assign ignores classes. It returns false if no CPU could
-// stay shared. This happens only with FullCores on a machine where a core spans NUMA nodes.
+// layout.classes). With this restriction, a container can reuse CPUs of the pod's earlier
+// containers only if these CPUs are of the container's class, so the pod may need more CPUs than
+// its containers use at one time. If the containers do not fit for this reason, assign ignores
+// classes. It returns false if no CPU could stay shared. This happens only with FullCores on a
+// machine where a core spans NUMA nodes.
 func (p *placer) assign(counts []numaplan.Counts) (claims []Claim, ok bool) {
 	all := p.ledger.layout.classes
 	for _, classes := range [][]cpuset.Set{all, all[len(all)-1:]} {

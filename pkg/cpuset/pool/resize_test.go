@@ -170,9 +170,9 @@ func byPolicy(policy podspec.Policy, held, more []int) bool {
 	return policy == podspec.Random || policy == podspec.Single && used == 1 || policy == podspec.Spread && high-low <= 1
 }
 
-// TestClaimOfOlderRelease checks that the ledger reads a claim that a release without resizes has
-// written in a checkpoint. It also checks that a claim of a container that was never resized is
-// still written in that form.
+// TestClaimOfOlderRelease checks that a claim can be read from the checkpoint of an older release,
+// which could not resize containers. It also checks that a claim that was never resized is still
+// written in this older form.
 func TestClaimOfOlderRelease(t *testing.T) {
 	const text = `{"container":"main","kind":"app","cpus":"0-3","mems":[0],"memoryBytes":64}`
 	var c Claim

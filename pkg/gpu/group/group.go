@@ -33,14 +33,15 @@ type Binding struct {
 // Nodes are the GPU inventories of nodes, by node name.
 type Nodes map[string]*gpu.Inventory
 
-// Permission reports whether a tenant may use the GPU with the UUID id on a node. A nil
-// Permission allows all GPUs.
+// Permission reports whether a tenant may use a GPU, which is given by its node and its
+// UUID. A nil Permission allows all GPUs.
 type Permission func(node, id string) bool
 
 func (p Permission) allows(node, id string) bool { return p == nil || p(node, id) }
 
-// For returns the nodes with only the GPUs that a permission allows. Nodes without any
-// allowed GPU are left out. An allowed GPU in MIG mode keeps all of its slices.
+// For returns the inventories of the nodes, reduced to the GPUs that a permission allows.
+// Nodes without any allowed GPU are left out. An allowed GPU in MIG mode keeps all of its
+// slices.
 func (n Nodes) For(permitted Permission) Nodes {
 	shown := Nodes{}
 	for name, v := range n {
@@ -78,7 +79,8 @@ func units(inventory *gpu.Inventory, name string) []gpu.Unit {
 	return named
 }
 
-// byIndex returns the GPU whose index is the given name. The name must be a number.
+// byIndex returns the GPU whose index is the given name. It returns false if the name is not a
+// number, or if no GPU has this index.
 func byIndex(inventory *gpu.Inventory, name string) (device int, found bool) {
 	index, err := strconv.Atoi(name)
 	for i := range inventory.GPUs {

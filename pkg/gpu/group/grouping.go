@@ -65,9 +65,9 @@ func (g *Grouping) bind(group int, b Binding, inventory *gpu.Inventory) {
 	}
 }
 
-// holds reports whether a GPU or slice has a form and type that the group can have. A
-// group of the form virtual serves parts of GPUs. So it can have slices, and also whole GPUs,
-// which are then divided into shares.
+// holds reports whether a GPU or slice has a form and type that the group can have. A group of the
+// form "virtual" serves parts of GPUs. So it can have slices, and also whole GPUs, which are then
+// divided into shares.
 func (g *Group) holds(unit gpu.Unit) bool {
 	return (g.Form == gpu.Virtual || unit.Form == gpu.Physical) && (g.Type == "" || g.Type == unit.Type)
 }

@@ -80,9 +80,9 @@ func (w *world) request() Request {
 	return a
 }
 
-// twin returns those free GPUs of a node with which a group can serve a request. The group ""
-// stands for the GPUs in no group. It computes them in a simpler way than Match, for comparison. It
-// returns nil if the group does not serve the request.
+// twin returns those free GPUs of a node with which a group can serve a request, or nil if the
+// group does not serve the request. The group "" stands for the GPUs in no group. The tests compare
+// the results of twin with those of Match, which is less simple.
 func (w *world) twin(request Request, group string, node *sched.Node) (free []string) {
 	serving := w.serving(request)
 	if group == "" && len(serving) > 0 || group != "" && !slices.Contains(serving, group) {

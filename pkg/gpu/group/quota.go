@@ -87,8 +87,8 @@ func (q *Quotas) Limit(scope Scope, most sched.MilliGPU) { q.limits[scope] = mos
 // Unlimit removes a limit.
 func (q *Quotas) Unlimit(scope Scope) { delete(q.limits, scope) }
 
-// Left returns how much the tenant may still get before it reaches the limit. The result is never
-// negative. The result limited is false if no limit is set for the scope.
+// Left returns how much the tenant may still get before it reaches the limit. The first result is
+// never negative. The second result is false if no limit is set for the scope.
 func (q *Quotas) Left(scope Scope) (left sched.MilliGPU, limited bool) {
 	limit, limited := q.limits[scope]
 	return max(0, limit-q.used[scope]), limited

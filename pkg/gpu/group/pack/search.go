@@ -138,7 +138,7 @@ func (s *search) remove(d int) {
 
 // next looks for the largest demand that remains and fits in the given room. It returns
 // the index of the demand's size, or -1 if no demand fits. It considers only the size
-// with the index from, and smaller sizes.
+// whose index is given as from, and smaller sizes.
 func (s *search) next(from, room int) int {
 	for d := from; d < len(s.demands.sizes); d++ {
 		if s.demands.left[d] > 0 && s.demands.sizes[d] <= room {
