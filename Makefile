@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help test check unit oracle generate verify lint tools bin image release helm rig rig-up rig-down rig-status rig-shell probe-image cluster demo e2e e2e-long e2e-systemd e2e-wide e2e-controller e2e-rules ui-check alerts-check takeover faults perf perf-busy latency soak gpu-check fuzz matrix
+.PHONY: help test check unit oracle generate verify lint tools bin image release helm rig rig-up rig-down rig-status rig-shell probe-image cluster demo e2e e2e-long e2e-skew e2e-systemd e2e-wide e2e-controller e2e-rules ui-check alerts-check takeover faults perf perf-busy latency soak gpu-check fuzz matrix
 
 IMAGE ?= localhost/numalet:dev
 VERSION ?=# the version of the release, which the programs report; if empty, they report what the Go tool recorded
@@ -96,7 +96,7 @@ demo: cluster ## demonstrate the main features on the test cluster
 e2e: rig ## end-to-end tests on a new test cluster
 	build/rig down
 	$(MAKE) cluster
-	$(ON_RIG) $(E2E) $(FLAVOUR) -skip '$(LONG)|Latency|Wide'
+	$(ON_RIG) $(E2E) $(FLAVOUR) -skip '$(LONG)|Latency|Skew|Wide'
 
 e2e-systemd: rig ## the end-to-end tests for nodes with systemd and its cgroup driver
 	build/rig down
@@ -159,6 +159,12 @@ latency: cluster ## measure the delay of container creation, as in docs/benchmar
 
 e2e-long: cluster ## long end-to-end tests, such as upgrade, reboot, takeover, 500 pods at a time, GPUs with a fake driver, and at the end uninstallation; 30 minutes
 	$(ON_RIG) $(E2E) $(FLAVOUR) -run '$(LONG)'
+
+PREVIOUS ?= $(or $(shell git describe --tags --abbrev=0 HEAD^ 2>/dev/null),0a2c5c6e)# the newest release before this commit; there is none yet, so a commit from before pods could be resized, whose deploy has the same directories
+e2e-skew: cluster ## upgrade and downgrade, with agent and controller one release apart; PREVIOUS is the older release, a tag or commit; 15 minutes
+	test/e2e/previous $(PREVIOUS)
+	build/rig load --flavour $(FLAVOUR) build/previous/build/numalet.tar
+	$(ON_RIG) $(E2E) $(FLAVOUR) -run Skew
 
 NVML ?= libnvidia-ml.so.1
 gpu-check: tools ## test the GPU inventory, GPU health, device plugin and CDI specification with the NVIDIA driver of this machine; FAKE=1 uses a fake driver

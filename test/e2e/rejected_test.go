@@ -34,7 +34,7 @@ func TestRejected(t *testing.T) {
 	scaleControllers(ctx, t, 0)
 	job := makeJob(ctx, t, "anew")
 	first := podOf(ctx, t, job, nothingElse)
-	bindAsController(ctx, t, first, perNode(held))
+	bindAsController(ctx, t, first, placement(perNode(held)))
 
 	failed, err := cluster.Await(ctx, first.Name, func(pod *corev1.Pod) bool { return pod.Status.Phase == corev1.PodFailed })
 	must(t, err)
@@ -66,7 +66,7 @@ func TestForged(t *testing.T) {
 	bound.Spec.SchedulerName = "nobody"
 	bound, err = cluster.Create(ctx, bound)
 	must(t, err)
-	refusedFor(t, bind(ctx, cluster.API, bound, map[topology.NodeID]int{1: 2}), "only the numalet controller may set")
+	refusedFor(t, bind(ctx, cluster.API, bound, placement(map[topology.NodeID]int{1: 2})), "only the numalet controller may set")
 
 	pod := place(ctx, t, e2eutil.Pod("placed", "single", e2eutil.Container{Name: "c", CPU: "2"}))
 	pod.Annotations[v1alpha1.AnnotationPlacement] = placement(map[topology.NodeID]int{1: 1, 2: 1})
@@ -127,22 +127,23 @@ func podOf(ctx context.Context, t *testing.T, job *batchv1.Job, ok func(*corev1.
 }
 
 // bindAsController binds a pod to the node, with the service account of the controller.
-func bindAsController(ctx context.Context, t *testing.T, pod *corev1.Pod, counts map[topology.NodeID]int) {
+func bindAsController(ctx context.Context, t *testing.T, pod *corev1.Pod, placement string) {
 	t.Helper()
 	controller, err := cluster.As("system:serviceaccount:numalet-system:numalet-controller")
 	must(t, err)
-	must(t, bind(ctx, controller, pod, counts))
+	must(t, bind(ctx, controller, pod, placement))
 }
 
-// bind binds a pod to the node. The placement in the Binding has, for the container c, the given
-// number of CPUs of each NUMA node.
-func bind(ctx context.Context, api kubernetes.Interface, pod *corev1.Pod, counts map[topology.NodeID]int) error {
+// bind binds a pod to the node, with the given placement.
+func bind(ctx context.Context, api kubernetes.Interface, pod *corev1.Pod, placement string) error {
 	return api.CoreV1().Pods(pod.Namespace).Bind(ctx, &corev1.Binding{
-		ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Annotations: map[string]string{v1alpha1.AnnotationPlacement: placement(counts)}},
+		ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Annotations: map[string]string{v1alpha1.AnnotationPlacement: placement}},
 		Target:     corev1.ObjectReference{Kind: "Node", Name: cluster.Node()},
 	}, metav1.CreateOptions{})
 }
 
+// placement returns a placement that gives the container c the given number of CPUs of each NUMA
+// node.
 func placement(counts map[topology.NodeID]int) string {
 	text, err := v1alpha1.FormatPlacement(map[string]v1alpha1.ContainerPlacement{"c": {CPUs: counts}})
 	if err != nil {

@@ -29,10 +29,7 @@ func TestUninstall(t *testing.T) {
 	must(t, cluster.Delete(ctx, "held"))
 	_, err := cluster.Shell(ctx, "rm /etc/containerd/conf.d/numalet.toml && kill $(pidof containerd)")
 	must(t, err)
-	out, err := exec.CommandContext(ctx, "../../build/helm", "uninstall", "numalet", "--namespace", system, "--wait").CombinedOutput()
-	if err != nil {
-		t.Fatalf("uninstall the chart: %v: %s", err, out)
-	}
+	uninstallChart(ctx, t)
 	numalet(ctx, t, "get", "tenant/kept", "gpugroup/kept")
 	numalet(ctx, t, "delete", "--wait", "namespace/"+system)
 	numalet(ctx, t, "delete", "--wait", "-k", "../../deploy/crds")
@@ -44,6 +41,14 @@ func TestUninstall(t *testing.T) {
 	awaitCPUs(ctx, t, "after", "c", cpuset.Range(0, 15))
 	if left := leftovers(ctx, t); left != "" {
 		t.Errorf("left behind:\n%s", left)
+	}
+}
+
+func uninstallChart(ctx context.Context, t *testing.T) {
+	t.Helper()
+	out, err := exec.CommandContext(ctx, "../../build/helm", "uninstall", "numalet", "--namespace", system, "--wait").CombinedOutput()
+	if err != nil {
+		t.Fatalf("uninstall the chart: %v: %s", err, out)
 	}
 }
 
