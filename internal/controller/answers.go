@@ -24,8 +24,8 @@ type answers struct {
 }
 
 // republished is the interval at which the leader writes the certificate and the address of the
-// queue API to the API server again. It repeats this because somebody may have changed the objects
-// that hold the certificate and the address.
+// queue API to the API server. It writes them repeatedly, because somebody may change the objects
+// that hold them.
 const republished = 10 * time.Second
 
 // newAnswers creates the server that answers the commands "numalet queue" and "numalet why". It

@@ -57,7 +57,7 @@ func TestRoleCoversWhatIsDone(t *testing.T) {
 		if sub := action.GetSubresource(); sub != "" {
 			resource += "/" + sub
 		}
-		own := i >= before && resource == "pods" // the test itself uses the same client, so a later request for pods may be its own
+		own := i >= before && resource == "pods" // the test itself uses the same client, so after the start a request for pods may come from the test
 		if text := strings.Join([]string{action.GetVerb(), action.GetResource().Group, resource}, " "); !granted[text] && !own && text != "create  nodes" {
 			t.Errorf("%s is not granted", text)
 		}

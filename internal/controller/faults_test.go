@@ -44,8 +44,9 @@ const faultsPerEpoch = 4000
 // controller's state of the nodes equals the API server's objects.
 //
 // The clock is simulated (testing/synctest), so waiting takes no real time. The test runs one epoch
-// after another, each with a new cluster. The seed and the number of the epoch determine its random
-// numbers. They do not determine the order in which goroutines run, so a repeated epoch can differ.
+// after another, each with a new cluster. The seed and the number of an epoch determine the random
+// numbers of the epoch. They do not determine the order in which goroutines run, so a repeated
+// epoch can differ.
 func TestFaults(t *testing.T) {
 	klog.SetLogger(logr.Discard())
 	handlers := utilruntime.ErrorHandlers

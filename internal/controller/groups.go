@@ -87,8 +87,9 @@ func (c *controller) setQuotas(tenant string, quotas map[string]resource.Quantit
 }
 
 // setKnown records whether a tenant has a Tenant object. Depending on the settings, pods of a
-// tenant without a Tenant object must wait. So when a Tenant object is created or deleted, pending
-// pods may have to wait or may be scheduled: setKnown queues these pods again.
+// tenant without a Tenant object must wait. So when a Tenant object is created or deleted, some
+// pending pods may no longer have to wait, or may have to wait from now on. setKnown queues these
+// pods again.
 func (c *controller) setKnown(tenant string, exists bool) {
 	switch changed, all := c.known.Set(tenant, exists); {
 	case all:

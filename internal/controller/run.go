@@ -15,7 +15,7 @@ import (
 )
 
 // run runs all parts of the controller until ctx is done, a part fails, or the leader's lease is
-// lost. Scheduling ends first. The other parts end after it, so that Bindings in progress can be
+// lost. Scheduling ends first. The other parts end later, so that Bindings in progress can be
 // finished.
 func (c *controller) run(ctx context.Context) error {
 	return c.runWith(ctx, c.health.Run, c.metrics.Run, c.answer)

@@ -40,7 +40,7 @@ func (c *controller) newOperators(context.Context) error {
 }
 
 // rescore sorts the queue again at intervals until ctx is done, because the tenants' scores decay
-// with time. It also removes tenants whose score has become negligible from the ledger.
+// with time. It also removes old accounts from the ledger (see Ledger.Prune).
 func (c *controller) rescore(ctx context.Context) error {
 	return every(ctx, c.cfg.ScoreInterval, func() {
 		c.ledger.Prune()

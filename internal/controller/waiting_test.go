@@ -39,10 +39,10 @@ const (
 // TestWaiting checks that pods that cannot be placed do not slow down other pods, however many
 // wait. A third of the waiting pods request too much, a third select a label that no node has, and
 // a third require a neighbor that does not exist. A gang waits, too: each of its pods needs a node
-// of its own, and there is one node too few. Behind these, the test creates pods that fit: first
-// many of them at once, and then as many again one by one. For each pod that is created one by one,
-// one of the pods that were created at once ends. The test counts scheduling attempts and
-// explanations, on a simulated clock.
+// of its own, and there is one node too few. Behind these pods in the queue, the test creates pods
+// that fit: first many of them at once, and then as many again one by one. For each pod that is
+// created one by one, one of the pods that were created at once ends. The test counts scheduling
+// attempts and explanations, on a simulated clock.
 func TestWaiting(t *testing.T) {
 	for _, waiting := range []int{300, 3000} {
 		t.Run(fmt.Sprint(waiting), func(t *testing.T) {

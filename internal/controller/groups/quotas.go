@@ -23,7 +23,7 @@ import (
 // have no quota. When a tenant gets its first quota, it is charged for its assigned pods at once.
 type Quotas struct {
 	assigned Assigned
-	freed    func(tenant string) // is called when a tenant has returned resources, so that its pods may fit its quotas again
+	freed    func(tenant string) // is called when a tenant has returned resources; its pending pods may now be within its quotas
 	moved    func()              // is called when the usage of a group, or of a tenant with a quota, has changed
 	mu       struct {
 		sync.Mutex
@@ -122,7 +122,7 @@ func (q *Quotas) replace(old, now limits, pods iter.Seq[*nodestate.Assignment]) 
 	}
 }
 
-// counts reports whether a pod must be charged. This is so if its tenant has a quota. It is also so
+// counts reports whether a pod must be charged. A pod must be charged if its tenant has a quota, or
 // if the pod has GPUs of a group, because the group's status shows the usage. The caller holds
 // q.mu.
 func (q *Quotas) counts(h holder) bool { return q.mu.limits[h.tenant] > 0 || h.inGroup }

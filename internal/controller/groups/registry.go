@@ -73,7 +73,7 @@ type Registry struct {
 }
 
 // snapshot has the groups that are in force and those that are closed. For each group that is not
-// in force, it has the reason. It is immutable.
+// in force, it has the reason. A snapshot is immutable.
 type snapshot struct {
 	grouping *group.Grouping
 	refused  map[string]string // reasons, by group name

@@ -29,8 +29,8 @@ func (t *task) joinGang(pod *corev1.Pod) {
 	}
 }
 
-// updateGang corrects the gang size of pending pods. Otherwise a pending pod would wait forever
-// for pods of the job that have succeeded since the pending pod was created.
+// updateGang corrects the gang size of pending pods. Without this correction, a pending pod would
+// wait forever for pods of the job that have succeeded since the pending pod was created.
 func (t *task) updateGang(ctx context.Context) error {
 	size := strconv.Itoa(max(t.gangSize(), 1))
 	for _, index := range slices.Sorted(maps.Keys(t.pods)) {

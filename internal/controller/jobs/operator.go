@@ -33,10 +33,10 @@ const (
 // Add adds a reconciler of all jobs to a manager. schedulerName is for pods whose template names no
 // scheduler.
 //
-// If two replicas run a manager at the same time, they do some work twice, but no harm. A pod
-// cannot be created twice with the same name. A status is written only if the job still has the
-// version that was read. Pods are changed and deleted by UID. Both replicas write the same Service
-// and ConfigMap.
+// If two replicas run a manager at the same time, they do some work twice. This does no harm, for
+// four reasons. A pod cannot be created twice with the same name. A status is written only if the
+// job still has the version that was read. Pods are changed and deleted by UID. Both replicas write
+// the same Service and ConfigMap.
 func Add(m manager.Manager, schedulerName string) error {
 	r := &reconciler{
 		client: m.GetClient(), fresh: m.GetAPIReader(), recorder: m.GetEventRecorder(component),

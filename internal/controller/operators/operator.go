@@ -28,7 +28,7 @@ const cacheSyncTimeout = 10 * 365 * 24 * time.Hour
 
 // Options are the options with which New creates a manager.
 type Options struct {
-	Cached map[client.Object]cache.ByObject // which objects of a kind are cached; of other kinds, all objects are cached
+	Cached map[client.Object]cache.ByObject // which objects are cached, for each kind in the map; of all other kinds, every object is cached
 	Log    logr.Logger
 }
 

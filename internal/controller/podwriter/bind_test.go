@@ -264,8 +264,8 @@ func between(asked, from, until int, err error) error {
 
 // TestLateBinding checks Binding requests that take effect late. This can happen to a request that
 // got no answer. The answer to a later request then does not tell whether the earlier request will
-// take effect. It can also happen to a request that was answered by a server error. In both cases,
-// Bind must wait, and then read the pod.
+// take effect. A request that was answered by a server error can take effect late, too. In both
+// cases, Bind must wait, and then read the pod.
 func TestLateBinding(t *testing.T) {
 	pods, silence := schema.GroupResource{Resource: "pods"}, context.DeadlineExceeded
 	proxy := func(code int) error { return apierrors.NewGenericServerResponse(code, "post", pods, "a", "", 0, true) }

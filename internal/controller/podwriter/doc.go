@@ -5,9 +5,9 @@
 //
 // Package podwriter knows what the API server's answers mean for a decision, how to send many
 // objects at little cost, and how often to report. It makes no scheduling decisions. It binds no
-// pods while another replica may lead, which it learns from a function named Fence that checks the
-// leader's lease. Bind waits for the API server's answer to a Binding. Reports are written in the
-// background.
+// pods while another replica may lead. The function Fence, which checks the leader's lease, tells
+// whether another replica may lead. Bind waits for the API server's answer to a Binding. Reports
+// are written in the background.
 //
 //	w := podwriter.Writer{Reporter: reporter, Binder: binder, …}
 //	go w.Run(ctx)

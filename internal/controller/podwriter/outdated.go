@@ -44,14 +44,14 @@ func (o *outdated) take() map[string]bool {
 }
 
 // Outdated records that the explanations for pods with certain rules (sched.Pod.NodeRules) are
-// outdated. The reason is a change of a node: other nodes refuse these pods than before, or nodes
-// refuse them for other reasons. The Reporter then renews the explanation of each of these pods
-// whose last report was an explanation. If the new explanation equals the old one, the pod's
-// condition is not written again.
+// outdated. Explanations become outdated when a node changes, so that other nodes than before
+// refuse the pods, or nodes refuse the pods for other reasons. The Reporter then renews the
+// explanation of each of these pods whose last report was an explanation. If the new explanation
+// equals the old one, the pod's condition is not written again.
 //
-// The scheduling queue does not try these pods again for a new explanation. The change makes no
-// node fit that did not fit before, and to try all these pods at each change would take time
-// proportional to their number.
+// The scheduling queue does not try these pods again just to get a new explanation. The change
+// makes no node fit that did not fit before, and to try all these pods at each change would take
+// time proportional to their number.
 func (r *Reporter) Outdated(rules string) { r.outdated.add(rules) }
 
 // renew replaces outdated explanations until ctx is done. Each round visits all explained pods. So

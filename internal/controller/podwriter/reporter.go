@@ -187,7 +187,7 @@ func (r *Reporter) Run(ctx context.Context) error {
 // write writes the event and the condition PodScheduled of a failure. If the message equals that of
 // the pod's last report, it writes only the event, and only once repeatAfter has passed since that
 // report. If the condition cannot be written, it is written later, because cluster autoscalers read
-// it. The event is then not repeated.
+// it. The later write does not repeat the event.
 func (r *Reporter) write(ctx context.Context, f failure) {
 	if f.tries == 0 {
 		before, known := r.failures.recordReport(f)
@@ -212,10 +212,10 @@ func (r *Reporter) write(ctx context.Context, f failure) {
 //
 // The lease alone does not suffice, because a patch may take effect after this process has stopped
 // waiting for its answer. So the patch also contains the newest resource version of the pod that
-// this process has seen, in which the pod was not bound. If the pod was bound since, the API server
-// refuses the patch. Without the version, the patch could overwrite the condition that the API
-// server sets with a Binding. setCondition does not read the pod before each patch, because this
-// would double the number of requests in a burst of pods.
+// this process has seen. In this version, the pod was not bound. If the pod was bound since, the
+// API server refuses the patch. Without the version, the patch could overwrite the condition that
+// the API server sets with a Binding. setCondition does not read the pod before each patch, because
+// this would double the number of requests in a burst of pods.
 func (r *Reporter) setCondition(ctx context.Context, f failure) error {
 	version, pending := r.precondition(f.pod)
 	if !pending {

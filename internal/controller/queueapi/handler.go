@@ -24,8 +24,8 @@ type Source struct {
 	// returns a text that names this resource, and otherwise "".
 	TooLarge func(*sched.Pod) string
 	Leads    func() bool // whether this process is the leader; only the leader's queue is complete
-	// Try tells for several changes of a pod whether a node has room for the changed pod now,
-	// see TryFunc.
+	// Try tries several changes of a pod. For each change, it tells whether a node has room for the
+	// changed pod now (see TryFunc).
 	Try TryFunc
 	// Forecast estimates when a pending pod will start.
 	Forecast func(queue.Explanation) Forecast

@@ -22,7 +22,7 @@ type WhatIf struct {
 }
 
 // Variant is a change of a pod, and whether a node has room for the changed pod now. The first
-// Variant is the unchanged pod. It does not matter whether other pods come first in the queue.
+// Variant is the unchanged pod. The answer does not consider which pods come first in the queue.
 type Variant struct {
 	Change string `json:"change"`
 	Fits   bool   `json:"fits"`
@@ -47,6 +47,6 @@ func (s Source) whatIf(r *http.Request) (any, error) {
 	return WhatIf{TypeMeta: metav1.TypeMeta{APIVersion: pod.APIVersion, Kind: "WhatIf"}, ObjectMeta: pod.ObjectMeta, Variants: variants}, nil
 }
 
-// TryFunc tries for several changes of a pod whether a node has room for the changed pod now. It
-// returns false if there were too many requests.
+// TryFunc tries several changes of a pod. For each change, it tells whether a node has room for the
+// changed pod now. It returns false if there were too many requests.
 type TryFunc = func(*sched.Pod) ([]Variant, bool)

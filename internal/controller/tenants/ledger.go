@@ -45,7 +45,7 @@ func (l *Ledger) OnRescore(f func(tenant string)) { l.rescore = f }
 // Open restores the stored accounts, and charges the tenants for the running tasks. Before the
 // call, Start must have been called for all running tasks. Open may be called only once. The error
 // names the accounts that could not be read and the Tenants whose weight is invalid. The scores of
-// these accounts are computed from the running tasks. These tenants have the default weight.
+// such accounts are computed from the running tasks. Such tenants get the default weight.
 func (l *Ledger) Open(stored []v1alpha1.Tenant) error {
 	now, book := l.now(), fairshare.New(l.decay)
 	var errs []error
@@ -168,7 +168,7 @@ func (l *Ledger) weigh(name string, spec v1alpha1.TenantSpec) error {
 	return nil
 }
 
-// Prune removes accounts without usage and with a negligible score from the ledger. Then it
+// Prune removes from the ledger the accounts that have no usage and a negligible score. Then it
 // removes tenants that have the default weight and no accounts.
 func (l *Ledger) Prune() {
 	if book := l.book.Load(); book != nil {
