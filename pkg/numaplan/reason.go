@@ -21,8 +21,8 @@ const (
 	Short              // a NUMA node has fewer free CPUs than the request names for it
 	NoMemory           // policy "single": no NUMA node has both enough free CPUs and enough free memory
 	NoneShared         // no CPU would stay shared
-	NotAllowed         // policy "single": Hooks.Allow allows none of the placements that fit
-	SearchCut          // the search has tried SearchLimit choices and found no placement
+	NotAllowed         // policy "single": none of the placements that fit is allowed, for example because too few GPUs are near
+	SearchCut          // the search for a placement reached its limit of choices
 )
 
 // String returns the outcome in CamelCase, as in the reasons of Kubernetes events.
