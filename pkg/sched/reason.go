@@ -26,6 +26,7 @@ const (
 	NoSharedCPU        // no CPU would be left for containers without exclusive CPUs
 	SearchCut          // the search limit was reached before a placement was found
 	NoGPU              // too few GPUs of an allowed type have the requested part free
+	Reserved           // the pod would fit, but for what is reserved for another pod
 	Other              // Detail has the messages of another filter, one per line
 	Anywhere           // no node fits, because of the pod itself; Detail has the reason
 )
@@ -63,6 +64,7 @@ func (r Reason) lines() string {
 		NoSharedCPU:   "node(s) would have had no CPU left for shared containers",
 		SearchCut:     "node(s) had more ways to place the pod's exclusive containers than are tried",
 		NoGPU:         "Insufficient GPUs",
+		Reserved:      "node(s) had room only where a reservation keeps it for another pod",
 	}
 	return words[r.Code]
 }

@@ -61,6 +61,7 @@ func Reasons() []Reason {
 		row("unknown tenant", `tenant "?([^" ,]+)"? (?:does not exist|is unknown)|there is no Tenant "?([^" ,]+)"?`, `the tenant $1$2 does not exist`, `ask an administrator to create the Tenant, or label the namespace with another one`),
 		row("gang incomplete", `its gang is incomplete: at least (\d+) more`, `the pod's gang lacks $1 or more pods`, `create them, or lower the annotation numalet.dev/gang-min-available`),
 		row("gang too big", `too few nodes have room for (\d+) pods of (?:its gang|gang \S+?)[, ]`, `too few nodes have room for $1 pods of the gang together`, `wait until pods end, or lower the annotation numalet.dev/gang-min-available`),
+		row("room reserved for another pod", `had room only where a reservation keeps it`, `a node has room, but it is reserved for a pod that comes first`, `wait until that pod is placed, or request less`),
 		row("behind an unschedulable pod", `it waits behind (\S+), which fits no node`, `$1 comes first, and fits no node yet`, `wait: a node is reserved for it soon, and other pods may use what is left`),
 		row("others come first", `it waits for its turn`, `pods of tenants that used less, or of higher priority, come first`, `wait for its turn`),
 		row("wrong request", `remove (?:it|the annotation)|want how many pods|set both or none|want the name of a model|allowed is|name fewer|request less$`, `the pod has a request that no node can satisfy, or that is not valid`, `correct the pod as the message says, and create it again`),

@@ -44,6 +44,10 @@ func TestAdvise(t *testing.T) {
 		"it has to wait: tenant ann, GPU type T4: 2 GPUs requested, but 3 GPUs in use and the limit is 4 GPUs: wait until other pods of this tenant end, or ask an administrator for a higher limit": {
 			"the quota of the tenant is used up (limit 4 GPUs): wait until other pods of the tenant end, request less, or ask an administrator for a higher quota",
 		},
+		"0/2 nodes are available: 1 Insufficient cpu, 1 node(s) had room only where a reservation keeps it for another pod.": {
+			"too little cpu is free on a node that suits otherwise: wait until pods end, request less, or add a node",
+			"a node has room, but it is reserved for a pod that comes first: wait until that pod is placed, or request less",
+		},
 		"its gang is incomplete: at least 2 more pod(s) must be created": {"the pod's gang lacks 2 or more pods: create them, or lower the annotation numalet.dev/gang-min-available"},
 		"it waits behind team/a, which fits no node":                     {"team/a comes first, and fits no node yet: wait: a node is reserved for it soon, and other pods may use what is left"},
 	} {

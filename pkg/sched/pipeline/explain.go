@@ -115,12 +115,17 @@ func (p *Proposer) tally(pod *sched.Pod, nodes iter.Seq[*sched.Node]) sched.Tall
 
 // explain returns the reason why a node does not fit the current pod. If both the additional
 // filters and package filter have a reason, explain returns that of the additional filters,
-// because users know these reasons from kube-scheduler.
+// because users know these reasons from kube-scheduler. If the pod would fit the node without the
+// reservation of another pod, the reason is that reservation.
 func (p *Proposer) explain(node *sched.Node) sched.Reason {
 	if p.options.Filter != nil {
 		if why := p.options.Filter.Check(node); why.Refuses() {
 			return why
 		}
 	}
-	return filter.Check(p.pod, node)
+	why := filter.Check(p.pod, node)
+	if why.Refuses() && node.Reserved != nil && !filter.Check(p.pod, node.Reserve(nil)).Refuses() {
+		return sched.Reason{Code: sched.Reserved}
+	}
+	return why
 }
