@@ -63,7 +63,7 @@ func Cluster(ctx context.Context, clients Clients) Report {
 }
 
 // install is the remedy if a whole part of Numalet is missing.
-const install = "kubectl apply -k deploy/admission, and then kubectl apply -k deploy/cluster"
+const install = "install the chart with helm, or kubectl apply -k deploy/cluster"
 
 func checkVersion(_ context.Context, clients Clients) (Report, error) {
 	info, err := clients.Kube.Discovery().ServerVersion()
@@ -95,7 +95,7 @@ func checkResources(_ context.Context, clients Clients) (Report, error) {
 	if len(missing) == 0 {
 		return Report{{Status: OK, Found: "all resources of " + group + " are installed"}}, nil
 	}
-	return Report{{Status: Error, Found: fmt.Sprintf("%s lacks %s", group, strings.Join(missing, ", ")), Why: "agents cannot report their nodes, and the controller does not start", Remedy: "kubectl apply -k deploy/crds"}}, nil
+	return Report{{Status: Error, Found: fmt.Sprintf("%s lacks %s", group, strings.Join(missing, ", ")), Why: "agents cannot report their nodes, and the controller does not start", Remedy: "helm upgrade the chart, or kubectl apply -k deploy/crds"}}, nil
 }
 
 // policies returns the names of the admission policies in deploy/admission that every cluster must
@@ -118,7 +118,7 @@ func checkPolicies(ctx context.Context, clients Clients) (Report, error) {
 	if len(missing) == 0 {
 		return Report{{Status: OK, Found: fmt.Sprintf("%d admission policies are installed", len(policies()))}}, nil
 	}
-	return Report{{Status: Error, Found: "missing: " + strings.Join(missing, ", "), Why: "pods may forge placements, and invalid requests are refused only on the node", Remedy: "kubectl apply -k deploy/admission"}}, nil
+	return Report{{Status: Error, Found: "missing: " + strings.Join(missing, ", "), Why: "pods may forge placements, and invalid requests are refused only on the node", Remedy: "helm upgrade the chart, or kubectl apply -k deploy/admission"}}, nil
 }
 
 func checkAgent(ctx context.Context, clients Clients) (Report, error) {
