@@ -34,7 +34,8 @@ func (s Store) Has(r Recipe) bool {
 }
 
 // Get builds the artefact of r unless it exists, and returns its directory. A failed build leaves
-// no files behind.
+// no files behind. If another process builds the same artefact at the same time, the build that ends
+// first is kept.
 func (s Store) Get(r Recipe) (string, error) {
 	dir := s.Path(r)
 	if s.Has(r) {
@@ -54,5 +55,8 @@ func (s Store) Get(r Recipe) (string, error) {
 	if err := r.Make(tmp); err != nil {
 		return "", fmt.Errorf("make %s: %w", r.Name, err)
 	}
-	return dir, os.Rename(tmp, dir)
+	if err := os.Rename(tmp, dir); err != nil && !s.Has(r) {
+		return "", fmt.Errorf("make %s: %w", r.Name, err)
+	}
+	return dir, nil
 }

@@ -39,3 +39,18 @@ func TestFailedMakeLeavesNothing(t *testing.T) {
 		t.Errorf("left behind: %v", left)
 	}
 }
+
+// TestGetTwice checks that Get succeeds if another process has made the same artefact meanwhile.
+func TestGetTwice(t *testing.T) {
+	s := Store{Dir: t.TempDir()}
+	fill := func(dir string) error { return os.WriteFile(filepath.Join(dir, "file"), nil, 0o644) }
+	r := Recipe{Name: "twice", Make: func(dir string) error {
+		if _, err := s.Get(Recipe{Name: "twice", Make: fill}); err != nil {
+			return err
+		}
+		return fill(dir)
+	}}
+	if dir, err := s.Get(r); err != nil || dir != s.Path(r) {
+		t.Errorf("Get = %q, %v; want %q", dir, err, s.Path(r))
+	}
+}
