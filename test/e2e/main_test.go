@@ -20,7 +20,7 @@ import (
 var (
 	rigBin        = flag.String("rig", os.Getenv("RIG"), "the rig's command")
 	controllerBin = flag.String("controller", "../../build/bin/numalet-controller", "the controller's program")
-	flavour       = flag.String("flavour", "plain", "which machine: plain, systemd or wide")
+	flavour       = flag.String("flavour", "plain", "which machine: a flavour of test/cluster")
 	kubeconfig    = flag.String("cluster", os.Getenv("KUBECONFIG"), "kubeconfig of the rig's control plane")
 	churnPods     = flag.Int("pods", 40, "how many pods the churn makes")
 	churnKills    = flag.Int("kills", 1, "how often the churn kills each of agent, containerd and kubelet")

@@ -13,7 +13,7 @@ import (
 // control plane. Bin is the path of the program rig (test/cluster), which manages such machines.
 type Rig struct {
 	Bin     string
-	Flavour string // plain, systemd or wide
+	Flavour string // kind of machine, such as plain or systemd
 }
 
 // Node returns the name of the machine's Node object.

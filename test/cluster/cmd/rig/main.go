@@ -16,7 +16,7 @@ import (
 	"github.com/numalet/numalet/test/cluster/internal/rig"
 )
 
-const usage = `usage: rig COMMAND [--flavour plain|systemd|wide] [--kubernetes 1.NN] [--containerd 2.N] [ARGS...]
+var usage = `usage: rig COMMAND [--flavour ` + machine.Names("|") + `] [--kubernetes 1.NN] [--containerd 2.N] [ARGS...]
 
   build             make what is missing; for all flavours unless one is named
   up                start the control plane and a node, and wait until it is Ready
@@ -83,7 +83,7 @@ func run(ctx context.Context, args []string) error {
 func parse(name string, args []string) (call, error) {
 	flags := flag.NewFlagSet("rig "+name, flag.ExitOnError)
 	flags.Usage = func() { fmt.Fprint(os.Stderr, usage) }
-	flavour := flags.String("flavour", "", "plain, systemd or wide")
+	flavour := flags.String("flavour", "", machine.Names(", "))
 	kubernetes := flags.String("kubernetes", os.Getenv("KUBERNETES"), "minor version of Kubernetes; the default is $KUBERNETES")
 	containerd := flags.String("containerd", os.Getenv("CONTAINERD"), "minor version of containerd; the default is $CONTAINERD")
 	hard := flags.Bool("hard", false, "press the reset button")

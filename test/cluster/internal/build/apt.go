@@ -22,6 +22,7 @@ func debianPackages() map[string]string {
 		"libc6-dev":       "/usr/include/stdlib.h",
 		"libseccomp-dev":  "/usr/include/seccomp.h",
 		"pkg-config":      "/usr/bin/pkg-config",
+		"xz-utils":        "/usr/bin/xz",
 	}
 }
 

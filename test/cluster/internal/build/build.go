@@ -48,15 +48,15 @@ type Result struct {
 	Kubeone  string            // kubeone
 	Kubectl  string            // kubectl
 	Runtime  string            // bin/{containerd,containerd-shim-runc-v2,ctr,runc}, cni/
-	Kernel   string            // vmlinuz, initrd
 	Images   string            // *.tar
+	Kernels  map[string]string // by flavour: vmlinuz, initrd
 	Roots    map[string]string // by flavour: root.img
 }
 
 // All builds the missing parts for machines of the given flavours, and reports each step to out.
 func (b Builder) All(flavours []machine.Flavour, out io.Writer) (Result, error) {
-	r := Result{Roots: map[string]string{}}
-	p := &progress.Reporter{Out: out, Total: 7 + len(flavours)}
+	r := Result{Kernels: map[string]string{}, Roots: map[string]string{}}
+	p := &progress.Reporter{Out: out, Total: 6 + 2*len(flavours)}
 	if err := p.Step("tools", b.installTools); err != nil {
 		return r, err
 	}
@@ -69,7 +69,6 @@ func (b Builder) All(flavours []machine.Flavour, out io.Writer) (Result, error) 
 		{b.kubernetesTitle(), b.kubeone(), &r.Kubeone},
 		{kubectlTitle, b.kubectl(), &r.Kubectl},
 		{"containerd " + b.Versions.containerd() + ", runc " + runcVersion + " (about 2 min cold)", b.runtime(), &r.Runtime},
-		{"kernel", b.kernel(), &r.Kernel},
 		{"images", b.images(), &r.Images},
 	} {
 		dir, err := b.step(p, s.title, s.recipe)
@@ -79,11 +78,13 @@ func (b Builder) All(flavours []machine.Flavour, out io.Writer) (Result, error) 
 		*s.dir = dir
 	}
 	for _, f := range flavours {
-		dir, err := b.step(p, "root file system, "+f.Name, b.root(f, r))
-		if err != nil {
+		var err error
+		if r.Kernels[f.Name], err = b.step(p, "kernel, "+f.Name, b.kernel(f)); err != nil {
 			return r, err
 		}
-		r.Roots[f.Name] = dir
+		if r.Roots[f.Name], err = b.step(p, "root file system, "+f.Name, b.root(f, r)); err != nil {
+			return r, err
+		}
 	}
 	return r, nil
 }

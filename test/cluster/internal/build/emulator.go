@@ -31,8 +31,7 @@ func (b Builder) emulator() artefact.Recipe {
 				return os.Symlink("/usr/bin/qemu-system-x86_64", filepath.Join(out, "qemu"))
 			}
 			if err := b.unpackBackports(out); err != nil {
-				return fmt.Errorf("%w (QEMU %d.%d or newer is needed: install it, or make the backports of this Debian release reachable)",
-					err, oldestQEMU[0], oldestQEMU[1])
+				return fmt.Errorf("QEMU %d.%d or newer is needed, and not installed: %w", oldestQEMU[0], oldestQEMU[1], err)
 			}
 			return os.WriteFile(filepath.Join(out, "qemu"), []byte(startBackport), 0o755)
 		},
@@ -58,44 +57,10 @@ func newEnough(version string) bool {
 
 // unpackBackports downloads the packages of QEMU from the backports and unpacks them into out.
 func (b Builder) unpackBackports(out string) error {
-	dir, err := os.MkdirTemp("", "backports")
+	d, err := b.openDebs(true)
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
-	apt, err := backportsOnly(dir)
-	if err != nil {
-		return err
-	}
-	if err := b.run(tool{Dir: dir}, append(apt, "update")...); err != nil {
-		return err
-	}
-	if err := b.run(tool{Dir: dir}, append(append(apt, "download"), backported...)...); err != nil {
-		return err
-	}
-	debs, _ := filepath.Glob(filepath.Join(dir, "*.deb"))
-	for _, deb := range debs {
-		if err := b.run(tool{}, "dpkg-deb", "-x", deb, out); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// backportsOnly returns an apt-get command whose only package source is the backports of the Debian
-// release. The command stores its package lists in dir, so the host's package lists stay unchanged.
-func backportsOnly(dir string) ([]string, error) {
-	uri, codename, err := mirror()
-	if err != nil {
-		return nil, err
-	}
-	for _, sub := range []string{"lists/partial", "archives/partial"} {
-		if err := os.MkdirAll(filepath.Join(dir, sub), 0o755); err != nil {
-			return nil, err
-		}
-	}
-	list := filepath.Join(dir, "sources.list")
-	return []string{"apt-get", "-o", "Dir::Etc::sourcelist=" + list, "-o", "Dir::Etc::sourceparts=-",
-			"-o", "Dir::State::lists=" + dir + "/lists", "-o", "Dir::Cache=" + dir},
-		os.WriteFile(list, fmt.Appendf(nil, "deb %s %s-backports main\n", uri, codename), 0o644)
+	defer d.close()
+	return b.unpack(d, out, backported...)
 }

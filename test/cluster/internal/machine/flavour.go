@@ -7,34 +7,52 @@ import (
 	"strings"
 )
 
-// Flavour is one kind of virtual machine: its init system, number of NUMA nodes, node name, and
-// ports on the host's loopback.
+// Flavour is one kind of virtual machine. The table in Flavours has all properties in which the
+// machines differ.
 type Flavour struct {
-	Name        string
+	Name       string
+	Systemd    bool // Debian with systemd as init and as cgroup driver; otherwise busybox and cgroupfs
+	Backports  bool // the kernel is from the backports of the Debian release, otherwise from the release
+	NUMANodes  int
+	KernelArgs string // in addition to kernelArgs
+
+	// Flavours derives the fields below from the name of the flavour and from its row in the table.
 	Node        string // Kubernetes node name
-	Systemd     bool   // systemd as init and as cgroup driver
-	NUMANodes   int
-	KubeletPort int // port of the kubelet in the machine, and on the host's loopback
-	SSHPort     int
+	KubeletPort int    // port of the kubelet in the machine, and on the host's loopback
+	SSHPort     int    // port on the host's loopback
 }
 
-// Flavours returns all flavours; the first is the default.
+// Flavours returns all flavours; the first is the default. AppArmor is off in the machines without
+// Debian, because they do not have the program that loads profiles.
 func Flavours() []Flavour {
-	return []Flavour{
-		{Name: "plain", Node: "numa-plain", NUMANodes: 4, KubeletPort: 11250, SSHPort: 11222},
-		{Name: "systemd", Node: "numa-systemd", Systemd: true, NUMANodes: 4, KubeletPort: 11251, SSHPort: 11223},
-		{Name: "wide", Node: "numa-wide", NUMANodes: 2, KubeletPort: 11252, SSHPort: 11224},
+	all := []Flavour{
+		{Name: "plain", NUMANodes: 4, KernelArgs: "apparmor=0"},
+		{Name: "systemd", NUMANodes: 4, Systemd: true, KernelArgs: "apparmor=0"},
+		{Name: "wide", NUMANodes: 2, KernelArgs: "apparmor=0"},
+		{Name: "backports", NUMANodes: 4, Systemd: true, Backports: true, KernelArgs: "apparmor=0"},
 	}
+	for row := range all {
+		f := &all[row]
+		f.Node, f.KubeletPort, f.SSHPort = "numa-"+f.Name, 11250+row, 11222+row
+	}
+	return all
+}
+
+// Names returns the names of all flavours, separated by sep.
+func Names(sep string) string {
+	var names []string
+	for _, f := range Flavours() {
+		names = append(names, f.Name)
+	}
+	return strings.Join(names, sep)
 }
 
 // Parse returns the flavour with the given name.
 func Parse(name string) (Flavour, error) {
-	var names []string
 	for _, f := range Flavours() {
 		if f.Name == name {
 			return f, nil
 		}
-		names = append(names, f.Name)
 	}
-	return Flavour{}, fmt.Errorf("no flavour %q: there is %s", name, strings.Join(names, ", "))
+	return Flavour{}, fmt.Errorf("no flavour %q: there is %s", name, Names(", "))
 }

@@ -26,7 +26,7 @@ const (
 // this off.
 const kernelArgs = "console=ttyS0 loglevel=4 panic=1 nokaslr mitigations=off tsc=reliable clocksource=tsc " +
 	"nowatchdog nosoftlockup rcupdate.rcu_cpu_stall_suppress=1 rcupdate.rcu_expedited=1 numa_balancing=disable audit=0 " +
-	"clearcpuid=erms,rep_good,fsrm init_on_alloc=0 transparent_hugepage=never psi=0 apparmor=0 kfence.sample_interval=0"
+	"clearcpuid=erms,rep_good,fsrm init_on_alloc=0 transparent_hugepage=never psi=0 kfence.sample_interval=0"
 
 // Boot has the parameters for the start of one machine.
 type Boot struct {
@@ -47,7 +47,7 @@ func (b Boot) Args() []string {
 		"-accel", "tcg,thread=multi", "-cpu", "Skylake-Server",
 		"-smp", fmt.Sprintf("%d,sockets=%d,cores=%d,threads=%d", cpus, sockets, coresPerSocket, threadsPerCore),
 		"-m", fmt.Sprint(memoryMiB),
-		"-kernel", b.Kernel, "-initrd", b.Initrd, "-append", fmt.Sprintf("%s tsc_early_khz=%d", kernelArgs, tscKHz()),
+		"-kernel", b.Kernel, "-initrd", b.Initrd, "-append", fmt.Sprintf("%s tsc_early_khz=%d %s", kernelArgs, tscKHz(), b.KernelArgs),
 		"-drive", "if=none,id=root,format=raw,cache=unsafe,file=" + b.Disk,
 		"-device", "virtio-blk-pci,drive=root",
 		"-drive", "if=none,id=mail,format=raw,cache=unsafe,file=" + b.Mailbox,

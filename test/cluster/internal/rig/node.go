@@ -42,7 +42,7 @@ func (r *Rig) startMachine(p control.Plane, b build.Result, flavour machine.Flav
 	boot := r.boot(flavour)
 	boot.QEMU = filepath.Join(b.Emulator, "qemu")
 	sources := map[string]string{
-		boot.Kernel: filepath.Join(b.Kernel, "vmlinuz"),
+		boot.Kernel: filepath.Join(b.Kernels[flavour.Name], "vmlinuz"),
 		boot.Disk:   filepath.Join(b.Roots[flavour.Name], "root.img"),
 	}
 	for to, from := range sources {
@@ -53,7 +53,7 @@ func (r *Rig) startMachine(p control.Plane, b build.Result, flavour machine.Flav
 	if err := boot.MakeMailbox(); err != nil {
 		return err
 	}
-	if err := r.writeInitrd(p, filepath.Join(b.Kernel, "initrd"), boot); err != nil {
+	if err := r.writeInitrd(p, filepath.Join(b.Kernels[flavour.Name], "initrd"), boot); err != nil {
 		return err
 	}
 	return r.process(flavour).Start(boot.Args()...)

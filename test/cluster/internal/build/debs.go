@@ -1,0 +1,88 @@
+package build
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// debs are Debian packages that can be downloaded and unpacked without being installed.
+type debs struct {
+	dir  string   // for the downloaded packages
+	flag []string // options of apt-get and apt-cache that select the package sources
+}
+
+// openDebs returns the packages of the host's package sources, or those of the backports of the
+// host's Debian release. The caller must call close.
+func (b Builder) openDebs(backports bool) (d debs, err error) {
+	if d.dir, err = os.MkdirTemp("", "debs"); err != nil || !backports {
+		return d, err
+	}
+	if err = d.useBackports(); err == nil {
+		err = b.run(tool{}, d.apt("apt-get", "update")...)
+	}
+	if err != nil {
+		d.close()
+		return d, fmt.Errorf("%w (make the backports of this Debian release reachable)", err)
+	}
+	return d, nil
+}
+
+// useBackports makes the backports of the Debian release the only package source. The package lists
+// are stored in d.dir, so those of the host stay unchanged.
+func (d *debs) useBackports() error {
+	uri, codename, err := mirror()
+	if err != nil {
+		return err
+	}
+	for _, sub := range []string{"lists/partial", "archives/partial"} {
+		if err := os.MkdirAll(filepath.Join(d.dir, sub), 0o755); err != nil {
+			return err
+		}
+	}
+	list := filepath.Join(d.dir, "sources.list")
+	d.flag = []string{"-o", "Dir::Etc::sourcelist=" + list, "-o", "Dir::Etc::sourceparts=-",
+		"-o", "Dir::State::lists=" + d.dir + "/lists", "-o", "Dir::Cache=" + d.dir}
+	return os.WriteFile(list, fmt.Appendf(nil, "deb %s %s-backports main\n", uri, codename), 0o644)
+}
+
+func (d debs) close() { os.RemoveAll(d.dir) }
+
+// apt returns the command line of a program of apt for the package sources of d.
+func (d debs) apt(program string, args ...string) []string {
+	return append(append([]string{program}, d.flag...), args...)
+}
+
+// dependency returns the first package on which the package name depends.
+func (d debs) dependency(name string) (string, error) {
+	argv := d.apt("apt-cache", "depends", "--important", name)
+	out, err := exec.Command(argv[0], argv[1:]...).Output()
+	if err != nil {
+		return "", fmt.Errorf("ask apt what %s depends on: %w", name, err)
+	}
+	_, first, found := strings.Cut(string(out), "Depends: ")
+	if !found {
+		return "", fmt.Errorf("ask apt what %s depends on: no package in %q", name, out)
+	}
+	first, _, _ = strings.Cut(first, "\n")
+	return first, nil
+}
+
+// unpack downloads the packages and unpacks them into the directory tree.
+func (b Builder) unpack(d debs, tree string, names ...string) error {
+	if err := b.run(tool{Dir: d.dir}, append(d.apt("apt-get", "download"), names...)...); err != nil {
+		return err
+	}
+	files, err := filepath.Glob(filepath.Join(d.dir, "*.deb"))
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		if err := b.run(tool{}, "dpkg-deb", "-x", file, tree); err != nil {
+			return err
+		}
+	}
+	return nil
+}
