@@ -7,6 +7,8 @@ import (
 	"path"
 	"regexp"
 	"strings"
+
+	"github.com/numalet/numalet/pkg/cpuset"
 )
 
 // NodeOptions has paths of files on the node, relative to its root directory.
@@ -119,14 +121,35 @@ func checkIsolation(m machine) (Finding, error) {
 	return Finding{Status: OK, Found: "interrupts and unbound workqueues can be kept off CPUs, with deploy/isolation"}, nil
 }
 
+// checkIsolated checks that no CPU of the kernel parameter isolcpus is reserved for the system.
+// Containers without exclusive CPUs run on reserved CPUs, and not on other isolated CPUs.
 func checkIsolated(m machine) (Finding, error) {
 	list, _, err := m.text("sys/devices/system/cpu/isolated")
 	if err != nil || list == "" {
 		return Finding{Status: OK, Found: "no CPU is isolated by the kernel's command line"}, err
 	}
+	isolated, err := cpuset.Parse(list)
+	if err != nil {
+		return Finding{}, err
+	}
+	kubelet, _, err := m.kubelet()
+	if err != nil {
+		return Finding{}, err
+	}
+	reserved, err := cpuset.Parse(kubelet.ReservedSystemCPUs)
+	if err != nil {
+		return Finding{}, err
+	}
+	if both := isolated.Intersect(reserved); !both.Empty() {
+		return Finding{
+			Status: Warning, Found: fmt.Sprintf("isolcpus has %s, of which %s are reserved for the system", isolated, both),
+			Why:    "shared containers may run on reserved CPUs, and the kernel does not move threads from one isolated CPU to another: all threads of such a container can be on one CPU",
+			Remedy: "remove these CPUs from isolcpus in the kernel's command line, or from reservedSystemCPUs in /" + m.KubeletConfig,
+		}, nil
+	}
 	return Finding{
-		Status: Warning, Found: "isolcpus has " + list, Why: "the scheduler does not balance threads over these CPUs: a shared container with several threads there uses one CPU",
-		Remedy: "remove isolcpus from the kernel's command line, or reserve these CPUs with the setting reserved-cpus",
+		Status: Info, Found: "isolcpus has " + isolated.String(),
+		Why: "containers get these CPUs only as exclusive CPUs, before other CPUs; a program with several threads must bind its threads to them, because the kernel does not",
 	}, nil
 }
 

@@ -62,8 +62,12 @@ func TestNode(t *testing.T) {
 		"one NUMA node": {map[string]string{"sys/devices/system/node/node1/cpulist": "-"}, "numa-nodes info: one NUMA node"},
 		"no interrupts": {map[string]string{"proc/irq/default_smp_affinity": "-"}, "isolation info: no file /proc/irq/default_smp_affinity"},
 		"no workqueues": {map[string]string{"sys/devices/virtual/workqueue/cpumask": "-"}, "isolation info: no file /sys/devices/virtual/workqueue/cpumask"},
-		"isolcpus":      {map[string]string{"sys/devices/system/cpu/isolated": "2-3"}, "isolated-cpus warning: isolcpus has 2-3"},
-		"no NRI":        {map[string]string{"run/nri/nri.sock": "-"}, "container-runtime error: no socket /var/run/nri/nri.sock"},
+		"isolcpus":      {map[string]string{"sys/devices/system/cpu/isolated": "2-3"}, "isolated-cpus info: isolcpus has 2-3"},
+		"isolcpus and reserved": {
+			map[string]string{"sys/devices/system/cpu/isolated": "3-4"},
+			"isolated-cpus warning: isolcpus has 3-4, of which 4 are reserved for the system",
+		},
+		"no NRI": {map[string]string{"run/nri/nri.sock": "-"}, "container-runtime error: no socket /var/run/nri/nri.sock"},
 		"fails open": {
 			map[string]string{"etc/containerd/conf.d/numalet.toml": "# required_plugins = [\"numalet\"]\n"},
 			"fail-closed warning: containerd does not require the agent",
