@@ -9,8 +9,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched/queue"
 )
 
-// again is how long an unschedulable pod waits for its next attempt if no change in the cluster may
-// help it earlier.
+// The constant again says how long an unschedulable pod waits for its next attempt if no change in
+// the cluster may help it earlier.
 const again = time.Minute
 
 // pending is the queue of pending pods for the scheduling pipeline. It also reports the pods that

@@ -32,7 +32,7 @@ func (v Verdict) of(object *v1alpha1.GPUGroup) bool {
 }
 
 // serves reports whether the verdict says two things: pods may use the GPUs of the group, and the
-// version in force is the generation of the given object.
+// version of the spec that is in force is the one in the given object.
 func (v Verdict) serves(object *v1alpha1.GPUGroup) bool {
 	return v.Serves && v.UID == object.UID && v.InForce.Generation == object.Generation
 }

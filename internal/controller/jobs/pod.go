@@ -54,8 +54,8 @@ func merge(template, override map[string]string) map[string]string {
 	return all
 }
 
-// requestAnnotations returns the annotations by which the pods of a job request a CPU policy and a
-// type and form of GPUs.
+// requestAnnotations returns the annotations by which the pods of a job request a CPU policy, a
+// type of GPUs and a form of GPUs.
 func requestAnnotations(needs v1alpha1.JobNeeds) map[string]string {
 	all := map[string]string{
 		v1alpha1.AnnotationCPUPolicy: needs.CPUPolicy,

@@ -16,10 +16,10 @@ import (
 )
 
 // disrupted reports whether a failed pod has failed for a reason outside its program. There are two
-// such cases. A pod with the condition DisruptionTarget was evicted, preempted, lost with its node,
-// or rejected for its placement. If no container of a pod ever started, the kubelet did not admit
-// the pod. But if the pod has exceeded its own activeDeadlineSeconds, this counts as a failure of
-// the pod.
+// such cases. First, the pod has the condition DisruptionTarget: it was evicted, preempted, lost
+// with its node, or rejected for its placement. Second, no container of the pod ever started: the
+// kubelet did not admit the pod. The second case excludes a pod that has exceeded its own
+// activeDeadlineSeconds, which counts as a failure of the pod.
 // Source: https://kubernetes.io/docs/concepts/workloads/pods/disruptions/#pod-disruption-conditions
 func disrupted(pod *corev1.Pod) bool {
 	for _, condition := range pod.Status.Conditions {

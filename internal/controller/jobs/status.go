@@ -108,8 +108,9 @@ func (t *task) setStatus(status *v1alpha1.JobStatus) {
 	t.setConditions(status)
 }
 
-// setConditions sets the condition of the current phase to true. In other phases than Suspended, it
-// sets the condition Suspended to false if this condition was true.
+// setConditions sets the condition of the current phase to true, if the phase has a condition. If
+// the condition Suspended is true, but the job is not suspended any more, setConditions sets this
+// condition to false.
 func (t *task) setConditions(s *v1alpha1.JobStatus) {
 	p, now := t.plan.Progress, metav1.NewTime(t.now())
 	set := func(kind string, status metav1.ConditionStatus, reason, message string) {

@@ -122,8 +122,9 @@ func (b *boundEvents) writeAll(ctx context.Context) {
 	}
 }
 
-// writeExtra is an extra writer. When it is woken, it writes events as long as no pods are being
-// bound or the queue is half full. It returns when ctx is done.
+// writeExtra is an extra writer. When it is woken, it writes events until the queue is empty. It
+// stops earlier while pods are being bound, unless the queue is at least half full. It returns when
+// ctx is done.
 func (b *boundEvents) writeExtra(ctx context.Context) {
 	needed := func() bool {
 		return !b.binding() || len(b.queue) >= cap(b.queue)/2

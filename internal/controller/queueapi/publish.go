@@ -20,8 +20,8 @@ const service = "numalet-queue"
 
 const manager = "numalet-controller" // name of the field manager, and value of the label managed-by of the EndpointSlice
 
-// Host returns the DNS name of the Service of the queue API. The certificate of the API's server
-// must have this name.
+// Host returns the DNS name of the Service of the queue API. The certificate of the server of the
+// queue API must be valid for this name.
 func Host(namespace string) string { return service + "." + namespace + ".svc" }
 
 // Config returns the TLS configuration of the server of the queue API. The certificate must be

@@ -168,7 +168,7 @@ func (l *Ledger) weigh(name string, spec v1alpha1.TenantSpec) error {
 	return nil
 }
 
-// Prune removes from the ledger the accounts that have no usage and a negligible score. Then it
+// Prune removes accounts without usage from the ledger if their score is negligible. Then it
 // removes tenants that have the default weight and no accounts.
 func (l *Ledger) Prune() {
 	if book := l.book.Load(); book != nil {
