@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/numalet/numalet/pkg/cpuset"
 	"github.com/numalet/numalet/pkg/cpuset/pool"
@@ -142,12 +141,7 @@ func (b *book) covers(uid, container string) bool {
 
 // byContainer reports whether a container of the pod has a grant of its own.
 func (b *book) byContainer(uid string) bool {
-	for k := range b.held {
-		if strings.HasPrefix(k, uid+"/") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(b.of(uid), func(h Held) bool { return h.Grant.UID != uid })
 }
 
 // of returns all grants of the pod with this UID.
