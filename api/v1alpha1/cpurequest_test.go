@@ -83,7 +83,10 @@ func TestMayRequest(t *testing.T) {
 		"nothing":       {nil, false},
 		"foreign":       {map[string]string{"example.com/cpu-policy": "single"}, false},
 		"policy":        {map[string]string{AnnotationCPUPolicy: "single"}, true},
+		"placement":     {map[string]string{AnnotationPlacement: "{}"}, true},
 		"misspelt":      {map[string]string{"numalet.dev/cpupolicy": "single"}, true},
+		"GPUs only":     {map[string]string{AnnotationGPUType: "H100", AnnotationGPUForm: "physical", AnnotationGPUGroup: "ann"}, false},
+		"gang only":     {map[string]string{AnnotationGangMinAvailable: "2", AnnotationCandidateNodes: "n1"}, false},
 		"longer domain": {map[string]string{AllocatedAnnotation(1): "numa1-cpu-4"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -9,20 +9,28 @@ import (
 
 // knownAnnotations returns the annotations under numalet.dev/ that a pod may have.
 func knownAnnotations() []string {
+	return append([]string{
+		AnnotationCPUPolicy, AnnotationSharedContainers, AnnotationMemoryPolicy, AnnotationIsolation, AnnotationPlacement,
+	}, withoutCPUs()...)
+}
+
+// withoutCPUs returns the annotations under numalet.dev/ that a pod may have and that say
+// nothing about CPUs.
+func withoutCPUs() []string {
 	return []string{
-		AnnotationCPUPolicy, AnnotationSharedContainers, AnnotationMemoryPolicy, AnnotationIsolation, AnnotationPlacement, AnnotationRejectedAt,
-		AnnotationGPUType, AnnotationGPUForm, AnnotationGPUGroup, AnnotationCandidateNodes,
+		AnnotationRejectedAt, AnnotationGPUType, AnnotationGPUForm, AnnotationGPUGroup, AnnotationCandidateNodes,
 		AnnotationGangMinAvailable,
 	}
 }
 
-// MayRequest reports whether a pod or pod sandbox has an annotation under numalet.dev/.
-// Without such an annotation, a pod can still request exclusive CPUs by limits per NUMA
-// node. That request shows in the annotations that the device plugin adds to the
-// container: see ParseAllocated.
+// MayRequest reports whether a pod or pod sandbox has an annotation under numalet.dev/
+// that is about CPUs or unknown. An unknown annotation may be a misspelt one. Without such
+// an annotation, a pod can still request exclusive CPUs by limits per NUMA node. That
+// request shows in the annotations that the device plugin adds to the container: see
+// ParseAllocated.
 func MayRequest(annotations map[string]string) bool {
 	for name := range annotations {
-		if strings.HasPrefix(name, Group+"/") {
+		if strings.HasPrefix(name, Group+"/") && !slices.Contains(withoutCPUs(), name) {
 			return true
 		}
 	}

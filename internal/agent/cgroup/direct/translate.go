@@ -50,7 +50,7 @@ func translate(group cgroup.PodCgroup, pod *corev1.Pod) ([]workload.Sandbox, []w
 }
 
 // mayRequest reports whether the pod may request exclusive CPUs. It also returns true for an invalid
-// request, and for a pod with any annotation under numalet.dev/.
+// request, and for a pod with a placement.
 func mayRequest(pod *corev1.Pod) bool {
 	request, err := v1alpha1.ReadCPURequest(pod)
 	return err != nil || request.Form != v1alpha1.None || v1alpha1.MayRequest(pod.Annotations)
