@@ -92,6 +92,8 @@ func TestClassify(t *testing.T) {
 			"only GPUs, others":      {pod: "place=main@/a main:500m", given: "gpu=b", want: fmt.Sprintf(fails, `the kubelet gave container "main" the GPUs b, and the controller decided on a`)},
 			"only GPUs, none":        {pod: "place=main@/a main:500m", want: fmt.Sprintf(fails, `the controller decided on the GPUs a for container "main", and numalet-deviceplugin gave it none: another device plugin serves them, see its /readyz`)},
 			"only GPUs, one more":    {pod: "place=main@/a main:500m", given: "gpu=a,r", want: fmt.Sprintf(fails, `the kubelet gave container "main" the GPU r of GPU group ann, and the controller decided on other GPUs`)},
+			"only GPUs, unreadable":  {pod: "placement={} main:500m", given: "gpu=r", want: fmt.Sprintf(fails, `the kubelet gave container "main" the GPU r of GPU group ann, and the controller decided on other GPUs`)},
+			"only GPUs, stranger":    {pod: "place=main@/a;other@/b main:500m", given: "gpu=a", want: shared},
 			"not placed, policy":     {pod: "policy=single main:2", want: "exclusive CPUs by policy: single, main 2"},
 			"not placed, limits":     {pod: "main:2@1=2", want: "exclusive CPUs by limits: random, main 2 numa1=2"},
 			"not placed, GPU":        {pod: "main:500m", given: "gpu=a", want: shared},
@@ -102,11 +104,13 @@ func TestClassify(t *testing.T) {
 			"policy":                 {pod: "policy=single main:2", want: unknown},
 			"policy, but a fraction": {pod: "policy=single main:2 side:500m", container: "side", want: unknown},
 			"policy, misspelt":       {pod: "cpu-polcy=single main:2", want: unknown},
+			"gang":                   {pod: "gang-min-available=2 main:2", want: shared},
 			"limits":                 {pod: "main:2@1=2", want: unknown},
 			"limits, no tokens":      {pod: "main:2@1=2", given: "none", want: shared},
 			"placed":                 {pod: "policy=random place=main@0=1,2=1 main:2", want: unknown},
 			"only GPUs":              {pod: "place=main@/a main:500m", given: "gpu=a", want: shared},
 			"only GPUs, others":      {pod: "place=main@/a main:500m", given: "gpu=b", want: fmt.Sprintf(fails, `the kubelet gave container "main" the GPUs b, and the controller decided on a`)},
+			"only GPUs, policy":      {pod: "policy=single place=main@/a main:2", given: "gpu=a", want: unknown},
 			"static, no request":     {pod: "static main:2", want: shared},
 			"static, policy":         {pod: "static policy=single init.first:2 main:2", want: "exclusive CPUs by cgroup: single, main 2"},
 			"static, init container": {pod: "static policy=single init.first:2 main:2", container: "first", want: "exclusive CPUs by cgroup: single, first 2"},
@@ -127,6 +131,7 @@ func TestClassify(t *testing.T) {
 			"policy, static":    {pod: "static policy=single main:2", want: "refused, SwitchedOff: " + switchedOff},
 			"limits":            {pod: "main:2@1=2", want: "refused, SwitchedOff: " + switchedOff},
 			"limits, no tokens": {pod: "main:2@1=2", given: "none", want: shared},
+			"gang":              {pod: "gang-min-available=2 main:2", want: shared},
 		}},
 		"switched off, controller": {offController, nil, map[string]decision{
 			"placed":             {pod: "policy=random place=main@0=1,2=1 main:2", want: fmt.Sprintf(fails, switchedOff)},
@@ -163,6 +168,52 @@ func TestClassify(t *testing.T) {
 					t.Errorf("the container gets (-want +got):\n%s", diff)
 				}
 			})
+		}
+	}
+}
+
+// TestClassifyAlways checks rules that hold for every container, whatever the node and the agent's
+// knowledge.
+func TestClassifyAlways(t *testing.T) {
+	requests := []string{"main:500m", "main:2", "main:2@1=2", "policy=single main:2", "policy=single isolation=full main:2", "policy=pack main:2", "cpu-polcy=single main:2"}
+	for _, request := range requests {
+		for _, with := range []string{"", "static", "place=main@1=2", "place=main@/a", "placement={}", "static place=main@1=2"} {
+			for _, given := range []string{"", "none", "gpu=a", "gpu=r"} {
+				of := decision{pod: with + " " + request, given: given}
+				for flags := range 1 << 6 {
+					checkClass(t, of.subject(t, Config{RequestForm: v1alpha1.PolicyForm}), flags)
+				}
+			}
+		}
+	}
+}
+
+// checkClass checks the class of a container for one combination of settings and knowledge, which
+// are the bits of flags.
+func checkClass(t *testing.T, s subject, flags int) {
+	t.Helper()
+	set := func(bit int) bool { return flags&(1<<bit) != 0 }
+	s.cfg.Controller, s.cfg.Disabled, s.granted, s.runs = set(0), set(1), set(2), set(3)
+	if set(4) {
+		s.cfg.RequestForm = v1alpha1.ExplicitForm
+	}
+	if set(5) {
+		s.pod = nil
+	}
+	got := classify(s)
+	for rule, holds := range map[string]bool{
+		"only a refusal has a reason":                            (got.kind == refused) == (got.why != nil),
+		"only exclusive CPUs are reserved":                       strings.HasPrefix(string(got.kind), "exclusive") == (got.request != nil),
+		"the container is one of those that get CPUs":            got.request == nil || slices.ContainsFunc(got.request.Containers, func(c podspec.Container) bool { return c.Name == s.Name }),
+		"only a pod that is neither known nor static is awaited": got.kind != awaitsPod || s.pod == nil && !isStatic(s.Sandbox),
+		"a node without exclusive CPUs gives none":               !s.cfg.Disabled || got.request == nil,
+		"only the controller places":                             got.kind != byPlacement || s.cfg.Controller && !isStatic(s.Sandbox),
+		"a grant stays":                                          !s.granted || got.kind == byGrant || got.kind == refused && !s.runs,
+		"no pod fails whose container may run":                   !s.runs || got.why == nil || got.why.Reason != PlacementRejected,
+		"only a placed pod fails":                                got.why == nil || got.why.Reason != PlacementRejected || s.cfg.isPlaced(s.Sandbox),
+	} {
+		if !holds {
+			t.Errorf("%s: pod %v, annotations %v, config %+v, granted %v, runs %v: %s", rule, s.pod != nil, s.Sandbox.Annotations, s.cfg, s.granted, s.runs, got.describe())
 		}
 	}
 }
