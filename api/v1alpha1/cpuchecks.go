@@ -26,8 +26,8 @@ func readPolicy(pod *corev1.Pod) (podspec.Policy, error) {
 
 // checkIsolation refuses unknown values of the annotation numalet.dev/isolation.
 func checkIsolation(pod *corev1.Pod) error {
-	if text, ok := pod.Annotations[AnnotationIsolation]; ok && text != IsolationFull {
-		return refuse(UnknownIsolation, "", "the annotation %s is %q; allowed is %s", AnnotationIsolation, text, IsolationFull)
+	if text, ok := pod.Annotations[AnnotationIsolation]; ok && text != IsolationFull && text != IsolationLoadBalanced {
+		return refuse(UnknownIsolation, "", "the annotation %s is %q; allowed are %s and %s", AnnotationIsolation, text, IsolationFull, IsolationLoadBalanced)
 	}
 	return nil
 }

@@ -38,8 +38,11 @@ const (
 	MemoryAny   = "any"   // do not bind memory
 )
 
-// IsolationFull is the only allowed value of the annotation numalet.dev/isolation.
-const IsolationFull = "full"
+// The values of the annotation numalet.dev/isolation.
+const (
+	IsolationFull         = "full"          // the kernel does not balance threads over the exclusive CPUs
+	IsolationLoadBalanced = "load-balanced" // the kernel balances the container's threads over its exclusive CPUs
+)
 
 // CPURequest is a pod's request for exclusive CPUs. The zero value means that the pod
 // requests none.
@@ -52,7 +55,7 @@ type CPURequest struct {
 	// start: first init containers and sidecars, then app containers, each in the order
 	// of the pod's spec.
 	Containers []podspec.Container
-	Isolated   bool // the pod has numalet.dev/isolation: full, to keep interrupts and unbound workqueues off its CPUs
+	Isolated   bool // the pod has the annotation numalet.dev/isolation
 	// Placed means that the pod has the annotation numalet.dev/placement. An agent that
 	// works without a controller refuses such a pod with the error of RefusePlacement.
 	Placed bool
@@ -80,7 +83,7 @@ func ReadCPURequest(pod *corev1.Pod) (CPURequest, error) {
 	case policy:
 		request.Form = PolicyForm
 		request.Policy, request.Containers, err = readPolicyForm(pod, containers)
-		request.Isolated = pod.Annotations[AnnotationIsolation] == IsolationFull
+		_, request.Isolated = pod.Annotations[AnnotationIsolation]
 	case explicit:
 		request.Form = ExplicitForm
 		request.Containers, err = readExplicitForm(pod, containers)

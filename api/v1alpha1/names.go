@@ -23,8 +23,10 @@ const (
 	// CPUs, or "any" not to bind it. The default is "local" with the CPU policy single, and "any"
 	// with the other CPU policies.
 	AnnotationMemoryPolicy = Group + "/memory-policy"
-	// AnnotationIsolation is "full": the agent also keeps interrupts and unbound workqueues of
-	// the kernel off the exclusive CPUs. The node must be prepared for this (deploy/isolation).
+	// AnnotationIsolation is "full" or "load-balanced": the agent also keeps interrupts, unbound
+	// workqueues and, from Linux 6.7, all processes of others off the exclusive CPUs. With "full",
+	// the kernel does not balance the container's threads over its CPUs. The node must be prepared
+	// for this (deploy/isolation).
 	AnnotationIsolation = Group + "/isolation"
 	// AnnotationGPUType names the GPU models that the pod accepts. Several models are separated by
 	// "|".

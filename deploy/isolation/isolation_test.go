@@ -1,5 +1,5 @@
-// Package isolation tests the manifest in its directory, which lets the agent keep interrupts and
-// unbound workqueues off exclusive CPUs.
+// Package isolation tests the manifest in its directory, which lets the agent keep interrupts,
+// unbound workqueues and other processes off exclusive CPUs.
 package isolation
 
 import (
@@ -7,14 +7,17 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/numalet/numalet/internal/platform/config"
 )
 
-// TestAgentWritesWhatIsMounted checks that the manifest mounts the files that the agent writes,
-// and that these mounts are not read-only. It loads the manifest's settings as the agent does.
+// TestAgentWritesWhatIsMounted checks that the manifest mounts the files that the agent writes, that
+// these mounts are not read-only, and that the agent gets only the capability that it needs. It
+// loads the manifest's settings as the agent does.
 func TestAgentWritesWhatIsMounted(t *testing.T) {
 	var base, patch appsv1.DaemonSet
 	read(t, "../daemonset/daemonset.yaml", &base)
@@ -38,6 +41,10 @@ func TestAgentWritesWhatIsMounted(t *testing.T) {
 		if !strings.HasPrefix(agent.Command[2], "--host-proc=") {
 			t.Errorf("command %v, want --host-proc", agent.Command)
 		}
+	}
+	want := corev1.Capabilities{Add: []corev1.Capability{"SYS_ADMIN"}}
+	if diff := cmp.Diff(&corev1.SecurityContext{Capabilities: &want}, added.SecurityContext); diff != "" {
+		t.Errorf("security context that is added (-want +got):\n%s", diff)
 	}
 	if len(added.VolumeMounts) != 2 {
 		t.Errorf("%d mounts, want those of interrupts and workqueues", len(added.VolumeMounts))

@@ -201,7 +201,7 @@ func (a *agent) newNode(machine *topology.Machine, reserved reservation, measure
 	}
 	a.node, err = node.New(machine, cfg, node.Dependencies{
 		Pods: a.pods, Cgroups: a.cgroups, Processes: a.cgroups, Store: file,
-		Events: warner{a.events, a.pods}, Rejecter: a.cluster, Observer: notifyingMetrics{measured, a.cluster}, Isolator: a.isolation, HasGPUs: a.gpus.any, GroupOf: a.groupOf,
+		Events: warner{a.events, a.pods}, Rejecter: a.cluster, Observer: notifyingMetrics{measured, a.cluster}, Isolator: isolator{a.isolation, a.cgroups}, HasGPUs: a.gpus.any, GroupOf: a.groupOf,
 		GPUsFreed: func() { a.holders.notify() }, Now: time.Now,
 	}, snapshot)
 	if a.node == nil {

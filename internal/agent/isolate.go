@@ -1,9 +1,11 @@
 package agent
 
 import (
+	"context"
 	"errors"
 	"os"
 
+	"github.com/numalet/numalet/internal/agent/cgroup"
 	"github.com/numalet/numalet/internal/agent/checkpoint"
 	"github.com/numalet/numalet/internal/agent/isolation"
 	"github.com/numalet/numalet/pkg/cpuset"
@@ -25,4 +27,24 @@ func (a *agent) newIsolation(bootID string) (err error) {
 		},
 	})
 	return err
+}
+
+// isolator isolates CPUs with all means that the kernel has: it moves interrupts and workqueues to
+// other CPUs, and tidies up after the partitions that package cgroup makes.
+type isolator struct {
+	*isolation.Isolation
+	cgroups *cgroup.Cgroups
+}
+
+func (i isolator) Check() error {
+	if err := i.Isolation.Check(); err != nil {
+		return err
+	}
+	return i.cgroups.CheckPartitions()
+}
+
+func (i isolator) Partitions() bool { return i.cgroups.Partitions() }
+
+func (i isolator) Isolate(ctx context.Context, cpus cpuset.Set) error {
+	return errors.Join(i.Isolation.Isolate(ctx, cpus), i.cgroups.TidyPartitions())
 }

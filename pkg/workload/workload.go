@@ -7,6 +7,7 @@
 package workload
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/numalet/numalet/pkg/cpuset"
@@ -112,17 +113,36 @@ type Decision struct {
 	CPUs      cpuset.Set        // never empty
 	Mems      []topology.NodeID // nil means that cpuset.mems is not changed
 	Exclusive bool              // whether the CPUs are exclusive; then the CFS quota is removed
+	Partition Partition         // which partition the container's cgroup becomes; only for exclusive CPUs
 }
 
-// String returns "exclusive 0-3 mems [0]" or "shared 4-15".
+// Partition is a type of cpuset partition, in the words of the kernel's file cpuset.cpus.partition.
+// Only the processes of the partition's cgroup run on the CPUs of the partition.
+// Source: https://docs.kernel.org/admin-guide/cgroup-v2.html#cpuset.
+type Partition string
+
+const (
+	NoPartition       Partition = ""
+	IsolatedPartition Partition = "isolated" // the kernel does not balance threads over the CPUs
+	RootPartition     Partition = "root"     // the kernel balances threads over the CPUs, separately from other CPUs
+)
+
+// ErrPartition means that the kernel did not make a container's cgroup a partition.
+var ErrPartition = errors.New("the kernel makes no partition")
+
+// String returns "exclusive 0-3 mems [0]", "exclusive 0-3 isolated" or "shared 4-15".
 func (d Decision) String() string {
-	switch {
-	case !d.Exclusive:
+	if !d.Exclusive {
 		return fmt.Sprintf("shared %s", d.CPUs)
-	case d.Mems == nil:
-		return fmt.Sprintf("exclusive %s", d.CPUs)
 	}
-	return fmt.Sprintf("exclusive %s mems %v", d.CPUs, d.Mems)
+	text := fmt.Sprintf("exclusive %s", d.CPUs)
+	if d.Mems != nil {
+		text += fmt.Sprintf(" mems %v", d.Mems)
+	}
+	if d.Partition != NoPartition {
+		text += " " + string(d.Partition)
+	}
+	return text
 }
 
 // Answer is the agent's answer when the runtime creates or updates a container.

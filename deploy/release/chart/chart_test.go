@@ -332,19 +332,20 @@ func nameOf(v any) string {
 	return ""
 }
 
-// TestIsolation checks which DaemonSets mount the files that the agent writes to isolate CPUs: only
-// the DaemonSets of pools that have isolation enabled. deploy/isolation has the same mounts.
+// TestIsolation checks which DaemonSets mount the files that the agent writes to isolate CPUs, and
+// give the agent a capability: only the DaemonSets of pools that have isolation enabled.
+// deploy/isolation has the same mounts and the same capability.
 func TestIsolation(t *testing.T) {
-	for on, want := range map[bool]int{false: 0, true: 2} {
+	for on, want := range map[bool]int{false: 0, true: 3} {
 		values := map[string]any{"pools": []any{map[string]any{"settings": map[string]any{"isolation": on}}}}
 		rendered, err := Render(load(t), Target{Release: "numalet", Namespace: namespace}, values)
 		if err != nil {
 			t.Fatal(err)
 		}
 		text := rendered["daemonset.yaml"]
-		got := strings.Count(text, "{name: irq, mountPath: /host/proc/irq}") + strings.Count(text, "{name: workqueue, mountPath: /sys/devices/virtual/workqueue}")
+		got := strings.Count(text, "{name: irq, mountPath: /host/proc/irq}") + strings.Count(text, "{name: workqueue, mountPath: /sys/devices/virtual/workqueue}") + strings.Count(text, "add: [")
 		if got != want {
-			t.Errorf("isolation %t: %d mounts, want %d", on, got, want)
+			t.Errorf("isolation %t: %d mounts and capabilities, want %d", on, got, want)
 		}
 	}
 }

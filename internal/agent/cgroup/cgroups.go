@@ -32,8 +32,9 @@ type Options struct {
 // Cgroups is the host's cgroup tree. It is safe for concurrent use, but two calls that write the
 // same container's cgroup must not run at the same time.
 type Cgroups struct {
-	tree  tree
-	units *units
+	tree       tree
+	units      *units
+	partitions partitions
 }
 
 // tree is the kernel's cgroup interface, in version 1 or 2. The paths of cgroups are relative to
@@ -71,7 +72,7 @@ func New(o Options) (*Cgroups, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Cgroups{tree: t, units: newUnits(o.Units)}, nil
+	return &Cgroups{tree: t, units: newUnits(o.Units), partitions: partitions{mounted(o.Root)}}, nil
 }
 
 func detect(root string) (tree, error) {
@@ -91,6 +92,10 @@ func (c *Cgroups) Close() { c.units.close() }
 // then checks that the kernel uses what was set. Child cgroups that the container created are
 // limited to the same CPUs. The error for a container without a cgroup is ErrNotExist. With cgroup
 // v2, a call usually writes one or two files and reads four.
+//
+// If decision has a Partition, Confine makes the container's cgroup a cpuset partition with the CPUs
+// of decision. The kernel must support that (see Partitions). If the kernel refuses it, the error
+// wraps workload.ErrPartition, and the container is limited to its CPUs all the same.
 //
 // For an exclusive container, Confine returns an error unless the container gets exactly the CPUs
 // of decision. Any other container may get only some of these CPUs, if a parent cgroup lacks the
@@ -122,6 +127,11 @@ func (c *Cgroups) Confine(ctx context.Context, target string, decision workload.
 			c.units.invalidate(at.unit)
 		}
 		c.units.require(at.unit, allowed(decision.CPUs, nodes))
+	}
+	if decision.Partition != workload.NoPartition {
+		if err := c.partitions.set(at.path, decision.CPUs, decision.Partition); err != nil {
+			return fmt.Errorf("isolate %s: %w", target, asNotExist(err))
+		}
 	}
 	return c.check(target, at, decision)
 }
@@ -192,15 +202,21 @@ func (c *Cgroups) underSystemd() bool {
 	return slices.ContainsFunc(c.podParents(), isUnitName)
 }
 
-// KubeletCPUs returns the effective CPUs of the kubelet's root cgroup, and the path of that cgroup.
-// Containers of pods can use no other CPUs. The error is fs.ErrNotExist if the kubelet has no root
-// cgroup, or if its root cgroup has no cpuset.
+// KubeletCPUs returns the CPUs that containers of pods can use, and the path of the kubelet's root
+// cgroup. These are the effective CPUs of this cgroup, and the CPUs that the partitions of
+// containers have taken from it. The error is fs.ErrNotExist if the kubelet has no root cgroup, or
+// if its root cgroup has no cpuset.
 func (c *Cgroups) KubeletCPUs() (cpuset.Set, string, error) {
 	for _, root := range kubeRoots() {
 		cpus, _, err := c.tree.effective(root)
-		if !errors.Is(err, fs.ErrNotExist) {
-			return cpus, root, err
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
 		}
+		taken, takenErr := c.partitions.exclusive(root)
+		if errors.Is(takenErr, fs.ErrNotExist) { // cgroup v1, or Linux before 6.7
+			takenErr = nil
+		}
+		return cpus.Union(taken), root, errors.Join(err, takenErr)
 	}
 	return cpuset.Set{}, "", fmt.Errorf("find the cpuset of the kubelet's cgroup: %w", fs.ErrNotExist)
 }

@@ -9,6 +9,6 @@
 //	err = cgroups.Persist(ctx) // now a daemon-reload does not revert it
 //
 // cgroups.go has the type Cgroups and most of its methods. target.go and scan.go find cgroups,
-// unified.go handles cgroup v2, legacy.go handles cgroup v1, and usage.go reads CPU time. units.go
-// and bus.go talk to systemd.
+// unified.go handles cgroup v2, legacy.go handles cgroup v1, partition.go makes cpuset partitions,
+// and usage.go reads CPU time. units.go and bus.go talk to systemd.
 package cgroup

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -191,3 +192,51 @@ func TestRealGone(t *testing.T) {
 		t.Error("Confine made a cgroup")
 	}
 }
+
+// TestRealPartitions runs the steps of TestPartitions on the host's own kernel, with cgroup v2.
+func TestRealPartitions(t *testing.T) {
+	cgroups, group := private(t)
+	all, _, err := cgroups.Effective("/")
+	if err != nil || !cpuset.Range(0, 4).SubsetOf(all) || cgroups.CheckPartitions() != nil || !cgroups.Partitions() {
+		t.Skipf("needs Linux 6.7, CAP_SYS_ADMIN and the CPUs 0-4, has CPUs %v (%v)", all, err)
+	}
+	testPartitions(t, &realHost{groupFiles: cgroups.partitions.files, t: t, c: cgroups, processes: map[string]*exec.Cmd{}}, group)
+}
+
+// realHost starts processes in cgroups of the host's kernel.
+type realHost struct {
+	groupFiles
+	t         *testing.T
+	c         *Cgroups
+	processes map[string]*exec.Cmd // by cgroup
+}
+
+func (h *realHost) start(group, cpus string) {
+	h.t.Helper()
+	pod := filepath.Dir(group)
+	if _, err := os.Stat(h.c.tree.dir(pod)); err != nil {
+		child(h.t, h.c, filepath.Dir(pod), filepath.Base(pod))
+	}
+	child(h.t, h.c, pod, filepath.Base(group))
+	sleep := exec.CommandContext(h.t.Context(), "sleep", "60")
+	if err := sleep.Start(); err != nil {
+		h.t.Fatal(err)
+	}
+	h.processes[group] = sleep
+	if err := errors.Join(h.write(group, "cpuset.cpus", cpus), h.write(group, "cgroup.procs", fmt.Sprint(sleep.Process.Pid))); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+func (h *realHost) exit(group string) {
+	_ = h.processes[group].Process.Kill()
+	_ = h.processes[group].Wait()
+	for range 100 {
+		if events, err := h.read(group, "cgroup.events"); err != nil || strings.Contains(events, "populated 0") {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+func (h *realHost) remove(group string) { removeAll(h.t, h.c.tree.dir(group)) }

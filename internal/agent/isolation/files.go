@@ -63,9 +63,16 @@ func (f files) read() (map[string]cpuset.Set, error) {
 	return all, nil
 }
 
+// one returns the CPUs in one of the kernel's files. From Linux 6.7 on, the file of the workqueues
+// leaves out CPUs in isolated partitions, and another file has the CPUs as they were written.
 func (f files) one(name string) (cpuset.Set, error) {
 	path, mask := f.path(name)
 	text, err := os.ReadFile(path)
+	if name == workqueues && err == nil {
+		if written, missing := os.ReadFile(path + "_requested"); missing == nil {
+			text = written
+		}
+	}
 	if err != nil {
 		return cpuset.Set{}, err
 	}

@@ -124,6 +124,25 @@ func TestIsolate(t *testing.T) {
 	}
 }
 
+// TestPartitionsAndWorkqueues checks that CPUs in isolated partitions, which the kernel itself
+// leaves out of the file of the workqueues, do not count as a change by another program. CPU 7 is in
+// such a partition.
+func TestPartitionsAndWorkqueues(t *testing.T) {
+	kernel := newKernel(t)
+	workqueues := func(requested, inForce string) {
+		kernel.write("sys/devices/virtual/workqueue/cpumask_requested", requested)
+		kernel.write("sys/devices/virtual/workqueue/cpumask", inForce)
+	}
+	workqueues("000000ff\n", "0000007f\n")
+	i := kernel.start()
+	kernel.isolate(i, "2-3")
+	workqueues("000000f3\n", "00000073\n")
+	kernel.isolate(i, "")
+	if diff := cmp.Diff(original, kernel.show()); diff != "" {
+		t.Errorf("given back (-want +got):\n%s", diff)
+	}
+}
+
 // TestAgentEnds ends the agent while CPUs are isolated. The next agent must restore no setting
 // until it knows the containers of the node. It must then restore all settings, because no
 // container needs isolated CPUs.

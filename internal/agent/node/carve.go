@@ -33,6 +33,7 @@ func (n *Node) carve(ctx context.Context, c workload.Container, got class) ([]wo
 	if err != nil {
 		return nil, err
 	}
+	n.notePartlyIsolated(c.Sandbox)
 	logr.FromContextOrDiscard(ctx).V(2).Info("carved", "container", c.String(), "cpus", n.decide(c).CPUs.String(), "shared", n.shared().String())
 	return specs, nil
 }

@@ -61,8 +61,8 @@ func (n *Node) unstarted(shared cpuset.Set) cpuset.Set {
 // After an error of Create, the kubelet tries again with any restartPolicy. So Create does as much
 // as possible of what can fail. If Start cannot write the cgroup of a shared container, it returns
 // no error as long as the CPUs in the container's spec are shared. For an exclusive container, the
-// same holds only if the cgroup does not exist yet and the spec has only the container's exclusive
-// CPUs.
+// same holds only if the cgroup does not exist yet, the spec has only the container's exclusive
+// CPUs, and the cgroup need not become a partition.
 func (n *Node) Start(ctx context.Context, c workload.Container) error {
 	return n.reportRefusal(ctx, c, n.start(ctx, c), n.afterFailedStart(c))
 }
@@ -76,7 +76,7 @@ func (n *Node) start(ctx context.Context, c workload.Container) error {
 	d := n.decide(c)
 	bySpec := !c.Resources.CPUs.Empty() && c.Resources.CPUs.SubsetOf(d.CPUs)
 	err := n.confine(ctx, c, d, bySpec || !d.Exclusive)
-	if err != nil && bySpec && (!d.Exclusive || errors.Is(err, fs.ErrNotExist)) {
+	if err != nil && bySpec && (!d.Exclusive || errors.Is(err, fs.ErrNotExist) && d.Partition == workload.NoPartition) {
 		logr.FromContextOrDiscard(ctx).Info("the container starts on the CPUs of its spec", "container", c.String(), "cpus", c.Resources.CPUs.String(), "err", err.Error())
 		return nil
 	}
@@ -206,7 +206,11 @@ func confineRefusal(c workload.Container, d workload.Decision, err error) error 
 	if err == nil {
 		return nil
 	}
-	return refuse(CgroupFailed, "container %q cannot be put on CPUs %s: %s", c.Name, d.CPUs, err)
+	reason := CgroupFailed
+	if errors.Is(err, workload.ErrPartition) {
+		reason = IsolationFailed
+	}
+	return refuse(reason, "container %q cannot be put on CPUs %s: %s", c.Name, d.CPUs, err)
 }
 
 // liftQuotaForGood removes the CFS quota of a pod's cgroup. It removes the quota in systemd, too,

@@ -26,8 +26,9 @@ type Pods interface {
 // LiftQuota return fs.ErrNotExist for a missing cgroup.
 type Cgroups interface {
 	// Confine sets the CPUs of a cgroup with a container or a pause process. It also sets the NUMA
-	// nodes of its memory if d has any. If d.Exclusive is false, Confine may set fewer CPUs than d
-	// has.
+	// nodes of its memory if d has any, and makes the cgroup a partition if d has one. If
+	// d.Exclusive is false, Confine may set fewer CPUs than d has. The error wraps
+	// workload.ErrPartition if only the partition could not be made.
 	Confine(ctx context.Context, cgroup string, d workload.Decision) error
 	// LiftQuota removes the CFS quota of a pod's cgroup.
 	LiftQuota(ctx context.Context, podCgroup string) error
@@ -65,8 +66,11 @@ type Rejecter interface {
 type Isolator interface {
 	// Check returns nil if this node can isolate CPUs, and otherwise the reason.
 	Check() error
+	// Partitions reports whether the kernel can make the cgroups of containers cpuset partitions.
+	Partitions() bool
 	// Isolate keeps interrupts and unbound workqueues off cpus. It lets them use all other CPUs
-	// again, including those of earlier calls.
+	// again, including those of earlier calls. It also ends the partitions of containers that have
+	// ended.
 	Isolate(ctx context.Context, cpus cpuset.Set) error
 }
 

@@ -2,20 +2,48 @@ package node
 
 import (
 	"context"
+	"fmt"
+	"time"
 
 	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/pkg/cpuset"
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// isolates reports whether an annotation of the sandbox's pod requests that interrupts stay off
-// the pod's exclusive CPUs.
-func isolates(s workload.Sandbox) bool {
-	return s.Annotations[v1alpha1.AnnotationIsolation] == v1alpha1.IsolationFull
+// PartlyIsolatedReason is the reason of the events on a pod that report that this node's kernel
+// cannot keep all other processes off the pod's exclusive CPUs.
+const PartlyIsolatedReason = "NumaletPartlyIsolated"
+
+// partitionInterval is the time between two checks that each container that requests isolation
+// still is a partition. The kernel ends a partition, for example, while all of its CPUs are offline.
+const partitionInterval = 10 * time.Second
+
+// isolates reports whether an annotation of the sandbox's pod requests isolation of the pod's
+// exclusive CPUs.
+func isolates(s workload.Sandbox) bool { return partitionOf(s) != workload.NoPartition }
+
+// partitionOf returns the partition that the pod's annotation requests for each container with
+// exclusive CPUs.
+func partitionOf(s workload.Sandbox) workload.Partition {
+	switch s.Annotations[v1alpha1.AnnotationIsolation] {
+	case v1alpha1.IsolationFull:
+		return workload.IsolatedPartition
+	case v1alpha1.IsolationLoadBalanced:
+		return workload.RootPartition
+	}
+	return workload.NoPartition
 }
 
-// checkIsolation refuses a pod that requests isolation from interrupts if this node cannot isolate
-// CPUs.
+// partition returns the partition that the pod's exclusive containers get on this node. It is
+// NoPartition if the kernel can make none.
+func (n *Node) partition(s workload.Sandbox) workload.Partition {
+	if isolates(s) && n.env.Isolator.Partitions() {
+		return partitionOf(s)
+	}
+	return workload.NoPartition
+}
+
+// checkIsolation refuses a pod that requests isolation if this node cannot isolate CPUs.
 func (n *Node) checkIsolation(request v1alpha1.CPURequest) error {
 	if !request.Isolated {
 		return nil
@@ -26,8 +54,8 @@ func (n *Node) checkIsolation(request v1alpha1.CPURequest) error {
 	return nil
 }
 
-// isolate keeps interrupts off the exclusive CPUs of all pods that request isolation. Callers hold
-// n.mu.
+// isolate keeps interrupts off the exclusive CPUs of all pods that request isolation, and ends the
+// partitions of containers that have ended. Callers hold n.mu.
 func (n *Node) isolate(ctx context.Context) error {
 	var cpus cpuset.Set
 	for _, h := range n.mu.book.held {
@@ -39,4 +67,27 @@ func (n *Node) isolate(ctx context.Context) error {
 		return refuse(IsolationFailed, "cannot keep interrupts off CPUs %s: %s", cpus, err)
 	}
 	return nil
+}
+
+// notePartlyIsolated writes an event on a pod that requests isolation if the kernel can make no
+// partitions. Callers hold n.mu.
+func (n *Node) notePartlyIsolated(s workload.Sandbox) {
+	if isolates(s) && !n.env.Isolator.Partitions() {
+		n.env.Events.Note(s.Pod, PartlyIsolatedReason, fmt.Sprintf(
+			"this node keeps only interrupts and unbound workqueues off CPUs %s: its kernel has no cpuset.cpus.exclusive (cgroup v2, Linux 6.7), so processes outside of pods may run there", n.heldBy(s.Pod.UID)))
+	}
+}
+
+// assertPartitions makes the partition of each container that requests isolation again, unless it
+// still exists.
+func (n *Node) assertPartitions(ctx context.Context) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, p := range n.mu.pods {
+		for _, c := range p.containers {
+			if d := n.decide(c); d.Partition != workload.NoPartition {
+				_ = n.reportRefusal(ctx, c, n.assert(ctx, c, d), notIsolated) // the error is for an operation of the runtime, and there is none here
+			}
+		}
+	}
 }

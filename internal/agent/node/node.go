@@ -96,7 +96,7 @@ func (n *Node) shared() cpuset.Set { return n.mu.book.ledger.Shared() }
 func (n *Node) decide(c workload.Container) workload.Decision {
 	if claim, ok := n.mu.book.claim(c.Sandbox.Pod.UID, c.Name); ok {
 		if cpus := claim.CPUs.Minus(n.mu.book.ledger.Lost(claim)); !cpus.Empty() {
-			return workload.Decision{CPUs: cpus, Mems: claim.Mems, Exclusive: true}
+			return workload.Decision{CPUs: cpus, Mems: claim.Mems, Exclusive: true, Partition: n.partition(c.Sandbox)}
 		}
 	}
 	return workload.Decision{CPUs: n.shared()}

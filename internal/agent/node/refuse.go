@@ -23,7 +23,7 @@ const (
 	FormNotServed     v1alpha1.Reason = "FormNotServed"     // the pod sets a CPU policy and the node serves only limits by NUMA node, or the reverse
 	GPUReserved       v1alpha1.Reason = "GPUReserved"       // the container would get a GPU of a GPU group, and the controller did not assign that GPU to it
 	GPUsNamed         v1alpha1.Reason = "GPUsNamed"         // the container sets NVIDIA_VISIBLE_DEVICES itself
-	IsolationFailed   v1alpha1.Reason = "IsolationFailed"   // interrupts cannot be moved off the CPUs
+	IsolationFailed   v1alpha1.Reason = "IsolationFailed"   // interrupts cannot be moved off the CPUs, or the container cannot be a partition
 	MachineChanged    v1alpha1.Reason = "MachineChanged"    // CPUs that the container holds are offline, or its NUMA node has no memory anymore
 	NotAsked          v1alpha1.Reason = "NotAsked"          // the kubelet allocated device tokens that the pod's spec does not request
 	NotDecided        v1alpha1.Reason = "NotDecided"        // the kubelet allocated no GPUs to the container, or others than the controller assigned to it
@@ -62,6 +62,7 @@ const (
 	retried      = "the kubelet will try again"
 	keepsRunning = "until then the container runs on the shared CPUs"
 	keepsSize    = "until then the container keeps its CPUs"
+	notIsolated  = "until then other processes may run on the container's CPUs; the agent tries again every 10 s"
 )
 
 // afterFailedStart returns the end of the message for a container whose start was refused. The

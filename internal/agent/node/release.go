@@ -37,14 +37,19 @@ func (n *Node) wake() {
 	}
 }
 
-// Run releases the grants of ended pods, and completes resizes, until ctx ends.
+// Run releases the grants of ended pods, completes resizes, and repairs partitions, until ctx ends.
 func (n *Node) Run(ctx context.Context) error {
 	again := time.NewTimer(0)
 	defer again.Stop()
+	partitions := time.NewTicker(partitionInterval)
+	defer partitions.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
+		case <-partitions.C:
+			n.assertPartitions(ctx)
+			continue
 		case <-n.ended:
 		case <-again.C:
 		}

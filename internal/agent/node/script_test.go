@@ -47,7 +47,7 @@ func newScript(t *testing.T, out *scenario.Answer) *script {
 		"start": s.startContainer, "resynchronize": s.resynchronize, "exit": s.exitContainer, "stop": s.stopPod, "remove": s.removePod,
 		"vanish": s.vanish, "phase": s.phase, "delete": s.delete, "annotate": s.annotate, "sweep": s.sweep, "late": s.setLate, "informer": s.informer,
 		"break": s.breaks, "repair": s.repairs, "damage": s.damage, "reboot": s.reboot, "resize": s.resize, "wait": s.wait, "show": s.show, "report": s.report,
-		"give": s.give, "gpus": s.showGPUs, "groups": s.setGroups, "systemd": s.setSystemd, "collect": s.collect, "offline": s.offline, "online": s.online, "firmware": s.firmware,
+		"give": s.give, "gpus": s.showGPUs, "groups": s.setGroups, "systemd": s.setSystemd, "collect": s.collect, "offline": s.offline, "partitions": s.checkPartitions, "end": s.endPartition, "online": s.online, "firmware": s.firmware,
 	} {
 		s.commands[name] = func(c *scenario.Command) { s.fail(do(c.Words)) }
 	}
@@ -313,6 +313,20 @@ func (s *script) sweep([]string) error {
 	return nil
 }
 
+// endPartition runs the script command `end POD/CONTAINER`, after which the cgroup of a container is
+// no partition.
+func (s *script) endPartition(args []string) error {
+	s.groups[s.target(args[0])].partition = workload.NoPartition
+	return nil
+}
+
+// checkPartitions runs the script command `partitions`, in which the agent checks and repairs the
+// partitions of all containers.
+func (s *script) checkPartitions([]string) error {
+	s.node.assertPartitions(context.Background())
+	return nil
+}
+
 func (s *script) setLate(args []string) error {
 	s.late[args[0]] = len(args) == 1
 	return nil
@@ -328,9 +342,9 @@ func (s *script) informer(args []string) error {
 	return nil
 }
 
-// breaks runs the script command `break disk|POD/CONTAINER|irqbalance|interrupts`. The command
-// makes writes of the checkpoint file, writes of a container's cgroup, or calls of the isolator
-// fail.
+// breaks runs the script command `break disk|POD/CONTAINER|irqbalance|interrupts|partitions|kernel`.
+// The command makes writes of the checkpoint file, writes of a container's cgroup, or calls of the
+// isolator fail, or makes the kernel refuse partitions or have none.
 func (s *script) breaks(args []string) error {
 	s.broken[s.target(args[0])] = true
 	return nil
@@ -464,10 +478,14 @@ func strip(n topology.Node, owner map[cpuset.CPU]string) string {
 	return b.String()
 }
 
-// String returns "0-3" or "0-3 mems [0]".
+// String returns "0-3", "0-3 mems [0]" or "0-3 isolated".
 func (g *group) String() string {
-	if len(g.mems) == 0 {
-		return g.cpus.String()
+	text := g.cpus.String()
+	if len(g.mems) > 0 {
+		text += fmt.Sprintf(" mems %v", g.mems)
 	}
-	return fmt.Sprintf("%s mems %v", g.cpus, g.mems)
+	if g.partition != workload.NoPartition {
+		text += " " + string(g.partition)
+	}
+	return text
 }

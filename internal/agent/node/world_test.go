@@ -50,9 +50,10 @@ type world struct {
 
 // group is one cgroup of a container or pause process.
 type group struct {
-	cpus  cpuset.Set
-	mems  []topology.NodeID
-	procs bool
+	cpus      cpuset.Set
+	mems      []topology.NodeID
+	partition workload.Partition
+	procs     bool
 }
 
 type runtimeContainer struct {
@@ -104,8 +105,11 @@ func (w *world) startAgent() error {
 }
 
 // isolator is a fake Isolator. After the script command `break irqbalance`, its method Check fails.
-// After `break interrupts`, its method Isolate fails.
+// After `break interrupts`, its method Isolate fails. After `break kernel`, the kernel has no
+// partitions.
 type isolator struct{ *world }
+
+func (i isolator) Partitions() bool { return !i.broken["kernel"] }
 
 func (i isolator) Check() error {
 	if i.broken["irqbalance"] {
@@ -156,7 +160,10 @@ func (w *world) Confine(_ context.Context, path string, d workload.Decision) err
 	case w.broken[path]:
 		return fmt.Errorf("write %s/cpuset.cpus: input/output error", path)
 	}
-	g.cpus = d.CPUs
+	if d.Partition != workload.NoPartition && g.partition != d.Partition && w.broken["partitions"] {
+		return fmt.Errorf("isolate %s: %w", path, workload.ErrPartition)
+	}
+	g.cpus, g.partition = d.CPUs, d.Partition
 	if d.Mems != nil {
 		g.mems = d.Mems
 	}

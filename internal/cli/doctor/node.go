@@ -103,9 +103,10 @@ func checkNUMA(m machine) (Finding, error) {
 }
 
 // checkIsolation checks that the kernel has the files with which the agent moves interrupts and
-// unbound workqueues.
-// Sources: https://docs.kernel.org/core-api/irq/irq-affinity.html and
-// https://docs.kernel.org/core-api/workqueue.html.
+// unbound workqueues, and makes containers cpuset partitions.
+// Sources: https://docs.kernel.org/core-api/irq/irq-affinity.html,
+// https://docs.kernel.org/core-api/workqueue.html and
+// https://docs.kernel.org/admin-guide/cgroup-v2.html#cpuset.
 func checkIsolation(m machine) (Finding, error) {
 	for _, name := range []string{"proc/irq/default_smp_affinity", "sys/devices/virtual/workqueue/cpumask"} {
 		_, there, err := m.text(name)
@@ -118,7 +119,15 @@ func checkIsolation(m machine) (Finding, error) {
 			}, nil
 		}
 	}
-	return Finding{Status: OK, Found: "interrupts and unbound workqueues can be kept off CPUs, with deploy/isolation"}, nil
+	// The root cgroup never has the file.
+	partitions, err := fs.Glob(m, "sys/fs/cgroup/*/cpuset.cpus.exclusive")
+	if err != nil || len(partitions) == 0 {
+		return Finding{
+			Status: Info, Found: "no file cpuset.cpus.exclusive in a cgroup below /sys/fs/cgroup; it needs cgroup v2 and Linux 6.7",
+			Why: "pods with the annotation numalet.dev/isolation run here, and only interrupts and unbound workqueues are kept off their CPUs",
+		}, err
+	}
+	return Finding{Status: OK, Found: "interrupts, unbound workqueues and other processes can be kept off CPUs, with deploy/isolation"}, nil
 }
 
 // checkIsolated checks that no CPU of the kernel parameter isolcpus is reserved for the system.

@@ -12,12 +12,13 @@ import (
 // healthy returns the files of a node for which every check is OK.
 func healthy() map[string]string {
 	return map[string]string{
-		"sys/fs/cgroup/cgroup.controllers":        "cpuset cpu io memory\n",
-		"sys/devices/system/node/node0/cpulist":   "0-3\n",
-		"sys/devices/system/node/node1/cpulist":   "4-7\n",
-		"sys/devices/system/cpu/isolated":         "\n",
-		"proc/irq/default_smp_affinity":           "ff\n",
-		"sys/devices/virtual/workqueue/cpumask":   "ff\n",
+		"sys/fs/cgroup/cgroup.controllers":             "cpuset cpu io memory\n",
+		"sys/devices/system/node/node0/cpulist":        "0-3\n",
+		"sys/devices/system/node/node1/cpulist":        "4-7\n",
+		"sys/devices/system/cpu/isolated":              "\n",
+		"proc/irq/default_smp_affinity":                "ff\n",
+		"sys/devices/virtual/workqueue/cpumask":        "ff\n",
+		"sys/fs/cgroup/kubepods/cpuset.cpus.exclusive": "\n",
 		"proc/1/comm":                             "systemd\n",
 		"run/nri/nri.sock":                        "",
 		"etc/containerd/config.toml":              "imports = [\"/etc/containerd/conf.d/*.toml\"]\n",
@@ -62,6 +63,7 @@ func TestNode(t *testing.T) {
 		"one NUMA node": {map[string]string{"sys/devices/system/node/node1/cpulist": "-"}, "numa-nodes info: one NUMA node"},
 		"no interrupts": {map[string]string{"proc/irq/default_smp_affinity": "-"}, "isolation info: no file /proc/irq/default_smp_affinity"},
 		"no workqueues": {map[string]string{"sys/devices/virtual/workqueue/cpumask": "-"}, "isolation info: no file /sys/devices/virtual/workqueue/cpumask"},
+		"no partitions": {map[string]string{"sys/fs/cgroup/kubepods/cpuset.cpus.exclusive": "-"}, "isolation info: no file cpuset.cpus.exclusive in a cgroup below /sys/fs/cgroup; it needs cgroup v2 and Linux 6.7"},
 		"isolcpus":      {map[string]string{"sys/devices/system/cpu/isolated": "2-3"}, "isolated-cpus info: isolcpus has 2-3"},
 		"isolcpus and reserved": {
 			map[string]string{"sys/devices/system/cpu/isolated": "3-4"},

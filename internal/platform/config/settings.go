@@ -146,7 +146,7 @@ func (a *Agent) bind(settings *pflag.FlagSet) {
 	settings.StringVar(&a.CgroupRoot, "cgroup-root", a.CgroupRoot, "Mount point (`directory`) of the cgroup file system.")
 	settings.TextVar(&a.GPUExemptNamespaces, "gpu-exempt-namespaces", a.GPUExemptNamespaces, "Namespaces, as a `list` with commas, whose containers see the GPUs that they name in NVIDIA_VISIBLE_DEVICES although none were allocated to them, as monitoring needs. On nodes with GPUs, other containers without GPUs see none.")
 	settings.StringVar(&a.HostProc, "host-proc", a.HostProc, "`Directory` with the host's /proc, which has the kernel's threads. In a container it is a mount of the host's.")
-	settings.BoolVar(&a.Isolation, "isolation", a.Isolation, "Serve pods with the annotation numalet.dev/isolation: keep interrupts and unbound workqueues off their CPUs. Needs deploy/isolation.")
+	settings.BoolVar(&a.Isolation, "isolation", a.Isolation, "Serve pods with the annotation numalet.dev/isolation: keep interrupts, unbound workqueues and other processes off their CPUs. Needs deploy/isolation.")
 	settings.StringVar(&a.LeaseNS, "lease-namespace", a.LeaseNS, "The `namespace` of the Lease that the agent renews while it runs, with --controller.")
 	renameEnv(settings, "lease-namespace", "POD_NAMESPACE")
 	settings.Float64Var(&a.ForeignTimeThreshold, "foreign-time-threshold", a.ForeignTimeThreshold, "The `percentage` of the time of a container's exclusive CPUs, within --foreign-time-window, at which the use by interrupts, kernel threads and other processes is reported as an event and a condition. 0 reports nothing.")
