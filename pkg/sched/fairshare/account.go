@@ -9,8 +9,8 @@ import (
 // accounts, and show them to users.
 type Account struct {
 	Type  Type
-	Usage Milli     // the amount that the tenant has held since Time
-	Score float64   // the score at Time, in cores or GPUs
+	Usage Milli     // the amount that the tenant has held since the time in the field Time
+	Score float64   // the score at the time in the field Time, in cores or GPUs
 	Time  time.Time // when Score was computed
 }
 
@@ -20,14 +20,14 @@ type Account struct {
 // carried.
 type account struct {
 	Account
-	// After Book.Restore, carried is the part of the restored usage for whose tasks Book.Start has
-	// not been called yet. Only tasks that started at the time through or earlier can be included
-	// in carried. The fields carried and through are zero if nothing was restored.
+	// After Book.Restore, carried is the part of the restored usage for whose tasks Book.Start has not
+	// been called yet. A task that started after the time in the field through is not part of carried.
+	// Both fields are zero if nothing was restored.
 	carried Milli
 	through time.Time
 }
 
-// at returns the account with the score that it has at the time now. If now is before Time, it
+// at returns the account with the score that it has at the time now. If now is before a.Time, it
 // returns the account unchanged.
 func (a Account) at(d Decay, now time.Time) Account {
 	if passed := now.Sub(a.Time); passed > 0 {
@@ -42,10 +42,11 @@ func (a *account) change(d Decay, now time.Time, by Milli) {
 	a.Usage += by
 }
 
-// start adds a task that has held an amount since the time since. If the task started at the time
-// a.through or earlier, its amount may be included in a.carried. As much of the amount as possible
-// is then moved out of a.carried, because it has already been charged. For the rest of the amount,
-// start adds the score that a tenant would have if it had held only this amount:
+// start adds a task that has held the given amount since it started, at the time given as since. If
+// the task did not start after a.through, its amount may be included in a.carried, and has then
+// already been charged. In this case start moves as much of the amount as possible out of
+// a.carried. For the rest of the amount, start adds the score that a tenant would have if it had
+// held only this amount:
 //
 //	amount · (1 − e^(−(now − since)/T))
 func (a *account) start(d Decay, now, since time.Time, amount Milli) {
@@ -77,7 +78,7 @@ func (m Milli) float() float64 { return float64(m) / 1000 }
 // tenant with weight 1 before its pods come behind those of the other tenant.
 type Weight float64
 
-// DefaultWeight is the weight of a tenant without a weight of its own.
+// DefaultWeight is the weight of a tenant whose weight was not set (Book.Weigh).
 const DefaultWeight Weight = 1
 
 // Check returns an error unless the weight is positive and finite.

@@ -23,19 +23,18 @@ type Task struct {
 //
 // Invariants:
 //
-//   - A pod is charged once, from the first call of Start to the first call of End with its UID. A
-//     repeated call with the same task changes nothing. A call of Start after a call of End also
-//     changes nothing.
+//   - A task is charged once: from its start (Task.Since), even if Start is called later, until the
+//     first call of End with its UID. A repeated call of Start with the same task changes nothing.
+//     A call of Start after a call of End also changes nothing.
 //   - The book's time never goes back: if a call has an earlier time than a call before it, the
 //     latest time of all calls so far is used instead. So no time is charged twice, and a clock
 //     that was set back cannot lower a score.
-//   - A task is charged from its time Since on, even if Start is called later.
 type Book struct {
 	decay Decay
 
 	mu struct {
 		sync.Mutex
-		now     time.Time // latest time of any call
+		now     time.Time // latest time that was passed to any method
 		tenants map[string]*tenant
 		tasks   map[string]task // by UID
 	}
@@ -55,15 +54,15 @@ type tenant struct {
 	recent   []string // UIDs of tasks that may be younger than Margin, in the order of the calls of Start
 }
 
-// New returns an empty book, in which scores follow usage as d says.
+// New returns an empty book. The decay d says how fast scores follow usage.
 func New(d Decay) *Book {
 	b := &Book{decay: d}
 	b.mu.tenants, b.mu.tasks = map[string]*tenant{}, map[string]task{}
 	return b
 }
 
-// Start charges a task from its time Since on. If Start was called for the same task before, the
-// new amounts and the new tenant count from the time now on.
+// Start charges the tenant of a task from t.Since on. If Start was called for the same task before,
+// the new amounts and the new tenant replace the earlier ones at the time now.
 func (b *Book) Start(t Task, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -92,8 +91,8 @@ func (b *Book) begin(task Task, now time.Time) {
 	b.trackRecent(task, now)
 }
 
-// recharge ends the charge for the task old and charges t instead, from the time now on. The caller
-// must hold b.mu.
+// recharge ends the charge for what old holds, and begins the charge for what t holds, at the time
+// now. The caller must hold b.mu.
 func (b *Book) recharge(old, t Task, now time.Time) {
 	for _, c := range old.Holds {
 		b.account(old.Tenant, c.Type, now).change(b.decay, now, -c.Amount)
@@ -140,9 +139,10 @@ func (b *Book) Weigh(tenant string, w Weight) error {
 // Rank returns the value by which the queue orders the tenants that have pods waiting for the type
 // t of resource. The tenant with the lowest value comes first. The value is
 //
-//	Σ score(u) / weight over the used types u that count for t
+//	Σ score(u) / weight
 //
-// For an unknown tenant, Rank returns 0.
+// The sum is over the types u of the tenant's accounts that count for t (Type.Counts). For an
+// unknown tenant, Rank returns 0.
 func (b *Book) Rank(tenant string, t Type, now time.Time) float64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()

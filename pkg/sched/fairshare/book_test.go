@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// start is the time at which the simulated time of the tests begins. The function after returns the
-// time that is the given number of seconds after start.
+// start is the time at which the simulated time of the tests begins. The function named after
+// returns the time that is the given number of seconds after start.
 var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func after(seconds float64) time.Time { return start.Add(time.Duration(seconds * 1e9)) }
@@ -65,8 +65,8 @@ func TestFirstSeen(t *testing.T) {
 	}
 }
 
-// TestHarmless checks that calls such as repeated, late and read-only ones do not change the score
-// of a tenant that holds two GPUs from second 0 to second 10.
+// TestHarmless checks that calls that are repeated, late or read-only do not change the score of a
+// tenant that holds two GPUs from second 0 to second 10.
 func TestHarmless(t *testing.T) {
 	task := gpus("a", 0, 2)
 	for name, more := range map[string]func(*Book){
@@ -147,7 +147,7 @@ func TestRestart(t *testing.T) {
 	second.Start(gpus("young", 38, 8), after(60))
 	second.Start(gpus("stays", 0, 2), after(60))
 	second.Start(Task{UID: "cores", Tenant: "ann", Since: start, Holds: []Charge{{CPU, 12_500}}}, after(60))
-	second.Complete(after(60)) // the task "ends" ended without a call of End, so it is charged until now
+	second.Complete(after(60)) // the task with the UID "ends" ended before this restart, and End was not called for it, so it is charged until now
 	one.End("ends", after(60))
 	for _, second60 := range []float64{60, 61, 75, 200} {
 		if diff := cmp.Diff(one.Accounts("ann", after(second60)), second.Accounts("ann", after(second60)), cmp.Comparer(near)); diff != "" {

@@ -22,7 +22,8 @@ type Milli int64
 
 // maxCharge is the most that one pod is charged for one type: about 10⁹ cores or GPUs. With this
 // limit, the sum of the charges of millions of pods does not overflow. To limit the sum instead was
-// rejected: when a pod ended, its amount would be subtracted from a sum that is too small.
+// rejected: the limit could cut the sum, and when a pod ended, its whole amount would be subtracted
+// from a sum that did not include all of it.
 const maxCharge Milli = 1 << 40
 
 // Charge is an amount of one type that a pod holds and is charged for.
@@ -51,9 +52,9 @@ func sorted(charges []Charge) []Charge {
 }
 
 // ChargeUnnamed returns the charges for a pod that holds n > 0 whole GPUs, if it is unknown which
-// GPUs of the node these are. All GPUs of such a node must have the same type. The result includes
-// the parts of GPUs that the pod also holds. If the node is not known yet, node is nil. The type is
-// then AnyGPU, and n must include the parts.
+// GPUs of the node these are. All GPUs of such a node must have the same type. The result also has
+// the charges for the parts of GPUs that the pod holds. If the node is not known yet, node must be
+// nil. The pod is then charged for n GPUs of the type AnyGPU, so n must include its parts of GPUs.
 func ChargeUnnamed(n int64, holding sched.Holding, node *sched.Node) []Charge {
 	kind := AnyGPU
 	if node != nil && len(node.GPUs) > 0 {
@@ -94,8 +95,8 @@ func times(n int64, size sched.MilliGPU) Milli {
 	return min(min(Milli(n), maxCharge)*Milli(size), maxCharge)
 }
 
-// add adds an amount to the charge for a type, and returns the changed charges. They are a slice,
-// which is faster than a map because a pod has few charges.
+// add adds an amount to the charge for a type, and returns the changed charges. The charges are a
+// slice and not a map, because a pod has few charges, and a search in a short slice is faster.
 func add(charges []Charge, t Type, amount Milli) []Charge {
 	i := slices.IndexFunc(charges, func(c Charge) bool { return c.Type == t })
 	if i < 0 {
@@ -131,8 +132,8 @@ func (t Type) And(u Type) Type {
 	return Type(strings.Join(slices.Compact(names), "|"))
 }
 
-// alternatives returns the single types in t. For example, a pod that waits for "T4|V100" accepts
-// either of the types "T4" and "V100".
+// alternatives returns the types that are separated by "|" in t. For example, a pod that waits for
+// "T4|V100" accepts either of the types "T4" and "V100".
 func (t Type) alternatives() (all []Type) {
 	for name := range strings.SplitSeq(string(t), "|") {
 		all = append(all, Type(name))
@@ -149,8 +150,8 @@ func (t Type) isWhole() bool {
 	return t != CPU && !slices.ContainsFunc(t.alternatives(), part)
 }
 
-// Counts reports whether the score of a tenant for the type used counts in the rank of the tenant's
-// pods that wait for the type t (Book.Rank).
+// Counts reports whether a tenant's score for the type given as used counts in the rank of the
+// tenant's pods that wait for the type t (Book.Rank).
 func (t Type) Counts(used Type) bool {
 	switch t {
 	case used:

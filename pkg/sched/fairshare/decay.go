@@ -39,8 +39,8 @@ func NewDecay(seconds float64) (Decay, error) {
 	return Decay{seconds}, nil
 }
 
-// HalfLife returns the decay with which the score of a tenant that uses nothing halves in the given
-// number of seconds. The half-life and the time constant T are related:
+// HalfLife returns the decay with the given half-life in seconds. This is the time in which a
+// tenant's score falls to half of its value if the tenant uses nothing. With the time constant T:
 //
 //	half-life = T · ln 2
 func HalfLife(seconds float64) (Decay, error) {
@@ -50,8 +50,9 @@ func HalfLife(seconds float64) (Decay, error) {
 	return Decay{seconds / math.Ln2}, nil
 }
 
-// Next returns the score after some seconds in which the tenant holds the constant amount used.
-// score is the score before. seconds must be at least 0. Next computes
+// Next returns a tenant's new score after the given number of seconds, which must be at least 0.
+// score is the tenant's score before these seconds. used is the amount that the tenant holds during
+// these seconds; it is constant. Next computes
 //
 //	1 − e^x as −expm1(x)
 //

@@ -37,8 +37,8 @@ func TestPrune(t *testing.T) {
 		want []string
 	}{
 		{3600, []string{"long", "running", "weighed"}},
-		{3600 + 6*3600, []string{"long", "running", "weighed"}}, // e^−6 of 0.63 is 0.0016
-		{3600 + 7*3600, []string{"running", "weighed"}},         // e^−7 of 0.63 is 0.0006, which is negligible
+		{3600 + 6*3600, []string{"long", "running", "weighed"}}, // 0.63 · e^−6 = 0.0016
+		{3600 + 7*3600, []string{"running", "weighed"}},         // 0.63 · e^−7 = 0.0006, which is negligible
 	} {
 		b.Prune(at(tc.at))
 		if diff := cmp.Diff(tc.want, b.Tenants()); diff != "" {

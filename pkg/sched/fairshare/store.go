@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Accounts returns a tenant's accounts with their scores at the time now, sorted by type. It is for
-// messages to users. To store accounts, use the result of Stored instead.
+// Accounts returns a tenant's accounts with their scores at the time now, sorted by type. Use it
+// only to show accounts to users. To store accounts, use Stored instead.
 func (b *Book) Accounts(tenant string, now time.Time) []Account {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -30,15 +30,15 @@ func (b *Book) accounts(tenant string, now time.Time) []Account {
 	return accounts
 }
 
-// Margin is the age below which Stored leaves a task out of the accounts. Because of this, a
-// program that restores stored accounts can tell from a task's start time alone whether the task is
-// included in them. It can do so although the writer of the accounts may learn of a task late, and
-// although start times have a resolution of one second.
+// Margin is the age below which Stored leaves a task out of the accounts. The writer of the
+// accounts may learn of a task late, and start times have a resolution of one second. Margin allows
+// for both. So a program that restores stored accounts can tell from a task's start time alone
+// whether the accounts include the task.
 const Margin = 5 * time.Second
 
 // Stored returns a tenant's accounts with their scores at the time now, sorted by type, for the
-// caller to store. It leaves out tasks that are younger than Margin. Scores are linear, so for each
-// of these tasks Stored can subtract the score that the tenant would have with this task alone:
+// caller to store. It leaves out tasks that are younger than Margin. Scores are linear, so Stored
+// subtracts, for each of these tasks, the score that the tenant would have with this task alone:
 //
 //	amount · (1 − e^(−(now − since)/T))
 //
@@ -79,9 +79,9 @@ func (b *Book) recent(tenant string, now time.Time) []task {
 // recentAt reports whether a task has not ended and is younger than Margin.
 func (t task) recentAt(now time.Time) bool { return !t.ended && t.Since.After(now.Add(-Margin)) }
 
-// trackRecent adds a task to the list recent of its tenant if the task is younger than Margin. It
-// also removes tasks that are no longer younger than Margin from the front of the list. The caller
-// must hold b.mu.
+// trackRecent adds a task to the list tenant.recent of its tenant if the task is younger than
+// Margin. It also removes the tasks at the front of this list that have ended or reached the age
+// Margin. The caller must hold b.mu.
 func (b *Book) trackRecent(t Task, now time.Time) {
 	owner := b.tenant(t.Tenant)
 	for len(owner.recent) > 0 && !b.mu.tasks[owner.recent[0]].recentAt(now) {
@@ -103,8 +103,8 @@ func (b *Book) Tenants() []string {
 // Restore creates an account with the state that Stored returned before a restart. It must be
 // called before Start is called for the first task of the tenant. The stored usage is charged until
 // Complete is called. If a task may be included in the stored usage, Start does not charge the task
-// again for the time before the restart. A stored time after now, for example because another
-// machine's clock was ahead, counts as now.
+// again for the time before the restart. If stored.Time is after now, for example because the clock
+// of another machine was ahead, Restore uses now instead.
 func (b *Book) Restore(tenant string, stored Account, now time.Time) error {
 	if stored.Usage < 0 || !(stored.Score >= 0) || math.IsInf(stored.Score, 1) {
 		return fmt.Errorf("tenant %s: stored account of %s has usage %d and score %v: want 0 or more; without it the score is made anew from what runs",

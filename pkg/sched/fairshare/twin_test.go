@@ -71,8 +71,8 @@ func newWorld(t *testing.T) *world {
 	return &world{T: t, book: New(newDecay(t, 100)), twin: twin{constant: 100, open: map[string]int{}, now: math.Inf(-1)}}
 }
 
-// act makes the calls that the four arguments select to both the book and the twin, and then
-// compares their scores. The time of some calls is before the time of the call before.
+// act makes the same call to the book and to the twin, and then compares their scores. The four
+// arguments select the call. Some calls have an earlier time than the call before them.
 func (w *world) act(kind, who, what, when uint8) {
 	now := w.second + float64(when) - 20
 	w.second = max(w.second, now)
@@ -81,7 +81,7 @@ func (w *world) act(kind, who, what, when uint8) {
 	case 0, 1:
 		since := now - float64(who)
 		if known, ok := w.book.mu.tasks[uid]; ok && known.recentAt(after(w.second)) {
-			return // after a restart, the score is not exact for a task that changed what it holds while it was younger than Margin
+			return // after a restart, the score would not be exact for a task that has changed what it holds while it was younger than Margin, so the test makes no such change
 		}
 		w.twin.start(uid, tenant, float64(what)/1000, since, now)
 		w.book.Start(Task{uid, tenant, after(since), []Charge{{"T4", Milli(what)}}}, after(now))

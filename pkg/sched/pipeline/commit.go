@@ -14,13 +14,13 @@ import (
 type Effects struct {
 	Bind              func(sched.Decision)     // passes a decision to a binder, which calls Committer.Undo if it cannot bind the pod
 	Requeue           func(*sched.Pod)         // puts a pod back into the queue for a retry, because other pods took its nodes
-	Undone            func(*sched.Pod)         // puts a pod that was placed but could not be bound back into the queue; nil means Requeue
-	MarkUnschedulable func(*sched.Pod, uint64) // puts a pod that fitted no node back into the queue; the number is nodestate.View.FreedSeq when the nodes were read
+	Undone            func(*sched.Pod)         // puts a pod back into the queue, because it was placed but could not be bound; if Undone is nil, Requeue is called instead
+	MarkUnschedulable func(*sched.Pod, uint64) // puts a pod back into the queue, because it fitted no node; the number is the value of nodestate.View.FreedSeq when the nodes were read
 	// Widen searches all nodes for a pod, with the committer's own filters, and returns a new list.
 	// The committer calls it for a pod of a gang that has volumes or devices to reserve
 	// (sched.Pod.Reserves), if the pod does not fit the node that a proposer planned for it. Such a
-	// pod may not fit, because plans do not take volumes and devices into account. Widen may be nil
-	// if no pod has volumes or devices to reserve.
+	// pod may not fit the planned node, because plans do not take volumes and devices into account.
+	// Widen may be nil if no pod has volumes or devices to reserve.
 	Widen func(*sched.Pod) sched.List
 }
 
@@ -28,17 +28,17 @@ type Effects struct {
 // does not track, such as volumes.
 type Reserver interface {
 	// Reserve checks a decision once more, and reserves what the pod needs. It is called before the
-	// decision is recorded in the state (nodestate.State), but only if the filter's earlier Check
-	// of the node may be outdated although the node's record is unchanged. There are three cases:
-	// the pod may have to wait (sched.Pod.Wait), the pod's fit depends on other nodes too
-	// (sched.Pod.Across), or State.NarrowSeq has grown since a proposer listed the node. NarrowSeq
-	// grows when something makes unchanged nodes unfit for some pods. The given record is the one
-	// that the decision was computed from. Check accepted this record, but Reserve may still refuse
+	// decision is recorded in the state (nodestate.State), but only if the filter's earlier Check of
+	// the node may be outdated although the node's record is unchanged. There are three cases: the pod
+	// may have to wait (sched.Pod.Wait), the pod's fit depends on other nodes too (sched.Pod.Across),
+	// or State.NarrowSeq has grown since a proposer listed the node. NarrowSeq grows when something
+	// other than a change of the node makes a node unfit for some pods. The given record is the one
+	// from which the decision was computed. Check accepted this record, but Reserve may still refuse
 	// the decision.
 	Reserve(sched.Decision, *sched.Node) sched.Reason
-	// Unreserve undoes Reserve. It is called if the decision was not recorded or could not be
-	// bound. If nothing is reserved for the decision's pod, it does nothing. Any goroutine may call
-	// it.
+	// Unreserve undoes Reserve. It is called if the decision was not recorded or could not be bound.
+	// If nothing is reserved for the decision's pod, Unreserve does nothing. Any goroutine may call
+	// Unreserve.
 	Unreserve(sched.Decision)
 }
 
@@ -55,9 +55,9 @@ func (noReserver) Unreserve(sched.Decision)                         {}
 // No resource is assigned twice, because the state (nodestate.State) accepts a placement only if
 // the node's record is the one from which the placement was computed. The committer compares the
 // versions of records only to save work: it checks a listed node again only if the node has changed
-// since it was listed, or if the pod's fit depends on other nodes too (sched.Pod.Across). The Gödel
-// scheduler checks all listed nodes again, which is more work. Volcano refuses every changed node,
-// so it rejects more pods.
+// since it was listed, or if the pod's fit depends on other nodes too (sched.Pod.Across). Two other
+// schedulers solve this differently: Gödel checks all listed nodes again, which is more work, and
+// Volcano refuses every changed node, so it rejects more pods.
 type Committer struct {
 	state    *nodestate.State
 	filter   sched.Filter
@@ -71,9 +71,9 @@ type Committer struct {
 	reserving sched.Decision   // the decision that was last given to the reserver
 }
 
-// NewCommitter returns a committer. f has filters that are applied in addition to those of package
-// filter, and may be a Reserver. The committer needs an instance of its own. If f is nil, there are
-// no additional filters.
+// NewCommitter returns a committer. The argument f has filters that are applied in addition to
+// those of package filter. It may be a Reserver. It must be an instance that only this committer
+// uses. If f is nil, there are no additional filters.
 func NewCommitter(state *nodestate.State, f sched.Filter, effects Effects) *Committer {
 	committer := &Committer{state: state, filter: f, reserver: noReserver{}, effects: effects}
 	if effects.Undone == nil {
@@ -91,8 +91,8 @@ func NewCommitter(state *nodestate.State, f sched.Filter, effects Effects) *Comm
 //  1. Compare the version of each listed node with the version of its newest record. A node that
 //     has not changed keeps its score and placement. A node that has changed is scored again.
 //  2. Try the nodes, best first. A changed node is checked again before it is used.
-//  3. Pass the decision to a binder, or return the pod to the queue. A proposer then takes the pod
-//     again.
+//  3. Pass the decision to a binder, or return the pod to the queue. A pod that was returned is
+//     later taken by a proposer again.
 //
 // Commit checks a changed node only when no better listed node fits. It could check all changed
 // nodes before it tries the first one, with the same result. But with many proposers, most of the
@@ -120,8 +120,8 @@ func (c *Committer) bind(decisions ...sched.Decision) {
 }
 
 // search places a pod of a gang if the pod does not fit the node that a proposer planned for it. It
-// searches all nodes, but only if the pod has volumes or devices to reserve. For any other pod it
-// returns false.
+// searches all nodes, but only if the pod has volumes or devices to reserve. For a pod that has
+// neither, it returns false.
 func (c *Committer) search(pod *sched.Pod) (sched.Decision, bool) {
 	if !pod.Reserves || c.effects.Widen == nil {
 		return sched.Decision{}, false
@@ -146,10 +146,11 @@ func entries(list sched.List) []entry {
 	return all
 }
 
-// compare returns the listed nodes that still exist, best first (sched.Candidate.Compare), and
-// which of them have changed. Equally good nodes keep the order of the list. If the pod's fit on a
-// node depends on other nodes too (sched.Pod.Across), every node counts as changed. The pod may
-// then no longer fit a node although the node's version is unchanged.
+// compare returns an entry for each listed node that still exists, best first
+// (sched.Candidate.Compare). The entry says whether the node has changed. Equally good nodes keep
+// the order of the list. If the pod's fit on a node depends on other nodes too (sched.Pod.Across),
+// every node counts as changed. Such a pod may no longer fit a node although the node's version is
+// unchanged.
 func (c *Committer) compare(list sched.List) []entry {
 	all := c.buffer[:0]
 	for i, candidate := range list.Candidates {
@@ -169,10 +170,10 @@ func (c *Committer) compare(list sched.List) []entry {
 	return all
 }
 
-// rescored returns a changed node as a candidate with a new score. The node has yet to be checked.
-// The pod's preference for the node (Candidate.Preference) stays as listed and may be outdated. To
-// compute the preference again, the committer might have to read all nodes, which would take too
-// long. The requirements of the pod are checked again later.
+// rescored returns a changed node as a candidate with a new score. It does not check whether the
+// pod still fits the node. The pod's preference for the node (Candidate.Preference) stays as listed
+// and may be outdated. To compute the preference again, the committer might have to read all nodes,
+// which would take too long. The requirements of the pod are checked again later.
 func (c *Committer) rescored(pod *sched.Pod, listed sched.Candidate, node *sched.Node) sched.Candidate {
 	now := c.state.Profile(pod.Profile).Rate(pod, node, new([]int64))
 	now.Preference = listed.Preference
@@ -202,8 +203,8 @@ func (c *Committer) place(list sched.List, nodes []entry) (sched.Decision, bool)
 }
 
 // record records a decision in the state, and reports whether it succeeded. seen is the NarrowSeq
-// of the pod's list. record calls the reserver only if the reserver may refuse the decision. For
-// most pods it need not be called.
+// of the pod's list. record calls the reserver only if the reserver may refuse the decision, which
+// is so for few pods.
 func (c *Committer) record(decision sched.Decision, read *sched.Node, seen uint64) bool {
 	if !decision.Pod.Across && decision.Pod.Wait == nil {
 		if c.state.Place(decision.Pod, read, decision.At, seen) {
@@ -217,7 +218,7 @@ func (c *Committer) record(decision sched.Decision, read *sched.Node, seen uint6
 }
 
 // reserve calls the reserver for a decision, then records the decision in the state, and reports
-// whether both succeeded. If one of them fails, neither keeps the decision.
+// whether both succeeded. If the state does not accept the decision, the reservation is undone.
 func (c *Committer) reserve(decision sched.Decision, read *sched.Node) bool {
 	seen := c.state.NarrowSeq()
 	c.reserving = decision
@@ -262,8 +263,8 @@ func (c *Committer) Undo(decision sched.Decision) {
 }
 
 // rechecker checks those nodes of one list that have changed since they were listed. It prepares
-// the committer's additional filters for the pod (Begin or Resume) only when it checks the first
-// node.
+// the committer's additional filters for the pod (Begin or Resume) only once, when it checks the
+// first of these nodes.
 type rechecker struct {
 	*Committer
 	list    sched.List
@@ -271,8 +272,9 @@ type rechecker struct {
 	nowhere sched.Reason // the reason why no node fits, as Begin or Resume returned it; zero if a node may fit
 }
 
-// recheck returns the reason why a changed node does not fit the list's pod, if it does not. why is
-// the reason that package filter returned for this node, if any.
+// recheck checks whether the list's pod still fits a changed node, and returns the reason if it
+// does not. The argument why is the result of package filter for this node. recheck calls the
+// committer's additional filters only if why has no reason.
 func (r *rechecker) recheck(node *sched.Node, why sched.Reason) sched.Reason {
 	if !why.Refuses() && r.filter != nil {
 		why = r.check(node)

@@ -34,8 +34,8 @@ func (p *Pipeline) commit(list sched.List) bool {
 	return p.committer.Commit(list)
 }
 
-// tryBind binds a decision. After a panic of Bind, it calls detach, so that another goroutine binds
-// the next decisions. Then it calls Resolve to learn whether the pod is bound.
+// tryBind binds a decision. If Bind panics, tryBind calls detach, so that another goroutine binds
+// the next decisions, and then Resolve, which waits until it knows whether the pod is bound.
 func (p *Pipeline) tryBind(ctx context.Context, decision sched.Decision, detach func()) (err error) {
 	defer p.contain(decision.Pod, func() {
 		detach()
@@ -44,7 +44,8 @@ func (p *Pipeline) tryBind(ctx context.Context, decision sched.Decision, detach 
 	return p.config.Bind(ctx, decision, detach)
 }
 
-// resolve returns nil if a decision is bound, or if it is unknown whether it is bound.
+// resolve returns nil if a decision is bound, or if it cannot be found out whether it is bound,
+// because Config.Resolve is nil or panics.
 func (p *Pipeline) resolve(ctx context.Context, decision sched.Decision) error {
 	if p.config.Resolve == nil {
 		return nil
@@ -53,8 +54,9 @@ func (p *Pipeline) resolve(ctx context.Context, decision sched.Decision) error {
 	return p.config.Resolve(ctx, decision)
 }
 
-// contain recovers a panic that a pod has caused, reports it to Config.Panicked, and calls the
-// function then. Without a panic, it does nothing. It must be deferred.
+// contain must be deferred. If the deferring function panics while it handles the pod, contain
+// recovers the panic, reports it to Config.Panicked, and calls the function given as then. Without
+// a panic, or if Config.Panicked is nil, it does nothing.
 func (p *Pipeline) contain(pod *sched.Pod, then func()) {
 	if p.config.Panicked == nil {
 		return

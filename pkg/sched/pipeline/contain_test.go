@@ -18,8 +18,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched/pipeline"
 )
 
-// brittle is a filter that panics for one pod. The field in names the method that panics, and times
-// says how often.
+// brittle is a filter of which one method panics for one pod. Its fields are the UID of this pod
+// (pod), the name of the method (in), and how many more times it panics (times).
 type brittle struct {
 	pod, in string
 	times   *int
@@ -209,7 +209,7 @@ func TestPanicInBinder(t *testing.T) {
 	}
 }
 
-// fallible is a filter that accepts everything, and that may panic when a decision is undone.
+// fallible is a filter that accepts every node. If its field is true, its method Unreserve panics.
 type fallible struct{ falls bool }
 
 func (*fallible) Begin(*sched.Pod) ([]string, sched.Reason)        { return nil, sched.Reason{} }

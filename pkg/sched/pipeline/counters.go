@@ -15,7 +15,7 @@ type Counters struct {
 	// Retracted counts decisions that were undone before they were passed to a binder, for
 	// example because too few pods of the gang fitted. Commits includes these decisions.
 	Retracted uint64
-	Index     [Indexes]uint64 // placed pods by the index of their node in the list; the last element also counts the pods with greater indexes
+	Index     [Indexes]uint64 // element i counts the placed pods whose node had the index i in the pod's list; the last element also counts the pods whose node had a greater index
 }
 
 // Indexes is the number of elements of Counters.Index.

@@ -7,9 +7,9 @@ import (
 )
 
 // decisionQueue is the bounded FIFO between the committer and the binders. When the FIFO is full,
-// put waits until half of it is free, so that the committer and the binders work in batches. With
-// a Go channel as the FIFO, each finished bind woke the committer and a proposer for only one
-// pod. These wake-ups took more time than the work itself.
+// put waits until half of it is free, so that the committer and the binders work in batches. An
+// earlier version used a Go channel. Each finished bind then woke the committer and a proposer
+// for only one pod. These wake-ups took more time than the work itself.
 type decisionQueue struct {
 	mu      sync.Mutex
 	some    sync.Cond // signals that a decision was added, or that the queue was closed
@@ -26,8 +26,8 @@ func newDecisionQueue(size int) *decisionQueue {
 	return q
 }
 
-// put appends a decision. If the queue is full, it waits until half of the queue is free. Only
-// one goroutine may call it at a time.
+// put appends a decision. If the queue is full, put waits until half of the queue is free. Only
+// one goroutine at a time may call put.
 func (q *decisionQueue) put(decision sched.Decision) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -41,7 +41,7 @@ func (q *decisionQueue) put(decision sched.Decision) {
 	q.some.Signal()
 }
 
-// take removes and returns the oldest decision. If there is none, it waits for one. It returns
+// take removes and returns the oldest decision. If there is none, take waits for one. It returns
 // false when the queue is closed and empty.
 func (q *decisionQueue) take() (decision sched.Decision, ok bool) {
 	q.mu.Lock()
@@ -60,8 +60,8 @@ func (q *decisionQueue) take() (decision sched.Decision, ok bool) {
 	return decision, true
 }
 
-// close closes the queue: take returns the remaining decisions and then false. put must not be
-// called afterwards.
+// After close, the method take still returns the remaining decisions, and then false. The method
+// put must not be called any more.
 func (q *decisionQueue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

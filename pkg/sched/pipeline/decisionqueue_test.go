@@ -10,16 +10,16 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// number returns the number that was given to the function decision when it made the given
-// decision.
+// number returns the number of a decision that the function named decision has made from this
+// number.
 func number(decision sched.Decision) int { return len(decision.At.Containers) }
 
 func decision(i int) sched.Decision {
 	return sched.Decision{At: sched.Placement{Containers: make([]podspec.Container, i)}}
 }
 
-// TestBatches checks put: if the queue is full, put must wait until half of the queue is free.
-// If the queue is not full, put must not wait.
+// TestBatches checks the method put: if the queue is full, put must wait until half of the
+// queue is free. If the queue is not full, put must not wait.
 func TestBatches(t *testing.T) {
 	for _, tc := range []struct{ size, goes int }{{1, 1}, {2, 1}, {3, 2}, {8, 4}} {
 		synctest.Test(t, func(t *testing.T) {

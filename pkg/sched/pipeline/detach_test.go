@@ -27,7 +27,7 @@ func TestDetached(t *testing.T) {
 	config := pipeline.Config{Proposers: []pipeline.ProposerOptions{{}}, Binders: 1, Bind: func(_ context.Context, decision sched.Decision, detach func()) error {
 		if decision.Pod.Name[0] == 's' {
 			detach()
-			detach() // has no further effect
+			detach() // has no effect, because detach was called before
 			<-volumes
 		} else if quick.Add(1) == 2 {
 			close(volumes) // the slow pods get their volumes after all quick pods were passed to Bind

@@ -16,19 +16,18 @@ type Planner interface {
 }
 
 // Refuser is an optional interface of a sched.Filter. Refusals returns, for each reason, the
-// number of nodes that the pod given to Begin does not fit for this reason. It returns nil
-// if it would have to check each node to count them.
+// number of nodes that the pod given to Begin does not fit for this reason. It returns nil if it
+// could count them only by a check of each node.
 type Refuser interface {
 	Refusals() sched.Tally
 }
 
-// Explain counts the nodes of the newest view by the reason why they do not fit a pod. Nodes
-// that fit are not counted. For a gang, Explain plans one pod after another, and counts the
-// nodes for the first pod that fits no node. planned is the number of pods that were planned
-// before that pod. If as many pods fit as must start together, planned is their number and
-// there are no counts. Explain checks every node, unless the additional filters can count
-// the nodes (Refuser). So call it for messages to users, and not in every attempt to
-// schedule a pod.
+// Explain counts the nodes of the newest view by the reason why they do not fit a pod. Nodes that
+// fit are not counted. For a gang, Explain plans one pod after another, and counts the nodes for
+// the first pod that fits no node. The result planned is the number of pods that were planned
+// before that pod. If as many pods fit as must start together, planned is the number of these
+// pods, and tally is nil. Explain checks every node, unless the additional filters can count the
+// nodes (Refuser). So call it for messages to users, and not in every attempt to schedule a pod.
 func (p *Proposer) Explain(pod *sched.Pod) (planned int, tally sched.Tally) {
 	pods, need := pod.Together()
 	if need == 1 || pod.Waits().Refuses() {
@@ -50,8 +49,9 @@ func (p *Proposer) Explain(pod *sched.Pod) (planned int, tally sched.Tally) {
 	return planned, tally
 }
 
-// rehearsal plans the pods of a gang, to find out which of them fits no node. It has the
-// records of all nodes as they would be if the planned pods were placed.
+// rehearsal plans the pods of a gang one after another, to find the first pod that fits no node.
+// Its field nodes has the records of all nodes as they would be if the pods planned so far were
+// placed.
 type rehearsal struct {
 	*Proposer
 	nodes []*sched.Node
@@ -85,15 +85,15 @@ func (p *Proposer) check(node *sched.Node) sched.Reason {
 	return p.options.Filter.Check(node)
 }
 
-// plan passes the pods that are planned for a gang to the additional filters, if these are a
-// Planner.
+// plan tells the additional filters, if they are a Planner, which pods of a gang are planned so
+// far.
 func (p *Proposer) plan(pods []sched.Decision) {
 	if planner, ok := p.options.Filter.(Planner); ok {
 		planner.Plan(pods)
 	}
 }
 
-// tally counts the nodes that do not fit a pod, by the reason why.
+// tally counts, for each reason, the nodes that a pod does not fit for this reason.
 func (p *Proposer) tally(pod *sched.Pod, nodes iter.Seq[*sched.Node]) sched.Tally {
 	tally, nowhere := sched.Tally{}, p.begin(pod)
 	if refuser, ok := p.options.Filter.(Refuser); ok && !nowhere.Refuses() {

@@ -26,11 +26,11 @@ import (
 // free than will be free after step 3 has undone the placements. This does no harm. A gang that
 // does not start keeps no placements, so two gangs cannot deadlock.
 //
-// For each planned pod, commitGang tries only the planned node. Only for a pod with volumes or
-// devices to reserve does it then search all nodes (search). An earlier design, in which the
-// committer searched all nodes for one pod after another, was rejected. For a gang of 200 pods
-// with inter-pod affinity, these searches took half a minute, in which all other pods waited for
-// the committer.
+// For each planned pod, commitGang tries only the planned node. If the pod does not fit this
+// node, commitGang searches all nodes, but only if the pod has volumes or devices to reserve
+// (search). An earlier design, in which the committer searched all nodes for one pod after
+// another, was rejected. For a gang of 200 pods with inter-pod affinity, these searches took half
+// a minute, in which all other pods waited for the committer.
 func (c *Committer) commitGang(list sched.List) bool {
 	gang := list.Pod.Gang
 	if len(list.Planned) == 0 && c.held(gang) < gang.Need || list.Pod.Waits().Refuses() {
@@ -86,9 +86,9 @@ func (c *Committer) placeGang(list sched.List) (placed []sched.Decision) {
 	return placed
 }
 
-// placePlanned places one pod of a plan. others is the number of pods of the same plan that were
-// already placed on the planned node. Each of them has increased the version of the node's record
-// by 1.
+// placePlanned places one pod of a plan. The argument others is the number of pods of the same
+// plan that were already placed on the planned node. Each of these pods has increased the version
+// of the node's record by 1.
 func (c *Committer) placePlanned(planned sched.Planned, list sched.List, others sched.Version) (sched.Decision, bool) {
 	pod := planned.Pod
 	one := sched.List{Pod: pod, NarrowSeq: list.NarrowSeq}
@@ -110,7 +110,8 @@ func (c *Committer) placePlanned(planned sched.Planned, list sched.List, others 
 	return c.search(pod)
 }
 
-// retract undoes decisions that have not been passed to a binder, the last one first.
+// retract undoes the given decisions, the last one first. They must not have been passed to a
+// binder.
 func (c *Committer) retract(placed []sched.Decision) {
 	for _, d := range slices.Backward(placed) {
 		c.reserver.Unreserve(d)

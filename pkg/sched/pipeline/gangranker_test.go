@@ -15,8 +15,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched/pipeline"
 )
 
-// rankedCluster is a cluster whose nodes are chosen by the policy fragmentation. It records the
-// node of each pod.
+// rankedCluster is a cluster in which the node policy "fragmentation" chooses the nodes of
+// pods. It records the node of each pod.
 type rankedCluster struct {
 	*nodestate.State
 	proposer  *pipeline.Proposer
@@ -62,8 +62,8 @@ func gpuPods(r *rand.Rand, name string, n int) []*sched.Pod {
 	return pods
 }
 
-// TestGangWithRanker checks that the node policy fragmentation places the pods of a gang on the
-// same nodes as if the pods were scheduled one after another. The clusters are partly full.
+// TestGangWithRanker checks that the node policy "fragmentation" places the pods of a gang on
+// the same nodes as if the pods were scheduled one after another. The clusters are partly full.
 func TestGangWithRanker(t *testing.T) {
 	placed := 0
 	for seed := range uint64(300) {

@@ -17,8 +17,8 @@ import (
 
 // TestGangs schedules four gangs and, at the same time, small pods, with 1 to 16 proposers. Each
 // gang needs more than half of the cluster. The test checks that either all pods of a gang are
-// placed or none, and that at most one gang starts. The gang and the small pods together must fill
-// the cluster.
+// placed or none, and that at most one gang starts. The small pods, and the pods of the started
+// gang if there is one, must together fill the cluster.
 func TestGangs(t *testing.T) {
 	for _, proposers := range []int{1, 3, 16} {
 		t.Run(fmt.Sprintf("proposers=%d", proposers), func(t *testing.T) {

@@ -9,11 +9,11 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// Queue holds the pending pods, from which proposers take the next one. Its methods may be called
-// from any goroutine.
+// Queue holds the pending pods. Proposers take one pod after another from it. Its methods may be
+// called from any goroutine.
 type Queue interface {
-	// Next returns the pod that is to be scheduled next. If there is none, it waits. If it returns
-	// an error, the pipeline ends.
+	// Next returns the pod that is to be scheduled next. If there is none, Next waits. If Next
+	// returns an error, the pipeline ends.
 	Next(context.Context) (*sched.Pod, error)
 	// Requeue puts a pod back into the queue for a retry.
 	Requeue(*sched.Pod)
@@ -26,14 +26,14 @@ type Queue interface {
 
 // Gate is an optional interface of a Queue that keeps pods in order until they are placed.
 type Gate interface {
-	// Permit reports whether a pod may be placed now. If it may not, the queue has taken the pod
-	// back. The caller places a permitted pod, or returns it to the queue, before it calls Permit
-	// again. awaited is true if other pods wait until this pod is placed. Only if awaited is true
-	// must the caller call Placed.
+	// Permit reports whether a pod may be placed now. If ok is false, the queue has taken the pod
+	// back. If ok is true, the caller places the pod, or returns it to the queue, before it calls
+	// Permit again. awaited is true if other pods wait until this pod is placed. The caller must then
+	// call Placed after it has placed the pod. If awaited is false, it need not.
 	Permit(*sched.Pod) (ok, awaited bool)
 	// Placed tells the queue that a node was assigned to a pod for which Permit returned awaited.
 	Placed(*sched.Pod)
-	// Undone puts a pod that was placed but could not be bound back into the queue.
+	// Undone puts a pod back into the queue, because it was placed but could not be bound.
 	Undone(*sched.Pod)
 }
 
@@ -44,7 +44,8 @@ func (open) Permit(*sched.Pod) (ok, awaited bool) { return true, false }
 func (open) Placed(*sched.Pod)                    {}
 func (o open) Undone(pod *sched.Pod)              { o.Requeue(pod) }
 
-// Config configures a Pipeline. Proposers beyond the number of pending pods have nothing to do.
+// Config configures a Pipeline. If there are more proposers than pending pods, some of the
+// proposers have nothing to do.
 type Config struct {
 	Proposers []ProposerOptions // one for each proposer
 	Filter    sched.Filter      // the committer's own instance of the additional filters; nil for none
@@ -53,7 +54,7 @@ type Config struct {
 	// call of Bind may take a long time, Bind calls detach. Another goroutine then binds the next
 	// decisions, so that the slow call delays no other pod.
 	Bind   func(ctx context.Context, d sched.Decision, detach func()) error
-	Undone func(sched.Decision) // called after Bind failed and Committer.Undo was called for the decision: other pods may now fit its node; may be nil
+	Undone func(sched.Decision) // called after Bind failed and Committer.Undo was called for the decision, because other pods may now fit the decision's node; may be nil
 	// Panicked is called after the pipeline has recovered a panic that a pod or a gang caused in a
 	// proposer, in the committer or in a binder. The pod then backs off (waits a while before its
 	// retry), unless it is bound or may be bound. If Panicked is nil, panics are not recovered.
@@ -65,7 +66,7 @@ type Config struct {
 }
 
 // Pipeline schedules pods: it runs the proposers, which list nodes for pods, the committer, which
-// assigns nodes, and the binders, which create Bindings. The package comment describes these
+// assigns nodes, and the binders, which create Bindings. The package comment describes their
 // steps.
 type Pipeline struct {
 	state     *nodestate.State
@@ -81,7 +82,8 @@ type Pipeline struct {
 
 // maxDetached limits how many calls of Bind run at the same time after they called detach. Without
 // a limit, an API server that does not answer would get more and more requests. When the limit is
-// reached, detach has no effect, so that slow calls occupy the binders.
+// reached, detach has no effect. The binder then waits for the slow call, and no additional
+// goroutine calls Bind.
 const maxDetached = 1024
 
 // New returns a pipeline. Run starts it.

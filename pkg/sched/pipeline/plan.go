@@ -9,19 +9,19 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// gangPlan is a proposer's plan for the pods of a gang. For each planned node, it has the node's
-// record as if the planned pods were placed there.
+// gangPlan is a proposer's plan for the pods of a gang. For each node for which it plans pods, it
+// has a record of the node as if these pods were placed there.
 //
 // The index in which the proposer searches nodes (package distbucket) does not know the planned
-// pods. So its order is wrong for nodes on which pods are planned already. A search leaves out
-// these nodes. Then the proposer compares their scores with those of the nodes that the search
-// found. If the policy computes no scores, or if the pod prefers some nodes to others, the search
-// includes the nodes with planned pods.
+// pods. So its order is wrong for nodes on which pods are planned already. Therefore a search
+// leaves out these nodes. The proposer then compares their scores with those of the nodes that the
+// search found. But if the policy computes no scores, or if the pod prefers some nodes to others,
+// the search includes the nodes with planned pods.
 type gangPlan struct {
 	nodes   map[*sched.Slot]*plannedNode
-	order   []*plannedNode // in the order in which they were planned
+	order   []*plannedNode // in the order in which the first pod was planned for each of them
 	planned []sched.Planned
-	placed  []sched.Decision // the pods in planned, in the form that the additional filters need (Planner)
+	placed  []sched.Decision // the pods in the field planned, in the form that the additional filters need (Planner)
 }
 
 // plannedNode is a node with planned pods.
@@ -32,9 +32,10 @@ type plannedNode struct {
 
 // planGang plans as many pods of a gang as fit, one after another, and stores the plan in
 // list.Planned. Each pod is planned as if the pods planned before it were already placed. If fewer
-// pods fit than must start together, list.Planned stays empty. Pods that are already assigned to a
-// node count as fitting. planGang calls find at most once for each pod. It also computes O(m · n)
-// scores, where m is the number of pods of the gang and n the number of nodes with planned pods.
+// pods fit than must start together, list.Planned stays empty. Pods of the gang that are already
+// assigned to a node count as pods that fit. planGang searches the index or the ranker (find) at
+// most once for each pod. It also computes O(m · n) scores, where m is the number of pods of the
+// gang and n the number of nodes with planned pods.
 func (p *Proposer) planGang(gang *sched.Pod, view *nodestate.View, list *sched.List) {
 	if gang.Waits().Refuses() {
 		return
@@ -87,10 +88,11 @@ func (p *Proposer) planMember(pod *sched.Pod, view *nodestate.View, list *sched.
 	p.plan(p.gang.placed)
 }
 
-// bestPlanned returns the best of the nodes with planned pods that fit a pod. found has the nodes
-// without planned pods that fit the pod, best first. bestPlanned returns false if no node with
-// planned pods fits, if found[0] is better, or if searches include the nodes with planned pods. Of
-// equally good nodes, the first by name counts as better.
+// bestPlanned returns the best node that fits a pod, among the nodes for which pods of the gang are
+// already planned. The argument found has the other nodes that fit the pod, best first. bestPlanned
+// returns false in three cases: no node with planned pods fits, found[0] is better than all of
+// them, or searches include the nodes with planned pods (compares). Of equally good nodes, the
+// first by name counts as better.
 func (p *Proposer) bestPlanned(pod *sched.Pod, found []sched.Candidate) (best sched.Candidate, ok bool) {
 	if !p.compares() {
 		return best, false
@@ -118,15 +120,15 @@ func comesFirst(a, b sched.Candidate) bool {
 	return a.Node.Name < b.Node.Name
 }
 
-// allows reports whether p.only, the nodes to which the filters restrict the current pod, includes
-// a node.
+// allows reports whether the filters allow a node for the current pod: p.only has the names of the
+// only nodes that may fit the pod, or is nil if any node may fit.
 func (p *Proposer) allows(node string) bool {
 	return p.only == nil || slices.Contains(p.only, node)
 }
 
-// compares reports whether searches leave out the nodes on which pods of the gang are planned, so
-// that the scores of these nodes are compared with those of the nodes found. If it returns false,
-// searches include all nodes.
+// compares reports whether searches leave out the nodes on which pods of the gang are planned (see
+// gangPlan). The scores of these nodes are then compared with those of the nodes that a search has
+// found. If compares returns false, searches include all nodes.
 func (p *Proposer) compares() bool {
 	return p.rated == 0 && (p.profile.Ranker != nil || p.profile.Policy == distbucket.LeastFit || p.profile.Policy == distbucket.BestFit)
 }

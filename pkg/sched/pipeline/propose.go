@@ -13,7 +13,7 @@ import (
 // ProposerOptions are the options of one proposer.
 type ProposerOptions struct {
 	Filter sched.Filter // filters in addition to those of package filter, an instance for this proposer only; nil for none
-	Rand   *rand.Rand   // for the policy Random, and to choose between equally good nodes; if nil, the first of these by name is chosen
+	Rand   *rand.Rand   // chooses the nodes for the policy Random, and one of several equally good nodes for other policies; if Rand is nil, the first of the equally good nodes by name is chosen
 }
 
 // Proposer is a scheduler of the first tier: it lists nodes for a pod, from which a Committer
@@ -22,7 +22,7 @@ type Proposer struct {
 	view    func() *nodestate.View
 	options ProposerOptions
 	prefers sched.Preferrer              // options.Filter; nil if that filter does not rate nodes by the pod's preferences
-	after   map[string]distbucket.Cursor // by name of the scheduling profile: where the next search of the index starts, which is behind the best node of the last list
+	after   map[string]distbucket.Cursor // by name of the scheduling profile: the place in the index behind the best node of the last list, where the next search starts
 	lists   int                          // lists made so far
 
 	gang     *gangPlan  // the plan of the current gang; nil if the current pod is in no gang
@@ -39,7 +39,8 @@ type Proposer struct {
 	accept   func(*distbucket.Node) bool
 }
 
-// NewProposer returns a proposer that searches the views returned by view.
+// NewProposer returns a proposer. For each list, the proposer calls the function given as view,
+// and searches the view of the cluster that this function returns.
 func NewProposer(view func() *nodestate.View, o ProposerOptions) *Proposer {
 	p := &Proposer{view: view, options: o, after: map[string]distbucket.Cursor{}}
 	p.accept = p.read
@@ -60,9 +61,9 @@ func NewProposer(view func() *nodestate.View, o ProposerOptions) *Proposer {
 //
 // The list is empty if no node fits the pod. It may also be empty if a node fits only because of
 // resources that became free after the view was made. The queue then retries the pod (see package
-// nodestate). At least the first candidate has a placement, so that the committer need not compute
-// one if the node does not change. The only exception is a pod to which GPU groups offer GPUs
-// (GPURequest.Offer).
+// nodestate). At least the first candidate has a placement. So the committer need not compute a
+// placement if the node does not change. The only exception is a pod to which GPU groups offer
+// GPUs (GPURequest.Offer): no candidate of such a pod has a placement.
 //
 // For a gang, Propose plans nodes for its pods instead (sched.List.Planned).
 func (p *Proposer) Propose(pod *sched.Pod) sched.List {
@@ -89,9 +90,10 @@ func (p *Proposer) Propose(pod *sched.Pod) sched.List {
 }
 
 // find finds the nodes for the current pod's list. If the profile has a ranker, find takes nodes
-// in the ranker's order. There are two exceptions: only some nodes may fit (p.only), to which a
-// ranker cannot restrict its search, or GPU groups offer GPUs to the pod (GPURequest.Offer). In
-// both cases find searches the index, and the ranker only scores the nodes that were found.
+// in the ranker's order. There are two exceptions. The first is that only some nodes may fit
+// (p.only), because a ranker cannot restrict its search to them. The second is that GPU groups
+// offer GPUs to the pod (GPURequest.Offer). In both cases find searches the index, and the ranker
+// only computes the scores of the nodes that were found.
 func (p *Proposer) find(index *distbucket.ReservingView) {
 	if p.profile.Ranker != nil {
 		p.profile.Ranker.See(p.pod)
@@ -107,9 +109,9 @@ func (p *Proposer) find(index *distbucket.ReservingView) {
 	}
 }
 
-// rank checks whether the n best nodes of the ranker (all nodes if n is -1) fit the current pod,
-// best first. It stops when the number of accepted nodes equals the parameter most. It returns
-// the number of accepted nodes.
+// rank asks the ranker for its n best nodes (all nodes if n is -1), and checks one after another,
+// best first, whether it fits the current pod. It stops when the number of accepted nodes equals
+// the parameter most. It returns the number of accepted nodes.
 func (p *Proposer) rank(n, most int) int {
 	p.ranked = p.profile.Ranker.Best(p.ranked[:0], p.pod, n)
 	for _, slot := range p.ranked {
@@ -181,12 +183,12 @@ func best(all []sched.Candidate) int {
 // placed reports whether a candidate has a placement.
 func placed(candidate sched.Candidate) bool { return candidate.At.Node != "" }
 
-// most returns how many nodes a search scores at most. Often this is the length of the list
-// (Candidates). More nodes are scored in two cases, in which the order of the search does not tell
-// which nodes are best. If GPU groups offer GPUs to the pod, or if the profile has a ranker, all
-// nodes in p.only are scored, because the index knows neither GPU groups nor the ranker's order.
-// If the pod prefers some nodes to others, p.rated nodes are scored, because neither the index nor
-// a ranker knows the pod's preferences.
+// most returns the maximum number of nodes for which a search computes scores. Often this is the
+// length of the list (Profile.Candidates). More nodes are scored in two cases, in which the order
+// of the search does not tell which nodes are best. First, if GPU groups offer GPUs to the pod, or
+// if the profile has a ranker, all nodes in p.only are scored, because the index knows neither GPU
+// groups nor the ranker's order. Second, if the pod prefers some nodes to others, p.rated nodes
+// are scored, because neither the index nor a ranker knows the pod's preferences.
 func (p *Proposer) most() int {
 	if p.pod.GPUs.Offer != nil || p.profile.Ranker != nil {
 		return max(p.profile.Candidates, p.rated, len(p.only))
@@ -215,8 +217,8 @@ const listsPerStart = 64
 // starts at a random node. Otherwise two proposers could search the same nodes, one close behind
 // the other, and the second one would only find nodes that the first one has just used. There are
 // two exceptions. With the policy NextFit, every search starts behind the last best node. With any
-// other policy and without options.Rand, every cursor is empty, and the search starts at the first
-// of the best nodes by name.
+// other policy and without options.Rand, every cursor is empty, and among the nodes that the
+// policy considers equally good, the search starts at the first one by name.
 func (p *Proposer) start() distbucket.Cursor {
 	p.lists++
 	if p.profile.Policy != distbucket.NextFit && (p.options.Rand == nil || p.lists%listsPerStart == 0) {
@@ -275,7 +277,8 @@ func (p *Proposer) readSlot(slot *sched.Slot) bool {
 	return true
 }
 
-// candidate returns the candidate that readSlot made when it last accepted the given node.
+// candidate returns the candidate that readSlot has made for the given node. If readSlot has
+// accepted the node several times, candidate returns the newest one.
 func (p *Proposer) candidate(n *distbucket.Node) sched.Candidate {
 	for i := len(p.accepted) - 1; ; i-- {
 		if p.accepted[i].slot == n.Record.(*sched.Slot) {

@@ -11,8 +11,8 @@ import (
 )
 
 // reserver is a filter that accepts every node. The field reserved counts the calls of
-// Reserve that were not undone by Unreserve. If refuses is set, Reserve refuses every
-// decision.
+// Reserve that were not undone by Unreserve. If the field refuses is true, Reserve
+// refuses every decision.
 type reserver struct {
 	refuses  bool
 	reserved int

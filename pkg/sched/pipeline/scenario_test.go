@@ -34,7 +34,8 @@ func TestScenarios(t *testing.T) {
 	})
 }
 
-// scene has a cluster, its committer, and the lists and decisions of the scenario.
+// scene has the state of a cluster, its committer, and the lists and decisions
+// that the commands of the scenario have made.
 type scene struct {
 	state     *nodestate.State
 	committer *pipeline.Committer

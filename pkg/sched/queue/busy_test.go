@@ -14,7 +14,7 @@ import (
 func TestBackoffBoundsAttempts(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		strict bool // Options.Strict: the pod, as the first unschedulable pod of its type, blocks the pods behind it
+		strict bool // Options.Strict is set, so the pod, as the first unschedulable pod of its type, blocks the pods behind it
 		across bool
 		most   int
 	}{

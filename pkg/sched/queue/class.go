@@ -3,15 +3,17 @@ package queue
 import "github.com/numalet/numalet/pkg/sched/fairshare"
 
 // class has the pending pods of one type of resource. Classes whose types overlap, such as T4 and
-// T4|V100 (T4 or V100), compete for the same resources. When it is the turn of a class, the first
-// pod of this class and of the classes that overlap it is taken, so that a tenant cannot get more
-// turns by naming a type differently. Pods of types that do not overlap never wait for each other.
-// To put all types that overlap into one class was rejected. T4, V100 and T4|V100 would then be in
-// one class, and a T4 pod would have to wait for a V100 pod.
+// T4|V100 (T4 or V100), compete for the same resources. When it is the turn of a class, the queue
+// returns the pod that is first among the pods of this class and of the classes whose types
+// overlap. So a tenant cannot get more turns by naming a type differently, such as T4|V100 instead
+// of T4. Pods of types that do not overlap never wait for each other. To put all types that overlap
+// into one class was rejected: T4, V100 and T4|V100 would then be in one class, and a pod that
+// needs a T4 might have to wait for a pod that needs a V100.
 //
-// Most pods are in one of the fields of the type order below. A pod is in none of these orders
-// while it is in flight (Next returned it) and no other pod waits until it is placed. It is also in
-// none of them while it backs off and may not be retried early.
+// Most pods of the class are in one of its orders, which are the fields active, earlyRetry,
+// onPermit, unschedulable and aside. A pod is in none of the orders while it is in flight (Next
+// returned it) and no other pod waits until it is placed. It is also in none of them while it backs
+// off and may not be retried early.
 type class struct {
 	name    fairshare.Type
 	rivals  []*class           // the other classes whose types overlap with this one
@@ -21,7 +23,7 @@ type class struct {
 
 	active        order
 	earlyRetry    order // pods in back-off that Next may return before their back-off ends
-	onPermit      order // pods in the state WaitingOnPermit, and pods that are in flight and awaited, unless other pods may bypass them
+	onPermit      order // pods in the state WaitingOnPermit, and pods that are in flight and awaited, except those that other pods may bypass (AllowBypass)
 	unschedulable order
 	aside         order // pods that are gated, or unschedulable and hopeless; they block no other pods
 	failedRetries int   // how many attempts to schedule a pod of the class failed since changedFor last recorded a change in the cluster
@@ -33,11 +35,12 @@ type class struct {
 // each of them can try a pod after a change, but it is still small.
 const maxFailedRetries = 32
 
-// next returns the pod of the class that is to be scheduled next, or nil. It compares three pods
-// and returns the one whose turn comes first: the first active pod, the first pod of onPermit, and
-// the first unschedulable pod if a change may help it. next leaves out pods that another pod
-// blocks. If no pod remains, it returns the first pod of earlyRetry, which is still in back-off,
-// unless that pod is blocked or maxFailedRetries attempts have failed.
+// next returns the pod of the class that is to be scheduled next, or nil if no pod of the class may
+// be scheduled now. It compares three pods and returns the one whose turn comes first: the first
+// active pod, the first pod of onPermit, and the first unschedulable pod if a change may help it.
+// next leaves out pods that another pod blocks. If no pod remains, next returns the first pod of
+// earlyRetry, which is still in back-off, unless another pod blocks it or maxFailedRetries attempts
+// have failed.
 func (c *class) next() *item {
 	var next *item
 	for _, queued := range []*item{c.active.first(), c.onPermit.first(), c.unschedulable.first()} {
@@ -61,9 +64,9 @@ func (c *class) competing() int {
 	return n
 }
 
-// turn returns the pod that Queue.Next returns when it is the turn of the class, or nil. The pod
-// may be of a class with an overlapping type, if the next pod of that class comes before the next
-// pod of c.
+// turn returns the pod that Queue.Next returns when it is the turn of the class, or nil if the
+// method next returns no pod of the class. The pod may be of a class with an overlapping type, if
+// the next pod of that class comes before the next pod of c.
 func (c *class) turn() *item {
 	next := c.next()
 	if next == nil {
@@ -77,8 +80,8 @@ func (c *class) turn() *item {
 	return next
 }
 
-// blocker returns the pod that blocks a pod of the class, or nil. The blocking pod may be of an
-// overlapping type.
+// blocker returns the pod that blocks the given pod of the class, or nil if no pod does. The
+// blocking pod may be of an overlapping type.
 func (c *class) blocker(queued *item) *item {
 	if ahead := c.blocks(queued); ahead != nil {
 		return ahead
@@ -91,9 +94,9 @@ func (c *class) blocker(queued *item) *item {
 	return nil
 }
 
-// blocks returns the pod of class c that blocks a given pod, or nil. The first pod that is
-// WaitingOnPermit or awaited blocks all pods behind it. With Options.Strict, the first
-// unschedulable pod blocks all pods behind it too, unless AllowBypass was called for the
+// blocks returns the pod of class c that blocks the given pod, or nil if no pod of c does. The
+// first pod that is WaitingOnPermit or awaited blocks all pods behind it. With Options.Strict, the
+// first unschedulable pod blocks all pods behind it too, unless AllowBypass was called for the
 // unschedulable pod.
 func (c *class) blocks(queued *item) *item {
 	if ahead := c.onPermit.first(); ahead != nil && ahead.before(queued) {

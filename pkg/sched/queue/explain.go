@@ -25,7 +25,7 @@ type Explanation struct {
 	Waited    time.Duration // how long it has been pending
 
 	State    State
-	Position int          // position among the pending pods of its type and of overlapping types, counted from 1; 0 if its gang is incomplete
+	Position int          // position among the pending pods of its type and of overlapping types; the first pod has position 1; 0 if the pod's gang is incomplete
 	Of       int          // number of pending pods of its type and of overlapping types
 	Ahead    []TenantPods // number of pods ahead of it, for each tenant; the tenant with the lowest score comes first
 	WaitsFor Cause
@@ -33,7 +33,7 @@ type Explanation struct {
 	Until    time.Time    // when it is retried; set if WaitsFor is ForBackoff
 	Why      sched.Reason // why it is gated; set if WaitsFor is ForGate
 
-	GangSize    int // how many pods of its gang still have to start together; 0 if the pod is scheduled by itself, or if its gang is incomplete
+	GangSize    int // how many pods of its gang still have to start together; 0 if the pod is scheduled by itself, or if its gang is incomplete (see GangMissing)
 	GangMissing int // how many more pods of its gang must be created before the gang can start; set if WaitsFor is ForGangPods
 }
 
@@ -186,8 +186,8 @@ func (q *Queue) List() []Explanation {
 }
 
 // countAhead adds to the position of each pod in pods the number of rivals whose turn is before
-// that pod. rivals are the pods of the same type or of one overlapping type. Both lists must be in
-// the order of turns.
+// that pod. The pods in the list pods have the same type. The pods in the list rivals have this
+// type or one type that overlaps it. Both lists must be in the order of turns.
 func countAhead(pods, rivals []Explanation) {
 	for i := range pods {
 		ahead, _ := slices.BinarySearchFunc(rivals, pods[i], Explanation.compare)

@@ -130,7 +130,7 @@ func (c *gpus) run(d time.Duration) {
 	}
 }
 
-// give starts pods until no GPU is free or no pod's turn has come.
+// give starts pods until no GPU is free or no pod may be started now.
 func (c *gpus) give() {
 	for c.free > 0 {
 		pod := c.Poll()

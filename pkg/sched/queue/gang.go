@@ -23,16 +23,16 @@ import (
 // Complexity, for p pending pods of the gang that have m different minima and t different types of
 // resource: to add or remove a pod, or to record that it is bound, takes O(log p + m + t · log t)
 // time, without the calls of the inner queue. It takes O(p · log p) time if all pending pods then
-// get entries of their own, or lose them. To keep this cost low, the maps minima and types count
-// the pending pods, and the members of the representative are listed only when the gang's turn
-// comes. If they were listed whenever a pod is added or bound, a gang of n pods would take O(n²)
-// time until all its pods are bound.
+// get entries of their own in the inner queue, or lose these entries. To keep this cost low, the
+// maps minima and types count the pending pods, and the members of the representative are listed
+// only when the gang's turn comes. If they were listed whenever a pod is added or bound, a gang of
+// n pods would take O(n²) time until all its pods are bound.
 type gang struct {
 	id      string
 	pending map[string]*member // by UID
 	bound   map[string]bool    // UIDs of the bound pods
 	// succeeded has the UIDs of pods that have succeeded, by the UID of their owner
-	// (sched.Gang.Owner). The owner does not create these pods again.
+	// (sched.Gang.Owner). The owner does not create replacements for these pods.
 	succeeded map[string]map[string]bool
 
 	byAge  heapOf[*member]        // pending pods, the oldest first
@@ -40,8 +40,8 @@ type gang struct {
 	types  map[fairshare.Type]int // number of pending pods that wait for each type of resource
 
 	representative *sched.Pod // the pod that represents all pending pods in the inner queue; nil if the inner queue has no such pod
-	single         bool       // each pending pod, except those in fresh, has an entry of its own in the inner queue
-	fresh          []*member  // pending pods that are not yet in the inner queue although single is set
+	single         bool       // each pending pod, except those in the field fresh, has an entry of its own in the inner queue
+	fresh          []*member  // pending pods that do not have their entries in the inner queue yet although the field single is true
 }
 
 // member is a pending pod of a gang.
@@ -52,8 +52,8 @@ type member struct {
 	added  time.Time // when it was added to the queue
 }
 
-// minimum is what a pending pod specifies for its gang: need is how many pods of the gang have to
-// start together, and owner is the owner of the pod (sched.Gang.Owner).
+// minimum has what a pending pod says about its gang: how many pods of the gang have to start
+// together (need), and the owner of the pod (owner, from sched.Gang.Owner).
 type minimum struct {
 	need  int
 	owner string
@@ -103,10 +103,10 @@ func count[K comparable](in map[K]int, key K, add int) {
 
 // need returns how many pods of the gang still have to start together: the gang's minimum, less
 // the pods that are bound or have succeeded. Each pod has the minimum that its gang had when the
-// pod was created. need takes the smallest of these values, and so assumes that the minimum of a
-// gang only shrinks. From the minimum of a pod, need subtracts only those succeeded pods that have
-// the same owner as the pod. Succeeded pods of other owners may belong to an earlier gang of the
-// same name.
+// pod was created. The method uses the pod with the smallest value, and so assumes that the
+// minimum of a gang only shrinks. From the minimum of a pod, it subtracts only those succeeded
+// pods that have the same owner as the pod, because succeeded pods of other owners may belong to
+// an earlier gang of the same name.
 func (g *gang) need() int {
 	least := math.MaxInt
 	for m := range g.minima {
@@ -133,7 +133,7 @@ func (g *gang) members() []*member {
 // represent returns the entry that represents all pending pods of the gang in the inner queue. The
 // pod of this entry has the gang's ID as its UID, and the gang's name. The entry has the priority,
 // the tenant and the age of the oldest pending pod. If any pending pod needs GPUs, the entry waits
-// for GPUs of that type. The entry's pod does not list the members of the gang yet. The method
+// for GPUs of that type. The entry's pod does not list the members of the gang. The method
 // complete adds them when the gang's turn comes.
 func (g *gang) represent(need int) Entry {
 	entry := g.byAge[0].Entry
@@ -173,7 +173,7 @@ func union(a, b []sched.Topic) []sched.Topic {
 	return a
 }
 
-// alone returns an entry that schedules the pod by itself, not as part of its gang.
+// alone returns an entry for the pod without its gang, so that the pod is scheduled by itself.
 func (m *member) alone() Entry {
 	entry, pod := m.Entry, *m.Pod
 	pod.Gang = nil

@@ -10,8 +10,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched/fairshare"
 )
 
-// lives has functions that each play one course of events for a gang: its pods are created, and
-// at the end no pod of the gang is pending. The keys name the courses.
+// lives has functions that each simulate the events in the life of a gang, from the creation of
+// its pods until no pod of the gang is pending. The keys name the cases.
 var lives = map[string]func(q *GangQueue, pods []*sched.Pod){
 	"all start together": func(q *GangQueue, pods []*sched.Pod) {
 		q.addAll(pods, len(pods))
@@ -61,7 +61,7 @@ func podsOf(n int) []*sched.Pod {
 // TestGangCost checks that a gang of 2,000 pods causes at most six times as much work in the
 // queue as a gang of 500 pods. The test measures the work by the number of allocated bytes. In
 // an earlier version, the queue listed all pending pods of a gang whenever a pod was added or
-// bound. The larger gang then caused 14 times as much work.
+// bound, so the gang of 2,000 pods caused 14 times as much work.
 func TestGangCost(t *testing.T) {
 	for name, live := range lives {
 		t.Run(name, func(t *testing.T) {

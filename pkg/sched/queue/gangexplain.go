@@ -68,8 +68,8 @@ func (q *GangQueue) listIncomplete() (list []Explanation) {
 	return list
 }
 
-// queuedAs returns the UID under which the inner queue has a pod: the ID of its gang, or
-// its own UID.
+// queuedAs returns the UID under which the inner queue has a pod: the ID of the pod's
+// gang if the gang has a representative, and otherwise the pod's own UID.
 func (q *GangQueue) queuedAs(uid string) string {
 	if gang := q.mu.byPod[uid]; gang != nil && gang.representative != nil {
 		return gang.id
@@ -84,8 +84,8 @@ func (q *GangQueue) explainIncomplete(g *gang, m *member) Explanation {
 	}.named(m)
 }
 
-// ofMember returns the explanation for a pod m of gang g. e is the explanation for the
-// entry of the inner queue that represents g or m.
+// ofMember returns the explanation for pod m of gang g. It makes this explanation from
+// e, which is the explanation for the inner queue's entry for g or for m.
 func (e Explanation) ofMember(g *gang, m *member) Explanation {
 	if g.representative != nil {
 		e.GangSize = g.representative.Gang.Need

@@ -14,7 +14,8 @@ import (
 // is the gang's ID. Each pod is added with the minimum of its gang, which is the number of pods
 // that have to start together (sched.Pod.Gang, with Need but without Members). The number of pods
 // that still have to start together is this minimum less the pods that are bound or have
-// succeeded. This second number decides where the pending pods of the gang are:
+// succeeded. This second number, in the left column, decides where the pending pods of the gang
+// are:
 //
 //	still to start    the pending pods
 //	> pending         are not in the inner queue: the gang is incomplete
@@ -22,15 +23,15 @@ import (
 //	≤ 0               have turns of their own, each without a gang
 //
 // A pod that is placed stays pending until Bound is called for it. If all pending pods of the gang
-// were placed, the gang is in flight until as many of them are bound as have to start together. A
-// pod whose Binding fails is retried together with the other pending pods of its gang. If a bound
-// pod ends and a new pod is created in its place, the new pod need not wait until the whole gang
-// starts again, because the pods that are still bound count as started.
+// were placed, the gang stays in flight until as many of them are bound as have to start together.
+// A pod whose Binding fails is retried together with the other pending pods of its gang. If a
+// bound pod ends and a new pod is created in its place, the new pod need not wait until the whole
+// gang starts again, because the pods that are still bound count as started.
 //
 // The methods of GangQueue may be called from any goroutine. Its lock is taken before the lock of
 // the inner queue. For a gang of n pods with few different minima and types, a call that adds or
-// removes a pod, or records that a pod is bound, takes O(log n) time. It takes O(n · log n) time
-// if the pending pods then move from one row of the table to another. The members of the
+// removes a pod, or records that a pod is bound, takes O(log n) time. If the pending pods then
+// move from one row of the table to another, the call takes O(n · log n) time. The members of the
 // representative are listed only when the turn of the gang comes, which takes O(n · log n) time.
 type GangQueue struct {
 	*Queue
@@ -80,8 +81,8 @@ func (q *GangQueue) Observe(event nodestate.Event) {
 	}
 }
 
-// Bound records that a pod is bound. id is the ID of the pod's gang, or "" if the pod is in no
-// gang.
+// Bound records that a pod is bound. The argument id is the ID of the pod's gang, or "" if the pod
+// is in no gang.
 func (q *GangQueue) Bound(uid, id string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -109,9 +110,9 @@ func (q *GangQueue) Remove(uid string) {
 	q.remove(uid)
 }
 
-// Succeeded records that a pod of the gang id has succeeded. owner is the pod's sched.Gang.Owner.
-// Until Forgotten is called for the pod, the pod counts as started for those pods of the gang that
-// have the same owner.
+// Succeeded records that a pod has succeeded. The argument id is the ID of the pod's gang, and
+// owner is the pod's sched.Gang.Owner. Until Forgotten is called for the pod, the pod counts as
+// started for those pods of the gang that have the same owner.
 func (q *GangQueue) Succeeded(uid, id, owner string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -246,10 +247,11 @@ func (q *GangQueue) gang(id string) *gang {
 	return g
 }
 
-// leave removes a pod from its gang, unless the ID of the gang is id. It then removes the gang's
-// representative from the inner queue. If the other pods of the gang still have to start together,
-// it adds a new representative. If the old representative stayed in the queue, it could be in
-// flight forever, because nobody reports the result of the attempt for the pod that was removed.
+// leave removes a pod from its gang, unless the ID of this gang equals the argument id. It also
+// removes the gang's representative from the inner queue, and if the other pods of the gang still
+// have to start together, it adds a new representative. If the old representative stayed in the
+// queue, it could be in flight forever, because nobody reports for the removed pod whether its
+// attempt succeeded.
 func (q *GangQueue) leave(uid, id string) {
 	gang := q.mu.byPod[uid]
 	if gang == nil || gang.id == id {
@@ -335,9 +337,9 @@ func (q *GangQueue) withdrawRepresentative(g *gang) {
 }
 
 // representative returns the newest representative of a gang. The argument is any pod of the gang,
-// or an earlier representative of it. If the pod is in no gang, or its gang has no representative,
-// the argument is returned. If the newest representative is in flight and does not list its
-// Members yet, representative adds them.
+// or an earlier representative of the gang. If the pod is in no gang, or its gang has no
+// representative, the method returns its argument. If the newest representative is in flight and
+// does not list its Members yet, representative adds them.
 func (q *GangQueue) representative(pod *sched.Pod) *sched.Pod {
 	g := q.mu.byPod[pod.UID]
 	if g == nil {

@@ -31,12 +31,12 @@ func TestGangScenarios(t *testing.T) {
 	scenario.WalkFiles(t, "testdata/gang/*.txt", func(*testing.T, *scenario.Answer) scenario.Commands { return newScene().commands() })
 }
 
-// scene is a GangQueue with a clock that the commands of a scenario advance.
+// scene has a GangQueue, a clock, and the pods of a scenario.
 type scene struct {
 	*queue.GangQueue
 	now  time.Time
 	due  []func()
-	pods map[string]*sched.Pod // as they were added, or as Next returned them, by name
+	pods map[string]*sched.Pod // by name: the pod as it was last added, or as Next returned it after that
 }
 
 func newScene() *scene {

@@ -43,9 +43,9 @@ type storm struct {
 }
 
 // TestNobodyIsLost checks two rules with random sequences of events. First, pods of a gang
-// may start only if at least `least` pods of the gang have a node at that moment or have
-// succeeded. Second, when the cluster at last has room for all pods, all pods must be bound
-// except those of incomplete gangs.
+// may start only if at that moment enough pods of the gang have a node or have succeeded.
+// The constant least is the number that is enough. Second, when the cluster at last has room
+// for all pods, all pods must be bound except those of incomplete gangs.
 func TestNobodyIsLost(t *testing.T) {
 	for seed := range uint64(60) {
 		s := newStorm(t, seed)
@@ -144,8 +144,8 @@ func (s *storm) succeeded(id, owner string) (n int) {
 	return n
 }
 
-// most returns the number of succeeded pods, in the gang with the given ID, of the owner
-// that has the most of them.
+// most counts, for each owner, the succeeded pods of the gang with the given ID, and returns
+// the largest of these numbers.
 func (s *storm) most(id string) (n int) {
 	for owner := range owners {
 		n = max(n, s.succeeded(id, fmt.Sprint(owner)))
@@ -173,8 +173,8 @@ func (s *storm) bind(succeeds bool) {
 }
 
 // end deletes the pod s.alive[i], or lets it succeed if it is bound. In a cluster, the
-// success of a pod may be observed in two ways, of which one calls Remove and the other
-// calls Succeeded. So end calls them in random order.
+// success of a pod may be observed in two ways: one leads to a call of Remove, the other to
+// a call of Succeeded. Either may come first, so end calls them in random order.
 func (s *storm) end(i int) {
 	pod := s.alive[i]
 	s.alive = slices.Delete(s.alive, i, i+1)

@@ -41,9 +41,9 @@ type Depth [states]int
 
 // item is a pending pod in the queue. The queue's lock guards its fields.
 //
-// Invariant: if the pod is in one of the orders of its class, the field lane is the lane of that
-// order in which the pod is. Otherwise lane is nil. The method enterState decides in which order
-// a pod of a given state is.
+// Invariant: the field lane is nil if the pod is in none of the orders of its class. If the pod
+// is in one of these orders, the field lane has the pod's lane in that order. The method
+// enterState decides which order a pod enters when its state changes.
 type item struct {
 	Entry
 	class  *class
@@ -52,10 +52,10 @@ type item struct {
 	index  int // index of the pod in lane
 
 	state       State
-	awaited     bool // in flight after WaitingOnPermit or Unschedulable; the pods behind it wait until it is placed
+	awaited     bool // it is in flight, and was WaitingOnPermit or Unschedulable before; the pods behind it wait until it is placed or returned to the queue
 	reactivated bool // it is unschedulable, but Next may return it, because a change in the cluster may help it
 	bypass      bool // while it is unschedulable, it does not block others (AllowBypass)
-	hopeless    bool // when it last failed, no node could have held it even without other pods (Env.Hopeless)
+	hopeless    bool // when an attempt last found no node for it, no node could have held it even if all other pods had ended (Env.Hopeless)
 
 	topics     []sched.Topic // the topics under which Queue.mu.waiting.byTopic has the pod
 	byAgeEntry *list.Element // its place in waiting.byAge; nil if the pod is not there
@@ -63,12 +63,12 @@ type item struct {
 	retry      *time.Time    // only for the first unschedulable pod of a type with Options.Strict: the time from which Next may return it early; nil if no such time is set
 
 	unschedulableCount int       // number of calls of MarkUnschedulable for the pod since it last changed
-	requeueCount       int       // number of calls of Requeue and Undone for the pod since the last call of MarkUnschedulable, or since it last changed
+	requeueCount       int       // number of calls of Requeue and Undone for the pod since the last call of MarkUnschedulable or the last change of the pod, whichever was later
 	eventsSeen         uint64    // Queue.mu.events when Next last returned the pod
 	added              time.Time // when it was added to the queue
-	unschedulableSince time.Time // when an attempt first found no node for it, since it last changed or its Binding failed; zero if none has
+	unschedulableSince time.Time // time of the first attempt that found no node for it; only attempts since its last change and since its last failed Binding count; zero if there was none
 	failed             time.Time // when MarkUnschedulable was last called for it
-	notBefore          time.Time // end of its back-off, or the latest end of its time in WaitingOnPermit
+	notBefore          time.Time // in the state Backoff, Unschedulable or Gated, the end of its back-off; in the state WaitingOnPermit, the time at which it becomes active at the latest
 }
 
 // before reports whether the turn of pod a is before that of pod b. The two pods must wait for
@@ -88,8 +88,8 @@ func (a *item) before(b *item) bool {
 
 func (a *item) moved(to int) { a.index = to }
 
-// eligible reports whether the pod's own state allows Next to return it, apart from early
-// retries (class.earlyRetry).
+// eligible reports whether the pod's own state allows Next to return the pod. It does not
+// consider early retries (class.earlyRetry).
 func (a *item) eligible() bool {
 	return a.state == Active || a.state == WaitingOnPermit || a.state == Unschedulable && a.reactivated
 }
@@ -137,7 +137,8 @@ func (q *Queue) removeClass(c *class) {
 }
 
 // leaveClass removes an item from its class and its tenant, if it has been added to them. If the
-// class or the tenant then has no pods, leaveClass removes it too. The caller must hold q.mu.
+// tenant then has no pods in the class, leaveClass removes the tenant from the class. If the
+// class then has no pods, leaveClass removes the class. The caller must hold q.mu.
 func (q *Queue) leaveClass(queued *item) {
 	c := queued.class
 	if c == nil {

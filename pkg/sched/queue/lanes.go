@@ -5,23 +5,23 @@ import (
 	"slices"
 )
 
-// order sorts pods that wait for the same type of resource (one class). It is a heap of lanes. A
-// lane is a heap of those pods that have the same tenant and the same priority. Lanes are ordered
-// by their first pods. In this example, two tenants have pods that wait for T4 GPUs:
+// order sorts pods of one class, which wait for the same type of resource. It is a heap of lanes.
+// A lane is a heap of those pods that have the same tenant and the same priority. Lanes are
+// ordered by their first pods. In this example, two tenants have pods that wait for T4 GPUs:
 //
 //	T4 ─┬─ bob, priority 0, score 0.4 ─ b1 b2 b3 …
 //	    └─ ann, priority 0, score 7.8 ─ a1 a2 …
 //
-// If the fair-share score of a tenant changes, the tenant's lanes have to be moved, but not its
-// pods. In each order, a tenant has one lane for each priority of its pods there. To move one
-// lane takes O(log k) time for k lanes in the order. For n pods in the order, insert and remove
-// take O(log n) time, and first takes O(1) time. When remove removes the last pod of a lane, it
-// also searches the list of all lanes of the tenant.
+// If the fair-share score of a tenant changes, the tenant's lanes have to be moved within the
+// heap of lanes, but its pods stay in their lanes. In each order, a tenant has one lane for each
+// priority of its pods there. To move one lane takes O(log k) time for k lanes in the order. For
+// n pods in the order, insert and remove take O(log n) time, and first takes O(1) time. When
+// remove removes the last pod of a lane, it also searches the list of all lanes of the tenant.
 //
 // Two alternatives were rejected. The first is one heap of all n pods: if the score of a tenant
 // with 100,000 pods changed, all these pods would have to be moved. The second is an
-// order-statistic tree, which gives a pod's position in O(log n) time. But the position of a pod
-// is needed only when a user asks for it.
+// order-statistic tree, which gives a pod's position in O(log n) time. The position of a pod is
+// needed only when a user asks for it, so this advantage does not matter.
 type order struct {
 	lanes heapOf[*lane]
 	of    map[laneKey]*lane
@@ -44,8 +44,8 @@ type lane struct {
 func (l *lane) before(m *lane) bool { return l.pods[0].before(m.pods[0]) }
 func (l *lane) moved(to int)        { l.index = to }
 
-// tenant is a tenant that has pods in a class. A tenant with pods in several classes has one
-// tenant value in each.
+// tenant is a tenant that has pods in a class. If a tenant has pods in several classes, each of
+// these classes has its own value of this type for the tenant.
 type tenant struct {
 	name  string
 	rank  float64 // the tenant's score as Env.Rank returned it; tenants with a smaller rank come first
@@ -121,8 +121,8 @@ func (o *order) removeLane(l *lane) {
 	l.tenant.lanes = slices.Delete(l.tenant.lanes, i, i+1)
 }
 
-// heaped is the interface of an element of a heapOf. When an element moves, the heap calls its
-// method moved with the new index.
+// heaped is the interface of the elements of a heapOf. When an element gets a new index in the
+// heap, the heap calls the element's method named moved with this index.
 type heaped[T any] interface {
 	before(T) bool
 	moved(to int)

@@ -20,8 +20,8 @@ import (
 //
 // awaited is true if the pod blocks the pods behind it until it is placed (Placed) or returned to
 // the queue. A permitted pod that is not awaited need not block any pod, because only one
-// goroutine calls Permit: it places a pod, or returns it to the queue, before it calls Permit
-// again.
+// goroutine calls Permit. Before this goroutine calls Permit for another pod, it places the
+// permitted pod, or returns it to the queue.
 func (q *Queue) Permit(pod *sched.Pod) (ok, awaited bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -66,8 +66,8 @@ func (q *Queue) Placed(pod *sched.Pod) {
 }
 
 // Undone puts a pod that was placed, but whose Binding failed, back into the queue. A node fitted
-// the pod, so an earlier AllowBypass no longer applies, and Head.Since will be the time of the
-// next attempt that finds no node.
+// the pod, so the pod no longer counts as unschedulable: an earlier AllowBypass no longer applies,
+// and Head.Since will be the time of the next attempt that finds no node.
 func (q *Queue) Undone(pod *sched.Pod) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -108,8 +108,9 @@ type Head struct {
 	Since time.Time // when the pod first fitted no node
 }
 
-// Heads returns the first unschedulable pod of each type of resource that has one, apart from
-// hopeless pods (Env.Hopeless). Pods whose types overlap are in the order of their turns.
+// Heads returns the first unschedulable pod of each type of resource that has one, where hopeless
+// pods (Env.Hopeless) do not count. In the result, pods whose types overlap are in the order of
+// their turns.
 func (q *Queue) Heads() []Head {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -25,8 +25,10 @@ func TestPermitChanged(t *testing.T) {
 	}
 }
 
-// TestPermitTopics checks that a pod that Permit has refused is no longer listed under its topics,
-// because no change can help it. The unschedulable pod that blocks it stays listed.
+// TestPermitTopics checks which pods the queue keeps in its list of pods by topic
+// (waiting.byTopic). A pod that Permit has refused must no longer be there, because it waits for
+// another pod and not for a change in the cluster. The unschedulable pod that blocks it must stay
+// there.
 func TestPermitTopics(t *testing.T) {
 	s := newScene(Options{Strict: true})
 	s.arrive("a", "ann", "T4", 1, 1)

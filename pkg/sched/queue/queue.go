@@ -24,19 +24,20 @@ type Entry struct {
 // must not call the queue, because the queue calls them with its lock held.
 type Env struct {
 	Now func() time.Time
-	// After calls a function later, from a goroutine of its own, as time.AfterFunc does.
+	// After calls a function after the given duration, from a goroutine of its own, as time.AfterFunc
+	// does.
 	After func(time.Duration, func())
 	// FreedSeq returns how often resources of nodes have been released (nodestate.State.FreedSeq).
 	FreedSeq func() uint64
-	// Rank returns a tenant's present fair-share score for a type of resource, divided by the
-	// tenant's weight. Pods of the tenant with the smaller rank come first. If Rank is nil, all
-	// tenants rank equally.
+	// Rank returns a tenant's present fair-share score for a type of resource, divided by the tenant's
+	// weight. Of two tenants, the pods of the tenant with the smaller rank come first. If Rank is nil,
+	// all tenants rank equally.
 	Rank func(tenant string, t fairshare.Type) float64
 	// Hopeless reports whether no node could hold a pod even if all other pods ended. Such a pod
 	// blocks no other pods, and gets no reservation. If Hopeless is nil, no pod counts as hopeless.
 	Hopeless func(*sched.Pod) bool
-	// Space has the resources by which Freed preselects the pods that may fit a node. Freed then
-	// checks the preselected pods exactly. If Space is nil, Freed uses CPU and memory.
+	// Space has the resources that Freed compares first, to find the pods that may fit a node. Freed
+	// then checks these pods exactly. If Space is nil, Freed uses CPU and memory.
 	Space filter.Space
 }
 
@@ -44,7 +45,7 @@ type Env struct {
 type Options struct {
 	Backoff       sched.Backoff // back-off of a pod whose nodes were taken by other pods, or whose Binding failed; default: 10 ms to 10 s
 	Unschedulable sched.Backoff // back-off of a pod that fitted no node; default: 1 s to 10 s, as in kube-scheduler
-	PermitTimeout time.Duration // how long a pod is in the state WaitingOnPermit at most; default: 30 s
+	PermitTimeout time.Duration // the maximum time of a pod in the state WaitingOnPermit; default: 30 s
 	// If Strict is set, the first unschedulable pod of a type of resource blocks the pods behind it
 	// that wait for this type or an overlapping type, until it is placed or AllowBypass is called
 	// for it. Kueue's StrictFIFO is similar. If Strict is not set, the pods behind an unschedulable
@@ -85,18 +86,18 @@ type Options struct {
 // Back-off limits how often a pod that always fails is tried, even if each change in the cluster
 // may help it. It applies to all pods, including the first unschedulable pod of a type and pods
 // whose fit depends on other nodes too (sched.Pod.Across). If a change may help an unschedulable
-// pod, the pod becomes active when its back-off ends. While no pod of its type is active, Next
-// returns the pod earlier: at once after its first failure. After its second failure, Next returns
-// it after 10 ms, and this delay doubles with each further failure (earlyRetry). These early
-// retries stop when maxFailedRetries attempts for pods of the type have failed since the last
-// change.
+// pod, the pod becomes active when its back-off ends. But while no pod of its type is active, Next
+// may return the pod before its back-off ends (earlyRetry). After the first failure of the pod,
+// Next may return it at once. After its second failure, Next may return it 10 ms later, and this
+// delay doubles with each further failure. These early retries stop when maxFailedRetries attempts
+// for pods of the type have failed since the last change.
 //
 // Two simpler ways to retry pods were rejected. In the first, there are no early retries: all pods
-// wait for the end of their back-off. Free CPUs then stayed unused when 500 pods fitted only two
-// nodes. Whenever a pod on these nodes ended, all pending pods were retried, and all but one failed
-// again. In the end, all of them waited for the maximal back-off. In the second, all unschedulable
-// pods are retried after each change. Each pod that ends would then cause one attempt for each
-// unschedulable pod.
+// wait for the end of their back-off. In one case, 500 pods fitted only two nodes. Whenever a pod
+// on these nodes ended, all pending pods were retried, and all but one failed again. In the end,
+// all of them waited for the maximal back-off, and free CPUs stayed unused. In the second, all
+// unschedulable pods are retried after each change. Each pod that ends would then cause one attempt
+// for each unschedulable pod.
 //
 // A pod also backs off if its nodes were taken by other pods, with the exceptions that the comment
 // of Requeue lists, and if its Binding failed. Without back-off, such a pod could be retried
@@ -114,7 +115,7 @@ type Queue struct {
 	mu struct {
 		sync.Mutex
 		items   map[string]*item // by UID
-		classes []*class         // the classes that have pods, one for each type of resource
+		classes []*class         // the classes that have pods; each class is for one type of resource
 		last    int              // index of the class whose turn came last
 		count   Depth
 		events  uint64 // how often ReactivateTenant was called
@@ -164,7 +165,7 @@ func (q *Queue) Add(e Entry) {
 	q.enterState(queued, Active)
 }
 
-// replace replaces the sched.Pod of a pod that is in flight. The pod keeps its state, and its place
+// replace sets a new sched.Pod for a pod that is in flight. The pod keeps its state, and its place
 // in the order of turns. replace returns false if the pod is not in flight.
 func (q *Queue) replace(pod *sched.Pod) bool {
 	q.mu.Lock()

@@ -14,8 +14,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched/queue"
 )
 
-// world has the value that Env.FreedSeq returns to the queue: how often resources were
-// released. The clock of the queue is that of package synctest.
+// world is the environment of the queue. freedSeq is the value that Env.FreedSeq returns: how
+// often resources were released. The clock is that of package synctest.
 type world struct{ freedSeq uint64 }
 
 func (w *world) queue() *queue.Queue {
@@ -29,7 +29,8 @@ func pod(uid string) *sched.Pod { return &sched.Pod{UID: uid, Name: uid} }
 
 func entry(uid string) queue.Entry { return queue.Entry{Pod: pod(uid)} }
 
-// next returns the pod that Next returns, or a pod with the name "none" if Next waits.
+// next calls Next and returns its pod. If Next would have to wait for a pod, next returns a pod
+// with the name "none".
 func next(t *testing.T, q *queue.Queue) *sched.Pod {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Nanosecond)
@@ -147,8 +148,8 @@ func TestLost(t *testing.T) {
 	})
 }
 
-// TestMaxFailedRetries checks that after a change that may help 100 pods, at most
-// maxFailedRetries of them are retried before their back-off ends.
+// TestMaxFailedRetries checks a change that may help 100 pods: at most maxFailedRetries of them
+// may be retried before their back-off ends.
 func TestMaxFailedRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := (&world{}).queue()

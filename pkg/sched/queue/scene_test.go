@@ -34,7 +34,7 @@ func TestScenarios(t *testing.T) {
 	})
 }
 
-// scene is a queue and its environment, which the commands of a scenario change.
+// scene has a queue and its environment (Env). The commands of a scenario change both.
 type scene struct {
 	*Queue
 	now      time.Time

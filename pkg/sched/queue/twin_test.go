@@ -29,8 +29,8 @@ func (w twin) before(a, b *item) bool {
 		a.Created.Compare(b.Created), cmp.Compare(a.Pod.UID, b.Pod.UID)) < 0
 }
 
-// first returns the first pod, in the order of turns, of the pods of a type for which is(pod)
-// is true.
+// first returns the pod of the given type whose turn comes first among those pods for which
+// the function given as is returns true.
 func (w twin) first(resourceType fairshare.Type, is func(*item) bool) (first *item) {
 	for _, queued := range w.mu.items {
 		if queued.Type == resourceType && is(queued) && (first == nil || w.before(queued, first)) {
@@ -64,8 +64,8 @@ func (w twin) head(resourceType fairshare.Type) *item {
 	return w.first(resourceType, func(queued *item) bool { return queued.state == Unschedulable && !queued.hopeless })
 }
 
-// next returns the one of the pods of a type that the queue has to return first, or nil if the
-// queue must return none of them.
+// next returns the pod of the given type that the queue has to return before the other pods of
+// this type, or nil if the queue must return no pod of the type.
 func (w twin) next(resourceType fairshare.Type) *item {
 	head := w.head(resourceType)
 	free := func(queued *item) bool {
@@ -84,7 +84,8 @@ func (w twin) class(resourceType fairshare.Type) *class {
 	return w.mu.classes[slices.IndexFunc(w.mu.classes, func(c *class) bool { return c.name == resourceType })]
 }
 
-// take takes the next pod from the queue. It fails the test if the model expects another pod.
+// take takes the pod from the queue that Next would return. It fails the test if the model
+// expects another pod.
 func (w twin) take() *sched.Pod {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -116,9 +117,9 @@ func (w twin) earliest(resourceType fairshare.Type) (earliest *item) {
 // kinds are types of resource. The last type overlaps the other two.
 var kinds = []string{"type-0", "type-1", "type-0|type-1"}
 
-// act calls one method of the queue, mostly for one of twenty pods, whether or not the call
-// makes sense in the pod's state. The random arguments what and which select the method and
-// the pod, and how selects the details.
+// act calls one method of the queue, mostly for one of twenty pods, even if the call makes no
+// sense in the pod's state. Its arguments are random. The first one selects the method, the
+// second one the pod, and the third one the details of the call.
 func (w twin) act(what, which, how uint8) {
 	uid := fmt.Sprint(which % 20)
 	pod := w.pods[uid]

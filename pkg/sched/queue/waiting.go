@@ -25,8 +25,8 @@ func newWaiting(space filter.Space) waiting {
 }
 
 // add adds an item that has become unschedulable or gated. It adds the item to bySize only if free
-// resources of a node may help it. They help neither a gated item nor an item that lacks a required
-// neighbor (sched.Pod.Lacks).
+// resources of a node may help it. Free resources help neither a gated item nor an item that lacks
+// a required neighbor (sched.Pod.Lacks).
 func (w *waiting) add(queued *item) {
 	w.subscribe(queued)
 	queued.byAgeEntry = w.byAge.PushBack(queued)

@@ -7,8 +7,8 @@ import (
 )
 
 // Freed retries the unschedulable pods that may fit a node. The caller calls it after resources of
-// the node became free or the node changed, and after Env.FreedSeq has counted this change. node
-// is the newest record of the node.
+// the node became free or the node changed, and after Env.FreedSeq has counted this change. The
+// argument is the newest record of the node.
 func (q *Queue) Freed(node *sched.Node) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -20,9 +20,9 @@ func (q *Queue) Freed(node *sched.Node) {
 }
 
 // Notify retries the unschedulable and gated pods that have one of the given topics
-// (sched.Pod.Topics) and for which helps returns true. If helps is nil, it retries all pods with
-// such a topic. A pod with such a topic that is in flight is retried too, if its present attempt
-// finds no node.
+// (sched.Pod.Topics) and for which the function given as helps returns true. If helps is nil,
+// Notify retries all pods with such a topic. A pod in flight for which the same is true is retried
+// too, if its present attempt finds no node.
 func (q *Queue) Notify(topics []sched.Topic, helps func(*sched.Pod) bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -43,9 +43,9 @@ func (q *Queue) Notify(topics []sched.Topic, helps func(*sched.Pod) bool) {
 }
 
 // ReactivateTenant retries those unschedulable and gated pods of a tenant that no longer have to
-// wait for something other than nodes, such as a quota (sched.Pod.Wait). A pod of any tenant that
-// may have to wait (Wait is not nil) and is in flight is retried too, if its present attempt finds
-// no node.
+// wait for something other than nodes, such as a quota (sched.Pod.Wait). A pod in flight that may
+// have to wait (its field Wait is not nil) is retried too, whatever its tenant, if its present
+// attempt finds no node.
 func (q *Queue) ReactivateTenant(tenant string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -68,8 +68,8 @@ func (q *Queue) RetryPod(uid string) {
 
 // RetryOverdue retries pods that have been unschedulable or gated for at least the given time,
 // those that have waited longest first. These retries help if a change that lets a pod fit was not
-// observed. At most the given number of pods are retried by one call, so that pods that failed
-// together are not all retried together.
+// observed. One call retries at most the given number of pods, so that pods that failed together
+// are not all retried together.
 func (q *Queue) RetryOverdue(age time.Duration, most int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -116,9 +116,10 @@ func (q *Queue) changedFor(pods int) {
 }
 
 // reactivate lets Next return an unschedulable or gated item, because a change in the cluster may
-// help it. If no pod is active, Next returns the item early. Otherwise Next returns it after its
-// back-off. sure means that a node fits the item as far as the queue knows. With Options.Strict,
-// the first unschedulable pod of a type has another rule. It stays unschedulable, so that it still
+// help it. If no other pod of its class may be scheduled, Next may return the item before its
+// back-off ends (earlyRetry). Otherwise Next returns it after its back-off. The argument sure is
+// true if a node fits the item as far as the queue knows. With Options.Strict, another rule
+// applies to the first unschedulable pod of a type. It stays unschedulable, so that it still
 // blocks the pods behind it, and Next may return it early even if other pods are active.
 func (q *Queue) reactivate(queued *item, sure bool) {
 	early := queued.earlyRetry(sure)
@@ -138,7 +139,8 @@ func (q *Queue) reactivate(queued *item, sure bool) {
 }
 
 // reactivateHead does the work of reactivate for the first unschedulable pod of a type: from the
-// time early on, Next may return the pod. If Next may already return it earlier, nothing changes.
+// time given as early on, Next may return the pod. If Next may already return the pod at an
+// earlier time, nothing changes.
 func (q *Queue) reactivateHead(queued *item, early time.Time, sure bool) {
 	if queued.reactivated || queued.retry != nil && !early.Before(*queued.retry) {
 		return
@@ -154,11 +156,12 @@ func (q *Queue) reactivateHead(queued *item, early time.Time, sure bool) {
 	})
 }
 
-// earlyRetry returns the time from which Next may return a pod before its back-off ends, if a
-// change in the cluster may help the pod. After the first failure of the pod, this is at once.
-// After the second failure, it is 10 ms after that failure, and this delay doubles with each
-// further failure. If the pod is sure to fit a node, the delay grows to at most 1 s, so that free
-// resources do not stay unused. Otherwise the delay grows to at most 10 s.
+// earlyRetry returns the time from which Next may return a pod although its back-off has not
+// ended, if a change in the cluster may help the pod. After the first failure of the pod, this is
+// the time of the failure. After the second failure, it is 10 ms after the failure, and this delay
+// doubles with each further failure. The delay grows to at most 10 s. If the argument sure is
+// true, a node fits the pod as far as the queue knows, and the delay grows to at most 1 s, so that
+// free resources do not stay unused.
 func (queued *item) earlyRetry(sure bool) time.Time {
 	if queued.unschedulableCount <= 1 {
 		return queued.failed
@@ -174,9 +177,9 @@ func (queued *item) earlyRetry(sure bool) time.Time {
 	return early
 }
 
-// at calls a function at the time due, or at once if that time has passed. If the item has left
-// its present state by then, at does not call the function. The item must be unschedulable, or
-// back off and not be in class.earlyRetry yet.
+// at calls the function given as do at the time given as due, or at once if that time has passed.
+// If the item has left its present state by then, at does not call the function. The item must be
+// unschedulable, or it must be in the state Backoff and not be in class.earlyRetry yet.
 func (q *Queue) at(queued *item, due time.Time, do func()) {
 	wait := due.Sub(q.env.Now())
 	if wait <= 0 {
