@@ -11,11 +11,11 @@ import (
 	"github.com/numalet/numalet/internal/platform/telemetry"
 )
 
-// gcPercent is the value of GOGC if the environment does not set it: how much the heap
-// may grow before a garbage collection, in percent of the live heap. The live heap is
-// small, a few kilobytes per node and pod, because most memory is short-lived. With Go's
-// default of 100, garbage collection took a tenth of the CPU time of binding a pod.
-// GOMEMLIMIT still applies.
+// gcPercent is used if the environment variable GOGC is not set. It says how much the heap
+// may grow before the next garbage collection, in percent of the live heap. With Go's default
+// of 100, garbage collection took a tenth of the CPU time that binding a pod takes. The larger
+// value costs little memory: the live heap is small, a few kilobytes per node and pod, because
+// most memory is short-lived. GOMEMLIMIT still applies.
 const gcPercent = 400
 
 func main() {

@@ -1,6 +1,6 @@
 // Command numalet-nvml reads a node's GPUs from NVIDIA's driver, and sends them to the
 // agent and the device plugin. It is a separate process, because the library of the
-// driver (NVML) can crash or hang.
+// driver (NVML) can crash or hang, and would then stop the agent or the device plugin, too.
 package main
 
 import (

@@ -54,8 +54,8 @@ names, no serial numbers, no processes. Attach the result to a bug report.`,
 	return cmd
 }
 
-// machineFiles returns the names of the files in tree that describe the machine. It returns no
-// names if tree has no CPUs.
+// machineFiles returns the names of those files of a tree that describe the machine. If no file of
+// the tree describes a topology, machineFiles returns no names, not even those of GPUs.
 func machineFiles(tree *capture.Tree) ([]string, error) {
 	files, err := sysfs.Files(tree)
 	if err != nil || len(files) == 0 {

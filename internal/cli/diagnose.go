@@ -24,7 +24,8 @@ const schedulerName = "numalet-scheduler"
 const notQueued = "notQueued"
 
 // diagnose explains why a pod does not run, if the queue API of numalet-controller cannot explain
-// it. It finds the cause in the pod itself. asked is the error that the queue API returned.
+// it. It finds the cause in the pod itself. The parameter asked is the error with which the queue
+// API answered.
 func (c *cluster) diagnose(ctx context.Context, namespace, name string, asked error) (queueapi.PendingPod, error) {
 	config, err := c.config()
 	if err != nil {
@@ -41,8 +42,8 @@ func (c *cluster) diagnose(ctx context.Context, namespace, name string, asked er
 	return unqueued(pod, errors.Is(asked, queueapi.ErrNoAPI), time.Now()), nil
 }
 
-// unqueued explains why a pod that is not in the scheduling queue does not run. away means that
-// the queue API of numalet-controller does not answer.
+// unqueued explains why a pod that is not in the scheduling queue does not run. The parameter away
+// is true if the queue API of numalet-controller does not answer.
 func unqueued(pod *corev1.Pod, away bool, now time.Time) queueapi.PendingPod {
 	p := queueapi.PendingPod{
 		TypeMeta:   metav1.TypeMeta{APIVersion: queueapi.Group + "/" + queueapi.Version, Kind: queueapi.Kind},

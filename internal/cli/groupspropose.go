@@ -65,8 +65,9 @@ is not changed: review the output, edit it, and apply it.`,
 // names.
 type naming struct{ tenant, prefix string }
 
-// writeProposal writes the proposed GPU groups to out. If all demands of the estimate e fit at the
-// same time, it writes a message about this to messages. Otherwise it returns an error.
+// writeProposal proposes GPU groups for the demands of an estimate, and writes the groups to the
+// writer given as out. If the demands do not all fit at the same time, it then returns an error.
+// Otherwise it tells the user that they fit, with a message to the writer given as messages.
 func writeProposal(out, messages io.Writer, nodes group.Nodes, e group.Estimate, n naming) error {
 	proposal, err := group.Propose(nodes, e, nil)
 	if err != nil {

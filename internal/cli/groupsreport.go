@@ -18,7 +18,7 @@ import (
 // planned is the output of "numalet groups plan -o json".
 type planned struct {
 	Groups   []plannedGroup `json:"groups"`   // in the order of the demands
-	Unplaced []int          `json:"unplaced"` // demands for more GPUs than any node has
+	Unplaced []int          `json:"unplaced"` // the number of GPUs of each demand for more GPUs than any node has
 }
 
 type plannedGroup struct {

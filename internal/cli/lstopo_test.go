@@ -67,9 +67,9 @@ func unpack(t *testing.T, archive string) string {
 	return filepath.Dir(found[0])
 }
 
-// inMemory returns a temporary directory for the files of a captured machine, in memory if
-// possible. A captured machine has up to 16,000 files. To write these takes 25 s on a busy disk,
-// and 1 s in memory.
+// inMemory returns a temporary directory for the files of a captured machine. If possible, the
+// directory is in memory (/dev/shm). A captured machine has up to 16,000 files. Writing them takes
+// 25 s on a busy disk, and 1 s in memory.
 func inMemory(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "numalet-machine-")
@@ -109,8 +109,9 @@ func agree(t *testing.T, lstopo, root string) {
 }
 
 // lines converts the output of numalet topo to the form that readLstopo returns: the place of every
-// online CPU. lstopo lists several NUMA nodes for a CPU if a NUMA node without CPUs is local to
-// this CPU. In that case, lines takes the list of lstopo if the NUMA node of numalet topo is in it.
+// online CPU. numalet topo has one NUMA node for each CPU. lstopo lists a second NUMA node for a CPU
+// if a NUMA node without CPUs is local to this CPU. So that the two results can be equal, lines
+// copies lstopo's list for a CPU if this list contains the NUMA node from numalet topo.
 func lines(machine machineJSON, lstopo map[int]place) map[int]place {
 	got := map[int]place{}
 	for _, cpu := range machine.CPUs {

@@ -63,7 +63,8 @@ No CPU is allocated. At least one CPU stays shared.`,
 	return cmd
 }
 
-// perNUMA returns how many of cpus each NUMA node has.
+// perNUMA counts the CPUs of a set by their NUMA nodes. It leaves out NUMA nodes without CPUs of the
+// set.
 func perNUMA(machine *topology.Machine, cpus cpuset.Set) map[topology.NodeID]int {
 	counts := map[topology.NodeID]int{}
 	for _, cpu := range machine.CPUs {

@@ -12,8 +12,9 @@ import (
 	"github.com/numalet/numalet/internal/platform/telemetry"
 )
 
-// NewRoot returns the command numalet with the subcommands of package cli and the subcommands in
-// more. If the program was called as kubectl-numalet, its help shows "kubectl numalet".
+// NewRoot returns the command numalet with the subcommands of package cli, and with the additional
+// subcommands that the caller gives as more. If the program was called as kubectl-numalet, its help
+// shows "kubectl numalet".
 func NewRoot(calledAs string, more ...*cobra.Command) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "numalet",

@@ -45,8 +45,8 @@ roles name.`,
 	return cmd
 }
 
-// chosen returns those of the objects in all that have these names. Without names, it returns
-// all objects.
+// chosen selects objects by name. It returns an error if there is no object with one of the names.
+// If no names are given, it returns all objects.
 func chosen[T any](all []T, names []string, name func(T) string) ([]T, error) {
 	if len(names) == 0 {
 		return all, nil
@@ -109,7 +109,8 @@ func tenantRows(tenant *v1alpha1.Tenant, wide bool) (rows [][]string) {
 	return rows
 }
 
-// shortScore rounds a tenant's score to four digits for display.
+// shortScore rounds a tenant's score to four significant digits for display. A text that is not a
+// number stays unchanged.
 func shortScore(text string) string {
 	var score float64
 	if _, err := fmt.Sscan(strings.TrimSpace(text), &score); err != nil {

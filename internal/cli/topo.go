@@ -118,9 +118,9 @@ func (f *topoFormat) Set(s string) error {
 	return nil
 }
 
-// differences returns how the topology that the library ghw reports for the running machine differs
-// from machine and inventory. It compares GPUs only if the machine has GPUs, because ghw needs the
-// file pci.ids to report GPUs.
+// differences compares what Numalet found on the running machine (machine and inventory) with what
+// the library ghw reports, and returns one sentence for each difference. If Numalet found no GPUs,
+// differences does not ask ghw about GPUs, because ghw needs the file pci.ids for its answer.
 func differences(machine *topology.Machine, inventory *gpu.Inventory) []string {
 	warnings := ghwcheck.Differences(machine, live)
 	if len(inventory.GPUs) == 0 {

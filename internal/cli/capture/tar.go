@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// maxFile is the maximum size of one file in a tar file. The largest files of sysfs have a few
-	// memory pages.
+	// maxFile is the maximum size of one file in a tar file. The largest files of sysfs are a few
+	// memory pages long.
 	maxFile = 1 << 20
 	// maxTree is the maximum size of all files in a tar file together. The captured files of a
 	// machine have a few MiB. The limit is needed because a tar file with sparse files can unpack
@@ -24,7 +24,7 @@ const (
 	maxName = 4096
 )
 
-// Write writes the named files and directories of root as a tar.
+// Write writes the named files and directories of root to w, in the format of a tar file.
 func Write(w io.Writer, root fs.FS, names []string) error {
 	out := tar.NewWriter(w)
 	for _, name := range names {
@@ -114,9 +114,9 @@ func unpackOne(in directories, header *tar.Header, content io.Reader) error {
 	return nil
 }
 
-// directories remembers which directories of a tree it has created, so that it creates each of them
-// only once. A call of os.Root opens every parent of a path. If mkdir called os.Root for every file
-// of a tree, the calls would take as long as writing the files.
+// directories remembers which directories of a tree exist already, so that mkdir calls
+// os.Root.MkdirAll only once for each directory. MkdirAll opens every parent directory of a path. If
+// mkdir called it for every file of a tree, these calls would take as long as writing the files.
 type directories struct {
 	root *os.Root
 	made map[string]bool

@@ -1,5 +1,5 @@
-// Package capture copies the files that describe a machine's topology to a tar file or a directory,
-// so that another computer can read them as if it were that machine.
+// Package capture copies the files that describe a machine's topology to a tar file or a directory.
+// On another computer, numalet can then show the topology of that machine.
 //
 // The caller says which files to copy. Package topology/sysfs has the list of files that describe a
 // topology. Package capture never follows a symbolic link out of a captured tree.

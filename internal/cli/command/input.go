@@ -29,9 +29,10 @@ func ReadFile[T any](name string, read func(io.Reader) (T, error)) (T, error) {
 	return content, nil
 }
 
-// TextReader returns a reader that reads text from in. The reader returns an error at the first
-// byte that is not text. It also returns an error after 64 MiB, so that a file such as /dev/zero
-// does not fill the memory.
+// TextReader returns a reader that reads text from another reader (in). The returned reader fails at
+// the first byte that is not text: a byte below 0x20 other than a tab, a line feed or a carriage
+// return. It also fails after 64 MiB, so that an endless file such as /dev/zero does not fill the
+// memory.
 func TextReader(in io.Reader) io.Reader { return &textReader{in: in, line: 1} }
 
 type textReader struct {

@@ -57,7 +57,8 @@ func Table(w io.Writer, rows [][]string) error {
 }
 
 // Holder colours a text about the container with this index, so that users can tell containers
-// apart. There are six colours. The indexes 6 to 11 have the same colours as 0 to 5, in bold.
+// apart. There are six colours. The indexes 6 to 11 have the same colours as 0 to 5, in bold. After
+// these twelve styles, the first style follows again.
 func (s Style) Holder(index int, text string) string {
 	const colours = 6
 	return s.paint(fmt.Sprintf("%d;%d", index/colours%2, 31+index%colours), text)

@@ -14,7 +14,7 @@ import (
 // pflag.Value.
 type View string
 
-// These are the values of View. A View can also be JSON, with the same value as in Format.
+// These are the values of View. A fourth value is View(JSON), the JSON of the type Format.
 const (
 	Plain View = View(Text)
 	Wide  View = "wide" // text with more columns

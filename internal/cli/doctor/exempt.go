@@ -45,8 +45,9 @@ func checkExempt(ctx context.Context, clients Clients) (Report, error) {
 }
 
 // seeGPUs returns the namespaces in which containers may see GPUs that were not allocated to them.
-// It reads the setting gpu-exempt-namespaces from the ConfigMaps of the agents. It does not see a
-// flag or an environment variable of an agent that overrides this setting.
+// It reads the setting gpu-exempt-namespaces from the ConfigMaps of the agents. If there is no such
+// setting, it uses the default value. A flag or an environment variable of an agent can override the
+// setting; seeGPUs does not read these.
 func seeGPUs(ctx context.Context, clients Clients) (all config.Names, err error) {
 	sets, err := clients.Kube.AppsV1().DaemonSets(clients.Namespace).List(ctx, metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=numalet"})
 	if err != nil {

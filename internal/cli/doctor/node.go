@@ -16,8 +16,9 @@ type NodeOptions struct {
 	KubeletConfig string // "" means var/lib/kubelet/config.yaml
 }
 
-// nodeCheck is a check of a machine's files. It is no error of run if a file does not exist. If
-// run returns an error, the report has a finding with the status Unknown.
+// nodeCheck is a check of a machine's files. If a file does not exist, the function run returns a
+// finding about that, and no error. If run returns an error, the report has a finding with the
+// status Unknown.
 type nodeCheck struct {
 	name string
 	run  func(machine) (Finding, error)
@@ -184,10 +185,9 @@ func checkNRI(m machine) (Finding, error) {
 var requiredPlugins = regexp.MustCompile(`(?m)^\s*required_plugins\s*=\s*\[[^\]]*["']numalet["']`)
 
 // checkRequired checks that containerd's configuration requires the agent. It searches the text of
-// the configuration files. It does not run `containerd config dump`, which lists the directory
-// conf.d even if containerd does not read it. containerd reads the files in conf.d only if the
-// main file names conf.d. If it does not, checkRequired does not accept the setting in a file of
-// conf.d.
+// the configuration files for the setting. containerd reads the files in the directory conf.d only
+// if its main file names conf.d. So checkRequired accepts the setting in such a file only in that
+// case. The output of `containerd config dump` would not help, because it lists conf.d in both cases.
 func checkRequired(m machine) (Finding, error) {
 	const main = "etc/containerd/config.toml"
 	f := Finding{

@@ -34,9 +34,10 @@ func Read(topology *v1alpha1.NodeTopology) (Node, error) {
 	return Node{machine, GPUs(&topology.Status), use}, nil
 }
 
-// machineOf returns the machine that the status describes, which has only the online CPUs. A
-// NodeTopology that an older version of the agent wrote has no list of caches. Its machine has CPUs
-// with unknown packages, caches and cores.
+// machineOf returns the machine that the status of a NodeTopology describes. It has no offline CPUs,
+// because a NodeTopology does not list them. An older version of the agent wrote a NodeTopology
+// without a list of caches. For such a NodeTopology, the packages, caches and cores of the CPUs are
+// unknown (see withoutCaches).
 func machineOf(status *v1alpha1.NodeTopologyStatus) (*topology.Machine, error) {
 	machine := &topology.Machine{}
 	for _, numaNode := range status.NUMA {
@@ -158,9 +159,10 @@ func physical(devices []string, gpus []v1alpha1.GPU) (uuids []string) {
 	return uuids
 }
 
-// GPUs returns the physical GPUs of a node. A NodeTopology lists only the slices of a GPU in MIG
-// mode. From these, GPUs derives the GPU itself, whose memory and health are then unknown. The
-// result lacks GPUs in MIG mode without slices.
+// GPUs returns the physical GPUs of a node. For a GPU in MIG mode, a NodeTopology lists only the MIG
+// slices. GPUs derives the physical GPU from its slices. The memory and health of this GPU are
+// unknown, because the NodeTopology does not have them. If the GPU has no slices, it is not in the
+// result.
 func GPUs(status *v1alpha1.NodeTopologyStatus) (gpus []gpu.GPU) {
 	for _, g := range status.GPUs {
 		if g.Parent == "" {
@@ -190,7 +192,8 @@ func gpuOf(g v1alpha1.GPU, uuid string) gpu.GPU {
 	return gpu.GPU{UUID: uuid, Index: int(g.Index), Model: g.Model, PCI: gpu.Address(g.BusID), NUMA: topology.NodeID(known(g.NUMA))}
 }
 
-// healthOf returns the health of a GPU or slice, in which Healthy and Unknown are not distinguished.
+// healthOf returns the health of a GPU or slice if it is Unhealthy. Otherwise it returns the zero
+// Health, both for a healthy GPU and for one of unknown health.
 func healthOf(g v1alpha1.GPU) gpu.Health {
 	if g.Health != gpu.Unhealthy.String() {
 		return gpu.Health{}

@@ -18,11 +18,12 @@ type Summary struct {
 }
 
 // NUMA says how many logical CPUs and physical GPUs of a NUMA node are free. A GPU in MIG mode counts
-// as one GPU, if it has slices.
+// as one GPU if it has slices. If it has none, it is not counted, because the NodeTopology does not
+// list it.
 type NUMA struct {
 	ID          int32 `json:"id"`
 	Capacity    int32 `json:"capacity"`
-	Allocatable int32 `json:"allocatable"` // as in v1alpha1.CPUCounts
+	Allocatable int32 `json:"allocatable"` // CPUs that can be exclusive, whether a pod holds them or not; see v1alpha1.CPUCounts
 	Available   int32 `json:"available"`   // CPUs that can still become exclusive
 	GPUs        int32 `json:"gpus"`
 	FreeGPUs    int32 `json:"freeGPUs"` // GPUs that no pod holds, as a whole, as a share or as a MIG slice

@@ -130,12 +130,13 @@ func (s Source) picture(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "image/svg+xml")
-	// The policy is strict, because the picture contains its own styles and loads nothing.
+	// The picture loads nothing. Its styles are inside the picture, so the policy permits only these.
 	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'")
 	w.Write(svg.Bytes())
 }
 
-// list returns a handler that answers a request with the result of load, as JSON.
+// list returns a handler that calls the function given as load for each request, and answers with
+// its result as JSON.
 func list(load func(context.Context) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		items, err := load(r.Context())

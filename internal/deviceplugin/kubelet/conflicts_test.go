@@ -58,8 +58,8 @@ func TestConflicts(t *testing.T) {
 }
 
 // TestConflictsOfAnUnreadableState checks that Conflicts returns an error, and not a
-// Conflict, if the cpu_manager_state file cannot be parsed. An administrator could not
-// resolve such a conflict.
+// Conflict, if the cpu_manager_state file cannot be parsed. A Conflict names a setting
+// that an administrator can change, but here no setting is known to be wrong.
 func TestConflictsOfAnUnreadableState(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, stateFile), []byte("{"), 0o600); err != nil {

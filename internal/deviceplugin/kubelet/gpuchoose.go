@@ -58,9 +58,9 @@ func (g *GPUs) free(r *pluginapi.ContainerPreferredAllocationRequest, others map
 	return free
 }
 
-// conflicts reports whether a device cannot be allocated. A share cannot if its GPU is
-// allocated whole or has no shares. A whole GPU cannot if a share of it is allocated.
-// Callers hold g.mu.
+// conflicts reports whether a device cannot be allocated. A share cannot be allocated if
+// its GPU is allocated whole, or must not have shares because it is in a GPU group. A
+// whole GPU cannot be allocated if a share of it is allocated. Callers hold g.mu.
 func (g *GPUs) conflicts(id string) bool {
 	if isShare(id) {
 		return g.inUse(v1alpha1.GPUOf(id)) || g.reserved(v1alpha1.GPUOf(id))
@@ -68,8 +68,9 @@ func (g *GPUs) conflicts(id string) bool {
 	return g.sharesInUse(id)
 }
 
-// connected returns count free GPUs that are best connected to each other. Of equal sets,
-// it prefers the one with the fewest GPUs in other NUMA nodes than the required GPUs.
+// connected returns those free GPUs that are best connected to each other, as many as the
+// parameter count says. If several sets of GPUs are connected equally well, it returns the
+// set with the fewest GPUs outside of the NUMA nodes of the required GPUs (must).
 func connected(inventory *gpu.Inventory, free, must []string, count int) []string {
 	near := func(device int) int {
 		far := 0
@@ -100,10 +101,11 @@ func positions(inventory *gpu.Inventory, ids []string) []int {
 	return all
 }
 
-// packed returns count devices from as few GPUs as possible (best fit). If some GPUs
-// have enough free devices, it uses the GPU with the fewest free devices of these.
-// Otherwise it takes all free devices of the GPU that has the most, and continues with
-// the other GPUs.
+// packed returns free devices from as few GPUs as possible (best fit), as many as the
+// parameter count says. If one GPU has enough free devices, it uses only that GPU. Of
+// several such GPUs, it uses the one with the fewest free devices. If no GPU has enough,
+// it takes all free devices of the GPU that has the most, and then continues in the same
+// way with the other GPUs.
 func packed(inventory *gpu.Inventory, free []string, count int) []string {
 	onGPU := map[int][]string{}
 	for _, id := range slices.SortedFunc(slices.Values(free), compareIDs) {
@@ -123,12 +125,12 @@ func packed(inventory *gpu.Inventory, free []string, count int) []string {
 	return ids
 }
 
-// waste compares GPUs for the function packed: of several GPUs, the one with the
-// smallest result fits a request best. have is the number of free devices of the GPU,
-// and missing is the number of devices that are still needed. A GPU with enough free
-// devices fits better than one with too few. Of GPUs with enough, the one with the
-// fewest left over fits best. Of GPUs with too few, the one that lacks the fewest fits
-// best.
+// waste says how badly a GPU fits a request: the function packed uses the GPU with the
+// smallest result. The parameter have is the number of free devices of the GPU, and
+// missing is the number of devices that are still needed. The results are ordered as
+// follows. A GPU with enough free devices comes before a GPU with too few. Of GPUs with
+// enough free devices, the one with the fewest comes first. Of GPUs with too few, the one
+// with the most comes first.
 func waste(have, missing int) int {
 	if have >= missing {
 		return have - missing

@@ -22,7 +22,7 @@ const informerDelay = time.Second
 // Pods is the informer's cache of this node's pods.
 type Pods interface {
 	All() []*corev1.Pod
-	// Added returns a channel that is closed when the next pod is added.
+	// Added returns a channel that is closed when the next pod is added to the cache.
 	Added() <-chan struct{}
 }
 
@@ -30,9 +30,9 @@ type Pods interface {
 // admitting. The device plugin API does not name that container. But the kubelet admits one pod
 // after another, and its pod resources API already lists a pod while the kubelet admits it. So
 // the container belongs to a listed pod, has no devices of the resource yet, and its limit is
-// the number of devices in the kubelet's call. Before Kubernetes 1.34, the kubelet also lists
-// pods that it rejected. Decider therefore leaves out pods that have ended, and takes the
-// oldest remaining pod whose GPUs are available.
+// the number of devices in the kubelet's call. More than one listed pod can match: before
+// Kubernetes 1.34, the kubelet also lists pods that it has rejected. Decider therefore leaves out
+// pods that have ended, and takes the oldest of the other pods whose GPUs are available.
 //
 // The kubelet can answer the query of its pod resources API while it waits for this device
 // plugin, because its device manager releases its lock during calls of device plugins.
@@ -54,7 +54,7 @@ func NewDecider(pods Pods, root string, log logr.Logger) *Decider {
 // request is the kubelet's request for the devices of one container.
 type request struct {
 	resource        string
-	available, must []string // must is part of available
+	available, must []string // the IDs of free devices, and those of them that the kubelet requires
 	count           int
 }
 
@@ -152,9 +152,10 @@ func candidates(pods []*corev1.Pod, listed []*podresources.PodResources, r reque
 	return found
 }
 
-// allKnown reports whether the informer has every pod that the kubelet lists without devices of
-// the resource. A listed pod counts as unknown if the informer's pod of the same name has ended
-// or is being deleted. The kubelet may then list a new pod of that name.
+// allKnown reports whether the informer already has every pod that the kubelet may be admitting.
+// These are the listed pods that have no devices of the resource yet. If the informer's pod with
+// the name of a listed pod has ended or is being deleted, the kubelet may list a new pod with the
+// same name. So the listed pod then counts as unknown.
 func allKnown(pods []*corev1.Pod, listed []*podresources.PodResources, resource string) bool {
 	known := map[types.NamespacedName]bool{}
 	for _, pod := range pods {
@@ -187,12 +188,12 @@ func holds(pod *podresources.PodResources, container, resource string) bool {
 }
 
 // devices returns the devices for the container. It returns nil if the controller chose no GPUs
-// for the container, or if too few of the chosen GPUs are available. First come the
-// devices that the kubelet requires, then the GPUs that the controller chose for the container,
-// then the GPUs that it chose for other containers of the pod. GPUs of other containers are
-// needed because the kubelet reuses the devices of an init container for any later container of
-// the pod. So a GPU that was chosen for this container may already be in use by another
-// container of the pod.
+// for the container, or if too few of the GPUs that it chose for the pod are available. First
+// come the devices that the kubelet requires, then the GPUs that the controller chose for the
+// container, then the GPUs that it chose for other containers of the pod. GPUs of other containers
+// are needed for this reason: the kubelet gives the devices of an init container to any later
+// container of the pod, and does not know the controller's choice. So another container of the pod
+// may already have a GPU that the controller chose for this one.
 func (c candidate) devices(r request) []string {
 	own := decidedOn(c.pod, c.container)
 	if len(own) == 0 {

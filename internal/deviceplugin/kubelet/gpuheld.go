@@ -42,7 +42,7 @@ func (g *GPUs) over(a *allocation, listed bool) bool {
 		return true
 	case g.Now().Sub(a.at) < allocationGrace:
 		return false
-	case g.Pods == nil: // the pods of the node are not watched, so nothing tells who has the device
+	case g.Pods == nil: // the device plugin does not watch the pods, so it cannot find out which pod has the device
 		return true
 	}
 	pods, known := g.Pods()

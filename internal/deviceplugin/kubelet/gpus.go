@@ -21,7 +21,7 @@ const allocationGrace = 30 * time.Second
 type GPUOptions struct {
 	Latest   func() *gpu.Inventory
 	Resource string // the resource of whole GPUs, such as "nvidia.com/gpu"
-	Shares   int    // per GPU; 0 for none
+	Shares   int    // number of shares of each GPU; 0 for no shares
 	HandOver HandOver
 	Decider  *Decider // nil without a controller
 	// Pods returns this node's pods. known is false until they have been read. Pods is nil if the
@@ -120,15 +120,15 @@ func (g *GPUs) sharesInUse(uuid string) bool {
 }
 
 // reserved reports whether the shares of a GPU cannot be allocated because the GPU is in a GPU
-// group, or because the groups are not known yet. The controller
-// decides who gets the GPUs of a group, but it cannot choose shares: only the kubelet does.
+// group, or because the groups are not known yet. The controller decides which pods get the GPUs of
+// a group. It cannot decide this for shares, because the kubelet chooses the share of a container.
 func (g *GPUs) reserved(uuid string) bool { return g.Reserved != nil && g.Reserved(uuid) }
 
-// device returns a GPU, share or slice as a device of the kubelet. otherForm says that the device
-// cannot be allocated, because its GPU is allocated in the other form (whole or in shares) or is
-// in a GPU group. A device that a container has stays healthy while its health is unknown,
-// because the kubelet does not admit a pod again, for example after a reboot, if a device of the
-// pod is unhealthy. A device with a known fault is unhealthy.
+// device returns a GPU, share or slice in the form in which the kubelet gets it. The parameter
+// otherForm says that the device cannot be allocated now, because its GPU is allocated in the other
+// form (whole or in shares) or is in a GPU group. A device that a container has stays healthy while
+// its health is unknown. The reason is that the kubelet admits its pods again, for example after a
+// reboot, and rejects a pod with an unhealthy device. A device with a known fault is unhealthy.
 func (g *GPUs) device(inventory *gpu.Inventory, unit gpu.Unit, id string, otherForm bool) *pluginapi.Device {
 	healthy := unit.Health.State == gpu.Healthy && !otherForm || unit.Health.State != gpu.Unhealthy && g.inUse(id)
 	node := inventory.GPUs[unit.GPU].NUMA

@@ -15,8 +15,9 @@ import (
 
 // Source lists and allocates one kind of device: exclusive CPUs or GPUs.
 type Source interface {
-	// list returns the current devices of each resource. Once it has returned a
-	// resource, all later results have this resource, too, if need be without devices.
+	// list returns the current devices of each resource. Once a result had a resource,
+	// all later results have it, too. If the resource has no devices anymore, its list
+	// is empty.
 	list(previous) (map[string][]*pluginapi.Device, error)
 	// owns reports whether a device of one of the Source's resources is from this
 	// Source. It is false for devices of another device plugin that registered the same
@@ -51,7 +52,7 @@ type plugin struct {
 
 	mu struct {
 		sync.Mutex
-		devices []*pluginapi.Device // replaced, never changed in place
+		devices []*pluginapi.Device // publish replaces this slice; nothing changes the devices in it
 		changed chan struct{}       // closed when devices is replaced
 	}
 }

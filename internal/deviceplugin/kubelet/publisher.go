@@ -19,10 +19,10 @@ import (
 )
 
 // The delay between attempts to reach the kubelet. It doubles from the minimum to the maximum.
-// Within the minimum, the kubelet sees that the streams of the previous session have ended. If
-// the kubelet saw their end only after the plugin has registered again, it would disconnect the
-// new registration. The reason is that runClient in the kubelet's device manager identifies
-// plugins by name.
+// The minimum is long enough for the kubelet to see that the streams of the previous session have
+// ended. The kubelet disconnects a plugin when it sees the end of the plugin's stream, and it
+// identifies plugins only by name (runClient in its device manager). So if it saw the end of an old
+// stream after the plugin has registered again, it would disconnect the new registration.
 const (
 	minRetryDelay = 200 * time.Millisecond
 	maxRetryDelay = 5 * time.Second
@@ -57,7 +57,7 @@ type Publisher struct {
 	allocations allocations        // what the kubelet answered last
 	listError   error              // the error of the last refresh
 	stable      bool               // whether the current session has lasted until a tick
-	droppedBy   os.FileInfo        // the socket of the kubelet that ended a stream, until that kubelet restarts
+	droppedBy   os.FileInfo        // if the kubelet has ended a stream since the last registration: its socket at that time
 
 	mu struct {
 		sync.Mutex

@@ -46,9 +46,9 @@ func (p *Publisher) runSession(ctx context.Context, hints <-chan struct{}) error
 	if err := p.serveAll(s); err != nil {
 		return err
 	}
-	// 4. Remember the kubelet's socket, by which a restart of the kubelet is detected.
-	//    This is done as late as possible, because the kubelet may have restarted
-	//    meanwhile.
+	// 4. Remember the kubelet's socket. If the path has another socket later, the kubelet
+	//    has restarted. A restart during the steps above does not count, because it loses
+	//    no registration: the plugins register after it.
 	if s.kubelet, err = os.Lstat(p.registry); err != nil {
 		return fmt.Errorf("the kubelet is not running: %w", err)
 	}

@@ -25,7 +25,7 @@ const (
 type count struct {
 	cpus     int
 	reserved int
-	hint     bool // tell the kubelet's Topology Manager the NUMA node of the devices
+	hint     bool // whether the devices name their NUMA node, for the kubelet's Topology Manager
 }
 
 // counts returns the count of each NUMA node with online CPUs. NUMA nodes without CPUs are left

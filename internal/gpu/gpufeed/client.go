@@ -174,8 +174,9 @@ func Fetch(ctx context.Context, socket string) (*gpu.Inventory, error) {
 	return parse(line)
 }
 
-// parse decodes an inventory and returns an error if it is inconsistent. Code that uses the
-// inventory relies on its consistency, for example on a table of links that has all GPUs.
+// parse decodes an inventory, and returns an error if the inventory is inconsistent. Code that
+// uses an inventory relies on this check. For example, a table of links that lacks a GPU could
+// cause a panic.
 func parse(line string) (*gpu.Inventory, error) {
 	inventory := &gpu.Inventory{}
 	if err := json.Unmarshal([]byte(line), inventory); err != nil {
@@ -187,8 +188,8 @@ func parse(line string) (*gpu.Inventory, error) {
 	return inventory, nil
 }
 
-// maxLine is the largest size of a line in bytes. It is more than twice the line of a node
-// with 1,024 GPUs and the links between them. Numalet schedules no nodes with more GPUs.
+// maxLine is the maximum size of a line in bytes. The line of a node with 1,024 GPUs and the
+// links between them is less than half as long. Numalet schedules no pods to nodes with more.
 const maxLine = 64 << 20
 
 // readLine reads a line, and returns an error if it is longer than maxLine. Without the

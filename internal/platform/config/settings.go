@@ -110,7 +110,8 @@ func defaultDevicePlugin() DevicePlugin {
 	return d
 }
 
-// bind adds a flag for each setting to the flag set. The values in s are the defaults.
+// bind adds a flag for each setting to the flag set. The default of each flag is the value
+// that the setting has at this time.
 func (s *Shared) bind(settings *pflag.FlagSet) {
 	settings.TextVar(&s.ReservedCPUs, "reserved-cpus", s.ReservedCPUs, "CPUs that are never exclusive: a `list` such as 0-1,8; none; or kubelet for those that the kubelet's configuration reserves.")
 	settings.BoolVar(&s.ExclusiveCPUs, "exclusive-cpus", s.ExclusiveCPUs, "Serve exclusive CPUs on this node. false publishes none and refuses pods that request them.")

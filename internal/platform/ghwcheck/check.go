@@ -23,9 +23,9 @@ type ghwMachine struct {
 	cores []cpuset.Set
 }
 
-// Differences returns how ghw's report of the machine under root differs from machine, one sentence
-// for each difference. The differences are only warnings: machine was read from the kernel and is
-// what Numalet uses.
+// Differences compares the topology that Numalet found (machine) with the topology that ghw reports
+// for the machine with the given root directory. It returns one sentence for each difference. The
+// sentences are only warnings, because Numalet uses only the topology that it read from the kernel.
 func Differences(machine *topology.Machine, root string) []string {
 	v, err := readGHW(root)
 	if err != nil {
@@ -84,8 +84,8 @@ func compare(machine *topology.Machine, v ghwMachine) []string {
 	return differences
 }
 
-// mixes reports whether the CPUs, which ghw lists as one core, belong to more than one core of the
-// machine.
+// mixes reports whether the given CPUs belong to more than one core of the machine. ghw reports these
+// CPUs as one core.
 func mixes(machine *topology.Machine, cpus cpuset.Set) bool {
 	var cores []cpuset.CPU
 	for _, cpu := range machine.CPUs {

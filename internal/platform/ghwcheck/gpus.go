@@ -19,10 +19,10 @@ type graphics struct {
 	node    topology.NodeID // Unknown if ghw does not report it
 }
 
-// GPUDifferences returns how ghw's report of NVIDIA's GPUs under root differs from the
-// inventory, which the NVIDIA driver reported. The result has one sentence for each
-// difference. ghw finds only GPUs with a graphics driver, so a GPU that ghw does not
-// find is not a difference.
+// GPUDifferences compares the inventory of NVIDIA's GPUs with the GPUs that ghw reports for
+// the machine with the given root directory. It returns one sentence for each difference.
+// ghw finds only GPUs with a graphics driver, so a GPU that only the inventory has is not a
+// difference.
 func GPUDifferences(inventory *gpu.Inventory, root string) []string {
 	info, err := ghw.GPU(ghw.WithChroot(root), ghw.WithDisableTools(), ghw.WithDisableWarnings())
 	if err != nil {

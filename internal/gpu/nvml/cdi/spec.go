@@ -42,7 +42,8 @@ func (w *SpecWriter) writeSpec(units []gpu.Unit, driver Source) error {
 
 // checkHook returns an error if the program that the hooks run (nvidia-cdi-hook) is
 // missing on the host. Without this program, no container with GPUs would start.
-// checkHook can only check this if the root of the host is mounted.
+// checkHook checks nothing if the mounted driver root is not the root directory of the
+// host, because the program is a file of the host.
 func (w *SpecWriter) checkHook() error {
 	if w.Hook == "" || w.HostRoot != "/" {
 		return nil

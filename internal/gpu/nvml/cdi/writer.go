@@ -83,9 +83,9 @@ func summary(inventory *gpu.Inventory, units []gpu.Unit) string {
 }
 
 // upToDate reports whether the file of the CDI specification need not be written again.
-// If a GPU without a known fault is missing in the file, the file is written each time.
-// The reason is that the files of a driver are installed one after another, so some may
-// have been missing before.
+// If a GPU without a known fault is missing in the file, upToDate returns false, so that
+// each call of Prepare tries again to describe the GPU. The GPU may be missing because
+// the files of the driver were not all installed yet at the last attempt.
 func (w *SpecWriter) upToDate(now string) bool {
 	if w.written != now || w.retry {
 		return false
