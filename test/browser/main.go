@@ -103,7 +103,7 @@ func (v *visit) look(ctx context.Context, url, scheme string) error {
 }
 
 // longTasks is a script for the page. It stores the duration of the longest task of the page's main
-// thread in the variable longest.
+// thread in the variable window.longest.
 const longTasks = `window.longest = 0;
 new PerformanceObserver(l => { for (const e of l.getEntries()) window.longest = Math.max(window.longest, e.duration) }).observe({type: 'longtask', buffered: true});`
 
@@ -163,8 +163,9 @@ func (v *visit) measure(ctx context.Context) error {
 // finding is a violation that axe-core found.
 type finding struct{ ID, Help, Example string }
 
-// check takes a screenshot, and runs axe-core on the page. It runs the script of axe-core through
-// the debugger, because the page's content security policy forbids other scripts.
+// check takes a screenshot, and runs axe-core on the page. The page cannot load the script of
+// axe-core itself, because its content security policy allows only its own scripts. So check runs
+// this script through the debugger.
 func (v *visit) check(ctx context.Context, name string) error {
 	png, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
 	if err != nil {

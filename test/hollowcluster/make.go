@@ -18,8 +18,8 @@ import (
 // atOnce is the number of objects that are created at the same time.
 const atOnce = 16
 
-// Each calls do with each i from 0 to n-1, several at a time. After a call has failed, Each starts
-// no further calls and returns the error.
+// Each calls a function (do) once for each i from 0 to n-1, several calls at a time. After a call has
+// failed, Each starts no further calls. It waits for the calls in progress, and returns the error.
 func Each(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(atOnce)
@@ -40,8 +40,8 @@ func (p *Plane) MakeNodes(ctx context.Context, n int, s Shape) error {
 	return p.MakeNodesFrom(ctx, n, s, s.Node)
 }
 
-// MakeNodesFrom creates nodes as MakeNodes does, but with the Node objects that the function node
-// returns. So the caller can add labels and taints to those that Shape.Node sets.
+// MakeNodesFrom creates nodes as MakeNodes does. But it takes the Node objects from a function of the
+// caller (the parameter node), not from Shape.Node. So the caller can add labels and taints.
 func (p *Plane) MakeNodesFrom(ctx context.Context, n int, s Shape, node func(i int) *corev1.Node) error {
 	config, err := p.Config()
 	if err != nil {

@@ -30,8 +30,9 @@ type Refusals struct {
 }
 
 // Refusals starts a proxy for the API server of a kubeconfig file. It returns the proxy, and the
-// path of a kubeconfig file for clients of the proxy. The proxy calls refused with the body of each
-// response with the status 403 or 422, before the client gets the response.
+// path of a kubeconfig file for clients of the proxy. If a response has the status 403 or 422, the
+// proxy first calls the function given as refused with the body of the response. Then it sends the
+// response to the client.
 func (p *Plane) Refusals(file string, refused func(message string)) (*Refusals, string, error) {
 	config, err := clientcmd.LoadFromFile(file)
 	if err != nil {
@@ -57,8 +58,8 @@ func (p *Plane) Refusals(file string, refused func(message string)) (*Refusals, 
 	return r, path, clientcmd.WriteToFile(*config, path)
 }
 
-// Fail makes the proxy answer one request itself, with the given HTTP status: the next request with
-// the given method whose path ends with path.
+// Fail makes the proxy answer one request itself, with the given HTTP status. This request is the
+// next one that has the given method and whose path ends with the given text.
 func (r *Refusals) Fail(method, path string, status int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -94,8 +95,8 @@ func (r *Refusals) failure(q *http.Request) int {
 	return 0
 }
 
-// read calls refused if a response says that the API server has refused the request. It leaves the
-// response unchanged.
+// read calls the function r.refused if a response says that the API server has refused the request.
+// It leaves the response unchanged.
 func (r *Refusals) read(answer *http.Response) error {
 	if answer.StatusCode != http.StatusForbidden && answer.StatusCode != http.StatusUnprocessableEntity {
 		return nil

@@ -37,8 +37,8 @@ type Witness struct {
 // enders is the number of pods that are deleted at the same time.
 const enders = 4
 
-// Witness starts to watch all pods until ctx ends. At most keep pods stay bound. If keep is 0, no pod
-// is deleted.
+// Witness starts to watch all pods until ctx ends. The parameter keep is the number of bound pods
+// above which the Witness deletes pods. If it is 0, the Witness deletes no pod.
 func (p *Plane) Witness(ctx context.Context, keep int) (*Witness, error) {
 	client, err := p.API()
 	if err != nil {
@@ -111,7 +111,8 @@ func (w *Witness) see(e watch.Event) {
 	w.makeRoom(w.keep)
 }
 
-// makeRoom queues the pod that was bound first for deletion, if more than keep pods are bound.
+// makeRoom puts one pod into the queue for deletion, if more pods are bound than the parameter keep
+// says. It selects the pod that was bound first.
 func (w *Witness) makeRoom(keep int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -138,8 +139,8 @@ func (w *Witness) end(ctx context.Context) {
 	}
 }
 
-// Spare calls f. While f runs, room becomes free only slowly: at most eight pods a second are
-// deleted, so that some pods keep waiting.
+// Spare calls the function f. While f runs, the Witness deletes at most eight pods a second. So free
+// resources become available only slowly, and some pods keep waiting.
 func (w *Witness) Spare(f func()) {
 	w.spares.Store(true)
 	defer w.spares.Store(false)
@@ -162,7 +163,8 @@ func (w *Witness) Said() (bound int, err error) {
 }
 
 // Await waits until n pods were bound. It returns an error if Said reports an error, or if no
-// further pod is bound for stallTimeout. While it waits, it calls tend again and again.
+// further pod is bound for stallTimeout. While it waits, it calls the function given as tend every
+// few milliseconds.
 func (w *Witness) Await(ctx context.Context, n int, stallTimeout time.Duration, tend func()) error {
 	last, stuck := -1, time.Now()
 	for {

@@ -59,7 +59,7 @@ func TestCaches(t *testing.T) {
 	}
 }
 
-// TestSpread compares the pool's policy spread with the kubelet's option
+// TestSpread compares the pool's policy "spread" with the kubelet's option
 // distribute-cpus-across-numa. If the kubelet spreads the CPUs evenly over the NUMA nodes, the pool
 // must do so, too. The numbers of CPUs that the pool chooses on any two NUMA nodes never differ by
 // more than one.

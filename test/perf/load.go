@@ -51,8 +51,9 @@ func emptyLoads() []load {
 	}
 }
 
-// possible reports whether a contender can be measured with a load. Only Numalet knows NUMA nodes.
-// A client cannot run in a busy cluster, because it ignores whether a node is full.
+// possible reports whether a contender can be measured with a load. The pods of the load "single"
+// need all their CPUs on one NUMA node, and only Numalet decides by NUMA nodes. A client cannot be
+// measured in a busy cluster, because it ignores whether a node is full.
 func (l load) possible(c contender) bool {
 	if l.name == "single" {
 		return c.name == ourName

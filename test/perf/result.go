@@ -23,8 +23,9 @@ type result struct {
 	began, lastEvent time.Time // times of the start and of the last event
 }
 
-// fillRate computes how many pods per second were bound. It counts the time until the last binding,
-// or until the contender was stopped. The map at has the time of each binding.
+// fillRate computes how many pods per second were bound. The parameter at has the time of each
+// binding. The time counts from began to the last binding. If the contender was stopped, it counts to
+// the time given as end instead.
 func (r *result) fillRate(began, end time.Time, at map[string]time.Time) {
 	for _, t := range at {
 		r.backlog = append(r.backlog, t.Sub(began))

@@ -25,16 +25,16 @@ type Config struct {
 	Memory             Memory
 	CPUManagerPolicy   string
 	// MemoryManagerPolicy and TopologyManagerPolicy are "" if they are not set. The
-	// kubelet's default is the policy none.
+	// kubelet then uses the policy "none".
 	MemoryManagerPolicy, TopologyManagerPolicy string
 	Files                                      []string // the files that were read, in this order
 }
 
-// ReadConfig reads the kubelet's configuration file, which may be absent. Then it
-// merges the files of the kubelet's drop-in directory ("" for none) and of its
-// subdirectories in lexical order, as the kubelet does. Unknown keys are skipped,
-// because the kubelet can be newer than this program. ReadConfig does not see flags of
-// the kubelet.
+// ReadConfig reads the kubelet's configuration file, which may be absent. Then it reads
+// the files of the kubelet's drop-in directory and of its subdirectories, in lexical
+// order, as the kubelet does. A later file overrides the earlier ones. If dropIns is "",
+// there is no drop-in directory. ReadConfig skips unknown keys, because the kubelet can be
+// newer than this program. It does not know the flags of the kubelet.
 // Source: https://kubernetes.io/docs/tasks/administer-cluster/kubelet-config-file/
 func ReadConfig(file, dropIns string) (Config, error) {
 	files, err := configFiles(file, dropIns)
@@ -74,8 +74,8 @@ func configFiles(file, dropIns string) ([]string, error) {
 	return files, nil
 }
 
-// merge merges one file into k, as the kubelet does: keys that the file lacks keep
-// their values, and maps are merged key by key.
+// merge merges one file into a configuration, as the kubelet does: keys that the file
+// lacks keep their values, and maps are merged key by key.
 func merge(k *v1beta1.KubeletConfiguration, path string) error {
 	text, err := os.ReadFile(path)
 	if err != nil {

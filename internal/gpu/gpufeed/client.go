@@ -137,7 +137,8 @@ func (c *Client) set(line string, inventory *gpu.Inventory) {
 	c.Changed()
 }
 
-// checkTimeout sets the health of all GPUs to unknown if no line has arrived for the timeout.
+// checkTimeout sets the health of all GPUs to unknown if no line has arrived for the duration
+// Options.Timeout.
 func (c *Client) checkTimeout() {
 	c.mu.Lock()
 	expired := !c.mu.received.IsZero() && time.Since(c.mu.received) >= c.Timeout

@@ -23,13 +23,15 @@ import (
 // tests the monitor and go-nvml with a fake of NVML. A GPU stays unhealthy for at least
 // a minute after a fault, unless it is reset.
 //
-//	machine eight         uses eight.layout as the fake's layout; without a name, an empty one
+//	machine eight         replaces the fake's layout, which is empty at first, with eight.layout
 //	write LINE            adds a line to the layout (test/fakenvml)
 //	sysfs ADDRESS NODE    sets the NUMA node of a GPU in sysfs
 //	unload                unloads the kernel driver
 //	start                 starts the monitor
-//	inject LINE           adds a line to the fake's file of events; prints what an event changed
-//	look [30s]            polls all GPUs, after that time; prints what changed
+//	inject LINE           adds a line to the fake's file of events. If the line makes the fake send
+//	                      an event, it prints how the event changed the inventory
+//	look [30s]            lets the given time pass, if there is one. Then it polls all GPUs, and
+//	                      prints what changed
 //	inventory             prints the inventory
 //	links                 prints the links between the GPUs
 func TestScenarios(t *testing.T) {

@@ -22,7 +22,7 @@ type Controller struct {
 	Kubescheduler     []byte // the KubeSchedulerConfiguration in the file of --config, or nil
 	GPUResource       string // the resource of whole GPUs
 	ScoreTimeConstant time.Duration
-	HalfLife          Maybe         // of the decay of scores; replaces ScoreTimeConstant if set
+	HalfLife          Maybe         // half-life of the decay of scores; if it is set, ScoreTimeConstant has no effect
 	ScoreInterval     time.Duration // time between updates of the stored scores
 	UnknownTenants    UnknownTenants
 	PodPriority       bool // order the queue by the priority of pods first, and then by the scores of their tenants
