@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,9 +19,9 @@ import (
 
 // diagnosis has the flags of the command "numalet doctor", which select what the command checks.
 type diagnosis struct {
-	node, cluster         bool
-	root, kubeletConfig   string
-	kubeconfig, namespace string
+	node, cluster       bool
+	root, kubeletConfig string
+	from                cluster // the cluster to check; its namespace is that of Numalet
 }
 
 // errFindings is the error of "numalet doctor" if a check failed. With this error, the exit status
@@ -39,7 +40,8 @@ func newDoctor() *cobra.Command {
 installed. Each finding says what is there, why it matters, and what to do.
 
 Without flags it checks the cluster of the kubeconfig, and what the agents report
-about their nodes. With --node it checks this machine, or the one whose root
+about their nodes. It finds the namespace of Numalet by its DaemonSets; -n names
+another one. With --node it checks this machine, or the one whose root
 directory is --root; add --cluster to check both. It only reads.
 
 The exit status is 1 if something does not work or could not be checked, and 0
@@ -69,8 +71,8 @@ otherwise, with or without warnings.`,
 	flags.BoolVar(&d.cluster, "cluster", false, "Check the cluster. The default without --node.")
 	flags.StringVar(&d.root, "root", "/", "Root `directory` of the machine.")
 	flags.StringVar(&d.kubeletConfig, "kubelet-config", "/var/lib/kubelet/config.yaml", "Configuration `file` of the kubelet, below --root.")
-	flags.StringVar(&d.kubeconfig, "kubeconfig", "", "Kubeconfig `file`. By default the one that kubectl uses.")
-	flags.StringVar(&d.namespace, "namespace", "numalet-system", "`Namespace` of Numalet.")
+	d.from.flag(cmd)
+	cmd.PersistentFlags().Lookup("namespace").Usage = "Namespace of Numalet. By default the one that has its DaemonSets, or numalet-system."
 	command.OutputFlag(cmd, &out)
 	return cmd
 }
@@ -93,17 +95,17 @@ func (d diagnosis) run(ctx context.Context) (report doctor.Report, err error) {
 }
 
 func (d diagnosis) clients() (c doctor.Clients, err error) {
-	config, err := (&cluster{kubeconfig: d.kubeconfig}).config()
+	config, err := d.from.config()
 	if err != nil {
 		return c, err
 	}
-	config.Timeout = 30 * time.Second
+	config.Timeout = cmp.Or(config.Timeout, 30*time.Second)
 	if c.Kube, err = kubernetes.NewForConfig(config); err != nil {
 		return c, fmt.Errorf("make client of %s: %w", config.Host, err)
 	}
 	if c.Dynamic, err = dynamic.NewForConfig(config); err != nil {
 		return c, fmt.Errorf("make client of %s: %w", config.Host, err)
 	}
-	c.Namespace, c.Now = d.namespace, time.Now
+	c.Namespace, c.Now = d.from.overrides.Context.Namespace, time.Now
 	return c, nil
 }

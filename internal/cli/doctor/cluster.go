@@ -22,7 +22,7 @@ import (
 type Clients struct {
 	Kube      kubernetes.Interface
 	Dynamic   dynamic.Interface
-	Namespace string           // the namespace in which Numalet is installed
+	Namespace string           // the namespace in which Numalet is installed; if empty, Cluster finds it
 	Now       func() time.Time // the current time; the checks compute the age of the controller's Lease from it
 }
 
@@ -48,6 +48,9 @@ func clusterChecks() []clusterCheck {
 
 // Cluster makes all checks of a cluster and returns their findings.
 func Cluster(ctx context.Context, clients Clients) Report {
+	if clients.Namespace == "" {
+		clients.Namespace = findNamespace(ctx, clients.Kube)
+	}
 	var report Report
 	for _, check := range clusterChecks() {
 		findings, err := check.run(ctx, clients)
@@ -60,6 +63,19 @@ func Cluster(ctx context.Context, clients Clients) Report {
 		}
 	}
 	return report
+}
+
+// labelOfAgents is the label of the agents' DaemonSets.
+const labelOfAgents = "app.kubernetes.io/name=numalet"
+
+// findNamespace returns the namespace that has the DaemonSets of the agents. If none has them, or
+// the user may not list DaemonSets, it returns numalet-system, and the checks report what is missing.
+func findNamespace(ctx context.Context, client kubernetes.Interface) string {
+	sets, err := client.AppsV1().DaemonSets(metav1.NamespaceAll).List(ctx, metav1.ListOptions{LabelSelector: labelOfAgents})
+	if err != nil || len(sets.Items) == 0 {
+		return "numalet-system"
+	}
+	return sets.Items[0].Namespace
 }
 
 // install is the remedy if a whole part of Numalet is missing.
@@ -122,7 +138,7 @@ func checkPolicies(ctx context.Context, clients Clients) (Report, error) {
 }
 
 func checkAgent(ctx context.Context, clients Clients) (Report, error) {
-	sets, err := clients.Kube.AppsV1().DaemonSets(clients.Namespace).List(ctx, metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=numalet"})
+	sets, err := clients.Kube.AppsV1().DaemonSets(clients.Namespace).List(ctx, metav1.ListOptions{LabelSelector: labelOfAgents})
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +156,7 @@ func agentFinding(set appsv1.DaemonSet) Finding {
 	f := Finding{Object: set.Name, Status: OK, Found: fmt.Sprintf("%d of %d pods are ready", set.Status.NumberReady, set.Status.DesiredNumberScheduled)}
 	if set.Status.NumberReady < set.Status.DesiredNumberScheduled {
 		f.Status, f.Why = Error, "nodes whose agent is not ready get no pods with exclusive CPUs"
-		f.Remedy = fmt.Sprintf("kubectl -n %s describe pods -l app.kubernetes.io/name=numalet", set.Namespace)
+		f.Remedy = fmt.Sprintf("kubectl -n %s describe pods -l %s", set.Namespace, labelOfAgents)
 	}
 	return f
 }

@@ -86,7 +86,7 @@ func (w *world) clients(t *testing.T) Clients {
 			t.Fatal(err)
 		}
 	}
-	return Clients{Kube: kube, Dynamic: dynamic, Namespace: "numalet-system", Now: func() time.Time { return now }}
+	return Clients{Kube: kube, Dynamic: dynamic, Now: func() time.Time { return now }}
 }
 
 // TestCluster checks which finding each deviation from a healthy cluster causes.
@@ -95,7 +95,14 @@ func TestCluster(t *testing.T) {
 		change func(*world)
 		want   string // "check status: found", one for each finding that is not OK
 	}{
-		"healthy":     {func(*world) {}, ""},
+		"healthy": {func(*world) {}, ""},
+		"elsewhere": {
+			func(w *world) {
+				for _, object := range w.objects {
+					object.(metav1.Object).SetNamespace("platform")
+				}
+			}, "",
+		},
 		"too old":     {func(w *world) { w.version = "v1.33.4" }, "kubernetes-version error: v1.33.4"},
 		"old":         {func(w *world) { w.version = "v1.35.0-eks-1" }, "kubernetes-version warning: v1.35.0-eks-1"},
 		"no tenants":  {func(w *world) { w.crds = w.crds[:3] }, "custom-resources error: numalet.dev/v1alpha1 lacks tenants"},

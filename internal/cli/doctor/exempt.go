@@ -49,7 +49,7 @@ func checkExempt(ctx context.Context, clients Clients) (Report, error) {
 // setting, it uses the default value. A flag or an environment variable of an agent can override the
 // setting; seeGPUs does not read these.
 func seeGPUs(ctx context.Context, clients Clients) (all config.Names, err error) {
-	sets, err := clients.Kube.AppsV1().DaemonSets(clients.Namespace).List(ctx, metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=numalet"})
+	sets, err := clients.Kube.AppsV1().DaemonSets(clients.Namespace).List(ctx, metav1.ListOptions{LabelSelector: labelOfAgents})
 	if err != nil {
 		return nil, err
 	}
