@@ -8,15 +8,15 @@ type Amounts struct {
 	CPU    MilliCPU
 	Memory Bytes
 	Pods   int
-	// Extended has the amounts of all other resources than CPU, memory and pods, by their full
-	// names, such as "ephemeral-storage".
+	// Extended has the amounts of all resources except CPU, memory and pods. It identifies each
+	// resource by its full name, such as "ephemeral-storage".
 	Extended Extended
 }
 
-// Plus returns a + b. An amount whose sum overflows becomes the nearest int64, so that a shortage
-// of a resource never looks like plenty. The controller counts no amount above 2^50 for a pod or a
-// node, so the sum of 8,191 amounts cannot overflow. If b has no Extended, the result shares the
-// Extended of a.
+// Plus returns a + b. If a sum does not fit an int64, it becomes the nearest int64. Otherwise it
+// could change its sign, and a shortage of a resource would look like plenty of it. The controller
+// counts no amount above 2^50 for a pod or a node, so the sum of 8,191 amounts cannot overflow. If
+// b has no Extended, the result shares the Extended of a.
 func (a Amounts) Plus(b Amounts) Amounts { return a.add(b, 1) }
 
 // Minus returns a − b. The result may be negative, because other schedulers may have overcommitted
@@ -31,7 +31,8 @@ func (a Amounts) add(b Amounts, sign int64) Amounts {
 	return a
 }
 
-// sum returns a + sign·b without overflow, for a sign of 1 or -1.
+// sum returns a + sign·b, or the nearest int64 if the result does not fit an int64. sign must be 1
+// or -1.
 func sum[T ~int | ~int64](a, b T, sign int64) T {
 	x, y := int64(a), sign*int64(b)
 	switch total := x + y; {

@@ -6,7 +6,8 @@ import "time"
 // after each failure, and never exceeds Most.
 type Backoff struct{ First, Most time.Duration }
 
-// Or returns b with each field that is not positive replaced by the field of other.
+// Or returns a copy of b. In the copy, each field that is not positive in b has the value
+// that it has in other.
 func (b Backoff) Or(other Backoff) Backoff {
 	if b.First <= 0 {
 		b.First = other.First
@@ -17,8 +18,8 @@ func (b Backoff) Or(other Backoff) Backoff {
 	return b
 }
 
-// Delay returns the delay after the n-th failure, for n ≥ 1. It doubles First at most 1 +
-// log2(Most/First) times, however large n is.
+// Delay returns the delay after the n-th failure, for n ≥ 1. The call is fast even if n
+// is huge: it doubles First at most 1 + log2(Most/First) times.
 func (b Backoff) Delay(n int) time.Duration {
 	d := b.First
 	for range n - 1 {

@@ -8,8 +8,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// TestBackoff checks that the delay doubles with each failure until it is Most, and then stays the
-// same.
+// TestBackoff checks that the delay doubles with each failure until it equals Backoff.Most, and
+// then stays the same.
 func TestBackoff(t *testing.T) {
 	b := sched.Backoff{First: time.Second}.Or(sched.Backoff{First: time.Minute, Most: 5 * time.Second})
 	var got []time.Duration

@@ -9,7 +9,8 @@ import (
 )
 
 // Extended has the amounts of resources by their full names. It is sorted by name and has no
-// duplicates. Several Amounts may share one Extended, so it is never changed. nil has no amounts.
+// duplicates. Several Amounts may share one Extended, so it is never changed. A nil Extended has no
+// amounts.
 //
 // With 100,000 nodes, a node's record (Node) is rarely in the processor's cache when it is read.
 // Therefore, Extended is a slice and not a map, and all nodes and pods share one string per name. A
@@ -18,8 +19,9 @@ import (
 type Extended []extra
 
 // extra is the amount of one resource. It keeps a unique.Handle of the resource's name and not only
-// the string, because package unique may drop a string to which no handle refers. The next handle
-// of the same name would then refer to another string.
+// the string, because package unique may drop a string to which no handle refers. If the name were
+// then used again, its new handle would refer to a different copy of the string, and names could
+// not be compared by address.
 type extra struct {
 	name  unique.Handle[string]
 	count int64
@@ -40,8 +42,9 @@ func ExtendedOf(counts map[string]int64) Extended {
 }
 
 // Of returns the amount of a resource, or 0 if e does not have the resource. It searches linearly,
-// because there are few resources. If name comes from All or from a unique.Handle, it has the same
-// address as the equal name in e, and the comparison need not read the bytes of the names.
+// because there are few resources. If the argument comes from All or from a unique.Handle, it is
+// the same string in memory as the equal name in e, and the comparison need not read the bytes of
+// the names.
 func (e Extended) Of(name string) int64 {
 	for _, x := range e {
 		if x.name.Value() == name {
@@ -75,13 +78,14 @@ func (e Extended) String() string {
 	return strings.Join(all, ", ")
 }
 
-// plus returns e + sign × other without overflow. It visits each element of e and other once. A
-// resource whose amount becomes 0 stays in the result. If other is empty, the result is e itself.
+// plus returns e + sign × other. An amount that does not fit an int64 becomes the nearest int64.
+// plus visits each element of e and other once. A resource whose amount becomes 0 stays in the
+// result. If other is empty, the result is e itself.
 func (e Extended) plus(other Extended, sign int64) Extended {
 	if len(other) == 0 {
 		return e
 	}
-	total := make(Extended, 0, max(len(e), len(other))) // usually e has all names of other, or other those of e
+	total := make(Extended, 0, max(len(e), len(other))) // usually e has all names that other has, or other has all names that e has, so this capacity is enough
 	for _, x := range other {
 		for len(e) > 0 && e[0].compare(x) < 0 {
 			total, e = append(total, e[0]), e[1:]

@@ -166,8 +166,8 @@ func bounded(a, b int64) int64 {
 	return math.MinInt64
 }
 
-// TestExtendedShares checks that adding or subtracting an Amounts without Extended does not copy
-// the Extended of the other operand, and that reading amounts allocates no memory.
+// TestExtendedShares checks two things. If an Amounts without Extended is added or subtracted,
+// the Extended of the other Amounts must not be copied. Reading amounts must allocate no memory.
 func TestExtendedShares(t *testing.T) {
 	a, none := amounts(counts{"a": 1, "b": 2}), sched.Amounts{CPU: 1}
 	for name, sum := range map[string]sched.Amounts{"plus": a.Plus(none), "minus": a.Minus(none)} {

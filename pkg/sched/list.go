@@ -3,15 +3,15 @@ package sched
 import "cmp"
 
 // Candidate is a node that fitted a pod when the node's record was read. A caller can compare
-// Node.Version with the version of the newest record to find out whether the node has changed
-// since.
+// Node.Version with the version of the newest record to find out whether the node has changed since
+// the record was read.
 type Candidate struct {
 	Node *Node
 	// Surplus is how many GPUs of the pod's GPU group (GPUs that belong to some tenants) would stay
-	// free on the node. If it is above 0, the pod breaks up a set of free GPUs that a pod with a
-	// larger request could use as a whole. Surplus is 0 for a pod without GPURequest.Offer.
+	// free on the node. If it is above 0, the pod uses only some of a set of free GPUs that a pod with
+	// a larger request could use as a whole. Surplus is 0 for a pod without GPURequest.Offer.
 	Surplus int
-	// Preference is how much the pod prefers the node, as a Preferrer rates it. It is 0 for all
+	// Preference is the Preferrer's rating of how much the pod prefers the node. It is 0 for all
 	// candidates of a pod that prefers no node to another.
 	Preference int64
 	Score      Score // computed by the policy of the pod's scheduling profile
@@ -21,22 +21,22 @@ type Candidate struct {
 }
 
 // Compare returns a negative number if c is worse than other. A candidate with fewer surplus GPUs
-// is better, so that a pod's preference never breaks up a set of GPUs that other pods need as a
+// is better, so that a pod's preference does not split up a set of GPUs that other pods need as a
 // whole. Among candidates with the same surplus, the one that the pod prefers is better. The score
 // decides between candidates that the pod prefers equally.
 func (c Candidate) Compare(other Candidate) int {
 	return cmp.Or(cmp.Compare(other.Surplus, c.Surplus), cmp.Compare(c.Preference, other.Preference), c.Score.Compare(other.Score))
 }
 
-// List is the candidates that a first-tier scheduler (pipeline.Proposer) found for a pod, best
-// first. There are none if no node fitted.
+// List has the nodes that a first-tier scheduler (pipeline.Proposer) has found for a pod, best
+// first. It has no nodes if no node fitted.
 type List struct {
 	Pod        *Pod
 	Candidates []Candidate
 	Planned    []Planned // for a gang, used instead of Candidates: its pods with their nodes; empty if too few pods fitted
-	FreedSeq   uint64    // nodestate.View.FreedSeq, which counts releases of resources, when the nodes were read
-	NarrowSeq  uint64    // nodestate.View.NarrowSeq before the nodes were read; it counts changes that may make pods unfit for nodes whose records are unchanged
-	Results    any       // results of the filters that depend on no single node; see Relay.Results
+	FreedSeq   uint64    // value of nodestate.View.FreedSeq, which counts releases of resources, at the time when the nodes were read
+	NarrowSeq  uint64    // value of nodestate.View.NarrowSeq before the nodes were read; it counts changes after which pods may no longer fit nodes whose records are unchanged
+	Results    any       // those results of the filters that do not concern a single node; see Relay.Results
 }
 
 // Planned is a pod of a gang, and the node that a first-tier scheduler (pipeline.Proposer) planned
@@ -55,27 +55,29 @@ type Decision struct {
 }
 
 // Filter adds the filters of another system, such as kube-scheduler's plugins, to those of package
-// filter. An instance handles one pod at a time and serves one goroutine.
+// filter. An instance handles one pod at a time, and only one goroutine may use it.
 type Filter interface {
-	// Begin starts filtering for a pod with the current state of the cluster. It returns the names
-	// of the only nodes that may fit the pod; nil means that any node may. If no node fits, it
-	// returns the reason.
+	// Begin starts filtering for a pod with the current state of the cluster. The first result has the
+	// names of the only nodes that may fit the pod, or is nil if any node may fit. If Begin finds out
+	// that no node fits, the second result has the reason.
 	Begin(*Pod) (only []string, why Reason)
-	// Check returns the reason why a node does not fit the pod given to Begin.
+	// Check returns the reason why a node does not fit the pod given to Begin, or no reason if the
+	// node fits.
 	Check(*Node) Reason
 }
 
-// Relay is a Filter that can continue with the results of Begin of another instance, so that Begin
-// need not be called on this instance.
+// Relay is a Filter that can use the results that Begin had in another instance, so that Begin need
+// not be called in this instance.
 type Relay interface {
 	Filter
-	// Results returns the results of Begin for the current pod. They are immutable.
+	// Results returns what Begin found out about the current pod, for Resume of another instance. The
+	// results are immutable.
 	Results() any
-	// Resume is called instead of Begin. begun is what Results of another instance returned for the
-	// same pod. Resume is cheaper than Begin. If the pod's fit depends on other nodes (Pod.Across),
-	// Resume and the Checks that follow accept a node only if the pod fitted it when Begin was
-	// called, and if no change since then concerns the node. For a pod of a gang, begun may instead
-	// be the results for another pod of the gang.
+	// Resume is called instead of Begin. The argument begun is what Results of another instance
+	// returned for the same pod. Resume is cheaper than Begin. If the pod's fit depends on other nodes
+	// (Pod.Across), Resume and the following calls of Check accept a node only if the pod fitted it
+	// when Begin was called, and if no later change may affect the pod's fit on the node. For a pod of
+	// a gang, begun may instead be the results for another pod of the gang.
 	Resume(pod *Pod, begun any) Reason
 }
 
@@ -83,11 +85,12 @@ type Relay interface {
 // Preferring returns 0 for a pod, Prefer is not called for it.
 type Preferrer interface {
 	Filter
-	// Preferring returns how many nodes to rate for the pod given to Begin, in a cluster with this
-	// number of nodes. It returns 0 if the pod prefers no node to another.
+	// Preferring returns how many nodes should be rated for the pod given to Begin. The argument is
+	// the number of nodes in the cluster. It returns 0 if the pod prefers no node to another.
 	Preferring(nodes int) int
-	// Prefer rates nodes that fit the pod given to Begin, and calls choose with one rating for each
-	// node. Greater is better. choose returns the index of the node that the pod will probably get.
-	// When later pods are rated, the filter may count the pod as running on that node.
+	// Prefer rates the given nodes, which fit the pod given to Begin. It calls the function choose
+	// with one rating for each node; a greater rating is better. The function choose returns the index
+	// of the node that the pod will probably get. When the filter rates nodes for later pods, it may
+	// assume that the pod runs on this node.
 	Prefer(nodes []*Node, choose func(ratings []int64) int)
 }

@@ -7,10 +7,9 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// Node is the record of one node: its resources, and how much of them is free. A
-// record is immutable, so goroutines may keep records while others make new ones.
-// Every change makes a new record with a higher version; the new record shares
-// everything unchanged with the old one.
+// Node is the record of one node: its resources, and how much of them is free. A record is
+// immutable, so goroutines may keep records while others make new ones. Every change makes a new
+// record with a higher version; the two records share all data that has not changed.
 type Node struct {
 	Name    string
 	Version Version
@@ -21,24 +20,25 @@ type Node struct {
 	// NUMA has the NUMA nodes with CPUs, sorted by ID. It is empty if the node offers no exclusive
 	// CPUs.
 	NUMA []NUMANode
-	// CoreWidth is the unit, in CPUs, in which exclusive CPUs are allocated. With --full-cores,
-	// pods never share a core, and CoreWidth is the number of threads of a core. 0 and 1 mean
-	// single CPUs.
+	// CoreWidth is the number of CPUs that are always allocated together as exclusive CPUs. With the
+	// agent's flag --full-cores, pods never share a core, and CoreWidth is the number of threads of a
+	// core. If it is 0 or 1, CPUs are allocated singly.
 	CoreWidth int
 	// Spare is how many of the free exclusive CPUs must stay free, because containers without
-	// exclusive CPUs run on them. It is 0 if those containers run on reserved CPUs, otherwise one
-	// CPU or one core.
+	// exclusive CPUs run on them. It is 0 if those containers run on reserved CPUs. Otherwise it is
+	// the number of CPUs of one allocation unit (CoreWidth).
 	Spare int
 
 	GPUs []GPU
-	// Links is how each pair of GPUs is connected, by their indexes in GPUs; nil if unknown.
+	// Links says how each pair of GPUs is connected. Its indexes are those of GPUs. It is nil if the
+	// links are unknown.
 	Links gpu.Links
 	// Parts describes the extended resources that count parts of GPUs, such as time slices or MIG
 	// instances, by resource name.
 	Parts map[string]GPUPart
 
-	// Reserved is the reservation of a waiting pod, or nil. It is not subtracted
-	// from Free.
+	// Reserved is the reservation of a waiting pod or gang, or nil. The reserved resources are not
+	// subtracted from Free.
 	Reserved *Reservation
 
 	// Foreign is immutable data about the node. Only the adapter (the code that made the record
@@ -59,16 +59,17 @@ type NUMANode struct {
 
 // GPU is one GPU.
 type GPU struct {
-	// ID is the UUID, or an index if there is no UUID. It is "" if it is not known which GPUs of
-	// the node are free. Then only the extended resources in Node.Free say how many are free.
+	// ID is the UUID, or an index if there is no UUID. It is "" if it is not known which GPUs of the
+	// node are free. The number of free GPUs is then known only from the extended resources in
+	// Node.Free.
 	ID   string
 	Type string
-	NUMA topology.NodeID // topology.Unknown where unknown
+	NUMA topology.NodeID // topology.Unknown if the NUMA node is unknown
 	Free MilliGPU
 }
 
-// GPUPart is one unit of a resource that counts parts of GPUs: its share of a GPU,
-// and its type, such as "Tesla-T4-SHARED" or "NVIDIA-H100-80GB-HBM3-MIG-1g.10gb".
+// GPUPart describes one unit of a resource that counts parts of GPUs. Milli is the unit's share of
+// a GPU, and Type is its type, such as "Tesla-T4-SHARED" or "NVIDIA-H100-80GB-HBM3-MIG-1g.10gb".
 type GPUPart struct {
 	Type  string
 	Milli MilliGPU
@@ -81,10 +82,10 @@ type Reservation struct {
 	Holding
 }
 
-// Take returns the next record with a pod's holding taken from what is free.
+// Take returns the next record, in which a pod's holding is subtracted from the free amounts.
 func (n *Node) Take(h Holding) *Node { return n.next(h, -1) }
 
-// Return returns the next record with a pod's holding added back to what is free.
+// Return returns the next record, in which a pod's holding is added to the free amounts again.
 func (n *Node) Return(h Holding) *Node { return n.next(h, 1) }
 
 func (n *Node) next(h Holding, sign int) *Node {
@@ -112,9 +113,9 @@ func (n *Node) Copy() *Node {
 	return &c.Node
 }
 
-// For returns the record as the pod with the given claim may use it: what is reserved for other
-// pods is not free. uid is the result of Pod.Claim. If uid is "", nothing that is reserved is free.
-// The returned record has the same version as n.
+// For returns a record in which resources that are reserved for other pods are not free. The
+// argument is the result of Pod.Claim of the pod that is to use the node. If it is "", no reserved
+// resources are free. The returned record has the same version as n.
 func (n *Node) For(uid string) *Node {
 	if n.Reserved == nil || n.Reserved.UID == uid {
 		return n
@@ -124,8 +125,8 @@ func (n *Node) For(uid string) *Node {
 	return &seen
 }
 
-// Reserve returns the next record with the given reservation, which replaces an earlier reservation
-// of the node.
+// Reserve returns the next record with the given reservation, or without a reservation if the
+// argument is nil. An earlier reservation of the node is replaced.
 func (n *Node) Reserve(r *Reservation) *Node {
 	next := n.Copy()
 	next.Version++
@@ -160,8 +161,8 @@ func (n *Node) shift(h Holding, sign int) {
 	}
 }
 
-// Cores rounds the number of a pod's CPUs on one NUMA node up to whole cores, if the node allocates
-// only whole cores.
+// Cores returns the number of a pod's CPUs on one NUMA node. If the node allocates only whole
+// cores, the number is rounded up to whole cores.
 func (n *Node) Cores(cpus int) int {
 	if n.CoreWidth <= 1 {
 		return cpus

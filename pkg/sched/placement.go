@@ -9,9 +9,9 @@ import (
 // binds the pod also writes the placement to the API server.
 type Placement struct {
 	Node       string
-	Containers []podspec.Container // Pod.Exclusive with PerNode set: the CPUs of each container on each NUMA node, without zeros
+	Containers []podspec.Container // a copy of Pod.Exclusive in which PerNode says how many CPUs each container gets on each NUMA node, without zeros
 	GPUs       []GPUShare
-	GPUGroup   string // the GPU group that GPUs are taken from, or ""
+	GPUGroup   string // the GPU group to which the GPUs belong; "" if no group offered them
 }
 
 // GPUShare is a part of one GPU, or all of it.
@@ -32,5 +32,5 @@ type Holding struct {
 type NUMAShare struct {
 	ID     topology.NodeID
 	CPUs   int
-	Memory Bytes // of the containers whose memory is bound to the NUMA node
+	Memory Bytes // only memory of containers whose memory is bound to the NUMA node
 }

@@ -22,11 +22,11 @@ type Pod struct {
 
 	GPUs GPURequest
 
-	Candidates []string // names of the only nodes allowed; nil means all
+	Candidates []string // names of the only nodes on which the pod may be placed; nil means that it may be placed on any node
 	Profile    string   // name of the scheduling profile; "" is the default
 
-	// Avoid reports whether the pod avoids a node for now. Any goroutine may call it;
-	// nil means that the pod avoids no node.
+	// Avoid reports whether the pod avoids a node for now. Any goroutine may call Avoid. If Avoid is
+	// nil, the pod avoids no node.
 	Avoid func(node string) bool
 
 	// Wait returns the reason why the pod may not be placed on any node for now, such as an
@@ -36,7 +36,7 @@ type Pod struct {
 	Wait func(*Pod) Reason
 
 	// Across is set if the pod's fit on a node depends on other nodes too, for example because of
-	// inter-pod affinity. The pod may then no longer fit a node although the version of the node's
+	// inter-pod affinity. Such a pod may no longer fit a node although the version of the node's
 	// record is unchanged.
 	Across bool
 
@@ -45,15 +45,15 @@ type Pod struct {
 	// consider what the filters reserve for its pods.
 	Reserves bool
 
-	// Admits reports whether the pod's own rules admit a node. These are rules that concern each
-	// node by itself, such as the node selector and tolerations. If Admits is nil, the rules are
+	// Admits reports whether the pod's own rules admit a node. These are rules that depend only on
+	// the node itself, such as the node selector and tolerations. If Admits is nil, the rules are
 	// not known here, but the filters still check them. Pods with equal NodeRules admit the same
 	// nodes. Any goroutine may call Admits, with any lock held.
 	NodeRules string
 	Admits    func(*Node) bool
 
-	// Topics name what may make the pod fit even if no resources become free on a node, such as a
-	// new pod with a certain label.
+	// Topics name the kinds of events after which the pod may fit a node although no resources
+	// became free, such as the arrival of a pod with a certain label.
 	Topics []Topic
 
 	// Lacks reports whether the pod lacks something other than free resources, for example another
@@ -63,8 +63,8 @@ type Pod struct {
 	// something.
 	Lacks func() bool
 
-	// Gang is the pod's gang, or nil. If Gang.Members is not empty, the pod represents these pods
-	// in the queue.
+	// Gang is the pod's gang, or nil. If Gang.Members is not empty, this Pod is not a single pod,
+	// but represents all these pods in the queue.
 	Gang *Gang
 
 	// Foreign is immutable data about the pod. Only the adapter (the code that made this Pod from a
@@ -92,12 +92,13 @@ func (p *Pod) String() string {
 	return p.Namespace + "/" + p.Name
 }
 
-// GPURequest is a request for Milli thousandths of each of Count GPUs of one node.
+// GPURequest is a request for Count GPUs of one node, and for Milli thousandths of each of these
+// GPUs.
 type GPURequest struct {
 	Count int
 	Milli MilliGPU
 	Types []string // allowed types; nil means any
-	Group string   // the only GPU group (GPUs that belong to some tenants) that may provide the GPUs; "" if several may, or none
+	Group string   // the GPU group (GPUs that belong to some tenants) that may provide the GPUs, if it is the only one; "" if several groups or no group may provide them
 
 	// Part is the request for parts of GPUs. It is used if Count is 0. Pod.Requests also counts
 	// these parts, as an extended resource that is compared with the node's free amounts.
@@ -105,15 +106,15 @@ type GPURequest struct {
 
 	// PerContainer lists the containers that use the GPUs, in the order in which they run.
 	PerContainer []ContainerGPUs
-	// Offer returns the GPUs of a node that the pod may choose from. Any goroutine may call Offer,
-	// also for a node that does not fit the pod. If Offer is nil, the pod may choose from all GPUs
-	// that fit.
+	// Offer returns the GPUs of a node that may be chosen for the pod, because GPU groups allow
+	// them. Any goroutine may call Offer, also for a node that does not fit the pod. If Offer is
+	// nil, any GPUs that fit may be chosen.
 	Offer func(*Node) Offer
 }
 
-// GPUPartRequest is a request for Count of an extended resource that counts parts of GPUs
-// of one kind. The types of such parts end in "-" and Kind, such as "SHARED" or
-// "MIG-1g.10gb".
+// GPUPartRequest is a request for Count units of an extended resource. Each unit is a part of a
+// GPU, and all units are of one kind. The type of such a part is the GPU's model, "-" and Kind,
+// which is for example "SHARED" or "MIG-1g.10gb".
 type GPUPartRequest struct {
 	Resource string
 	Kind     string
@@ -127,11 +128,11 @@ type ContainerGPUs struct {
 	Count     int
 }
 
-// Offer is the GPUs of one node that a pod may choose from. If these are fewer than the pod
-// requests, GPUs is empty and Why has the reason.
+// Offer has the GPUs of one node that may be chosen for a pod. If there are fewer such GPUs than
+// the pod requests, GPUs is empty and Why has the reason.
 type Offer struct {
 	GPUs  []GPUShare
 	Group string // the GPU group of the GPUs, or ""
-	Over  int    // how many GPUs of the group are free on the node beyond the request; a node with a smaller number is preferred
+	Over  int    // how many GPUs of the group would stay free on the node after the pod was placed; a node with a smaller number is preferred
 	Why   Reason
 }

@@ -18,17 +18,17 @@ const (
 	Avoided            // the node recently rejected a pod of the same owner
 	Insufficient       // too little of the resource in Detail is free
 	NoExclusive        // the node has no exclusive CPUs
-	FewExclusive       // too few exclusive CPUs are free, on the node or on a requested NUMA node
-	Uneven             // policy spread: a NUMA node cannot provide its even share
-	NoNUMANode         // policy single: no NUMA node has enough free CPUs for a whole container
-	NoLocalMemory      // policy single: no NUMA node has both the CPUs and the memory
-	NoLocalGPU         // policy single: no NUMA node has both the CPUs and the GPUs
+	FewExclusive       // too few exclusive CPUs are free on the node, or on a NUMA node that the pod names
+	Uneven             // CPU policy "spread": a NUMA node has too few free CPUs for its even share
+	NoNUMANode         // CPU policy "single": no NUMA node has enough free CPUs for a whole container
+	NoLocalMemory      // CPU policy "single": no NUMA node has both enough free CPUs and enough free memory
+	NoLocalGPU         // CPU policy "single": no NUMA node has both enough free CPUs and enough free GPUs
 	NoSharedCPU        // no CPU would be left for containers without exclusive CPUs
 	SearchCut          // the search limit was reached before a placement was found
-	NoGPU              // too few GPUs of an allowed type have the requested part free
-	Reserved           // the pod would fit, but for what is reserved for another pod
+	NoGPU              // too few GPUs of an allowed type have enough free capacity
+	Reserved           // the pod would fit if nothing were reserved on the node for another pod
 	Other              // Detail has the messages of another filter, one per line
-	Anywhere           // no node fits, because of the pod itself; Detail has the reason
+	Anywhere           // the pod fits no node, for a reason that does not depend on the node; Detail has the reason
 )
 
 // Reason is why a node does not fit a pod. It is comparable, so that reasons
@@ -38,7 +38,8 @@ type Reason struct {
 	Detail string
 }
 
-// Refuses reports whether there is a reason.
+// Refuses reports whether the node does not fit: whether r is a reason, and not the zero
+// value.
 func (r Reason) Refuses() bool { return r.Code != Fits }
 
 // String returns the reason in the style of kube-scheduler's messages.
@@ -72,9 +73,9 @@ func (r Reason) lines() string {
 // Tally counts refused nodes by reason.
 type Tally map[Reason]int
 
-// String formats the counts as kube-scheduler does. A node counts under each of its
-// reasons. A reason that depends only on the pod has no count. An example is "0/5000 nodes are
-// available: 4000 Insufficient cpu, 1000 Insufficient GPUs."
+// String formats the counts as kube-scheduler does. A node counts under each of its reasons. A
+// reason with the code Anywhere has no count, because it does not depend on the nodes. An
+// example is "0/5000 nodes are available: 4000 Insufficient cpu, 1000 Insufficient GPUs."
 func (t Tally) String() string {
 	nodes, counts := 0, map[string]int{}
 	for r, n := range t {

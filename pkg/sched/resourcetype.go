@@ -8,7 +8,7 @@ import (
 // Results of Pod.ResourceType that do not name a model of GPU.
 const (
 	TypeCPU    = "cpu"
-	TypeAnyGPU = "gpu" // for a request: a GPU of any model; for a GPU in use: the model is unknown
+	TypeAnyGPU = "gpu" // for a request, a GPU of any model; for a GPU in use, a GPU whose model is unknown
 )
 
 // ResourceType returns the type of resource that a pod waits for. Pods of one type share one order

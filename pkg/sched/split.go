@@ -2,16 +2,16 @@ package sched
 
 import "github.com/numalet/numalet/pkg/podspec"
 
-// Span is the part of a pod's list of GPUs that a container gets: Count GPUs, the first of them
-// with index First.
+// Span is the part of a pod's list of GPUs that a container gets. It has Count GPUs, and First is
+// the index of the first one.
 type Span struct {
 	Container    string
 	First, Count int
 }
 
 // Spans returns which of a pod's GPUs each container gets. An app container or a sidecar gets GPUs
-// that no other app container or sidecar gets. An init container gets GPUs that containers which
-// start after it also get. It shares no GPUs with sidecars that start before it.
+// that no other app container or sidecar gets. An init container can share GPUs with the
+// containers that start after it, but not with sidecars that start before it.
 func (a GPURequest) Spans() []Span {
 	spans := make([]Span, len(a.PerContainer))
 	sidecars, apps := 0, 0
@@ -28,10 +28,11 @@ func (a GPURequest) Spans() []Span {
 	return spans
 }
 
-// Split returns the IDs of the GPUs of each container, by container name, in the
-// ranges of Spans. If gpus has fewer GPUs than the pod requests, because GPUs without an ID are
-// left out, the last containers get fewer. The result is a suggestion: the kubelet may assign the
-// pod's GPUs to containers differently, for example if init containers come first.
+// Split divides the GPUs of a pod among its containers as Spans says, and returns the IDs of the
+// GPUs of each container, by container name. If the argument has fewer GPUs than the pod requests,
+// because GPUs without an ID are left out, the last containers get fewer GPUs than they request.
+// The result is a suggestion: the kubelet may assign the pod's GPUs to containers differently, for
+// example if init containers come first.
 func (a GPURequest) Split(gpus []GPUShare) map[string][]string {
 	split := map[string][]string{}
 	for _, s := range a.Spans() {

@@ -5,12 +5,13 @@ import (
 	"iter"
 )
 
-// TooLarge returns a text that names the first of CPUs, memory and GPUs of which the pod requests
-// more than any node has in total. Such a pod does not fit even if all other pods end. TooLarge
-// returns "" if there is no such amount, or if there are no nodes.
+// TooLarge compares a pod's requests for CPUs, memory and GPUs, in this order, with what the nodes
+// have in total. It returns a text about the first resource of which the pod requests more than
+// any node has. Such a pod does not fit even if all other pods end. TooLarge returns "" if there
+// is no such resource, or if there are no nodes.
 //
-// TooLarge compares each requested amount by itself with the largest amount of any node. So it may
-// return "" although no single node has enough of all three.
+// TooLarge compares the request for each resource with the node that has most of this resource. So
+// it may return "" although no single node has enough of all three.
 func TooLarge(pod *Pod, nodes iter.Seq[*Node]) string {
 	var most Amounts
 	gpus, any := 0, false

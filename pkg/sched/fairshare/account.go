@@ -42,7 +42,7 @@ func (a *account) change(d Decay, now time.Time, by Milli) {
 	a.Usage += by
 }
 
-// start adds a task that has held the given amount since it started, at the time given as since. If
+// start adds a task that started at the time since and has held the given amount from then on. If
 // the task did not start after a.through, its amount may be included in a.carried, and has then
 // already been charged. In this case start moves as much of the amount as possible out of
 // a.carried. For the rest of the amount, start adds the score that a tenant would have if it had

@@ -69,8 +69,8 @@ func usedMachine(t *testing.T, r *rand.Rand) (*pool.Ledger, *sched.Node) {
 	return ledger, recordOf(machine, ledger, o, smt)
 }
 
-// use assigns the free CPUs of random cores to a pod that the test does not place. Sometimes it
-// assigns no CPUs. It never assigns CPUs of the first core.
+// use assigns the free CPUs of random cores in the ledger to an additional pod, so that the machine
+// is partly used. Sometimes it assigns no CPUs. It never assigns CPUs of the first core.
 func use(t *testing.T, r *rand.Rand, ledger *pool.Ledger, machine *topology.Machine) {
 	t.Helper()
 	full, used := map[cpuset.CPU]bool{}, []cpuset.CPU{}
@@ -92,8 +92,8 @@ func use(t *testing.T, r *rand.Rand, ledger *pool.Ledger, machine *topology.Mach
 	}
 }
 
-// crowd returns a random pod of up to six containers. The number of CPUs is chosen so that many of
-// these pods fit the node, and many do not.
+// crowd returns a random pod of up to six containers. It chooses the numbers of CPUs so that many
+// of these pods fit the node, and many do not.
 func crowd(r *rand.Rand, node *sched.Node) *sched.Pod {
 	pod := &sched.Pod{UID: "pod", Seed: r.Uint64(), CPUPolicy: podspec.Policy(r.IntN(3))}
 	free := 0

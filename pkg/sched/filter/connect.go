@@ -11,18 +11,19 @@ import (
 )
 
 // team is a range of a pod's GPUs that are chosen together because one container uses
-// them. near has the NUMA nodes on which the container has exclusive CPUs.
+// them. The field near has the NUMA nodes on which the container has exclusive CPUs.
 type team struct {
 	first, count int
 	near         []topology.NodeID
 }
 
-// teams divides a pod's GPUs into teams, in the order in which GPUs are to be chosen for
-// them. near has, for each GPU, the NUMA nodes of the CPUs near which the GPU should be.
-// Teams of containers with exclusive CPUs come first, so that other teams do not take the
-// GPUs near these CPUs. If two teams are equal in this respect, the larger team comes
-// first, because its container profits most from good connections between GPUs. GPUs that
-// only init containers use form teams of their own.
+// teams divides a pod's GPUs into teams, and returns the teams in the order in which GPUs
+// are to be chosen for them. For each GPU of the pod, the argument near lists the NUMA
+// nodes on which the GPU should be, if possible. Teams of containers with exclusive CPUs
+// come first, so that other teams do not take the GPUs near these CPUs. Among the other
+// teams, and among those with exclusive CPUs, larger teams come first, because their
+// containers profit most from good connections between GPUs. GPUs that only init
+// containers use form teams of their own.
 func teams(request sched.GPURequest, near [][]topology.NodeID) []team {
 	edges := make([]bool, request.Count+1)
 	for i, span := range request.Spans() {
@@ -45,9 +46,9 @@ func teams(request sched.GPURequest, near [][]topology.NodeID) []team {
 }
 
 // connected chooses for each of a pod's containers the GPUs with the best connections to
-// each other. With the CPU policy single it considers only GPUs on the NUMA node of the
-// container's CPUs, if these GPUs are enough. Among equally well connected sets of GPUs,
-// it prefers a set near the container's CPUs (gpu.Inventory.Choose).
+// each other. With the CPU policy "single", it considers only GPUs on the NUMA node of
+// the container's CPUs, if these GPUs are enough. Among equally well connected sets of
+// GPUs, it prefers a set near the container's CPUs (gpu.Inventory.Choose).
 func (cs candidates) connected(pod *sched.Pod, node *sched.Node, near [][]topology.NodeID) []sched.GPU {
 	v, free := cs.inventory(node)
 	chosen := make([]sched.GPU, pod.GPUs.Count)
@@ -62,7 +63,7 @@ func (cs candidates) connected(pod *sched.Pod, node *sched.Node, near [][]topolo
 }
 
 // inventory returns all GPUs of a node in the format of package gpu, which chooses well
-// connected GPUs. free has the indexes of those GPUs that are candidates.
+// connected GPUs. The result free has the indexes of those GPUs that are candidates.
 func (cs candidates) inventory(node *sched.Node) (v *gpu.Inventory, free []int) {
 	v = &gpu.Inventory{GPUs: make([]gpu.GPU, len(node.GPUs)), Links: node.Links}
 	for i, device := range node.GPUs {
@@ -74,8 +75,8 @@ func (cs candidates) inventory(node *sched.Node) (v *gpu.Inventory, free []int) 
 	return v, free
 }
 
-// choose chooses GPUs for the team, and returns their indexes in the inventory. free has
-// the indexes of the GPUs from which it chooses. There must be at least t.count of them.
+// choose chooses GPUs for the team, and returns their indexes in the inventory. The
+// argument free has the indexes of the GPUs from which it chooses, at least t.count.
 func (t team) choose(inventory *gpu.Inventory, free []int, policy podspec.Policy) []int {
 	isNear := func(on topology.NodeID) bool { return slices.Contains(t.near, on) }
 	if policy == podspec.Single && len(t.near) > 0 {

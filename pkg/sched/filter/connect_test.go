@@ -27,7 +27,7 @@ func anyLinks(r *rand.Rand, gpus int) gpu.Links {
 }
 
 // FuzzConnected compares the set of GPUs that Place chooses for a container that requests
-// several GPUs with all other sets that it could choose. With the CPU policy single, only
+// several GPUs with all other sets that it could choose. With the CPU policy "single", only
 // sets on the NUMA node of the container's CPUs count, if there are any. No other set may be
 // better connected. Of the sets that are equally well connected, none may be on fewer NUMA
 // nodes. Of the sets that are also on equally many NUMA nodes, none may have more GPUs on the
@@ -87,7 +87,7 @@ type linking struct {
 
 // worth is the value by which FuzzConnected compares sets of GPUs. A smaller value is better.
 type worth struct {
-	remote bool // a GPU is not on the NUMA node of the CPUs, which the policy single requires
+	remote bool // a GPU is not on the NUMA node of the CPUs, although the CPU policy "single" requires it
 	links  []gpu.Link
 	nodes  int
 	far    int

@@ -9,27 +9,30 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// Dimension computes coordinates for one dimension of the index of nodes (package distbucket): that
-// of a node from its free resources, and that of a pod from its requests. It guarantees that
+// Dimension computes coordinates for one dimension of the index of nodes (package distbucket). It
+// computes the coordinate of a node from the node's free resources, and the coordinate of a pod
+// from the pod's requests. It guarantees that
 //
 //	Check(pod, node) has no reason  ⇒  Node(node.For(pod.Claim())) ≥ Pod(pod)
 //
-// so the index may skip every node whose coordinate is smaller than that of the pod. A node that is
-// not skipped may still not fit the pod, so it has to be checked.
+// so the index may skip every node whose coordinate is smaller than that of the pod. A node with a
+// sufficient coordinate does not always fit the pod, so it has to be checked.
 type Dimension struct {
 	Name string // in the syntax of ParseDimension
 	Node func(*sched.Node) int64
 	Pod  func(*sched.Pod) int64
 }
 
-// Space has the dimensions of an index of nodes, in the order that the administrator configured.
+// Space has the dimensions of an index of nodes, in the order in which the administrator configured
+// them.
 type Space []Dimension
 
 // Node returns the node's coordinate in each dimension, before division by the granularity.
 // Resources that are reserved for waiting pods count as free. The coordinates are never negative.
 func (s Space) Node(node *sched.Node) []int64 { return s.AppendNode(make([]int64, 0, len(s)), node) }
 
-// AppendNode appends the node's coordinates, as Node returns them, to the slice at.
+// AppendNode appends the node's coordinates, as Node returns them, to the given slice, and returns
+// the extended slice.
 func (s Space) AppendNode(at []int64, node *sched.Node) []int64 {
 	for _, d := range s {
 		at = append(at, max(0, d.Node(node)))
@@ -40,7 +43,8 @@ func (s Space) AppendNode(at []int64, node *sched.Node) []int64 {
 // Pod returns the pod's coordinate in each dimension, before division by the granularity.
 func (s Space) Pod(pod *sched.Pod) []int64 { return s.AppendPod(make([]int64, 0, len(s)), pod) }
 
-// AppendPod appends the pod's coordinates, as Pod returns them, to the slice at.
+// AppendPod appends the pod's coordinates, as Pod returns them, to the given slice, and returns the
+// extended slice.
 func (s Space) AppendPod(at []int64, pod *sched.Pod) []int64 {
 	for _, d := range s {
 		at = append(at, d.Pod(pod))
@@ -59,10 +63,10 @@ func (s Space) Amounts() (amounts Space) {
 	return amounts
 }
 
-// ParseDimension parses "cpu", "memory", "pods", "numa-total", "numa-single", "numa-spread", "gpus",
-// "gpu-share" or "gpu-total". After "gpus", "gpu-share" and "gpu-total", a colon and a type of GPU
-// may follow, as in "gpus:H200". ParseDimension also accepts the full name of any other resource if
-// the name has a dot or is "ephemeral-storage".
+// ParseDimension parses "cpu", "memory", "pods", "numa-total", "numa-single", "numa-spread",
+// "gpus", "gpu-share" or "gpu-total". For "gpus", "gpu-share" and "gpu-total", the text may also
+// have a colon and a type of GPU at the end, as in "gpus:H200". ParseDimension also accepts the
+// full name of any other resource if the name has a dot or is "ephemeral-storage".
 func ParseDimension(text string) (Dimension, error) {
 	name, kind, _ := strings.Cut(text, ":")
 	switch name {

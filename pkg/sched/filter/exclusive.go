@@ -10,8 +10,9 @@ import (
 
 // exclusive distributes the exclusive CPUs of a pod's containers over a node's NUMA
 // nodes. It returns the containers with the number of CPUs on each NUMA node, or the
-// reason why the CPUs do not fit. gpus has the GPUs from which the pod's GPUs will be
-// chosen. They matter only if a container's CPUs and GPUs must be on one NUMA node.
+// reason why the CPUs do not fit. The argument gpus has the GPUs from which the pod's
+// GPUs will be chosen. These GPUs matter only if a container's CPUs and GPUs must be
+// on one NUMA node.
 func exclusive(pod *sched.Pod, node *sched.Node, gpus candidates) ([]podspec.Container, sched.Reason) {
 	if len(pod.Exclusive) == 0 {
 		return nil, sched.Reason{}
@@ -45,8 +46,8 @@ func view(node *sched.Node) numaplan.View {
 	return v
 }
 
-// codeOf returns the code for an outcome of package numaplan that is not Fits. Such an
-// outcome is the reason why a pod does not fit.
+// codeOf returns the sched.Code for a numaplan.Outcome that says why a pod does not
+// fit. The argument must not be numaplan.Fits.
 func codeOf(why numaplan.Outcome) sched.Code {
 	switch why {
 	case numaplan.Uneven:

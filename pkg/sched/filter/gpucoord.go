@@ -3,8 +3,8 @@ package filter
 import "github.com/numalet/numalet/pkg/sched"
 
 // wholeGPUs returns the dimension that compares the number of entirely free GPUs of a
-// node with the number of whole GPUs that a pod requests. kind is a type of GPU, or ""
-// for all types.
+// node with the number of whole GPUs that a pod requests. The dimension considers only
+// GPUs of the type kind, or of all types if kind is "".
 func wholeGPUs(name, kind string) Dimension {
 	return Dimension{name,
 		func(node *sched.Node) int64 {
@@ -59,9 +59,10 @@ func sum(node *sched.Node, kind string, weight func(sched.GPU) int64) int64 {
 	return total
 }
 
-// of returns the pod's coordinate in a dimension for GPUs of the type kind, or of all
-// types if kind is "". amount is what the pod requests. of returns amount if the pod
-// accepts only the type kind, and 0 if it accepts other types, too.
+// of returns a pod's coordinate in a dimension that considers only GPUs of the type
+// kind, or of all types if kind is "". The argument amount is the amount that the pod
+// requests. If the pod accepts other types, too, the coordinate is 0, because GPUs of
+// the type kind may not be needed. Otherwise it is amount.
 func of(pod *sched.Pod, kind string, amount int64) int64 {
 	if kind == "" || len(pod.GPUs.Types) == 1 && pod.GPUs.Types[0] == kind {
 		return amount

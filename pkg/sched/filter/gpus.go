@@ -18,9 +18,10 @@ type candidates struct {
 	group string // the GPU group to which the GPUs belong; "" if no group offered them
 }
 
-// candidatesFor returns the GPUs of a node from which the GPUs of a pod can be chosen. If they
-// are fewer than the pod requests, it returns the reason instead. For a pod without exclusive
-// CPUs that requests one GPU, it returns only the best GPU, and allocates no memory.
+// candidatesFor returns the GPUs of a node from which the GPUs of a pod can be chosen. If there
+// are fewer such GPUs than the pod requests, it returns a reason instead. If the pod requests one
+// GPU and no exclusive CPUs, and no GPU group offers GPUs to it, candidatesFor returns only the
+// best GPU, and allocates no memory.
 func candidatesFor(pod *sched.Pod, node *sched.Node) (candidates, sched.Reason) {
 	var cs candidates
 	request := pod.GPUs
@@ -61,7 +62,8 @@ func leastFree(request sched.GPURequest, gpus []sched.GPU) []sched.GPU {
 	return gpus[best : best+1]
 }
 
-// offered returns the GPUs of a node that a GPU group offers to a pod. shares has their IDs.
+// offered returns the GPUs of a node that a GPU group offers to a pod. The argument shares has
+// the IDs of these GPUs.
 func offered(shares []sched.GPUShare, node *sched.Node) []sched.GPU {
 	known := make(map[string]sched.GPU, len(node.GPUs))
 	for _, gpu := range node.GPUs {
@@ -75,12 +77,13 @@ func offered(shares []sched.GPUShare, node *sched.Node) []sched.GPU {
 }
 
 // choose chooses a pod's GPUs, and returns them in the order that sched.GPURequest.Split expects.
-// containers has the containers of the pod that have exclusive CPUs, and the NUMA nodes of these
-// CPUs. If the pod requests several whole GPUs and the links between the node's GPUs are known,
-// choose chooses the GPUs with the best connections. Otherwise containers with exclusive CPUs get
-// GPUs near these CPUs, before other containers get GPUs. The result leaves out GPUs without an
-// ID: only their number is known, and the kubelet chooses them. For n candidate GPUs and a
-// request for k GPUs, choose takes O(n · k) time, plus the time of gpu.Inventory.Choose.
+// The argument containers has the containers of the pod that have exclusive CPUs, and says on
+// which NUMA nodes these CPUs are. If the pod requests several whole GPUs and the links between
+// the node's GPUs are known, choose prefers the GPUs with the best connections. Otherwise, it
+// first chooses GPUs for containers with exclusive CPUs, near these CPUs if possible, and then
+// GPUs for the other containers. The result leaves out GPUs without an ID: only the number of
+// free GPUs is then known, and the kubelet chooses the GPUs. For n candidate GPUs and a request
+// for k GPUs, choose takes O(n · k) time, plus the time of gpu.Inventory.Choose.
 func (cs candidates) choose(pod *sched.Pod, node *sched.Node, containers []podspec.Container) []sched.GPUShare {
 	if pod.GPUs.Count <= 0 {
 		return nil
@@ -103,9 +106,10 @@ func (cs candidates) choose(pod *sched.Pod, node *sched.Node, containers []podsp
 }
 
 // beside chooses the GPUs of a pod so that each of them is near the CPUs of the containers that
-// use it, if possible. For each GPU, near has a list of the NUMA nodes of these CPUs. An empty
-// list means that any GPU is suitable. beside begins with the lists that are not empty. Otherwise
-// an empty list could get a GPU that is near the NUMA nodes of another list.
+// use it, if possible. For each GPU of the pod, the argument near has a list of the NUMA nodes of
+// these CPUs. An empty list means that any GPU is suitable. The method first chooses the GPUs
+// whose lists are not empty. Otherwise, a GPU on a NUMA node of such a list could be chosen for
+// an empty list.
 func (cs candidates) beside(near [][]topology.NodeID) []sched.GPU {
 	chosen, taken := make([]sched.GPU, len(near)), make([]bool, len(cs.gpus))
 	for _, listed := range []bool{true, false} {
@@ -170,9 +174,9 @@ func lacks(request sched.GPURequest, node *sched.Node) sched.Reason {
 	return sched.Reason{}
 }
 
-// unlike returns the reason why a node's parts of GPUs, such as MIG devices, are not of a type
-// that a request allows, if this is so. It does not check whether enough parts are free. The
-// function plain does this.
+// unlike returns a reason if a request is for parts of GPUs, such as MIG devices, and the node's
+// parts are not of a type that the request allows, or GPU groups do not allow them. It does not
+// check whether enough parts are free, because the function plain checks that.
 func unlike(request sched.GPURequest, node *sched.Node) sched.Reason {
 	if request.Part.Count == 0 {
 		return sched.Reason{}
@@ -194,7 +198,7 @@ func suits(request sched.GPURequest, gpu sched.GPU) bool {
 	return gpu.Free >= request.Milli && (request.Types == nil || slices.Contains(request.Types, gpu.Type))
 }
 
-// able returns how many of the given GPUs satisfy a request.
+// able returns the number of those GPUs in the slice that satisfy a request.
 func able(request sched.GPURequest, have []sched.GPU) int {
 	n := 0
 	for _, gpu := range have {

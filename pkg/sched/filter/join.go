@@ -10,18 +10,20 @@ import (
 )
 
 // joins reports whether a pod may have containers whose CPUs and GPUs must be on the same NUMA
-// node. Among the CPU policies, only single requires the same NUMA node. With the other CPU
+// node. Among the CPU policies, only "single" requires the same NUMA node. With the other CPU
 // policies, GPUs near the CPUs are preferred, but not required.
 func joins(pod *sched.Pod) bool {
 	return pod.CPUPolicy == podspec.Single && len(pod.Exclusive) > 0 && len(pod.GPUs.PerContainer) > 0
 }
 
 // allow returns a function that package numaplan calls while it plans the CPUs of a pod's
-// containers, so that enough GPUs are on the same NUMA nodes. The function reports whether each
-// NUMA node has as many candidate GPUs as the containers whose CPUs have been placed on it need.
-// A GPU whose NUMA node is unknown does not count for any NUMA node, unless the machine has only
-// one NUMA node. allow returns nil if GPUs and CPUs need not be on the same NUMA node. It also
-// returns nil if the node's GPUs have no IDs, because the kubelet then chooses the GPUs.
+// containers, so that enough GPUs are on the same NUMA nodes. The argument of this function has,
+// for each container whose CPUs are planned, the number of CPUs on each NUMA node. The function
+// reports whether each NUMA node has enough candidate GPUs for the containers whose CPUs are
+// planned on it. A GPU whose NUMA node is unknown does not count for any NUMA node, unless the
+// machine has only one NUMA node. allow returns nil if GPUs and CPUs need not be on the same
+// NUMA node. It also returns nil if the node's GPUs have no IDs, because the kubelet then
+// chooses the GPUs.
 func (cs candidates) allow(pod *sched.Pod, node *sched.Node) func([]numaplan.Counts) bool {
 	if len(cs.gpus) == 0 || cs.gpus[0].ID == "" || !joins(pod) {
 		return nil
@@ -64,9 +66,9 @@ func gpuNUMANodes(pod *sched.Pod, node *sched.Node, placed []numaplan.Counts) (h
 	return homes, true
 }
 
-// homeOf returns the NUMA node on which the CPU policy single has placed all CPUs of a container.
-// It returns topology.Unknown if the CPUs of the container are not placed yet, or if the policy
-// does not apply to the container.
+// homeOf returns the NUMA node on which all CPUs of a container are planned because of the CPU
+// policy "single". It returns topology.Unknown if the CPUs of the container are not planned yet,
+// or if the policy does not apply to the container.
 func homeOf(container string, pod *sched.Pod, node *sched.Node, placed []numaplan.Counts) topology.NodeID {
 	for c, want := range pod.Exclusive {
 		if want.Name == container && want.PerNode == nil && placed[c] != nil {
@@ -76,8 +78,8 @@ func homeOf(container string, pod *sched.Pod, node *sched.Node, placed []numapla
 	return topology.Unknown
 }
 
-// on returns how many of the candidate GPUs are on the given NUMA node. If the machine has only
-// one NUMA node, it also counts GPUs whose NUMA node is unknown.
+// on returns the number of candidate GPUs that are on the given NUMA node. If the machine has
+// only one NUMA node, it also counts GPUs whose NUMA node is unknown.
 func (cs candidates) on(id topology.NodeID, node *sched.Node) int {
 	n := 0
 	for _, gpu := range cs.gpus {

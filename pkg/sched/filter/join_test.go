@@ -15,8 +15,8 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// machine returns a node. cpus has the number of free CPUs of each NUMA node, and gpus has the
-// NUMA node of each GPU. The ID of a GPU is its index in gpus.
+// machine returns a node. The argument cpus has the number of free CPUs of each NUMA node, and
+// the argument gpus has the NUMA node of each GPU. The ID of a GPU is its index in gpus.
 func machine(cpus []int, gpus ...topology.NodeID) *sched.Node {
 	node := &sched.Node{Name: "n", Free: sched.Amounts{CPU: 1 << 40}, CoreWidth: 1}
 	for id, free := range cpus {
@@ -54,8 +54,8 @@ func joint(policy podspec.Policy, containers ...string) *sched.Pod {
 	return pod
 }
 
-// TestJoin checks that with the CPU policy single, the CPUs and GPUs of a container are on one
-// NUMA node. With the other CPU policies, a container must get GPUs as near to its CPUs as
+// TestJoin checks that with the CPU policy "single", the CPUs and GPUs of a container are on
+// one NUMA node. With the other CPU policies, a container must get GPUs as near to its CPUs as
 // possible.
 func TestJoin(t *testing.T) {
 	unknown := topology.NodeID(topology.Unknown)
@@ -131,7 +131,7 @@ func nodesOf(container podspec.Container) (ids []topology.NodeID) {
 }
 
 // TestJoinTwin compares the results of Place with those of a search that tries all placements.
-// It uses random small machines, and random pods with the CPU policy single.
+// It uses random small machines, and random pods with the CPU policy "single".
 func TestJoinTwin(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	fits, joined := 0, 0
@@ -184,9 +184,9 @@ func anyJoint(r *rand.Rand) *sched.Pod {
 	return joint(podspec.Single, containers...)
 }
 
-// fitsWithGPUs reports whether a pod fits a node if its first containers get the CPUs in
-// given. It tries every NUMA node for each of the pod's other containers, and then every way
-// to assign the GPUs.
+// fitsWithGPUs reports whether a pod fits a node if the CPUs of its first containers are on
+// the NUMA nodes that the argument named "given" says. It tries every NUMA node for each of
+// the pod's other containers, and then every way to assign the GPUs.
 func fitsWithGPUs(pod *sched.Pod, node *sched.Node, given []numaplan.Counts) bool {
 	c := len(given)
 	if c == len(pod.Exclusive) {
@@ -203,9 +203,9 @@ func fitsWithGPUs(pod *sched.Pod, node *sched.Node, given []numaplan.Counts) boo
 }
 
 // assignable reports whether the pod's GPUs can be assigned so that each container with
-// exclusive CPUs has its GPUs on the NUMA node of these CPUs. The first GPUs of the pod are
-// those in taken. For the pod's other GPUs, assignable tries every order of the remaining
-// GPUs.
+// exclusive CPUs has its GPUs on the NUMA node of these CPUs. The argument taken has the GPUs
+// that are already assigned to the pod. For the pod's other GPUs, assignable tries the node's
+// remaining GPUs in every order.
 func assignable(pod *sched.Pod, node *sched.Node, given []numaplan.Counts, taken []sched.GPUShare) bool {
 	if len(taken) == pod.GPUs.Count {
 		at := sched.Placement{Node: node.Name, GPUs: taken}
@@ -229,9 +229,9 @@ func assignable(pod *sched.Pod, node *sched.Node, given []numaplan.Counts, taken
 	return false
 }
 
-// apart returns what is wrong with the GPUs of a placement, or "" if nothing is wrong. A
-// container may have a wrong number of GPUs, or a GPU that is not on the NUMA node of its
-// CPUs.
+// apart returns a text that says what is wrong with the GPUs of a placement: a container has a
+// wrong number of GPUs, or a GPU that is not on the NUMA node of its CPUs. It returns "" if
+// nothing is wrong.
 func apart(pod *sched.Pod, node *sched.Node, at sched.Placement) string {
 	on := map[string]topology.NodeID{}
 	for _, gpu := range node.GPUs {

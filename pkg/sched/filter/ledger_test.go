@@ -102,7 +102,7 @@ func poolPod(pod *sched.Pod) pool.Pod {
 	return pool.Pod{UID: pod.UID, Policy: pod.CPUPolicy, Seed: pod.Seed, Containers: pod.Exclusive}
 }
 
-// order returns a pod in the format of the ledger, with its placement.
+// order returns a pod in the format of the ledger, with the given placement.
 func order(pod *sched.Pod, at sched.Placement) pool.Pod {
 	p := poolPod(pod)
 	p.Containers = make([]podspec.Container, len(pod.Exclusive))

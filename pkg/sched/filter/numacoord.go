@@ -6,8 +6,8 @@ import (
 )
 
 // freeExclusive returns a node's coordinate in the dimension numa-total: the number of free
-// exclusive CPUs of all NUMA nodes together. The index compares it with the result of
-// peakExclusive for a pod.
+// exclusive CPUs of all NUMA nodes together. The index compares it with the largest number of
+// exclusive CPUs that the containers of a pod use at the same time (peakExclusive).
 func freeExclusive(node *sched.Node) int64 {
 	sum := int64(0)
 	for _, on := range node.NUMA {
@@ -22,8 +22,8 @@ func peakExclusive(pod *sched.Pod) int64 {
 
 // largestFree returns a node's coordinate in the dimension numa-single: the largest number of free
 // exclusive CPUs on a single NUMA node. The index compares it with the number of exclusive CPUs of
-// a pod's largest container. With the CPU policy single, all CPUs of a container are on one NUMA
-// node.
+// a pod's largest container. It does so only for pods with the CPU policy "single", which puts all
+// CPUs of a container on one NUMA node.
 func largestFree(node *sched.Node) int64 {
 	most := 0
 	for _, on := range node.NUMA {
@@ -33,7 +33,7 @@ func largestFree(node *sched.Node) int64 {
 }
 
 // evenFree returns a node's coordinate in the dimension numa-spread: the largest number k of
-// exclusive CPUs that can be spread evenly over all NUMA nodes. With the CPU policy spread, each
+// exclusive CPUs that can be spread evenly over all NUMA nodes. With the CPU policy "spread", each
 // of M NUMA nodes provides ⌊k/M⌋ CPUs, and k mod M of them provide one CPU more. If min is the
 // smallest number of free exclusive CPUs on a NUMA node, and n NUMA nodes have more than min, the
 // largest k is M·min + n. The index compares it with the number of exclusive CPUs of a pod's
@@ -57,8 +57,8 @@ func evenFree(node *sched.Node) int64 {
 
 // ofPolicy returns the function that computes a pod's coordinate in a dimension for one CPU
 // policy. For a pod with this policy, the function returns the number of exclusive CPUs of the
-// pod's largest container. For other pods it returns 0. It ignores containers that request a
-// number of CPUs on each NUMA node, because no policy applies to such containers.
+// pod's largest container. For other pods it returns 0. It ignores containers that request CPUs by
+// NUMA node (podspec.Container.PerNode), because no CPU policy applies to such containers.
 func ofPolicy(policy podspec.Policy) func(*sched.Pod) int64 {
 	return func(pod *sched.Pod) int64 {
 		most := 0

@@ -8,12 +8,13 @@ import (
 )
 
 // NodePolicy says which of the nodes that fit a pod is preferred. It is one of the policies of
-// the index of nodes (distbucket.Policy), or the policy of package fragmentation. Package
-// fragmentation prefers the node on which the pod makes the least free GPU capacity useless to
-// other pods. NodePolicy implements encoding.TextMarshaler and encoding.TextUnmarshaler.
+// the index of nodes (distbucket.Policy), or "fragmentation", the policy of package
+// fragmentation. This policy prefers the node on which the pod makes the least free GPU
+// capacity useless to other pods. NodePolicy implements encoding.TextMarshaler and
+// encoding.TextUnmarshaler.
 type NodePolicy struct {
 	Index         distbucket.Policy
-	Fragmentation bool // package fragmentation orders the nodes; Index then applies only if just certain nodes may fit a pod, or a GPU group offers GPUs to it
+	Fragmentation bool // package fragmentation orders the nodes; the field Index then decides only the search for a pod that only some nodes may fit, or to which GPU groups offer GPUs
 }
 
 // fragmentationName is the name of the policy of package fragmentation in configuration files.

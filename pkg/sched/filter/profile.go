@@ -24,7 +24,8 @@ type Profile struct {
 	Ranker *fragmentation.Ranker
 }
 
-// DefaultCandidates is how many nodes a proposer lists for a pod if the profile does not say it.
+// DefaultCandidates is the number of nodes that a proposer lists for a pod if Profile.Candidates is
+// 0.
 const DefaultCandidates = 4
 
 // Complete returns a copy of the profile with defaults for the fields that are not set. It returns
@@ -63,15 +64,15 @@ func (p *Profile) Unrank(name string) {
 }
 
 // Try checks whether a pod fits a node. It returns the node as a candidate for the pod, or the
-// reason why the pod does not fit. also has additional filters of another system, such as
-// kube-scheduler's, which are called after those of this package. It may be nil. The score of the
-// node is appended to *scores, so that the scores of all nodes listed for a pod share one
-// allocation.
+// reason why the pod does not fit. The argument named "also" may be nil. If not, it has filters of
+// another system, such as kube-scheduler's. Try calls them after the filters of this package. Try
+// appends the score of the node to *scores, so that the scores of all nodes that are listed for a
+// pod share one allocation.
 //
 // In two cases Try does not compute a placement for the candidate. If GPU groups offer GPUs to the
 // pod (GPURequest.Offer), its placement may change although the node's record does not. If the pod
-// requests several GPUs, to choose them would take more time than everything else, and only one of
-// the nodes that are listed for the pod needs a placement.
+// requests several GPUs, it would take more time to choose them than everything else takes, and in
+// most cases only one of the nodes that are listed for the pod needs a placement.
 func (p *Profile) Try(pod *sched.Pod, node *sched.Node, also sched.Filter, scores *[]int64) (sched.Candidate, sched.Reason) {
 	var at sched.Placement
 	var why sched.Reason
@@ -91,8 +92,8 @@ func (p *Profile) Try(pod *sched.Pod, node *sched.Node, also sched.Filter, score
 	return c, why
 }
 
-// Rate returns a candidate for a pod with the node's surplus and score. It does not check whether
-// the pod fits the node. The score is appended to *scores.
+// Rate returns a node as a candidate for a pod, with the fields Surplus and Score set. It does not
+// check whether the pod fits the node. The score is appended to *scores.
 func (p *Profile) Rate(pod *sched.Pod, node *sched.Node, scores *[]int64) sched.Candidate {
 	c, before := sched.Candidate{Node: node}, len(*scores)
 	if pod.GPUs.Offer != nil {
@@ -107,9 +108,9 @@ func (p *Profile) Rate(pod *sched.Pod, node *sched.Node, scores *[]int64) sched.
 	return c
 }
 
-// rank appends the score of a node to the slice to. For the policies LeastFit and BestFit, it
-// computes the score from the node's coordinates. For the other policies it appends nothing, so
-// nodes keep the order in which the search found them.
+// rank appends the score of a node to the given slice, and returns the extended slice. For the
+// policies LeastFit and BestFit, it computes the score from the node's coordinates. For the other
+// policies it appends nothing, so nodes keep the order in which the search found them.
 func (p *Profile) rank(to []int64, pod *sched.Pod, node *sched.Node) []int64 {
 	if p.Policy != distbucket.LeastFit && p.Policy != distbucket.BestFit {
 		return to

@@ -62,8 +62,8 @@ func TestTry(t *testing.T) {
 }
 
 // TestRateReserved checks how Rate computes the surplus (how many GPUs of a GPU group are free on
-// the node beyond the pod's request). Resources that are reserved for the pod or for its gang must
-// count as free.
+// the node beyond the pod's request). Resources must count as free if they are reserved for the
+// pod or for its gang.
 func TestRateReserved(t *testing.T) {
 	for name, pod := range map[string]*sched.Pod{
 		"a pod":      {UID: "u1"},

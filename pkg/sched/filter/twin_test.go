@@ -60,8 +60,8 @@ func naive(pod *sched.Pod, node *sched.Node) bool {
 }
 
 // seatable reports whether the exclusive CPUs of a pod fit a node if its first containers get
-// the CPUs in given. It tries every distribution of CPUs over NUMA nodes for each of the pod's
-// other containers.
+// the CPUs that the argument named "given" says. It tries every distribution of CPUs over
+// NUMA nodes for each of the pod's other containers.
 func seatable(pod *sched.Pod, node *sched.Node, given []numaplan.Counts) bool {
 	c := len(given)
 	if c == len(pod.Exclusive) {
@@ -92,8 +92,8 @@ func ways(k, n int) []numaplan.Counts {
 	return all
 }
 
-// obeys reports whether the distribution n of CPUs (the number of CPUs on each NUMA node)
-// satisfies the request of container c and the pod's CPU policy.
+// obeys reports whether n, the number of a container's CPUs on each NUMA node, satisfies the
+// request of the container pod.Exclusive[c] and the pod's CPU policy.
 func obeys(pod *sched.Pod, c int, node *sched.Node, n numaplan.Counts) bool {
 	want := pod.Exclusive[c]
 	for i, k := range n {
@@ -112,9 +112,9 @@ func obeys(pod *sched.Pod, c int, node *sched.Node, n numaplan.Counts) bool {
 	return true
 }
 
-// overfull returns a text that says which NUMA node has too few free CPUs or too little free
-// memory for the pod at any time in its life, or that too few CPUs would be left for
-// containers without exclusive CPUs. It returns "" if there is enough of everything.
+// overfull returns a text that says what is missing: a NUMA node has too few free CPUs or too
+// little free memory at some time in the pod's life, or too few CPUs would be left for
+// containers without exclusive CPUs. It returns "" if nothing is missing.
 func overfull(pod *sched.Pod, node *sched.Node, given []numaplan.Counts) string {
 	if len(pod.Exclusive) == 0 {
 		return ""
@@ -146,8 +146,8 @@ func overfull(pod *sched.Pod, node *sched.Node, given []numaplan.Counts) string 
 	return ""
 }
 
-// moments returns the sets of containers (indexes in pod.Exclusive) that run at the same time
-// during the pod's life.
+// moments returns one set of containers (indexes in pod.Exclusive) for each time in the pod's
+// life: the containers that run at this time.
 func moments(pod *sched.Pod) [][]int {
 	var all [][]int
 	var sidecars, apps []int
@@ -164,7 +164,7 @@ func moments(pod *sched.Pod) [][]int {
 	return append(all, append(sidecars, apps...))
 }
 
-// broken returns what is wrong with a placement, or "" if nothing is wrong.
+// broken returns a text that says what is wrong with a placement, or "" if nothing is wrong.
 func broken(pod *sched.Pod, node *sched.Node, at sched.Placement) string {
 	given := make([]numaplan.Counts, len(at.Containers))
 	for c, container := range at.Containers {

@@ -10,7 +10,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched/reservation"
 )
 
-// turn is a pending pod in a future, with its run time and the node where it has started.
+// turn is a pending pod in a future, with its run time, and with its node if the future has started
+// it.
 type turn struct {
 	Waiting
 	takes time.Duration // run time; negative if no run time was drawn
@@ -18,7 +19,8 @@ type turn struct {
 	holds sched.Holding // what it holds on the node
 }
 
-// ends returns when the pod ends if it starts now. It returns zero if the run time is unknown.
+// ends returns the time at which the pod ends if it starts at the time now, or zero if the run time
+// is unknown.
 func (t *turn) ends(now time.Time) time.Time {
 	if t.takes < 0 {
 		return time.Time{}
@@ -26,17 +28,18 @@ func (t *turn) ends(now time.Time) time.Time {
 	return now.Add(t.takes)
 }
 
-// future is a simulated state of the cluster, in which pods run, end and start on nodes. Its time,
-// now, advances from each end of a pod to the next end of a pod.
+// future is a simulated state of the cluster, in which pods run, end and start on nodes. Its time
+// is the field now. It advances in steps: from the time at which one pod ends to the time at which
+// the next pod ends.
 type future struct {
 	now      time.Time
 	nodes    []*sched.Node
 	index    map[string]int // index in nodes, by name; all futures of a forecast share it, so it is never changed
-	turns    []*turn        // all turns, in the order of the queue; the last is that of Present.Pod
-	waiting  []*turn        // turns that have not started
+	turns    []*turn        // the pending pods, in the order of the queue; the last one is Present.Pod
+	waiting  []*turn        // those of turns that have not started
 	reserved map[string]int // indexes of the reserved nodes, by Pod.Claim
 	running  [][]reservation.AssignedPod
-	ends     []end // the last element is the next end
+	ends     []end // when the running pods end, the latest time first, so the last element is the next end
 	checks   int   // how many more times the future may check whether a pod fits a node
 }
 
@@ -54,8 +57,8 @@ func (e end) compare(other end) int {
 	return strings.Compare(other.uid, e.uid)
 }
 
-// begin returns a future whose state is the present. No run times are drawn for its pods, so its
-// time must not be advanced (next).
+// begin returns a future whose state is the present state of the cluster. Its pods have no run
+// times, so its time must not be advanced: next must not be called.
 func begin(present Present) *future {
 	f := &future{
 		now: present.Now, nodes: slices.Clone(present.Nodes), index: map[string]int{}, reserved: map[string]int{},
@@ -79,8 +82,9 @@ func begin(present Present) *future {
 	return f
 }
 
-// future returns a copy of f in which each pod has a drawn run time. The run times of pending pods
-// are drawn in the order of the queue. So the run time of a pod does not depend on pods behind it.
+// future returns a copy of f in which each pod has a run time. It draws these times at random, for
+// pending pods in the order of the queue. So the run time of a pod does not depend on pods behind
+// it.
 func (f *future) future(present Present, d draw, checks int) *future {
 	g := &future{
 		now: f.now, nodes: slices.Clone(f.nodes), index: f.index, reserved: maps.Clone(f.reserved),
@@ -103,8 +107,8 @@ func (f *future) future(present Present, d draw, checks int) *future {
 	return g
 }
 
-// until advances the future until the pod of the last turn has started. It returns false if that
-// pod never starts, or if no checks are left.
+// until advances the future until the last pod of f.turns has started, which is the pod whose start
+// is forecast. It returns false if this pod never starts, or if no checks are left.
 func (f *future) until() (started bool) {
 	for len(f.ends) > 0 && f.checks > 0 {
 		if f.serve(f.next()) {
@@ -131,7 +135,8 @@ func (f *future) next() (freed []int) {
 	return freed
 }
 
-// run adds a pod that already runs in the present state, from which the future begins.
+// run adds a pod that already runs when the future begins. It ignores the pod if its node is
+// unknown.
 func (f *future) run(r Running, ends time.Time) {
 	if node, ok := f.index[r.Node]; ok {
 		f.hold(r.UID, node, r.Holds, ends)

@@ -7,7 +7,8 @@ import (
 )
 
 const (
-	// futures is how many futures are simulated. P90 is the 19th start time in ascending order.
+	// futures is how many futures are simulated. P90 is the 19th start time in ascending order,
+	// because 19 is the smallest number that is at least 90 % of 21.
 	futures = 21
 	// maxChecks limits how often one forecast may check whether a pod fits a node. A check takes
 	// about 0.1 µs.
@@ -20,8 +21,8 @@ const (
 //
 // Let W be the number of pods ahead in the queue, N the number of nodes, and R the number of
 // running pods. First, Predict checks O(W·N) times whether a pod fits a node. Then it simulates the
-// futures. Each future takes O((R+W)·W) such checks, and O(N+R) more for each reservation that it
-// makes. Predict gives up after maxChecks checks.
+// futures. Each future takes O((R+W)·W) checks of this kind, and O(N+R) more for each reservation
+// that it makes. Predict gives up after maxChecks checks.
 //
 // A single future in which each pod has the median run time was rejected. The first of many running
 // pods ends long before the median, so the forecast would be far too late.
@@ -56,9 +57,9 @@ func Predict(present Present, runs *Runs, seed uint64) Answer {
 	return answer(starts)
 }
 
-// answer returns the quantiles of the pod's start times over all futures. starts has only the
-// futures in which the pod starts. The other futures count as if the pod started later than in
-// these.
+// answer returns the quantiles of the pod's start times over all futures. The argument starts has
+// the start times in those futures in which the pod starts. The other futures count as if the pod
+// started later than at all these times.
 func answer(starts []time.Time) Answer {
 	slices.SortFunc(starts, time.Time.Compare)
 	at := func(q float64) time.Time {
@@ -74,7 +75,7 @@ func answer(starts []time.Time) Answer {
 	return a
 }
 
-// draw draws at random how long pods run.
+// draw draws at random how long pods will run, from the recorded run times.
 type draw struct {
 	runs   *Runs
 	random *rand.Rand

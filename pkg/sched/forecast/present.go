@@ -11,8 +11,9 @@ type Present struct {
 	Now     time.Time
 	Nodes   []*sched.Node // the current records of all nodes, with reservations
 	Running []Running
-	// Ahead are the pods before Pod, in the order of the queue. All other pods with a reservation
-	// must be in Ahead, because in a simulated future a reservation ends only when its pod starts.
+	// Ahead are the pods before Pod, in the order of the queue. If a pod other than Pod has a
+	// reservation, it must be in Ahead, because in a simulated future a reservation ends only when
+	// its pod starts.
 	Ahead []Waiting
 	Pod   Waiting
 }
@@ -33,7 +34,7 @@ type Waiting struct {
 	*sched.Pod
 }
 
-// Answer is when a pod will probably start. Times are never before Present.Now.
+// Answer says when a pod will probably start. Its times are never before Present.Now.
 type Answer struct {
 	P50, P90 time.Time // P90 is zero if the pod starts in fewer than nine tenths of the futures
 	Unknown  Unknown   // why there is no P50; "" if there is one

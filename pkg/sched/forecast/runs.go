@@ -28,26 +28,28 @@ type key struct {
 	Class
 }
 
-// keys returns the keys whose sets contain the class, the most specific first.
+// keys returns the class itself and the sets of classes that contain it, the most specific one
+// first.
 func (c Class) keys() [4]key {
 	return [4]key{{0, c}, {1, Class{Tenant: c.Tenant}}, {2, Class{GPUs: c.GPUs}}, {level: 3}}
 }
 
 const (
-	// enough is the minimum number of run times of a key from which Left estimates. Only run times
-	// count that are longer than the pod has already run. If there are fewer, Left uses the next
-	// key, which is less specific. For the last key, one run time is enough.
+	// enough is the minimum number of run times that Left needs of a key to estimate from them. Only
+	// those run times count that are longer than the time that the pod has already run. If a key has
+	// fewer of them, Left uses the next key, which is less specific. For the last key, one run time is
+	// enough.
 	enough = 5
 	// maxKeys is the maximum number of keys (classes of pods and sets of classes). It limits the
-	// memory to 4,096 keys with 256 run times of 16 bytes. A new key replaces the key that has got
-	// no run time for the longest time.
+	// memory to 4,096 keys with 256 run times of 16 bytes. When a new key is added beyond this number,
+	// it replaces the key to which no run time was added for the longest time.
 	maxKeys = 4096
 )
 
 // Runs are the run times of ended pods by class. It is not safe for concurrent use.
 type Runs struct {
 	windows map[key]*list.Element // of *keyed
-	recent  *list.List            // the key that got a run time last is at the front
+	recent  *list.List            // the same elements; the one to which a run time was added last is at the front
 }
 
 type keyed struct {
@@ -87,9 +89,9 @@ func (r *Runs) at(k key) *window {
 func (r *Runs) Empty() bool { return len(r.windows) == 0 }
 
 // Left returns how long a pod of class c that has run for the time ran will still run. It takes the
-// recorded run times that are longer than ran, subtracts ran from them, and returns the q-quantile,
-// for a q from 0 to 1. If no recorded run time is longer, it returns ran: the pod is expected to
-// run as long again.
+// recorded run times that are longer than ran, of the most specific key that has enough of them,
+// subtracts ran from each, and returns the q-quantile, for a q from 0 to 1. If no recorded run time
+// is longer, Left returns ran: it assumes that the pod will run for as long as it has already run.
 func (r *Runs) Left(c Class, ran time.Duration, q float64) time.Duration {
 	ran = max(0, ran)
 	for i, k := range c.keys() {
@@ -108,8 +110,9 @@ func (r *Runs) Left(c Class, ran time.Duration, q float64) time.Duration {
 	return ran
 }
 
-// rank returns the index of the q-quantile of n sorted values. This is the smallest value such that
-// at least a fraction q of all values is not larger.
+// rank returns the index of the q-quantile of n values that are sorted in ascending order. The
+// q-quantile is the smallest of those values that are greater than or equal to at least the
+// fraction q of all values.
 func rank(q float64, n int) int {
 	return min(max(1, int(math.Ceil(q*float64(n)))), n) - 1
 }

@@ -13,8 +13,9 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// TestLeft checks how long a pod is expected to still run. Five pods of tenant ann with one GPU
-// have run 1 to 5 minutes. Five pods of tenant bob with eight GPUs have run 100 to 500 minutes.
+// TestLeft checks the time that Left returns: how much longer a pod will probably run. Five pods of
+// tenant ann with one GPU have run 1 to 5 minutes. Five pods of tenant bob with eight GPUs have run
+// 100 to 500 minutes.
 func TestLeft(t *testing.T) {
 	ann, one := Class{"ann", 1}, Class{"bob", 1}
 	runs := NewRuns()
@@ -35,7 +36,7 @@ func TestLeft(t *testing.T) {
 		"of an unknown tenant, its size":    {Class{"eve", 1}, 0, .5, minutes(3)},
 		"nothing known, of all":             {Class{"eve", 3}, 0, .5, minutes(5)},
 		"tenant before size":                {one, 0, .5, minutes(300)},
-		"ran longer than most of its class": {ann, minutes(3), .5, minutes(197)}, // only 2 pods of its class ran longer, which is too few
+		"ran longer than most of its class": {ann, minutes(3), .5, minutes(197)}, // only 2 pods of its class ran longer, which is too few, so the run times of bob's pods count too
 		"ran longer than all":               {ann, minutes(700), .5, minutes(700)},
 		"a clock that differs":              {ann, -minutes(1), .5, minutes(3)},
 	} {

@@ -21,9 +21,9 @@ func (f *future) all() []int {
 // whether the pod whose start is forecast has started. It tries only the freed nodes, because
 // waiting pods did not fit the other nodes before, and nothing has become free on those since.
 // Before a pod starts, the waiting pods that it would overtake get their reservations, so that it
-// does not take their resources. To reserve nodes as soon as a pod does not fit was rejected: the
-// reservations would take longer than the rest of the function, and usually no pod behind can start
-// anyway.
+// does not take their resources. An alternative was rejected: to reserve a node for a pod as soon
+// as the pod does not fit. To find these nodes would take longer than the rest of the function, and
+// most reservations would be useless, because usually no pod behind can start anyway.
 func (f *future) serve(freed []int) (started bool) {
 	for len(freed) > 0 && f.checks > 0 {
 		var unreserved []int
@@ -47,9 +47,9 @@ func (f *future) serve(freed []int) (started bool) {
 // last returns the turn of the pod whose start is forecast.
 func (f *future) last() *turn { return f.turns[len(f.turns)-1] }
 
-// fit returns the index of the given node that fits the pod and has the least free GPU capacity. Of
-// nodes with equal GPU capacity, it returns the one with the least free CPU. It returns -1 if the
-// pod fits none of the given nodes.
+// fit returns, of the given nodes that fit the pod, the index of the one with the least free GPU
+// capacity. Of nodes with equal free GPU capacity, it returns the one with the least free CPU. It
+// returns -1 if the pod fits none of the given nodes.
 func (f *future) fit(t *turn, nodes []int) int {
 	f.checks -= len(nodes)
 	best := -1
@@ -95,9 +95,10 @@ func (f *future) place(t *turn, node int) (unreserved []int) {
 
 // reserve makes a reservation for the first waiting pod of each resource type, unless the pod has
 // one. It reserves the node on which the pod will fit soonest, and reports whether it reserved any
-// node. Package reservation differs in three respects. It makes a reservation only when the pod has
-// been unschedulable for a while. It may later move the reservation to another node. Of the pods of
-// overlapping types, such as T4 and T4|V100, it reserves nodes only for one.
+// node. Package reservation differs in three respects. Package reservation makes a reservation only
+// when the pod has been unschedulable for a while. It may later move the reservation to another
+// node. For several pods of overlapping types, such as T4 and T4|V100, it makes only one
+// reservation.
 func (f *future) reserve(waiting []*turn) (any bool) {
 	seen := map[string]bool{}
 	for _, t := range waiting {

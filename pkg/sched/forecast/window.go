@@ -12,9 +12,9 @@ const windowSize = 256
 
 // window has the latest run times of a key (a class of pods or a set of classes).
 //
-// Invariant: sorted has the times of latest, in ascending order.
+// Invariant: the field sorted has the same times as the field latest, in ascending order.
 type window struct {
-	latest []time.Duration // ring buffer; once it has windowSize times, the oldest is at next
+	latest []time.Duration // ring buffer; once it has windowSize times, latest[next] is the oldest
 	next   int
 	sorted []time.Duration
 }
@@ -32,7 +32,7 @@ func (w *window) learn(took time.Duration) {
 	w.sorted = slices.Insert(w.sorted, i, took)
 }
 
-// longer returns the run times in the window that are longer than the time than, in ascending
+// longer returns those run times in the window that are longer than the argument, in ascending
 // order.
 func (w *window) longer(than time.Duration) []time.Duration {
 	return w.sorted[sort.Search(len(w.sorted), func(i int) bool { return w.sorted[i] > than }):]

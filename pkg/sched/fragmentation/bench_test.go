@@ -9,8 +9,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched/filter"
 )
 
-// BenchmarkDecision measures the time that a decision takes in this package, in a cluster that is
-// half full. In each step, a pod of one of about 150 kinds is placed on the best node that fits,
+// BenchmarkDecision measures how much time this package needs for one decision, in a cluster that
+// is half full. In each step, a pod of one of about 150 kinds is placed on the best node that fits,
 // and a random pod ends. Pods with GPUs are also added to the learned workload. To judge a change
 // of the code, compare ten runs before and after the change (-count 10) with
 // golang.org/x/perf/cmd/benchstat.

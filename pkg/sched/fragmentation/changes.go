@@ -2,15 +2,16 @@ package fragmentation
 
 import "iter"
 
-// changes is a log of the nodes that have changed, by index. It drops old entries. A reader that
-// has not read an entry before the log dropped it must treat all nodes as changed.
+// changes is a log of changes of nodes. Each entry is the index of a node that has changed. The
+// log drops old entries. A reader that has not read an entry before the log dropped it must
+// treat all nodes as changed.
 type changes struct {
 	first uint64 // number of the first entry that is kept
 	nodes []int
 	last  []uint64 // by node: number of its last entry
 }
 
-// add appends a change of a node.
+// add appends an entry for a changed node.
 func (c *changes) add(node int) {
 	for len(c.last) <= node {
 		c.last = append(c.last, 0)
@@ -26,8 +27,8 @@ func (c *changes) add(node int) {
 // next returns the number that the next entry of the log will get.
 func (c *changes) next() uint64 { return c.first + uint64(len(c.nodes)) }
 
-// since yields the nodes that have an entry with the number from or a higher number, each node
-// once. from must not be less than c.first.
+// since yields the nodes in the log entries from the given number on, each node once. The
+// number must be at least c.first.
 func (c *changes) since(from uint64) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		for at := from; at < c.next(); at++ {

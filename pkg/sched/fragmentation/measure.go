@@ -17,10 +17,10 @@ import (
 //	s(n, m) = the capacity that stays free if n is filled up with pods of kind m only
 //
 // f is the measure of the scheduling policy FGD (see the package comment). It considers only
-// whether one more pod fits. So f does not grow when the node's free CPUs become fewer, until they
-// are too few for one pod. s also considers that the node's CPUs may be used up before its GPUs. In a simulation with
-// the pods of Alibaba's openb trace, f alone allocates 93.6 % of the GPUs, and f and s together
-// 95.4 %.
+// whether one more pod fits. So f does not change when the node's free CPUs become fewer, until
+// they are too few for one pod. s also considers that the node's CPUs may be used up before its
+// GPUs. In a simulation with the pods of Alibaba's openb trace, f alone allocates 93.6 % of the
+// GPUs, and f and s together 95.4 %.
 type measure []group
 
 // group has the kinds of pods with equal GPU requests.
@@ -59,9 +59,10 @@ func newMeasure(kinds []want) (m measure) {
 	return m
 }
 
-// lost returns lost(n) in the comment of measure, in thousandths of a GPU. s has the node's free
-// amounts. For each group, lost reads each lot (GPUs with the same type and free amount) once. It
-// visits the single kinds of a group only if CPU or memory may not suffice to use all GPUs.
+// lost returns the value lost(n) that the comment of measure defines, in thousandths of a GPU. The
+// argument s has the node's free amounts. For each group, lost reads each lot (GPUs with the same
+// type and free amount) once. It visits the kinds in a group one by one only if the node may have
+// too little CPU or memory for the pods of some kind to use all GPUs.
 func (m measure) lost(s *stock) float64 {
 	free := s.free()
 	if free == 0 {
@@ -84,8 +85,9 @@ func (m measure) lost(s *stock) float64 {
 	return sum
 }
 
-// scarce returns what the group adds to lost(n) if CPU or memory may not suffice for some of its
-// kinds to use all GPUs. pods is the number of pods of the group for which the node's GPUs suffice.
+// scarce returns what the group adds to lost(n) if the node may have too little CPU or memory for
+// the pods of some kind to use all GPUs. The argument pods is the number of pods of the group for
+// which the node's GPUs suffice.
 func (g *group) scarce(s *stock, r room, pods int, free sched.MilliGPU) (sum float64) {
 	for i := range g.needs {
 		n := &g.needs[i]
@@ -108,13 +110,13 @@ func (g *group) scarce(s *stock, r room, pods int, free sched.MilliGPU) (sum flo
 // used returns the GPU capacity that a number of pods of the group use.
 func (g *group) used(pods int) sched.MilliGPU { return sched.MilliGPU(pods*g.count) * g.milli }
 
-// room is the GPU capacity of a node for one group of pods.
+// room says how much of a node's free GPU capacity one group of pods can use.
 type room struct {
 	able int // number of GPUs of an allowed type that have enough free for one pod
-	// slots is how many times the part of a GPU that a pod requests fits into the GPUs of an
-	// allowed type. For pods that request parts of several GPUs, slots may be too high, because two
-	// parts of one pod are never on the same GPU. The exact number could be found only by placing
-	// pods.
+	// slots is how many times the part of a GPU that a pod requests fits into the GPUs of an allowed
+	// type. For pods that request parts of several GPUs, slots may be too high, because two parts of
+	// one pod are never on the same GPU. To compute the exact number, one would have to place the pods
+	// one by one.
 	slots int
 	small sched.MilliGPU // free capacity of the GPUs that one pod of the group cannot use
 }

@@ -9,11 +9,11 @@ import (
 
 // Options configure a Ranker.
 type Options struct {
-	Now func() time.Time // nil means that all pods count as seen at the same time
+	Now func() time.Time // returns the present time; nil means that all pods count as seen at the same time
 	// TimeConstant is the time in which the weight of a pod in the learned workload drops to 37 %.
 	// Zero means DefaultTimeConstant.
 	TimeConstant time.Duration
-	GPUResource  string // the extended resource that counts the free GPUs of nodes whose GPUs have no IDs
+	GPUResource  string // name of the extended resource whose free amount is the number of free GPUs, for nodes whose GPUs have no IDs
 }
 
 // DefaultTimeConstant is the default of Options.TimeConstant, and also of the time constant of
@@ -25,11 +25,12 @@ const DefaultTimeConstant = 42 * time.Hour
 // suffices because a ranking takes only a few microseconds.
 //
 // For each kind of pods (pods with equal requests), the scores of all nodes are cached. Set
-// computes no scores; it logs that a node has changed. Best and Score read the log, and compute new
-// scores for the changed nodes. If pods of k kinds are placed, each decision computes about k
-// scores, however many nodes there are, and then compares the cached scores of all nodes. Two other
-// designs were slower: to compute the scores of all nodes for each pod, and to compute a node's
-// scores for all kinds whenever the node changes.
+// computes no scores, but writes to a log that a node has changed. Best and Score read the log, and
+// compute new scores for the changed nodes. The placement of a pod changes one node, so for each of
+// k kinds whose pods are placed, one score has to be computed again. This is about k scores for
+// each decision, however many nodes there are. A decision then compares the cached scores of all
+// nodes. Two other designs were slower: to compute the scores of all nodes for each pod, and to
+// compute a node's scores for all kinds whenever the node changes.
 //
 // Each pod that is seen changes the learned workload. Scores are computed with the measured
 // workload, an earlier copy of the learned workload. The measured workload is replaced by a new
@@ -40,8 +41,8 @@ type Ranker struct {
 	mu      struct {
 		sync.Mutex
 		workload workload
-		counted  map[string]bool // UIDs of the existing pods that workload has counted
-		pods     int             // number of pods that workload has counted
+		counted  map[string]bool // UIDs of the existing pods that were added to the field workload
+		pods     int             // number of pods that were added to the field workload, including those that no longer exist
 		checkAt  int             // value of pods at which learn is called next
 		typical  []want          // the measured workload
 		measure  measure
@@ -49,7 +50,7 @@ type Ranker struct {
 
 		nodes    []machine
 		index    map[string]int // by name
-		unused   []int          // indexes of removed nodes, which new nodes get
+		unused   []int          // indexes of removed nodes; a new node gets one of them
 		reserved map[int]bool   // indexes of nodes with a reservation
 		log      changes
 		rankings map[kind]*ranking
@@ -63,7 +64,7 @@ type Ranker struct {
 type machine struct {
 	slot   *sched.Slot
 	record *sched.Node // nil if the node was removed
-	stock  stock       // free amounts without reserved ones
+	stock  stock       // free amounts without those that are reserved for a waiting pod
 	free   sched.MilliGPU
 	lost   float64
 }
@@ -82,8 +83,8 @@ func New(o Options) *Ranker {
 	return r
 }
 
-// Set adds or updates a node with the given record. Best returns slot for the node, and its callers
-// read the node's newest record from slot.
+// Set adds a node, or updates it, with the given record. The argument slot is what Best returns for
+// the node. Callers of Best read the node's newest record from it.
 func (r *Ranker) Set(slot *sched.Slot, record *sched.Node) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -114,7 +115,8 @@ func (r *Ranker) newIndex() int {
 	return len(r.mu.nodes) - 1
 }
 
-// Remove removes a node. A node that is added later may get its index in the ranker's lists.
+// Remove removes a node. A node that is added later may get the removed node's index in the
+// ranker's lists.
 func (r *Ranker) Remove(name string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -127,9 +129,10 @@ func (r *Ranker) Remove(name string) {
 	}
 }
 
-// Best appends the slots of the n best nodes for a pod, best first; n < 0 means all. Only nodes
-// with enough CPU, memory and GPUs are among them. The caller has to check everything else that
-// decides whether the pod fits.
+// Best appends the slots of the n best nodes for a pod, best first, and returns the extended slice.
+// If n < 0, it appends the slots of all nodes that it considers. It considers only nodes with
+// enough CPU, memory and GPUs for the pod. The caller has to check everything else that decides
+// whether the pod fits.
 func (r *Ranker) Best(to []*sched.Slot, pod *sched.Pod, n int) []*sched.Slot {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -166,11 +169,13 @@ func (r *Ranker) withReservations(k *ranking, pod *sched.Pod) func() {
 	}
 }
 
-// Score appends the score of a node for a pod. Scores compare as Best orders nodes: larger is
-// better, and earlier numbers take precedence. The first number is how much less of the node's free
-// GPU capacity is lost (see measure) with the pod on the node than without it, in millionths of a
-// GPU. It is the lowest int64 if the pod does not fit the node. The other numbers are the negated
-// free GPU capacity, CPU and memory, because among equal nodes the one with less free is better.
+// Score appends the score of a node for a pod, and returns the extended slice. The score consists
+// of several numbers. A node with a larger score comes first in the order of Best; earlier numbers
+// of the score take precedence. The first number is how much less of the node's free GPU capacity
+// is lost (see measure) with the pod on the node than without it, in millionths of a GPU. It is the
+// lowest int64 if the pod does not fit the node. The other numbers are the negated free GPU
+// capacity, CPU and memory, because among nodes with the same first number, the one with less free
+// is better.
 func (r *Ranker) Score(to []int64, pod *sched.Pod, node *sched.Node) []int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -187,8 +192,8 @@ func (m *machine) appendScore(to []int64, score int64) []int64 {
 	return append(to, score, -int64(m.free), -int64(m.stock.cpu), -int64(m.stock.memory))
 }
 
-// machineOf returns a machine with the free amounts of a record, from which it does not subtract
-// record.Reserved. The caller must hold r.mu.
+// machineOf returns a machine with the free amounts of a record. It does not subtract the amounts
+// of record.Reserved. The caller must hold r.mu.
 func (r *Ranker) machineOf(record *sched.Node) machine {
 	m := machine{record: record, stock: stockOf(record, r.options.GPUResource, nil)}
 	m.free, m.lost = m.stock.free(), r.mu.measure.lost(&m.stock)
@@ -201,9 +206,9 @@ func (r *Ranker) See(pod *sched.Pod) {
 }
 
 // SeeHeld adds a bound pod to the learned workload. Callers use it to restore the workload after a
-// restart. gpus is the number of the pod's GPUs, and at is when it was bound; zero means just now.
-// The pod counts as one that allows any GPU type, because the types that it requested are not
-// known.
+// restart. The argument gpus is the number of the pod's GPUs, and at is the time at which it was
+// bound, or zero if it was bound just now. The pod counts as a pod that allows any GPU type,
+// because the types that it requested are not known.
 func (r *Ranker) SeeHeld(uid string, holding sched.Holding, gpus int, at time.Time) {
 	want := request{cpu: holding.CPU, memory: holding.Memory, count: max(gpus, len(holding.GPUs)), milli: sched.WholeGPU}
 	if len(holding.GPUs) > 0 {
@@ -233,11 +238,12 @@ func (r *Ranker) see(uid string, want request, at time.Time) {
 }
 
 const (
-	// firstCheck is the smallest number of counted pods between two calls of learn. The first pod
-	// causes the first call.
+	// firstCheck is the smallest number of pods that are added between two calls of learn. The first
+	// pod causes the first call.
 	firstCheck = 8
-	// mostDistance is the largest distance (see distance) between the measured workload, with which
-	// scores are computed, and the learned workload at which the measured one is not replaced.
+	// mostDistance is the largest difference (see the function distance) that the measured workload,
+	// with which scores are computed, may have from the learned workload. If the difference is larger,
+	// the measured workload is replaced.
 	mostDistance = 0.1
 )
 

@@ -9,10 +9,10 @@ import (
 // ranking has the scores of all nodes for one kind of pods.
 type ranking struct {
 	request
-	scores []int64 // by index of the node; unfit if the pod does not fit
-	upTo   uint64  // number of the first log entry (changes) that is not yet in scores
+	scores []int64 // by index of the node; unfit if pods of this kind do not fit the node
+	upTo   uint64  // number of the first log entry (changes) that scores does not yet consider
 	epoch  int     // the ranker's epoch when scores were computed
-	used   uint64  // number of the last use, counting the uses of all rankings
+	used   uint64  // number of the last use of this ranking; the uses of all rankings are numbered together
 }
 
 // unfit is the score of a node that a pod does not fit.
@@ -22,8 +22,8 @@ const unfit = math.MinInt64
 // one score for each node.
 const mostRankings = 256
 
-// ranking returns the scores of all nodes for a request, and first updates them. The caller must
-// hold r.mu.
+// ranking updates the scores of all nodes for a request, and returns them. The caller must hold
+// r.mu.
 func (r *Ranker) ranking(want request) *ranking {
 	r.mu.uses++
 	k := kindOf(want)
@@ -88,7 +88,7 @@ func (r *Ranker) gain(m *machine, want *request) int64 {
 func score(before, after float64) int64 { return int64(math.Round((before - after) * 1000)) }
 
 // best appends the indexes of the n best nodes that the pod fits, best first. Among nodes with the
-// same score, those with less free come first, so that empty nodes stay empty.
+// same score, those with smaller free amounts come first, so that empty nodes stay empty.
 func (r *Ranker) best(to []int, k *ranking, n int) []int {
 	from, worst := len(to), int64(unfit)
 	for i, score := range k.scores {

@@ -35,9 +35,9 @@ func requestOf(pod *sched.Pod) request {
 	return request{pod.Requests.CPU, pod.Requests.Memory, pod.GPUs.Count, pod.GPUs.Milli, pod.GPUs.Types}
 }
 
-// stockOf returns the free amounts in a node's record. It overwrites the argument lots, and uses
-// its memory for the result. If the node's GPUs have no IDs, the free amount of the extended
-// resource named resource is the number of free GPUs.
+// stockOf returns the free amounts in a node's record. It overwrites the given slice of lots, and
+// uses the slice's memory for the result. If the node's GPUs have no IDs, the number of free GPUs
+// is the free amount of an extended resource, which the argument resource names.
 func stockOf(node *sched.Node, resource string, lots []lot) stock {
 	s := stock{node.Free.CPU, node.Free.Memory, lots[:0]}
 	if len(node.GPUs) > 0 && node.GPUs[0].ID == "" {
@@ -87,10 +87,11 @@ func (s *stock) fits(r *request) bool {
 	return able >= r.count
 }
 
-// less returns the stock that remains after a pod that fits was placed. The pod gets the GPUs with
-// the least free capacity. Package filter chooses GPUs of the same lots for most pods. It may
-// choose other lots for pods with exclusive CPUs, or if the node has GPUs of several models. less
-// overwrites lots with the result's lots.
+// less returns the stock that remains after the placement of a pod, which must fit. The pod gets
+// the GPUs with the least free capacity. Package filter chooses GPUs of the same lots for most
+// pods. It may choose other lots for pods with exclusive CPUs, or if the node has GPUs of several
+// models. The method overwrites the given slice of lots, and uses the slice's memory for the
+// result.
 func (s *stock) less(r *request, lots []lot) stock {
 	after := stock{s.cpu - r.cpu, s.memory - r.memory, append(lots[:0], s.lots...)}
 	need := r.count
@@ -107,7 +108,7 @@ func (s *stock) less(r *request, lots []lot) stock {
 	return after
 }
 
-// remove removes n GPUs of the lot that equals from.
+// remove removes n GPUs from the lot that has the same type and free amount as the given lot.
 func (s *stock) remove(from *lot, n int) {
 	i := slices.IndexFunc(s.lots, func(l lot) bool { return l.free == from.free && l.model == from.model })
 	if s.lots[i].n -= n; s.lots[i].n == 0 {
@@ -115,5 +116,6 @@ func (s *stock) remove(from *lot, n int) {
 	}
 }
 
-// of reports whether the GPUs of the lot are of one of the given types; nil means any type.
+// of reports whether the GPUs of the lot are of one of the given types, or whether types is nil,
+// which allows any type.
 func (l *lot) of(types []string) bool { return types == nil || slices.Contains(types, l.model) }

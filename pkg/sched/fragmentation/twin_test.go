@@ -108,7 +108,7 @@ func (s *scene) step() {
 		s.set(randomNode(s.r, name))
 	case op < 5:
 		s.now = s.now.Add(time.Duration(s.r.IntN(600)) * time.Second)
-		if pod.GPUs.Count < 2 || pod.GPUs.Milli == sched.WholeGPU { // for parts of several GPUs, room.slots is inexact
+		if pod.GPUs.Count < 2 || pod.GPUs.Milli == sched.WholeGPU { // pods with parts of several GPUs are left out, because room.slots is inexact for them
 			s.See(pod)
 		}
 	case op == 5:

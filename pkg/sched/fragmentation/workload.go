@@ -22,9 +22,10 @@ type want struct {
 //
 //	w = e^(−(now − t)/T)
 //
-// where now is the present time and T is a time constant. So a kind that no longer appears loses
-// its share. Only ratios of weights matter. Therefore, old weights are not lowered. Instead, a pod
-// that is seen at t gets the weight e^((t − origin)/T), which grows with t.
+// where now is the present time and T is a time constant. So if pods of a kind are no longer seen,
+// the share of this kind falls. Only ratios of weights matter. Therefore, the stored weights of old
+// pods are not lowered as time passes. Instead, a pod that is seen at t gets the weight e^((t −
+// origin)/T), which grows with t.
 type workload struct {
 	constant time.Duration // T
 	origin   time.Time
@@ -61,13 +62,14 @@ const (
 	// allocates 95.48 % of the GPUs, and 0.99 allocates 95.53 %.
 	mostTypical  = 128
 	typicalShare = 0.99
-	// mostGrowth is the largest exponent of a new weight. Beyond it, all weights are scaled down
-	// and origin is moved, so that weights do not overflow.
+	// mostGrowth is the largest exponent of a new weight. If the exponent would be larger, all weights
+	// are scaled down and workload.origin is set to a later time, so that weights do not overflow.
 	mostGrowth = 100
 )
 
-// see adds a pod with request r, seen at the time at, to the workload. It ignores pods whose number
-// of GPUs is 0. These include pods that request parts of GPUs as extended resources.
+// see adds a pod with the request r to the workload. The argument at is the time at which the pod
+// was seen. It ignores pods whose number of GPUs is 0, such as pods that request parts of GPUs as
+// extended resources.
 func (w *workload) see(r request, at time.Time) {
 	if r.count <= 0 || r.milli <= 0 {
 		return
@@ -84,7 +86,8 @@ func (w *workload) see(r request, at time.Time) {
 	}
 }
 
-// weightAt returns the weight of a pod that is seen at a time.
+// weightAt returns the weight of a pod that is seen at the given time. It may scale down the
+// weights of the kinds (mostGrowth).
 func (w *workload) weightAt(at time.Time) float64 {
 	if w.kinds == nil {
 		w.kinds, w.origin = map[kind]*seen{}, at

@@ -30,7 +30,7 @@ func (w twin) before(a, b *item) bool {
 }
 
 // first returns the pod of the given type whose turn comes first among those pods for which
-// the function given as is returns true.
+// the given function returns true.
 func (w twin) first(resourceType fairshare.Type, is func(*item) bool) (first *item) {
 	for _, queued := range w.mu.items {
 		if queued.Type == resourceType && is(queued) && (first == nil || w.before(queued, first)) {

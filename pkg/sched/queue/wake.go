@@ -138,9 +138,9 @@ func (q *Queue) reactivate(queued *item, sure bool) {
 	})
 }
 
-// reactivateHead does the work of reactivate for the first unschedulable pod of a type: from the
-// time given as early on, Next may return the pod. If Next may already return the pod at an
-// earlier time, nothing changes.
+// reactivateHead does the work of reactivate for the first unschedulable pod of a type: Next may
+// return the pod from the given time on. If Next may already return the pod at an earlier time,
+// nothing changes.
 func (q *Queue) reactivateHead(queued *item, early time.Time, sure bool) {
 	if queued.reactivated || queued.retry != nil && !early.Before(*queued.retry) {
 		return
@@ -177,8 +177,8 @@ func (queued *item) earlyRetry(sure bool) time.Time {
 	return early
 }
 
-// at calls the function given as do at the time given as due, or at once if that time has passed.
-// If the item has left its present state by then, at does not call the function. The item must be
+// at calls the given function at the given time, or at once if this time has passed. If the item
+// has left its present state before this time, at does not call the function. The item must be
 // unschedulable, or it must be in the state Backoff and not be in class.earlyRetry yet.
 func (q *Queue) at(queued *item, due time.Time, do func()) {
 	wait := due.Sub(q.env.Now())
