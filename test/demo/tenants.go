@@ -104,8 +104,8 @@ func (d demo) showWho(ctx context.Context, actors []actor) error {
 }
 
 // forward makes the API server forward requests for the queue API to the controller that is the
-// leader, until stop is called. The API server of the test cluster runs on the host. From the host,
-// it can reach pods only through forwarded ports.
+// leader, until the caller calls the returned function. The API server of the test cluster runs on
+// the host. From the host, it can reach pods only through forwarded ports.
 func (d demo) forward(ctx context.Context) (stop func(), err error) {
 	const queueAPI = "deploy/controller/queueapi"
 	if _, err := kubectl(ctx, "apply", "-k", queueAPI); err != nil {

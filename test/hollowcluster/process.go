@@ -50,8 +50,8 @@ func (r *Process) Signal(s syscall.Signal) error { return r.cmd.Process.Signal(s
 // Over returns a channel that is closed when the process ends.
 func (r *Process) Over() <-chan struct{} { return r.over }
 
-// Stop sends SIGTERM to the process, and SIGKILL if the process still runs after grace. It returns
-// when the process has ended.
+// Stop sends SIGTERM to the process. If the process still runs after the duration given as grace,
+// Stop sends SIGKILL. It returns when the process has ended.
 func (r *Process) Stop(grace time.Duration) error {
 	if err := r.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("stop %s: %w", r.cmd.Path, err)

@@ -169,7 +169,8 @@ func quantile(values []int, q float64) int {
 	return sorted[min(len(sorted)-1, int(q*float64(len(sorted))))]
 }
 
-// common lists the names that are declared more often than limit, the most frequent first.
+// common returns a list of the names that are declared more often than the given limit. The name
+// with the most declarations comes first.
 func common(names map[string]int, limit int) string {
 	maps.DeleteFunc(names, func(_ string, n int) bool { return n <= limit })
 	sorted := slices.SortedFunc(maps.Keys(names), func(a, b string) int {

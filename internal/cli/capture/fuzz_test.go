@@ -58,7 +58,7 @@ func FuzzUnpack(f *testing.F) {
 	})
 }
 
-// sealed returns the tar file archive with correct checksums in its headers. Without correct
+// sealed returns a copy of a tar file with correct checksums in its headers. Without correct
 // checksums, the tar reader would refuse nearly every header that the fuzzer has changed, and
 // Unpack would never see the changed file names.
 func sealed(archive []byte) []byte {

@@ -13,8 +13,8 @@ import (
 // have a few megabytes.
 const maxInput = 64 << 20
 
-// ReadFile opens a text file, calls read with a reader of its content, and returns the result of
-// read. Errors contain the name of the file.
+// ReadFile opens a text file, calls the function given as read with a reader of its content, and
+// returns the result of this call. Errors contain the name of the file.
 func ReadFile[T any](name string, read func(io.Reader) (T, error)) (T, error) {
 	var none T
 	f, err := os.Open(name)

@@ -14,7 +14,8 @@ import (
 // pflag.Value.
 type View string
 
-// These are the values of View. A fourth value is View(JSON), the JSON of the type Format.
+// These are the values of View. There is a fourth value: View(JSON), made from the constant JSON of
+// the type Format.
 const (
 	Plain View = View(Text)
 	Wide  View = "wide" // text with more columns

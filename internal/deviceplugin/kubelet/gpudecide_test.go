@@ -67,10 +67,10 @@ func (a *apiServer) Added() <-chan struct{} {
 	return a.arrived
 }
 
-// decidedPod returns a pod with these containers. "main 2 a,b" is a container main that
-// requests two GPUs, for which the controller chose a and b. "init:main 1" is an init
-// container main that requests one GPU, for which the controller chose none. The last digit of
-// the pod's name is the age of the pod in seconds.
+// decidedPod returns a pod with these containers. The text "main 2 a,b" stands for a container
+// named main that requests two GPUs, and for which the controller chose the GPUs a and b. The
+// text "init:main 1" stands for an init container named main that requests one GPU, and for which
+// the controller chose no GPUs. The last digit of the pod's name is the pod's age in seconds.
 func decidedPod(name string, containers ...string) *corev1.Pod {
 	age, _ := strconv.Atoi(name[len(name)-1:])
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
@@ -105,8 +105,9 @@ func leavingPod(name string, containers ...string) *corev1.Pod {
 	return pod
 }
 
-// lists returns what a kubelet lists. "p1" is a pod p1 whose containers have no GPUs, and "p1
-// main" is a pod p1 whose container main has a GPU.
+// lists returns a list of pods as the kubelet's pod resources API does. The line "p1" stands for a
+// pod named p1 whose containers have no GPUs. The line "p1 main" stands for a pod named p1 whose
+// container main has a GPU.
 func lists(lines ...string) []*podresources.PodResources {
 	var all []*podresources.PodResources
 	for _, line := range lines {
@@ -341,7 +342,7 @@ func (a *admission) admit(d *Decider, pod *corev1.Pod) {
 	a.soon(func() { a.end(pod, want) })
 }
 
-// end ends a pod. The kubelet notices it first, and the device plugin last.
+// end ends a pod. First the kubelet learns that the pod has ended, and last the device plugin.
 func (a *admission) end(pod *corev1.Pod, gpus []string) {
 	a.mu.Lock()
 	delete(a.listed, pod.Name)

@@ -190,7 +190,7 @@ func parse(line string) (*gpu.Inventory, error) {
 }
 
 // maxLine is the maximum size of a line in bytes. The line of a node with 1,024 GPUs and the
-// links between them is less than half as long. Numalet schedules no pods to nodes with more.
+// links between them is less than half as long. Numalet schedules no pods to nodes with more GPUs.
 const maxLine = 64 << 20
 
 // readLine reads a line, and returns an error if it is longer than maxLine. Without the

@@ -124,9 +124,9 @@ type actions struct {
 	print, version bool
 }
 
-// withActions returns a flag set with the settings and the actions. It has the same
-// *pflag.Flag values as the flag set settings. So a flag that is set through one flag
-// set counts as changed in both.
+// withActions returns a new flag set with the settings and the actions. The new flag set
+// and the given one share the *pflag.Flag values of the settings. So a flag that is set
+// through one flag set counts as changed in both.
 func withActions(settings *pflag.FlagSet) (*pflag.FlagSet, *actions) {
 	var a actions
 	all := pflag.NewFlagSet(settings.Name(), pflag.ContinueOnError)
