@@ -24,7 +24,7 @@ type Shape struct {
 	CPUs  int    // per NUMA node
 	GPUs  int    // of the whole node
 	Model string // model of the GPUs; if not "", the NodeTopology lists the GPUs as GPU-NODE-0, ..., spread evenly over the NUMA nodes
-	Zones int    // number of zones, to which nodes belong in turn; 0 for no zones
+	Zones int    // number of zones, to which the nodes are assigned one after another; 0 for no zones
 }
 
 // Node returns the i-th node of the cluster.

@@ -15,7 +15,7 @@ import (
 const rounds = 3000
 
 // Options of the kubelet's static policy. Each test sets one of them. A test that needs no option
-// sets packed, because strict-cpu-reservation has no effect in these tests.
+// sets packed, which is the option strict-cpu-reservation. This option has no effect in these tests.
 const (
 	packed      = cpumanager.StrictCPUReservationOption
 	byCache     = cpumanager.PreferAlignByUnCoreCacheOption

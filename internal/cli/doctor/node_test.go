@@ -44,7 +44,7 @@ func tree(files map[string]string) fstest.MapFS {
 // TestNode checks which finding each deviation from a healthy node causes.
 func TestNode(t *testing.T) {
 	for name, tc := range map[string]struct {
-		files map[string]string // these files replace files of healthy
+		files map[string]string // files that are added to those of healthy, or replace them
 		want  string            // "check status: found", one for each finding that is not OK
 	}{
 		"healthy": {},

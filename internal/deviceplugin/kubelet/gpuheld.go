@@ -20,10 +20,9 @@ import (
 //     pod. So the allocation ends when all pods that may have the device have ended. If the
 //     device plugin does not watch the pods, the allocation ends after allocationGrace.
 //
-// The kubelet itself does not allocate a device again before the pod that has it has ended.
-// GPUs records allocations nevertheless, because to the kubelet, a GPU and its shares are
-// different devices. Without the record, the kubelet would allocate shares of a GPU that is in
-// use as a whole.
+// The kubelet itself allocates a device to a second pod only after the first pod has ended. GPUs
+// records allocations nevertheless, because a GPU and its shares are different devices for the
+// kubelet. Without the record, the kubelet would allocate shares of a GPU that is in use as a whole.
 type allocation struct {
 	resource string
 	at       time.Time

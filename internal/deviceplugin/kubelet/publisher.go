@@ -42,8 +42,8 @@ type Options struct {
 //
 // The Publisher works in sessions. A session ends when the kubelet restarts, a socket is removed,
 // the kubelet ends a stream, or there is a new resource. The next session serves and registers all
-// resources again. Single connections are not repaired, because the kubelet removes all sockets and
-// registrations when it starts.
+// resources again. The Publisher does not repair single connections, because they are all lost when
+// the kubelet restarts: when it starts, it removes all sockets and registrations.
 type Publisher struct {
 	Options
 	dir          string // the kubelet's directory of plugin sockets

@@ -49,10 +49,11 @@ func counts(machine *topology.Machine, reserved cpuset.Set) map[topology.NodeID]
 //
 // The kubelet reports the number of tokens as capacity and the number of Healthy tokens as
 // allocatable. So as many tokens are Unhealthy as CPUs are reserved. An allocated token is always
-// listed and Healthy, because the kubelet does not admit a pod again, for example after a reboot,
-// if a token of the pod is Unhealthy. If more tokens are allocated than CPUs are allocatable now,
-// all allocated tokens stay, and no token is free. Tokens that were Unhealthy before stay Unhealthy
-// if possible, because the kubelet may be allocating any of the Healthy tokens at this moment.
+// listed and Healthy, because the kubelet admits its pods again, for example after a reboot, and
+// rejects a pod with an Unhealthy token. If more tokens are allocated than CPUs are allocatable now,
+// all allocated tokens stay, and no token is free. The kubelet may be allocating any of the Healthy
+// tokens at this moment. So, if possible, no other tokens become Unhealthy than those that were
+// Unhealthy before.
 func tokens(node topology.NodeID, n count, allocated map[string]bool, before []*pluginapi.Device) []*pluginapi.Device {
 	free := freeTokens(node, n.cpus-len(allocated), allocated)
 	preferUnhealthy(free, before)

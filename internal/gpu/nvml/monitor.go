@@ -18,8 +18,8 @@ const (
 	// cannot end while it waits.
 	eventWait = time.Second
 	// reopenAfter is the number of consecutive polls with a lost GPU after which NVML is
-	// closed and initialized again. Otherwise NVML does not find a GPU that was reset or
-	// that is back on the PCI bus.
+	// closed and initialized again. NVML finds a GPU that was reset, or that is back on the
+	// PCI bus, only when it is initialized.
 	reopenAfter = 6
 )
 

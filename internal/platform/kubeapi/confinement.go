@@ -33,9 +33,9 @@ type ConfinementOptions struct {
 
 // Confinement checks whether admission policies restrict this program's service account. Without
 // these policies, the RBAC role of the account would let it control all nodes. Confinement does not
-// read the policies. Instead it sends a request that the policies must refuse, for which the
-// account needs no further permission. So it also detects a policy that has no binding or that does
-// not match the account.
+// read the policies, for which the account would need another permission. Instead it sends a request
+// that the policies must refuse. So it also detects a policy that has no binding or that does not
+// match the account.
 type Confinement struct {
 	ConfinementOptions
 

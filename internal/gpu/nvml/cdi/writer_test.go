@@ -124,7 +124,7 @@ func mapWith(m map[string]string, key, value string) map[string]string {
 }
 
 // TestHookIsMissing checks that Prepare notices that the program of the hooks is missing, and
-// says what to install. Otherwise a container would fail to start.
+// says what to install. A container with a hook whose program is missing cannot start.
 func TestHookIsMissing(t *testing.T) {
 	host, dir := t.TempDir(), t.TempDir()
 	k := NewSpecWriter(Options{Paths: Paths{Root: host, HostRoot: "/", Hook: "/usr/bin/nvidia-cdi-hook"}, Kind: kind, Dir: dir})
