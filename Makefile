@@ -101,7 +101,7 @@ e2e: rig ## end-to-end tests on a new test cluster
 e2e-systemd: rig ## the end-to-end tests for nodes with systemd and its cgroup driver
 	build/rig down
 	$(MAKE) cluster FLAVOUR=systemd
-	$(ON_RIG) $(E2E) systemd -run 'Publish|Policies|GiveBack|DaemonReload|SystemBus|Installer'
+	$(ON_RIG) $(E2E) systemd -run 'Publish|Policies|GiveBack|DaemonReload|SystemBus|AppArmor|Installer'
 	go test -tags e2e -count=1 -v ./internal/agent/containerd -run Real
 
 e2e-wide: rig ## end-to-end tests on a machine with 2 GPUs and 8 CPUs on each NUMA node; 6 minutes
@@ -112,7 +112,7 @@ e2e-wide: rig ## end-to-end tests on a machine with 2 GPUs and 8 CPUs on each NU
 e2e-kinds: rig ## end-to-end tests on a node with the kernel of the backports of Debian
 	build/rig down
 	$(MAKE) cluster FLAVOUR=backports
-	$(ON_RIG) $(E2E) backports -run 'Publish|Policies|GiveBack|DaemonReload'
+	$(ON_RIG) $(E2E) backports -run 'Publish|Policies|GiveBack|DaemonReload|AppArmor'
 
 e2e-controller: bin rig ## end-to-end tests of the controller with a real API server and simulated nodes
 	go test -tags e2e -count=1 -v -timeout 40m ./test/e2e/controller -skip TestUI

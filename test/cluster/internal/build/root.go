@@ -13,7 +13,7 @@ const diskSize = 6 << 30
 
 // debianPackagesInGuest are the Debian packages that nodes with systemd have in addition to those
 // that debootstrap always installs.
-const debianPackagesInGuest = "systemd,systemd-sysv,dbus,iproute2,kmod"
+const debianPackagesInGuest = "systemd,systemd-sysv,dbus,iproute2,kmod,apparmor"
 
 // root returns the recipe for root.img, the root file system of a node: a base system with kubelet,
 // containerd, runc and the CNI plugins.

@@ -22,14 +22,17 @@ type Flavour struct {
 	SSHPort     int    // port on the host's loopback
 }
 
-// Flavours returns all flavours; the first is the default. AppArmor is off in the machines without
-// Debian, because they do not have the program that loads profiles.
+// withoutAppArmor is the kernel argument for machines without Debian. They do not have the program
+// that loads AppArmor profiles.
+const withoutAppArmor = "apparmor=0"
+
+// Flavours returns all flavours; the first is the default.
 func Flavours() []Flavour {
 	all := []Flavour{
-		{Name: "plain", NUMANodes: 4, KernelArgs: "apparmor=0"},
-		{Name: "systemd", NUMANodes: 4, Systemd: true, KernelArgs: "apparmor=0"},
-		{Name: "wide", NUMANodes: 2, KernelArgs: "apparmor=0"},
-		{Name: "backports", NUMANodes: 4, Systemd: true, Backports: true, KernelArgs: "apparmor=0"},
+		{Name: "plain", NUMANodes: 4, KernelArgs: withoutAppArmor},
+		{Name: "systemd", NUMANodes: 4, Systemd: true},
+		{Name: "wide", NUMANodes: 2, KernelArgs: withoutAppArmor},
+		{Name: "backports", NUMANodes: 4, Systemd: true, Backports: true},
 	}
 	for row := range all {
 		f := &all[row]
