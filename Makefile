@@ -4,7 +4,7 @@
 IMAGE ?= localhost/numalet:dev
 VERSION ?=# the version of the release, which the programs report; if empty, they report what the Go tool recorded
 LDFLAGS = -s $(if $(strip $(VERSION)),-X github.com/numalet/numalet/internal/platform/telemetry.release=$(strip $(VERSION)))
-FLAVOUR ?= plain# the kind of machine in the test rig: plain, systemd, wide or backports (test/cluster/README.md)
+FLAVOUR ?= plain# the kind of machine in the test rig: plain, systemd, wide, backports or nfv (test/cluster/README.md)
 PROGRAMS = numalet numalet-agent numalet-containerd numalet-deviceplugin numalet-controller
 
 help: ## list targets with their descriptions
@@ -63,7 +63,7 @@ release: tools ## build a release from the git tag of the commit, in build/relea
 rig: # build build/rig, the command of the test rig
 	@go -C test/cluster build -o $(CURDIR)/build/rig ./cmd/rig
 
-rig-up: rig ## start a real cluster with a NUMA machine; FLAVOUR=plain|systemd|wide|backports
+rig-up: rig ## start a real cluster with a NUMA machine; FLAVOUR=plain|systemd|wide|backports|nfv
 	build/rig up --flavour $(FLAVOUR)
 
 rig-down: rig ## stop the cluster and its machines
@@ -72,7 +72,7 @@ rig-down: rig ## stop the cluster and its machines
 rig-status: rig ## show the state of the test cluster
 	build/rig status
 
-rig-shell: rig ## open a root shell on the machine; FLAVOUR=plain|systemd|wide|backports
+rig-shell: rig ## open a root shell on the machine; FLAVOUR=plain|systemd|wide|backports|nfv
 	build/rig shell --flavour $(FLAVOUR)
 
 probe-image: tools ## build the image for the containers of the end-to-end tests, build/probe.tar
@@ -83,7 +83,7 @@ probe-image: tools ## build the image for the containers of the end-to-end tests
 helm: # build build/helm, the helm command, from the Helm library that deploy/release uses
 	CGO_ENABLED=0 go -C deploy/release build -trimpath -ldflags=-s -o $(CURDIR)/build/helm helm.sh/helm/v3/cmd/helm
 
-cluster: image probe-image rig helm ## start the test cluster with Numalet installed; FLAVOUR=plain|systemd|wide|backports
+cluster: image probe-image rig helm ## start the test cluster with Numalet installed; FLAVOUR=plain|systemd|wide|backports|nfv
 	test/e2e/install $(FLAVOUR)
 
 ON_RIG = eval "$$(build/rig env)" && go
@@ -109,10 +109,13 @@ e2e-wide: rig ## end-to-end tests on a machine with 2 GPUs and 8 CPUs on each NU
 	$(MAKE) cluster FLAVOUR=wide
 	$(ON_RIG) $(E2E) wide -run Wide
 
-e2e-kinds: rig ## end-to-end tests on a node with the kernel of the backports of Debian
+e2e-kinds: rig ## end-to-end tests on a node with a newer kernel, and on one with isolated CPUs (isolcpus) and huge pages
 	build/rig down
 	$(MAKE) cluster FLAVOUR=backports
 	$(ON_RIG) $(E2E) backports -run 'Publish|Policies|GiveBack|DaemonReload|AppArmor'
+	build/rig down
+	$(MAKE) cluster FLAVOUR=nfv
+	$(ON_RIG) $(E2E) nfv -run 'NFV|AppArmor'
 
 e2e-controller: bin rig ## end-to-end tests of the controller with a real API server and simulated nodes
 	go test -tags e2e -count=1 -v -timeout 40m ./test/e2e/controller -skip TestUI

@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -18,12 +19,19 @@ import (
 // both on NUMA node 0.
 func TestPublish(t *testing.T) {
 	ctx := start(t, time.Minute)
+	checkPublished(ctx, t, map[int]int64{0: 2, 1: 4, 2: 4, 3: 4})
+}
+
+// checkPublished checks that the node publishes a capacity of four CPUs for each NUMA node, the
+// given allocatable CPUs, and that it has exclusive CPUs.
+func checkPublished(ctx context.Context, t *testing.T, allocatable map[int]int64) {
+	t.Helper()
 	node, err := cluster.API.CoreV1().Nodes().Get(ctx, cluster.Node(), metav1.GetOptions{})
 	must(t, err)
 	if diff := cmp.Diff(map[int]int64{0: 4, 1: 4, 2: 4, 3: 4}, perNUMA(node.Status.Capacity)); diff != "" {
 		t.Errorf("capacity (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(map[int]int64{0: 2, 1: 4, 2: 4, 3: 4}, perNUMA(node.Status.Allocatable)); diff != "" {
+	if diff := cmp.Diff(allocatable, perNUMA(node.Status.Allocatable)); diff != "" {
 		t.Errorf("allocatable (-want +got):\n%s", diff)
 	}
 	if got := node.Labels[v1alpha1.LabelExclusiveCPUs]; got != "true" {

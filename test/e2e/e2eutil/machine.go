@@ -26,9 +26,9 @@ func (c *Cluster) Machine(ctx context.Context) (*topology.Machine, error) {
 func parseMachine(text []byte) (*topology.Machine, error) {
 	var topo struct {
 		CPUs []struct {
-			ID, Core cpuset.CPU
-			Online   bool
-			NUMA     topology.NodeID
+			ID, Core         cpuset.CPU
+			Online, Isolated bool
+			NUMA             topology.NodeID
 		}
 		NUMA []struct {
 			ID   topology.NodeID
@@ -40,7 +40,7 @@ func parseMachine(text []byte) (*topology.Machine, error) {
 	}
 	machine := &topology.Machine{}
 	for _, cpu := range topo.CPUs {
-		machine.CPUs = append(machine.CPUs, topology.CPU{ID: cpu.ID, Core: cpu.Core, Online: cpu.Online, NUMA: cpu.NUMA})
+		machine.CPUs = append(machine.CPUs, topology.CPU{ID: cpu.ID, Core: cpu.Core, Online: cpu.Online, Isolated: cpu.Isolated, NUMA: cpu.NUMA})
 	}
 	for _, numaNode := range topo.NUMA {
 		machine.Nodes = append(machine.Nodes, topology.Node{ID: numaNode.ID, CPUs: numaNode.CPUs})

@@ -29,6 +29,7 @@ type Container struct {
 	Init    bool
 	Sidecar bool
 	On      map[topology.NodeID]int // requested CPUs of single NUMA nodes (such as numalet.dev/numa1-cpu)
+	Huge    int                     // huge pages of 2 MiB, which the container requests and uses
 	Life    time.Duration           // how long the container runs; 0: until it is stopped
 	Exit    int                     // exit status after Life
 }
@@ -101,6 +102,9 @@ func build(pod, policy string, c Container) corev1.Container {
 	}
 	file := fmt.Sprintf("%s/%s_%s_%s", traces, pod, c.Name, role)
 	command := []string{"/first", file, "/probe", "run", file}
+	if c.Huge > 0 {
+		command = append(command, "-huge", strconv.Itoa(c.Huge))
+	}
 	if c.Life > 0 {
 		command = append(command, "-for", c.Life.String(), "-exit", strconv.Itoa(c.Exit))
 	}
@@ -110,6 +114,9 @@ func build(pod, policy string, c Container) corev1.Container {
 	}
 	for node, n := range c.On {
 		amounts[corev1.ResourceName(v1alpha1.NUMAResource(node))] = *resource.NewQuantity(int64(n), resource.DecimalSI)
+	}
+	if c.Huge > 0 {
+		amounts[corev1.ResourceHugePagesPrefix+"2Mi"] = *resource.NewQuantity(int64(c.Huge)<<21, resource.BinarySI)
 	}
 	built := corev1.Container{
 		Name: c.Name, Image: image, ImagePullPolicy: corev1.PullNever, Command: command,

@@ -1,12 +1,12 @@
 // Command probe is the program that the end-to-end tests run in containers and on the node.
 //
-//	probe run FILE [-for D] [-exit N]   samples its own allowed CPUs into FILE until it gets a signal
-//	probe sleep                         waits until it gets a signal
-//	probe watch [-root DIR]             watches every container's effective cpuset on the node for overlaps
-//	probe see [-for D]                  says in its termination message which GPUs, CPUs and memory nodes it has
-//	probe show                          prints the allowed CPUs of process 1, the first process of the container
-//	probe ready                         waits until the node's agent says that it is ready
-//	probe metrics [HOST:PORT [TOKEN]]   prints the metrics of the node's agent, or of the program at HOST:PORT
+//	probe run FILE [-for D] [-exit N] [-huge N]  samples its own allowed CPUs into FILE until it gets a signal
+//	probe sleep                                  waits until it gets a signal
+//	probe watch [-root DIR]                      watches every container's effective cpuset on the node for overlaps
+//	probe see [-for D]                           says in its termination message which GPUs, CPUs and memory nodes it has
+//	probe show                                   prints the allowed CPUs of process 1, the first process of the container
+//	probe ready                                  waits until the node's agent says that it is ready
+//	probe metrics [HOST:PORT [TOKEN]]            prints the metrics of the node's agent, or of the program at HOST:PORT
 package main
 
 import (

@@ -18,13 +18,17 @@ import (
 const period = 250 * time.Millisecond
 
 // run writes a sample of its allowed CPUs to a file every period, until it gets a signal or the
-// time of -for is over.
+// time of -for is over. Before the first sample, it uses as many huge pages as -huge says.
 func run(args []string) error {
 	flags := flag.NewFlagSet("run", flag.ContinueOnError)
 	life := flags.Duration("for", 0, "stop after this long; 0: when told to")
 	code := flags.Int("exit", 0, "exit status after -for")
+	pages := flags.Int("huge", 0, "huge pages of 2 MiB to use")
 	path := args[0]
 	if err := flags.Parse(args[1:]); err != nil {
+		return err
+	}
+	if err := useHugePages(*pages); err != nil {
 		return err
 	}
 	out, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
@@ -49,6 +53,23 @@ func run(args []string) error {
 		case <-tick:
 		}
 	}
+}
+
+// useHugePages allocates n huge pages of 2 MiB and writes to each. The process holds them until it
+// ends.
+func useHugePages(n int) error {
+	if n == 0 {
+		return nil
+	}
+	const size = 2 << 20
+	pages, err := unix.Mmap(-1, 0, n*size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_HUGETLB|unix.MAP_HUGE_2MB)
+	if err != nil {
+		return fmt.Errorf("map %d huge pages: %w", n, err)
+	}
+	for i := 0; i < len(pages); i += size {
+		pages[i] = 1
+	}
+	return nil
 }
 
 // sample writes a record of the allowed CPUs. It reads the clock before and after it reads the

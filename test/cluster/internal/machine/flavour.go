@@ -10,11 +10,12 @@ import (
 // Flavour is one kind of virtual machine. The table in Flavours has all properties in which the
 // machines differ.
 type Flavour struct {
-	Name       string
-	Systemd    bool // Debian with systemd as init and as cgroup driver; otherwise busybox and cgroupfs
-	Backports  bool // the kernel is from the backports of the Debian release, otherwise from the release
-	NUMANodes  int
-	KernelArgs string // in addition to kernelArgs
+	Name         string
+	Systemd      bool // Debian with systemd as init and as cgroup driver; otherwise busybox and cgroupfs
+	Backports    bool // the kernel is from the backports of the Debian release, otherwise from the release
+	NUMANodes    int
+	ReservedCPUs string // the kubelet's reservedSystemCPUs
+	KernelArgs   string // in addition to kernelArgs
 
 	// Flavours derives the fields below from the name of the flavour and from its row in the table.
 	Node        string // Kubernetes node name
@@ -26,13 +27,18 @@ type Flavour struct {
 // that loads AppArmor profiles.
 const withoutAppArmor = "apparmor=0"
 
+// nfv are kernel arguments as operators of network functions (NFV) set them: some CPUs only run the
+// threads that programs bind to them, without timer interrupts, and each NUMA node has 8 huge pages.
+const nfv = "isolcpus=managed_irq,domain,4-7,14-15 nohz_full=4-7,14-15 rcu_nocbs=4-7,14-15 hugepagesz=2M hugepages=32"
+
 // Flavours returns all flavours; the first is the default.
 func Flavours() []Flavour {
 	all := []Flavour{
-		{Name: "plain", NUMANodes: 4, KernelArgs: withoutAppArmor},
-		{Name: "systemd", NUMANodes: 4, Systemd: true},
-		{Name: "wide", NUMANodes: 2, KernelArgs: withoutAppArmor},
-		{Name: "backports", NUMANodes: 4, Systemd: true, Backports: true},
+		{Name: "plain", NUMANodes: 4, ReservedCPUs: "0-1", KernelArgs: withoutAppArmor},
+		{Name: "systemd", NUMANodes: 4, ReservedCPUs: "0-1", Systemd: true},
+		{Name: "wide", NUMANodes: 2, ReservedCPUs: "0-1", KernelArgs: withoutAppArmor},
+		{Name: "backports", NUMANodes: 4, ReservedCPUs: "0-1", Systemd: true, Backports: true},
+		{Name: "nfv", NUMANodes: 4, ReservedCPUs: "0-1,8-9", Systemd: true, KernelArgs: nfv},
 	}
 	for row := range all {
 		f := &all[row]

@@ -19,11 +19,12 @@ var files embed.FS
 
 // Values are the values for the templates in files/.
 type Values struct {
-	Node        string
-	Systemd     bool
-	KubeletPort int
-	ServiceIP   string // the address at which pods reach the API server
-	APIServer   string // host:port of the API server as the guest sees it
+	Node         string
+	Systemd      bool
+	KubeletPort  int
+	ReservedCPUs string // the kubelet's reservedSystemCPUs
+	ServiceIP    string // the address at which pods reach the API server
+	APIServer    string // host:port of the API server as the guest sees it
 }
 
 // Prefix is the directory of the initramfs whose contents the first boot copies to /.
