@@ -163,10 +163,12 @@ func checkIsolated(m machine) (Finding, error) {
 	}, nil
 }
 
+// checkNRI checks that the socket of NRI exists. It passes m.FS to fs.Stat, because machine has no
+// method Stat: fs.Stat would open the file, and a socket cannot be opened.
 func checkNRI(m machine) (Finding, error) {
-	_, err := fs.Stat(m, "var/run/nri/nri.sock")
+	_, err := fs.Stat(m.FS, "var/run/nri/nri.sock")
 	if errors.Is(err, fs.ErrNotExist) {
-		_, err = fs.Stat(m, "run/nri/nri.sock")
+		_, err = fs.Stat(m.FS, "run/nri/nri.sock")
 	}
 	switch {
 	case err == nil:

@@ -2,6 +2,9 @@ package doctor
 
 import (
 	"maps"
+	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -118,5 +121,24 @@ func TestNode(t *testing.T) {
 				t.Errorf("findings that are not OK (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestSocketOfNRI checks that Node finds the socket of NRI in a real directory, where a socket cannot
+// be opened like a file.
+func TestSocketOfNRI(t *testing.T) {
+	root := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(root, "run/nri"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	socket, err := net.Listen("unix", filepath.Join(root, "run/nri/nri.sock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer socket.Close()
+	for _, f := range Node(os.DirFS(root), NodeOptions{}) {
+		if f.Check == "container-runtime" && f.Status != OK {
+			t.Errorf("container-runtime is %s: %s", f.Status, f.Found)
+		}
 	}
 }
