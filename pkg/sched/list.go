@@ -66,8 +66,8 @@ type Filter interface {
 	Check(*Node) Reason
 }
 
-// Relay is a Filter that can use the results that Begin had in another instance, so that Begin need
-// not be called in this instance.
+// Relay is a Filter that can reuse the results of another instance. Begin then need not be called
+// in this instance, because the results include what Begin found out there.
 type Relay interface {
 	Filter
 	// Results returns what Begin found out about the current pod, for Resume of another instance. The

@@ -62,9 +62,9 @@ func (a *account) start(d Decay, now, since time.Time, amount Milli) {
 	a.Usage += amount
 }
 
-// complete is called after all running tasks have been started. Tasks that are still included in
-// a.carried have ended, so complete subtracts a.carried from the usage, and then sets a.carried to
-// zero.
+// complete is called after start was called for all running tasks. The tasks that are still
+// included in a.carried have ended, so complete subtracts a.carried from the usage, and then sets
+// a.carried to zero.
 func (a *account) complete(d Decay, now time.Time) {
 	a.change(d, now, -a.carried)
 	a.carried = 0

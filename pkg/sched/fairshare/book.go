@@ -13,7 +13,7 @@ import (
 type Task struct {
 	UID    string
 	Tenant string
-	Since  time.Time // when it started; zero means now
+	Since  time.Time // when it started; zero means the time of the call of Start
 	Holds  []Charge  // the amounts that it holds; the book keeps this slice, so the caller must not change it
 }
 
@@ -91,8 +91,8 @@ func (b *Book) begin(task Task, now time.Time) {
 	b.trackRecent(task, now)
 }
 
-// recharge ends the charge for what old holds, and begins the charge for what t holds, at the time
-// now. The caller must hold b.mu.
+// recharge ends the charge for old.Holds, and begins the charge for t.Holds, at the time now. The
+// caller must hold b.mu.
 func (b *Book) recharge(old, t Task, now time.Time) {
 	for _, c := range old.Holds {
 		b.account(old.Tenant, c.Type, now).change(b.decay, now, -c.Amount)
@@ -102,9 +102,9 @@ func (b *Book) recharge(old, t Task, now time.Time) {
 	}
 }
 
-// End ends the charge for a task: a later call of Start for the same UID has no effect. End returns
-// the task's tenant. If Start was not called for the task, or the task has already ended, it
-// returns "".
+// End ends the charge for a task. After that, a call of Start for the same UID has no effect. End
+// returns the task's tenant. If Start was not called for the task, or the task has already ended,
+// it returns "".
 func (b *Book) End(uid string, now time.Time) (tenant string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -26,12 +26,12 @@ func anyLinks(r *rand.Rand, gpus int) gpu.Links {
 	return links
 }
 
-// FuzzConnected compares the set of GPUs that Place chooses for a container that requests
-// several GPUs with all other sets that it could choose. With the CPU policy "single", only
-// sets on the NUMA node of the container's CPUs count, if there are any. No other set may be
-// better connected. Of the sets that are equally well connected, none may be on fewer NUMA
-// nodes. Of the sets that are also on equally many NUMA nodes, none may have more GPUs on the
-// NUMA nodes of the container's CPUs.
+// FuzzConnected checks which set of GPUs Place chooses for a container with a request for
+// several GPUs. It compares this set with all other sets that Place could choose. With the
+// CPU policy "single", only sets on the NUMA node of the container's CPUs count, if there are
+// any. No other set may be better connected. Of the sets that are equally well connected,
+// none may be on fewer NUMA nodes. Of the sets that are also on equally many NUMA nodes, none
+// may have more GPUs on the NUMA nodes of the container's CPUs.
 func FuzzConnected(f *testing.F) {
 	for gpus := range uint64(1000) {
 		f.Add(gpus, uint8(gpus))

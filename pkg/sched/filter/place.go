@@ -27,8 +27,8 @@ func Place(pod *sched.Pod, node *sched.Node) (sched.Placement, sched.Reason) {
 	return at, sched.Reason{}
 }
 
-// Check returns the reason why a pod does not fit a node, if it does not. It returns
-// the same reason as Place, but is faster, because it does not choose GPUs.
+// Check returns the reason why a pod does not fit a node, or no reason if it fits. It
+// returns the same reason as Place, but is faster, because it does not choose GPUs.
 func Check(pod *sched.Pod, node *sched.Node) sched.Reason {
 	node = node.For(pod.Claim())
 	if r := plain(pod, node); r.Refuses() {

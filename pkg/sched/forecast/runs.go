@@ -88,10 +88,11 @@ func (r *Runs) at(k key) *window {
 // Empty reports whether no pod has ended yet.
 func (r *Runs) Empty() bool { return len(r.windows) == 0 }
 
-// Left returns how long a pod of class c that has run for the time ran will still run. It takes the
-// recorded run times that are longer than ran, of the most specific key that has enough of them,
-// subtracts ran from each, and returns the q-quantile, for a q from 0 to 1. If no recorded run time
-// is longer, Left returns ran: it assumes that the pod will run for as long as it has already run.
+// Left returns how much longer a pod of class c will run. The argument ran is the time for which
+// the pod has already run. Left takes the recorded run times that are longer than ran, of the most
+// specific key that has enough of them. It subtracts ran from each, and returns the q-quantile, for
+// a q from 0 to 1. If no recorded run time is longer than ran, Left returns ran: it assumes that
+// the pod will run for as long as it has already run.
 func (r *Runs) Left(c Class, ran time.Duration, q float64) time.Duration {
 	ran = max(0, ran)
 	for i, k := range c.keys() {

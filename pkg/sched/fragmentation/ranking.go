@@ -82,9 +82,9 @@ func (r *Ranker) gain(m *machine, want *request) int64 {
 	return score(m.lost, r.mu.measure.lost(&after))
 }
 
-// score returns before − after, in millionths of a GPU. before and after are the lost GPU capacity
-// of a node in thousandths. The result is rounded to an integer, so that floating-point errors of
-// the sums do not decide between nodes.
+// score returns before − after, in millionths of a GPU. The arguments are the lost GPU capacity of
+// a node before and after a pod is placed there, in thousandths of a GPU. The result is rounded to
+// an integer, so that floating-point errors of the sums do not decide between nodes.
 func score(before, after float64) int64 { return int64(math.Round((before - after) * 1000)) }
 
 // best appends the indexes of the n best nodes that the pod fits, best first. Among nodes with the

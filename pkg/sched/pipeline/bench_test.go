@@ -28,7 +28,7 @@ import (
 
 // BenchmarkDecide measures one decision on one core: a proposer makes the list of nodes for a pod,
 // and the committer commits the list. From time to time the benchmark stops its timer and ends the
-// pods that it has placed, so that the share of the cluster that is in use stays nearly the same.
+// pods that it has placed, so that nearly the same share of the cluster stays in use.
 func BenchmarkDecide(b *testing.B) {
 	for _, nodes := range []int{1000, 5000, 100_000} {
 		for _, fill := range []int{0, 50, 95} {

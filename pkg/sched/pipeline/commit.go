@@ -137,7 +137,7 @@ type entry struct {
 	changed bool // whether the node has changed since it was listed
 }
 
-// entries returns the candidates of a list as entries that have not changed.
+// entries returns an entry for each candidate of a list, with changed set to false.
 func entries(list sched.List) []entry {
 	all := make([]entry, len(list.Candidates))
 	for i, candidate := range list.Candidates {
@@ -202,9 +202,9 @@ func (c *Committer) place(list sched.List, nodes []entry) (sched.Decision, bool)
 	return sched.Decision{}, false
 }
 
-// record records a decision in the state, and reports whether it succeeded. seen is the NarrowSeq
-// of the pod's list. record calls the reserver only if the reserver may refuse the decision, which
-// is so for few pods.
+// record records a decision in the state, and reports whether it succeeded. The argument seen is
+// List.NarrowSeq of the pod's list. record calls the reserver only if the reserver may refuse the
+// decision, which is so for few pods.
 func (c *Committer) record(decision sched.Decision, read *sched.Node, seen uint64) bool {
 	if !decision.Pod.Across && decision.Pod.Wait == nil {
 		if c.state.Place(decision.Pod, read, decision.At, seen) {

@@ -12,7 +12,7 @@ import (
 // recovers the panic, the pod backs off (waits a while before its retry), and the scheduler
 // continues with the other pods. Placements that the committer made for the pod before the panic,
 // and did not pass to a binder, are undone. All other data stays valid: locks that are held while
-// filters run are released by defer, and the filters start from the beginning for each pod.
+// filters run are released by defer, and the filters are prepared anew for each pod (Begin).
 //
 // A binder may have sent the Binding to the API server before it panicked, and the Binding may take
 // effect later. So the pod keeps its resources on the node until Config.Resolve knows whether the

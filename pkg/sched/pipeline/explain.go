@@ -59,7 +59,8 @@ type rehearsal struct {
 	at    int // index of the node used last; searches start there, because the pods of a gang are mostly alike
 }
 
-// place plans a pod on the next node that fits, and reports whether there is one.
+// place plans a pod on the first node that fits, and reports whether there is one. It tries the
+// nodes in the order of r.nodes, beginning with the node that was used last.
 func (r *rehearsal) place(pod *sched.Pod) bool {
 	r.Proposer.plan(r.plan)
 	if r.begin(pod).Refuses() {
@@ -77,7 +78,8 @@ func (r *rehearsal) place(pod *sched.Pod) bool {
 	return false
 }
 
-// check returns why a node does not fit the current pod.
+// check returns the reason why a node does not fit the current pod, or no reason if the node
+// fits.
 func (p *Proposer) check(node *sched.Node) sched.Reason {
 	if r := filter.Check(p.pod, node); r.Refuses() || p.options.Filter == nil {
 		return r

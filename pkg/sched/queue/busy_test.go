@@ -8,8 +8,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// TestBackoffBoundsAttempts checks that back-off limits how often a pod that fits no node is
-// tried, even if a change in the cluster that may help the pod happens each millisecond. The test
+// TestBackoffBoundsAttempts checks that back-off limits the number of attempts for a pod that fits
+// no node. In each millisecond, a change happens in the cluster that may help the pod. The test
 // simulates one minute.
 func TestBackoffBoundsAttempts(t *testing.T) {
 	for _, c := range []struct {

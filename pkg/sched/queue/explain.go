@@ -185,9 +185,10 @@ func (q *Queue) List() []Explanation {
 	return list
 }
 
-// countAhead adds to the position of each pod in pods the number of rivals whose turn is before
-// that pod. The pods in the list pods have the same type. The pods in the list rivals have this
-// type or one type that overlaps it. Both lists must be in the order of turns.
+// countAhead adds to the position of each pod in the list pods the number of pods in the list
+// rivals whose turn comes before it. All pods in the list pods have one type. All pods in the list
+// rivals have one type, too, which is the same type or one that overlaps it. Both lists must be in
+// the order of turns.
 func countAhead(pods, rivals []Explanation) {
 	for i := range pods {
 		ahead, _ := slices.BinarySearchFunc(rivals, pods[i], Explanation.compare)

@@ -59,7 +59,8 @@ func (w twin) free(resourceType fairshare.Type, queued *item) bool {
 	return (binding == nil || !w.before(binding, queued)) && (!w.options.Strict || head == nil || head.bypass || !w.before(head, queued))
 }
 
-// head returns the first pod of a type that fits no node now, but may fit a node later.
+// head returns, of the unschedulable pods of the given type, the one whose turn comes first.
+// Hopeless pods do not count.
 func (w twin) head(resourceType fairshare.Type) *item {
 	return w.first(resourceType, func(queued *item) bool { return queued.state == Unschedulable && !queued.hopeless })
 }
