@@ -65,8 +65,8 @@ func machineFiles(tree *capture.Tree) ([]string, error) {
 	return append(files, gpus...), err
 }
 
-// save writes the captured files to a new file or directory with the given name. If the name ends in
-// .tar, it is a tar file, and otherwise a directory.
+// save writes the captured files to a new tar file if the given name ends in .tar, and otherwise to a
+// new directory.
 func save(name string, tree *capture.Tree, files []string) error {
 	if _, err := os.Lstat(name); err == nil {
 		return fmt.Errorf("%s exists: name a new file or directory", name)

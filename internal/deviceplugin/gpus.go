@@ -66,7 +66,7 @@ func (g *gpuPublisher) watchPods(cfg config.DevicePlugin) error {
 }
 
 // watchGroups sets g.groups, which watches the GPU groups. Until the groups are known,
-// every GPU counts as a GPU in a group.
+// every GPU counts as a GPU in a group, so that no share of a grouped GPU is allocated.
 func (g *gpuPublisher) watchGroups(cfg config.DevicePlugin) error {
 	resources, err := nodeapi.NewResources(cfg.Kubeconfig)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/numalet/numalet/internal/cli/capture"
 )
 
-// root returns a small file tree, and the names of those of its files that the tests capture.
+// root returns a small file tree, and the names of the files in this tree that the tests capture.
 func root() (fstest.MapFS, []string) {
 	return fstest.MapFS{
 		"sys/cpu/online":    {Data: []byte("0-1\n")},

@@ -12,8 +12,8 @@ import (
 	"github.com/numalet/numalet/internal/cli/capture"
 )
 
-// FuzzUnpack checks that Unpack never writes a file outside of its directory, and no file larger
-// than the limit. Unpack may refuse a tar file.
+// FuzzUnpack checks that Unpack never writes a file outside of its directory, and never writes a file
+// larger than 1 MiB (maxFile). Unpack may refuse a tar file.
 func FuzzUnpack(f *testing.F) {
 	for _, entries := range [][]*tar.Header{
 		{{Typeflag: tar.TypeDir, Name: "sys/node/"}, {Typeflag: tar.TypeSymlink, Name: "sys/node/cpu", Linkname: "../cpu"}},

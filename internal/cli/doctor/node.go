@@ -104,7 +104,7 @@ func checkNUMA(m machine) (Finding, error) {
 }
 
 // checkIsolation checks that the kernel has the files with which the agent moves interrupts and
-// unbound workqueues, and makes containers cpuset partitions.
+// unbound workqueues to other CPUs, and turns the cgroups of containers into cpuset partitions.
 // Sources: https://docs.kernel.org/core-api/irq/irq-affinity.html,
 // https://docs.kernel.org/core-api/workqueue.html and
 // https://docs.kernel.org/admin-guide/cgroup-v2.html#cpuset.
@@ -120,7 +120,7 @@ func checkIsolation(m machine) (Finding, error) {
 			}, nil
 		}
 	}
-	// The root cgroup never has the file.
+	// The pattern does not match a file of the root cgroup, because that cgroup never has this file.
 	partitions, err := fs.Glob(m, "sys/fs/cgroup/*/cpuset.cpus.exclusive")
 	if err != nil || len(partitions) == 0 {
 		return Finding{

@@ -23,7 +23,7 @@ const maxSocketPath = 107
 // stopTimeout is how long a stopping server waits for calls in progress.
 const stopTimeout = 2 * time.Second
 
-// server serves one plugin on a socket, for one run of the kubelet.
+// server serves one plugin on a socket, during one session of the Publisher.
 type server struct {
 	*plugin
 	path    string
@@ -56,7 +56,8 @@ func serve(p *plugin, dir string, dropped chan<- *plugin, panicked func(call str
 }
 
 // contain makes a call from the kubelet fail if its handler panics. Without contain, the panic
-// would end the process, and the kubelet would repeat the call after the restart.
+// would end the process. After the restart of the process, the kubelet would repeat the call, and
+// the handler would panic again.
 func contain(panicked func(call string, cause any)) grpc.UnaryServerInterceptor {
 	return func(ctx context.Context, request any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (_ any, err error) {
 		defer func() {

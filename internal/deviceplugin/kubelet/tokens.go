@@ -52,8 +52,7 @@ func counts(machine *topology.Machine, reserved cpuset.Set) map[topology.NodeID]
 // listed and Healthy, because the kubelet admits its pods again, for example after a reboot, and
 // rejects a pod with an Unhealthy token. If more tokens are allocated than CPUs are allocatable now,
 // all allocated tokens stay, and no token is free. The kubelet may be allocating any of the Healthy
-// tokens at this moment. So, if possible, no other tokens become Unhealthy than those that were
-// Unhealthy before.
+// tokens at this moment. So, if possible, the tokens that were Healthy before stay Healthy.
 func tokens(node topology.NodeID, n count, allocated map[string]bool, before []*pluginapi.Device) []*pluginapi.Device {
 	free := freeTokens(node, n.cpus-len(allocated), allocated)
 	preferUnhealthy(free, before)

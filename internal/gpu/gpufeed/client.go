@@ -86,7 +86,7 @@ func (c *Client) Run(ctx context.Context) error {
 }
 
 // receive connects to the Server and receives lines. It returns when the connection ends,
-// when a line is invalid, or when no line has arrived for the timeout.
+// when a line is invalid, or when no line has arrived for the duration Options.Timeout.
 func (c *Client) receive(ctx context.Context) error {
 	conn, err := new(net.Dialer).DialContext(ctx, "unix", c.Socket)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 
 const (
 	// eventWait is the longest time that the monitor waits for one event. The monitor
-	// cannot end while it waits.
+	// cannot end while it waits, so its end can be delayed by this time.
 	eventWait = time.Second
 	// reopenAfter is the number of consecutive polls with a lost GPU after which NVML is
 	// closed and initialized again. NVML finds a GPU that was reset, or that is back on the

@@ -65,7 +65,7 @@ func (n *Names) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// RequestForm is how pods request exclusive CPUs on a node without a controller.
+// RequestForm is how pods request exclusive CPUs if the cluster has no controller.
 type RequestForm string
 
 // The ways in which pods request exclusive CPUs.

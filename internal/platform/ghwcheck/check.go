@@ -3,8 +3,8 @@
 // ghw (github.com/jaypipes/ghw) can leave out NUMA nodes without an error, and can merge cores of
 // different dies and packages. So Numalet reads the topology with its own package topology/sysfs,
 // and only warns about differences from ghw. Memory is not compared. ghw reports the size in
-// /proc/meminfo, which can be limited in a container or a virtual machine, while the NUMA nodes in
-// sysfs stay the same.
+// /proc/meminfo. In a container or a virtual machine, this size can be smaller than that of the NUMA
+// nodes in sysfs, although both sizes are correct.
 package ghwcheck
 
 import (

@@ -12,12 +12,10 @@ import (
 )
 
 const (
-	// confinedEvery is the interval at which a Confinement checks whether the admission policies
-	// are in force, while they are. It is long because the agent of every node sends a request for
-	// each check.
+	// confinedEvery is the time from one check to the next while Ready returns nil. It is long
+	// because the agent of every node sends a request for each check.
 	confinedEvery = 10 * time.Minute
-	// unconfinedEvery is the interval at which a Confinement checks whether the admission policies
-	// are in force, while they are not.
+	// unconfinedEvery is the time from one check to the next while Ready returns an error.
 	unconfinedEvery = 5 * time.Second
 )
 
@@ -33,9 +31,9 @@ type ConfinementOptions struct {
 
 // Confinement checks whether admission policies restrict this program's service account. Without
 // these policies, the RBAC role of the account would let it control all nodes. Confinement does not
-// read the policies, for which the account would need another permission. Instead it sends a request
-// that the policies must refuse. So it also detects a policy that has no binding or that does not
-// match the account.
+// read the policies, because the account would need another permission to read them. Instead it
+// sends a request that the policies must refuse. So it also detects a policy that has no binding or
+// that does not match the account.
 type Confinement struct {
 	ConfinementOptions
 
