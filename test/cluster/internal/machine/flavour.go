@@ -27,8 +27,9 @@ type Flavour struct {
 // that loads AppArmor profiles.
 const withoutAppArmor = "apparmor=0"
 
-// nfv are kernel arguments as operators of network functions (NFV) set them: some CPUs only run the
-// threads that programs bind to them, without timer interrupts, and each NUMA node has 8 huge pages.
+// nfv are kernel arguments as operators of network functions (NFV) set them. The kernel does not
+// balance load over the CPUs 4-7, 14 and 15, and stops the timer interrupt of such a CPU while it
+// runs a single thread. Each of the four NUMA nodes has 8 huge pages.
 const nfv = "isolcpus=managed_irq,domain,4-7,14-15 nohz_full=4-7,14-15 rcu_nocbs=4-7,14-15 hugepagesz=2M hugepages=32"
 
 // Flavours returns all flavours; the first is the default.
