@@ -178,7 +178,7 @@ func (v *visit) check(ctx context.Context, name string) error {
 		return fmt.Errorf("load axe-core: %w", err)
 	}
 	// The elements of all nodes are alike, and axe-core would take a minute to check a thousand of
-	// them. So it checks only the elements of the first 49 nodes.
+	// them. So this script checks only the elements of the first 49 nodes.
 	const axe = `axe.run({exclude: ['#grid li:nth-child(n+50)']}).then(r => r.violations.map(v => ({ID: v.id, Help: v.help, Example: v.nodes[0].html})))`
 	found, err := chromedp.Run(ctx, chromedp.Evaluate[[]finding](axe, chromedp.EvalAwaitPromise))
 	if err != nil {

@@ -84,7 +84,7 @@ func (d demo) takeTurns(ctx context.Context, actors []actor) error {
 	return nil
 }
 
-// showWho prints which of the pods that still exist runs, and which wait.
+// showWho prints the pods that still exist, and whether each of them runs or waits.
 func (d demo) showWho(ctx context.Context, actors []actor) error {
 	for _, a := range actors {
 		pod, err := d.API.CoreV1().Pods(d.Namespace).Get(ctx, a.pod.Name, metav1.GetOptions{})

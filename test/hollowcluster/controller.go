@@ -47,8 +47,8 @@ func (p *Plane) StartController(ctx context.Context, name, program string, setti
 	return c, nil
 }
 
-// GiveUpLease creates a Lease without a holder, so that the first replica becomes the leader
-// without a delay.
+// GiveUpLease creates a Lease without a holder, as if a former leader had released it. So the first
+// replica does not wait for the last steps of a former leader before it begins to lead.
 func (p *Plane) GiveUpLease(ctx context.Context, namespace, name string) error {
 	client, err := p.API()
 	if err != nil {

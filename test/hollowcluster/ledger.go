@@ -16,7 +16,8 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// Amounts are amounts of resources in thousandths, by resource name.
+// Amounts are amounts of resources, by resource name. An amount is in thousandths of the resource's
+// unit, such as millicores.
 type Amounts map[corev1.ResourceName]int64
 
 // AmountsOf converts a resource list to Amounts.

@@ -28,8 +28,9 @@ func render(results []result) string {
 	return b.String()
 }
 
-// cell returns the text of one cell. The outcome of a column that needs no machine does not depend
-// on containerd, so all rows with the same Kubernetes version show the newest one.
+// cell returns the text of one cell. The outcome of a column that needs no virtual machine does not
+// depend on containerd. So all rows with the same Kubernetes version show the newest outcome that
+// any of these rows has in the column.
 func cell(results []result, r row, c column) string {
 	for _, got := range slices.Backward(results) { // keep appends the newest
 		if got.Column == c.name && (got.row == r || !c.machine && got.Kubernetes == r.Kubernetes) {

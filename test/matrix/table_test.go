@@ -27,8 +27,8 @@ func TestKeep(t *testing.T) {
 }
 
 // TestRender checks that each cell with a result shows the result, and that all other cells show
-// that nothing was run. It
-// also checks that rows with one Kubernetes version share the outcomes of tests without a machine.
+// "not run". It also checks that rows with the same Kubernetes version share the outcomes of tests
+// that need no virtual machine.
 func TestRender(t *testing.T) {
 	table := render([]result{
 		{row: row{"1.34", "2.4"}, Column: "controller", Passed: true, Commit: "abc", Date: "2026-11-23"},

@@ -21,9 +21,9 @@ func (rs results) table(o options) string {
 	return b.String()
 }
 
-// emptyRows returns the rows for an empty cluster: one for each round. Each row has both rates (bound
-// and told), their quotients to those of kube-scheduler, and the quotient of told to that of the
-// client floor.
+// emptyRows returns the rows for an empty cluster: one for each round. Each row has two rates, bound
+// and told. For each rate, it has the quotient of the rate and that of kube-scheduler. For the rate
+// told, it also has the quotient of the rate and that of the contender floor.
 func (rs results) emptyRows() [][]string {
 	rows := [][]string{
 		{"pods", "who", "bound pods/s", "× kube-scheduler", "told pods/s", "× kube-scheduler", "× floor", "ms CPU a pod", "peak MiB", "one by one p50 / p99 ms"},
@@ -40,8 +40,8 @@ func (rs results) emptyRows() [][]string {
 	return rows
 }
 
-// busyRows returns the rows for a busy cluster: one for each contender and percentage. Each row has
-// the results without and with pods that wait.
+// busyRows returns the rows for a busy cluster: one for each contender and each percentage of -fill.
+// Each row has the results of the round without waiting pods and of the round with them.
 func (rs results) busyRows(o options) [][]string {
 	with := fmt.Sprintf("with %d waiting", o.Waiting)
 	rows := [][]string{
