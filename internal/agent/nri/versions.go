@@ -51,12 +51,15 @@ const oldestMajor = 2
 
 // ErrUnsupported means that the plugin does not support the container runtime. The plugin then does
 // not connect again.
-var ErrUnsupported = errors.New("only containerd ≥ 2.0 is supported (CRI-O has not been tested); run containerd on this node, or exclude the node from the DaemonSet")
+var ErrUnsupported = errors.New("only containerd ≥ 2.0 is supported (CRI-O starts a container even if the agent refuses the start); run containerd on this node, or exclude the node from the DaemonSet")
 
 // supported returns nil if the plugin supports the container runtime. It takes a version that does
 // not look like 1.7.27 or v2.1.0 for a development build, and accepts it. It refuses containerd
 // 1.7, although NRI can be enabled there. containerd 1.7 has neither the hook
 // ValidateContainerAdjustment nor the setting required_plugins, so containers could run unpinned.
+//
+// It refuses CRI-O, because CRI-O 1.36.1 only logs an error of the hook StartContainer, and then
+// starts the container (StartContainer in its server/container_start.go).
 func supported(runtime, version string) error {
 	var major int
 	if _, err := fmt.Sscanf(strings.TrimPrefix(version, "v"), "%d.", &major); err != nil {

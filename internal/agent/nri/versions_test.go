@@ -14,7 +14,7 @@ import (
 // the name of the container runtime, and that Ready returns the same error after that.
 func TestUnsupportedRuntime(t *testing.T) {
 	socket, n := socketIn(t), &recorder{}
-	newRuntimeNamed(t, socket, "cri-o", "v1.34.1")
+	newRuntimeNamed(t, socket, "cri-o", "1.36.1")
 	p := New(Options{Socket: socket, Node: n, Log: testr.New(t), Observe: func(string, time.Duration, error) {}})
 	err := p.Run(t.Context())
 	if !errors.Is(err, ErrUnsupported) {
@@ -23,7 +23,7 @@ func TestUnsupportedRuntime(t *testing.T) {
 	if ready := p.Ready(); ready == nil || ready.Error() != err.Error() {
 		t.Errorf("Ready = %v, want %v", ready, err)
 	}
-	for _, part := range []string{"cri-o v1.34.1", "containerd ≥ 2.0", "CRI-O has not been tested"} {
+	for _, part := range []string{"cri-o 1.36.1", "containerd ≥ 2.0", "CRI-O starts a container even if the agent refuses the start"} {
 		if !strings.Contains(err.Error(), part) {
 			t.Errorf("error %q lacks %q", err, part)
 		}
@@ -63,7 +63,7 @@ func TestSupported(t *testing.T) {
 		"unknown":             {"containerd", "", true},
 		"1.7":                 {"containerd", "1.7.27", false},
 		"1.7 with a v":        {"containerd", "v1.7.0", false},
-		"CRI-O":               {"cri-o", "v1.34.1", false},
+		"CRI-O":               {"cri-o", "1.36.1", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if err := supported(tc.runtime, tc.version); errors.Is(err, ErrUnsupported) == tc.want {
