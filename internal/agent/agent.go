@@ -40,14 +40,14 @@ type agent struct {
 	client     kubernetes.Interface
 	pods       *nodeapi.Pods
 	events     *nodeapi.Events
-	cluster    *cluster    // nil without a controller
+	cluster    *cluster    // nil without numalet-controller
 	gpus       *gpus       // nil if Numalet assigns no GPUs on this node
-	holders    *gpuHolders // nil without a controller, or without GPUs
+	holders    *gpuHolders // nil without numalet-controller, or if gpus is nil
 	cgroups    *cgroup.Cgroups
 	node       *node.Node
 	runtime    adapter
 	needs      []need // must all be ready before the node gets the label numalet.dev/exclusive-cpus
-	podChanged func() // tells runtime, the adapter, that a pod changed
+	podChanged func() // tells the adapter (the field runtime) that a pod has changed
 	kubelet    *kubeletCheck
 	unreserved bool                 // no CPU is reserved
 	usable     cpuset.Set           // the CPUs that were online, and in the kubelet's cgroup, when the agent started

@@ -78,8 +78,8 @@ func undisturbed(noisy []string, percent float64, window time.Duration) metav1.C
 	return condition
 }
 
-// atMost returns no more than limit of the names, from the first on. If it leaves out any, it adds
-// how many.
+// atMost returns all names if there are no more than limit. Otherwise it returns the first names,
+// and a last element with the number of names that it left out, such as "and 3 more".
 func atMost(names []string, limit int) []string {
 	if len(names) <= limit {
 		return names

@@ -16,9 +16,9 @@ import (
 // became unhealthy.
 const EventGPUUnhealthy = "NumaletGPUUnhealthy"
 
-// maxListed is the largest number of GPUs that the message of the condition GPUsHealthy names, and
-// of containers that the message of the condition CPUsUndisturbed names. The status of the
-// NodeTopology has the health of all GPUs.
+// maxListed is the largest number of names in the message of a condition: names of GPUs in the
+// condition GPUsHealthy, and names of containers in the condition CPUsUndisturbed. The status of
+// the NodeTopology has the health of all GPUs.
 const maxListed = 8
 
 // report writes an event for each GPU or MIG slice that has become unhealthy since the last call.

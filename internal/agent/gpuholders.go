@@ -55,8 +55,8 @@ func (a *agent) newGPUHolders() {
 	}
 }
 
-// notify requests that run reads again which pods hold GPUs. It is called when a pod has changed or
-// ended, and does not block.
+// notify requests that the method run reads again which pods hold GPUs. It is called when a pod has
+// changed or ended, and does not block.
 func (h *gpuHolders) notify() {
 	if h == nil {
 		return
@@ -144,7 +144,7 @@ func (h *gpuHolders) merge(listed []kubelet.PodDevices) []v1alpha1.GPUHolder {
 	return slices.SortedFunc(maps.Values(byUID), func(a, b v1alpha1.GPUHolder) int { return cmp.Compare(a.UID, b.UID) })
 }
 
-// gpus returns those of the device IDs that belong to the node's GPUs.
+// gpus filters device IDs: it returns only the IDs of the node's GPUs.
 func (h *gpuHolders) gpus(ids []string) (found []string) {
 	known := h.known()
 	for _, id := range ids {

@@ -86,8 +86,9 @@ func (a *agent) mark(ctx context.Context) error {
 }
 
 // serves reports whether the node can run containers with exclusive CPUs. ready is the error of the
-// first need that is not ready, or nil. unserved is the time since all needs were ready. certain is
-// false for an interruption that is shorter than unservedAfter and may end by itself.
+// first need that is not ready, or nil. unserved is the time since all needs were last ready. If an
+// interruption is shorter than unservedAfter and may end by itself, certain is false, and the
+// caller must not change the label yet.
 func (a *agent) serves(ready error, unserved time.Duration) (yes, certain bool) {
 	switch {
 	case !a.cfg.ExclusiveCPUs, errors.Is(ready, nri.ErrUnsupported), errors.Is(ready, kubelet.ErrStaticCPUManager), unserved >= unservedAfter:

@@ -10,9 +10,10 @@ import (
 )
 
 // untaint removes the startup taint numalet.dev/agent-not-ready from the node when the agent is
-// ready. It does so again if the node is registered again later. untaint never adds the taint. A
-// node whose agent is down for a moment does not need the taint. Running pods continue, and a
-// containerd that requires the agent refuses new containers while the agent is down.
+// ready. If the kubelet registers the node again later, and so adds the taint again, untaint
+// removes it again. untaint never adds the taint. A node whose agent is down for a moment does not
+// need the taint. Running pods continue, and a containerd that requires the agent refuses new
+// containers while the agent is down.
 func (a *agent) untaint(ctx context.Context) error {
 	ticker := time.NewTicker(markEvery)
 	defer ticker.Stop()

@@ -67,8 +67,8 @@ func (u *units) disconnect() {
 }
 
 // isDisconnected reports whether err means that the connection to systemd broke, so that a call
-// over a new connection may succeed. It returns false if the bus or systemd sent err as an answer,
-// and if ctx has ended.
+// over a new connection may succeed. It returns false if ctx has ended, or if err is an answer that
+// the bus or systemd has sent.
 func isDisconnected(ctx context.Context, err error) bool {
 	return err != nil && ctx.Err() == nil && !errors.As(err, new(godbus.Error))
 }

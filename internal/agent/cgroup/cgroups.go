@@ -54,8 +54,8 @@ type tree interface {
 	liftQuota(path string) error
 	// empty reports whether the cgroup and all cgroups below it have no processes.
 	empty(path string) (bool, error)
-	// usage returns the CPU time that the cgroup has used on the CPUs in on. In cgroup v2, which
-	// does not count CPU time for each CPU, it returns the CPU time on all CPUs.
+	// usage returns the CPU time that the cgroup has used on the given CPUs. cgroup v2 does not
+	// count CPU time for each CPU, so there it returns the CPU time on all CPUs.
 	usage(path string, on cpuset.Set) (time.Duration, error)
 	// dir returns the directory of the cgroup at path. In v1, this is the directory in the cpuset
 	// hierarchy.
@@ -98,9 +98,9 @@ func (c *Cgroups) Close() { c.units.close() }
 // wraps workload.ErrPartition, and the container is limited to its CPUs all the same.
 //
 // For an exclusive container, Confine returns an error unless the container gets exactly the CPUs
-// of decision. Any other container may get only some of these CPUs, if a parent cgroup lacks the
-// others or if the others are offline. Confine returns an error for it, too, if none of the CPUs is
-// left.
+// of decision. A shared container may get only some of these CPUs, if a parent cgroup lacks the
+// others or if the others are offline. But if no CPU is left, Confine returns an error for a shared
+// container, too.
 //
 // With cgroup v2 and the kubelet's systemd cgroup driver, the container's systemd unit must have the
 // same CPUs as the cgroup. Otherwise the next daemon-reload reverts what Confine wrote
@@ -203,7 +203,7 @@ func (c *Cgroups) underSystemd() bool {
 }
 
 // KubeletCPUs returns the CPUs that containers of pods can use, and the path of the kubelet's root
-// cgroup. These are the effective CPUs of this cgroup, and the CPUs that the partitions of
+// cgroup. Containers can use the effective CPUs of this cgroup, and the CPUs that the partitions of
 // containers have taken from it. The error is fs.ErrNotExist if the kubelet has no root cgroup, or
 // if its root cgroup has no cpuset.
 func (c *Cgroups) KubeletCPUs() (cpuset.Set, string, error) {

@@ -24,9 +24,9 @@ const (
 )
 
 // partitions makes the cgroups of containers cpuset partitions, and removes what partitions leave
-// behind in the cgroups above them. It keeps no state: which CPUs a cgroup above containers must
-// have in cpuset.cpus.exclusive follows from the files of the containers' cgroups. So a new agent
-// process continues where a killed one ended.
+// behind in the cgroups above them. It keeps no state, because the files of the containers' cgroups
+// show which CPUs each cgroup above them must have in cpuset.cpus.exclusive. So a new agent process
+// continues where a killed one ended.
 //
 // The partitions are remote partitions, because the cgroups above a container are no partitions.
 // The kernel takes the CPUs of a remote partition from the root cgroup, and so from all other
@@ -182,7 +182,8 @@ func (p partitions) tidyChild(group string) error {
 	return p.setExclusive(group, has, cpuset.Set{})
 }
 
-// exclusive returns cpuset.cpus.exclusive of a cgroup. It is empty if the cgroup has no cpuset.
+// exclusive returns the CPUs in cpuset.cpus.exclusive of a cgroup. It returns the empty set if the
+// cgroup has no cpuset.
 func (p partitions) exclusive(group string) (cpuset.Set, error) {
 	return p.list(group, exclusiveFile)
 }
@@ -241,7 +242,7 @@ func (m mounted) children(group string) ([]string, error) {
 // Confine does for a decision with a Partition. It needs cgroup v2 and Linux 6.7.
 func (c *Cgroups) Partitions() bool { return c.partitions.supported() }
 
-// CheckPartitions returns an error if the kernel can make partitions, and does not let this process
+// CheckPartitions returns an error if the kernel can make partitions, but does not let this process
 // make them.
 func (c *Cgroups) CheckPartitions() error {
 	if !c.Partitions() {

@@ -294,7 +294,7 @@ func (k *kernel) write(group, file, text string) error {
 	return nil
 }
 
-// refuses returns why a cgroup can be no partition, or "".
+// refuses returns the reason why a cgroup cannot become a partition, or "" if it can.
 func (k *kernel) refuses(group string) string {
 	cpus := k.groups[group].exclusive
 	for _, above := range ancestors(group) {

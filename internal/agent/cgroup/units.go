@@ -24,9 +24,9 @@ type UnitSetter interface {
 // properties are the properties of one systemd unit, by name.
 type properties map[string]godbus.Variant
 
-// maxAcknowledged limits the size of the map acknowledged of the type units, which also has units
-// that no longer exist. When the map reaches this size, all its entries are removed. For a unit that
-// still exists, the next request is then sent to systemd even if nothing has changed.
+// maxAcknowledged limits the size of the map units.acknowledged. The map may have entries for units
+// that no longer exist. When the map reaches this size, all its entries are removed. For a unit
+// that still exists, the next request is then sent to systemd even if nothing has changed.
 const maxAcknowledged = 4096
 
 // maxCalls is how many calls to systemd may wait for an answer at the same time. dbus-daemon
@@ -143,8 +143,9 @@ func (u *units) complete(unit string, r *request) {
 // persist sends systemd all pending requests and waits for the answers. It then sends one more
 // request and waits for its answer. systemd writes a unit's cgroup only after it has answered the
 // request for the unit, but before it handles the next request
-// (manager_dispatch_cgroup_realize_queue in its main loop). A request that fails stays pending,
-// unless its unit no longer exists.
+// (manager_dispatch_cgroup_realize_queue in its main loop). So when systemd answers the last
+// request, it has written the cgroups of all units. A request that fails stays pending, unless its
+// unit no longer exists.
 func (u *units) persist(ctx context.Context) error {
 	return u.update(ctx, func(pending int) bool { return pending > 0 })
 }

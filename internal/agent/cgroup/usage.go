@@ -10,7 +10,7 @@ import (
 	"github.com/numalet/numalet/pkg/cputime"
 )
 
-// Usage returns the CPU time that a container has used on the CPUs in on. cgroup v2 has no counter
+// Usage returns the CPU time that a container has used on the given CPUs. cgroup v2 has no counter
 // for each CPU, so on cgroup v2 Usage returns the CPU time that the container has used on all CPUs.
 // The error for a container without a cgroup is ErrNotExist.
 func (c *Cgroups) Usage(target string, on cpuset.Set) (time.Duration, error) {

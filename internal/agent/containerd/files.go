@@ -28,8 +28,8 @@ const (
 // because the patterns of its imports, such as conf.d/*.toml, do not match this suffix.
 const unfinished = ".numalet-tmp"
 
-// files reads and changes the node's file system. The methods take absolute paths on the node as
-// names of files.
+// files reads and changes the node's file system. A file name in the parameters of its methods is
+// an absolute path on the node.
 type files struct {
 	root  *os.Root
 	step  func(string)         // called before each change

@@ -46,8 +46,9 @@ type Options struct {
 	// are not running now. For example, a crashed container keeps its CPUs until the kubelet starts
 	// it again.
 	Held func() []Name
-	// Usage returns the CPU time of a cgroup. The error is fs.ErrNotExist if the cgroup does not
-	// exist.
+	// Usage returns the CPU time that a cgroup has used on the given CPUs, or on all CPUs if the
+	// kernel does not count CPU time for each CPU. The error is fs.ErrNotExist if the cgroup does
+	// not exist.
 	Usage func(cgroup string, on cpuset.Set) (time.Duration, error)
 	// A container is reported when its share of foreign time reaches Threshold. The share is the
 	// foreign time within Window, divided by the time of the container's exclusive CPUs within

@@ -76,8 +76,8 @@ func Run(ctx context.Context, cfg config.Containerd) error {
 	return group.Wait()
 }
 
-// keeper calls the function do again and again, and reports an outcome if it differs from the
-// outcome of the call before.
+// keeper calls its function do regularly, and reports an outcome if it differs from the outcome of
+// the call before.
 type keeper struct {
 	do     func(context.Context) error
 	done   string // the message that reports a success
@@ -88,15 +88,16 @@ type keeper struct {
 	state error
 }
 
-// Ready returns nil if the last call of do succeeded, and otherwise the reason.
+// Ready returns nil if the last call of the function do succeeded, and otherwise the error of this
+// call.
 func (k *keeper) Ready() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.state
 }
 
-// setState records the outcome of a call of do, and reports whether it differs from the outcome
-// of the call before.
+// setState records the outcome of a call of the function do, and reports whether it differs from
+// the outcome of the call before.
 func (k *keeper) setState(err error) (changed bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -94,10 +94,11 @@ func (i *Isolation) Check() error {
 	return nil
 }
 
-// Isolate keeps interrupts and unbound workqueues off cpus. It lets them use all other CPUs again,
-// including those of earlier calls. When Isolate returns nil, the only interrupts left on cpus are
-// those that the kernel does not let anybody move. Such an interrupt usually belongs to a driver
-// with one queue for each CPU, and is raised only for requests from the CPU of this queue.
+// Isolate keeps interrupts and unbound workqueues off the given CPUs. It lets them use all other
+// CPUs, even CPUs that an earlier call isolated. When Isolate returns nil, the only interrupts left
+// on the given CPUs are those that the kernel does not let anybody move. Such an interrupt usually
+// belongs to a driver with one queue for each CPU, and is raised only for requests from the CPU of
+// this queue.
 func (i *Isolation) Isolate(ctx context.Context, cpus cpuset.Set) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -165,8 +166,8 @@ func (i *Isolation) apply(ctx context.Context) (err error) {
 	return errors.Join(errs...)
 }
 
-// plan returns what to write to the kernel's files. Before that, it saves the new content of the
-// state file. The caller holds i.mu.
+// plan saves the new content of the state file, and then returns what to write to the kernel's
+// files. The caller holds i.mu.
 func (i *Isolation) plan() (map[string]cpuset.Set, error) {
 	now, err := i.files.read()
 	if err != nil {

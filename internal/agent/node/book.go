@@ -115,8 +115,8 @@ func (b *book) holder(uid, container string) (Held, pool.Claim, bool) {
 	return Held{}, pool.Claim{}, false
 }
 
-// change calls the function by to change the grant in the parameter before. It returns a function
-// that undoes the change. If by fails, change undoes what by has already changed.
+// change calls the function given as by to change the grant given as before. It returns a function
+// that undoes the change. If the call fails, change undoes what the call has already changed.
 func (b *book) change(before Held, by func(l *pool.Ledger, uid string) (pool.Grant, error)) (undo func(), err error) {
 	undo = func() { _ = b.restore(before) } // cannot fail: the CPUs have not been given to another pod meanwhile
 	after := before

@@ -26,7 +26,7 @@ const (
 	refused     kind = "refused"
 )
 
-// class is the decision what a container gets.
+// class is the decision about what a container gets.
 type class struct {
 	kind    kind
 	request *pool.Pod         // for exclusive CPUs: what the ledger must reserve; otherwise nil
@@ -94,7 +94,7 @@ func (s subject) checkNew() error {
 	return cmp.Or(s.checkPlacer(), s.checkGPUs(), s.checkGroups())
 }
 
-// ofRequest returns what the container gets by a valid request of its pod.
+// ofRequest decides what the container gets if the request of its pod is valid.
 func (s subject) ofRequest(pod *corev1.Pod, request v1alpha1.CPURequest) class {
 	if err := s.notIsolated(request); err != nil {
 		return s.refused(err)
@@ -143,8 +143,8 @@ func (s subject) by(request v1alpha1.CPURequest) kind {
 }
 
 // refused returns the class of a container that is refused for the reason err. If
-// numalet-controller placed the pod and a retry cannot resolve err, the refusal is one for which
-// reportRefusal sets the pod to Failed. It never is for a container that may already run.
+// numalet-controller placed the pod and a retry cannot resolve err, the refusal makes reportRefusal
+// set the pod to Failed. A refusal of a container that may already run never does so.
 func (s subject) refused(err error) class {
 	why := asRefusal(err)
 	permanent := slices.Contains([]v1alpha1.Reason{v1alpha1.PlacementInvalid, SwitchedOff, NotIsolated}, why.Reason)

@@ -60,9 +60,10 @@ func (n *Node) unstarted(shared cpuset.Set) cpuset.Set {
 // After an error of Start, a container of a pod with restartPolicy Never does not start again.
 // After an error of Create, the kubelet tries again with any restartPolicy. So Create does as much
 // as possible of what can fail. If Start cannot write the cgroup of a shared container, it returns
-// no error as long as the CPUs in the container's spec are shared. For an exclusive container, the
-// same holds only if the cgroup does not exist yet, the spec has only the container's exclusive
-// CPUs, and the cgroup need not become a partition.
+// no error as long as the CPUs in the container's spec are shared. If Start cannot write the cgroup
+// of an exclusive container, it returns no error only under three conditions: the cgroup does not
+// exist yet, the spec has only the container's exclusive CPUs, and the cgroup need not become a
+// partition.
 func (n *Node) Start(ctx context.Context, c workload.Container) error {
 	return n.reportRefusal(ctx, c, n.start(ctx, c), n.afterFailedStart(c))
 }
@@ -116,9 +117,9 @@ func (n *Node) reserveAndDecide(ctx context.Context, c workload.Container) (a wo
 	return a, nil
 }
 
-// classifyNew decides what a container gets that the container runtime is about to create or to
-// start. If that depends on a pod that the pod informer does not have yet, classifyNew waits for
-// the pod for up to Config.PodWait. It does not hold n.mu while it waits.
+// classifyNew decides what a container gets. The container runtime is about to create or to start
+// this container. If the decision depends on a pod that the pod informer does not have yet,
+// classifyNew waits for the pod for up to Config.PodWait. It does not hold n.mu while it waits.
 func (n *Node) classifyNew(ctx context.Context, c workload.Container) class {
 	s := n.subject(c)
 	s.granted = n.granted(c)
@@ -174,10 +175,10 @@ func (n *Node) assert(ctx context.Context, c workload.Container, d workload.Deci
 
 // confine writes the CPUs of a container to its cgroup, and sends them to systemd. The error for a
 // container without a cgroup is fs.ErrNotExist. If systemd does not answer, confine returns an
-// error, unless later is true. Callers set later in two cases, in which systemd may get the CPUs at
-// a later call. First, a shared container has no exclusive CPUs to protect. Second, for a container
-// that has the CPUs in its spec, the container runtime has already sent them to systemd. Callers
-// hold n.mu.
+// error if later is false, and only logs the failure if later is true. Callers set later to true in
+// two cases, in which systemd may get the CPUs at a later call. First, a shared container has no
+// exclusive CPUs to protect. Second, for a container that has the CPUs in its spec, the container
+// runtime has already sent them to systemd. Callers hold n.mu.
 func (n *Node) confine(ctx context.Context, c workload.Container, d workload.Decision, later bool) error {
 	start := n.env.Now()
 	if err := n.env.Cgroups.Confine(ctx, c.Cgroup, d); err != nil {

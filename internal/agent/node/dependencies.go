@@ -68,9 +68,9 @@ type Isolator interface {
 	Check() error
 	// Partitions reports whether the kernel can make the cgroups of containers cpuset partitions.
 	Partitions() bool
-	// Isolate keeps interrupts and unbound workqueues off cpus. It lets them use all other CPUs
-	// again, including those of earlier calls. It also ends the partitions of containers that have
-	// ended.
+	// Isolate keeps interrupts and unbound workqueues off the given CPUs. It lets them use all
+	// other CPUs, even CPUs that an earlier call isolated. It also ends the partitions of
+	// containers that have ended.
 	Isolate(ctx context.Context, cpus cpuset.Set) error
 }
 

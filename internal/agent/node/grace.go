@@ -9,11 +9,11 @@ import (
 	"github.com/go-logr/logr"
 )
 
-// grace is how long CPUs stay idle at least after a container gave them back in a resize, before
-// they become shared. The kernel moves the container's threads off these CPUs already at the start
-// of this time, because the cpuset of the container shrinks. A program that reads its CPU affinity
-// from time to time can adapt within this time. If a user reverts the resize within this time, the
-// container gets the same CPUs again.
+// grace is the minimum time that CPUs stay idle after a container gave them back in a resize. After
+// that time, they become shared. The kernel moves the container's threads off these CPUs already at
+// the start of this time, because the cpuset of the container shrinks. A program that reads its CPU
+// affinity from time to time can adapt within this time. If a user reverts the resize within this
+// time, the container gets the same CPUs again.
 const grace = 10 * time.Second
 
 // leaving returns the grants that have CPUs in Claim.Leaving: CPUs that a container gave back in a
@@ -31,8 +31,8 @@ func (n *Node) leaving() []Held {
 	return all
 }
 
-// finishResizes returns CPUs to the shared set after a container has given them back in a resize
-// and the time grace has passed. Callers hold n.mu.
+// finishResizes returns the CPUs that containers gave back in a resize to the shared set, unless
+// the constant grace requires that they stay idle for longer. Callers hold n.mu.
 func (n *Node) finishResizes(ctx context.Context) {
 	now, returned := n.env.Now(), false
 	for _, h := range n.leaving() {

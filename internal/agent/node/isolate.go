@@ -86,7 +86,7 @@ func (n *Node) assertPartitions(ctx context.Context) {
 	for _, p := range n.mu.pods {
 		for _, c := range p.containers {
 			if d := n.decide(c); d.Partition != workload.NoPartition {
-				_ = n.reportRefusal(ctx, c, n.assert(ctx, c, d), notIsolated) // the error is for an operation of the runtime, and there is none here
+				_ = n.reportRefusal(ctx, c, n.assert(ctx, c, d), notIsolated) // the returned error would fail an operation of the container runtime, and none is in progress
 			}
 		}
 	}

@@ -11,7 +11,8 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// isPlaced reports whether numalet-controller placed the sandbox's pod. It places no static pods.
+// isPlaced reports whether numalet-controller placed the sandbox's pod. The controller places no
+// static pods.
 func (c Config) isPlaced(s workload.Sandbox) bool {
 	_, claimed := s.Annotations[v1alpha1.AnnotationPlacement]
 	return claimed && c.Controller && !isStatic(s)

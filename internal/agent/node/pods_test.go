@@ -17,10 +17,10 @@ import (
 
 // pod runs the script command `pod NAME [policy=P] [place=CONTAINER@NODE=N,…[/GPU,…][;…]]
 // [owner=KIND/NAME] [ANNOTATION=VALUE…] [static] [never] CONTAINER:LIMIT[/REQUEST][@NODE=N…]…`,
-// which creates a pod whose UID is its name. policy and place set the annotations of the CPU policy
-// and of the placement. owner sets the pod's controller. ANNOTATION=VALUE sets the annotation
-// numalet.dev/ANNOTATION. static makes the pod a static pod. never sets the restartPolicy Never.
-// CONTAINER may be init.NAME or sidecar.NAME.
+// which creates a pod whose UID is its name. `policy` and `place` set the annotations of the CPU
+// policy and of the placement. `owner` sets the pod's controller. ANNOTATION=VALUE sets the
+// annotation numalet.dev/ANNOTATION. `static` makes the pod a static pod. `never` sets the
+// restartPolicy Never. CONTAINER may be init.NAME or sidecar.NAME.
 func (s *script) pod(args []string) error {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: args[0], UID: types.UID(args[0]), Annotations: map[string]string{}},

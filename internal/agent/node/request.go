@@ -50,8 +50,8 @@ func poolPod(uid string, request v1alpha1.CPURequest) *pool.Pod {
 	return &pool.Pod{UID: uid, Policy: request.Policy, Seed: seed(uid), Containers: request.Containers}
 }
 
-// seed returns the seed of the random numbers for the CPU policy random. The seed is a hash of the
-// pod's UID, so it is the same at each attempt for one pod.
+// seed returns the seed of the random numbers for the CPU policy "random". The seed is a hash of
+// the pod's UID, so it is the same at each attempt for one pod.
 func seed(uid string) uint64 {
 	h := fnv.New64a()
 	h.Write([]byte(uid))

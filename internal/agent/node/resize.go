@@ -164,7 +164,7 @@ func (n *Node) shrink(ctx context.Context, c workload.Container, claim pool.Clai
 		return refuse(CheckpointFailed, "cannot write the checkpoint: %s; free disk space or repair the file system", err)
 	}
 	n.noteSize(c, claim)
-	delete(n.mu.leave, held.Grant.UID) // the CPUs stay idle for the time grace, counted from now
+	delete(n.mu.leave, held.Grant.UID) // finishResizes now starts the idle time of the CPUs (see grace) anew
 	n.finishResizes(ctx)
 	n.wake()
 	return nil
@@ -184,7 +184,7 @@ func (n *Node) noteGrowth(c workload.Container) {
 }
 
 // noteSize writes an event on the pod if the exclusive CPUs of a container now differ from those in
-// the parameter before, the container's earlier claim.
+// its earlier claim, which is given as before.
 func (n *Node) noteSize(c workload.Container, before pool.Claim) {
 	claim, _ := n.mu.book.claim(c.Sandbox.Pod.UID, c.Name)
 	if claim.CPUs.Equal(before.CPUs) {

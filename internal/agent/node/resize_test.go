@@ -18,10 +18,10 @@ import (
 // [fails|unconfirmed|unanswered]`.
 //
 // The command changes the resources of a container as a user does, and passes the new size to the
-// container runtime as the kubelet does. With fails, the runtime cannot apply the agent's answer.
-// With unconfirmed, the agent is killed after the runtime has applied the answer. With unanswered,
-// the agent is killed before the runtime has the answer. If the agent is down, the runtime applies
-// the resize without the agent, as containerd does.
+// container runtime as the kubelet does. With `fails`, the runtime cannot apply the agent's answer.
+// With `unconfirmed`, the agent is killed after the runtime has applied the answer. With
+// `unanswered`, the agent is killed before the runtime has the answer. If the agent is down, the
+// runtime applies the resize without the agent, as containerd does.
 func (s *script) resize(args []string) error {
 	c := s.containers[s.instance(args[0])]
 	cpus, memory, _ := strings.Cut(args[1], "/")

@@ -137,7 +137,7 @@ func (s *script) current(uid string) workload.Sandbox {
 }
 
 // createContainer runs the script command `create POD/CONTAINER [unpinned]`, which creates a
-// container. With unpinned, the container runtime creates the container even while the agent is
+// container. With `unpinned`, the container runtime creates the container even while the agent is
 // down.
 func (s *script) createContainer(args []string) error {
 	uid, name, _ := strings.Cut(args[0], "/")
@@ -240,15 +240,15 @@ func (s *script) run(args []string) error {
 }
 
 // stopPod runs the script command `stop POD [lost]`, which stops the newest sandbox of a pod. With
-// lost, the agent gets no event of this.
+// `lost`, the agent gets no event about this.
 func (s *script) stopPod(args []string) error {
 	defer s.untold(args)()
 	s.stopSandbox(s.current(args[0]).ID)
 	return nil
 }
 
-// removePod runs the script command `remove POD [lost]`, which removes the oldest sandbox of a
-// pod. With lost, the agent gets no event of this.
+// removePod runs the script command `remove POD [lost]`, which removes the oldest sandbox of a pod.
+// With `lost`, the agent gets no event about this.
 func (s *script) removePod(args []string) error {
 	defer s.untold(args)()
 	for _, id := range slices.Sorted(maps.Keys(s.sandboxes)) {
@@ -313,8 +313,8 @@ func (s *script) sweep([]string) error {
 	return nil
 }
 
-// endPartition runs the script command `end POD/CONTAINER`, after which the cgroup of a container is
-// no partition.
+// endPartition runs the script command `end POD/CONTAINER`, which makes the cgroup of a container
+// an ordinary cgroup, as the kernel does when it ends a partition.
 func (s *script) endPartition(args []string) error {
 	s.groups[s.target(args[0])].partition = workload.NoPartition
 	return nil
@@ -342,9 +342,12 @@ func (s *script) informer(args []string) error {
 	return nil
 }
 
-// breaks runs the script command `break disk|POD/CONTAINER|irqbalance|interrupts|partitions|kernel`.
-// The command makes writes of the checkpoint file, writes of a container's cgroup, or calls of the
-// isolator fail, or makes the kernel refuse partitions or have none.
+// breaks runs the script command `break
+// disk|POD/CONTAINER|irqbalance|interrupts|partitions|kernel`. Until the command `repair` with the
+// same argument, the named thing does not work: `disk` makes writes of the checkpoint file fail,
+// POD/CONTAINER makes writes of the container's cgroup fail, `partitions` makes the kernel refuse
+// to make partitions, and `kernel` stands for a kernel without partitions. With `irqbalance` or
+// `interrupts`, a method of the fake isolator fails (see isolator).
 func (s *script) breaks(args []string) error {
 	s.broken[s.target(args[0])] = true
 	return nil
@@ -407,7 +410,7 @@ func (s *script) online([]string) error {
 }
 
 // firmware runs the script command `firmware NODES [memoryless]`, which changes the number of NUMA
-// nodes per package. With memoryless, the second NUMA node has no memory.
+// nodes per package. With `memoryless`, the second NUMA node has no memory.
 func (s *script) firmware(args []string) error {
 	nodes, err := strconv.Atoi(args[0])
 	s.machine = machinetest.Machine(2, 4).SMT(2).NodesPerPackage(nodes).Memory(8 << 30).Build()
@@ -417,8 +420,8 @@ func (s *script) firmware(args []string) error {
 	return err
 }
 
-// report runs the script command `report [cpus]`, which prints the status of the NodeTopology.
-// With cpus, it prints only the numbers of CPUs of this status.
+// report runs the script command `report [cpus]`, which prints the status of the NodeTopology. With
+// `cpus`, it prints only the numbers of CPUs in this status.
 func (s *script) report(args []string) error {
 	r := s.node.Report()
 	if len(args) > 0 {

@@ -78,7 +78,7 @@ func (n *Node) reconcile(ctx context.Context) {
 	}
 	for _, c := range n.running() {
 		if err := n.adopt(c); err != nil {
-			_ = n.reportRefusal(ctx, c, err, keepsRunning) // the error is for an operation of the runtime, and there is none here
+			_ = n.reportRefusal(ctx, c, err, keepsRunning) // the returned error would fail an operation of the container runtime, and none is in progress
 		}
 	}
 	n.replaceOffline(ctx)

@@ -15,9 +15,9 @@ const voidDevices = "void"
 
 // visibleGPUs returns the value that the agent must set for NVIDIA_VISIBLE_DEVICES in a container.
 // It returns "" if the agent need not set the variable. It refuses a container with GPUs if the
-// pod's author also sets the variable to other GPUs, for example to "all". The container then has
-// two values. The author's value comes after that of the device plugin and takes effect, but NRI
-// can replace only the first of the two.
+// pod's author also sets the variable to other GPUs, for example to "all". The container's
+// environment then has two entries for the variable. The author's entry comes after that of the
+// device plugin and takes effect, but NRI can replace only the first of the two.
 // Source: Generator.AdjustEnv in
 // https://github.com/containerd/nri/blob/v0.12.5/pkg/runtime-tools/generate/generate.go.
 func (n *Node) visibleGPUs(c workload.Container) (string, error) {
@@ -36,11 +36,12 @@ func (n *Node) visibleGPUs(c workload.Container) (string, error) {
 	return want, nil
 }
 
-// visibleOf returns the value of NVIDIA_VISIBLE_DEVICES for a container with GPUs. set has the
-// values that the variable already has. visibleOf returns "" if the last value in set is right. It
-// also returns "" if set is empty, because the device plugin then passes the GPUs as CDI devices.
-// If a container has GPUs of two extended resources, the value in set has only the GPUs of one of
-// them, because the kubelet keeps one value for each variable.
+// visibleOf returns the value of NVIDIA_VISIBLE_DEVICES for a container with GPUs. given lists
+// these GPUs, and set has the value of each entry for the variable in the container's environment.
+// visibleOf returns "" if the last value in set is right. It also returns "" if set is empty,
+// because the device plugin then passes the GPUs as CDI devices. If a container has GPUs of two
+// extended resources, the device plugin sets the variable once for each resource. The kubelet keeps
+// only one of these two values, so the value in set lacks the GPUs of the other resource.
 func visibleOf(given, set []string) string {
 	if len(set) == 0 {
 		return ""
@@ -61,8 +62,8 @@ func (n *Node) hidesGPUs(p workload.Pod) bool {
 }
 
 // hiddenFrom returns the value of NVIDIA_VISIBLE_DEVICES for a container without GPUs. set has the
-// values that the variable already has. hiddenFrom returns "" if the last of these already hides
-// all GPUs, which is so for "void", "none" and the empty value.
+// value of each entry for the variable in the container's environment. hiddenFrom returns "" if the
+// last of these values already hides all GPUs. The values "void", "none" and the empty value do so.
 func hiddenFrom(set []string) string {
 	if len(set) > 0 && slices.Contains([]string{voidDevices, "none", ""}, set[len(set)-1]) {
 		return ""
@@ -81,8 +82,8 @@ func gpusOf(ids []string) []string {
 	return slices.Compact(gpus)
 }
 
-// valuesOf returns all values that the list env has for one environment variable. Of several
-// values, the last takes effect.
+// valuesOf returns the value of each entry for one variable in the list env of environment
+// variables. If there are several entries, the last takes effect.
 func valuesOf(env []string, name string) (values []string) {
 	for _, e := range env {
 		if v, is := strings.CutPrefix(e, name+"="); is {

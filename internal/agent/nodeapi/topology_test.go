@@ -47,8 +47,8 @@ func (p *published) now() (s v1alpha1.NodeTopologyStatus) {
 	return s
 }
 
-// publishing calls the function test while a fake node publishes its NodeTopology. Package synctest
-// simulates the time.
+// publishing calls the function given as test while a fake node publishes its NodeTopology. Package
+// synctest simulates the time.
 func publishing(t *testing.T, test func(p *published)) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &published{T: t, api: newResources(t), status: twoNodes()}
@@ -95,9 +95,9 @@ func holder(name, cpus string) v1alpha1.PodCPUs {
 	return v1alpha1.PodCPUs{UID: "uid-" + name, Namespace: "default", Name: name, Containers: []v1alpha1.ContainerCPUs{{Name: "main", CPUs: cpus}}}
 }
 
-// waitAndCompare waits until the fake node has published its NodeTopology. It checks that the field
-// managers of the patches since its last call are want, and that the NodeTopology in the API server
-// agrees with the node's state.
+// waitAndCompare waits until the fake node has published its NodeTopology. It checks that the
+// patches since its last call have the field managers given as want, and that the NodeTopology in
+// the API server agrees with the node's state.
 func (p *published) waitAndCompare(want ...string) {
 	p.Helper()
 	time.Sleep(time.Minute)

@@ -55,9 +55,9 @@ func (p *plugin) RemovePodSandbox(ctx context.Context, pod *api.PodSandbox) (err
 
 // CreateContainer is called before the container's cgroup exists. The returned adjustment becomes
 // part of the container's OCI spec, so the first instruction of the container already runs on the
-// CPUs in the adjustment. The returned updates are for other containers, which do not run yet.
-// The container runtime changes only the stored specs of these. The node has already written the
-// cgroups of running containers.
+// CPUs in the adjustment. The returned updates are for other containers, which do not run yet. For
+// these containers, the container runtime changes only the stored specs. The updates contain no
+// running containers, because the node has already written their cgroups.
 func (p *plugin) CreateContainer(ctx context.Context, pod *api.PodSandbox, container *api.Container) (_ *api.ContainerAdjustment, _ []*api.ContainerUpdate, err error) {
 	ctx, end := p.hook(ctx, "CreateContainer", containerOf(pod, container)...)
 	defer end(&err)

@@ -53,10 +53,11 @@ const oldestMajor = 2
 // not connect again.
 var ErrUnsupported = errors.New("only containerd ≥ 2.0 is supported (CRI-O starts a container even if the agent refuses the start); run containerd on this node, or exclude the node from the DaemonSet")
 
-// supported returns nil if the plugin supports the container runtime. It takes a version that does
-// not look like 1.7.27 or v2.1.0 for a development build, and accepts it. It refuses containerd
-// 1.7, although NRI can be enabled there. containerd 1.7 has neither the hook
-// ValidateContainerAdjustment nor the setting required_plugins, so containers could run unpinned.
+// supported returns nil if the plugin supports the container runtime. It accepts a version that
+// does not look like 1.7.27 or v2.1.0, because such a version is probably that of a development
+// build. It refuses containerd 1.7, although NRI can be enabled there. containerd 1.7 has neither
+// the hook ValidateContainerAdjustment nor the setting required_plugins, so containers could run
+// unpinned.
 //
 // It refuses CRI-O, because CRI-O 1.36.1 only logs an error of the hook StartContainer, and then
 // starts the container (StartContainer in its server/container_start.go).

@@ -56,8 +56,9 @@ func mayRequest(pod *corev1.Pod) bool {
 	return err != nil || request.Form != v1alpha1.None || v1alpha1.MayRequest(pod.Annotations)
 }
 
-// namesByID returns the names of the containers in the pod status, by the ID that the container
-// runtime gave each. The kubelet reports the ID with the runtime's name, such as "containerd://<id>".
+// namesByID returns the names of the containers in the pod status, by container ID. In the status,
+// the name of the container runtime precedes the ID, as in "containerd://<id>". The result has the
+// IDs without this name.
 func namesByID(pod *corev1.Pod) map[string]string {
 	names := map[string]string{}
 	status := &pod.Status

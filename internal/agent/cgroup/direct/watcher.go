@@ -112,9 +112,9 @@ func (w *Watcher) Run(ctx context.Context) error {
 	}
 }
 
-// watchDirs watches the cgroup directories that exist now. It must be called before synchronize, so
-// that the watcher misses no new cgroup: synchronize lists a cgroup that is created between the two
-// calls.
+// watchDirs watches the cgroup directories that exist now. It must be called before synchronize. In
+// the opposite order, the watcher would miss a cgroup that is created between the two calls:
+// synchronize would not list it, and it would cause no event.
 func (w *Watcher) watchDirs(changes *fsnotify.Watcher) error {
 	dirs, err := w.o.Cgroups.Dirs()
 	if err != nil {

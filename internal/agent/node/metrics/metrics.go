@@ -84,7 +84,7 @@ func (m *Metrics) Refused(reason v1alpha1.Reason) { m.refusals.WithLabelValues(s
 // Saved records how long a write of the checkpoint file took.
 func (m *Metrics) Saved(took time.Duration) { m.saves.Observe(took.Seconds()) }
 
-// Wrote records how many cgroups the agent wrote for the reason why, and how long these writes took
+// Wrote records how many cgroups the agent wrote for one reason, and how long these writes took
 // together.
 func (m *Metrics) Wrote(why node.Why, cgroups int, took time.Duration) {
 	m.writes.WithLabelValues(string(why)).Observe(took.Seconds())
