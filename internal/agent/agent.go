@@ -172,8 +172,9 @@ func kernelReserved(machine *topology.Machine) map[topology.NodeID]uint64 {
 
 // newNode sets a.node, with the grants that the checkpoint file lists. A grant is the exclusive
 // CPUs of a pod. If the file is missing or damaged, a.node rebuilds the grants from the running
-// containers. A file with another format version is an error. If the agent overwrote this file, the
-// grants of containers that are not running now would be lost.
+// containers. If the file has another format version, newNode returns an error and leaves the file
+// as it is. If the agent overwrote this file, the grants of containers that are not running now
+// would be lost.
 func (a *agent) newNode(machine *topology.Machine, reserved reservation, measured *metrics.Metrics) error {
 	bootID, err := checkpoint.BootID(os.DirFS(a.cfg.SysfsRoot))
 	if err != nil {

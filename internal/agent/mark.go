@@ -100,7 +100,8 @@ func (a *agent) serves(ready error, unserved time.Duration) (yes, certain bool) 
 }
 
 // labelChanged reports whether another client set or removed the label numalet.dev/exclusive-cpus
-// of the node. labelled is the agent's own last change.
+// of the node. labelled is true if the agent itself set the label last, and false if it removed the
+// label last.
 func (a *agent) labelChanged(ctx context.Context, labelled bool) bool {
 	ctx, cancel := context.WithTimeout(ctx, labelTimeout)
 	defer cancel()

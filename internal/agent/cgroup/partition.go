@@ -43,8 +43,9 @@ type groupFiles interface {
 	children(group string) ([]string, error) // the names of the cgroups directly below
 }
 
-// supported reports whether the kernel can make remote partitions, which it can since Linux 6.7.
-// The root cgroup itself never has the file, so supported looks at the cgroups below it.
+// supported reports whether the kernel can make remote partitions, which it can since Linux 6.7. A
+// kernel that can do so has the file cpuset.cpus.exclusive in every cgroup with a cpuset, except in
+// the root cgroup. So supported looks for the file in the cgroups below the root cgroup.
 func (p partitions) supported() bool {
 	names, err := p.files.children("/")
 	for _, name := range names {
@@ -101,9 +102,9 @@ func (p partitions) allow(above []string, cpus cpuset.Set) error {
 	return nil
 }
 
-// become writes the type of a partition, and checks that the kernel has accepted it. The kernel
-// reports no error for the write. Instead, the file then has a text such as "isolated invalid
-// (Cpu list in cpuset.cpus not exclusive)".
+// become writes the type of a partition to cpuset.cpus.partition, and checks that the kernel has
+// accepted it. If the kernel refuses the partition, the write still succeeds, but the file then has
+// a text such as "isolated invalid (Cpu list in cpuset.cpus not exclusive)".
 func (p partitions) become(group string, want workload.Partition) error {
 	if is, err := p.is(group, want); err != nil || is {
 		return err
@@ -161,9 +162,9 @@ func (p partitions) tidy(group string) error {
 	return p.setExclusive(group, has, needed.Union(has.Minus(returned)))
 }
 
-// tidyChild tidies a cgroup below a cgroup above containers. The cgroup of a container whose
-// processes have ended becomes an ordinary cgroup, because the container runtime may remove it only
-// later.
+// tidyChild tidies a child of a cgroup above containers. If the child is the cgroup of a container
+// whose processes have ended, tidyChild makes it an ordinary cgroup, because the container runtime
+// may remove the cgroup only later.
 func (p partitions) tidyChild(group string) error {
 	if _, container := containerID(path.Base(group)); !container {
 		return p.tidy(group)

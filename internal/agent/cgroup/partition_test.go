@@ -47,8 +47,8 @@ func states(t *testing.T, h testHost, groups ...string) string {
 	return strings.Join(all, ", ")
 }
 
-// testPartitions lets the containers of two pods below the cgroup root have partitions, in turn. The
-// machine has the CPUs 0 to 3.
+// testPartitions makes partitions for the containers of two pods, one after another. The cgroups of
+// the pods are below the cgroup given as root. The machine has the CPUs 0 to 3.
 func testPartitions(t *testing.T, h testHost, root string) {
 	p := partitions{h}
 	pod1, pod2 := path.Join(root, "pod1"), path.Join(root, "pod2")

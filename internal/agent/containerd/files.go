@@ -132,8 +132,8 @@ func (f files) sync(dir string) error {
 	return errors.Join(f.flush(d), d.Close())
 }
 
-// regular returns an error if name exists and is not a regular file. For example, if name were a
-// symbolic link, a rename of a new file to name would replace the link.
+// regular returns an error if something that is not a regular file has this name. For example, if
+// it were a symbolic link, a rename of a new file to this name would replace the link.
 func (f files) regular(name string) error {
 	info, err := f.root.Lstat(inside(name))
 	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode().IsRegular() {

@@ -82,9 +82,9 @@ func New(o Options) *Installer {
 
 // Install makes containerd require the agent, and restarts containerd with the new configuration.
 // It returns nil when containerd and the agent work with this configuration. If they do not work,
-// Install restores the old configuration, or the next call of Install does so. If containerd
-// already requires the agent, Install usually only checks that containerd answers. When ctx ends,
-// Install leaves everything as it is, and the next call continues.
+// Install restores the old configuration. If it cannot complete this, the next call of Install
+// does. If containerd already requires the agent, Install usually only checks that containerd
+// answers. When ctx ends, Install leaves everything as it is, and the next call continues.
 func (i *Installer) Install(ctx context.Context) error {
 	j, at, err := i.load(ctx)
 	if err != nil {

@@ -33,7 +33,7 @@ type Cgroups interface {
 	// LiftQuota removes the CFS quota of a pod's cgroup.
 	LiftQuota(ctx context.Context, podCgroup string) error
 	// Persist sends systemd what Confine and LiftQuota have written. A daemon-reload of systemd
-	// reverts all settings of cgroups that systemd does not know. So no exclusive container may be
+	// reverts every cgroup setting that systemd does not know. So no exclusive container may be
 	// created before Persist has returned nil.
 	Persist(ctx context.Context) error
 }

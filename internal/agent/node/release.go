@@ -24,8 +24,8 @@ const staticSweepInterval = 10 * time.Second
 // PodEnded requests a sweep, which releases the CPUs of ended pods. It is called when a pod is
 // terminal or deleted, and does not block. The hooks StopPodSandbox and RemovePodSandbox of the
 // container runtime are not enough, for two reasons. Usually the runtime calls StopPodSandbox
-// before the pod is terminal in the API server. Moreover, containerd 2.4 that has restarted does
-// not call these hooks for sandboxes from before its restart. In the file internal/nri/nri.go of
+// before the pod is terminal in the API server. Moreover, after a restart, containerd 2.4 does not
+// call these hooks for sandboxes from before the restart. In the file internal/nri/nri.go of
 // containerd, needsStopping and needsRemoval read a map that syncPlugin fills with containers only.
 func (n *Node) PodEnded(string) { n.wake() }
 

@@ -342,12 +342,10 @@ func (s *script) informer(args []string) error {
 	return nil
 }
 
-// breaks runs the script command `break
-// disk|POD/CONTAINER|irqbalance|interrupts|partitions|kernel`. Until the command `repair` with the
-// same argument, the named thing does not work: `disk` makes writes of the checkpoint file fail,
-// POD/CONTAINER makes writes of the container's cgroup fail, `partitions` makes the kernel refuse
-// to make partitions, and `kernel` stands for a kernel without partitions. With `irqbalance` or
-// `interrupts`, a method of the fake isolator fails (see isolator).
+// breaks runs the script command `break disk|POD/CONTAINER|irqbalance|interrupts|partitions|kernel`,
+// which stays in force until the command `repair` with the same argument. With `disk`, writes of the
+// checkpoint file fail. With POD/CONTAINER, writes of the container's cgroup fail. With
+// `partitions`, the kernel refuses to make partitions. For the other arguments, see isolator.
 func (s *script) breaks(args []string) error {
 	s.broken[s.target(args[0])] = true
 	return nil

@@ -15,8 +15,8 @@ import (
 // ofStatic returns what a container of a static pod without a mirror pod gets. The kubelet runs
 // static pods without the API server, so the agent does not know the pod's spec. ofStatic reads the
 // number of CPUs from the container's cgroup limits and device tokens. The container does not reuse
-// CPUs of the pod's other containers, because the agent does not know which of these are init
-// containers.
+// CPUs of the pod's other containers. Only the CPUs of init containers can be reused, and the agent
+// does not know which containers of the pod are init containers.
 func (s subject) ofStatic() class {
 	if exempted(s.Container) {
 		return class{kind: sharedCPUs}

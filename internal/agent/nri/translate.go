@@ -76,8 +76,9 @@ func asResources(r *api.LinuxResources) workload.Resources {
 	return out
 }
 
-// asSet parses a list of CPUs, or of NUMA nodes, in a container's spec. If it cannot parse the
-// list, it returns the empty set, because the kernel cannot parse the list either.
+// asSet parses a list of CPUs, or of NUMA nodes, in a container's spec. For a list that it cannot
+// parse, it returns the empty set. Such a list has no effect, because the kernel cannot parse it
+// either.
 func asSet(list string) cpuset.Set {
 	s, err := cpuset.Parse(list)
 	if err != nil {

@@ -15,12 +15,12 @@ import (
 // NRI would report. pod is nil if the pod informer does not have the pod yet. In this case, the
 // agent writes none of the pod's cgroups, because the pod's containers may request exclusive CPUs.
 //
-// A pod that does not request exclusive CPUs becomes one sandbox, whose cgroup is the pod's own cgroup.
-// For a pod that requests exclusive CPUs, the agent does not write the pod's own cgroup, which must
-// allow shared and exclusive CPUs. A container of that pod becomes a workload.Container once the
-// pod status has the container's ID. Before that, the container becomes a sandbox, which runs on
-// the shared CPUs. The pause process is always a sandbox, because the pod status never has the ID
-// of the pause process.
+// A pod that does not request exclusive CPUs becomes one sandbox, whose cgroup is the pod's own
+// cgroup. For a pod that requests exclusive CPUs, the agent does not write the pod's own cgroup,
+// because this cgroup must allow both shared and exclusive CPUs. A container of that pod becomes a
+// workload.Container once the pod status has the container's ID. Before that, the container becomes
+// a sandbox, which runs on the shared CPUs. The pause process is always a sandbox, because the pod
+// status never has the ID of the pause process.
 func translate(group cgroup.PodCgroup, pod *corev1.Pod) ([]workload.Sandbox, []workload.Container) {
 	whole := workload.Sandbox{ID: group.UID, Pod: workload.Pod{UID: group.UID}, PodCgroup: group.Target}
 	if pod == nil {
