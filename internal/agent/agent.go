@@ -58,8 +58,8 @@ type agent struct {
 	readiness  []telemetry.Check // the checks that /readyz reports
 	health     *telemetry.Server
 	measured   *metrics.Metrics
-	// confinement checks that Numalet's admission policies are in force. They restrict what the
-	// agent's service account can write.
+	// confinement checks that Numalet's admission policies are in force. These policies restrict
+	// what the agent's service account can write.
 	confinement *kubeapi.Confinement
 }
 
@@ -120,9 +120,9 @@ func newAgent(ctx context.Context, cfg config.Agent, log logr.Logger) (_ *agent,
 	return a, err
 }
 
-// panicked counts and logs a panic in an NRI hook or in the handling of a changed pod. The function
-// that recovers the panic must call it directly, because the stack trace of that function still
-// shows where the panic began.
+// panicked counts and logs a panic in an NRI hook or in the handling of a changed pod. The deferred
+// function that recovers the panic must call panicked itself. The stack trace that panicked logs
+// shows where the panic began only if panicked is called there.
 func (a *agent) panicked(object string, cause any) {
 	a.measured.Panicked()
 	a.log.Error(fmt.Errorf("panic: %v", cause), "the hook failed, or the change of the pod is ignored until the next one; please report this with the stack", "object", object, "stack", string(debug.Stack()))

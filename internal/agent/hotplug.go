@@ -78,9 +78,9 @@ func (a *agent) usableNow() (cpuset.Set, bool) {
 	return now.Intersect(limit), ok && err == nil
 }
 
-// untilOthersOnline calls online at each tick. It returns an error when two calls in a row return
-// the same CPUs, and these differ from known. It returns nil when ctx ends. A failed call of
-// online counts as a call that returned known.
+// untilOthersOnline calls the function given as online at each tick. It returns an error when two
+// calls in a row return the same CPUs, and these differ from the CPUs given as known. It returns
+// nil when ctx ends. A failed call counts as a call that returned the known CPUs.
 func untilOthersOnline(ctx context.Context, known cpuset.Set, tick <-chan time.Time, online func() (cpuset.Set, bool)) error {
 	last := known
 	for {

@@ -156,8 +156,8 @@ func (u *units) retry(ctx context.Context) error {
 	return u.update(ctx, func(pending int) bool { return pending > 0 || u.ready() != nil })
 }
 
-// update sends systemd all pending requests, if the function needed returns true for the number of
-// these requests.
+// update sends systemd all pending requests. It calls the function given as needed with the number
+// of these requests, and sends nothing if the function returns false.
 func (u *units) update(ctx context.Context, needed func(pending int) bool) error {
 	ctx, cancel := context.WithTimeout(ctx, persistTimeout)
 	defer cancel()

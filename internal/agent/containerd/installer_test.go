@@ -487,8 +487,8 @@ func TestOthersChangesRemain(t *testing.T) {
 }
 
 // TestLostChangeIsReported removes the import of the drop-in file from the main configuration file
-// after Install. A second Install of the same pod must report that the import is missing, and
-// Install of another pod must add it again.
+// after Install. The next Install must report that containerd no longer requires the agent, if the
+// installer runs in the same pod. In another pod, Install must add the import again.
 func TestLostChangeIsReported(t *testing.T) {
 	n := newNode(t, "version = 3\n")
 	mustInstall(n)

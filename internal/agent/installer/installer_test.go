@@ -19,8 +19,8 @@ import (
 	"github.com/numalet/numalet/pkg/containerdconf"
 )
 
-// TestNamesAgree checks that the name of the NRI plugin that containerd requires is the name that
-// the agent registers.
+// TestNamesAgree checks that numalet-containerd and the agent use the same name for the NRI plugin.
+// One requires the plugin by this name, and the other registers it.
 func TestNamesAgree(t *testing.T) {
 	if containerdconf.Plugin != nri.Name {
 		t.Errorf("containerd requires %s, and the agent is %s", containerdconf.Plugin, nri.Name)

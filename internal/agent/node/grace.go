@@ -76,8 +76,9 @@ func (n *Node) isOff(ctx context.Context, h Held) bool {
 	return err == nil
 }
 
-// resizing reports whether a resize of a container is not complete. Either the container runtime
-// has not confirmed the resize, or the CPUs that the container gave back are not shared yet.
+// resizing reports whether the resize of any container is incomplete. A resize is incomplete if the
+// container runtime has not confirmed it, or if the CPUs that the container gave back are not
+// shared yet.
 func (n *Node) resizing() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -47,9 +47,9 @@ func (n *Node) withoutMemory(c pool.Claim) (gone []topology.NodeID) {
 	return gone
 }
 
-// replaceOffline replaces the offline CPUs in the grants of all pods by free CPUs, as far as there
-// are enough. Callers hold n.mu. After the call, the caller must write the checkpoint file and all
-// cgroups.
+// replaceOffline replaces the offline CPUs in the grants of all pods by free CPUs. If there are not
+// enough free CPUs, some offline CPUs remain in the grants. Callers hold n.mu. After the call, the
+// caller must write the checkpoint file and all cgroups.
 func (n *Node) replaceOffline(ctx context.Context) {
 	for _, uid := range n.uids() {
 		if n.mu.book.replaceOffline(uid) != nil {

@@ -164,7 +164,7 @@ func (l *lives) advance(uid string) {
 
 // newPause creates a sandbox, but only while the agent runs. A real container runtime can also
 // create a sandbox while the agent is down. The pause process of that sandbox may then use all CPUs
-// until the agent runs again, which is a known limitation that the test leaves out.
+// until the agent runs again. This is a known limitation, which the test leaves out.
 func (l *lives) newPause(uid string) {
 	if l.node != nil {
 		l.do("sandbox", uid)
@@ -276,7 +276,7 @@ func (l *lives) placedAt(uid, container string) map[topology.NodeID]int {
 	return p.Containers[container].CPUs
 }
 
-// perNode returns how many of cpus each NUMA node has.
+// perNode returns how many of the given CPUs belong to each NUMA node.
 func (l *lives) perNode(cpus cpuset.Set) map[topology.NodeID]int {
 	counts := map[topology.NodeID]int{}
 	for _, n := range l.machine.Nodes {

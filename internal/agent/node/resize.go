@@ -55,8 +55,8 @@ func (n *Node) checkWholeCores(c workload.Container, held cpuset.Set, undo func(
 	return fmt.Errorf("CPUs %s would stay idle beside them, and this node gives whole cores only (--full-cores)", idle)
 }
 
-// keep returns the online CPUs that a container keeps if it is resized to fewer CPUs. Callers hold
-// n.mu.
+// keep returns the online CPUs that a container keeps if it is resized to fewer CPUs. It refuses
+// the resize if none of these CPUs is online, or if checkWholeCores refuses it. Callers hold n.mu.
 func (n *Node) keep(c workload.Container, claim pool.Claim, cpus int) (cpuset.Set, error) {
 	uid := c.Sandbox.Pod.UID
 	held, _, _ := n.mu.book.holder(uid, c.Name)
@@ -72,8 +72,8 @@ func (n *Node) keep(c workload.Container, claim pool.Claim, cpus int) (cpuset.Se
 	return online, nil
 }
 
-// refusal returns the message for a refused resize. The message says which CPUs the container
-// keeps, which size it cannot have, and which size the user must restore.
+// refusal returns the message for a refused resize. The message has the CPUs that the container
+// keeps, the refused size, and the old size, which the user must restore.
 func refusal(c workload.Container, claim pool.Claim, to size, why error) string {
 	was := size{claim.CPUs.Len(), claim.MemoryBytes}
 	if to.memory == was.memory {
@@ -183,8 +183,8 @@ func (n *Node) noteGrowth(c workload.Container) {
 	n.noteSize(c, pool.Claim{CPUs: p.containers[c.ID].Resources.CPUs})
 }
 
-// noteSize writes an event on the pod if the exclusive CPUs of a container now differ from those in
-// its earlier claim, which is given as before.
+// noteSize writes an event on the pod if the exclusive CPUs of a container have changed. The
+// parameter before is the container's claim from before the change.
 func (n *Node) noteSize(c workload.Container, before pool.Claim) {
 	claim, _ := n.mu.book.claim(c.Sandbox.Pod.UID, c.Name)
 	if claim.CPUs.Equal(before.CPUs) {
@@ -197,9 +197,9 @@ func (n *Node) noteSize(c workload.Container, before pool.Claim) {
 	n.env.Events.Note(c.Sandbox.Pod, ResizedReason, message)
 }
 
-// catchUp calls followSpec for all containers, so that resizes that were not completed before are
-// completed now. It does not report refusals as events, because each sweep calls it and would
-// report the same refusal again. Callers hold n.mu.
+// catchUp calls followSpec for all containers, to complete resizes that are not complete yet. It
+// does not report refusals as events, because each sweep calls it and would report the same refusal
+// again. Callers hold n.mu.
 func (n *Node) catchUp(ctx context.Context) {
 	for _, c := range n.running() {
 		if err := n.followSpec(ctx, c); err != nil {

@@ -10,9 +10,9 @@ import (
 	"github.com/numalet/numalet/internal/testutil/scenario"
 )
 
-// TestSavesWhatChanged checks that each step writes the checkpoint file once if the grants have
-// changed or the agent has started, and otherwise never. It also checks that the last checkpoint
-// has the CPUs that are assigned.
+// TestSavesWhatChanged checks how often each step writes the checkpoint file: once if the grants
+// have changed or the agent has started, and otherwise not at all. It also checks that the last
+// checkpoint has the CPUs that are assigned.
 func TestSavesWhatChanged(t *testing.T) {
 	s := newScript(t, &scenario.Answer{})
 	steps := []struct {

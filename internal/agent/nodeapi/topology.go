@@ -87,8 +87,9 @@ func (t *Topology) Notify() {
 	}
 }
 
-// Published reports whether the published NodeTopology has the condition c with the same status. It
-// returns false until the agent has published the NodeTopology for the first time since its start.
+// Published reports whether the published NodeTopology has the condition c with the status that c
+// has. It returns false until the agent has published the NodeTopology for the first time since its
+// start.
 func (t *Topology) Published(c metav1.Condition) bool {
 	s, found, err := t.current()
 	return t.published.Load() && found && err == nil && meta.IsStatusConditionPresentAndEqual(s.Conditions, c.Type, c.Status)

@@ -27,8 +27,9 @@ type Node interface {
 	RemoveSandbox(context.Context, workload.Sandbox)
 }
 
-// plugin has one method for each hook. The stub, which is NRI's library for plugins, finds out
-// which hooks plugin has by the interfaces that plugin implements.
+// plugin has one method for each hook. NRI's library for plugins, the stub, has one interface for
+// each hook. Unless Configure selects other hooks, the stub subscribes to each hook whose interface
+// plugin implements.
 type plugin struct {
 	node    Node
 	log     logr.Logger

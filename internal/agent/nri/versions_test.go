@@ -10,8 +10,8 @@ import (
 	"github.com/go-logr/logr/testr"
 )
 
-// TestUnsupportedRuntime checks that Run returns ErrUnsupported for an unsupported runtime, with
-// the name of the container runtime, and that Ready returns the same error after that.
+// TestUnsupportedRuntime checks that Run returns ErrUnsupported if the container runtime is not
+// supported. The error must have the name of the runtime, and Ready must return the same error.
 func TestUnsupportedRuntime(t *testing.T) {
 	socket, n := socketIn(t), &recorder{}
 	newRuntimeNamed(t, socket, "cri-o", "1.36.1")
