@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/cache"
@@ -28,7 +29,7 @@ import (
 )
 
 const (
-	crowdNodes = 200 // a fifth of the nodes have the label that the gang requires
+	crowdNodes = 200 // number of nodes in TestWaiting; a fifth of them have the label that the gang requires
 	fresh      = 200 // number of pods that fit and are created at once; the same number is later created one by one
 	// mostRetries is the largest number of failed attempts, and of explanations, while pods are
 	// created one by one. Some are necessary: when a pod ends on a node that the waiting gang could
@@ -47,12 +48,12 @@ func TestWaiting(t *testing.T) {
 	for _, waiting := range []int{300, 3000} {
 		t.Run(fmt.Sprint(waiting), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newCrowd(t)
+				w := newCrowd(t, crowdNodes)
 				for i := range waiting {
 					w.add(unplaceable(i))
 				}
 				for i := range crowdNodes/5 + 1 {
-					w.add(lone(i))
+					w.add(lone(i, crowdNodes/5+1))
 				}
 				time.Sleep(time.Millisecond) // so that the pods that are added next have a later creation time
 				for i := range fresh {
@@ -81,7 +82,8 @@ func TestWaiting(t *testing.T) {
 // (testing/synctest). The test passes nodes and pods to the controller directly, and not through
 // informers. Its fake API server takes 2 ms for a Binding.
 type crowd struct {
-	*testing.T
+	testing.TB
+	nodes                  int
 	controller             *controller
 	pods                   sync.Map // the pods by name
 	bound, told, explained atomic.Int64
@@ -90,8 +92,28 @@ type crowd struct {
 
 // newCrowd returns a crowd with nodes and with pods on these nodes. The crowd counts the events
 // that report failures to schedule a pod.
-func newCrowd(t *testing.T) *crowd {
-	w := &crowd{T: t}
+func newCrowd(t testing.TB, nodes int) *crowd {
+	w := &crowd{TB: t, nodes: nodes}
+	client := fake.NewClientset()
+	client.PrependReactor("create", "events", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		w.told.Add(1)
+		return true, a.(clienttesting.CreateAction).GetObject(), nil
+	})
+	w.controller, w.end = unwatched(t, client, w.bind)
+	w.connect()
+	for i := range nodes {
+		w.controller.mirror.SetNode(crowdNode(i))
+		filler := labeled("fill", i, strconv.Itoa(59+i%5))
+		filler.Spec.NodeName = crowdNode(i).Name
+		w.controller.mirror.SetPod(filler)
+	}
+	return w
+}
+
+// unwatched returns a controller whose parts are not connected yet, and whose informers of custom
+// resources are empty. It uses the given client for all requests but Bindings. The caller must call
+// end in the end.
+func unwatched(t testing.TB, client kubernetes.Interface, bind func(context.Context, *corev1.Binding) error) (c *controller, end func()) {
 	cfg, err := config.LoadController(config.Input{
 		Args:      []string{"--leader-elect=false", "--queue-addr=", "--metrics-secure=false", "--health-addr=127.0.0.1:0", "--metrics-addr=127.0.0.1:0"},
 		LookupEnv: func(string) (string, bool) { return "", false },
@@ -99,28 +121,15 @@ func newCrowd(t *testing.T) *crowd {
 	if err != nil {
 		t.Fatal(err)
 	}
-	client := fake.NewClientset()
-	client.PrependReactor("create", "events", func(a clienttesting.Action) (bool, runtime.Object, error) {
-		w.told.Add(1)
-		return true, a.(clienttesting.CreateAction).GetObject(), nil
-	})
 	topologies, groups, quotas := fakesource.NewFakeControllerSource(), fakesource.NewFakeControllerSource(), fakesource.NewFakeControllerSource()
-	w.end = func() { topologies.Shutdown(); groups.Shutdown(); quotas.Shutdown() }
-	w.controller = unconnected(cfg, logr.Discard(), clients{
-		watch: client, bind: client, report: client, lease: client, bindings: w.bind, events: func(context.Context, *eventsv1.Event) error { return nil },
+	c = unconnected(cfg, logr.Discard(), clients{
+		watch: client, bind: client, report: client, lease: client, bindings: bind, events: func(context.Context, *eventsv1.Event) error { return nil },
 		metadata: nobody(t), overstep: func(context.Context) error { return errors.New("denied by a ValidatingAdmissionPolicy") }, tenants: storedTenants(t),
 		topologies: cache.NewSharedIndexInformer(topologies, &v1alpha1.NodeTopology{}, 0, cache.Indexers{}),
 		groups:     cache.NewSharedIndexInformer(groups, &v1alpha1.GPUGroup{}, 0, cache.Indexers{}),
 		quotas:     cache.NewSharedIndexInformer(quotas, &v1alpha1.Tenant{}, 0, cache.Indexers{}),
 	})
-	w.connect()
-	for i := range crowdNodes {
-		w.controller.mirror.SetNode(crowdNode(i))
-		filler := labeled("fill", i, strconv.Itoa(59+i%5))
-		filler.Spec.NodeName = crowdNode(i).Name
-		w.controller.mirror.SetPod(filler)
-	}
-	return w
+	return c, func() { topologies.Shutdown(); groups.Shutdown(); quotas.Shutdown() }
 }
 
 // connect creates and connects the parts of the controller. It makes the crowd count how often
@@ -190,13 +199,13 @@ func (w *crowd) bind(_ context.Context, b *corev1.Binding) error {
 	return nil
 }
 
-// crowdNode returns node number i, with 64 CPUs. Every fifth node has the label that the pods
-// of the gang (see lone) require.
+// crowdNode returns node number i, with 64 CPUs. Of the first 1,000 nodes, every fifth has the label
+// that the pods of the gang (see lone) require.
 func crowdNode(i int) *corev1.Node {
 	list := corev1.ResourceList{"cpu": resource.MustParse("64"), "memory": resource.MustParse("256Gi"), "pods": resource.MustParse("250")}
 	name := fmt.Sprintf("node-%03d", i)
 	return &corev1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{corev1.LabelHostname: name, corev1.LabelTopologyZone: fmt.Sprint(i % 3), "gang": strconv.FormatBool(i%5 == 0)}},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{corev1.LabelHostname: name, corev1.LabelTopologyZone: fmt.Sprint(i % 3), "gang": strconv.FormatBool(i%5 == 0 && i < 1000)}},
 		Status:     corev1.NodeStatus{Allocatable: list, Capacity: list},
 	}
 }
@@ -226,12 +235,12 @@ func unplaceable(i int) *corev1.Pod {
 	return pod
 }
 
-// lone returns pod number i of a gang that does not fit. Each pod of the gang requires a node
-// without another pod of the gang.
-func lone(i int) *corev1.Pod {
+// lone returns pod number i of a gang of the given size, all of whose pods start together. Each pod
+// of the gang requires a node without another pod of the gang.
+func lone(i, size int) *corev1.Pod {
 	pod := labeled("lone", i, "100m")
 	pod.Labels[v1alpha1.LabelGang] = "too-large"
-	pod.Annotations[v1alpha1.AnnotationGangMinAvailable] = strconv.Itoa(crowdNodes/5 + 1)
+	pod.Annotations[v1alpha1.AnnotationGangMinAvailable] = strconv.Itoa(size)
 	pod.Spec.NodeSelector = map[string]string{"gang": "true"}
 	pod.Spec.Affinity = apartFrom(v1alpha1.LabelGang, "too-large")
 	return pod

@@ -81,7 +81,7 @@ func (w *world) watches(resource string) int {
 
 // nobody returns a client whose list of pods is empty. With it, mirror.Newest.CatchUp, which waits
 // until the controller has seen all listed pods, returns at once.
-func nobody(t *testing.T) metadata.Interface {
+func nobody(t testing.TB) metadata.Interface {
 	scheme := metadatafake.NewTestScheme()
 	if err := metav1.AddMetaToScheme(scheme); err != nil {
 		t.Fatal(err)
@@ -90,7 +90,7 @@ func nobody(t *testing.T) metadata.Interface {
 }
 
 // storedTenants returns a client with an empty store of Tenants.
-func storedTenants(t *testing.T) client.Client {
+func storedTenants(t testing.TB) client.Client {
 	scheme := runtime.NewScheme()
 	if err := v1alpha1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)

@@ -51,11 +51,12 @@ func (f *field) round(ctx context.Context, c contender, l load) (r result, err e
 		return r, err
 	}
 	r.fillRate(began, time.Now(), binds.At())
-	// 4. The contender becomes idle, after it has written the events. This step is left out if the
-	//    contender was stopped, or if there are pods that fit no node: a scheduler retries these pods
-	//    and may never be idle.
-	if l.waiting == 0 && !r.stopped {
-		if r.events, r.lastEvent, err = f.countEvents(ctx, c); err == nil {
+	// 4. The contender becomes idle, after it has written the events of the backlog. If there are
+	//    pods that fit no node, it need not become idle: a scheduler retries these pods and may never
+	//    be idle. This step is left out if the contender was stopped.
+	if !r.stopped {
+		r.events, r.lastEvent, err = f.countEvents(ctx, c)
+		if err == nil && l.waiting == 0 {
 			err = awaitIdle(ctx, s.process)
 		}
 	}

@@ -14,18 +14,26 @@ import (
 )
 
 // BenchmarkInfeasible measures the search for a pod that fits no node, although all nodes have
-// enough free resources. All nodes lack a label that the pod requires, or there is no pod that it
-// requires as a neighbor.
+// enough free resources. All nodes lack a label that the pod requires, or have a taint that the pod
+// does not tolerate, or there is no pod that it requires as a neighbor.
 func BenchmarkInfeasible(b *testing.B) {
 	never := &metav1.LabelSelector{MatchLabels: map[string]string{"app": "never"}}
-	for _, nodes := range []int{1000, 5000, 20_000} {
+	taint := v1.Taint{Key: "team", Value: "others", Effect: v1.TaintEffectNoSchedule}
+	tolerant := func() *st.PodWrapper {
+		return pod("p").Tolerations([]v1.Toleration{{Key: taint.Key, Operator: v1.TolerationOpExists}})
+	}
+	for _, nodes := range []int{1000, 5000, 20_000, 100_000} {
 		a := newArena(b, nodes, 4, 0.5)
+		for _, record := range a.records {
+			record.Foreign.(*v1.Node).Spec.Taints = []v1.Taint{taint}
+		}
 		state := a.newState(distbucket.LeastFit)
 		proposer := pipeline.NewProposer(state.View, pipeline.ProposerOptions{Filter: a.first[0]})
 		for name, object := range map[string]*v1.Pod{
-			"selector": pod("p").NodeSelector(map[string]string{"disk": "none"}).Obj(),
-			"affinity": pod("p").NodeAffinityIn("disk", []string{"none"}, st.NodeSelectorTypeMatchExpressions).Obj(),
-			"neighbor": pod("p").PodAffinity("zone", never, st.PodAffinityWithRequiredReq).Obj(),
+			"taint":    pod("p").Obj(),
+			"selector": tolerant().NodeSelector(map[string]string{"disk": "none"}).Obj(),
+			"affinity": tolerant().NodeAffinityIn("disk", []string{"none"}, st.NodeSelectorTypeMatchExpressions).Obj(),
+			"neighbor": tolerant().PodAffinity("zone", never, st.PodAffinityWithRequiredReq).Obj(),
 		} {
 			b.Run(fmt.Sprintf("%s/nodes=%d", name, nodes), func(b *testing.B) {
 				request := &sched.Pod{UID: "p", Name: "p", Namespace: "default", Requests: sched.Amounts{CPU: 100, Pods: 1}}

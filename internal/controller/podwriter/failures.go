@@ -33,8 +33,7 @@ type failure struct {
 	pod             *sched.Pod
 	reason, message string
 	attempt         *attempt
-	tries           int       // number of tries to write the condition; the event is written before the first try
-	added           time.Time // when the pod first had a failure that is not reported yet
+	tries           int // number of tries to write the condition; the event is written before the first try
 }
 
 // attempt is one failed attempt to place a pod, or to place all pods of a gang together.
@@ -84,10 +83,6 @@ func (q *failureQueue) add(f failure) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.outdated.remove(f.pod.UID)
-	f.added = time.Now()
-	if before, ok := q.waiting.of(f.pod.UID); ok {
-		f.added = before.added
-	}
 	q.waiting.add(f)
 	signal(q.arrived)
 }

@@ -21,14 +21,6 @@ func (l *line) add(f failure) {
 	l.failures[f.pod.UID] = l.order.PushBack(f)
 }
 
-// of returns the failure of a pod. It returns false if the queue has none.
-func (l *line) of(uid string) (failure, bool) {
-	if e, ok := l.failures[uid]; ok {
-		return e.Value.(failure), true
-	}
-	return failure{}, false
-}
-
 func (l *line) has(uid string) bool {
 	_, ok := l.failures[uid]
 	return ok

@@ -84,7 +84,7 @@ func (q *failureQueue) renew(rules map[string]bool, now time.Time) {
 		if attempts[f.attempt] == nil {
 			attempts[f.attempt] = &attempt{pod: f.attempt.pod, since: now}
 		}
-		f.message, f.attempt, f.tries, f.added = "", attempts[f.attempt], 0, now
+		f.message, f.attempt, f.tries = "", attempts[f.attempt], 0
 		q.outdated.add(f)
 	}
 	signal(q.arrived)

@@ -43,6 +43,7 @@ type Reporter struct {
 	shared      explanations
 	broadcaster events.EventBroadcaster // for events of failures, which may repeat
 	bound       *boundEvents
+	gaps        *gaps
 	turns       *turns
 	failures    *failureQueue
 	outdated    *outdated
@@ -76,14 +77,15 @@ func NewReporter(ctx context.Context, d Dependencies) (*Reporter, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Reporter{client: d.Client, fence: d.Fence, timeout: d.Timeout, explain: d.Explain, kindOf: d.Kind, newest: d.Newest, bound: bound, turns: newTurns(bound.binding), failures: newFailureQueue(), outdated: newOutdated()}
+	free := newGaps()
+	r := &Reporter{client: d.Client, fence: d.Fence, timeout: d.Timeout, explain: d.Explain, kindOf: d.Kind, newest: d.Newest, bound: bound, gaps: free, turns: newTurns(bound.binding, free), failures: newFailureQueue(), outdated: newOutdated()}
 	if r.fence == nil {
 		r.fence = func() error { return nil }
 	}
 	if r.kindOf == nil {
 		r.kindOf = func(*sched.Pod) string { return "" }
 	}
-	r.broadcaster = events.NewBroadcaster(newSerial(&events.EventSinkImpl{Interface: d.Client.EventsV1()}, bound.binding))
+	r.broadcaster = events.NewBroadcaster(newSerial(&events.EventSinkImpl{Interface: d.Client.EventsV1()}, bound.binding, free))
 	return r, r.broadcaster.StartRecordingToSinkWithContext(ctx)
 }
 
@@ -171,7 +173,7 @@ func (r *Reporter) Run(ctx context.Context) error {
 		took := time.Since(began)
 		// Call turns.take, which may wait long, before beginWrite. After beginWrite, the Binding of
 		// the pod would have to wait for the report.
-		if done := r.turns.take(f.added); r.failures.beginWrite(f) {
+		if done := r.turns.take(); r.failures.beginWrite(f) {
 			writes.Go(func() {
 				defer done()
 				r.write(ctx, f)

@@ -8,36 +8,33 @@ import (
 	"k8s.io/client-go/tools/events"
 )
 
-const (
-	// conditionWriters is the largest number of conditions of unschedulable pods that are written
-	// at the same time. It is large because cluster autoscalers wait for the conditions of all
-	// pods of a burst. While pods are being bound, only one condition is written at a time, or
-	// agedWriters if the next condition has waited for agedAfter. The API server handles
-	// conditions and Bindings with equal priority, so more conditions would delay Bindings.
-	conditionWriters = 8
-	agedWriters      = 2
-	agedAfter        = 4 * time.Second
-)
+// conditionWriters is the largest number of conditions of unschedulable pods that are written at the
+// same time. It is large because cluster autoscalers wait for the conditions of all pods of a burst.
+// While pods are being bound, only one condition is written at a time, and only in a gap between
+// Bindings (see gaps). The API server handles conditions and Bindings with equal priority, so more
+// conditions would delay Bindings.
+const conditionWriters = 8
 
 // turns limits how many conditions are written at the same time. Only one goroutine may call take.
 type turns struct {
 	taken, over chan struct{}
 	binding     func() bool // reports whether pods are being bound
+	gaps        *gaps
 }
 
-func newTurns(binding func() bool) *turns {
-	return &turns{taken: make(chan struct{}, conditionWriters), over: make(chan struct{}, 1), binding: binding}
+func newTurns(binding func() bool, g *gaps) *turns {
+	return &turns{taken: make(chan struct{}, conditionWriters), over: make(chan struct{}, 1), binding: binding, gaps: g}
 }
 
-// take waits until the next condition may be written. The parameter since is the time when the
-// condition began to wait. The caller must call done after the write.
-func (t *turns) take(since time.Time) (done func()) {
-	for len(t.taken) >= t.limit(since) {
+// take waits until the next condition may be written. The caller must call done after the write.
+func (t *turns) take() (done func()) {
+	for len(t.taken) >= t.limit() {
 		select {
 		case <-t.over:
 		case <-time.After(idleGap):
 		}
 	}
+	t.gaps.wait()
 	t.taken <- struct{}{}
 	return func() {
 		<-t.taken
@@ -45,33 +42,32 @@ func (t *turns) take(since time.Time) (done func()) {
 	}
 }
 
-func (t *turns) limit(since time.Time) int {
-	switch {
-	case !t.binding():
-		return conditionWriters
-	case time.Since(since) < agedAfter:
+func (t *turns) limit() int {
+	if t.binding() {
 		return 1
 	}
-	return agedWriters
+	return conditionWriters
 }
 
-// serial writes events of failures one at a time. While pods are being bound, it pauses after each
-// event. Without serial, client-go would write each event from its own goroutine. If thousands of
+// serial writes events of failures one at a time, in gaps between Bindings (see gaps). While pods are
+// being bound, it pauses after each event. Without serial, client-go would write each event from its own goroutine. If thousands of
 // pods wait, so many concurrent requests would delay Bindings by seconds.
 type serial struct {
 	events.EventSink
 	turn    chan struct{}
 	binding func() bool
+	gaps    *gaps
 }
 
-func newSerial(to events.EventSink, binding func() bool) *serial {
-	return &serial{to, make(chan struct{}, 1), binding}
+func newSerial(to events.EventSink, binding func() bool, g *gaps) *serial {
+	return &serial{to, make(chan struct{}, 1), binding, g}
 }
 
 // Create creates an event. It first waits for its turn.
 func (s *serial) Create(ctx context.Context, event *eventsv1.Event) (*eventsv1.Event, error) {
 	s.turn <- struct{}{}
 	defer s.done(ctx)
+	s.gaps.wait()
 	return s.EventSink.Create(ctx, event)
 }
 
@@ -79,6 +75,7 @@ func (s *serial) Create(ctx context.Context, event *eventsv1.Event) (*eventsv1.E
 func (s *serial) Patch(ctx context.Context, old *eventsv1.Event, data []byte) (*eventsv1.Event, error) {
 	s.turn <- struct{}{}
 	defer s.done(ctx)
+	s.gaps.wait()
 	return s.EventSink.Patch(ctx, old, data)
 }
 

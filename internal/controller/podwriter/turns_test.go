@@ -22,16 +22,16 @@ func TestTurns(t *testing.T) {
 	}{
 		{"no pod is bound", 0, []int64{8, 8, 8, 8, 8}},
 		{"pods are bound for a while", 1500 * time.Millisecond, []int64{1, 1, 8, 8, 8}},
-		{"pods are bound all the time", time.Hour, []int64{1, 1, 1, 1, 2}},
+		{"pods are bound all the time", time.Hour, []int64{1, 1, 1, 1, 1}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				began := time.Now()
-				turns := newTurns(func() bool { return time.Since(began) < c.binding })
+				turns := newTurns(func() bool { return time.Since(began) < c.binding }, newGaps())
 				var writing, done atomic.Int64
 				go func() {
 					for range 20 {
-						over := turns.take(began)
+						over := turns.take()
 						go func() {
 							writing.Add(1)
 							time.Sleep(time.Hour)
@@ -78,7 +78,7 @@ func (s *slowSink) Create(_ context.Context, event *eventsv1.Event) (*eventsv1.E
 func TestEventsOneByOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow, ctx, began := &slowSink{}, t.Context(), time.Now()
-		r := &Reporter{broadcaster: events.NewBroadcaster(newSerial(slow, func() bool { return time.Since(began) < 3*time.Second }))}
+		r := &Reporter{broadcaster: events.NewBroadcaster(newSerial(slow, func() bool { return time.Since(began) < 3*time.Second }, newGaps()))}
 		if err := r.broadcaster.StartRecordingToSinkWithContext(ctx); err != nil {
 			t.Fatal(err)
 		}

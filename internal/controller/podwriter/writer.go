@@ -28,12 +28,18 @@ type Writer struct {
 // Bind returns an error and ctx is not done, the pod is not bound to the decided node.
 func (w *Writer) Bind(ctx context.Context, decision sched.Decision, detach func()) error {
 	w.suppress(decision.Pod.UID)
+	end := w.gaps.begin()
+	defer end()
+	detached := func() {
+		end() // the answer may never come
+		detach()
+	}
 	posted := false
 	post := func() error {
 		posted = true
-		return w.Binder.Bind(ctx, decision, detach)
+		return w.Binder.Bind(ctx, decision, detached)
 	}
-	if err := w.prepare(ctx, decision, detach, post); err != nil {
+	if err := w.prepare(ctx, decision, detached, post); err != nil {
 		logr.FromContextOrDiscard(ctx).Error(err, "its node gets everything back, and the pod is pending again")
 		if !posted || isRefusal(err) {
 			w.failed(decision.Pod, err)

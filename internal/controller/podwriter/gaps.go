@@ -1,0 +1,58 @@
+package podwriter
+
+import (
+	"sync"
+	"time"
+)
+
+// crowded is the number of Bindings in flight from which one more request delays each Binding only
+// a little.
+const crowded = 16
+
+// gaps knows the times in which no Binding is in flight. In these gaps, reports about pods that wait
+// delay no Binding. Any goroutine may call its methods.
+type gaps struct {
+	mu       sync.Mutex
+	inFlight int
+	next     chan struct{} // closed when no Binding is in flight
+}
+
+func newGaps() *gaps {
+	g := &gaps{next: make(chan struct{})}
+	close(g.next)
+	return g
+}
+
+// begin records that a Binding is in flight, until end is called. Only the first call of end has an
+// effect.
+func (g *gaps) begin() (end func()) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.inFlight++; g.inFlight == 1 {
+		g.next = make(chan struct{})
+	}
+	return sync.OnceFunc(g.end)
+}
+
+func (g *gaps) end() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.inFlight--; g.inFlight == 0 {
+		close(g.next)
+	}
+}
+
+// wait waits for the next gap, but for at most idleGap. If so many Bindings are in flight that a gap
+// is unlikely, it returns at once.
+func (g *gaps) wait() {
+	g.mu.Lock()
+	next, many := g.next, g.inFlight >= crowded
+	g.mu.Unlock()
+	if many {
+		return
+	}
+	select {
+	case <-next:
+	case <-time.After(idleGap):
+	}
+}
