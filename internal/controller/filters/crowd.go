@@ -16,11 +16,13 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// crowd has the placed pods that matter for the preferences of some pending pods. These placed pods
-// are the ones that the preferred (anti-)affinity or the soft topology spread (ScheduleAnyway) of
-// the pending pods selects. All pending pods with equal preferences share one crowd. The plugins
-// that rate nodes then need not read all nodes and all pods (see lister.crowded). A crowd may also
-// have pods that do not matter. This does no harm, because the plugins check each pod again.
+// crowd has the placed pods that matter for the preferences of some pending pods, or for their
+// required (anti-)affinity. For preferences, these placed pods are the ones that the preferred
+// (anti-)affinity or the soft topology spread (ScheduleAnyway) of the pending pods selects. All
+// pending pods that select the same pods share one crowd. The plugins that rate nodes (see
+// lister.crowded) and the plugin InterPodAffinity (see lister.required) then need not read all nodes
+// and all pods. A crowd may also have pods that do not matter. This does no harm, because the plugins
+// check each pod again.
 //
 // Of a placed pod without (anti-)affinity, the plugins read only the labels, the namespace, and
 // whether it is being deleted. For all pods that are equal in these three fields, a crowd has a
@@ -45,7 +47,7 @@ type selected struct {
 	selector   labels.Selector
 }
 
-// kind is a group of placed pods that the rating plugins treat alike, with one short copy for all
+// kind is a group of placed pods that the plugins treat alike, with one short copy for all
 // of them.
 type kind struct {
 	copy  *framework.PodInfo
@@ -75,11 +77,31 @@ func preferredPods(info *framework.PodInfo) (all []selected, key string) {
 		}
 		all = append(all, selected{sets.New(info.Pod.Namespace), selector})
 	}
+	return all, keyOf(all)
+}
+
+// requiredPods returns which pods the required (anti-)affinity of a pod selects, and a key for this
+// selection, like preferredPods. The key is "" if the pod has no required (anti-)affinity, or if a
+// term selects namespaces by labels, which may change.
+func requiredPods(info *framework.PodInfo) (all []selected, key string) {
+	for _, terms := range [][]fwk.AffinityTerm{info.RequiredAffinityTerms, info.RequiredAntiAffinityTerms} {
+		for _, t := range terms {
+			if selects(t.NamespaceSelector) {
+				return nil, ""
+			}
+			all = append(all, selected{t.Namespaces, t.Selector})
+		}
+	}
+	return all, keyOf(all)
+}
+
+// keyOf returns a key for a selection of pods. It is "" for an empty list.
+func keyOf(all []selected) string {
 	var text strings.Builder
 	for _, s := range all {
 		fmt.Fprintln(&text, sets.List(s.namespaces), selects(s.selector), s.selector)
 	}
-	return all, text.String()
+	return text.String()
 }
 
 func newCrowd(all []selected) *crowd {
@@ -138,7 +160,7 @@ func (c *crowd) count(pod *v1.Pod, sign int) fwk.PodInfo {
 	return k.copy
 }
 
-// kindOf returns a key that is equal for pods that the rating plugins treat alike.
+// kindOf returns a key that is equal for pods that the plugins treat alike.
 func kindOf(pod *v1.Pod) string {
 	var text strings.Builder
 	fmt.Fprint(&text, pod.Namespace, pod.DeletionTimestamp != nil)
@@ -149,14 +171,14 @@ func kindOf(pod *v1.Pod) string {
 }
 
 // shortCopy returns a copy of a placed pod without (anti-)affinity. The copy has only the fields
-// that the rating plugins read.
+// that the plugins read.
 func shortCopy(pod *v1.Pod) *framework.PodInfo {
 	return &framework.PodInfo{Pod: &v1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Namespace: pod.Namespace, Labels: pod.Labels, DeletionTimestamp: pod.DeletionTimestamp,
 	}}}
 }
 
-// crowdNode is a node that shows the rating plugins only its pods that belong to a crowd.
+// crowdNode is a node that shows the plugins only its pods that belong to a crowd.
 type crowdNode struct {
 	fwk.NodeInfo
 	pods []fwk.PodInfo
@@ -166,19 +188,35 @@ type crowdNode struct {
 func (n *crowdNode) GetPods() []fwk.PodInfo { return n.pods }
 
 // crowded returns the nodes that the rating plugins must read for the preferences of the current
-// pod. These are the nodes with pods of its crowd, the nodes whose names drawn returns, and the
-// nodes with planned or proposed pods (see lister). The nodes with planned or proposed pods show
-// all their pods, the other nodes only some. The list is never empty, because kube-scheduler's
-// plugins would take an empty list for a cluster without nodes.
+// pod. These are the nodes that showing returns for its crowd, and the nodes whose names drawn
+// returns. The list is never empty, because kube-scheduler's plugins would take an empty list for a
+// cluster without nodes.
 func (l *lister) crowded(candidates []fwk.NodeInfo) []fwk.NodeInfo {
-	whole := sets.KeySet(l.planned.nodes).Union(sets.KeySet(l.proposed))
-	found := l.infos(whole)
-	nodes := l.cluster.nodesOf(l.cluster.crowdFor(l.pod))
+	nodes := l.cluster.nodesOf(l.cluster.crowdFor(l.pod.crowd, l.pod.preferred))
 	for name := range l.drawn() {
 		n := nodes[name]
 		n.others++
 		nodes[name] = n
 	}
+	found := l.showing(nodes)
+	if len(found) == 0 {
+		found = append(found, &crowdNode{candidates[0], nil})
+	}
+	return found
+}
+
+// required returns the nodes that PreFilter of the plugin InterPodAffinity must read for the current
+// pod, which must have a key of the pods that its required (anti-)affinity selects (Pod.requires).
+func (l *lister) required() []fwk.NodeInfo {
+	return l.showing(l.cluster.nodesOf(l.cluster.crowdFor(l.pod.requires, l.pod.required)))
+}
+
+// showing returns the given nodes, which have pods of a crowd, and the nodes with planned or proposed
+// pods (see lister). The nodes with planned or proposed pods show all their pods, the other nodes only
+// some.
+func (l *lister) showing(nodes map[string]near) []fwk.NodeInfo {
+	whole := sets.KeySet(l.planned.nodes).Union(sets.KeySet(l.proposed))
+	found := l.infos(whole)
 	for name, n := range nodes {
 		info := l.cluster.node(name)
 		switch {
@@ -188,9 +226,6 @@ func (l *lister) crowded(candidates []fwk.NodeInfo) []fwk.NodeInfo {
 		default:
 			found = append(found, &crowdNode{info, n.copies})
 		}
-	}
-	if len(found) == 0 {
-		found = append(found, &crowdNode{candidates[0], nil})
 	}
 	return found
 }

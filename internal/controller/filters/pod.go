@@ -29,6 +29,8 @@ type Pod struct {
 	wishes     wishes            // whether its spec makes it prefer some nodes
 	preferred  []selected        // the pods that its preferences select
 	crowd      string            // key of preferred, see preferredPods
+	required   []selected        // the pods that its required (anti-)affinity selects
+	requires   string            // key of required, see requiredPods
 	spread     []labels.Selector // selectors of its required spread (DoNotSchedule), for pods of its namespace
 	spreadKeys []string          // topology keys of the required spread
 }
@@ -43,8 +45,9 @@ func NewPod(pod *v1.Pod) (*Pod, error) {
 	spread, keys := spreadSelectors(pod)
 	wide := len(info.RequiredAffinityTerms)+len(info.RequiredAntiAffinityTerms)+len(spread) > 0
 	preferred, crowd := preferredPods(info)
+	required, requires := requiredPods(info)
 	return &Pod{
-		preferred: preferred, crowd: crowd,
+		preferred: preferred, crowd: crowd, required: required, requires: requires,
 		info: info, wide: wide, claim: claims(pod), started: started(&pod.Status), spread: spread, spreadKeys: keys, rules: rulesOf(pod), wishes: wishesOf(info),
 		neighbors: neighborsOf(info.RequiredAffinityTerms), alone: (&neighbors{terms: info.RequiredAffinityTerms}).match(pod), apart: apartOf(info),
 	}, nil

@@ -132,7 +132,10 @@ func (p *Proposer) prepare() ([]string, sched.Reason) {
 		return nil, sched.Reason{}
 	}
 	p.begun = p.newBegun()
-	nodes, _ := p.lister.List()
+	var nodes []fwk.NodeInfo
+	if len(p.lister.pod.spread) > 0 || p.lister.pod.requires == "" {
+		nodes, _ = p.lister.List()
+	}
 	var usual bool
 	if p.skip, usual = p.runner.preFilter(p.ctx, p.state, p.lister.pod.info.Pod, nodes); usual {
 		p.keepCounted()

@@ -124,8 +124,14 @@ func (s *scene) read(pod *v1.Pod) *sched.Pod {
 // name, and the summary of these reasons.
 func (s *scene) judge(f sched.Filter, pod *v1.Pod) (map[string]string, string) {
 	s.Helper()
+	against, tally := s.refusals(f, s.request(pod))
+	return against, tally.String()
+}
+
+// refusals is like judge, but takes a sched.Pod, and returns the summary as numbers.
+func (s *scene) refusals(f sched.Filter, pod *sched.Pod) (map[string]string, sched.Tally) {
 	against, tally := map[string]string{}, sched.Tally{}
-	_, nowhere := f.Begin(s.request(pod))
+	_, nowhere := f.Begin(pod)
 	for _, name := range s.nodes {
 		why := nowhere
 		if !why.Refuses() {
@@ -136,7 +142,7 @@ func (s *scene) judge(f sched.Filter, pod *v1.Pod) (map[string]string, string) {
 			tally[why]++
 		}
 	}
-	return against, tally.String()
+	return against, tally
 }
 
 func node(name string) *st.NodeWrapper {

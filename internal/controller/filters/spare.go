@@ -71,8 +71,9 @@ func started(s *v1.PodStatus) bool {
 var skipped = fwk.NewStatus(fwk.Skip)
 
 // affinity replaces the plugin InterPodAffinity. It calls the original plugin only if some
-// (anti-)affinity matters for the pod. This saves time, because the original plugin prepares its
-// state even if no (anti-)affinity matters.
+// (anti-)affinity matters for the pod, because the original plugin prepares its state even if no
+// (anti-)affinity matters. It shows the original plugin only the nodes with pods that matter, because
+// the plugin counts the matching pods on all nodes that it gets.
 type affinity struct {
 	*interpodaffinity.InterPodAffinity
 	lister *lister
@@ -83,6 +84,9 @@ type affinity struct {
 func (a *affinity) PreFilter(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
 	if !a.lister.pod.wide && len(a.lister.apart()) == 0 {
 		return nil, skipped
+	}
+	if a.lister.pod.requires != "" {
+		nodes = a.lister.required()
 	}
 	return a.InterPodAffinity.PreFilter(ctx, state, pod, nodes)
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // tracked caches sets of nodes and counts of placed pods. Pending pods share these sets and counts
-// if their rules, their required pod affinity or their preferences are equal. Cluster keeps them up
+// if their rules, their required pod (anti-)affinity or their preferences are equal. Cluster keeps them up
 // to date under the lock of tracked. When a pod needs a set or a count that is not cached, tracked
 // visits all nodes to make it. A lookup of a cached set or count takes no lock. To read the nodes
 // of a crowd, or the reasons that a node set counts, takes the lock.
@@ -24,7 +24,7 @@ type tracked struct {
 	sync.Mutex
 	nodes     kept[*nodeSet]     // by the rules of pods, see rulesOf
 	neighbors counts[*neighbors] // by required pod affinity, see neighborsOf
-	crowds    counts[*crowd]     // by what pods prefer, see preferredPods
+	crowds    counts[*crowd]     // by the pods that preferences or required (anti-)affinity select, see keyOf
 
 	topics  []sched.Topic // reused by each call
 	changed []string      // the rules whose answer for the last changed node has changed
@@ -124,10 +124,10 @@ func (c *Cluster) neighborsFor(pod *Pod) *neighbors {
 	})
 }
 
-// crowdFor returns the cached crowd of the placed pods that a pod's preferences select. If this
-// is not cached, crowdFor makes it.
-func (c *Cluster) crowdFor(pod *Pod) *crowd {
-	return c.sets.crowds.find(c, pod.crowd, func() *crowd { return newCrowd(pod.preferred) })
+// crowdFor returns the cached crowd of the placed pods that are selected. key is the key of the
+// selection (see keyOf). If the crowd is not cached, crowdFor makes it.
+func (c *Cluster) crowdFor(key string, all []selected) *crowd {
+	return c.sets.crowds.find(c, key, func() *crowd { return newCrowd(all) })
 }
 
 // The caller of each method below holds the lock of tracked.
