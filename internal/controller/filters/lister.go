@@ -15,9 +15,9 @@ import (
 
 // lister gives the instances of kube-scheduler's framework that one Proposer has the data of the
 // cluster. The data is for the current pod, the pod that is being filtered. The framework asks for
-// a list of all nodes in every scheduling cycle. The lister returns an empty list if the filters of
-// the current pod do not read the list. They read it only if the pod has required (anti-)affinity
-// or required topology spread.
+// a list of all nodes in every scheduling cycle. The lister returns an empty list if the pod has
+// neither required (anti-)affinity nor required topology spread, because its filters then do not read
+// the list.
 type lister struct {
 	cluster    *Cluster
 	namespaces corelisters.NamespaceLister
@@ -64,7 +64,8 @@ func (l *lister) StorageInfos() fwk.StorageInfoLister { return l }
 // PodGroupStates returns nil, because Numalet plans gangs without kube-scheduler's framework.
 func (l *lister) PodGroupStates() fwk.PodGroupStateLister { return nil }
 
-// List returns all nodes if the filters of the current pod read all nodes, and otherwise none.
+// List returns all nodes if the current pod has required (anti-)affinity or required topology
+// spread, and otherwise none.
 // While nodes are rated, it returns l.surveyed.
 func (l *lister) List() ([]fwk.NodeInfo, error) {
 	switch {

@@ -19,7 +19,7 @@ import (
 // either.
 type Pod struct {
 	info       *framework.PodInfo
-	wide       bool              // its filters read all nodes, because of other pods
+	wide       bool              // it has required (anti-)affinity or required spread, so that other pods decide which nodes suit it
 	claim      bool              // it uses volumes or devices, which must be reserved
 	started    bool              // its status may change its requests
 	rules      string            // key of its rules about single nodes, see rulesOf; begins with the name of its profile if there are several profiles

@@ -132,7 +132,7 @@ func (p *Proposer) prepare() ([]string, sched.Reason) {
 		return nil, sched.Reason{}
 	}
 	p.begun = p.newBegun()
-	var nodes []fwk.NodeInfo
+	var nodes []fwk.NodeInfo // for spread; the type affinity lists the nodes for (anti-)affinity itself, unless there is no key
 	if len(p.lister.pod.spread) > 0 || p.lister.pod.requires == "" {
 		nodes, _ = p.lister.List()
 	}
