@@ -140,6 +140,6 @@ func listedPod(i int) *corev1.Pod {
 	for j := range 30 {
 		pod.Spec.Containers[0].Env = append(pod.Spec.Containers[0].Env, corev1.EnvVar{Name: fmt.Sprintf("SETTING_%02d", j), Value: strings.Repeat("x", 80)})
 	}
-	pod.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubelet", FieldsV1: &metav1.FieldsV1{Raw: bytes.Repeat([]byte("f"), 600)}}}
+	pod.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubelet", FieldsV1: metav1.NewFieldsV1(strings.Repeat("f", 600))}}
 	return pod
 }
