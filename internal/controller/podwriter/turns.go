@@ -10,8 +10,8 @@ import (
 
 // conditionWriters is the largest number of conditions of unschedulable pods that are written at the
 // same time. It is large because cluster autoscalers wait for the conditions of all pods of a burst.
-// While pods are being bound, only one condition is written at a time, and only in a gap between
-// Bindings (see gaps). The API server handles conditions and Bindings with equal priority, so more
+// While pods are being bound, only one condition is written at a time, if possible in a gap between
+// Bindings (see gaps.wait). The API server handles conditions and Bindings with equal priority, so more
 // conditions would delay Bindings.
 const conditionWriters = 8
 
@@ -49,9 +49,10 @@ func (t *turns) limit() int {
 	return conditionWriters
 }
 
-// serial writes events of failures one at a time, in gaps between Bindings (see gaps). While pods are
-// being bound, it pauses after each event. Without serial, client-go would write each event from its own goroutine. If thousands of
-// pods wait, so many concurrent requests would delay Bindings by seconds.
+// serial writes events of failures one at a time, if possible in gaps between Bindings (see
+// gaps.wait). While pods are being bound, it pauses after each event. Without serial, client-go would
+// write each event from its own goroutine. If thousands of pods wait, so many concurrent requests
+// would delay Bindings by seconds.
 type serial struct {
 	events.EventSink
 	turn    chan struct{}
