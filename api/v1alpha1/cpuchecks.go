@@ -9,8 +9,8 @@ import (
 	"github.com/numalet/numalet/pkg/podspec"
 )
 
-// readPolicy returns the policy in the annotation numalet.dev/cpu-policy. An empty value
-// means random.
+// readPolicy returns the policy in the annotation numalet.dev/cpu-policy. If the
+// annotation is empty, the policy is podspec.Random.
 func readPolicy(pod *corev1.Pod) (podspec.Policy, error) {
 	text := pod.Annotations[AnnotationCPUPolicy]
 	if text == "" {
@@ -33,8 +33,8 @@ func checkIsolation(pod *corev1.Pod) error {
 }
 
 // bindsMemory reports whether the memory of the containers with exclusive CPUs is bound
-// to the NUMA node of their CPUs. Without the annotation numalet.dev/memory-policy, the
-// memory is bound with the CPU policy single, and not with the other CPU policies.
+// to the NUMA node of their CPUs. If the pod has no annotation
+// numalet.dev/memory-policy, the memory is bound only if the CPU policy is "single".
 func bindsMemory(pod *corev1.Pod, policy podspec.Policy) (bool, error) {
 	memory, ok := pod.Annotations[AnnotationMemoryPolicy]
 	switch {
@@ -53,8 +53,9 @@ func bindsMemory(pod *corev1.Pod, policy podspec.Policy) (bool, error) {
 }
 
 // sharedContainers returns the names in the annotation numalet.dev/shared-containers. It
-// refuses a name that no container of the pod has. The name is then probably misspelt,
-// and the container that the author of the pod means would get exclusive CPUs.
+// refuses a name that no container of the pod has, because the author of the pod has
+// probably misspelt the name of a container. Without this check, that container would
+// get exclusive CPUs.
 func sharedContainers(pod *corev1.Pod) ([]string, error) {
 	known := containerNames(pod)
 	var exempt []string

@@ -131,9 +131,9 @@ func (c PodContainer) requestsExplicitly() bool {
 }
 
 // wholeCPUs returns a cpu limit as a number of CPUs, and reports whether the limit is a
-// positive integer. By the same rule, the kubelet's static CPU manager chooses the containers
-// that get exclusive CPUs. A limit of MaxAmount CPUs or more counts as an integer, too, but no
-// node has that many CPUs.
+// positive integer. The kubelet's static CPU manager uses the same rule to choose the
+// containers that get exclusive CPUs. A limit of MaxAmount CPUs or more counts as an integer
+// even if it has a fraction. That does no harm, because no node has that many CPUs.
 // Source: guaranteedCPUs in k8s.io/kubernetes/pkg/kubelet/cm/cpumanager/policy_static.go.
 func wholeCPUs(quantity resource.Quantity) (int, bool) {
 	n := Amount(quantity)

@@ -14,7 +14,7 @@ type Form uint8
 
 // The forms of a request. A pod that uses both PolicyForm and ExplicitForm is refused.
 const (
-	None         Form = iota // the pod does not ask; all containers use shared CPUs
+	None         Form = iota // the pod does not ask for exclusive CPUs; all its containers use shared CPUs
 	PolicyForm               // by the annotation numalet.dev/cpu-policy
 	ExplicitForm             // by limits numalet.dev/numa<ID>-cpu
 )
@@ -24,8 +24,8 @@ const (
 func (f Form) String() string { return [...]string{"none", "policy", "explicit"}[f] }
 
 // The values of the annotation numalet.dev/cpu-policy. The method String of
-// podspec.Policy returns the same names. If the value of the annotation is empty, the
-// policy is random.
+// podspec.Policy returns the same names. An empty value has the same meaning as
+// PolicyRandom.
 const (
 	PolicySpread = "spread" // evenly over every NUMA node that has CPUs
 	PolicySingle = "single" // all on one NUMA node
@@ -50,14 +50,15 @@ const (
 // +kubebuilder:object:generate=false
 type CPURequest struct {
 	Form   Form
-	Policy podspec.Policy // the policy of a PolicyForm; random for other forms
+	Policy podspec.Policy // the CPU policy, if Form is PolicyForm; otherwise podspec.Random
 	// Containers are the containers that get exclusive CPUs, in the order in which they
 	// start: first init containers and sidecars, then app containers, each in the order
 	// of the pod's spec.
 	Containers []podspec.Container
 	Isolated   bool // the pod has the annotation numalet.dev/isolation
 	// Placed means that the pod has the annotation numalet.dev/placement. An agent that
-	// works without a controller refuses such a pod with the error of RefusePlacement.
+	// works without a controller refuses such a pod, with the error that RefusePlacement
+	// returns.
 	Placed bool
 }
 

@@ -25,10 +25,10 @@ const maxQuantity = 64
 var quantities = map[string]bool{"limits": true, "requests": true, "overhead": true, "sizeLimit": true, "divisor": true}
 
 // checkQuantities returns an error if a quantity in the JSON of a pod's spec is long, or has a long
-// exponent. It is called before the quantities are parsed. If a name occurs twice in a JSON object,
-// the parser of the spec parses both values, but a decoded map has only one of them. So
-// checkQuantities reads the JSON token by token. It does not report other errors, which the parser
-// of the spec finds.
+// exponent. It is called before the quantities are parsed. checkQuantities reads the JSON token by
+// token, and does not decode it into a map. If a name occurs twice in a JSON object, a map would
+// have only one of the two values, but the parser of the spec parses both. checkQuantities does not
+// report other errors: the parser of the spec finds them.
 func checkQuantities(spec []byte) error {
 	d := json.NewDecoder(bytes.NewReader(spec))
 	d.UseNumber()
@@ -66,17 +66,17 @@ func checkQuantities(spec []byte) error {
 	}
 }
 
-// level is the position of checkQuantities in one of the nested JSON objects and lists that it is
-// reading. For a single value, it is the position of this value in the object or list around it.
+// level is what checkQuantities knows about one of the JSON objects and lists that it is reading,
+// or about a single value in such an object or list.
 type level struct {
 	object   bool
-	named    bool   // true if it is an object and the name of the next value was read
-	field    string // the name of the field that is read: in a list, the field whose value the list is
-	quantity bool   // the value at this position is a quantity or contains quantities
+	named    bool   // whether the next token is a value, because its name was just read; only for objects
+	field    string // the name of the field whose value is read; in a list, the name of the field that has the list as its value
+	quantity bool   // whether the value is a quantity or contains quantities
 }
 
-// name records text as the name of the next value in a JSON object, and returns true. It returns
-// false if text is a value, and not a name.
+// name is called with each string token. If the token is the name of a field in a JSON object, name
+// records it and returns true. If the token is a value, name returns false.
 func (l *level) name(text string) bool {
 	if !l.object || l.named {
 		return false
@@ -85,7 +85,7 @@ func (l *level) name(text string) bool {
 	return true
 }
 
-// next returns the position of the value that follows in the object or list.
+// next returns the level of the value that follows in the object or list.
 func (l level) next() level {
 	return level{field: l.field, quantity: l.quantity || l.object && quantities[l.field]}
 }

@@ -20,8 +20,8 @@ const (
 	// shared CPUs although their cpu limit is an integer.
 	AnnotationSharedContainers = Group + "/shared-containers"
 	// AnnotationMemoryPolicy is "local" to bind the memory of containers to the NUMA node of their
-	// CPUs, or "any" not to bind it. The default is "local" with the CPU policy single, and "any"
-	// with the other CPU policies.
+	// CPUs, or "any" not to bind it. The default is "local" if the CPU policy is "single", and
+	// "any" otherwise.
 	AnnotationMemoryPolicy = Group + "/memory-policy"
 	// AnnotationIsolation is "full" or "load-balanced": the agent also keeps interrupts, unbound
 	// workqueues and, from Linux 6.7, all processes of others off the exclusive CPUs. With "full",
@@ -40,7 +40,7 @@ const (
 	AnnotationCandidateNodes = Group + "/candidate-nodes"
 	// LabelTenant names the tenant of a Job or a pod. Without it, a pod belongs to the tenant of
 	// its Namespace: the value of this label on the Namespace, or else the Namespace's name. To
-	// name another tenant, a user needs the verb use on that Tenant.
+	// name another tenant, a user needs permission for the RBAC verb "use" on that Tenant.
 	LabelTenant = Group + "/tenant"
 	// LabelGang names the pod's gang: the pods of one namespace that start together. In the pods
 	// of a Job with a minAvailable above 1, its value is the name of the Job.
@@ -109,10 +109,10 @@ const (
 // https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/docker-specialized.html
 const EnvGPUs = "NVIDIA_VISIBLE_DEVICES"
 
-// The verb and the resource of an RBAC role that gives a tenant a right to GPUs. The verb use on
-// the NodeTopology of a node gives the right to all GPUs of the node. The verb use on the resource
-// gpus, with UUIDs of GPUs as resourceNames, gives the right to these GPUs. There are no objects
-// of the resource gpus.
+// The verb and the resource of an RBAC role that gives a tenant a right to GPUs. Permission for the
+// verb "use" on the NodeTopology of a node gives the right to all GPUs of the node. Permission for
+// the verb "use" on the resource "gpus", with UUIDs of GPUs as resourceNames, gives the right to
+// these GPUs. The resource "gpus" exists only in RBAC rules: there are no objects of it.
 const (
 	VerbUse      = "use"
 	ResourceGPUs = "gpus"

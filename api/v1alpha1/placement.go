@@ -149,8 +149,9 @@ func (p Placement) GPUs() (ids []string) {
 	return ids
 }
 
-// SharesGPUs reports whether two containers have a GPU in common. That is possible if
-// they run one after the other, such as an init container and an app container.
+// SharesGPUs reports whether two containers have a GPU in common. Containers that never
+// run at the same time, such as an init container and an app container, can have the same
+// GPU.
 func (p Placement) SharesGPUs() bool {
 	sum := 0
 	for _, container := range p.Containers {
@@ -167,13 +168,13 @@ func (c ContainerPlacement) cpus() (sum int) {
 }
 
 // ReadPlacement parses the placement of a pod and compares it with the pod's request. The
-// error is a *Refusal. Its reason is PlacementNewer if this release cannot apply the
-// placement (ErrNewerPlacement), and else PlacementInvalid. A placement is invalid if it
-// cannot be parsed, or if it names a container that the pod does not have. It is also
-// invalid if it gives exclusive CPUs to a container that requests none, or if its number
-// of CPUs differs from the request. For a request with limits per NUMA node, the numbers
-// must be equal on each NUMA node. ReadPlacement does not check whether the CPUs follow
-// the pod's CPU policy: the controller and the agent check that.
+// error is a *Refusal. Its reason is PlacementNewer if ParsePlacement returns
+// ErrNewerPlacement, and PlacementInvalid otherwise. A placement is invalid if it cannot
+// be parsed, or if it names a container that the pod does not have. It is also invalid if
+// it gives exclusive CPUs to a container that requests none, or if its number of CPUs
+// differs from the request. For a request with limits per NUMA node, the numbers must be
+// equal on each NUMA node. ReadPlacement does not check whether the CPUs follow the pod's
+// CPU policy: the controller and the agent check that.
 func ReadPlacement(pod *corev1.Pod, request CPURequest) (Placement, error) {
 	p, err := ParsePlacement(pod.Annotations[AnnotationPlacement])
 	if errors.Is(err, ErrNewerPlacement) {

@@ -66,9 +66,9 @@ func showPlacement(request CPURequest, pod *corev1.Pod) string {
 	return strings.Join(parts, ", ")
 }
 
-// FuzzParsePlacement checks that a placement that ParsePlacement accepts is the same after
-// it is written and parsed again, and that it gives at least 1 CPU on each NUMA node that
-// it names.
+// FuzzParsePlacement checks that a placement that ParsePlacement accepts does not change
+// if it is formatted and parsed again. It also checks that the placement gives at least 1
+// CPU on each NUMA node that it lists.
 func FuzzParsePlacement(f *testing.F) {
 	f.Add(`{"version":1,"containers":{"main":{"cpus":{"0":2,"1":2},"gpus":["GPU-a"]}}}`)
 	f.Add(`{"version":1,"containers":{"a":{"cpus":{"0":-2}}}}`)

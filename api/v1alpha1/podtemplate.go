@@ -11,10 +11,10 @@ import (
 
 // PodTemplate is a PodTemplateSpec of core/v1. The API server does not validate its spec, because
 // the definition of Job does not contain the schema of pods. With that schema, the definition
-// would be 20 times as long, which is too long for kubectl apply. The rule that the template does
-// not change would also exceed the cost limit of the API server. The spec is kept as raw JSON,
-// which the method PodSpec parses. So an invalid template makes its own Job fail, but a list of
-// all Jobs can still be decoded.
+// would be 20 times as long, which is too long for kubectl apply. Also, the validation rule that
+// forbids changes of the template would then exceed the cost limit of the API server for such
+// rules. The spec is kept as raw JSON, which the method PodSpec parses. So an invalid template
+// makes its own Job fail, but a list of all Jobs can still be decoded.
 type PodTemplate struct {
 	// Metadata are the labels and annotations of the pods.
 	// +optional

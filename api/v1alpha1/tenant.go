@@ -46,8 +46,8 @@ func TenantResource() schema.GroupVersionResource {
 
 // TenantSpec is what an administrator grants to a tenant.
 type TenantSpec struct {
-	// Weight is the tenant's share relative to the shares of other tenants. If a tenant with weight 2
-	// uses twice as much as a tenant with weight 1, both have the same position in the queue.
+	// Weight is the tenant's share relative to the shares of other tenants. If a tenant with weight
+	// 2 uses twice as much as a tenant with weight 1, neither comes before the other in the queue.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:XValidation:rule="!string(self).matches('[eE][+-]?[0-9]{3}') && quantity(string(self)).isGreaterThan(quantity('0'))",message="weight must be more than 0, with at most two digits in its exponent"

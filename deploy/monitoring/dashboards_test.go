@@ -18,9 +18,9 @@ type panel struct {
 	queries     [][2]string // expression, legend
 }
 
-// dashboard is a page of panels, two in a row. If the field each is set, it is a label of
-// metric, and the dashboard has a variable of the same name. The user chooses the value of
-// this variable among the values of the label.
+// dashboard is a page of panels, two in a row. If the field "each" is set, the dashboard has
+// a variable with this name, and the user of the dashboard chooses its value. The choices are
+// the values of the label with the same name of the metric in the field "metric".
 type dashboard struct {
 	title        string
 	metric, each string

@@ -44,8 +44,9 @@ func (w *trial) bind(cmd *cobra.Command) {
 	command.Complete(cmd, "policy", policies()...)
 }
 
-// read returns every Nth node and the pods of the trace, where --every gives N. It limits the run
-// time of each pod to --longest, and leaves out the pods that request more GPUs than --gpus.
+// read returns the pods of the trace and every Nth node, where N is the value of --every. It limits
+// the run time of each pod to --longest, and leaves out the pods that request more GPUs than
+// --gpus.
 func (w trial) read() ([]*sched.Node, []fairness.Sample, error) {
 	nodes, err := w.readNodes()
 	if err != nil {
@@ -61,7 +62,8 @@ func (w trial) read() ([]*sched.Node, []fairness.Sample, error) {
 	return nodes, slices.DeleteFunc(samples, func(s fairness.Sample) bool { return s.GPUs.Count > w.gpus }), nil
 }
 
-// readNodes checks the flags and returns every Nth node of the file --nodes, where --every gives N.
+// readNodes checks the flags and returns every Nth node of the file given by --nodes, where N is
+// the value of --every.
 func (w trial) readNodes() ([]*sched.Node, error) {
 	if w.nodes == "" || w.pods == "" || w.every < 1 || w.longest <= 0 {
 		return nil, command.WrongUsage("give the nodes and pods with --nodes FILE --pods FILE; --every and --longest are more than 0")
@@ -94,7 +96,7 @@ func (w trial) profile() (filter.Profile, error) {
 const (
 	maxUsers   = 10_000
 	maxWaiting = 100_000 // limit of --most
-	minHours   = 2.4     // lower limit of --days, in hours: the second half of the days is measured, with a sample every hour
+	minHours   = 2.4     // lower limit of --days, in hours: the second half of the time is measured, with a sample every hour, so this half must be longer than an hour
 	maxDays    = 3650
 	maxTrials  = 10_000
 )

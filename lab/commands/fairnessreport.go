@@ -17,10 +17,10 @@ type shared struct {
 	Jain             float64      `json:"jain"` // Jain's fairness index of the users' scores per weight
 	AllocatedPercent float64      `json:"allocatedPercent"`
 	Started          int          `json:"started"`      // number of pods
-	StartedLarge     int          `json:"startedLarge"` // pods with several GPUs
+	StartedLarge     int          `json:"startedLarge"` // number of pods with several GPUs
 	MedianSeconds    float64      `json:"medianSeconds"`
 	P99Seconds       float64      `json:"p99Seconds"`
-	Waiting          int          `json:"waiting"` // pods with GPUs that wait at the end
+	Waiting          int          `json:"waiting"` // number of GPU pods that are waiting at the end
 	WaitingLarge     int          `json:"waitingLarge"`
 	Users            []sharedUser `json:"users"`
 }
@@ -29,8 +29,8 @@ type shared struct {
 type sharedUser struct {
 	Name          string  `json:"name"`
 	Weight        float64 `json:"weight"`
-	Demand        int     `json:"demand"` // GPU pods kept waiting
-	GPUs          float64 `json:"gpus"`   // held on average
+	Demand        int     `json:"demand"` // number of GPU pods that the user keeps waiting
+	GPUs          float64 `json:"gpus"`   // number of GPUs that the user held on average
 	Pods          int     `json:"pods"`
 	MedianSeconds float64 `json:"medianSeconds"`
 	P99Seconds    float64 `json:"p99Seconds"`

@@ -12,22 +12,22 @@ import (
 // predicted is the output of "numalet simulate forecast -o json".
 type predicted struct {
 	Pods     int              `json:"pods"`
-	Unknown  int              `json:"unknown"`  // without a forecast
-	Unserved int              `json:"unserved"` // that never started
+	Unknown  int              `json:"unknown"`  // number of pods without a forecast
+	Unserved int              `json:"unserved"` // number of pods with a forecast that never started
 	All      predictionErrors `json:"all"`
-	Waited   predictionErrors `json:"waited"` // of the pods that waited longer than a second
+	Waited   predictionErrors `json:"waited"` // only for the pods that waited longer than a second
 }
 
-// predictionErrors summarizes how wrong the predicted waiting times of some pods were. The
-// quantiles are those of the absolute errors.
+// predictionErrors summarizes how wrong the predicted waiting times of a set of pods were. All
+// fields of the type twoOf except Waits are quantiles of the absolute errors of a prediction.
 type predictionErrors struct {
 	Pods         int     `json:"pods"`
-	Waits        twoOf   `json:"waits"` // not errors, but how long the pods waited
+	Waits        twoOf   `json:"waits"` // quantiles of the actual waiting times
 	Forecast     twoOf   `json:"forecast"`
 	None         twoOf   `json:"startsAtOnce"`
 	Mean         twoOf   `json:"meanWait"`
 	ByP50Percent float64 `json:"startedByP50Percent"`
-	ByP90Percent float64 `json:"startedByP90Percent"` // of the pods whose P90 was known
+	ByP90Percent float64 `json:"startedByP90Percent"` // percentage of the pods whose forecast had a P90
 }
 
 // twoOf are two quantiles, in seconds.

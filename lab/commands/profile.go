@@ -24,8 +24,7 @@ func policies() []string {
 }
 
 // gpuProfile returns the controller's scheduling profile for GPU clusters, with the given node
-// selection policy. When a policy selects a node, it does not know which pods of a trace come
-// later.
+// selection policy. A policy selects a node without knowledge of the later pods of the trace.
 func gpuProfile(policy string) (filter.Profile, error) {
 	space, err := filter.ParseSpace("gpu-total,gpu-share,gpus,cpu,memory")
 	if err != nil {

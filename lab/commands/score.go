@@ -53,13 +53,13 @@ of seconds or durations such as 90m.`,
 // scorer reads lines of "time,usage" and computes the score at the time of each line.
 type scorer struct {
 	decay fairshare.Decay
-	step  float64 // longest time between two computations (--step), in seconds; 0 for none
+	step  float64 // longest time between two computations (--step), in seconds; 0 means no limit
 	out   io.Writer
 	last  sample // the previous line, if any
 	score float64
 
 	format command.Format
-	scored []scored // for JSON
+	scored []scored // the output so far; only for the format JSON
 }
 
 // scored is one line of the output as JSON.
@@ -69,7 +69,7 @@ type scored struct {
 	Score   float64 `json:"score"`
 }
 
-// run reads the lines of input and writes each with its score.
+// run reads the input line by line, and writes each line with the score at its time.
 func (s *scorer) run(in io.Reader) error {
 	if err := readSamples(in, s.line); err != nil {
 		return err
@@ -99,11 +99,12 @@ func (s *scorer) line(now sample) error {
 	return err
 }
 
-// maxSteps limits the steps (--step) between two lines of input, and so the time that the command
-// takes for a line.
+// maxSteps limits the number of steps (of the length --step) from one line of input to the next.
+// It thereby limits the time that the command takes for a line.
 const maxSteps = 1e7
 
-// follow updates the score to the time of the given line.
+// follow updates the score from the time of the previous line to the time of the line given as
+// now. Between these two times, the usage is that of the previous line.
 func (s *scorer) follow(now sample) error {
 	before := s.last
 	s.last = now

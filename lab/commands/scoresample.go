@@ -21,8 +21,8 @@ type sample struct {
 
 func (s sample) isHeader() bool { return slices.Equal(s.text, []string{"time", "usage"}) }
 
-// readSamples calls do for each line. The first line may be a header. The errors of readSamples
-// contain the line number.
+// readSamples calls the function given as do for each line. The first line may be a header; do
+// is called for it, too. The errors of readSamples contain the line number.
 func readSamples(in io.Reader, do func(sample) error) error {
 	rows := csv.NewReader(in)
 	rows.FieldsPerRecord = -1
@@ -64,7 +64,8 @@ func parseSample(fields []string) (s sample, err error) {
 	return s, nil
 }
 
-// finite returns x and err, or an error if x is infinite or not a number.
+// finite checks a parsed number. It returns its arguments, but if err is nil and x is infinite
+// or not a number, it returns an error instead.
 func finite(x float64, err error) (float64, error) {
 	if err == nil && (math.IsNaN(x) || math.IsInf(x, 0)) {
 		err = strconv.ErrRange

@@ -16,16 +16,16 @@ import (
 // modelPods is the number of pods that the model schedules. All of them arrive at the same time.
 const modelPods = 100
 
-// modelled is one line of "numalet simulate --virtual-clock": one scheduler, and when it placed
-// each pod.
+// modelled is one line of the output of "numalet simulate --virtual-clock". It describes a
+// scheduler, and when this scheduler placed each pod.
 type modelled struct {
 	Scheduler     string  `json:"scheduler"`
 	Proposers     int     `json:"proposers"` // first-tier schedulers, which look for nodes concurrently
 	Pods          int     `json:"pods"`
 	ProposeMillis int64   `json:"proposeMillis"`
-	CommitMillis  int64   `json:"commitMillis"` // 0: a single scheduler has no separate commit
+	CommitMillis  int64   `json:"commitMillis"` // 0 for a single scheduler, which has no separate commit
 	EndMillis     int64   `json:"endMillis"`
-	PodMillis     []int64 `json:"podMillis"` // in ascending order
+	PodMillis     []int64 `json:"podMillis"` // when each pod was placed, in ascending order
 }
 
 // showModel runs a model of two-tier scheduling with the controller's scheduling engine, and prints

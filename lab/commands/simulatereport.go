@@ -20,7 +20,7 @@ type simulated struct {
 	Placed               int     `json:"placed"`
 	GPUs                 int     `json:"gpus"`
 	GPUAllocatedPercent  float64 `json:"gpuAllocatedPercent"`
-	GPUFragmentedPercent float64 `json:"gpuFragmentedPercent"` // of all GPUs: free capacity that the pods of the trace cannot use (lab/fragmentation)
+	GPUFragmentedPercent float64 `json:"gpuFragmentedPercent"` // free capacity that the pods of the trace cannot use (see lab/fragmentation), in percent of the capacity of all GPUs
 	CPUAllocatedPercent  float64 `json:"cpuAllocatedPercent"`
 	DecideSeconds        float64 `json:"decideSeconds"` // the time for all decisions, without reading files
 	DecisionsPerSecond   float64 `json:"decisionsPerSecond"`

@@ -15,14 +15,14 @@ import (
 type starved struct {
 	Order             string  `json:"order"`
 	Seed              uint64  `json:"seed"`
-	GPUs              int     `json:"gpus"` // that the large pod requests
+	GPUs              int     `json:"gpus"` // number of GPUs that the large pod requests
 	Started           bool    `json:"started"`
 	WaitedSeconds     float64 `json:"waitedSeconds"`
 	ReservedSeconds   float64 `json:"reservedSeconds"`   // until a node was reserved for the large pod
 	FreeSeconds       float64 `json:"freeSeconds"`       // until enough of the pods that ran on this node at the time of the reservation had ended
 	Ratio             float64 `json:"ratio,omitempty"`   // waitedSeconds / freeSeconds, if a node was reserved
-	SmallPercent      float64 `json:"smallPercent"`      // GPU time of small pods until the large pod started, in percent of that in a trial without the large pod
-	SmallAfterPercent float64 `json:"smallAfterPercent"` // the same percentage, until the large pod ended
+	SmallPercent      float64 `json:"smallPercent"`      // GPU time of the small pods until the large pod started, in percent of their GPU time in this period of a trial without the large pod
+	SmallAfterPercent float64 `json:"smallAfterPercent"` // like SmallPercent, but for the period until the large pod ended
 }
 
 func starvedOf(turns virtual.Turns, seed uint64, o fairness.Starved) starved {
@@ -38,8 +38,8 @@ func starvedOf(turns virtual.Turns, seed uint64, o fairness.Starved) starved {
 }
 
 // showStarved prints a line for each trial. For each order of pods with several trials, it also
-// prints the mean and the worst case of these trials. It leaves them out if the large pod of a
-// trial got no reservation or did not start.
+// prints the mean and the worst case of these trials. It prints neither if, in one of these trials,
+// the large pod got no reservation or did not start.
 func showStarved(out io.Writer, all []starved) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(table, "order\tseed\tGPUs\tnode reserved after\tenough pods ended after\tstarted after\tratio\tsmall pods until then\tuntil it ended\t")

@@ -41,8 +41,8 @@ func (n *Pods) add(pod *sched.Pod) {
 // Waits are waiting times.
 type Waits []time.Duration
 
-// Quantile returns the q-quantile: the smallest time t in w such that at least the fraction q of
-// the times in w are t or shorter. It returns 0 if w is empty. It sorts w.
+// Quantile sorts the times and returns their q-quantile: the shortest time t of the list such that
+// at least the fraction q of the times are not longer than t. It returns 0 if the list is empty.
 func (w Waits) Quantile(q float64) time.Duration {
 	if len(w) == 0 {
 		return 0
@@ -59,12 +59,13 @@ type meter struct {
 
 func (m *meter) reset(now time.Time) { m.sum, m.at = 0, now }
 
-// add adds a value, which may be negative, to the amount from the time now on.
+// add changes the amount by a value, which may be negative. The new amount applies from the time
+// given as now.
 func (m *meter) add(by float64, now time.Time) {
 	m.sum = m.area(now)
 	m.at = now
 	m.amount += by
 }
 
-// area returns the integral up to the time now.
+// area returns the integral from the last reset to the time given as now.
 func (m *meter) area(now time.Time) float64 { return m.sum + m.amount*now.Sub(m.at).Seconds() }

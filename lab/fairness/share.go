@@ -26,11 +26,11 @@ type Settings struct {
 // Outcome is the result of a trial, measured in its second half.
 type Outcome struct {
 	Turns     virtual.Turns
-	Jain      float64 // Jain's fairness index of the users' scores per weight, the mean of hourly samples
+	Jain      float64 // mean of hourly samples of Jain's fairness index, which is computed from the users' scores per weight
 	Allocated float64 // GPUs in use as a fraction of all GPUs
 	Started   Pods
-	Waiting   Pods  // GPU pods at the end
-	All       Waits // waits of the GPU pods that arrived in the second half; pods that never started waited until the end
+	Waiting   Pods  // number of GPU pods that are waiting at the end
+	All       Waits // how long the GPU pods that arrived in the second half waited; for a pod that never started, the time to the end of the trial
 	Users     []UserOutcome
 }
 
@@ -41,7 +41,8 @@ type UserOutcome struct {
 	Waits Waits
 }
 
-// Share runs a trial in which users share nodes, for at least two hours.
+// Share runs a trial in which users share nodes. It returns an error if Settings.For is less than
+// two hours.
 func Share(nodes []*sched.Node, samples []Sample, settings Settings) (Outcome, error) {
 	if settings.For < 2*sampling {
 		return Outcome{}, fmt.Errorf("share %d nodes for %s: want %s at least", len(nodes), settings.For, 2*sampling)
@@ -69,7 +70,7 @@ type trial struct {
 	all       float64 // number of GPUs of the cluster
 	measuring time.Time
 	jain      []float64
-	held      map[string]float64 // GPUs by user, added up over the hourly records
+	held      map[string]float64 // by user: the sum of the numbers of GPUs in the hourly records
 	began     Pods
 	waits     map[string]Waits
 	meter     meter // integrates the number of GPUs that all users hold
@@ -110,8 +111,9 @@ func newTrial(nodes []*sched.Node, samples []Sample, settings Settings) (*trial,
 	return t, nil
 }
 
-// begin is called when a pod starts. It records the waiting time if the pod arrived after the start
-// of the measurement. After a GPU pod has started, its user submits another one within a minute.
+// begin is called when a pod starts. During the measurement, it counts the pod. If the pod is a GPU
+// pod that arrived during the measurement, it records how long the pod waited. When a GPU pod
+// starts, its user submits another one within a minute.
 func (t *trial) begin(ran virtual.Ran) {
 	if !t.measuring.IsZero() {
 		t.began.add(ran.Pod)

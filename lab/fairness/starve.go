@@ -13,18 +13,18 @@ import (
 // pod.
 type Starved struct {
 	Large   Sample
-	Started bool          // within Settings.For
-	Waited  time.Duration // until it started, or to the end
+	Started bool          // whether the large pod started within the second half of Settings.For
+	Waited  time.Duration // until the large pod started, or, if it did not, until the end
 	// Reserved is when the large pod got its last reservation of a node. Free is when enough of the
 	// pods that ran on this node at that time had ended for the large pod to fit. Both are 0 if no
 	// node was reserved.
 	Reserved, Free time.Duration
-	Small          float64 // GPU time of small pods until the large pod started, divided by that of a trial without the large pod
-	SmallAfter     float64 // the same fraction, until the large pod ended
+	Small          float64 // GPU time of the small pods until the large pod started, divided by their GPU time in this period of a trial without the large pod
+	SmallAfter     float64 // like Small, but for the period until the large pod ended
 }
 
-// Ratio returns the waiting time divided by Free; 1 means that the pod started as soon as it
-// fit.
+// Ratio returns Waited divided by Free. A ratio of 1 means that the pod started as soon as it fit.
+// If no node was reserved, the ratio is NaN.
 func (s Starved) Ratio() float64 {
 	if s.Free == 0 {
 		return math.NaN()
@@ -34,8 +34,9 @@ func (s Starved) Ratio() float64 {
 
 // Starve measures how long a large pod waits among small pods. In the trial, users submit samples
 // with at most one GPU. In the middle of Settings.For, a pod of the largest sample arrives. The
-// largest sample is that with the most GPUs; among equal ones it is the one with the most CPU
-// cores. Starve compares the trial with a second trial, in which this large pod does not arrive.
+// largest sample is that with the most GPUs. If several samples have this number of GPUs, it is the
+// one of them with the most CPU cores. Starve compares the trial with a second trial, in which this
+// large pod does not arrive.
 func Starve(nodes []*sched.Node, samples []Sample, settings Settings) (Starved, error) {
 	large, small := split(Fitting(nodes, samples))
 	with, err := newTrial(nodes, small, settings)
@@ -61,7 +62,8 @@ func Starve(nodes []*sched.Node, samples []Sample, settings Settings) (Starved, 
 	return f.Starved, nil
 }
 
-// part returns the GPU time that users got in trial a, divided by that in trial b.
+// part returns the GPU time that the users got in the trial a, divided by the GPU time that they
+// got in the trial b. Times before the arrival of the large pod do not count.
 func part(a, b *trial) float64 {
 	return a.meter.area(a.cluster.Now()) / b.meter.area(b.cluster.Now())
 }
@@ -71,7 +73,7 @@ type largeTrial struct {
 	*trial
 	Starved
 	arrived time.Time
-	node    string // reserved for it
+	node    string // the node that was last reserved for the large pod
 }
 
 // submit submits the large pod. Then it runs the trial until the large pod starts, but for at most
@@ -90,7 +92,8 @@ func (f *largeTrial) submit() {
 }
 
 // recordReservation records the current time as the time of the large pod's reservation of a node.
-// It does so only if the reservation is on another node than the last recorded reservation.
+// It does nothing if the large pod has no reservation, or if the last recorded reservation was on
+// the same node.
 func (f *largeTrial) recordReservation(pod *sched.Pod) {
 	offer, ok := f.cluster.Reservation(large)
 	if !ok || offer.Node == f.node {

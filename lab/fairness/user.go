@@ -19,17 +19,18 @@ type Sample struct {
 	Took time.Duration
 }
 
-// User submits pods all the time, so that Demand of its GPU pods are waiting. When a GPU pod
-// starts, the user submits another GPU pod within a minute. The user also submits pods without
-// GPUs, which do not count toward Demand.
+// User submits pods all the time, so that the number of its waiting GPU pods stays at Demand.
+// When a GPU pod starts, the user submits another GPU pod within a minute. The user also submits
+// pods without GPUs, which do not count toward Demand.
 type User struct {
 	Name   string
 	Weight fairshare.Weight
 	Demand int
 }
 
-// Users returns n users. Their demand grows from least to most, by the same factor from each user
-// to the next. Every fourth user has a weight of 2; the others have the default weight.
+// Users returns n users. The first user has the demand given as least, and the last user has the
+// demand given as most. From each user to the next, the demand grows by the same factor. Every
+// fourth user has a weight of 2; the others have the default weight.
 func Users(n, least, most int) []User {
 	users := make([]User, n)
 	for i := range users {
@@ -52,7 +53,8 @@ type sender struct {
 	sent    int
 }
 
-// newSender returns the sender for the i-th user.
+// newSender returns the sender for one user. The user's position i in Settings.Users makes the
+// random numbers of each user different.
 func newSender(u User, samples []Sample, seed uint64, i int) *sender {
 	return &sender{User: u, samples: samples, rand: rand.New(rand.NewPCG(seed, uint64(i)))}
 }
@@ -61,7 +63,7 @@ func newSender(u User, samples []Sample, seed uint64, i int) *sender {
 // started.
 func (s *sender) pause() time.Duration { return time.Duration(s.rand.Int64N(int64(time.Minute))) }
 
-// send submits pods until Demand GPU pods of the user are waiting.
+// send submits random samples until the number of waiting GPU pods of the user is User.Demand.
 func (s *sender) send(v *virtual.Cluster) {
 	for s.waiting < s.Demand {
 		sample := s.samples[s.rand.IntN(len(s.samples))]

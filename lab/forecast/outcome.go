@@ -8,11 +8,11 @@ import (
 
 // Outcome is the result of a trial.
 type Outcome struct {
-	Pods     int // that arrived
-	Unknown  int // without a forecast
-	Unserved int // that never started
+	Pods     int // number of pods that arrived
+	Unknown  int // number of pods without a forecast
+	Unserved int // number of pods with a forecast that never started
 	All      Errors
-	Waited   Errors // of the pods that waited longer than a second
+	Waited   Errors // only for the pods that waited longer than a second
 }
 
 // Errors holds the absolute errors of three predictions of how long pods wait. It covers only pods
@@ -20,11 +20,11 @@ type Outcome struct {
 type Errors struct {
 	Waits    fairness.Waits // how long the pods waited
 	Forecast fairness.Waits // error of the forecast's P50 (median)
-	None     fairness.Waits // error of "the pod starts now"
-	Mean     fairness.Waits // error of "the pod waits as long as the pods before it did on average"
-	ByP50    int            // pods that had started by the forecast's P50
-	ByP90    int            // pods that had started by the forecast's P90
-	WithP90  int            // pods whose forecast had a P90
+	None     fairness.Waits // error of the prediction that the pod starts at once
+	Mean     fairness.Waits // error of the prediction that the pod waits as long, on average, as the pods that started before it arrived
+	ByP50    int            // number of pods that had started by the forecast's P50
+	ByP90    int            // number of pods that had started by the forecast's P90
+	WithP90  int            // number of pods whose forecast had a P90
 }
 
 func (e *Errors) add(f *forecastOf) {

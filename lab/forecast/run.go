@@ -20,13 +20,13 @@ type Arrival struct {
 
 // Settings configure a trial, which is one simulation.
 type Settings struct {
-	Seed    uint64 // of the forecasts
+	Seed    uint64 // seed of the random numbers in the forecasts
 	Profile filter.Profile
 	Turns   virtual.Turns // ByScore or ByAge
 }
 
-// Run runs a trial until all pods have arrived and no pod waits, but for at most maxDays days after
-// the last arrival.
+// Run runs a trial until all pods have arrived and no pod waits. If pods still wait, it stops
+// maxDays days after the last arrival.
 func Run(nodes []*sched.Node, arrivals []Arrival, settings Settings) (Outcome, error) {
 	decay, err := fairshare.NewDecay(fairshare.DefaultTimeConstant)
 	if err != nil {
@@ -56,12 +56,13 @@ func Run(nodes []*sched.Node, arrivals []Arrival, settings Settings) (Outcome, e
 	return t.outcome(), nil
 }
 
-// maxDays is for how many days after the last arrival a trial goes on if pods still wait.
+// maxDays limits the days for which Run waits, after the last arrival, for the pods that have not
+// started.
 const maxDays = 30
 
 // trial is the state of a running trial.
 type trial struct {
-	seed    uint64 // of the first forecast; each later forecast has the next seed
+	seed    uint64 // seed of the first forecast; each later forecast has a seed that is larger by 1
 	cluster *virtual.Cluster
 	runs    *forecast.Runs
 	asked   map[string]*forecastOf // by UID
@@ -97,7 +98,8 @@ func (t *trial) arrive(w virtual.Work) {
 }
 
 // present returns the input of a forecast for a pod: the nodes, the running pods, and the pods that
-// are ahead of it. A pod is ahead if it comes earlier in the queue or has a reservation.
+// are ahead of it. A pod is ahead of the given pod if it comes earlier in the queue, or if it has a
+// reservation.
 func (t *trial) present(w virtual.Work) forecast.Present {
 	p := forecast.Present{Now: t.cluster.Now(), Nodes: slices.Collect(t.cluster.Nodes()), Pod: waiting(w)}
 	for _, r := range t.cluster.Running() {

@@ -28,8 +28,8 @@ type Kind struct {
 	Share float64 // of all pods
 }
 
-// Of returns the workload that a sample of pods represents. Pods are of the same kind if
-// their CPU, memory and GPU requests are equal.
+// Of returns the workload of which the given pods are a sample. Pods are of the same kind if their
+// CPU, memory and GPU requests are equal.
 func Of(pods []*sched.Pod) Workload {
 	counts, first := map[kindKey]int{}, map[kindKey]*sched.Pod{}
 	for _, pod := range pods {
@@ -62,9 +62,9 @@ func key(pod *sched.Pod) kindKey {
 	return kindKey{pod.Requests.CPU, pod.Requests.Memory, pod.GPUs.Count, pod.GPUs.Milli, strings.Join(pod.GPUs.Types, "|")}
 }
 
-// Fragmented returns the free GPU capacity of a node that the workload cannot use, F(n) of the
-// package comment, in thousandths of a GPU. Its time grows with the node's number of GPUs times the
-// number of kinds.
+// Fragmented returns the free GPU capacity of a node that the workload cannot use, in thousandths
+// of a GPU. This is F(n) in the comment of the package. The time that Fragmented takes is
+// proportional to the number of the node's GPUs times the number of kinds.
 func (w Workload) Fragmented(node *sched.Node) float64 {
 	free := freeOf(node)
 	if free == 0 {
@@ -85,8 +85,8 @@ func freeOf(node *sched.Node) (sum sched.MilliGPU) {
 	return sum
 }
 
-// useless returns how much of a node's free GPU capacity one pod cannot use: f(n, m) of the package
-// comment.
+// useless returns how much of a node's free GPU capacity one pod cannot use. This is f(n, m) in the
+// comment of the package. The parameter free is the free capacity of all GPUs of the node.
 func useless(node *sched.Node, pod *sched.Pod, free sched.MilliGPU) sched.MilliGPU {
 	if pod.GPUs.Count == 0 || filter.Check(pod, node).Refuses() {
 		return free
@@ -100,7 +100,8 @@ func useless(node *sched.Node, pod *sched.Pod, free sched.MilliGPU) sched.MilliG
 	return small
 }
 
-// usable reports whether a GPU has enough free capacity for a request and has its type.
+// usable reports whether a GPU has enough free capacity for a request, and is of a type that the
+// request allows.
 func usable(request sched.GPURequest, gpu sched.GPU) bool {
 	return gpu.Free >= request.Milli && (request.Types == nil || slices.Contains(request.Types, gpu.Type))
 }

@@ -18,7 +18,7 @@ import (
 type table struct {
 	rows    *csv.Reader
 	columns []string
-	names   map[string]bool // of rows that were read; each may occur once
+	names   map[string]bool // names of the rows that were read; no two rows may have the same name
 }
 
 // open reads the first row. It returns an error if one of the given columns is missing.
@@ -42,7 +42,8 @@ func open(r io.Reader, columns ...string) (*table, error) {
 	return t, nil
 }
 
-// CSVError returns an error of a csv.Reader in words for the author of the file.
+// CSVError explains a syntax error that a csv.Reader returned, so that the author of the file can
+// correct it. It returns other errors unchanged.
 func CSVError(err error) error {
 	var p *csv.ParseError
 	if !errors.As(err, &p) {
@@ -55,8 +56,8 @@ func CSVError(err error) error {
 	return fmt.Errorf("line %d, column %d: %s: put the whole field in quotes, and double the quotes in it", p.Line, p.Column, what)
 }
 
-// each calls do for every row after the first, until a row is invalid. The error of each then has
-// the number of the line.
+// The method each calls the function given as do for every row after the first. It stops at the
+// first invalid row, and returns an error with the line number of this row.
 func (t *table) each(do func(row *row)) error {
 	for {
 		fields, err := t.rows.Read()
@@ -78,21 +79,22 @@ func (t *table) each(do func(row *row)) error {
 	}
 }
 
-// row is one row. err is its first error.
+// row is one row of a table. The field err is the first error that was found in the row.
 type row struct {
 	*table
 	fields []string
 	err    error
 }
 
-// wrong records that the field in a column is invalid. want says what a valid field is.
+// wrong records the error that the field in a column is invalid. The parameter want says what a
+// valid field is. Only the first error of a row is kept.
 func (r *row) wrong(column, want string) {
 	if r.err == nil {
 		r.err = fmt.Errorf("column %s is %q: want %s", column, r.text(column), want)
 	}
 }
 
-// text returns a field, or "" if there is no such column.
+// text returns the field in a column, or "" if the table has no such column.
 func (r *row) text(column string) string {
 	if i := slices.Index(r.columns, column); i >= 0 {
 		return r.fields[i]
@@ -100,8 +102,8 @@ func (r *row) text(column string) string {
 	return ""
 }
 
-// name returns a field that is the name of the row. It records an error if the field is empty or if
-// an earlier row has the same name.
+// name returns the field in a column that has the names of the rows. It records an error if the
+// field is empty or if an earlier row has the same name.
 func (r *row) name(column string) string {
 	name := r.text(column)
 	if name == "" || r.names[name] {
@@ -111,15 +113,16 @@ func (r *row) name(column string) string {
 	return name
 }
 
-// amount is the largest number that the method number accepts. That many mebibytes are less than
-// 2^63 bytes, so a number of bytes does not overflow an int64.
+// amount is the largest number that the method number accepts. The memory in the trace is in
+// mebibytes: this many mebibytes are less than 2^63 bytes, so the conversion to bytes does not
+// overflow an int64.
 const amount = 1<<42 - 1
 
-// number returns a field that is a whole number from 0 to amount.
+// number returns the field in a column as a number. The field must be a whole number from 0 to
+// amount: for any other field, number records an error and returns 0.
 func (r *row) number(column string) int64 { return r.upTo(amount, column) }
 
-// upTo returns a field that is a whole number from 0 to most. It records an error for any other
-// field.
+// upTo is like number, but with the upper limit given as most.
 func (r *row) upTo(most int64, column string) int64 {
 	n, err := strconv.ParseInt(r.text(column), 10, 64)
 	if err != nil || n < 0 || n > most {

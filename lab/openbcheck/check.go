@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// check returns the percentage of the GPUs that the placements in a file allocate. It returns an
-// error if a pod is unknown or placed twice, or does not get the number and the shares of GPUs that
-// it requests. It does not check the types of GPUs. It also returns an error if a GPU is allocated
-// beyond its capacity, or both whole and in parts, or if the pods on a node request more CPU or
-// memory than the node has.
+// check returns the percentage of the capacity of all GPUs that the placements in a file allocate.
+// It returns an error if a pod is unknown or placed twice, or does not get the number and the
+// shares of GPUs that it requests. It does not check the types of GPUs. It also returns an error if
+// a GPU is allocated beyond its capacity, or both whole and in parts, or if the pods on a node
+// request more CPU or memory than the node has.
 func check(nodes, pods, placed string) (percent float64, err error) {
 	c := checker{gpus: map[string]int64{}, whole: map[string]bool{}, seen: map[string]bool{}, cpu: map[string]int64{}, memory: map[string]int64{}}
 	for to, file := range map[*table]string{&c.nodes: nodes, &c.pods: pods, &c.placed: placed} {
@@ -34,7 +34,7 @@ func check(nodes, pods, placed string) (percent float64, err error) {
 type checker struct {
 	nodes, pods, placed table
 
-	seen        map[string]bool  // pods
+	seen        map[string]bool  // names of the placed pods
 	gpus        map[string]int64 // allocated, by "node/index"
 	whole       map[string]bool
 	cpu, memory map[string]int64 // allocated, by node

@@ -12,8 +12,9 @@ import (
 )
 
 // Run schedules pods in their order and returns the decisions in that order. A pod that fits no
-// node is left out and not retried. The policy random draws nodes with r. Other policies use r to
-// choose among equally good nodes; if r is nil, they choose by name.
+// node is left out and not retried. The policy "random" chooses nodes with the random numbers of r.
+// The other policies use r only to choose among equally good nodes. If r is nil, they choose among
+// these by the name of the node.
 func Run(state *nodestate.State, pods []*sched.Pod, r *rand.Rand) (placed []sched.Decision) {
 	proposer := pipeline.NewProposer(state.View, pipeline.ProposerOptions{Rand: r})
 	committer := pipeline.NewCommitter(state, nil, pipeline.Effects{

@@ -13,20 +13,22 @@ type clock struct {
 	count  int
 }
 
-// event is a planned call. Events of the same time run in the order in which they were planned.
+// event is a planned call of the function do at the time given by the field at. Events of the
+// same time run in the order in which they were planned.
 type event struct {
 	at    time.Duration
 	order int
 	do    func()
 }
 
-// after plans a call of do after a duration.
+// after plans a call of the function given as do. The call is due when the duration d has
+// passed.
 func (c *clock) after(d time.Duration, do func()) {
 	c.count++
 	heap.Push(&c.events, event{c.now + d, c.count, do})
 }
 
-// next returns when the next event happens, or the largest possible duration if there is none.
+// next returns the time of the next event, or the largest possible duration if there is none.
 func (c *clock) next() time.Duration {
 	if len(c.events) == 0 {
 		return math.MaxInt64

@@ -20,7 +20,8 @@ type Work struct {
 	Takes  time.Duration
 }
 
-// Ran is work that was submitted. Started and At are zero until it is placed.
+// Ran is work that was submitted, with when and where it ran. The fields Started and At are zero
+// while the work waits.
 type Ran struct {
 	Work
 	Type             fairshare.Type
@@ -28,7 +29,8 @@ type Ran struct {
 	At               sched.Placement
 }
 
-// Waited returns how long the work waited until it was placed.
+// Waited returns how long the work waited until it was placed. It is valid only for work that was
+// placed.
 func (r Ran) Waited() time.Duration { return r.Started.Sub(r.Created) }
 
 // Rules configure a cluster.
@@ -49,7 +51,7 @@ type Cluster struct {
 	rules        Rules
 	clock        clock
 	queue        podQueue
-	reservations *reservation.Reservations // nil for none
+	reservations *reservation.Reservations // nil if pods get no reservations
 	book         *fairshare.Book
 	proposer     *pipeline.Proposer
 	committer    *pipeline.Committer
@@ -79,15 +81,16 @@ func (v *Cluster) Now() time.Time {
 // Book returns the accounts of the tenants, with their scores and usage.
 func (v *Cluster) Book() *fairshare.Book { return v.book }
 
-// Submit adds work at the current virtual time. The work is scheduled after the current event, or
-// at the start of the next Run.
+// Submit adds work at the current virtual time. If it is called during Run, the scheduler tries
+// the work after all events of the current time. Otherwise it tries the work at the start of the
+// next Run.
 func (v *Cluster) Submit(w Work) {
 	ran := Ran{Work: w, Type: fairshare.Type(w.Pod.ResourceType()), Created: v.Now()}
 	v.pending[w.Pod.UID] = ran
 	v.queue.Add(queue.Entry{Pod: w.Pod, Created: ran.Created, Type: ran.Type, Tenant: w.Tenant})
 }
 
-// Pending yields the waiting work, in no order.
+// Pending yields the waiting work, in no particular order.
 func (v *Cluster) Pending() iter.Seq[Ran] { return maps.Values(v.pending) }
 
 // Waits reports whether a pod's work is waiting.
@@ -116,7 +119,7 @@ func (v *Cluster) Fits(pod *sched.Pod, node string) time.Time {
 	return offer.Ready
 }
 
-// Every calls do at intervals of d. The first call is after d.
+// Every calls the function given as do at intervals of the duration d. The first call is after d.
 func (v *Cluster) Every(d time.Duration, do func()) {
 	v.clock.after(d, func() {
 		do()
@@ -124,7 +127,7 @@ func (v *Cluster) Every(d time.Duration, do func()) {
 	})
 }
 
-// After calls do once, after d.
+// After calls the function given as do once, after the duration d.
 func (v *Cluster) After(d time.Duration, do func()) { v.clock.after(d, do) }
 
 // Run advances the clock by d. Pods are scheduled at the start and after each event. If several

@@ -11,17 +11,18 @@ import (
 
 // kubeQueue is a model of kube-scheduler's queue:
 //
-//   - Pods are tried in the order of arrival or of their last attempt. An unschedulable
-//     pod does not block others, and gets no reservation.
+//   - Pods that were never tried are tried in the order of their arrival. Pods that were tried
+//     before are tried in the order of their last attempts. An unschedulable pod does not block
+//     others, and gets no reservation.
 //   - When a pod has ended on a node, the unschedulable pods that fit this node now are retried.
-//     Those whose back-off is over come first. The back-off is 1 s, and doubles with each failed
+//     Pods whose back-off is over come first. The back-off is 1 s, and doubles with each failed
 //     attempt up to 10 s. It ends at a full second.
-//   - The others are retried before their back-off is over, when no other pod is due
-//     (SchedulerPopFromBackoffQ).
+//   - Pods whose back-off is not over are retried after these, when no other pod can be tried. So
+//     they do not wait for the end of their back-off (SchedulerPopFromBackoffQ).
 //
-// Not modeled: priority and preemption, because all pods here have the same priority; the
-// flush of pods that have waited for 5 minutes, because every end of a pod retries them
-// before that; and the duration of a decision.
+// The model leaves out priority and preemption, because all pods have the same priority. It leaves
+// out the retry of pods that have been unschedulable for 5 minutes, because the end of another pod
+// retries all unschedulable pods before that. It also leaves out the duration of a decision.
 //
 // Sources: https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/scheduler/backend/queue/scheduling_queue.go
 // and backoff_queue.go; framework/plugins/queuesort/priority_sort.go and
@@ -31,17 +32,17 @@ type kubeQueue struct {
 	newest        func(node string) *sched.Node
 	active        []*kubePod // in the order in which they are tried
 	unschedulable []*kubePod // in the order of the last attempts to schedule them
-	freed         []string   // nodes with freed resources since active was last empty
+	freed         []string   // nodes on which resources have become free since Poll last returned nil
 	inFlight      *kubePod
 }
 
 type kubePod struct {
 	*sched.Pod
-	failed int // attempts
+	failed int // number of failed attempts to schedule the pod
 	over   time.Time
 }
 
-// kubeWindow is the granularity of back-offs: they end at its multiples.
+// kubeWindow is the granularity of back-offs: each ends at a multiple of this duration.
 const kubeWindow = time.Second
 
 // kubeBackoff returns the back-off after a number of failed attempts to schedule a pod.
@@ -51,8 +52,9 @@ func kubeBackoff(failed int) time.Duration {
 
 func (q *kubeQueue) Add(e queue.Entry) { q.active = append(q.active, &kubePod{Pod: e.Pod}) }
 
-// Poll returns the next pod. Poll skips the pods that were tried before and fit none of the nodes
-// with freed resources. It marks these pods unschedulable again without a search.
+// Poll returns the next pod. Poll skips a pod that was tried before if the pod fits none of the
+// nodes on which resources have become free. It marks such a pod unschedulable again without a
+// search for a node.
 func (q *kubeQueue) Poll() *sched.Pod {
 	for len(q.active) > 0 {
 		q.inFlight, q.active = q.active[0], q.active[1:]

@@ -19,8 +19,8 @@ func (v *Cluster) Running() []Ran {
 }
 
 // Order returns the waiting work in the order in which the controller's queue would schedule it
-// now. Order ranks work of all resource types together. The queue does this only if the types
-// overlap.
+// now. Order compares the scores of work of different resource types with each other. The
+// controller's queue does so only if the types overlap.
 func (v *Cluster) Order() []Ran {
 	ranks := map[string]float64{}
 	for uid, r := range v.pending {

@@ -20,7 +20,7 @@ func TestModel(t *testing.T) {
 	for name, tc := range map[string]struct {
 		proposers int
 		commit    time.Duration
-		end       func(k int) time.Duration // of the k-th pod, from 1
+		end       func(k int) time.Duration // when the k-th pod is placed, where the first pod has k = 1
 	}{
 		"single scheduler":               {1, 0, func(k int) time.Duration { return ms(200 * k) }},
 		"two tiers":                      {100, ms(50), func(k int) time.Duration { return ms(200 + 50*k) }},

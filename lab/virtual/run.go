@@ -11,8 +11,8 @@ import (
 // Model is the number of proposers and the duration of each step.
 type Model struct {
 	Proposers int
-	Propose   time.Duration // of a proposer, to list the best nodes for one pod
-	Commit    time.Duration // of the committer, to assign a node of one list
+	Propose   time.Duration // the time that a proposer takes to list the best nodes for one pod
+	Commit    time.Duration // the time that the committer takes to assign one node of a list
 }
 
 // Placed is a placed pod and when it was placed.
@@ -27,7 +27,7 @@ type Result struct {
 	Unplaced []*sched.Pod
 }
 
-// End returns when the last pod was placed.
+// End returns the time from the start until the last pod was placed.
 func (r Result) End() time.Duration {
 	if len(r.Placed) == 0 {
 		return 0
@@ -65,13 +65,13 @@ type world struct {
 
 	pending []*sched.Pod
 	idle    int          // number of proposers without a pod
-	done    []sched.List // of proposers that wait for space in the FIFO
+	done    []sched.List // lists of the proposers that wait for space in the FIFO
 	fifo    []sched.List
 	busy    bool // whether the committer is busy
 	result  Result
 }
 
-// work starts all steps of proposers and of the committer that can start now.
+// work starts every step of a proposer or of the committer that can start now.
 func (w *world) work() {
 	for w.idle > 0 && len(w.pending) > 0 {
 		w.startProposer()

@@ -16,8 +16,9 @@ import (
 	"helm.sh/helm/v3/pkg/engine"
 )
 
-// Target is where a chart is installed. Minor is the minor version of Kubernetes. 0 means 36
-// (Kubernetes 1.36), the newest version that has admission policies of its own in the chart.
+// Target is where a chart is installed. Minor is the minor version of Kubernetes, such as 34
+// for Kubernetes 1.34. If it is 0, Kubernetes 1.36 is meant, and so the chart renders the
+// admission policies for 1.36 and later.
 type Target struct {
 	Release, Namespace string
 	Minor              int

@@ -239,7 +239,8 @@ func withoutOwnName(manifest string) string {
 	return strings.NewReplacer("[kube-system, numalet-system]", "[kube-system]", "'kube-node-lease', 'numalet-system'", "'kube-node-lease'").Replace(manifest)
 }
 
-// build returns what kustomize builds from an overlay, as if the overlay was in a folder of deploy.
+// build returns the manifest that kustomize builds from a kustomization.yaml with the content given
+// as overlay. The paths in it are relative to a folder of deploy.
 func build(t *testing.T, overlay string) string {
 	t.Helper()
 	disk := filesys.MakeFsOnDisk()

@@ -10,8 +10,9 @@ import (
 const namespace = "numalet-system"
 
 // Manifests renders those files of the folders for kustomize that come from the chart, by their
-// path in deploy. If the kustomization.yaml of a folder sets a namespace, the objects in these
-// files have none. Otherwise patches in overlays would have to name the namespace, too.
+// path in deploy. If the kustomization.yaml of a folder sets a namespace, the objects in the
+// files of this folder have none. If they had one, patches in overlays would have to name the
+// namespace, too.
 func Manifests(c *helmchart.Chart) (map[string]string, error) {
 	rendered, err := Render(c, Target{Release: "numalet", Namespace: namespace}, map[string]any{
 		"checksums":  false, // kustomize instead renames the ConfigMap when its content changes

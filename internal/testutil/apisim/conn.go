@@ -26,8 +26,8 @@ const (
 	// answerTimeout is the longest time that a request waits for an answer that never comes. It is
 	// also how long a watch lasts if its request has no timeoutSeconds.
 	answerTimeout = 30 * time.Second
-	// overdue is the longest time after which a request takes effect if it has the fault late (see
-	// when).
+	// overdue is the longest time from a request until it takes effect, if the fault of the request
+	// delays the effect (see the constant late).
 	overdue = 10 * time.Second
 )
 
@@ -50,16 +50,17 @@ func (s *Server) Connect() *Conn {
 // already sent may still take effect.
 func (c *Conn) Cut() { c.once.Do(func() { close(c.down) }) }
 
-// Part simulates a network partition for the time d. It blocks all requests of a class, and all
-// changes that watches of this class would send. The class "" stands for all classes. Requests
-// that must not be delayed (see hurried) are not blocked.
+// Part simulates a network partition that lasts for the duration d. It blocks all requests of one
+// class (see the function class), and all changes that watches of this class would send. The class
+// "" stands for all classes. Requests that must not be delayed (see hurried) are not blocked.
 func (c *Conn) Part(class string, d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.apart[class] = time.Now().Add(d)
 }
 
-// parted returns for how long a call of Part still blocks a request.
+// parted returns how long the request must still wait until the partition that Part simulates is
+// over. The result is 0 or negative if nothing blocks the request.
 func (c *Conn) parted(q *request) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -80,9 +81,10 @@ type request struct {
 	onlyMetadata         bool
 }
 
-// hurried reports whether the server must answer the request without a delay. This is so for some
-// events, which client-go's event broadcaster writes while it holds a mutex. In a synctest bubble,
-// no time passes while a goroutine waits for a mutex, so a delay might never end.
+// hurried reports whether the server must answer the request without a delay. It must do so for all
+// events except those about a successful assignment, because client-go's event broadcaster may
+// write such an event while it holds a mutex. In a synctest bubble, no time passes while a
+// goroutine waits for a mutex, so a delay might never end.
 func (r *request) hurried() bool {
 	if r.resource.Resource != "events" {
 		return false
@@ -195,7 +197,8 @@ func (c *Conn) wait(q *request, d time.Duration) error {
 	return errReset
 }
 
-// later applies a request at a random time: before the deadline of the request, and within overdue.
+// later applies a request after a random delay. The delay ends before the deadline of the request,
+// and is shorter than overdue.
 func (c *Conn) later(q *request) {
 	left := overdue
 	if deadline, ok := q.Context().Deadline(); ok {
@@ -208,7 +211,7 @@ func (c *Conn) later(q *request) {
 	}()
 }
 
-// fail returns the HTTP response with which a fault answers a request.
+// fail returns the error response that a client gets if the fault f is injected into its request.
 func (c *Conn) fail(q *request, f *fault) *http.Response {
 	if f.reason == "" {
 		answer := respond(q, f.status, "text/html", []byte("<html><body>"+http.StatusText(f.status)+"</body></html>"))
@@ -279,9 +282,9 @@ type brokenReader struct{}
 
 func (brokenReader) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
-// cached returns the resource version whose objects the answer to a list request has. least is the
-// resourceVersion in the request. If least is "", cached returns the newest version. Otherwise the
-// result may be older than the newest version, but not older than least. The caller holds s.mu.
+// cached returns the resource version at which the server answers a list request, as if from a
+// cache that can be out of date. The parameter least is the resourceVersion in the request: the
+// result is never older. If least is "", the result is the newest version. The caller holds s.mu.
 func (s *Server) cached(resource schema.GroupResource, least string) uint64 {
 	if least == "" || s.faults.one(s.faults.Stale, "list", "stale") == "" {
 		return s.mu.version
@@ -295,8 +298,8 @@ func (s *Server) cached(resource schema.GroupResource, least string) uint64 {
 	return max(behind, from, stored.dropped)
 }
 
-// items returns the selected objects as they were at the resource version at. The caller holds
-// s.mu.
+// items returns the objects that match the selection, in the state that they had at the given
+// resource version. The caller holds s.mu.
 func (s *Server) items(resource schema.GroupResource, at uint64, wants selection) (selected []*version) {
 	for _, v := range s.store(resource).at(at) {
 		if wants.has(v) {

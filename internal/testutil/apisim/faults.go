@@ -12,8 +12,9 @@ import (
 )
 
 // Faults decides which requests and watches fail, and how. With the same random seed, it makes the
-// same sequence of decisions. But which request gets which decision depends on the order in which
-// goroutines run. Its methods are safe for concurrent use.
+// same sequence of decisions. But it makes a decision whenever a request arrives, so the order in
+// which goroutines run determines which request gets which decision. Its methods are safe for
+// concurrent use.
 type Faults struct {
 	// Rates has the share of requests that fail, by class of the request (see the function class).
 	// Stream is the probability that a watch fails when it has changes to send. Stale is the share
@@ -37,8 +38,8 @@ func NewFaults(r *rand.Rand) *Faults {
 	}
 }
 
-// Stop disables all faults if off is true, and enables them again if it is false. It does not
-// affect the partitions that Conn.Part simulates.
+// Stop(true) disables all faults, and Stop(false) enables them again. It does not affect the
+// partitions that Conn.Part simulates.
 func (f *Faults) Stop(off bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -101,8 +102,8 @@ func (f *fault) String() string {
 	return what + " " + string(f.effect)
 }
 
-// failing has all faults that a write can have. A read changes nothing, so it can have only those
-// whose effect is never and whose reason is not Conflict.
+// failing has all faults that a write can have. A read changes nothing, so it can have only the
+// faults with the effect "never", and not the fault with the reason "Conflict".
 var failing = func() (all []fault) {
 	for _, answer := range []fault{
 		{status: 500, reason: "InternalError"}, {status: 504, reason: "Timeout"}, {status: 500, reason: "ServerTimeout", retry: true},
@@ -140,7 +141,8 @@ func class(r *request) string {
 	return "other"
 }
 
-// of returns the fault of a request, or nil if the request does not fail.
+// of decides at random whether a request fails. It returns the fault, or nil if the request does
+// not fail.
 func (f *Faults) of(r *request) *fault {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -159,8 +161,9 @@ func (f *Faults) of(r *request) *fault {
 	}
 }
 
-// one injects a fault with the probability rate: it counts and returns a random element of faults.
-// Otherwise it returns "".
+// one decides at random whether a fault occurs; the parameter rate is the probability. If a fault
+// occurs, one returns a random element of faults, and counts it for the class of requests given as
+// of. If no fault occurs, it returns "".
 func (f *Faults) one(rate float64, of string, faults ...string) string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -172,7 +175,7 @@ func (f *Faults) one(rate float64, of string, faults ...string) string {
 	return chosen
 }
 
-// lost counts a fault: a request that was blocked, or changes that a watch could not send in time.
+// lost counts a request, or the changes of a watch, that a partition blocked (see Conn.Part).
 func (f *Faults) lost(r *request, why string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -30,9 +30,9 @@ type Object interface {
 // the object was deleted.
 type Change struct{ Before, After Object }
 
-// history is the smallest number of the latest changes of one resource that the server keeps. It
-// keeps at most twice as many. A watch cannot start at a resource version from before the kept
-// changes.
+// history limits how many changes of one resource the server keeps: when it has more than twice
+// this number, it drops the oldest ones and keeps at least this number. A watch cannot start at a
+// resource version that is older than the kept changes.
 const history = 200
 
 // Server is the fake API server. Its methods are safe for concurrent use.
@@ -72,16 +72,16 @@ type store struct {
 	watchers map[*watcher]bool
 }
 
-// version is one version of an object. It never changes, except that encodings are added to
-// encoded.
+// version is one version of an object. It never changes, except that the method encoding adds to
+// the field encoded.
 type version struct {
 	Object
 	number  uint64
 	encoded map[string][]byte // by media type
 }
 
-// change is an entry of the log of changes. If the object was deleted, after has the object's last
-// state with a new resource version.
+// change is an entry of the log of changes. If the object was deleted, the field after has the last
+// state of the object, but with the resource version of the deletion.
 type change struct {
 	before, after *version
 	deleted       bool
@@ -119,8 +119,9 @@ func (s *Server) Create(o Object) {
 	s.put(resource, nil, o.DeepCopyObject().(Object))
 }
 
-// Update changes an object with the function edit, and reports whether the object exists. Tests
-// call it directly, so no fault is injected. If edit returns false, the object stays as it is.
+// Update changes an object, and reports whether the object exists. The function given as edit
+// changes a copy of the object. If this function returns false, the copy is discarded and the
+// object stays as it is. Tests call Update directly, so no fault is injected.
 func Update[T Object](s *Server, namespace, name string, edit func(T) bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -137,8 +138,9 @@ func Update[T Object](s *Server, namespace, name string, edit func(T) bool) bool
 	return true
 }
 
-// Delete deletes an object, and reports whether the object existed. Tests call it directly, so no
-// fault is injected. It does nothing if the object's UID is not uid.
+// Delete deletes an object, and reports whether it did. Tests call it directly, so no fault is
+// injected. If the object has another UID than the one given as uid, Delete does nothing and
+// returns false.
 func Delete[T Object](s *Server, namespace, name, uid string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -176,8 +178,8 @@ func (s *Server) store(resource schema.GroupResource) *store {
 	return stored
 }
 
-// put stores an object and returns its new version. The caller must not change the object after
-// that.
+// put stores an object and returns its new version. The parameter before is the version that it
+// replaces, or nil for a new object. The caller must not change the object after the call.
 func (s *Server) put(resource schema.GroupResource, before *version, o Object) *version {
 	s.mu.version++
 	o.SetResourceVersion(strconv.FormatUint(s.mu.version, 10))

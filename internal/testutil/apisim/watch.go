@@ -123,8 +123,8 @@ func signal(c chan struct{}) {
 	}
 }
 
-// run sends changes until the client closes the watch or is killed, a fault ends the watch, or the
-// time d is over.
+// run sends changes until the watch ends: when the client closes it or is killed, when a fault ends
+// it, or after the duration d.
 func (w *watcher) run(d time.Duration) {
 	defer w.leave()
 	over := time.NewTimer(d)

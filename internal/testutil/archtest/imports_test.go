@@ -22,10 +22,10 @@ type pkg struct {
 }
 
 // TestImportsPointOneWay checks that packages import only packages of lower layers: cmd may
-// import internal, and internal may import api and pkg. pkg may import only pkg and the
-// standard library. Packages of different programs under internal must not import each other,
-// except as the function allowed lists. Only the packages that the function libraries lists may
-// import the library of a foreign system, such as containerd.
+// import internal, and internal may import api and pkg. pkg may import only pkg and the standard
+// library. Packages of different programs under internal must not import each other; the function
+// "allowed" has the exceptions. Only the packages that the function "libraries" lists may import
+// the library of a foreign system, such as containerd.
 func TestImportsPointOneWay(t *testing.T) {
 	used := map[string]bool{}
 	for _, p := range list(t) {
@@ -99,8 +99,9 @@ func TestForbidden(t *testing.T) {
 	}
 }
 
-// forbidden returns why the package from may not import the package to. It returns "" if the
-// import is allowed. from is a path relative to the module.
+// forbidden explains why one package may not import another. It returns "" if the import is
+// allowed. The importing package is given as from, by its path relative to the module. The
+// imported package is given as to, by its full import path.
 func forbidden(from, to string) string {
 	own := strings.HasPrefix(to, module)
 	to = strings.TrimPrefix(to, module)
@@ -125,7 +126,8 @@ func forbidden(from, to string) string {
 	return ""
 }
 
-// forbiddenInside is like forbidden, for the case that the package from is under internal.
+// forbiddenInside is the part of forbidden for importing packages under internal. The parameter
+// own is true if the imported package is of this module; to is then relative to the module.
 func forbiddenInside(from, to string, own bool) string {
 	switch {
 	case !own:
@@ -150,8 +152,9 @@ func isProgram(path string) bool {
 	return strings.Count(path, "/") == 1 || path == "internal/gpu/nvmlserver" || path == "internal/agent/installer"
 }
 
-// allowed reports whether the package from may import the package to as an exception, because the
-// two are in different directories. The table lists these exceptions.
+// allowed reports whether an import is an exception to the rule that packages in different
+// directories of internal must not import each other. The table has the exceptions: for each
+// importing package, the packages that it may import.
 func allowed(from, to string) bool {
 	return slices.Contains(map[string][]string{
 		"internal/agent":        {"internal/gpu/gpufeed", "internal/deviceplugin/kubelet"},

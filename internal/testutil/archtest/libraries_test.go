@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// foreign is a third-party library that only certain packages may import, such as NVIDIA's
-// go-nvml, and these packages.
+// foreign is a third-party library that only some packages may import, such as NVIDIA's go-nvml.
+// The field importers lists these packages; packages below them may import the library, too.
 type foreign struct {
 	path      string
 	importers []string
 }
 
-// libraries returns the third-party libraries that only certain packages may import. All packages
-// outside of pkg may import any other library.
+// libraries returns the third-party libraries that only some packages may import. Libraries that
+// are not in this list may be imported by all packages outside of pkg.
 func libraries() []foreign {
 	return []foreign{
 		{"github.com/NVIDIA/go-nvml", []string{"internal/gpu/nvml"}},
@@ -41,8 +41,8 @@ func libraries() []foreign {
 	}
 }
 
-// library returns the element of libraries to which an import path belongs, or nil. If several
-// elements match, it returns the one with the longest path.
+// library returns the entry of the list above for an import path, or nil if the list has none.
+// If several entries match, it returns the one with the longest path.
 func library(path string) *foreign {
 	var found *foreign
 	for _, lib := range libraries() {
@@ -53,8 +53,9 @@ func library(path string) *foreign {
 	return found
 }
 
-// importer returns the first of importers to which a package belongs, or "" if there is none.
-// Packages in the directory test may import any library, so for them it returns "test".
+// importer returns the first path in the list importers that is the package given as from or a
+// directory above it. It returns "" if there is none. Packages in the directory test may import
+// any library, so for them importer returns "test".
 func importer(from string, importers []string) string {
 	if top(from) == "test" {
 		return "test"

@@ -78,7 +78,9 @@ func (d definition) write(b *strings.Builder) {
 	}
 }
 
-// write writes a row of the reference table for each field below the field at path.
+// write writes the rows of the reference table for the fields that the schema has, at all
+// depths. The parameter path is the path of the field to which the schema belongs, such as
+// "spec".
 func (s schema) write(b *strings.Builder, path string) {
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		field := s.Properties[name]

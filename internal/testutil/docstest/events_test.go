@@ -16,9 +16,10 @@ import (
 	"github.com/numalet/numalet/pkg/numaplan"
 )
 
-// notice is a row of the reference table of events or of conditions. name is the reason of the
-// event or the type of the condition, on is the object that has it, when says what it means, and do
-// says what a user must do.
+// notice is a row of the reference table of events or of conditions. The field name is the reason
+// of the event or the type of the condition, and the field on is the kind of the object that has
+// it. The field when says when it occurs, and the field do says what a user must do then. For
+// conditions, the field kind is empty.
 type notice struct{ name, kind, on, when, do string }
 
 // events returns the events that Numalet's programs write.
@@ -90,7 +91,8 @@ func TestReferenceOfEvents(t *testing.T) {
 	scenario.Golden(t, root+"/docs/reference/events.md", b.String())
 }
 
-// word returns the value of a constant if the value equals the constant's name, and otherwise "".
+// word returns the value of a constant if that value is also the name of the constant, as in
+// `NotGuaranteed = "NotGuaranteed"`. It returns "" for other constants: they are not reasons.
 func word(_ int, c constant) string {
 	if c.name != c.value {
 		return ""
@@ -99,8 +101,9 @@ func word(_ int, c constant) string {
 }
 
 // reasons writes a section of the reference page, with a table of the constants of a Go file. Each
-// row has the result of the function reason for a constant, and the constant's comment. reasons
-// leaves out constants for which the function returns "".
+// row has the reason that a constant stands for, and the comment of the constant. The function
+// given as reason returns this reason. The table leaves out constants for which that function
+// returns "", and constants without a comment.
 func reasons(t *testing.T, b *strings.Builder, title, preface, file string, reason func(int, constant) string) {
 	t.Helper()
 	fmt.Fprintf(b, "\n## %s\n\n%s\n\n| reason | meaning |\n|---|---|\n", title, preface)

@@ -18,8 +18,8 @@ var rewrite = flag.Bool("rewrite", false, "write the present results of the test
 // instead of comparing its output with them.
 func Rewrite() bool { return *rewrite }
 
-// Each calls run in a subtest for each file that matches a pattern. The test fails if no file
-// matches.
+// Each starts a subtest for each file that matches a pattern, and calls the function given as run
+// in it. The test fails if no file matches.
 func Each(t *testing.T, pattern string, run func(t *testing.T, file string)) {
 	t.Helper()
 	files, err := filepath.Glob(pattern)
@@ -49,9 +49,9 @@ func Golden(t *testing.T, file, got string) {
 	}
 }
 
-// Cases runs a subtest for each file that matches a pattern. Each file is a txtar archive. answer
-// gets all sections of the file, and returns the expected output: sections with which the file must
-// end.
+// Cases runs a subtest for each file that matches a pattern. Each file is a txtar archive. The
+// function given as answer gets all sections of the file, and returns the output of the code under
+// test as sections. The subtest passes if the file ends with the same sections.
 func Cases(t *testing.T, pattern string, answer func(t *testing.T, sections []txtar.File) []txtar.File) {
 	t.Helper()
 	Each(t, pattern, func(t *testing.T, file string) {

@@ -8,8 +8,8 @@ import (
 )
 
 // Walk runs each scenario in testdata/*.txt, and compares the answers of its commands with the
-// answers in the file. For each scenario, open creates the state of the test and returns the
-// commands. The commands write their output to out.
+// answers in the file. For each scenario, the function given as open creates the state of the
+// test and returns the commands, which write their answers to out.
 func Walk(t *testing.T, open func(t *testing.T, out *Answer) Commands) {
 	t.Helper()
 	WalkFiles(t, "testdata/*.txt", open)
@@ -51,7 +51,8 @@ func transcript(t testing.TB, text string, commands Commands, out *Answer) strin
 	return strings.TrimRight(b.String(), "\n") + "\n"
 }
 
-// follows reports whether the first line is a command or a comment.
+// follows reports whether the next line, which is the first of lines, is a command or a
+// comment.
 func follows(lines []string) bool {
 	return len(lines) > 0 && (strings.HasPrefix(lines[0], ">") || strings.HasPrefix(lines[0], "#"))
 }
@@ -98,14 +99,16 @@ func (c Commands) run(line string, out *Answer) (err error) {
 	return nil
 }
 
-// Before returns a copy of the commands that calls the function do before each command.
+// Before returns a copy of the commands in which each command first calls the function given
+// as do.
 func (c Commands) Before(do func()) Commands {
 	return c.wrap(func(handle func(*Command)) func(*Command) {
 		return func(c *Command) { do(); handle(c) }
 	})
 }
 
-// After returns a copy of the commands that calls the function do after each command.
+// After returns a copy of the commands in which each command, when it is done, calls the
+// function given as do.
 func (c Commands) After(do func(*Command)) Commands {
 	return c.wrap(func(handle func(*Command)) func(*Command) {
 		return func(c *Command) { handle(c); do(c) }

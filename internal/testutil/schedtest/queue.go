@@ -16,12 +16,12 @@ var ErrDrained = errors.New("no pod is pending")
 // is in flight until Done, Requeue or MarkUnschedulable is called for it. Next returns
 // ErrDrained if no pod is pending or in flight.
 type Queue struct {
-	gains func() uint64 // how often resources have become free so far
+	gains func() uint64 // returns how often resources have become free so far
 
 	mu struct {
 		sync.Mutex
 		pending       []*sched.Pod
-		unschedulable []*sched.Pod // pods that are retried when gains returns more than seen
+		unschedulable []*sched.Pod // pods that become pending again when gains returns a larger number than seen
 		seen          uint64
 		out           int
 	}
@@ -62,9 +62,11 @@ func (q *Queue) Requeue(pod *sched.Pod) {
 	q.back(func() { q.mu.pending = append(q.mu.pending, pod) })
 }
 
-// MarkUnschedulable returns a pod to the queue that was in flight and fits on no node. gains is
-// what the function gains of NewQueue returned when the scheduler tried the pod. The pod becomes
-// pending again when resources have become free after that.
+// MarkUnschedulable is called when a pod that was in flight fits on no node. The parameter gains
+// is the number that the function gains (see NewQueue) returned when the scheduler tried the
+// pod. If resources have become free since then, the pod becomes pending at once. Otherwise it
+// becomes pending at the first call of Done, Requeue or MarkUnschedulable after resources have
+// become free.
 func (q *Queue) MarkUnschedulable(pod *sched.Pod, gains uint64) {
 	q.back(func() {
 		if gains < q.mu.seen {
@@ -75,7 +77,7 @@ func (q *Queue) MarkUnschedulable(pod *sched.Pod, gains uint64) {
 	})
 }
 
-// Unschedulable returns the pods for which MarkUnschedulable was called, and which are not
+// Unschedulable returns the pods for which MarkUnschedulable was called and that have not become
 // pending again.
 func (q *Queue) Unschedulable() []*sched.Pod {
 	q.mu.Lock()
@@ -83,9 +85,9 @@ func (q *Queue) Unschedulable() []*sched.Pod {
 	return slices.Clone(q.mu.unschedulable)
 }
 
-// back records that a pod is no longer in flight, and calls enter to add the pod to the queue
-// again. If resources have become free since the last call of back, it first makes all
-// unschedulable pods pending again.
+// back records that a pod is no longer in flight. It calls the function given as enter, which
+// adds the pod to the queue again if it is not bound. If resources have become free since the
+// last call of back, it first makes all unschedulable pods pending again.
 func (q *Queue) back(enter func()) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
