@@ -12,19 +12,21 @@ import (
 )
 
 // Notify retries each waiting pod that has one of the topics (sched.Topic: names of what a pod
-// waits for) and for which helps returns true. If helps is nil, Notify retries all pods that have
-// one of the topics.
+// waits for) and for which the function given as helps returns true. If this function is nil,
+// Notify retries all pods that have one of the topics.
 type Notify func(topics []sched.Topic, helps func(*sched.Pod) bool)
 
-// Outdated is called with a key of rules (sched.Pod.NodeRules) when the explanations of why pods
-// with these rules wait become outdated. This happens when a node is added or removed, or when a
-// change of a node changes whether or why the node refuses such pods. The rules of a pod are its
-// node selector, required node affinity and tolerations.
+// Outdated is called when the explanations of why some pods wait become outdated. These are the
+// pods whose rules have the key given as rules (sched.Pod.NodeRules). Explanations become outdated
+// when a node is added or removed, or when a change of a node changes whether or why the node
+// refuses the pods. The rules of a pod are its node selector, required node affinity and
+// tolerations.
 type Outdated func(rules string)
 
-// announcer retries waiting pods when a node or a placed pod changes. These are pods for which
-// other pods or other nodes decide whether a node suits, for example by pod affinity. announcer
-// also reports for which pods a change of a node makes the explanation of why they wait outdated.
+// announcer retries waiting pods when a node or a placed pod changes. It retries only pods whose
+// fit on a node also depends on other pods or other nodes, for example because of pod affinity.
+// After a change of a node, announcer also reports which explanations of why pods wait are
+// outdated.
 type announcer struct {
 	cluster  *Cluster
 	notify   Notify
@@ -32,14 +34,14 @@ type announcer struct {
 	topics   []sched.Topic // reused by each event, because the state calls its subscribers one at a time
 }
 
-// Announce subscribes to the state of the nodes, and calls notify and outdated from then on. The
-// caller must subscribe c.Observe to the state before it calls Announce. Otherwise a pod could be
-// retried before the filters know the change that may help it.
+// Announce subscribes to the state of the nodes. From then on, it calls the function given as
+// notify after changes that may help waiting pods, and the function given as outdated after changes
+// that make explanations outdated. The caller must subscribe c.Observe to the state before it calls
+// Announce. Otherwise a pod could be retried before the filters know the change that may help it.
 //
 // A placed pod is announced only when it is bound, although its node was decided some milliseconds
-// before. If its Binding fails, no pod that needs it as a neighbor has been retried in vain. The
-// committer (the goroutine that decides the nodes) does not have to wait for the announcement
-// either.
+// before. So no pod is retried in vain because of a neighbor whose Binding then fails. Also, the
+// committer (the goroutine that decides the nodes) need not wait for the announcement.
 func (c *Cluster) Announce(notify Notify, outdated Outdated) {
 	a := &announcer{cluster: c, notify: notify, outdated: outdated}
 	c.state.Subscribe(a.observe, nodestate.Bound, nodestate.Released, nodestate.Undone, nodestate.NodeChanged)
@@ -75,8 +77,8 @@ func (a *announcer) pod(placed *framework.PodInfo) {
 }
 
 // node retries waiting pods after a node was added or removed, or after its labels, its taints or
-// its field spec.unschedulable have changed. It also reports for which pods the explanation of why
-// they wait is outdated.
+// its field spec.unschedulable have changed. It also reports which explanations of why pods wait
+// are outdated.
 func (a *announcer) node(e nodestate.Event) {
 	now, was := nodeOf(e.Node), nodeOf(e.Entry.Newest())
 	if now != nil && was != nil && sameForRules(now, was) {

@@ -33,13 +33,13 @@ type arena struct {
 	cluster *Cluster
 	first   []*Proposer
 	second  *Committer
-	records []*sched.Node          // of empty servers
+	records []*sched.Node          // of the servers, as if they had no pods
 	placed  []nodestate.Assignment // the pods on the servers
 }
 
 // newArena returns an arena of servers with 64 CPUs, 512 GiB and 8 GPUs. Each has the given number
-// of pods, which together use about the fraction fill of its CPUs and memory. The fake API server
-// has a default Namespace and the given objects.
+// of pods, which together use about the fraction given as fill (0 to 1) of its CPUs and of its
+// memory. The fake API server has a default Namespace and the given objects.
 func newArena(b *testing.B, servers, pods int, fill float64, objects ...apiruntime.Object) *arena {
 	b.Helper()
 	client := fake.NewClientset(append(objects, &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}})...)
@@ -78,8 +78,9 @@ func (a *arena) addServer(name string) {
 	a.records = append(a.records, record)
 }
 
-// use fills a server with a number of pods. Together they use about the fraction fill of its CPUs
-// and of its memory. CPU and memory deviate from fill at random, independently of each other.
+// use fills a server with a number of pods. Together they use about the fraction given as fill of
+// its CPUs and of its memory. CPU and memory deviate from this fraction at random, independently of
+// each other.
 func (a *arena) use(r *rand.Rand, server string, pods int, fill float64) {
 	share := func(of float64) int64 {
 		return int64(of * min(1, max(0, fill+min(fill, 1-fill)*r.NormFloat64())) / float64(pods))
@@ -149,9 +150,8 @@ func (a *arena) small(count int) []*sched.Pod {
 }
 
 // edges returns pods that fit nowhere. The ratio of CPU to memory in a pod's requests is random.
-// Each pod requests a little more than would fit on the node with the most room for this ratio: a
-// thousandth of a CPU and a byte. The search for a node takes longest for pods that just fail to
-// fit.
+// Each pod requests about a thousandth of a CPU and a byte more than the largest amounts with this
+// ratio that fit on any node. The search for a node takes longest for pods that just fail to fit.
 func (a *arena) edges(c *nodestate.State, count int) []*sched.Pod {
 	r := rand.New(rand.NewPCG(2, 2))
 	var pods []*sched.Pod

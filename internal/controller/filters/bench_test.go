@@ -73,8 +73,8 @@ func BenchmarkDecide(b *testing.B) {
 
 // decide schedules the pods again and again, as a scheduler does in steady state. Before it
 // measures, it runs until the garbage collector reuses memory. Otherwise the benchmark would also
-// measure page faults. Memory that comes from the kernel for the first time costs a page fault
-// per 4 KiB. In large clusters this is one page fault for each decision.
+// measure page faults, because new memory from the kernel costs one page fault per 4 KiB. In large
+// clusters, this would be one page fault for each decision.
 func (a *arena) decide(b *testing.B, c *nodestate.State, pods []*sched.Pod, fit bool) {
 	p := pipeline.NewProposer(c.View, pipeline.ProposerOptions{Filter: a.first[0], Rand: rand.New(rand.NewPCG(1, 1))})
 	m := pipeline.NewCommitter(c, a.second, pipeline.Effects{
@@ -111,9 +111,9 @@ func (a *arena) decide(b *testing.B, c *nodestate.State, pods []*sched.Pod, fit 
 }
 
 // BenchmarkCycle measures the decisions of several proposers (which list nodes) and the committer
-// (which decides) with all filters, from a queue of b.N pods to a binder that does nothing. A pod
-// that fits nowhere counts as a decision as well. With one GPU per pod and b.N = 40,000, 27,546
-// pods are placed, and the others fit nowhere.
+// (which decides the node) with all filters. The queue has b.N pods at first, and the function that
+// binds pods does nothing. A pod that fits nowhere counts as a decision as well. For example,
+// 27,546 pods are placed if b.N is 40,000 and each pod requests one GPU. The others fit nowhere.
 func BenchmarkCycle(b *testing.B) {
 	b.Run("nodes=5000", func(b *testing.B) {
 		a := newArena(b, 5000, 20, 0.5)
@@ -157,8 +157,9 @@ func (a *arena) runPipeline(b *testing.B, c *nodestate.State, proposers int, gpu
 
 // BenchmarkPrefer measures how long a proposer takes to list nodes for a pod with preferences.
 // There are three cases. In the case "nodes", the pod prefers nodes with a label. In the case
-// "few", it prefers zones with few pods that have the label app=rare, which no pod has. In the
-// case "pods", it prefers zones with few pods that have the label app, which many pods have.
+// "few", the pod prefers zones that have few pods with the label app=rare. No placed pod has this
+// label. In the case "pods", the pod prefers zones that have few pods with the label app, whatever
+// its value. All placed pods have this label.
 func BenchmarkPrefer(b *testing.B) {
 	for _, nodes := range []int{1000, 5000} {
 		a := newArena(b, nodes, 20, 0.1)

@@ -17,10 +17,10 @@ import (
 )
 
 // Claims has the kube-scheduler plugins for volumes and devices. The proposers (which list nodes
-// for pods) and the committer (which decides) share these plugins. So the proposers know which
-// volumes and devices the committer has reserved, and list only nodes on which the volumes and
-// devices of a pod are available. Several goroutines may use the plugins at the same time, because
-// kube-scheduler also does this: it runs Filter on many nodes at once, and PreBind of other pods
+// for pods) and the committer (which decides the node) share these plugins. So the proposers know
+// which volumes and devices the committer has reserved, and list only nodes on which the volumes
+// and devices of a pod are available. The plugins are made for use by several goroutines at the
+// same time: kube-scheduler itself runs Filter on many nodes at once, and PreBind of other pods
 // meanwhile.
 //
 // The methods of Claims are called only while the frameworks are created, from one goroutine.
@@ -53,8 +53,8 @@ func (c *Claims) settings() []runtime.Option {
 	return c.options
 }
 
-// made returns a copy of the map of the volume and device plugins that were created so far, by
-// name.
+// made returns the plugins for volumes and devices that were created so far, by name. The caller
+// may change the returned map.
 func (c *Claims) made() map[string]fwk.Plugin {
 	if c == nil {
 		return map[string]fwk.Plugin{}

@@ -16,10 +16,10 @@ import (
 // share one Cluster. Any goroutine may call its methods. Only the state calls Observe.
 //
 // The nodeInfo of a node is stored in the node's entry of the state, and is immutable. After a
-// change, a new nodeInfo is stored before the node's new record (sched.Node), so a nodeInfo is
-// never older than the record. So a check of a node stays valid until the node's record changes, if
-// the pod's fit depends on this node alone. Readers of a nodeInfo take no lock. While a pod moves
-// to another node, it is on both nodes for a moment.
+// change, a new nodeInfo is stored before the node's new record (sched.Node). So the nodeInfo is
+// never older than the record. This matters for a pod whose fit depends on a single node: the
+// result of a check of this node stays valid until the node's record changes. Readers of a nodeInfo
+// take no lock. While a pod moves to another node, it is on both nodes for a moment.
 //
 // The time to apply a change grows with the number of pods on the changed node, and for some
 // changes of a node (see sameForRules) also with the number of cached node sets (see tracked). The
@@ -71,7 +71,7 @@ func (c *Cluster) Observe(e nodestate.Event) {
 			c.changes.add(change{node: is})
 		}
 		if len(now.PodsWithRequiredAntiAffinity) > 0 {
-			c.state.Narrow() // the node's zone may have changed, so the anti-affinity of the node's pods may now exclude pods from other nodes of the new zone
+			c.state.Narrow() // the node's zone may have changed: the anti-affinity of the node's pods may now exclude pods from other nodes of the new zone, although the records of these nodes are unchanged
 		}
 	case nodestate.Placed, nodestate.Bound:
 		c.assign(e.Entry, e.Now, e.Was)

@@ -13,9 +13,9 @@ import (
 )
 
 // Committer has the filters of the committer, the second-tier scheduler, which decides the nodes of
-// pods. These are the filters of a Proposer, and Reserve and PreBind of the plugins for volumes and
-// devices. Committer implements the interfaces sched.Relay and pipeline.Reserver. Any goroutine may
-// call Unreserve and Bind. Only one goroutine may call the other methods.
+// pods. Committer has the same filters as a Proposer, and also Reserve and PreBind of the plugins
+// for volumes and devices. It implements the interfaces sched.Relay and pipeline.Reserver. Any
+// goroutine may call Unreserve and Bind. Only one goroutine may call the other methods.
 type Committer struct {
 	Proposer
 	quotas   Quotas   // nil for none
@@ -24,7 +24,8 @@ type Committer struct {
 }
 
 // Quotas checks whether a scheduling decision exceeds a quota of the pod's tenant. Check returns an
-// error if a quota is exceeded. The record of the decided node tells the types of the node's GPUs.
+// error if a quota is exceeded. The second argument of Check is the record of the decided node.
+// Check reads the types of the node's GPUs from it.
 type Quotas interface {
 	Check(sched.Decision, *sched.Node) error
 }
@@ -53,13 +54,13 @@ func (c *Committer) Begin(pod *sched.Pod) ([]string, sched.Reason) {
 	return c.Proposer.Begin(pod)
 }
 
-// Resume makes a pod the current pod, and uses the results that a proposer's Begin has computed for
-// the pod. So PreFilter need not run again. There are two exceptions.
+// Resume makes a pod the current pod. It uses the results that a proposer's Begin has computed for
+// the pod, so that PreFilter need not run again. There are two exceptions.
 //
 // First, if the filters of the pod read all nodes, Resume uses only the mark in the proposer's
 // results. The mark is the number that the next change (see changes) had when the proposer filtered
-// the pod. The results may be those of another pod of the pod's gang. Check then refuses the nodes
-// on which the pod may no longer fit because of changes since that mark.
+// the pod, or when it filtered another pod of the same gang. Check then refuses the nodes on which
+// the pod may no longer fit because of the changes since this mark.
 //
 // Second, if the pod has volumes or devices, PreFilter runs again. The plugins store in the results
 // of PreFilter which volumes and devices they will reserve, and these may have been reserved for
@@ -76,10 +77,10 @@ func (c *Committer) Resume(pod *sched.Pod, with any) sched.Reason {
 	return c.Proposer.Resume(pod, with)
 }
 
-// resumeWide makes pod the current pod. The filters of this pod read all nodes, because the pod has
-// required pod (anti-)affinity or topology spread. mark is the number of the first change (see
-// changes) after a proposer counted the pods on all nodes. Instead of all nodes, resumeWide reads
-// only the changes from mark on.
+// resumeWide makes the given pod the current pod. The filters of this pod read all nodes, because
+// the pod has required pod (anti-)affinity or topology spread. mark is the number of the first
+// change (see changes) after a proposer counted the pods on all nodes. Instead of all nodes,
+// resumeWide reads only the changes from mark on.
 func (c *Committer) resumeWide(pod *sched.Pod, mark uint64) sched.Reason {
 	c.use(pod)
 	still, ok := c.lister.stillFits(pod, mark)
@@ -125,8 +126,9 @@ func (c *Committer) Reserve(d sched.Decision, node *sched.Node) sched.Reason {
 }
 
 // stands checks the decided node again if the anti-affinity of any placed pod excludes the pod from
-// some nodes. The placed pod may be newer than the proposer's check of the node. Its anti-affinity
-// can exclude the pod from all nodes of a zone, although the records of these nodes are unchanged.
+// some nodes. The placed pod may be one that was placed after the proposer had checked the node.
+// Its anti-affinity can exclude the pod from all nodes of a zone, although the records of these
+// nodes are unchanged.
 func (c *Committer) stands(pod *sched.Pod, node *sched.Node) sched.Reason {
 	c.lister.pod = pod.Foreign.(*Pod)
 	if pod.Across {
@@ -192,7 +194,7 @@ func (c *Committer) preBind(ctx context.Context, r *reserved, d sched.Decision) 
 	return fmt.Errorf("prepare claims of pod %s for node %s: %w", d.Pod, d.At.Node, status.AsError())
 }
 
-// assumed returns a copy of the pod whose spec names the decided node.
+// assumed returns a copy of the pod of a decision. The spec of the copy names the decided node.
 func assumed(d sched.Decision) *v1.Pod {
 	pod := *d.Pod.Foreign.(*Pod).info.Pod
 	pod.Spec.NodeName = d.At.Node

@@ -19,7 +19,7 @@ import (
 // immutable.
 type Configuration struct {
 	profiles    []config.KubeSchedulerProfile // the first one is also for pods with an unknown scheduler name
-	percentage  *int32                        // how many percent of the nodes are rated, for profiles without a percentage
+	percentage  *int32                        // how many percent of the nodes are rated for pods of a profile that sets no percentage itself
 	parallelism int32
 	rated       int // how many nodes are rated if no percentage is set
 	kubeconfig  string

@@ -196,9 +196,9 @@ func TestUnknownFields(t *testing.T) {
 	}
 }
 
-// TestNodeSetsOfProfiles checks the cached set of the nodes that admit a pod's rules (such as its
-// node selector). When a node changes, the profile of that pod must decide whether the node stays
-// in the set, even if a pod of another profile was filtered last.
+// TestNodeSetsOfProfiles checks the cached set of the nodes that the rules of a pod (such as its
+// node selector) admit. When a node changes, the profile of that pod must decide whether the node
+// stays in the set, even if a pod of another profile was filtered last.
 func TestNodeSetsOfProfiles(t *testing.T) {
 	c, err := ReadConfiguration([]byte(twoProfiles), options())
 	if err != nil {

@@ -8,13 +8,14 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// CouldHold reports whether the nodes could hold at least need of the pods if all other pods ended.
-// It returns false in two cases. First, fewer than need of the pods are left without those whose
-// rules (such as the node selector) admit no node, and, unless they belong to a gang, without those
-// that require a neighbor that does not exist. Second, each pod needs a node of its own because of
-// anti-affinity, and the rules of the pods admit fewer than need nodes. CouldHold returns true in
-// all other cases, because it visits no nodes. It takes no lock. Its time is proportional to the
-// number of pods.
+// CouldHold reports whether the nodes could hold enough of the given pods if all other pods ended.
+// Enough means at least the number given as need. CouldHold returns false in two cases. First, so
+// many of the pods fit nowhere that not enough are left. A pod fits nowhere if its rules (such as
+// its node selector) admit no node. A pod without a gang also fits nowhere if it requires a
+// neighbor that does not exist. Second, each pod needs a node of its own because of anti-affinity,
+// and the rules of the pods do not admit enough nodes. In all other cases, CouldHold returns true,
+// even if the nodes are too small, because it does not look at the nodes. It takes no lock. Its
+// time is proportional to the number of pods.
 func (c *Cluster) CouldHold(pods []*sched.Pod, need int) bool {
 	first, apart := pods[0].Foreign.(*Pod), true
 	refused := 0

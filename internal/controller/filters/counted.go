@@ -15,12 +15,12 @@ import (
 // equal affinity terms reuses the state: only the pods that were planned since are added.
 //
 // The state of the plugin PodTopologySpread cannot be reused in this way. To know the smallest
-// number of pods in a topology domain, PodTopologySpread keeps two domains with few pods. After
-// pods are added to these two, another domain may have the fewest pods. So its PreFilter must count
-// the pods on all nodes again.
+// number of pods in a topology domain, PodTopologySpread keeps only two domains with few pods.
+// After pods are added to these two, another domain may have the fewest pods. So its PreFilter must
+// count the pods on all nodes again.
 type counted struct {
 	data    fwk.StateData
-	planned int    // number of planned pods that data includes
+	planned int    // number of planned pods that are counted in data
 	mark    uint64 // number that the next change had (see changes) before the pods were counted
 }
 
@@ -65,8 +65,8 @@ func (p *Proposer) keepCounted() {
 
 // alike returns a key for the current pod of a gang that is being planned. If two pods of the gang
 // have the same key, PreFilter of the plugin InterPodAffinity computes the same state for both. The
-// key is "" if no pods are planned, or if the state cannot be reused for other pods. The first pod
-// of a gang has no key, because it cannot be told from a pod without a gang.
+// key is "" if the state cannot be reused for other pods. It is also "" if no pods are planned. So
+// the first pod of a gang has no key: before it, no pods are planned, as for a pod without a gang.
 func (l *lister) alike() string {
 	if len(l.planned.pods) == 0 || len(l.pod.spread) > 0 || !l.pod.wide {
 		return ""

@@ -14,7 +14,8 @@ type count interface {
 	comparable
 	// match reports whether a placed pod meets the condition.
 	match(pod *v1.Pod) bool
-	// topics returns a list of topics. Each pod that meets the condition has at least one of them.
+	// topics returns a list of topics (see counts). Each pod that meets the condition has at least
+	// one of them.
 	topics() []sched.Topic
 	// add adds (sign 1) or removes (sign -1) a pod that meets the condition.
 	add(pod *v1.Pod, node string, sign int)
@@ -32,7 +33,7 @@ type counts[T count] struct {
 // the pods that are placed now.
 func (k *counts[T]) find(c *Cluster, key string, make func() T) T {
 	return k.kept.find(&c.sets, key, func() T {
-		if k.len == 0 { // it is the first one, or all were dropped
+		if k.len == 0 { // this is the first count, or all counts were dropped (see tracked)
 			k.byTopic = map[sched.Topic][]T{}
 		}
 		made := make()

@@ -56,8 +56,8 @@ type kind struct {
 
 // preferredPods returns which pods the preferences of a pod select, and a key for this selection.
 // Pods with equal keys select the same pods. The key is "" in three cases: the pod has no
-// preferences about other pods, they select namespaces by labels, which may change, or a label
-// selector is invalid.
+// preferences about other pods, a preference selects namespaces by their labels (which may change),
+// or a label selector is invalid.
 func preferredPods(info *framework.PodInfo) (all []selected, key string) {
 	for _, terms := range [][]fwk.WeightedAffinityTerm{info.PreferredAffinityTerms, info.PreferredAntiAffinityTerms} {
 		for _, t := range terms {
@@ -230,7 +230,7 @@ func (l *lister) showing(nodes map[string]near) []fwk.NodeInfo {
 	return found
 }
 
-// nodesOf returns a copy of of.nodes: the pods of a crowd, by node name.
+// nodesOf returns a copy of the field nodes of a crowd: the pods of the crowd, by node name.
 func (c *Cluster) nodesOf(of *crowd) map[string]near {
 	c.sets.Lock()
 	defer c.sets.Unlock()

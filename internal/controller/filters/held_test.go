@@ -17,8 +17,8 @@ import (
 // BenchmarkHeld measures two times. proposed-ms is the longest time that a proposer needs to list
 // nodes for one pod or gang. held-ms is the longest time that the committer needs to decide from
 // one such list. The cluster has 5,000 nodes and 100,000 pods. Run the benchmark with -benchtime
-// 3x. In an earlier design the committer searched for nodes itself, and needed 37 and 54 s for the
-// gangs with affinity.
+// 3x. In an earlier design, the committer searched for nodes itself. It then needed 37 s and 54 s
+// for the two gangs with affinity.
 func BenchmarkHeld(b *testing.B) {
 	a := newArena(b, 5000, 20, 0.5, localVolume("disk", "node-004000"), localClass(), claim("disk"))
 	near := func(p *st.PodWrapper) *st.PodWrapper {
@@ -78,7 +78,8 @@ func BenchmarkHeld(b *testing.B) {
 }
 
 // gang returns a queue entry (sched.Pod) for a whole gang. fit is the number of its pods that fit,
-// and large is the number of its pods that fit no node.
+// and large is the number of its pods that fit no node. The function given as rules adds
+// (anti-)affinity or a volume to each pod.
 func (a *arena) gang(name string, fit, large int, rules func(*st.PodWrapper) *st.PodWrapper) *sched.Pod {
 	g := &sched.Gang{ID: name, Need: fit + large}
 	for i := range fit + large {
@@ -95,7 +96,7 @@ func (a *arena) gang(name string, fit, large int, rules func(*st.PodWrapper) *st
 	return &first
 }
 
-// ruled returns a pod to which the function rules has added (anti-)affinity or a volume.
+// ruled returns a pod to which the function given as rules has added (anti-)affinity or a volume.
 func (a *arena) ruled(name string, cpu int64, rules func(*st.PodWrapper) *st.PodWrapper) *sched.Pod {
 	a.Helper()
 	p := a.pod(name, cpu, 4<<30, 0)

@@ -31,8 +31,9 @@ func newLister(c *Cluster, api API) *lister {
 	return &lister{cluster: c, namespaces: api.Informers.Core().V1().Namespaces().Lister()}
 }
 
-// node returns the newest nodeInfo of a node, to which it adds the pods that are planned on the
-// node (see planned). It returns nil if the node does not exist.
+// node returns the nodeInfo of a node. If pods are planned on the node (see planned), this is the
+// nodeInfo that the node had when they were planned, with the planned pods. Otherwise it is the
+// newest nodeInfo, or nil if the node does not exist.
 func (l *lister) node(name string) *nodeInfo {
 	return l.on(name, l.cluster.node(name))
 }
@@ -42,8 +43,9 @@ func (l *lister) at(node *sched.Node) *nodeInfo {
 	return l.on(node.Name, l.cluster.at(node))
 }
 
-// on returns info with the pods that are planned on the node (see planned). While nodes are rated,
-// the result also has the pods that are proposed for the node (see proposals).
+// on returns the nodeInfo of a node, like l.node. The argument info is the newest nodeInfo of the
+// node, or nil. While nodes are rated, the result also has the pods that are proposed for the node
+// (see proposals).
 func (l *lister) on(name string, info *nodeInfo) *nodeInfo {
 	info = l.planned.on(name, info)
 	if info == nil {
@@ -93,8 +95,8 @@ func (l *lister) all() (all []fwk.NodeInfo) {
 func (l *lister) HavePodsWithAffinityList() ([]fwk.NodeInfo, error) { return l.infos(l.drawn()), nil }
 
 // HavePodsWithRequiredAntiAffinityList returns the nodes that have a placed pod whose required
-// anti-affinity excludes the current pod. It leaves out nodes whose pods have only other required
-// anti-affinity, because this does not matter for the current pod.
+// anti-affinity excludes the current pod. It leaves out the nodes whose placed pods have required
+// anti-affinity only against other pods.
 func (l *lister) HavePodsWithRequiredAntiAffinityList() ([]fwk.NodeInfo, error) {
 	return l.infos(l.apart()), nil
 }
@@ -133,8 +135,7 @@ func (l *lister) namespace() labels.Set {
 	return ns.Labels
 }
 
-// Get returns the newest nodeInfo of a node, like l.node. It returns an error if the node does not
-// exist.
+// Get is like l.node, but returns an error if the node does not exist.
 func (l *lister) Get(name string) (fwk.NodeInfo, error) {
 	if info := l.node(name); info != nil {
 		return info, nil

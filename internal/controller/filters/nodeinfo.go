@@ -33,8 +33,9 @@ type roomy struct {
 	room [8]fwk.PodInfo
 }
 
-// with returns a new nodeInfo with the data of u, and with n.open. The result's list of pods is a
-// copy with room for one more pod, and may be changed in place.
+// with returns a new nodeInfo that has the data of the NodeInfo given as u, and the field open of
+// n. Its list of pods is a copy with room for one more pod. The caller may change this list in
+// place.
 func (n *nodeInfo) with(u *framework.NodeInfo) *nodeInfo {
 	var next *nodeInfo
 	var pods []fwk.PodInfo
@@ -102,7 +103,7 @@ func rebuilt(old *nodeInfo, without *framework.PodInfo) *nodeInfo {
 // clone returns a copy of the nodeInfo old to which the given pod may be added with AddPodInfo, or
 // from which it may be removed with RemovePod. clone copies the data that these methods change in
 // place, and clips slices, so that append copies them. Before RemovePod, the caller must also copy
-// the two lists of pods with affinity.
+// the lists PodsWithAffinity and PodsWithRequiredAntiAffinity.
 func clone(old *nodeInfo, pod *v1.Pod) *nodeInfo {
 	if rare(pod) {
 		return old.with(old.SnapshotConcrete())
@@ -115,7 +116,8 @@ func clone(old *nodeInfo, pod *v1.Pod) *nodeInfo {
 }
 
 // rare reports whether a pod uses host ports, volume claims, or claims of resources in a node's
-// allocatable (status.nodeAllocatableResourceClaimStatuses). A NodeInfo keeps these in maps.
+// allocatable (status.nodeAllocatableResourceClaimStatuses). A NodeInfo keeps these in maps, which
+// must be copied as well before they are changed.
 func rare(pod *v1.Pod) bool {
 	return len(util.GetHostPorts(pod)) > 0 || len(pod.Status.NodeAllocatableResourceClaimStatuses) > 0 ||
 		slices.ContainsFunc(pod.Spec.Volumes, func(v v1.Volume) bool { return v.PersistentVolumeClaim != nil })

@@ -25,14 +25,15 @@ type nodeSet struct {
 	// The caller holds the lock of tracked when it uses the fields below.
 	all      int             // number of all nodes
 	admitted int             // number of admitted nodes
-	names    map[string]bool // names of the admitted nodes; nil if they were more than maxFew
+	names    map[string]bool // names of the admitted nodes; nil after there were more than maxFew, see remove
 	refused  sched.Tally
 }
 
 // A proposer (which lists nodes for a pod) usually finds nodes through an index of their free
-// resources. If the rules of a pod admit at most maxFew nodes, and at most one in fewShare of all
-// nodes, the proposer visits only the admitted nodes, without the index. If more of the nodes are
-// admitted, as in a small cluster, the index finds a node with enough room in fewer visits.
+// resources. If the rules of a pod admit at most maxFew nodes, and at most the fraction 1/fewShare
+// of all nodes, the proposer visits only the admitted nodes, without the index. If more of the
+// nodes are admitted, as in a small cluster, the index finds a node with enough room in fewer
+// visits.
 const (
 	maxFew   = 64
 	fewShare = 4
@@ -51,7 +52,7 @@ func newNodeSet(refuse func(*nodeInfo) sched.Reason, nodes map[string]*nodeInfo)
 
 // change updates the set after the nodeInfo of a node has changed from before to now. A nil
 // nodeInfo means that the node does not exist. change returns true if the node was added or
-// removed, or if the answer of refuse for it has changed.
+// removed, or if the result of the function refuse for the node has changed.
 func (s *nodeSet) change(name string, before, now *nodeInfo) bool {
 	var was, is sched.Reason
 	if before != nil {

@@ -12,7 +12,7 @@ import (
 type planned struct {
 	pods    []sched.Decision
 	uids    map[types.UID]bool   // UIDs of the pods
-	nodes   map[string]*nodeInfo // nodeInfos to which planned pods are added, by node name
+	nodes   map[string]*nodeInfo // the nodeInfos that nodes had when Plan was called, with the planned pods; by node name
 	terms   *terms               // required anti-affinity terms of the planned pods
 	counted map[string]*counted  // pod counts that later planned pods may reuse, by the key that lister.alike returns
 }
@@ -33,8 +33,8 @@ func (p *Proposer) Plan(pods []sched.Decision) {
 	l.planned.pods = pods
 }
 
-// begins reports whether the list pods begins with all pods of p. It compares only the last pod of
-// p with the pod at the same place in the list.
+// begins reports whether the list given as pods begins with all pods of p. To save time, it
+// compares only the last pod of p with the pod at the same place in the list.
 func (p *planned) begins(pods []sched.Decision) bool {
 	n := len(p.pods)
 	if n == 0 || n > len(pods) {
@@ -44,8 +44,8 @@ func (p *planned) begins(pods []sched.Decision) bool {
 	return last.Pod == same.Pod && last.At.Node == same.At.Node
 }
 
-// on returns the nodeInfo of a node with the pods that are planned on the node. It returns info if
-// no pods are planned on the node.
+// on returns the nodeInfo of a node with the pods that are planned on the node. If no pods are
+// planned on the node, it returns the nodeInfo given as info.
 func (p *planned) on(node string, info *nodeInfo) *nodeInfo {
 	if with := p.nodes[node]; with != nil {
 		return with

@@ -22,7 +22,7 @@ type Pod struct {
 	wide       bool              // it has required (anti-)affinity or required spread, so that other pods decide which nodes suit it
 	claim      bool              // it uses volumes or devices, which must be reserved
 	started    bool              // its status may change its requests
-	rules      string            // key of its rules about single nodes, see rulesOf; begins with the name of its profile if there are several profiles
+	rules      string            // key of its rules about labels and taints of nodes, see rulesOf; begins with the name of its profile if there are several profiles
 	neighbors  string            // key of its required pod affinity, see neighborsOf; begins with the name of its profile if there are several profiles
 	alone      bool              // it matches its own required pod affinity
 	apart      string            // key of its anti-affinity against pods like itself, see apartOf; "" for none
@@ -91,8 +91,8 @@ func (r Reader) Nominate(uid types.UID, pod *v1.Pod) {
 	}
 }
 
-// ReadPod sets to.Foreign to the result of NewPod. It also sets the fields of to that the filters
-// determine, such as Topics and NodeRules.
+// ReadPod sets to.Foreign to the result of NewPod. It also sets the other fields of the sched.Pod
+// that the filters determine, such as Topics and NodeRules.
 func (r Reader) ReadPod(pod *v1.Pod, to *sched.Pod) error {
 	p, err := NewPod(pod)
 	if err != nil {
@@ -120,7 +120,8 @@ func (Reader) SameNode(a, b *v1.Node) bool { return SameNode(a, b) }
 // sameSpec reports whether the spec of a bound pod equals the spec that was read before the
 // Binding, apart from the node name. It compares the generations, because a Binding sets the node
 // name without a new generation. It always returns false for pods without a generation, and for
-// pods that use what the function rare lists, such as host ports. Source:
+// pods with host ports or volume claims, or with the special resource claims that the function rare
+// finds. Source:
 // https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/registry/core/pod/strategy.go,
 // updatePodGeneration.
 func sameSpec(decided, bound *v1.Pod) bool {
@@ -131,7 +132,7 @@ func sameSpec(decided, bound *v1.Pod) bool {
 // error names them.
 func podInfo(pod *v1.Pod) (*framework.PodInfo, error) {
 	info, err := framework.NewPodInfo(pod)
-	info.CalculateResource() // caches the result; later this would be a data race
+	info.CalculateResource() // stores the result in info; a first call later would be a data race, because several goroutines then read info
 	if err != nil {
 		return info, fmt.Errorf("read affinity of pod %s/%s: %w", pod.Namespace, pod.Name, err)
 	}
@@ -152,7 +153,7 @@ func spreadSelectors(pod *v1.Pod) (all []labels.Selector, keys []string) {
 		}
 		selector, err := metav1.LabelSelectorAsSelector(c.LabelSelector)
 		if err != nil {
-			selector = labels.Nothing() // the plugin reports the error
+			selector = labels.Nothing() // the plugin PodTopologySpread reports the error
 		}
 		all, keys = append(all, selector), append(keys, c.TopologyKey)
 	}

@@ -46,8 +46,8 @@ func wishesOf(info *framework.PodInfo) wishes {
 // the cluster. Preferring returns 0 if Begin has found that no node suits the pod. It also returns
 // 0 if the pod prefers no node: its spec and its profile have no preferences, and no taints, images
 // or other pods make it prefer a node. Preferring is called for each pod and must be fast. So the
-// check of taints first reads one word that tells whether any node has PreferNoSchedule taints. The
-// checks of images and of other pods do the same.
+// check of taints first reads one word, which tells whether any node has PreferNoSchedule taints.
+// The checks of images and of other pods begin in the same way.
 func (p *Proposer) Preferring(nodes int) int {
 	pod, c := p.lister.pod, p.lister.cluster
 	if p.deferred {
@@ -68,11 +68,12 @@ func (p *Proposer) Preferring(nodes int) int {
 // DefaultRated is how many nodes are rated by default for a pod that prefers some nodes to others.
 const DefaultRated = 256
 
-// Prefer rates nodes that fit the current pod, and calls choose with the ratings. A rating is the
-// weighted sum of the scores that kube-scheduler's plugins give a node. choose returns the index of
-// the node that the pod will probably get. If the pod's preference depends on other pods, later
-// ratings for other pods count it on that node until it is assigned, but not for longer than
-// proposalTerm (see proposals).
+// Prefer rates nodes that fit the current pod, and calls the function given as choose with the
+// ratings. A rating is the weighted sum of the scores that kube-scheduler's plugins give a node.
+// The function returns the index of the node that the pod will probably get. If the preferences of
+// the current pod depend on other pods, later ratings for other pods count the current pod on that
+// node. They do so until the current pod is assigned, but not for longer than proposalTerm (see
+// proposals).
 func (p *Proposer) Prefer(nodes []*sched.Node, choose func(ratings []int64) int) {
 	pod, proposed := p.lister.pod, &p.lister.cluster.proposals
 	if !p.wish.near {

@@ -23,7 +23,7 @@ type API struct {
 	Client        kubernetes.Interface
 	Informers     informers.SharedInformerFactory
 	Configuration *Configuration // nil for the default
-	Claims        *Claims        // nil for filters without the plugins that claiming returns
+	Claims        *Claims        // nil for filters without the plugins for volumes and devices
 }
 
 // configuration returns a.Configuration, or the default Configuration if the field is nil.
@@ -92,9 +92,9 @@ func newFramework(ctx context.Context, p *config.KubeSchedulerProfile, r runtime
 	return f, nil
 }
 
-// registry returns a registry of kube-scheduler's plugins. The registry reuses the plugins in made,
-// and adds each plugin that it creates to made. The caller finds the created plugins in made,
-// because a framework does not expose its plugins.
+// registry returns a registry of kube-scheduler's plugins. The registry reuses the plugins in the
+// map given as made, and adds each plugin that it creates to this map. A framework does not expose
+// its plugins, so the caller finds them in the map.
 func registry(made map[string]fwk.Plugin) runtime.Registry {
 	r := plugins.NewInTreeRegistry()
 	for name, create := range r {

@@ -11,9 +11,10 @@ import (
 )
 
 // proposals are pods for which a proposer has chosen a node a moment ago, and which the committer
-// has not assigned yet. Until then, ratings of nodes for other pods count such a pod on its chosen
-// node. Otherwise several proposers that rate nodes at the same time would choose the same node for
-// pods that prefer to be apart. kube-scheduler handles one pod at a time, so it needs no proposals.
+// has not assigned yet. Until such a pod is assigned, ratings of nodes for other pods count it on
+// its chosen node. Without proposals, several proposers that rate nodes at the same time would
+// choose the same node for pods that prefer to be apart. kube-scheduler handles one pod at a time,
+// so it needs no proposals.
 //
 // A proposal is a guess, because the pod may get another node, or none. So proposals affect only
 // ratings, and never exclude a node.

@@ -20,7 +20,7 @@ type Proposer struct {
 	ctx       context.Context
 	config    *Configuration
 	instances []*instance // by profile
-	claiming  []*instance // by profile, for pods with volumes or devices; nil if those are not checked
+	claiming  []*instance // by profile, for pods with volumes or devices; nil if volumes and devices are not checked
 	*instance             // of the current pod, which is the pod last given to Begin or Resume
 	lister    *lister
 	*begun                 // results for the current pod
@@ -33,8 +33,9 @@ type Proposer struct {
 	images map[string]fwk.ImageStateSummary // images of the current pod that matter for ratings
 }
 
-// begun is the result of PreFilter for a pod. The other plugins of the same Proposer may add data
-// to state. Once the proposer's list of nodes for the pod is complete, begun does not change.
+// begun is the result of PreFilter for a pod. The plugins that the same Proposer runs after
+// PreFilter may add data to the field state. Once the proposer's list of nodes for the pod is
+// complete, begun does not change.
 type begun struct {
 	mark    uint64 // number that the next change had (see changes) before PreFilter began; 0 if the pod's filters do not read all nodes
 	state   fwk.CycleState
@@ -185,8 +186,9 @@ func (p *Proposer) Resume(pod *sched.Pod, with any) sched.Reason {
 	return sched.Reason{}
 }
 
-// Check returns the reason why a node does not suit the current pod, or an empty reason if the
-// node suits. It uses the newest nodeInfo of the node.
+// Check returns the reason why a node does not suit the current pod, or an empty reason if the node
+// suits. It uses the newest nodeInfo of the node, unless pods are planned on the node (see
+// planned).
 func (p *Proposer) Check(node *sched.Node) sched.Reason {
 	if p.deferred {
 		p.deferred = false

@@ -9,8 +9,8 @@ import (
 
 // few returns the names of the nodes that may suit the current pod, if they are few. It returns an
 // empty list if the pod's rules (such as its node selector) admit no node, or if the pod requires a
-// neighbor that does not exist. It returns nil if many nodes may suit the pod, or if the nodes are
-// not known.
+// neighbor that does not exist. It returns nil if many nodes may suit the pod, or if it is not
+// known which nodes may suit the pod.
 func (p *Proposer) few() []string {
 	pod := p.lister.pod
 	if pod.neighbors != "" && p.runner.named(names.InterPodAffinity) != 0 && !pod.alone && len(p.lister.planned.pods) == 0 && p.lister.cluster.neighborsFor(pod).count.Load() == 0 {

@@ -13,16 +13,16 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/noderesources"
 )
 
-// runner runs the plugins of a framework in order until one refuses. It replaces the run methods of
-// kube-scheduler's framework, whose metrics, logs and sets of plugin names take longer than the
-// plugins themselves for an ordinary pod.
+// runner runs the plugins of a framework in order, until a plugin refuses the pod or the node. It
+// replaces the methods of kube-scheduler's framework that run plugins. For an ordinary pod, the
+// metrics, logs and sets of plugin names of these methods take longer than the plugins themselves.
 type runner struct {
 	prepare   []preparing
 	judge     []fwk.FilterPlugin
 	untainted skips // the plugins that need not run for a node that is neither cordoned nor tainted
 	wide      skips // the plugins that read all nodes
 	affinity  *interpodaffinity.InterPodAffinity
-	unruled   skips // the plugins other than those that check a pod's rules against a node's labels and taints
+	unruled   skips // all plugins except those that check a pod's rules (see rulesOf)
 }
 
 // preparing is a PreFilter plugin. The field named itself has the plugin's bit in a set of type
@@ -66,7 +66,7 @@ func spared(plugin fwk.Plugin, l *lister) fwk.Plugin {
 }
 
 // preFilter runs PreFilter of all plugins for a pod. If no plugin refuses the pod or restricts it
-// to certain nodes, preFilter returns true and the Filter plugins that need not run. Otherwise it
+// to certain nodes, preFilter returns the Filter plugins that need not run, and true. Otherwise it
 // returns false, and the caller must call beginUpstream.
 func (r *runner) preFilter(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes []fwk.NodeInfo) (skips, bool) {
 	var skip skips

@@ -16,16 +16,17 @@ import (
 // nodes. With still, the committer, which decides the node, need not read all nodes again. still
 // may refuse a node on which the pod fits. The pod is then scheduled again, which costs only time.
 //
-//	change                         the pod requires        it may no longer fit
-//	a pod is placed                to keep away from it    nodes in the same domain
-//	                               even spread             nodes in the same domain
-//	                               to be near it           nodes in other domains, if the pod matches its own affinity
-//	a pod has left                 to be near it           any node
-//	                               even spread             nodes in other domains
-//	a node is new, is removed,     any of these            any node
+//	change                         requirement of the pod   nodes on which it may no longer fit
+//	another pod is placed          not near the other pod   nodes in the same domain
+//	                               even spread              nodes in the same domain
+//	                               near the other pod       nodes in other domains, if the pod matches its own affinity
+//	another pod has left           near the other pod       any node
+//	                               even spread              nodes in other domains
+//	a node is new, is removed,     any of these             any node
 //	or has changed (sameForRules)
 //
-// If a placed pod requires to keep away from the pod, this counts as if the pod required it.
+// The same domain is the topology domain of the other pod's node. The first row also applies if the
+// anti-affinity of the other pod excludes the pod.
 type still struct {
 	pod     *Pod
 	gang    string // ID of the pod's gang; changes by pods of this gang are ignored, because the gang was planned as a whole
@@ -119,8 +120,8 @@ func (s *still) spreads(other *framework.PodInfo) func(func(string) bool) {
 	}
 }
 
-// on reports whether the changes that s has seen leave a node fit for the pod. The pod fitted on
-// the node before these changes.
+// on reports whether the pod still fits on a node after the changes that s has seen. The caller
+// knows that the pod fitted on the node before these changes.
 func (s *still) on(node *v1.Node) bool {
 	in := func(d domain) bool {
 		own, ok := domainOf(node, d.key)

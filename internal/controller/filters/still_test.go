@@ -109,9 +109,10 @@ func apart(name string) *st.PodWrapper {
 	return pod(name).Label("app", "train").PodAntiAffinityExists("app", v1.LabelHostname, st.PodAntiAffinityWithRequiredReq)
 }
 
-// TestCountedAfterPlan checks that pods that are no part of a gang do not reuse the pod counts of
-// each other, because other pods are bound in between. They did so on a proposer that had planned
-// a gang before, and two pods with anti-affinity could get the same node.
+// TestCountedAfterPlan checks that a pod without a gang does not reuse the pod counts of an earlier
+// pod without a gang, because other pods may have been bound in between. This once happened if the
+// same proposer had planned a gang before. Two pods with anti-affinity could then get the same
+// node.
 func TestCountedAfterPlan(t *testing.T) {
 	s := newScene(t).with([]*v1.Node{node("n0").Obj(), node("n1").Obj()})
 	first := s.request(apart("first").Obj())
@@ -134,9 +135,10 @@ func TestCountedAfterPlan(t *testing.T) {
 	}
 }
 
-// TestCountedMark checks that the proposer or the committer refuses a node for a pod of a gang, if another pod
-// was bound there after the filters had counted the pods on all nodes for an earlier pod of the
-// gang. The committer once looked only at the changes since the later pod was filtered.
+// TestCountedMark plans a gang. After the filters have counted the pods on all nodes for an earlier
+// pod of the gang, another pod is bound to a node. The test checks that the proposer or the
+// committer refuses this node for a later pod of the gang, which reuses the counts. The committer
+// once looked only at the changes since the later pod was filtered.
 func TestCountedMark(t *testing.T) {
 	s := newScene(t).with([]*v1.Node{node("n0").Obj(), node("n1").Obj(), node("n2").Obj()})
 	var plan []sched.Decision

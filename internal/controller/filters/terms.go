@@ -63,8 +63,8 @@ func (t *terms) count(node string, of []fwk.AffinityTerm, sign int) {
 	t.some.Store(len(t.mu.byText) > 0)
 }
 
-// known returns the stored term that equals a. If no stored term equals a, it stores a. The caller
-// holds t.mu.
+// known returns the stored term that equals the given term. If there is none, it stores the given
+// term and returns it. The caller holds t.mu.
 func (t *terms) known(a fwk.AffinityTerm) *term {
 	text := text(a)
 	known, ok := t.mu.byText[text]
@@ -96,8 +96,9 @@ func (t *terms) forget(known *term) {
 	}
 }
 
-// nodes returns the names of the nodes that have a pod with a term that selects the given pod.
-// namespace returns the labels of the given pod's namespace, and is called only if needed.
+// nodes returns the names of the nodes on which the terms of any pod select the given pod. The
+// function given as namespace returns the labels of the given pod's Namespace. It is called only if
+// needed.
 func (t *terms) nodes(pod *v1.Pod, namespace func() labels.Set) sets.Set[string] {
 	if !t.some.Load() {
 		return nil

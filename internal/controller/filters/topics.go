@@ -24,7 +24,7 @@ import (
 var (
 	topicClaims     = sched.Topic{Key: "claims"}     // volumes, devices, and the pods that use them
 	topicNamespaces = sched.Topic{Key: "namespaces"} // labels of Namespaces
-	topicNodes      = sched.Topic{Key: "nodes"}      // new and removed nodes, and changes of a node that sameForRules finds
+	topicNodes      = sched.Topic{Key: "nodes"}      // new and removed nodes, and changes of the labels, the taints or spec.unschedulable of a node
 )
 
 // everywhere is the Scope of topics for terms that select namespaces by label.
@@ -66,8 +66,10 @@ func (p *Pod) terms() func(func(*fwk.AffinityTerm) bool) {
 }
 
 // labelTopics returns topics for the pods in a scope that a selector selects. When such a pod is
-// placed, it is announced under at least one of these topics (see appendPlaced). labelTopics makes
-// the topics from the selector's first requirement that a label has one of certain values.
+// placed, it is announced under at least one of these topics (see appendPlaced). The selector may
+// require that a label has one of certain values. labelTopics then returns one topic for each of
+// these values. If there are several such requirements, it uses only the first. If there is none,
+// it returns a topic for all pods in the scope.
 func labelTopics(scope string, selector labels.Selector) (all []sched.Topic) {
 	if !selects(selector) {
 		return nil

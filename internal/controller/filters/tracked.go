@@ -14,8 +14,8 @@ import (
 // tracked caches sets of nodes and counts of placed pods. Pending pods share these sets and counts
 // if their rules, their required pod (anti-)affinity or their preferences are equal. Cluster keeps them up
 // to date under the lock of tracked. When a pod needs a set or a count that is not cached, tracked
-// visits all nodes to make it. A lookup of a cached set or count takes no lock. To read the nodes
-// of a crowd, or the reasons that a node set counts, takes the lock.
+// visits all nodes to make it. A lookup of a cached set or count takes no lock. But the nodes of a
+// crowd and the reasons that a node set counts are read under the lock.
 //
 // tracked keeps at most maxSets node sets, maxSets neighbor counts and maxSets crowds. When there
 // would be more of one kind, it drops all of this kind, and those that are still needed are made
@@ -27,7 +27,7 @@ type tracked struct {
 	crowds    counts[*crowd]     // by the pods that preferences or required (anti-)affinity select, see keyOf
 
 	topics  []sched.Topic // reused by each call
-	changed []string      // the rules whose answer for the last changed node has changed
+	changed []string      // keys of the rules for which the last change of a node made a difference, see Cluster.changed
 }
 
 const maxSets = 512
@@ -93,8 +93,9 @@ func (c *Cluster) refusals(s *nodeSet) sched.Tally {
 	return maps.Clone(s.refused)
 }
 
-// changed returns the keys of the rules (see rulesOf) whose answer for the last changed node has
-// changed.
+// changed returns the keys of the rules (see rulesOf) for which the last change of a node made a
+// difference: the node was added or removed, or the change has changed whether or why the rules
+// refuse the node.
 func (c *Cluster) changed() []string {
 	c.sets.Lock()
 	defer c.sets.Unlock()

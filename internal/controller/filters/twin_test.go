@@ -92,8 +92,9 @@ func (w *world) step() {
 	}
 }
 
-// place binds a pod. At random, the pod is first assigned to a random node in the state, which may
-// be undone again, or it first gets the same node with a different label.
+// place binds a pod. Before that, it does one of three things at random. It assigns the pod to a
+// random node in the state, and sometimes undoes this assignment. Or it assigns the pod to the node
+// that it binds the pod to, but with another label. Or it does nothing.
 func (w *world) place(p *v1.Pod) {
 	if old := w.pods[p.Name]; old != nil && old.Spec.NodeName != p.Spec.NodeName {
 		w.scene.state.Release(string(old.UID)) // an API server binds a pod only once, so the old pod must be gone first

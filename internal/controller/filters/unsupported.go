@@ -45,8 +45,9 @@ func unsupported(c *config.KubeSchedulerConfiguration, o Options) (errs []error)
 	return errs
 }
 
-// point is an extension point of kube-scheduler: its set in a profile (set), and the names of the
-// plugins that may be enabled at it (allow).
+// point is an extension point of kube-scheduler. The field set has the plugins that a profile
+// enables and disables at this extension point. The field allow has the names of the plugins that
+// Numalet supports there.
 type point struct {
 	name  string
 	set   config.PluginSet

@@ -19,7 +19,8 @@ import (
 //
 // Watch calls notify at once after a change, and again a second later. The plugins for volumes and
 // devices have caches, which their own event handlers update. These handlers may run later than
-// those of Watch, and nothing tells when they have run.
+// those of Watch, and nothing tells when they have run. So a pod may be retried too early by the
+// first call, and is retried by the second.
 func Watch(factory informers.SharedInformerFactory, notify Notify) error {
 	storage, devices, core := factory.Storage().V1(), factory.Resource().V1(), factory.Core().V1()
 	claims, names := announcing(notify, topicClaims), announcing(notify, topicNamespaces)

@@ -11,9 +11,9 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// living is a field selector for pods that have not ended. kube-scheduler uses the same. When a
-// pod ends, a watch with this selector reports the pod as deleted. Ended pods that still exist,
-// of which there may be many, are not listed.
+// living is a field selector for pods that have not ended. kube-scheduler uses the same selector.
+// When a pod ends, a watch with this selector reports the pod as deleted. Ended pods that still
+// exist, of which there may be many, are not listed.
 const living = "status.phase!=Succeeded,status.phase!=Failed"
 
 // NewInformers returns informers of the objects that the mirror and the filters read. To save

@@ -31,7 +31,7 @@ type Env struct {
 	// of the pod.
 	Limit    func(p *sched.Pod, annotations map[string]string) error
 	Pending  func(queue.Entry)       // is called when a pod is pending, and when its request changes
-	Withdraw func(uid string)        // is called for a pod without a node that this controller does not schedule, or must not schedule any more
+	Withdraw func(uid string)        // is called with the UID of a pod that has no node, if this controller does not schedule the pod, must not schedule it any more, or finds its request invalid
 	Refused  func(*sched.Pod, error) // is called when a pod's request is invalid, or larger than any node could satisfy
 	Odd      func(error)             // is called when only a part of an object could be read
 	Panicked Panicked                // is called when the code that handles an object panics
@@ -66,8 +66,8 @@ type Mirror struct {
 		sync.Mutex
 		nodes    map[string]*node      // by name
 		requests map[string]pendingPod // pending pods, as they were last seen, by UID
-		// models has the number of nodes for each model of GPU. A node counts for the model of the
-		// first GPU in its record.
+		// models has the number of nodes for each model of GPU: the nodes whose record has at least one
+		// GPU of this model.
 		models map[string]int
 	}
 }

@@ -64,9 +64,9 @@ func gpuRequest(pod *corev1.Pod, requests sched.Amounts, gpus string) (sched.GPU
 	return request, nil
 }
 
-// known returns the GPU models that a request for whole GPUs names, without those that m.mu.models
-// counts for no node. If none of the named models is counted, it returns all of them, so that the
-// pod waits for a node with such a GPU. For other requests, it returns all named models.
+// known returns the GPU models that a request for whole GPUs names, but leaves out the models that
+// no node has. If no node has any of the named models, it returns all of them, so that the pod
+// waits for a node with such a GPU. For other requests, it returns all named models.
 func (m *Mirror) known(request sched.GPURequest) []string {
 	known := slices.DeleteFunc(slices.Clone(request.Types), func(name string) bool { return m.mu.models[name] <= 0 })
 	if request.Count == 0 || len(known) == 0 {
@@ -81,7 +81,8 @@ const maxModels = 64
 
 // allowed returns the models of GPUs to which the annotations of a pod restrict the pod, or nil for
 // any model. The error says what is wrong with the annotations. n is the number of GPUs or parts of
-// GPUs that the pod requests, and asked is their form.
+// GPUs that the pod requests. asked is their form: gpu.Physical for whole GPUs, gpu.Virtual for
+// parts. resource is the name of the resource that counts whole GPUs.
 func allowed(pod *corev1.Pod, asked gpu.Form, n int, resource string) ([]string, error) {
 	list, typed := pod.Annotations[v1alpha1.AnnotationGPUType]
 	form, formed := pod.Annotations[v1alpha1.AnnotationGPUForm]
@@ -112,8 +113,8 @@ func allowed(pod *corev1.Pod, asked gpu.Form, n int, resource string) ([]string,
 }
 
 // recount updates m.mu.models after the record of a node has changed from before to now. A nil
-// record means that the node does not exist. If the models of the node's GPUs have changed, recount queues again
-// the pending pods that name several models (see known).
+// record means that the node does not exist. If the models of the node's GPUs have changed, recount
+// queues again the pending pods that name several models (see known).
 func (m *Mirror) recount(before, now *sched.Node) {
 	lost, got := modelsOf(before), modelsOf(now)
 	if slices.Equal(lost, got) {
