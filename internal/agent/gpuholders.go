@@ -25,7 +25,8 @@ const holdersInterval = 2 * time.Second
 // kubelet, which lists the devices of a pod's app containers and sidecars as soon as it admits the
 // pod, but not those of other init containers. The second is package node, which knows the devices
 // of an init container as soon as the container is created. The checkpoint file of the kubelet's
-// device manager lists the devices of all containers, but its format is internal to the kubelet.
+// device manager lists the devices of all containers. gpuHolders does not read this file, because
+// its format is internal to the kubelet.
 type gpuHolders struct {
 	list    func(context.Context) ([]kubelet.PodDevices, error) // the devices that the kubelet lists
 	created func() []v1alpha1.GPUHolder                         // the holders that package node knows
@@ -40,8 +41,8 @@ type gpuHolders struct {
 	}
 }
 
-// newGPUHolders sets a.holders. The agent publishes the pods that a.holders finds in the
-// NodeTopology.
+// newGPUHolders sets a.holders. In the NodeTopology, the agent publishes the pods that a.holders
+// finds.
 func (a *agent) newGPUHolders() {
 	if a.gpus == nil || a.cluster == nil {
 		return

@@ -58,7 +58,7 @@ func (a *agent) unserved() (*need, error) {
 func (a *agent) mark(ctx context.Context) error {
 	ticker := time.NewTicker(markEvery)
 	defer ticker.Stop()
-	var labelled *bool // what the label was last set to; nil before that
+	var labelled *bool // true after the agent has set the label, false after it has removed the label, nil if the label must be written
 	for served, checked := time.Now(), time.Now(); ; {
 		_, ready := a.unserved()
 		if ready == nil {

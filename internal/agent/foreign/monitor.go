@@ -97,8 +97,9 @@ func New(o Options) *Monitor {
 	return m
 }
 
-// Run measures the foreign time of all containers regularly, until ctx ends. If a measurement
-// fails, containers continue as before. Run logs a failure only once if it repeats.
+// Run measures the foreign time of all containers regularly, until ctx ends. A failed measurement
+// does not affect the containers. Run logs the failure, but not if the previous measurement failed
+// for the same reason.
 func (m *Monitor) Run(ctx context.Context) error {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()

@@ -38,8 +38,8 @@ type Store interface {
 // Options are the options of New.
 type Options struct {
 	Enabled bool
-	Proc    string // the host's /proc, in whose directory irq files are written
-	Sys     string // the directory in which sys is mounted
+	Proc    string // the host's /proc; the agent writes files in its subdirectory irq
+	Sys     string // the directory that has sysfs mounted at its subdirectory sys
 	Store   Store
 	BootID  string
 	Online  func() (cpuset.Set, error)

@@ -37,7 +37,8 @@ type Snapshot struct {
 // grant for all its containers. In two cases, each container of a pod has a grant of its own, and
 // does not reuse the CPUs of the pod's other containers. The first case is a static pod without a
 // mirror pod, because the agent does not know its spec. The second case is a pod that already ran
-// when the agent had lost the checkpoint file, and read the CPUs from the pod's containers.
+// when the agent lost the checkpoint file. The agent then took the CPUs from the specs of the pod's
+// containers.
 type book struct {
 	ledger *pool.Ledger
 	held   map[string]Held // by Grant.UID

@@ -78,15 +78,16 @@ func classify(s subject) class {
 }
 
 // asks reports whether the annotations of the container or of its sandbox show that the pod may
-// request exclusive CPUs. A pod can request them although asks returns false: if another device
-// plugin allocated the CPUs, or if the author of the pod wrote labels instead of annotations by
-// mistake. classify then reads the request if the pod is known, but does not wait for the pod.
+// request exclusive CPUs. asks returns false for two kinds of pods that request exclusive CPUs all
+// the same. Either another device plugin allocated the CPUs, or the author of the pod wrote labels
+// instead of annotations by mistake. For these pods, classify reads the request if the pod is
+// known, but does not wait for the pod.
 func (s subject) asks() bool {
 	return len(v1alpha1.ParseAllocated(s.Annotations)) > 0 || v1alpha1.MayRequest(s.Sandbox.Annotations) && !s.placedWithoutCPUs()
 }
 
-// checkNew refuses a container whose placement or whose GPUs must not be used. It refuses no
-// container that may already run.
+// checkNew refuses a container if its pod must not have a placement, or if the container must not
+// have the GPUs that the kubelet allocated to it. It refuses no container that may already run.
 func (s subject) checkNew() error {
 	if s.runs {
 		return nil
@@ -131,7 +132,8 @@ func (s subject) admit(request v1alpha1.CPURequest) (exclusive bool, err error) 
 	return exclusive, nil
 }
 
-// by returns who decides on which NUMA nodes the exclusive CPUs of a request are.
+// by returns the kind of a container with exclusive CPUs. The kind says who decides from which NUMA
+// nodes the CPUs come.
 func (s subject) by(request v1alpha1.CPURequest) kind {
 	switch {
 	case s.cfg.isPlaced(s.Sandbox):

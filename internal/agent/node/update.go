@@ -99,9 +99,9 @@ type size struct {
 	memory uint64 // bytes that are bound to the NUMA nodes of the CPUs; 0 if none are bound
 }
 
-// sizeOf returns the size of a container according to its resources r. If r has no number of CPUs
-// or no memory, sizeOf takes that number from the claim, which has the container's current CPUs
-// and memory.
+// sizeOf returns the size of a container according to its resources r. If r lacks the number of
+// CPUs or the memory, sizeOf takes the missing value from the claim, which has the container's
+// current CPUs and memory.
 func sizeOf(claim pool.Claim, r workload.Resources) (size, error) {
 	cpus, err := r.ExclusiveCPUs()
 	if err != nil {

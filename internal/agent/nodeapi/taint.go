@@ -19,9 +19,9 @@ import (
 // conflict error if the cache was out of date, or if the node changes before the write. The caller
 // must then try again.
 //
-// RemoveStartupTaint replaces the whole list of taints, so the patch has the resourceVersion of
-// the node that was read. A JSON patch could remove only this taint, but would need the index of
-// the taint in the list.
+// RemoveStartupTaint replaces the whole list of taints, so the patch has the resourceVersion of the
+// node that was read. A JSON patch could remove only this taint. But it would need the index of the
+// taint in the list, and other clients can change the list at any time.
 func RemoveStartupTaint(ctx context.Context, client kubernetes.Interface, node string) (removed bool, err error) {
 	found, err := client.CoreV1().Nodes().Get(ctx, node, metav1.GetOptions{ResourceVersion: "0"})
 	if err != nil {

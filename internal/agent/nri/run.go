@@ -104,8 +104,8 @@ func (p *Plugin) Run(ctx context.Context) error {
 	}
 }
 
-// connect serves one connection until the connection ends. It reports whether the container
-// runtime has called the hook Synchronize on it.
+// connect serves one connection until the connection ends. It reports whether the container runtime
+// has called the hook Synchronize on this connection.
 func (p *Plugin) connect(ctx context.Context) (synced bool, err error) {
 	conn, err := dial(p.o.Socket)
 	if err != nil {

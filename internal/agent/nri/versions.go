@@ -12,9 +12,9 @@ import (
 // ValidateContainerAdjustment is called when all plugins have answered CreateContainer. It accepts
 // every adjustment. It exists only to make the container runtime count this plugin as a validator,
 // because of a fault of NRI before 0.12.4. If the agent ends or times out during CreateContainer,
-// this NRI continues without the agent's answer, and the check of required_plugins still counts the
-// agent as present. But if NRI cannot call one of its validators, the creation of the container
-// fails (adaptation.validateContainerAdjustment).
+// such an NRI continues without the agent's answer, and its check of required_plugins still counts
+// the agent as present. But if such an NRI cannot call one of its validators, and the agent is one
+// of them, the creation of the container fails (adaptation.validateContainerAdjustment).
 func (p *plugin) ValidateContainerAdjustment(context.Context, *api.ValidateContainerAdjustmentRequest) error {
 	return nil
 }
