@@ -78,10 +78,10 @@ func classify(s subject) class {
 }
 
 // asks reports whether the annotations of the container or of its sandbox show that the pod may
-// request exclusive CPUs. asks returns false for two kinds of pods that request exclusive CPUs all
-// the same. Either another device plugin allocated the CPUs, or the author of the pod wrote labels
-// instead of annotations by mistake. For these pods, classify reads the request if the pod is
-// known, but does not wait for the pod.
+// request exclusive CPUs. For two kinds of pods, asks returns false although the pod requests
+// exclusive CPUs: either another device plugin allocated the CPUs, or the author of the pod wrote
+// labels instead of annotations by mistake. For these pods, classify reads the request if the pod
+// is known, but does not wait for the pod.
 func (s subject) asks() bool {
 	return len(v1alpha1.ParseAllocated(s.Annotations)) > 0 || v1alpha1.MayRequest(s.Sandbox.Annotations) && !s.placedWithoutCPUs()
 }

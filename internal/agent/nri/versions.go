@@ -13,8 +13,8 @@ import (
 // every adjustment. It exists only to make the container runtime count this plugin as a validator,
 // because of a fault of NRI before 0.12.4. If the agent ends or times out during CreateContainer,
 // such an NRI continues without the agent's answer, and its check of required_plugins still counts
-// the agent as present. But if such an NRI cannot call one of its validators, and the agent is one
-// of them, the creation of the container fails (adaptation.validateContainerAdjustment).
+// the agent as present. But the agent is also a validator, and if such an NRI cannot call a
+// validator, the creation of the container fails (adaptation.validateContainerAdjustment).
 func (p *plugin) ValidateContainerAdjustment(context.Context, *api.ValidateContainerAdjustmentRequest) error {
 	return nil
 }
