@@ -139,8 +139,9 @@ func (c *Cgroups) Confine(ctx context.Context, target string, decision workload.
 // confineOrParent writes the cpuset of a container's cgroup, and returns the cgroup that it wrote.
 // If the kernel denies permission, confineOrParent writes the pod's cgroup instead. The kernel
 // denies permission for one container, the agent's own. On a cgroup mount with the option
-// nsdelegate, which systemd sets, a process cannot write the root of its own cgroup namespace. The
-// cpuset of the pod's cgroup limits the agent's container just as well.
+// nsdelegate, which systemd sets, a process cannot write the root of its own cgroup namespace. For
+// the agent, this root is the cgroup of its container. The cpuset of the pod's cgroup limits the
+// agent's container just as well.
 // Source: https://github.com/torvalds/linux/blob/v6.12/kernel/cgroup/cgroup.c, cgroup_file_write.
 func confineOrParent(t tree, at location, cpus, mems cpuset.Set) (location, error) {
 	err := t.confine(at.path, cpus, mems)
