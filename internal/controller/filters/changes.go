@@ -8,7 +8,7 @@ import (
 )
 
 // changes are the newest changes of placed pods and of nodes, in a ring buffer. A change of a node
-// counts only if the node is new or removed, or if its labels, its taints or its field
+// is stored only if the node is new or removed, or if its labels, its taints or its field
 // spec.unschedulable have changed. Changes are numbered. The filters of a pod with required pod
 // (anti-)affinity or topology spread read all nodes. When a proposer (which lists nodes) filters
 // such a pod, it stores the number of the next change: the mark. The committer (which decides the

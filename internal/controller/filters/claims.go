@@ -23,7 +23,8 @@ import (
 // same time: kube-scheduler itself runs Filter on many nodes at once, and PreBind of other pods
 // meanwhile.
 //
-// The methods of Claims are called only while the frameworks are created, from one goroutine.
+// The methods of Claims are called only while the instances of kube-scheduler's framework are
+// created, from one goroutine.
 type Claims struct {
 	options []runtime.Option
 	plugins map[string]fwk.Plugin // by name
@@ -63,7 +64,7 @@ func (c *Claims) made() map[string]fwk.Plugin {
 }
 
 // keep stores those of the given plugins that are for volumes and devices, so that the next
-// framework uses them, too.
+// instance of kube-scheduler's framework uses the same plugins.
 func (c *Claims) keep(all map[string]fwk.Plugin) {
 	if c == nil {
 		return

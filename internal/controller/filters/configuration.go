@@ -182,8 +182,9 @@ func argsOf[T any](profile config.KubeSchedulerProfile) (found []T) {
 	return found
 }
 
-// enabled returns a copy of a profile in which only the given plugins are enabled. In the copy,
-// only the plugins that rating returns are enabled at the extension points PreScore and Score.
+// enabled returns a copy of a profile in which only the given plugins are enabled. Of these
+// plugins, those that do not rate nodes (see rating) are disabled at the extension points PreScore
+// and Score.
 func enabled(profile config.KubeSchedulerProfile, plugins []string) *config.KubeSchedulerProfile {
 	p := profile
 	p.Plugins = profile.Plugins.DeepCopy()

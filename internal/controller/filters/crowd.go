@@ -141,8 +141,8 @@ func (c *crowd) add(pod *v1.Pod, node string, sign int) {
 	}
 }
 
-// count counts a pod that is added (sign 1) or removed (sign -1) in the group of equal pods
-// (kind). It returns the copy that stands for all pods of the group. It returns nil if the pod has
+// count counts a pod that is added (sign 1) to the group of equal pods (kind) or removed (sign -1)
+// from it. It returns the copy that stands for all pods of the group. It returns nil if the pod has
 // (anti-)affinity, because such pods are not copied.
 func (c *crowd) count(pod *v1.Pod, sign int) fwk.PodInfo {
 	if a := pod.Spec.Affinity; a != nil && (a.PodAffinity != nil || a.PodAntiAffinity != nil) {

@@ -67,8 +67,8 @@ func (i *images) count(all []v1.ContainerImage, sign int) {
 // minThreshold.
 const worthless = 23 << 20
 
-// matter returns the images of a pod that at least one node has. It returns nil if these images
-// cannot make the plugin ImageLocality prefer any node. nodes is the number of nodes in the
+// matter returns those images of a pod that are on at least one node. It returns nil if these
+// images cannot make the plugin ImageLocality prefer any node. nodes is the number of nodes in the
 // cluster.
 func (i *images) matter(pod *v1.Pod, nodes int) map[string]fwk.ImageStateSummary {
 	if !i.some.Load() {
@@ -136,8 +136,8 @@ type withImages struct {
 // other nodes change.
 func (n withImages) GetImageStates() map[string]*fwk.ImageStateSummary { return n.states }
 
-// imaged returns a view of a node in which the node has only those of its images that are among
-// the given ones.
+// imaged returns a view of a node. In the view, the node has only the images that are in the map
+// given as known.
 func imaged(node *nodeInfo, known map[string]fwk.ImageStateSummary) fwk.NodeInfo {
 	states := map[string]*fwk.ImageStateSummary{}
 	for _, image := range node.Node().Status.Images {

@@ -88,8 +88,9 @@ func withoutPod(old *nodeInfo, pod *framework.PodInfo) *nodeInfo {
 	return next
 }
 
-// rebuilt returns a nodeInfo built anew from all pods of the nodeInfo old but one. It replaces
-// framework.NodeInfo.RemovePod, which would also release a host port that another pod still uses.
+// rebuilt returns a nodeInfo with all pods of the nodeInfo old except the pod given as without. It
+// adds the other pods to an empty nodeInfo. The method framework.NodeInfo.RemovePod cannot be used,
+// because it would also release a host port that another pod still uses.
 func rebuilt(old *nodeInfo, without *framework.PodInfo) *nodeInfo {
 	next := withNode(old.with(framework.NewNodeInfo()), old.Node())
 	for _, pod := range old.Pods {

@@ -48,9 +48,9 @@ func domainOf(node *v1.Node, key string) (domain, bool) {
 	return domain{key, value}, ok
 }
 
-// stillFits returns a still for a pod, with the changes from number mark on (see changes). It
-// returns false if the pod may no longer fit on any node, or if some of these changes are no longer
-// kept.
+// stillFits returns a still for a pod, after it has seen all changes whose number is at least mark
+// (see changes). It returns false if the pod may no longer fit on any node, or if some of these
+// changes are no longer kept.
 func (l *lister) stillFits(pod *sched.Pod, mark uint64) (still, bool) {
 	s := still{pod: pod.Foreign.(*Pod), space: l.namespace()}
 	if pod.Gang != nil {

@@ -52,7 +52,7 @@ type point struct {
 	name  string
 	set   config.PluginSet
 	allow []string
-	do    string // what to do instead of enabling other plugins
+	do    string // what to do instead of enabling another plugin, or why a plugin cannot be disabled
 }
 
 // unsupportedPlugins returns an error for each plugin that a profile enables although Numalet does

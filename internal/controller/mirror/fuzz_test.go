@@ -12,7 +12,7 @@ import (
 )
 
 // FuzzMirror passes objects of any content to a mirror. It checks that after a pod is removed,
-// nothing of the pod is left in the mirror and in the state of the nodes.
+// neither the mirror nor the state of the nodes keeps anything of the pod.
 func FuzzMirror(f *testing.F) {
 	seed := func(objects ...any) {
 		var texts [3][]byte
