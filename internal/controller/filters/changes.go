@@ -10,10 +10,11 @@ import (
 // changes are the newest changes of placed pods and of nodes, in a ring buffer. A change of a node
 // is stored only if the node is new or removed, or if its labels, its taints or its field
 // spec.unschedulable have changed. Changes are numbered. The filters of a pod with required pod
-// (anti-)affinity or topology spread read all nodes. When a proposer (which lists nodes) filters
-// such a pod, it stores the number of the next change: the mark. The committer (which decides the
-// node) filters the pod later, and then reads only the few changes since this mark. They show on
-// which nodes the pod may no longer fit, so the committer does not read all nodes again.
+// (anti-)affinity or topology spread count pods on many nodes. When a proposer (which lists nodes)
+// filters such a pod, it stores the number of the next change: the mark. The committer (which
+// decides the node) filters the pod later, and then reads only the few changes since this mark.
+// They show on which nodes the pod may no longer fit, so the committer does not count the pods on
+// all these nodes again.
 type changes struct {
 	mu   sync.RWMutex
 	ring [maxChanges]change

@@ -57,10 +57,10 @@ func (c *Committer) Begin(pod *sched.Pod) ([]string, sched.Reason) {
 // Resume makes a pod the current pod. It uses the results that a proposer's Begin has computed for
 // the pod, so that PreFilter need not run again. There are two exceptions.
 //
-// First, if the filters of the pod read all nodes, Resume uses only the mark in the proposer's
-// results. The mark is the number that the next change (see changes) had when the proposer filtered
-// the pod, or when it filtered another pod of the same gang. Check then refuses the nodes on which
-// the pod may no longer fit because of the changes since this mark.
+// First, if the pod has required pod (anti-)affinity or topology spread, Resume uses only the mark
+// in the proposer's results. The mark is the number that the next change (see changes) had when the
+// proposer filtered the pod, or when it filtered another pod of the same gang. Check then refuses
+// the nodes on which the pod may no longer fit because of the changes since this mark.
 //
 // Second, if the pod has volumes or devices, PreFilter runs again. The plugins store in the results
 // of PreFilter which volumes and devices they will reserve, and these may have been reserved for
@@ -77,10 +77,10 @@ func (c *Committer) Resume(pod *sched.Pod, with any) sched.Reason {
 	return c.Proposer.Resume(pod, with)
 }
 
-// resumeWide makes the given pod the current pod. The filters of this pod read all nodes, because
-// the pod has required pod (anti-)affinity or topology spread. mark is the number of the first
-// change (see changes) after a proposer counted the pods on all nodes. Instead of all nodes,
-// resumeWide reads only the changes from mark on.
+// resumeWide makes the given pod the current pod. This pod has required pod (anti-)affinity or
+// topology spread. So a proposer has counted the pods on many nodes for it. mark is the number of
+// the first change (see changes) after this. resumeWide reads only the changes since then, and does
+// not count the pods again.
 func (c *Committer) resumeWide(pod *sched.Pod, mark uint64) sched.Reason {
 	c.use(pod)
 	still, ok := c.lister.stillFits(pod, mark)

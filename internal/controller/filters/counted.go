@@ -11,8 +11,8 @@ import (
 
 // counted is the state that PreFilter of the plugin InterPodAffinity has computed for one pod of a
 // gang, whose pods are planned one after another. To compute this state, the plugin counts pods on
-// all nodes, including the pods of the gang that were planned before. The next pod of the gang with
-// equal affinity terms reuses the state: only the pods that were planned since are added.
+// many nodes, including the pods of the gang that were planned before. The next pod of the gang
+// with equal affinity terms reuses the state: only the pods that were planned since are added.
 //
 // The state of the plugin PodTopologySpread cannot be reused in this way. To know the smallest
 // number of pods in a topology domain, PodTopologySpread keeps only two domains with few pods.
@@ -28,10 +28,10 @@ type counted struct {
 // Source: k8s.io/kubernetes/pkg/scheduler/framework/plugins/interpodaffinity, preFilterStateKey.
 const affinityState = fwk.StateKey("PreFilter" + names.InterPodAffinity)
 
-// prepareAlike runs PreFilter for the current pod of a gang that is being planned. It does not
-// count the pods on all nodes, but reuses the pod counts (counted) of an earlier pod of the gang
-// with equal affinity terms. It returns false if there are no such counts, or if they cannot be
-// reused. The caller must then run PreFilter of all plugins.
+// prepareAlike runs PreFilter for the current pod of a gang that is being planned. It does not let
+// the plugin InterPodAffinity count pods on many nodes again, but reuses the pod counts (counted)
+// of an earlier pod of the gang with equal affinity terms. It returns false if there are no such
+// counts, or if they cannot be reused. The caller must then run PreFilter of all plugins.
 func (p *Proposer) prepareAlike() bool {
 	known := p.lister.planned.counted[p.lister.alike()]
 	if known == nil || p.runner.affinity == nil || p.beginLocal().Refuses() || p.only != nil {

@@ -17,12 +17,12 @@ import (
 )
 
 // crowd has the placed pods that matter for the preferences of some pending pods, or for their
-// required (anti-)affinity. For preferences, these placed pods are the ones that the preferred
+// required (anti-)affinity. For preferences, these are the placed pods that the preferred
 // (anti-)affinity or the soft topology spread (ScheduleAnyway) of the pending pods selects. All
 // pending pods that select the same pods share one crowd. The plugins that rate nodes (see
-// lister.crowded) and the plugin InterPodAffinity (see lister.required) then need not read all nodes
-// and all pods. A crowd may also have pods that do not matter. This does no harm, because the plugins
-// check each pod again.
+// lister.crowded) and the plugin InterPodAffinity (see lister.required) then need not read all
+// nodes and all pods. A crowd may also have pods that do not matter. This does no harm, because the
+// plugins check each pod again.
 //
 // Of a placed pod without (anti-)affinity, the plugins read only the labels, the namespace, and
 // whether it is being deleted. For all pods that are equal in these three fields, a crowd has a
@@ -47,8 +47,7 @@ type selected struct {
 	selector   labels.Selector
 }
 
-// kind is a group of placed pods that the plugins treat alike, with one short copy for all
-// of them.
+// kind is a group of placed pods that the plugins treat alike, with one short copy for all of them.
 type kind struct {
 	copy  *framework.PodInfo
 	count int
@@ -188,9 +187,10 @@ type crowdNode struct {
 func (n *crowdNode) GetPods() []fwk.PodInfo { return n.pods }
 
 // crowded returns the nodes that the rating plugins must read for the preferences of the current
-// pod. These are the nodes that showing returns for its crowd, and the nodes whose names drawn
-// returns. The list is never empty, because kube-scheduler's plugins would take an empty list for a
-// cluster without nodes.
+// pod. These are the nodes with pods of its crowd, the nodes with planned or proposed pods (see
+// showing), and the nodes with a placed pod whose affinity or anti-affinity makes the current pod
+// prefer or avoid nodes (see drawn). The list is never empty, because kube-scheduler's plugins
+// would take an empty list for a cluster without nodes.
 func (l *lister) crowded(candidates []fwk.NodeInfo) []fwk.NodeInfo {
 	nodes := l.cluster.nodesOf(l.cluster.crowdFor(l.pod.crowd, l.pod.preferred))
 	for name := range l.drawn() {
@@ -205,15 +205,17 @@ func (l *lister) crowded(candidates []fwk.NodeInfo) []fwk.NodeInfo {
 	return found
 }
 
-// required returns the nodes that PreFilter of the plugin InterPodAffinity must read for the current
-// pod, which must have a key of the pods that its required (anti-)affinity selects (Pod.requires).
+// required returns the nodes that PreFilter of the plugin InterPodAffinity must read for the
+// current pod. The field requires of this pod must not be empty.
 func (l *lister) required() []fwk.NodeInfo {
 	return l.showing(l.cluster.nodesOf(l.cluster.crowdFor(l.pod.requires, l.pod.required)))
 }
 
-// showing returns the given nodes, which have pods of a crowd, and the nodes with planned or proposed
-// pods (see lister). The nodes with planned or proposed pods show all their pods, the other nodes only
-// some.
+// showing returns the nodes in the given map, and the nodes with planned or proposed pods (see
+// lister). The map has the pods of a crowd on each node. The nodes with planned or proposed pods
+// show all their pods. The other nodes show only their pods without (anti-)affinity that belong to
+// the crowd and, if the map counts pods with (anti-)affinity on the node, all their pods with
+// (anti-)affinity.
 func (l *lister) showing(nodes map[string]near) []fwk.NodeInfo {
 	whole := sets.KeySet(l.planned.nodes).Union(sets.KeySet(l.proposed))
 	found := l.infos(whole)

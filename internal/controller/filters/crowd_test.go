@@ -51,7 +51,8 @@ func newCrowdScene(t *testing.T) *scene {
 	return s.with(nodes)
 }
 
-// placeOrRemove places or removes a random pod. Some of the placed pods have anti-affinity of the given kind.
+// placeOrRemove places or removes a random pod. Some of the placed pods have anti-affinity of the
+// given kind.
 func (s *scene) placeOrRemove(r *rand.Rand, some func(...string) string, kind st.PodAffinityKind) {
 	s.Helper()
 	name := fmt.Sprint("placed-", r.IntN(30))

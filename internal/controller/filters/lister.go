@@ -13,11 +13,11 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// lister gives the instances of kube-scheduler's framework that one Proposer has the data of the
-// cluster. The data is for the current pod, the pod that is being filtered. The framework asks for
-// a list of all nodes in every scheduling cycle. The lister returns an empty list if the pod has
-// neither required (anti-)affinity nor required topology spread, because its filters then do not read
-// the list.
+// lister gives the data of the cluster to the instances of kube-scheduler's framework that belong
+// to one Proposer. It gives the data that matters for the current pod, the pod that is being
+// filtered. The framework asks for a list of all nodes in every scheduling cycle. The lister
+// returns an empty list if the pod has neither required (anti-)affinity nor required topology
+// spread, because its filters then do not read the list.
 type lister struct {
 	cluster    *Cluster
 	namespaces corelisters.NamespaceLister
@@ -67,8 +67,7 @@ func (l *lister) StorageInfos() fwk.StorageInfoLister { return l }
 func (l *lister) PodGroupStates() fwk.PodGroupStateLister { return nil }
 
 // List returns all nodes if the current pod has required (anti-)affinity or required topology
-// spread, and otherwise none.
-// While nodes are rated, it returns l.surveyed.
+// spread, and otherwise none. While nodes are rated, it returns l.surveyed.
 func (l *lister) List() ([]fwk.NodeInfo, error) {
 	switch {
 	case l.surveyed != nil:

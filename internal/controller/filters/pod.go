@@ -144,8 +144,7 @@ func podInfo(pod *v1.Pod) (*framework.PodInfo, error) {
 func (p *Pod) Across() bool { return p.wide || p.claim }
 
 // spreadSelectors returns the selectors and the topology keys of a pod's required topology spread
-// constraints (DoNotSchedule). Required spread and required (anti-)affinity make PreFilter read all
-// nodes.
+// constraints (DoNotSchedule). Required spread makes PreFilter read all nodes.
 func spreadSelectors(pod *v1.Pod) (all []labels.Selector, keys []string) {
 	for _, c := range pod.Spec.TopologySpreadConstraints {
 		if c.WhenUnsatisfiable != v1.DoNotSchedule {

@@ -37,7 +37,7 @@ type Proposer struct {
 // PreFilter may add data to the field state. Once the proposer's list of nodes for the pod is
 // complete, begun does not change.
 type begun struct {
-	mark    uint64 // number that the next change had (see changes) before PreFilter began; 0 if the pod's filters do not read all nodes
+	mark    uint64 // number that the next change had (see changes) before PreFilter began; 0 if the pod has no required pod (anti-)affinity and no required topology spread
 	state   fwk.CycleState
 	skip    skips            // the Filter plugins that need not run for the pod
 	only    sets.Set[string] // the nodes to which PreFilter restricts the pod; nil for all
@@ -133,7 +133,7 @@ func (p *Proposer) prepare() ([]string, sched.Reason) {
 		return nil, sched.Reason{}
 	}
 	p.begun = p.newBegun()
-	var nodes []fwk.NodeInfo // for spread; the type affinity lists the nodes for (anti-)affinity itself, unless there is no key
+	var nodes []fwk.NodeInfo // for topology spread; for (anti-)affinity, the type affinity lists only the nodes that it needs, unless the pod has no key (requires)
 	if len(p.lister.pod.spread) > 0 || p.lister.pod.requires == "" {
 		nodes, _ = p.lister.List()
 	}
@@ -145,8 +145,9 @@ func (p *Proposer) prepare() ([]string, sched.Reason) {
 	return p.beginUpstream()
 }
 
-// beginLocal runs PreFilter for the current pod, but leaves out the plugins that read all nodes.
-// Later calls of Check leave these plugins out as well.
+// beginLocal runs PreFilter for the current pod, but leaves out the plugins PodTopologySpread and
+// InterPodAffinity, which count pods on many nodes. Later calls of Check leave these plugins out as
+// well.
 func (p *Proposer) beginLocal() sched.Reason {
 	p.deferred = false
 	p.begun = p.newBegun()

@@ -20,7 +20,7 @@ type runner struct {
 	prepare   []preparing
 	judge     []fwk.FilterPlugin
 	untainted skips // the plugins that need not run for a node that is neither cordoned nor tainted
-	wide      skips // the plugins that read all nodes
+	wide      skips // the plugins that count pods on many nodes
 	affinity  *interpodaffinity.InterPodAffinity
 	unruled   skips // all plugins except those that check a pod's rules (see rulesOf)
 }
@@ -82,9 +82,9 @@ func (r *runner) preFilter(ctx context.Context, state fwk.CycleState, pod *v1.Po
 	return skip, true
 }
 
-// preFilterLocal runs PreFilter without the plugins that read all nodes. It sets skip to the Filter
-// plugins that need not run: the plugins that read all nodes, and those that do not matter for the
-// pod. It returns the nodes to which the plugins restrict the pod, or nil for all nodes.
+// preFilterLocal runs PreFilter without the plugins in r.wide. It sets skip to the Filter plugins
+// that need not run: the plugins in r.wide, and those that do not matter for the pod. It returns
+// the nodes to which the plugins restrict the pod, or nil for all nodes.
 func (r *runner) preFilterLocal(ctx context.Context, state fwk.CycleState, pod *v1.Pod, skip *skips) (only *fwk.PreFilterResult, _ *fwk.Status) {
 	*skip = r.wide
 	for _, p := range r.prepare {

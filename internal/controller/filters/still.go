@@ -12,9 +12,10 @@ import (
 )
 
 // still tells on which nodes a pod may no longer fit, because of changes since a proposer filtered
-// the pod. The pod has required pod (anti-)affinity or topology spread, so its filters read all
-// nodes. With still, the committer, which decides the node, need not read all nodes again. still
-// may refuse a node on which the pod fits. The pod is then scheduled again, which costs only time.
+// the pod. The pod has required pod (anti-)affinity or topology spread, so its filters count pods
+// on many nodes. With still, the committer (which decides the node) need not count them again.
+// still may refuse a node on which the pod fits. The pod is then scheduled again, which costs only
+// time.
 //
 //	change                         requirement of the pod   nodes on which it may no longer fit
 //	another pod is placed          not near the other pod   nodes in the same domain

@@ -12,10 +12,10 @@ import (
 )
 
 // tracked caches sets of nodes and counts of placed pods. Pending pods share these sets and counts
-// if their rules, their required pod (anti-)affinity or their preferences are equal. Cluster keeps them up
-// to date under the lock of tracked. When a pod needs a set or a count that is not cached, tracked
-// visits all nodes to make it. A lookup of a cached set or count takes no lock. But the nodes of a
-// crowd and the reasons that a node set counts are read under the lock.
+// if their rules, their required pod (anti-)affinity or their preferences are equal. Cluster keeps
+// them up to date under the lock of tracked. When a pod needs a set or a count that is not cached,
+// tracked visits all nodes to make it. A lookup of a cached set or count takes no lock. But the
+// nodes of a crowd and the reasons that a node set counts are read under the lock.
 //
 // tracked keeps at most maxSets node sets, maxSets neighbor counts and maxSets crowds. When there
 // would be more of one kind, it drops all of this kind, and those that are still needed are made
