@@ -13,7 +13,7 @@ type JobPhase string
 // The phases of a job. A job can change between Pending, Running and Suspended any
 // number of times. Succeeded and Failed are final.
 const (
-	JobPending   JobPhase = "Pending" // fewer than minAvailable pods run or have succeeded, or no pod runs
+	JobPending   JobPhase = "Pending" // no pod runs, or the number of pods that run or have succeeded is less than minAvailable
 	JobRunning   JobPhase = "Running"
 	JobSuspended JobPhase = "Suspended"
 	JobSucceeded JobPhase = "Succeeded" // every pod succeeded

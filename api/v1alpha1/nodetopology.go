@@ -102,8 +102,9 @@ type NodeTopologyStatus struct {
 	// +listType=map
 	// +listMapKey=id
 	GPUs []GPU `json:"gpus,omitempty"`
-	// GPUHolders lists the pods that hold GPUs or parts of GPUs, ordered by uid. It does not
-	// matter which scheduler bound the pods. GPUs that DRA drivers allocated are not listed.
+	// GPUHolders lists the pods that hold GPUs or parts of GPUs, ordered by uid. It includes
+	// pods that another scheduler than the controller bound. It does not include GPUs that DRA
+	// drivers allocated.
 	// +optional
 	// +listType=map
 	// +listMapKey=uid

@@ -52,8 +52,8 @@ func checkNames(pod *corev1.Pod) error {
 	return nil
 }
 
-// first returns the first key in alphabetical order for which match returns true, or ""
-// if there is none.
+// first returns the first key, in alphabetical order, for which the function given as
+// match returns true. It returns "" if there is none.
 func first(values map[string]string, match func(key string) bool) (found string) {
 	for key := range values {
 		if match(key) && (found == "" || key < found) {

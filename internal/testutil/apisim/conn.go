@@ -185,8 +185,8 @@ func (s *Server) trace(q *request, f *fault) {
 	s.Trace(class(q), q.namespace, q.name, what)
 }
 
-// wait waits until the client gives up the request, but for at most d. It returns the error that
-// the client gets.
+// wait waits until the client gives up the request, but not longer than the duration d. It returns
+// the error that the client gets.
 func (c *Conn) wait(q *request, d time.Duration) error {
 	select {
 	case <-q.Context().Done():

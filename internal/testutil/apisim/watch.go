@@ -27,7 +27,7 @@ type watcher struct {
 
 	mu    sync.Mutex
 	sent  []byte
-	err   error // the error that Read returns after the bytes in sent
+	err   error // the error that Read returns once it has returned all bytes in the field sent
 	ready chan struct{}
 }
 

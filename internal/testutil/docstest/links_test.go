@@ -80,8 +80,8 @@ func links(text string) (targets []string) {
 	return targets
 }
 
-// resolve returns an error if the target of a link of page is a file or heading that does not
-// exist.
+// resolve returns an error if a link leads to a file or heading that does not exist. The parameter
+// page is the file that has the link, and target is what the link has in parentheses.
 func resolve(page, target string) error {
 	if strings.Contains(target, "://") || strings.HasPrefix(target, "mailto:") {
 		return nil
