@@ -11,18 +11,19 @@ import (
 // is stored only if the node is new or removed, or if its labels, its taints or its field
 // spec.unschedulable have changed. Changes are numbered. The filters of a pod with required pod
 // (anti-)affinity or topology spread count pods on many nodes. When a proposer (which lists nodes)
-// filters such a pod, it stores the number of the next change: the mark. The committer (which
-// decides the node) filters the pod later, and then reads only the few changes since this mark.
-// They show on which nodes the pod may no longer fit, so the committer does not count the pods on
-// all these nodes again.
+// filters such a pod, it stores the number that the next change will have. This number is called
+// the mark. The committer (which decides the node) filters the pod later, and then reads only the
+// few changes since this mark. They show on which nodes the pod may no longer fit, so the committer
+// does not count the pods on all these nodes again.
 type changes struct {
 	mu   sync.RWMutex
 	ring [maxChanges]change
 	next uint64 // number of the next change
 }
 
-// maxChanges is how many changes are kept. At 1,000 Bindings a second they span several seconds. If
-// some changes since a pod was filtered are no longer kept, the pod is filtered again.
+// maxChanges is how many changes are kept. At 1,000 Bindings a second, these are the changes of the
+// last few seconds. If some changes since a pod was filtered are no longer kept, the pod is
+// filtered again.
 const maxChanges = 1 << 13
 
 // change is one change: a pod was placed on a node, a pod has left its node, or a node was added,

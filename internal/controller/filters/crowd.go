@@ -41,7 +41,8 @@ type near struct {
 	others int           // number of pods with (anti-)affinity
 }
 
-// selected describes the pods in some namespaces that a label selector selects.
+// selected describes a selection of pods: in the given namespaces, those that the label selector
+// selects.
 type selected struct {
 	namespaces sets.Set[string]
 	selector   labels.Selector

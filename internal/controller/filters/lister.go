@@ -94,8 +94,8 @@ func (l *lister) all() (all []fwk.NodeInfo) {
 func (l *lister) HavePodsWithAffinityList() ([]fwk.NodeInfo, error) { return l.infos(l.drawn()), nil }
 
 // HavePodsWithRequiredAntiAffinityList returns the nodes that have a placed pod whose required
-// anti-affinity excludes the current pod. It leaves out the nodes whose placed pods have required
-// anti-affinity only against other pods.
+// anti-affinity excludes the current pod. It leaves out nodes if the required anti-affinity of all
+// their pods selects only pods other than the current pod.
 func (l *lister) HavePodsWithRequiredAntiAffinityList() ([]fwk.NodeInfo, error) {
 	return l.infos(l.apart()), nil
 }

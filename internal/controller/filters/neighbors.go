@@ -11,8 +11,8 @@ import (
 )
 
 // neighbors counts the placed pods that match all terms of a pending pod's required pod affinity.
-// Pending pods with equal required pod affinity share one neighbors. If the count is 0, no node
-// suits the pending pod, unless the pending pod matches the terms itself.
+// Pending pods with equal required pod affinity share one value of this type. If the count is 0, no
+// node suits the pending pod, unless the pending pod matches the terms itself.
 type neighbors struct {
 	terms []fwk.AffinityTerm
 	count atomic.Int64

@@ -135,7 +135,7 @@ func TestCountedAfterPlan(t *testing.T) {
 	}
 }
 
-// TestCountedMark plans a gang. After the filters have counted the pods on all nodes for an earlier
+// TestCountedMark plans a gang. After the filters have counted the pods on the nodes for an earlier
 // pod of the gang, another pod is bound to a node. The test checks that the proposer or the
 // committer refuses this node for a later pod of the gang, which reuses the counts. The committer
 // once looked only at the changes since the later pod was filtered.

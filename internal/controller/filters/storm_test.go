@@ -113,7 +113,7 @@ func stormState(s *scene, nodes int) *nodestate.State {
 	return s.state
 }
 
-// failing returns a function to bind pods. Every third call of it fails.
+// failing returns a function that binds pods. Every third call of this function fails.
 func failing(c *Committer, bound func(sched.Decision)) func(context.Context, sched.Decision, func()) error {
 	var mu sync.Mutex
 	tries := 0

@@ -46,8 +46,8 @@ func (k *kept[T]) get(key string) (value T, ok bool) {
 	return value, ok
 }
 
-// find returns the value of a key. If the map has no such key, find calls make and stores the
-// result, both under the given lock.
+// find returns the value of a key. If the map has no such key, find calls the function given as
+// make and stores the result, both under the given lock.
 func (k *kept[T]) find(lock sync.Locker, key string, make func() T) T {
 	if found, ok := k.get(key); ok {
 		return found
@@ -103,8 +103,8 @@ func (c *Cluster) changed() []string {
 }
 
 // nodeSetFor returns the set of the nodes that the rules with the given key admit. If the set is
-// not cached, nodeSetFor makes it: it calls refuse, which returns a function that tells why the
-// rules refuse a node.
+// not cached, nodeSetFor makes it. For this, it calls the function given as refuse. This function
+// returns another function, which tells why the rules refuse a node.
 func (c *Cluster) nodeSetFor(rules string, refuse func() func(*nodeInfo) sched.Reason) *nodeSet {
 	return c.sets.nodes.find(&c.sets, rules, func() *nodeSet {
 		all := map[string]*nodeInfo{}
@@ -118,15 +118,15 @@ func (c *Cluster) nodeSetFor(rules string, refuse func() func(*nodeInfo) sched.R
 }
 
 // neighborsFor returns the cached count of the placed pods that match a pod's required pod
-// affinity. If this is not cached, neighborsFor counts the pods.
+// affinity. If no count is cached, neighborsFor counts the pods.
 func (c *Cluster) neighborsFor(pod *Pod) *neighbors {
 	return c.sets.neighbors.find(c, pod.neighbors, func() *neighbors {
 		return &neighbors{terms: pod.info.RequiredAffinityTerms}
 	})
 }
 
-// crowdFor returns the cached crowd of the placed pods that are selected. key is the key of the
-// selection (see keyOf). If the crowd is not cached, crowdFor makes it.
+// crowdFor returns the cached crowd of the placed pods in the selection given as all. key is the
+// key of this selection (see keyOf). If the crowd is not cached, crowdFor makes it.
 func (c *Cluster) crowdFor(key string, all []selected) *crowd {
 	return c.sets.crowds.find(c, key, func() *crowd { return newCrowd(all) })
 }
