@@ -72,8 +72,9 @@ func (a *agent) serveRuntime(ctx context.Context) error {
 // retryEvery is the time between two attempts of callSystemd to send changes to systemd.
 const retryEvery = 5 * time.Second
 
-// callSystemd regularly sends systemd the changes of cgroups that NRI hooks could not send. Its
-// first attempt also shows whether systemd answers. The agent sets the label
+// callSystemd sends systemd the changes of cgroups that NRI hooks did not send: at once when a hook
+// requests it (cgroup.Cgroups.PersistLater), and regularly what a hook could not send. Its first
+// attempt also shows whether systemd answers. The agent sets the label
 // numalet.dev/exclusive-cpus on the node only after systemd has answered.
 func (a *agent) callSystemd(ctx context.Context) error {
 	ticker := time.NewTicker(retryEvery)
@@ -87,6 +88,7 @@ func (a *agent) callSystemd(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
+		case <-a.cgroups.Due():
 		case <-ticker.C:
 		}
 	}

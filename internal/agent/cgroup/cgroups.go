@@ -178,6 +178,13 @@ func (c *Cgroups) check(target string, at location, decision workload.Decision) 
 // kubelet uses the cgroupfs driver, Persist sends nothing.
 func (c *Cgroups) Persist(ctx context.Context) error { return c.units.persist(ctx) }
 
+// PersistLater requests a call of Retry, through the channel Due. It does not wait for systemd.
+func (c *Cgroups) PersistLater() { c.units.persistLater() }
+
+// Due returns a channel that has a value after each call of PersistLater. Whoever receives it must
+// call Retry.
+func (c *Cgroups) Due() <-chan struct{} { return c.units.soon }
+
 // Retry does what Persist does. If the last call to systemd failed, or if there was none yet, Retry
 // calls systemd even if there is nothing to send, to find out whether systemd answers now. If
 // systemd does not manage the pods' cgroups, Retry does nothing.

@@ -42,6 +42,7 @@ const maxCalls = 64
 // systemd is busy with a daemon-reload, Confine would have to wait for its answer, so the cpusets of
 // all further containers would be written late.
 type units struct {
+	soon chan struct{} // full after persistLater, until the agent calls retry
 	turn chan struct{} // full while a call of update or close runs, so that only one call runs at a time
 	conn UnitSetter    // used only by the call that has filled turn; nil until connected
 	dial func(context.Context) (UnitSetter, error)
@@ -59,7 +60,7 @@ type units struct {
 type request struct{ properties }
 
 func newUnits(conn UnitSetter) *units {
-	u := &units{turn: make(chan struct{}, 1), conn: conn, dial: dialSystemd}
+	u := &units{soon: make(chan struct{}, 1), turn: make(chan struct{}, 1), conn: conn, dial: dialSystemd}
 	u.mu.desired, u.mu.acknowledged = map[string]*request{}, map[string]properties{}
 	u.mu.notReady = errors.New("systemd, which manages the containers' cgroups, has not answered yet")
 	return u
@@ -148,6 +149,14 @@ func (u *units) complete(unit string, r *request) {
 // unit no longer exists.
 func (u *units) persist(ctx context.Context) error {
 	return u.update(ctx, func(pending int) bool { return pending > 0 })
+}
+
+// persistLater requests a call of retry. It does not block.
+func (u *units) persistLater() {
+	select {
+	case u.soon <- struct{}{}:
+	default: // a call is already requested
+	}
 }
 
 // retry does what persist does. If the last call to systemd failed, or if there was none yet, retry

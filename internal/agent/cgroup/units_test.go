@@ -168,6 +168,27 @@ func TestPersistSendsAQuotaThatCameBack(t *testing.T) {
 	}
 }
 
+// TestPersistLater checks that PersistLater does not call systemd itself, and that any number of
+// calls cause one value of Due, after which Retry sends what is pending.
+func TestPersistLater(t *testing.T) {
+	const slice = "kubepods.slice/kubepods-pod1.slice"
+	root := fake(t, map[string]string{slice + "/cpu.max": "100000 100000\n"})
+	r := &recorder{}
+	cgroups := open(t, Options{Root: root, Units: r})
+	if err := cgroups.LiftQuota(t.Context(), "kubepods-pod1.slice"); err != nil {
+		t.Fatal(err)
+	}
+	cgroups.PersistLater()
+	cgroups.PersistLater()
+	if r.barriers != 0 || len(cgroups.Due()) != 1 {
+		t.Errorf("%d calls of systemd, %d requests for one, want none and one", r.barriers, len(cgroups.Due()))
+	}
+	<-cgroups.Due()
+	if err := cgroups.Retry(t.Context()); err != nil || r.barriers != 1 || len(cgroups.units.pending()) > 0 {
+		t.Errorf("Retry = %v, %d calls, still pending: %v", err, r.barriers, cgroups.units.pending())
+	}
+}
+
 func TestAcknowledgedIsBounded(t *testing.T) {
 	units := newUnits(&recorder{})
 	for i := range maxAcknowledged + 10 {

@@ -104,7 +104,9 @@ func (n *Node) finishRelease(ctx context.Context) {
 }
 
 // confineSharers writes the shared CPUs to the cpuset of every sandbox and of every shared
-// container. After a failure, it continues with the others. It returns new specs for the shared
+// container, and sends them to systemd. After a failure, it continues with the others. If why is
+// Grow, it does not wait for systemd: systemd then has fewer CPUs for these containers than they may
+// use, which lets no container run on exclusive CPUs. confineSharers returns new specs for the shared
 // containers without a cgroup, which have not started or have ended. Callers hold n.mu.
 func (n *Node) confineSharers(ctx context.Context, why Why) (absent []workload.Spec, err error) {
 	shared, start := n.shared(), n.env.Now()
@@ -121,7 +123,11 @@ func (n *Node) confineSharers(ctx context.Context, why Why) (absent []workload.S
 			absent = append(absent, workload.Spec{ContainerID: s.containerID, CPUs: n.unstarted(shared)})
 		}
 	}
-	errs = append(errs, n.env.Cgroups.Persist(ctx))
+	if why == Grow {
+		n.env.Cgroups.PersistLater()
+	} else {
+		errs = append(errs, n.env.Cgroups.Persist(ctx))
+	}
 	n.env.Observer.Wrote(why, written, n.env.Now().Sub(start))
 	return absent, errors.Join(errs...)
 }

@@ -76,7 +76,7 @@ func (n *Node) start(ctx context.Context, c workload.Container) error {
 	defer n.mu.Unlock()
 	d := n.decide(c)
 	bySpec := !c.Resources.CPUs.Empty() && c.Resources.CPUs.SubsetOf(d.CPUs)
-	err := n.confine(ctx, c, d, bySpec || !d.Exclusive)
+	err := n.confine(ctx, c, d, bySpec)
 	if err != nil && bySpec && (!d.Exclusive || errors.Is(err, fs.ErrNotExist) && d.Partition == workload.NoPartition) {
 		logr.FromContextOrDiscard(ctx).Info("the container starts on the CPUs of its spec", "container", c.String(), "cpus", c.Resources.CPUs.String(), "err", err.Error())
 		return nil
@@ -166,40 +166,38 @@ func (n *Node) holds(c workload.Container) bool {
 // for a container without a cgroup. Such a container has ended or has not started, and Start
 // writes the CPUs of a container that has not started. Callers hold n.mu.
 func (n *Node) assert(ctx context.Context, c workload.Container, d workload.Decision) error {
-	err := n.confine(ctx, c, d, !d.Exclusive)
+	err := n.confine(ctx, c, d, false)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	return confineRefusal(c, d, err)
 }
 
-// confine writes the CPUs of a container to its cgroup, and sends them to systemd. The error for a
-// container without a cgroup is fs.ErrNotExist. If systemd does not answer, confine returns an
-// error if later is false, and only logs the failure if later is true. Callers set later to true in
-// two cases, in which systemd may get the CPUs at a later call. First, a shared container has no
-// exclusive CPUs to protect. Second, for a container that has the CPUs in its spec, the container
-// runtime has already sent them to systemd. Callers hold n.mu.
-func (n *Node) confine(ctx context.Context, c workload.Container, d workload.Decision, later bool) error {
+// confine writes the CPUs of a container to its cgroup. The error for a container without a cgroup
+// is fs.ErrNotExist. If the container is exclusive, confine also sends the CPUs to systemd. If that
+// fails, confine returns an error, unless bySpec is true: the CPUs are in the container's spec, so
+// the container runtime has already sent them to systemd.
+//
+// confine does not wait for systemd for a shared container, which has no exclusive CPUs to protect.
+// The kernel already limits it to its CPUs, and the agent creates no exclusive container until
+// systemd has the CPUs of all shared containers. If confine waited, then all hooks would have to
+// wait for a slow systemd, one after another, because callers hold n.mu.
+func (n *Node) confine(ctx context.Context, c workload.Container, d workload.Decision, bySpec bool) error {
 	start := n.env.Now()
 	if err := n.env.Cgroups.Confine(ctx, c.Cgroup, d); err != nil {
 		return err
 	}
+	defer func() { n.env.Observer.Wrote(Assert, 1, n.env.Now().Sub(start)) }()
+	if !d.Exclusive {
+		n.env.Cgroups.PersistLater()
+		return nil
+	}
 	err := n.env.Cgroups.Persist(ctx)
-	n.env.Observer.Wrote(Assert, 1, n.env.Now().Sub(start))
-	if later {
-		n.persistLater(ctx, err)
+	if err != nil && bySpec {
+		logr.FromContextOrDiscard(ctx).Info("systemd does not have the CPUs of all containers yet; retrying", "err", err.Error())
 		return nil
 	}
 	return err
-}
-
-// persistLater logs that Persist could not send the CPUs of a container or sandbox to systemd. The
-// agent does not refuse the container or sandbox in this case. The kernel already limits it to its
-// CPUs, and the agent creates no exclusive container until a later call of Persist succeeds.
-func (n *Node) persistLater(ctx context.Context, err error) {
-	if err != nil {
-		logr.FromContextOrDiscard(ctx).Info("systemd does not have the CPUs of a container yet; retrying", "err", err.Error())
-	}
 }
 
 // confineRefusal converts an error of confine to a refusal. If err is nil, it returns nil.

@@ -36,6 +36,8 @@ type Cgroups interface {
 	// reverts every cgroup setting that systemd does not know. So no exclusive container may be
 	// created before Persist has returned nil.
 	Persist(ctx context.Context) error
+	// PersistLater requests a call of Persist, and does not wait for it.
+	PersistLater()
 }
 
 // Processes tells whether a pod has ended. PodEmpty reports whether the pod's cgroup has no

@@ -25,7 +25,7 @@ func (n *Node) RunSandbox(ctx context.Context, s workload.Sandbox) error {
 	start := n.env.Now()
 	err := n.env.Cgroups.Confine(ctx, s.Cgroup, workload.Decision{CPUs: n.shared()})
 	if err == nil {
-		n.persistLater(ctx, n.env.Cgroups.Persist(ctx))
+		n.env.Cgroups.PersistLater()
 	}
 	n.env.Observer.Wrote(Assert, 1, n.env.Now().Sub(start))
 	if err == nil || errors.Is(err, fs.ErrNotExist) {

@@ -1,10 +1,13 @@
 package node
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -16,8 +19,10 @@ import (
 // daemon-reload of systemd reverts all other values.
 type systemd struct {
 	acknowledged, pending map[string]string // values by cgroup
-	rounds                int               // how often systemd was called
+	rounds                int               // how often a hook waited for systemd
 	down                  bool              // systemd does not answer
+	slow                  bool              // systemd answers only after the deadline of every hook
+	waits                 []string          // for each call of a slow systemd: how long the caller waits
 }
 
 func (s *systemd) note(path, value string) {
@@ -30,8 +35,33 @@ func (s *systemd) reload() {
 	if len(s.pending) > 0 {
 		s.rounds++
 	}
+	s.apply()
+}
+
+func (s *systemd) apply() {
 	maps.Copy(s.acknowledged, s.pending)
 	clear(s.pending)
+}
+
+// wait records a call of a slow systemd. The caller waits until its deadline.
+func (s *systemd) wait(ctx context.Context) error {
+	if _, limited := ctx.Deadline(); !limited {
+		s.waits = append(s.waits, "without a deadline")
+		return errors.New("the deadline of package cgroup has passed")
+	}
+	s.waits = append(s.waits, "until the deadline of the hook")
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// hook returns the context of a hook. If systemd is slow, the deadline of the hook has passed.
+func (w *world) hook() context.Context {
+	if !w.systemd.slow {
+		return context.Background()
+	}
+	ctx, cancel := context.WithDeadline(context.Background(), time.Now())
+	cancel()
+	return ctx
 }
 
 // lookAtUnits is called when a container may start. If the container has exclusive CPUs,
@@ -45,6 +75,34 @@ func (w *world) lookAtUnits(id string, d workload.Decision) {
 	}
 	if d.Exclusive && len(pending) > 0 {
 		w.overlaps = append(w.overlaps, fmt.Sprintf("%s may start, and systemd was not told of %v", id, slices.Sorted(maps.Keys(pending))))
+	}
+}
+
+// TestSlowSystemd checks which hooks wait for systemd while they hold the lock that every hook needs.
+// A hook that waits longer than the container runtime waits for it would make the runtime drop the
+// agent's connection, and then no container could be created. So only hooks for exclusive CPUs may
+// wait, and never longer than their own deadline.
+func TestSlowSystemd(t *testing.T) {
+	s := newScript(t, &scenario.Answer{})
+	s.play("agent start", "pod x main:500m", "run x", "pod held policy=single main:2", "run held")
+	s.systemd.slow = true
+	limited := []string{"until the deadline of the hook"}
+	for _, tc := range []struct {
+		commands []string
+		want     []string
+	}{
+		{[]string{"pod y main:500m", "sandbox y"}, nil},
+		{[]string{"create y/main"}, nil},
+		{[]string{"start y/main"}, nil},
+		{[]string{"phase held Succeeded", "stop held", "sweep"}, nil},
+		{[]string{"pod a policy=single main:2", "sandbox a"}, nil},
+		{[]string{"create a/main"}, limited}, // refused, because a daemon-reload could give its CPUs to others
+	} {
+		s.systemd.waits = nil
+		s.play(tc.commands...)
+		if diff := cmp.Diff(tc.want, s.systemd.waits); diff != "" {
+			t.Errorf("%v: calls of systemd (-want +got):\n%s", tc.commands, diff)
+		}
 	}
 }
 

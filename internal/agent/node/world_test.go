@@ -179,12 +179,22 @@ func (w *world) LiftQuota(_ context.Context, path string) error {
 	return nil
 }
 
-func (w *world) Persist(context.Context) error {
+func (w *world) Persist(ctx context.Context) error {
+	if w.systemd.slow {
+		return w.systemd.wait(ctx)
+	}
 	if w.systemd.down {
 		return errors.New("systemd does not answer")
 	}
 	w.systemd.reload()
 	return nil
+}
+
+// PersistLater calls systemd at once, as if the agent's loop for this had no delay.
+func (w *world) PersistLater() {
+	if !w.systemd.down && !w.systemd.slow {
+		w.systemd.apply()
+	}
 }
 
 // PodEmpty reports whether no cgroup below the pod's cgroup has processes.
@@ -277,7 +287,7 @@ func (w *world) sandbox(id string, pod *corev1.Pod) error {
 	if w.node == nil {
 		return nil
 	}
-	return w.node.RunSandbox(context.Background(), s)
+	return w.node.RunSandbox(w.hook(), s)
 }
 
 // create creates a container, as the container runtime does. It fails while the agent is down,
@@ -292,7 +302,7 @@ func (w *world) create(id string, c workload.Container, unpinned bool) error {
 	case w.node == nil:
 		r.decision.CPUs = w.machine.Online()
 	default:
-		answer, err := w.node.Create(context.Background(), r.Container)
+		answer, err := w.node.Create(w.hook(), r.Container)
 		if err != nil {
 			w.node.Remove(r.Container)
 			return err
@@ -328,7 +338,7 @@ func (w *world) start(id string) error {
 	}
 	w.groups[c.Cgroup] = &group{cpus: c.decision.CPUs, mems: c.decision.Mems}
 	if w.node != nil {
-		if err := w.node.Start(context.Background(), c.Container); err != nil {
+		if err := w.node.Start(w.hook(), c.Container); err != nil {
 			w.exit(id)
 			return err
 		}
@@ -363,7 +373,7 @@ func (w *world) stopSandbox(id string) {
 	}
 	delete(w.groups, s.Cgroup)
 	if w.node != nil {
-		w.node.StopSandbox(context.Background(), s)
+		w.node.StopSandbox(w.hook(), s)
 	}
 }
 
@@ -376,6 +386,6 @@ func (w *world) removeSandbox(id string) {
 	}
 	delete(w.sandboxes, id)
 	if w.node != nil {
-		w.node.RemoveSandbox(context.Background(), s)
+		w.node.RemoveSandbox(w.hook(), s)
 	}
 }
