@@ -37,7 +37,7 @@ func (f files) path(name string) (path string, mask bool) {
 }
 
 // read returns the CPUs in each of the kernel's files. It leaves out a file that does not exist,
-// and the file of an interrupt whose affinity the kernel does not report.
+// and the file of an interrupt that nobody can move or whose affinity the kernel does not report.
 func (f files) read() (map[string]cpuset.Set, error) {
 	entries, err := os.ReadDir(filepath.Join(f.proc, "irq"))
 	if err != nil {
@@ -51,6 +51,9 @@ func (f files) read() (map[string]cpuset.Set, error) {
 	}
 	all := map[string]cpuset.Set{}
 	for _, name := range names {
+		if f.fixed(name) {
+			continue
+		}
 		cpus, err := f.one(name)
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.EIO) {
 			continue
@@ -99,6 +102,16 @@ func (f files) write(name string, cpus cpuset.Set) error {
 	}
 	_, err = file.WriteString(text)
 	return errors.Join(err, file.Close())
+}
+
+// fixed reports whether the kernel gives nobody the permission to write an interrupt's file, because
+// nobody can move the interrupt. On Linux 6.12 this file then has the mode 0444, for example for a
+// device that has one queue for each CPU. Root could open such a file only with CAP_DAC_OVERRIDE,
+// which the agent does not have.
+func (f files) fixed(name string) bool {
+	path, _ := f.path(name)
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().Perm()&0o222 == 0
 }
 
 // unmovable reports whether a write to an interrupt's file failed because the kernel does not let

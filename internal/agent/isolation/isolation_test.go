@@ -184,6 +184,24 @@ func TestNothingIsMovedUnsaved(t *testing.T) {
 	}
 }
 
+// TestReadOnly checks that the other interrupts are moved if nobody may write the file of one
+// interrupt, because nobody can move it.
+func TestReadOnly(t *testing.T) {
+	k := newKernel(t)
+	if err := os.Chmod(filepath.Join(k.root, "proc/irq/25/smp_affinity_list"), 0o444); err != nil {
+		t.Fatal(err)
+	}
+	i := k.start()
+	k.isolate(i, "2-3")
+	if diff := cmp.Diff("0-1,4-7 3 000000f3 000000f3", k.show()); diff != "" {
+		t.Errorf("interrupts 24 and 25, later interrupts, workqueues (-want +got):\n%s", diff)
+	}
+	k.isolate(i, "")
+	if k.saved == nil || len(k.saved.Files) > 0 {
+		t.Errorf("still saved: %v", k.saved)
+	}
+}
+
 func TestUnmovable(t *testing.T) {
 	for err, want := range map[error]bool{
 		&fs.PathError{Op: "write", Err: unix.EIO}:    true,
