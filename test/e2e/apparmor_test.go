@@ -12,10 +12,11 @@ import (
 	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
-// TestAppArmor checks that Numalet works on a node with AppArmor. The container of a plain pod has
-// containerd's default profile. The agent has no profile, as the DaemonSet says, and sends the CPUs
-// of containers to systemd: the container loses the exclusive CPUs of a second pod, and systemd
-// knows the CPUs of both.
+// TestAppArmor checks that Numalet works on a node with AppArmor. The container of a pod with
+// shared CPUs must have containerd's default profile. The agent must have no profile, because the
+// DaemonSet sets its profile to Unconfined. When a second pod gets exclusive CPUs, the container
+// with shared CPUs must lose these CPUs. The systemd units of both containers must have the CPUs
+// that the agent assigned.
 func TestAppArmor(t *testing.T) {
 	needSystemd(t)
 	ctx := start(t, 3*time.Minute, "plain", "held")

@@ -41,8 +41,8 @@ func TestAgentAway(t *testing.T) {
 	checkLives(ctx, t)
 }
 
-// sendAway removes the agent from every node, until callBack is called or the test ends. So there
-// is always an agent when the next test starts.
+// sendAway removes the agent from every node. The agent runs again after callBack is called. When
+// the test ends, sendAway itself calls callBack, so that the next test starts with an agent.
 func sendAway(ctx context.Context, t *testing.T) {
 	t.Helper()
 	t.Cleanup(func() {
@@ -62,8 +62,9 @@ func callBack(ctx context.Context, t *testing.T) {
 	must(t, err)
 }
 
-// selectNodes sets a nodeSelector of the DaemonSet that no node satisfies. The value "null" removes
-// this nodeSelector.
+// selectNodes adds a label that no node has to the nodeSelector of the DaemonSet, with the given
+// value in JSON. So the DaemonSet has no pods. The value "null" removes the label from the
+// nodeSelector.
 func selectNodes(ctx context.Context, value string) error {
 	patch := fmt.Sprintf(`{"spec":{"template":{"spec":{"nodeSelector":{"example.com/nowhere":%s}}}}}`, value)
 	_, err := cluster.API.AppsV1().DaemonSets("numalet-system").Patch(ctx, "numalet", types.StrategicMergePatchType,

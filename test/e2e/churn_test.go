@@ -121,8 +121,8 @@ func churnNames(n int) []string {
 	return names
 }
 
-// killPlan returns, by the index of a pod, which programs of victims are killed while this pod is
-// created.
+// killPlan chooses at random when programs are killed. The keys are indexes of pods. The value
+// lists the names of the programs that are killed while this pod is created.
 func killPlan(rng *rand.Rand) map[int][]string {
 	plan := map[int][]string{}
 	for range *churnKills {

@@ -66,7 +66,8 @@ func requireAgent(ctx context.Context, on bool) error {
 	return err
 }
 
-// awaitNode polls the node until wrong returns "", which means that nothing is wrong.
+// awaitNode polls the node until the function given as wrong accepts it. This function returns what
+// is wrong with the node, or "" if nothing is wrong.
 func awaitNode(ctx context.Context, t *testing.T, wrong func(*corev1.Node) string) {
 	t.Helper()
 	for {
@@ -84,9 +85,10 @@ func awaitNode(ctx context.Context, t *testing.T, wrong func(*corev1.Node) strin
 	}
 }
 
-// nothingPublished checks that the node has neither the label numalet.dev/exclusive-cpus nor
-// exclusive CPUs. The kubelet may still list the resources of the NUMA nodes with the amount 0,
-// because it checkpoints the resources.
+// nothingPublished checks that the node publishes no exclusive CPUs and does not have the label
+// numalet.dev/exclusive-cpus. It returns what is wrong, or "" if nothing is wrong. The node must
+// still list the resources of the NUMA nodes, with the amount 0: the kubelet does not remove a
+// resource whose device plugin has ended.
 func nothingPublished(node *corev1.Node) string {
 	if label, ok := node.Labels[v1alpha1.LabelExclusiveCPUs]; ok {
 		return "labelled " + v1alpha1.LabelExclusiveCPUs + "=" + label

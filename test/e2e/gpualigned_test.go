@@ -27,8 +27,8 @@ func TestWide(t *testing.T) {
 	checkAligned(ctx, t, placeAligned(ctx, t, 8, ""), wholeGPUs()[2:4], "8-15")
 }
 
-// placeAligned starts a container with two GPUs and the given number of exclusive CPUs, with the
-// CPU policy single.
+// placeAligned starts a container with two GPUs, the given number of exclusive CPUs, and the CPU
+// policy "single".
 func placeAligned(ctx context.Context, t *testing.T, cpus int, tenant string) *corev1.Pod {
 	t.Helper()
 	pod := e2eutil.Once(e2eutil.Pod("aligned", "single", e2eutil.Container{Name: "c0", CPU: fmt.Sprint(cpus)}))

@@ -16,7 +16,7 @@ import (
 )
 
 // gpuLoud checks that the agent refuses a container whose manifest sets the environment variable
-// NVIDIA_VISIBLE_DEVICES to all.
+// NVIDIA_VISIBLE_DEVICES to "all".
 func gpuLoud(ctx context.Context, t *testing.T) {
 	pod := ofTenant(gpuPod("loud", time.Hour, map[string]int{whole: 1}), "")
 	pod.Spec.Containers[0].Env = append(pod.Spec.Containers[0].Env, corev1.EnvVar{Name: v1alpha1.EnvGPUs, Value: "all"})

@@ -51,7 +51,7 @@ func TestInstaller(t *testing.T) {
 		t.Errorf("running was container %s, and is %s", life, now)
 	}
 	checkLives(ctx, t)
-	must(t, cluster.Delete(ctx, "late", "running")) // after undo, containers that start without an agent may run on all CPUs
+	must(t, cluster.Delete(ctx, "late", "running")) // deleted before the undo: after it, containers start without the agent, and could run on exclusive CPUs
 
 	chart(ctx, t, "containerd.installer=undo") // the installer's pod must start although the agent is away
 	awaitInstaller(ctx, t)

@@ -43,9 +43,10 @@ func TestNFVNode(t *testing.T) {
 	}
 }
 
-// TestNFVIsolated checks who gets the isolated CPUs. Shared containers never run there. A container
-// gets its exclusive CPUs of a NUMA node from the isolated ones if there are enough, and otherwise
-// from the shared ones. CPUs that are given back are shared again, unless they are isolated.
+// TestNFVIsolated checks which containers get the isolated CPUs. Shared containers never run on
+// them. If a container requests exclusive CPUs of a NUMA node, it gets isolated CPUs if enough of
+// them are free there. If not, it gets CPUs that are not isolated. When the container ends, its
+// CPUs become shared again, unless they are isolated.
 func TestNFVIsolated(t *testing.T) {
 	needNFV(t)
 	ctx := start(t, 5*time.Minute, "shared", "whole", "part", "rest")
@@ -73,8 +74,8 @@ func TestNFVIsolated(t *testing.T) {
 	checkLives(ctx, t)
 }
 
-// TestNFVHugePages checks that the huge pages of a pod with the policy single come from the NUMA node
-// of its CPUs.
+// TestNFVHugePages checks that the huge pages of a pod with the CPU policy "single" come from the
+// NUMA node of its CPUs.
 func TestNFVHugePages(t *testing.T) {
 	needNFV(t)
 	const used = 5
@@ -84,7 +85,7 @@ func TestNFVHugePages(t *testing.T) {
 	first, _ := born(ctx, t, "huge", "c").First()
 	want := slices.Clone(before)
 	want[first/4] -= used
-	for { // the container starts before its program uses the pages
+	for { // the program uses the pages only some time after the container has started
 		diff := cmp.Diff(want, freeHugePages(ctx, t))
 		if diff == "" {
 			return

@@ -40,8 +40,9 @@ func TestOffline(t *testing.T) {
 	checkLives(ctx, t)
 }
 
-// checkRoom creates a pod with two exclusive CPUs. It checks that the pod gets two CPUs of the set
-// room, and that the pod named shared may use the remaining CPUs of room.
+// checkRoom creates a pod with two exclusive CPUs. It checks that both are in the set given as
+// room, and that the pod "shared" may use the remaining CPUs of this set. Then it deletes the
+// created pod.
 func checkRoom(ctx context.Context, t *testing.T, name string, room cpuset.Set) {
 	t.Helper()
 	create(ctx, t, e2eutil.Pod(name, "single", e2eutil.Container{Name: "c", CPU: "2"}))
@@ -78,8 +79,10 @@ func awaitNewAgent(ctx context.Context, t *testing.T, change func()) {
 	t.Logf("another agent was ready after %.0f s", time.Since(since).Seconds())
 }
 
-// publishes returns a check that the node's capacity has as many CPUs of each NUMA node as the set
-// online. The allocatable CPUs must be fewer by two: CPUs 0 and 1 are reserved.
+// publishes returns a function that checks the CPUs that the node publishes for each NUMA node. The
+// capacity must be the number of CPUs in the set given as online. The allocatable CPUs must be the
+// same, except for NUMA node 0: two of its CPUs, 0 and 1, are reserved. The function returns what
+// is wrong, or "".
 func publishes(online cpuset.Set) func(*corev1.Node) string {
 	capacity := map[int]int64{}
 	for c := range online.All() {

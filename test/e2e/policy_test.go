@@ -15,16 +15,16 @@ import (
 	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
-// TestPolicies starts pods of each CPU policy, and checks the CPUs with which the container starts:
-// how many are on each NUMA node, and whether the container has both threads of every core. It also
-// checks that the container has no CPU quota, and that a container of the policy single gets memory
-// only from the NUMA node of its CPUs.
+// TestPolicies starts pods of each CPU policy. It checks how many CPUs of each NUMA node the
+// container has when it starts, and for some policies that the container has both threads of each
+// of its cores. It also checks that the container has no CPU quota. A container with the CPU policy
+// "single" must get memory only from the NUMA node of its CPUs.
 func TestPolicies(t *testing.T) {
 	for name, tc := range map[string]struct {
 		policy string
 		cpus   int
 		counts []int // CPUs per NUMA node, ascending; nil: any
-		whole  bool  // whether both threads of every core must be among the CPUs
+		whole  bool  // the container must have both threads of each of its cores
 		bound  bool  // memory must be on the NUMA node of the CPUs
 	}{
 		"spread-8": {"spread", 8, []int{2, 2, 2, 2}, true, false},
@@ -175,8 +175,8 @@ func awaitCPUs(ctx context.Context, t *testing.T, pod, container string, want cp
 	}
 }
 
-// counts returns how many of the CPUs are on each NUMA node, in ascending order. So the index of a
-// number is not that of its NUMA node.
+// counts returns how many of the CPUs are on each of the four NUMA nodes. The numbers are in
+// ascending order, so they do not show which NUMA node has how many.
 func counts(cpus cpuset.Set) []int {
 	n := make([]int, 4)
 	for c := range cpus.All() {

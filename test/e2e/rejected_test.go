@@ -142,7 +142,7 @@ func bind(ctx context.Context, api kubernetes.Interface, pod *corev1.Pod, placem
 	}, metav1.CreateOptions{})
 }
 
-// placement returns a placement that gives the container c the given number of CPUs of each NUMA
+// placement returns a placement that gives the container "c" the given number of CPUs of each NUMA
 // node.
 func placement(counts map[topology.NodeID]int) string {
 	text, err := v1alpha1.FormatPlacement(map[string]v1alpha1.ContainerPlacement{"c": {CPUs: counts}})

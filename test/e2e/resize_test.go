@@ -20,7 +20,7 @@ import (
 // resizedReason is the reason of the events that report a resize.
 const resizedReason = "NumaletResized"
 
-// TestResize checks that a container of the policy single can grow and shrink in place. The
+// TestResize checks that a container with the CPU policy "single" can grow and shrink in place. The
 // container can have at most the four CPUs of one NUMA node. It begins with three CPUs, so that it
 // cannot be on NUMA node 0, which has two reserved CPUs. A shared container must never run on the
 // CPUs of the resized container.
@@ -125,8 +125,9 @@ func condition(pod *corev1.Pod, kind corev1.PodConditionType, reason string) boo
 	return false
 }
 
-// onNodes returns a map with an entry for each NUMA node that has some of the CPUs. The keys are
-// not the IDs of the NUMA nodes, because onNodes uses counts, which sorts its result.
+// onNodes returns a map with one entry for each NUMA node that has some of the CPUs. Only the
+// number of entries is meaningful: the keys are not the IDs of the NUMA nodes, because counts sorts
+// its result.
 func onNodes(cpus cpuset.Set) map[int]bool {
 	on := map[int]bool{}
 	for i, n := range counts(cpus) {
@@ -150,7 +151,7 @@ func checkWatched(t *testing.T, r watchReport) {
 	}
 }
 
-// resize changes the CPU request and the CPU limit of the container c of a running pod.
+// resize changes the CPU request and the CPU limit of the container "c" of a running pod.
 func resize(ctx context.Context, pod, cpu string) error {
 	patch := fmt.Sprintf(`{"spec":{"containers":[{"name":"c","resources":{"requests":{"cpu":%q},"limits":{"cpu":%[1]q}}}]}}`, cpu)
 	_, err := cluster.API.CoreV1().Pods(cluster.Namespace).Patch(ctx, pod, types.StrategicMergePatchType,

@@ -26,15 +26,16 @@ import (
 	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
-// release is the manifests of a release, in the directory deploy of tree, and the tag of its image.
+// release is a release of Numalet. Its manifests are in the folder deploy of the directory tree,
+// and its image has the given tag.
 type release struct{ tree, tag string }
 
-// TestSkew upgrades from the previous release in the order of docs/upgrade.md, and then downgrades
-// the agent alone and upgrades it again. So a new agent runs with an old controller, and an old
+// TestSkew upgrades from the previous release in the order of docs/upgrade.md. Then it downgrades
+// only the agent, and upgrades it again. So a new agent runs with an old controller, and an old
 // agent with a new controller. In both cases, pods of every kind are placed and get the CPUs that
-// the controller chose. No pod may end or get other CPUs while programs are replaced. Each time the
-// older program reads objects with fields that it does not know: a placement, the agent's
-// checkpoint file, and the NodeTopology.
+// the controller chose. No pod may end or get other CPUs while programs are replaced. In each case,
+// the older program reads objects with fields that it does not know: a placement, the agent's
+// checkpoint file, or the NodeTopology.
 func TestSkew(t *testing.T) {
 	old, current := previous(t), release{"../..", "dev"}
 	ctx := start(t, 40*time.Minute, skewNames()...)
@@ -84,7 +85,8 @@ func previous(t *testing.T) release {
 	return old
 }
 
-// install applies a part of the release: see the script half.
+// install installs a part of the release with the script half (test/e2e/half): the custom resource
+// definitions ("crds"), the programs of the node ("node") or the controller ("controller").
 func (r release) install(ctx context.Context, half string) error {
 	out, err := exec.CommandContext(ctx, "./half", half, r.tree, r.tag).CombinedOutput()
 	if err != nil {
@@ -110,8 +112,7 @@ func replaceChart(ctx context.Context, t *testing.T, current release) {
 	numalet(ctx, t, "delete", "pods", "--all", "--wait") // helm does not wait for the pods, and two agents would disturb each other
 }
 
-// skewKinds are the pods of addKinds: one for each way to request exclusive CPUs, and one with
-// shared CPUs.
+// skewKinds returns a pod for each way to request exclusive CPUs, and a pod with shared CPUs.
 func skewKinds(prefix string, numaNode topology.NodeID) []*corev1.Pod {
 	return []*corev1.Pod{
 		e2eutil.Pod(prefix+"-named", "", e2eutil.Container{Name: "c", CPU: "1", On: map[topology.NodeID]int{numaNode: 1}}),
@@ -138,8 +139,8 @@ type skew struct {
 	pods []skewPod
 }
 
-// skewPod is a pod that must continue to run on its exclusive CPUs, which are empty for a pod with
-// shared CPUs.
+// skewPod is a pod that must continue to run on the same CPUs. The field cpus has its exclusive
+// CPUs. It is empty if the pod has shared CPUs.
 type skewPod struct {
 	*corev1.Pod
 	cpus cpuset.Set
@@ -184,8 +185,9 @@ func (s *skew) add(ctx context.Context, pod *corev1.Pod) {
 	s.ran(ctx, pod.Name)
 }
 
-// ran waits until a pod runs. If the pod has exclusive CPUs, ran checks that they are those that the
-// controller chose, and that the NodeTopology lists them. From then on, check checks the pod.
+// ran waits until a pod runs. If the pod has exclusive CPUs, ran checks that they are the CPUs that
+// the controller chose, and that the NodeTopology lists them. Later calls of the method check
+// include this pod.
 func (s *skew) ran(ctx context.Context, name string) {
 	s.Helper()
 	pod, err := cluster.Await(ctx, name, e2eutil.Running)
@@ -216,8 +218,8 @@ func (s *skew) remove(ctx context.Context, names ...string) {
 	must(s.T, cluster.Delete(ctx, names...))
 }
 
-// check checks that the pods run with the same containers and on the same CPUs as before. The pods
-// without exclusive CPUs must have all other CPUs.
+// check checks that all added pods run with the same containers and on the same CPUs as before. The
+// pods with shared CPUs must be able to use all CPUs that are not exclusive.
 func (s *skew) check(ctx context.Context, when string) {
 	s.Helper()
 	shared := cpuset.Range(0, 15)
@@ -275,7 +277,8 @@ func (s *skew) checkWaits(ctx context.Context, name string) {
 }
 
 // bindTo creates a pod with one exclusive CPU, and binds it to the node with the service account of
-// the controller. placement is a format with a verb for a NUMA node that has a free CPU.
+// the controller. The text given as placement has one %d, for which bindTo inserts a NUMA node that
+// has a free CPU.
 func (s *skew) bindTo(ctx context.Context, name, placement string) {
 	s.Helper()
 	pod := e2eutil.Pod(name, "random", e2eutil.Container{Name: "c", CPU: "1"})
@@ -315,7 +318,7 @@ func (s *skew) addToCheckpoint(ctx context.Context) {
 	}
 	must(s.T, json.Unmarshal([]byte(text), &file))
 	changed := strings.NewReplacer(`{"bootID":`, `{"later":[1],"bootID":`, `{"pod":`, `{"later":{"a":1},"pod":`, `{"container":`, `{"later":1,"container":`).Replace(string(file.Content))
-	want := 1 // for the file, and for each pod with exclusive CPUs one in its entry and one in that of its container
+	want := 1 // one field in the file, and two for each pod with exclusive CPUs: in the entries of the pod and of its container
 	for _, p := range s.pods {
 		if !p.cpus.Empty() {
 			want += 2
@@ -332,9 +335,9 @@ func (s *skew) addToCheckpoint(ctx context.Context) {
 	must(s.T, cluster.Copy(ctx, local, path))
 }
 
-// publishUnknownField adds a field to the NodeTopology that no release knows, as a newer agent
-// could do. For this, it lets the custom resource definition accept unknown fields until the test
-// ends.
+// publishUnknownField adds a field that no release knows to the NodeTopology. A newer agent could
+// do the same. For this, publishUnknownField lets the custom resource definition accept unknown
+// fields until the test ends.
 func publishUnknownField(ctx context.Context, t *testing.T) {
 	t.Helper()
 	accept := func(operation string) []string {

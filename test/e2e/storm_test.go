@@ -45,7 +45,7 @@ func TestStorm(t *testing.T) {
 		select {
 		case e := <-events:
 			s.see(ctx, e)
-		case <-created: // now most of the pods still wait
+		case <-created: // the simulated node is added now, while most of the pods still wait
 			created = nil
 			shape := hollowcluster.Shape{NUMA: 2, CPUs: 4}
 			s.ledger.Room["hollow"] = hollowcluster.AmountsOf(shape.Named("hollow").Status.Allocatable)
@@ -134,7 +134,8 @@ func (s *storm) create(ctx context.Context) {
 	}
 }
 
-// see checks one change of a pod. It deletes the pod if it runs or is bound to the simulated node.
+// see checks one change of a pod. If the pod is bound to the simulated node, or runs on the virtual
+// machine, see deletes it.
 func (s *storm) see(ctx context.Context, e apiwatch.Event) {
 	bound, err := s.ledger.See(e)
 	if err != nil {

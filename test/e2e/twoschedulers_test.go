@@ -59,7 +59,7 @@ type mixed struct {
 	over     map[types.UID]bool
 	rejected map[int]int              // number of rejections by turn
 	why      map[string]int           // number of rejections, by scheduler and reason
-	last     map[string]time.Duration // by scheduler: when its last pod was found to have ended, since the start of the test
+	last     map[string]time.Duration // by scheduler: the time from the start of the test until its last pod succeeded
 	uses     []e2eutil.Use
 }
 

@@ -47,7 +47,8 @@ func TestFailedBind(t *testing.T) {
 }
 
 // awaitUndone waits until the leader has undone n decisions because their Bindings failed. It
-// counts from the leader's metrics in before.
+// counts only decisions that were undone after the scrape of the leader's metrics that is given as
+// before.
 func awaitUndone(ctx context.Context, t *testing.T, before e2eutil.Series, n float64) {
 	t.Helper()
 	for {

@@ -11,8 +11,8 @@ import (
 	"go.etcd.io/etcd/server/v3/embed"
 )
 
-// newEtcdCommand serves one unreplicated etcd member. It never calls fsync:
-// the state of a test cluster need not outlive the machine.
+// newEtcdCommand returns the command that runs etcd with a single member. The command never calls
+// fsync, because the state of a test cluster may be lost if the host crashes.
 func newEtcdCommand() *cobra.Command {
 	var dir, client, peer string
 	c := &cobra.Command{

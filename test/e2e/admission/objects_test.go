@@ -47,9 +47,9 @@ func TestObjects(t *testing.T) {
 	}
 }
 
-// customResources installs the custom resource definitions of deploy/crds and returns a client for
-// them. Before that, it waits until the API server serves them and the admission policy for Jobs
-// (numalet.dev) is active.
+// customResources installs the custom resource definitions of deploy/crds. It waits until the API
+// server serves Tenants, and until the admission policy for Jobs (numalet.dev) is active. Then it
+// returns a client for the custom resources.
 func customResources(t *testing.T) dynamic.Interface {
 	t.Helper()
 	_, config := server(t)

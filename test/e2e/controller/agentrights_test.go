@@ -15,10 +15,11 @@ import (
 	"github.com/numalet/numalet/test/hollowcluster"
 )
 
-// TestEveryPermissionOfTheAgentIsNeeded starts the agent on the machine of the test, without a
-// kubelet and with only one of its permissions, which withdrawOnNode grants. For each missing
-// permission, it checks that a request fails because the permission is missing, and that the agent
-// logs this. After that, the permission is granted again.
+// TestEveryPermissionOfTheAgentIsNeeded starts the agent on the machine that runs the test, without
+// a kubelet. At first, the agent has only one of its permissions: withdrawOnNode leaves it the
+// permission to patch events. For each missing permission, the test checks that a request fails
+// because the permission is missing, and that the agent logs this. After that, the permission is
+// granted again.
 func TestEveryPermissionOfTheAgentIsNeeded(t *testing.T) {
 	w := newPlane(t, 1, hollowcluster.Shape{NUMA: 1, CPUs: 4})
 	_, err := w.Kubectl(w.ctx, "apply", "--server-side", "-f", repository+"/deploy/daemonset/rbac.yaml")

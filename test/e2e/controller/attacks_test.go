@@ -33,9 +33,10 @@ const (
 	lookalike = "system:serviceaccount:team-m:numalet-controller"
 )
 
-// attackPod returns the manifest of a pod, with additions to its metadata and its spec. If spec names
-// no scheduler, the pod names Numalet's. Before Kubernetes 1.36, no policy adds this name, and the
-// pod would be refused for that and not for the attack.
+// attackPod returns the manifest of a pod, with additions to its metadata and its spec. If the
+// parameter spec has no schedulerName, attackPod adds that of Numalet's controller. Before
+// Kubernetes 1.36, no policy adds the schedulerName. The API server would then refuse the pod
+// because the schedulerName is missing, and the test would not show whether it refuses the attack.
 func attackPod(name, metadata, spec, resources string) string {
 	if !strings.Contains(spec, "schedulerName") {
 		spec += "schedulerName: numalet-scheduler, "

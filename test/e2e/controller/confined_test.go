@@ -76,9 +76,9 @@ func TestConfined(t *testing.T) {
 	}
 }
 
-// TestNotReadyWithoutPolicies starts a controller while the binding of an admission policy that
-// confines the controller is missing. It checks that the controller reports this, and that it is
-// not ready until the policy is in force again.
+// TestNotReadyWithoutPolicies deletes the binding of an admission policy that confines the
+// controller, and then starts a controller. It checks that the controller reports the missing
+// policy, and that the controller is not ready until the policy is in force again.
 func TestNotReadyWithoutPolicies(t *testing.T) {
 	w := newPlane(t, 1, hollowcluster.Shape{NUMA: 1, CPUs: 4})
 	_, err := w.Kubectl(w.ctx, "delete", "validatingadmissionpolicybinding", "numalet-controller-objects")

@@ -71,7 +71,7 @@ func (w *world) race(a, b string) (first, second string) {
 	return a, b
 }
 
-// gang counts the bound pods of a gang. The names of these pods start with name.
+// gang counts the bound pods whose names start with the given name of a gang.
 func (w *world) gang(name string) (n int) {
 	w.Helper()
 	list, err := w.api.CoreV1().Pods("default").List(w.ctx, metav1.ListOptions{})
@@ -84,8 +84,8 @@ func (w *world) gang(name string) (n int) {
 	return n
 }
 
-// ofGang returns the i-th pod of a gang. The pod needs a whole node of five CPUs. Pods of the gang
-// start only when as many of them as least says can start together.
+// ofGang returns the i-th pod of a gang. The pod needs a whole node of five CPUs. The pods of the
+// gang start only when at least as many of them as the parameter least can start together.
 func ofGang(gang string, i, least int) *corev1.Pod {
 	pod := hollowcluster.Pod("default", fmt.Sprint(gang, "-", i), "numalet-scheduler", "4", 0)
 	pod.Labels[v1alpha1.LabelGang] = gang

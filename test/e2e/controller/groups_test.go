@@ -196,9 +196,9 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: groups-o
 subjects: [{apiGroup: rbac.authorization.k8s.io, kind: Group, name: "numalet.dev:tenant:ann"}]
 `
 
-// TestAlignedGPUs checks that a pod with 2 GPUs and 8 CPUs and the policy single gets all of them
-// on one NUMA node. Two such pods get one NUMA node each. A third pod waits: enough CPUs are free,
-// but no NUMA node has enough free GPUs as well.
+// TestAlignedGPUs checks that a pod with 2 GPUs, 8 CPUs and the CPU policy "single" gets all of
+// them on one NUMA node. Two such pods get one NUMA node each. A third pod waits: enough CPUs are
+// free, but no NUMA node has enough free GPUs as well.
 func TestAlignedGPUs(t *testing.T) {
 	w := newWorld(t, 1, hollowcluster.Shape{NUMA: 2, CPUs: 20, GPUs: 6, Model: "NVIDIA A100"})
 	nodes := map[topology.NodeID]bool{}

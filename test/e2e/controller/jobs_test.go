@@ -287,7 +287,7 @@ func (j *jobs) phase(name string, want v1alpha1.JobPhase) {
 	j.await("job "+name+" is "+string(want), func() bool { return j.get(name).Status.Phase == want })
 }
 
-// cordon makes all nodes unschedulable, or schedulable again.
+// cordon makes all nodes unschedulable if closed is true, and schedulable if it is false.
 func (j *jobs) cordon(closed bool) {
 	j.Helper()
 	nodes, err := j.api.CoreV1().Nodes().List(j.ctx, metav1.ListOptions{})
@@ -318,7 +318,7 @@ func (j *jobs) bound(name string) bool {
 	return pod != nil && pod.Spec.NodeName != ""
 }
 
-// replaced reports whether the pod with this name is now another pod than before.
+// replaced reports whether the pod has been replaced: another pod with the same name exists.
 func (j *jobs) replaced(before *corev1.Pod) bool {
 	pod := j.found(before.Name)
 	return pod != nil && pod.UID != before.UID

@@ -31,7 +31,7 @@ var (
 	tool             = flag.String("numalet", repository+"/build/bin/numalet", "the people's tool")
 )
 
-// world is a control plane for one test. If newWorld has created it, a controller runs, too.
+// world is a control plane for one test. newWorld also starts a controller, but newPlane does not.
 type world struct {
 	*testing.T
 	*hollowcluster.Plane
@@ -41,8 +41,8 @@ type world struct {
 	readers    int // number of accounts that the method reader has created
 }
 
-// newWorld starts a control plane with n simulated nodes of a shape, and the controller with
-// settings as its flags.
+// newWorld starts a control plane with n simulated nodes of a shape, and a controller with the
+// flags given as settings.
 func newWorld(t *testing.T, n int, s hollowcluster.Shape, settings ...string) *world {
 	t.Helper()
 	w := newPlane(t, n, s)
@@ -117,8 +117,8 @@ func (w *world) confine() {
 	w.install("admission", "before-1.36/admission")
 }
 
-// install applies a folder of deploy. On Kubernetes before 1.36 it applies the folder in the
-// parameter before instead.
+// install applies a folder of deploy. On Kubernetes before 1.36, it applies the folder given as
+// before instead.
 func (w *world) install(folder, before string) {
 	w.Helper()
 	if !w.mutates() {
@@ -158,7 +158,8 @@ func (w *world) pod(name string) *corev1.Pod {
 // patience is the longest time that await waits. It is long enough for a busy machine.
 const patience = 2 * time.Minute
 
-// await polls until ok returns true, and fails the test after patience.
+// await calls the function given as ok until it returns true. If it has not returned true within
+// the time patience, await fails the test.
 func (w *world) await(what string, ok func() bool) {
 	w.Helper()
 	for deadline := time.Now().Add(patience); !ok(); time.Sleep(50 * time.Millisecond) {

@@ -113,10 +113,11 @@ func plain(message string) string {
 	return what + ": " + strings.Join(parts, ", ")
 }
 
-// profiles writes a copy of testdata/profiles.yaml, in which a scheduler's name precedes the name
-// of each profile, and returns the path of the copy. If kubeconfig is not "", the copy also
-// contains the kubeconfig and a profile with the scheduler's own name. The controller must not get
-// a profile with its own name, because that would replace the controller's default profile.
+// profiles writes a copy of testdata/profiles.yaml and returns its path. In the copy, the name of
+// the scheduler precedes the name of each profile. The copy for kube-scheduler also contains the
+// path of its kubeconfig, and a profile with the name of the scheduler alone. For the controller,
+// kubeconfig must be "", so that the copy has no such profile: it would replace the controller's
+// default profile.
 func profiles(t *testing.T, scheduler, kubeconfig string) string {
 	t.Helper()
 	text, err := os.ReadFile("testdata/profiles.yaml")

@@ -16,7 +16,8 @@ import (
 	"github.com/numalet/numalet/test/hollowcluster"
 )
 
-// noBinds is an admission policy that refuses Bindings of pods whose names start with unlucky.
+// noBinds is an admission policy that refuses the Bindings of pods whose names start with
+// "unlucky".
 const noBinds = `apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy
 metadata: {name: no-binds}

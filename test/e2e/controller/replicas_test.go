@@ -64,8 +64,8 @@ func (r *replicas) stop() {
 	}
 }
 
-// leader waits until a replica is the leader, and returns it. It ignores the replica in the
-// parameter but.
+// leader waits until a replica is the leader, and returns this replica. It ignores the replica
+// given as but, which may be nil.
 func (r *replicas) leader(but *hollowcluster.Controller) (leader *hollowcluster.Controller) {
 	r.Helper()
 	r.await("a replica leads", func() bool {
@@ -80,7 +80,8 @@ func (r *replicas) leader(but *hollowcluster.Controller) (leader *hollowcluster.
 	return leader
 }
 
-// tend restarts replicas that have ended, except for the one in the parameter but.
+// tend restarts all replicas that have ended, except for the replica given as but, which may be
+// nil.
 func (r *replicas) tend(but *hollowcluster.Controller) {
 	r.Helper()
 	for i, c := range r.running {
@@ -117,9 +118,9 @@ func (r *replicas) kill(leader *hollowcluster.Controller) {
 	r.leader(nil) // restarts the old leader
 }
 
-// freeze stops the leader's process with SIGSTOP. It waits until another replica leads, calls
-// meanwhile, and continues the process. It checks that the frozen leader then notices that it has
-// lost the lease, and ends.
+// freeze stops the leader's process with SIGSTOP, and waits until another replica is the leader.
+// Then it calls the function given as meanwhile, and lets the stopped process continue. It checks
+// that the old leader then notices that it has lost the lease, and ends.
 func (r *replicas) freeze(leader *hollowcluster.Controller, meanwhile func()) {
 	r.Helper()
 	r.must(leader.Signal(syscall.SIGSTOP))

@@ -16,11 +16,12 @@ import (
 	"github.com/numalet/numalet/test/hollowcluster"
 )
 
-// TestEveryPermissionIsNeeded starts the controller with only one of its permissions, which elsewhere
-// grants, and makes it use all of its functions. For each missing permission, it checks that a request
-// fails because the permission is missing, and that the controller reports this in its log or in the
-// condition of a GPUGroup. After that, the permission is granted again, and the controller then has to
-// work. If you add a rule to a role, add a step here that fails without the rule.
+// TestEveryPermissionIsNeeded starts the controller with only one of its permissions: the call of
+// the method elsewhere grants this one. Then the test makes the controller use all of its
+// functions. For each missing permission, the test checks that a request fails because the
+// permission is missing, and that the controller reports this in its log or in the condition of a
+// GPUGroup. After that, the permission is granted again, and the controller has to work. If you add
+// a rule to a role, add a step here that fails without the rule.
 func TestEveryPermissionIsNeeded(t *testing.T) {
 	w := newPlane(t, 2, hollowcluster.Shape{NUMA: 2, CPUs: 16, GPUs: 4, Model: "NVIDIA A100"})
 	w.upstream()

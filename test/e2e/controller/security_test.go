@@ -26,8 +26,8 @@ func TestReferenceSecurity(t *testing.T) {
 	scenario.Golden(t, securityPage, page)
 }
 
-// between returns the page with text in place of one of its generated parts. Two HTML comments with
-// the name what mark the beginning and the end of this part.
+// between replaces one generated part of the page by the given text, and returns the page. The page
+// marks the part with two HTML comments, which contain the name given as what.
 func between(t *testing.T, page, what, text string) string {
 	t.Helper()
 	start, end := "<!-- "+what+": generated -->\n", "<!-- end of "+what+" -->"

@@ -75,10 +75,9 @@ func (w *world) withdraw(names []string, manifests ...string) *withdrawn {
 	return r
 }
 
-// withdrawOnNode removes all permissions, except that to patch events, from the roles that roleTests
-// assigns to the running test. It returns a kubeconfig for a program on node-00000, with the rights of
-// a service account of numalet-system. The token in the kubeconfig is bound to a pod on that node,
-// which withdrawOnNode creates.
+// withdrawOnNode creates a pod of a service account on node-00000. It returns a kubeconfig with a
+// token of this account, which is bound to the pod. The roles that roleTests lists for the running
+// test lose all permissions, except for the permission to patch events.
 func (w *world) withdrawOnNode(account string) (*withdrawn, string) {
 	w.Helper()
 	own := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "numalet-system", Name: account},
@@ -179,7 +178,7 @@ func (r *withdrawn) told(words string) bool {
 	return false
 }
 
-// logs adds a log file of the program to those in which the method told looks.
+// logs adds a log file of the program. The method told searches all added files.
 func (r *withdrawn) logs(file string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -209,8 +208,9 @@ func (r *withdrawn) give(p permission, holders []*role) error {
 	return nil
 }
 
-// elsewhere grants a permission again without a check, so this test does not cover the permission.
-// Either another test covers it, or the program needs it only for some orders of requests.
+// elsewhere grants a permission again. The test then does not check whether the program needs this
+// permission, for the reason given as why: another test checks it, or the program uses it only if
+// requests happen in a certain order.
 func (r *withdrawn) elsewhere(p permission, why string) {
 	r.Helper()
 	holders := r.lacks[p]
@@ -236,12 +236,13 @@ func (r *withdrawn) check() {
 	}
 }
 
-// byRBAC matches the message of the API server when RBAC refuses a request.
+// byRBAC matches the part of the API server's message that names the missing permission, if RBAC
+// refuses a request. An example is: cannot patch resource "nodes" in API group "".
 var byRBAC = regexp.MustCompile(`cannot (\w+) resource "([^"]+)" in API group "([^"]*)"`)
 
-// indirect has parts of the messages with which admission plugins refuse requests, and for each the
-// permission that is missing. This permission is for another object than the requested one, so the
-// message does not name it in the words that byRBAC matches.
+// indirect has the permissions that admission plugins check. These permissions are for other
+// objects than the requested one, and the refusals do not name them. So each key is a part of the
+// message of a refusal, and its value is the permission that is missing.
 var indirect = map[string]permission{
 	"which only the numalet controller may set":                                                           {"numalet.dev", "placements", "create"},
 	"cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't set finalizers on": {"numalet.dev", "jobs/finalizers", "update"},

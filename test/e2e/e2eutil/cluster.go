@@ -29,7 +29,7 @@ type Cluster struct {
 	API       kubernetes.Interface
 	Namespace string
 	config    *rest.Config
-	mutates   bool // Mutates(API)
+	mutates   bool // the result of the function Mutates
 }
 
 // Connect returns a Cluster with a client for the API server in a kubeconfig file.
@@ -65,9 +65,9 @@ func (c *Cluster) As(user string) (kubernetes.Interface, error) {
 	return kubernetes.NewForConfig(config)
 }
 
-// Create creates a pod with a nodeSelector for the node of the Cluster. If the pod requests
-// exclusive CPUs and names no scheduler, and the API server does not add one, Create names
-// Numalet's.
+// Create creates a pod with a nodeSelector for the node of the Cluster. On Kubernetes before 1.36,
+// no admission policy adds the schedulerName to pods that request exclusive CPUs. There, Create
+// adds it if the pod has none.
 func (c *Cluster) Create(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, error) {
 	if pod.Spec.NodeSelector == nil {
 		pod.Spec.NodeSelector = map[string]string{}
@@ -169,8 +169,8 @@ func (c *Cluster) Forget(ctx context.Context) error {
 	return err
 }
 
-// poll calls a function until it is done or ctx ends. If ctx ends first, the error contains the
-// last state.
+// poll calls the function given as check until it returns true for done or an error, or until ctx
+// ends. If poll fails, its error contains the last state that the function has returned.
 func poll(ctx context.Context, check func() (done bool, state string, err error)) error {
 	var last string
 	err := wait.PollUntilContextCancel(ctx, 300*time.Millisecond, true, func(context.Context) (bool, error) {

@@ -49,8 +49,8 @@ func watch(args []string) error {
 	}
 }
 
-// watcher stores the role of each container in known, so that later passes only need to read
-// cpusets.
+// watcher reads the cpusets of all containers again and again. The field known has the role of each
+// container, so that later passes only need to read cpusets.
 type watcher struct {
 	tree   tree
 	known  map[string]role

@@ -7,7 +7,8 @@ import (
 	"net"
 )
 
-// forward accepts TCP connections at the address service, and forwards each to the address target.
+// forward listens for TCP connections at the address given as service. It forwards each connection
+// to the address given as target. It returns only if it fails.
 func forward(service, target string) error {
 	l, err := net.Listen("tcp", service)
 	if err != nil {

@@ -40,7 +40,8 @@ func TestFailedMakeLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestGetTwice checks that Get succeeds if another process has made the same artefact meanwhile.
+// TestGetTwice checks that Get succeeds if another process finishes the same artefact while Get
+// builds it.
 func TestGetTwice(t *testing.T) {
 	s := Store{Dir: t.TempDir()}
 	fill := func(dir string) error { return os.WriteFile(filepath.Join(dir, "file"), nil, 0o644) }

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// debianPackages returns the Debian packages that the program rig needs. The map has, for each
-// package, a file that exists if the package is installed.
+// debianPackages returns the Debian packages that the program rig needs. The value for each package
+// is the path of one of its files. If this file is missing, the package is not installed.
 func debianPackages() map[string]string {
 	return map[string]string{
 		"qemu-system-x86": "/usr/bin/qemu-system-x86_64",

@@ -101,8 +101,8 @@ func (b Builder) step(p *progress.Reporter, title string, recipe artefact.Recipe
 	return dir, err
 }
 
-// tool has the directory for a program that run executes, and environment variables for it. The
-// program also gets those of this process.
+// tool has settings for a program that the method run executes: its working directory, and
+// environment variables in addition to those of this process.
 type tool struct {
 	Dir string
 	Env []string

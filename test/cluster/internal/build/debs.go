@@ -50,12 +50,13 @@ func (d *debs) useBackports() error {
 
 func (d debs) close() { os.RemoveAll(d.dir) }
 
-// apt returns the command line of a program of apt for the package sources of d.
+// apt returns the command line of apt-get or apt-cache with the given arguments, and with the
+// options that select the package sources of d.
 func (d debs) apt(program string, args ...string) []string {
 	return append(append([]string{program}, d.flag...), args...)
 }
 
-// dependency returns the first package on which the package name depends.
+// dependency returns the first dependency of the package with the given name.
 func (d debs) dependency(name string) (string, error) {
 	argv := d.apt("apt-cache", "depends", "--important", name)
 	out, err := exec.Command(argv[0], argv[1:]...).Output()
@@ -70,7 +71,8 @@ func (d debs) dependency(name string) (string, error) {
 	return first, nil
 }
 
-// unpack downloads the packages and unpacks them into the directory tree.
+// unpack downloads the packages with the given names, and unpacks them into the directory given as
+// tree.
 func (b Builder) unpack(d debs, tree string, names ...string) error {
 	if err := b.run(tool{Dir: d.dir}, append(d.apt("apt-get", "download"), names...)...); err != nil {
 		return err

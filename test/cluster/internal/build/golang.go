@@ -16,8 +16,9 @@ func (b Builder) kubectl() artefact.Recipe {
 	return b.kubernetes("kubectl", "k8s.io/kubernetes/cmd/kubectl")
 }
 
-// kubernetes returns the recipe for one program that is built from the package pkg in the directory
-// kubeone. The .mod file for the version of Kubernetes pins all modules of Kubernetes.
+// kubernetes returns the recipe for the program with the given name. The program is built from the
+// package given as pkg in the Go module in the directory kubeone. The .mod file for the version of
+// Kubernetes pins all modules of Kubernetes.
 func (b Builder) kubernetes(name, pkg string) artefact.Recipe {
 	dir, flags, module := filepath.Join(b.Source, "kubeone"), b.Versions.flags(), b.Versions.module()
 	return artefact.Recipe{
@@ -74,10 +75,10 @@ func (b Builder) runtime() artefact.Recipe {
 	return r
 }
 
-// install builds packages of a module with the dependencies of its own go.mod file. The shorter
-// go install PACKAGE@VERSION refuses a module whose go.mod file has exclude directives, such as that
-// of containerd 2.0. -mod=readonly ignores the directory vendor, which the download contains only in
-// part.
+// install builds packages of another module, with the dependencies in the go.mod file of that
+// module. The shorter command go install PACKAGE@VERSION refuses a module whose go.mod file has
+// exclude directives, such as containerd 2.0. With -mod=readonly, go ignores the directory vendor
+// of the module, because the downloaded module has only a part of this directory.
 func (b Builder) install(out string, i install) error {
 	dir, err := b.download(i.module + "@" + i.version)
 	if err != nil {

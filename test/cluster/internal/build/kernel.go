@@ -15,7 +15,7 @@ import (
 const kernelPackage = "linux-image-cloud-amd64"
 
 // kernelModules are the kernel modules that are loaded before the root file system is mounted. ext4
-// and cgroups are part of the kernel image.
+// and cgroups need no module, because they are part of the kernel image.
 const kernelModules = "virtio_pci virtio_blk virtio_net virtio_rng overlay veth bridge autofs4"
 
 //go:embed init.sh
@@ -47,8 +47,8 @@ func (b Builder) kernel(f machine.Flavour) artefact.Recipe {
 	return r
 }
 
-// unpackKernel downloads the newest kernel and unpacks it. Then boot/vmlinuz-RELEASE in tree is the
-// kernel, and lib/modules/RELEASE has its modules.
+// unpackKernel downloads the newest kernel and unpacks it into the directory given as tree. Then
+// tree/boot/vmlinuz-RELEASE is the kernel, and tree/lib/modules/RELEASE has its modules.
 func (b Builder) unpackKernel(backports bool, tree string) (release string, err error) {
 	d, err := b.openDebs(backports)
 	if err != nil {

@@ -62,10 +62,10 @@ func built(program string, versions map[string]string, minor string) error {
 	return fmt.Errorf("no %s %q: there is %s", program, minor, strings.Join(slices.Sorted(maps.Keys(versions)), ", "))
 }
 
-// kubernetes returns the full version, such as v1.36.3.
+// kubernetes returns the full version of Kubernetes, such as v1.36.3.
 func (v Versions) kubernetes() string { return kubernetesVersions[v.Kubernetes] }
 
-// containerd returns the full version, such as v2.4.2.
+// containerd returns the full version of containerd, such as v2.4.2.
 func (v Versions) containerd() string { return containerdVersions[v.Containerd] }
 
 // module returns the name, without extension, of the .mod and .sum files that pin all modules of

@@ -47,7 +47,8 @@ type Node struct {
 	BootID string // changes with each boot of the machine
 }
 
-// Node returns the node's status. A node that has not joined is not ready.
+// Node returns the status of the node. If the Node object does not exist yet, Node returns a status
+// with the value false for Ready.
 func (c *Client) Node(ctx context.Context, name string) (Node, error) {
 	body, err := c.Get(ctx, "/api/v1/nodes/"+name)
 	if err != nil {

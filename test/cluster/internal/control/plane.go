@@ -71,8 +71,9 @@ func (p Plane) start(name string, args []string) error {
 	if name != "kube-apiserver" || len(p.Nodes) == 0 {
 		return process.Start(append([]string{p.Kubeone, name}, args...)...)
 	}
-	// Only the API server must resolve the names of the nodes, so it runs in a mount namespace with
-	// its own /etc/hosts.
+	// The API server connects to the kubelets by the names of their nodes. It runs in a mount
+	// namespace with its own /etc/hosts that has these names, so the host's /etc/hosts stays
+	// unchanged.
 	const script = `mount --bind "$0" /etc/hosts && exec "$@"`
 	argv := []string{"unshare", "-m", "sh", "-c", script, p.hostsFile(), p.Kubeone, name}
 	return process.Start(append(argv, args...)...)

@@ -32,8 +32,9 @@ func TestReset(t *testing.T) {
 	}
 }
 
-// answerOnce plays QEMU's monitor for one connection: it sends the greeting, accepts the command
-// qmp_capabilities, and sends answer in response to system_reset.
+// answerOnce acts as QEMU's monitor for one connection. It sends the greeting and accepts the
+// command qmp_capabilities. As the response to the command system_reset, it sends the text given as
+// answer.
 func answerOnce(l net.Listener, answer string) {
 	c, err := l.Accept()
 	if err != nil {

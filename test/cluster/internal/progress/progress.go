@@ -19,8 +19,9 @@ type Reporter struct {
 	done int
 }
 
-// Step runs do as the next step. It reports the start, as "[2/7] kubectl (about 1 min cold) ...". If
-// do returns no error, Step also reports how long it took.
+// Step runs the function given as do, which is the next step of the job. At the start it reports
+// the step, such as "[2/7] kubectl (about 1 min cold) ...". If the function returns no error, Step
+// also reports how long the function took.
 func (r *Reporter) Step(title string, do func() error) error {
 	r.done++
 	prefix := fmt.Sprintf("[%d/%d] %s", r.done, r.Total, title)
@@ -35,13 +36,13 @@ func (r *Reporter) Step(title string, do func() error) error {
 	return err
 }
 
-// Skip reports the next step as cached, without running anything.
+// Skip reports that the next step is not needed, because its result is cached.
 func (r *Reporter) Skip(title string) {
 	r.done++
 	fmt.Fprintf(r.Out, "[%d/%d] %s: cached\n", r.done, r.Total, title)
 }
 
-// beat writes a line at each heartbeat until the returned function is called.
+// beat writes a line at each heartbeat. The caller ends this with a call of the returned function.
 func (r *Reporter) beat(prefix string, start time.Time) (stop func()) {
 	done := make(chan struct{})
 	var wg sync.WaitGroup

@@ -50,7 +50,7 @@ func (r *Rig) tryBoot(ctx context.Context, p control.Plane, b build.Result, flav
 		return err
 	}
 	defer g.Close()
-	defer context.AfterFunc(ctx, func() { g.Close() })() // ends a command that the machine never answers
+	defer context.AfterFunc(ctx, func() { g.Close() })() // if ctx ends, this ends a command that the machine does not answer
 	fmt.Fprintf(r.Out, "%s: booted after %.1f s\n", flavour.Node, time.Since(start).Seconds())
 	if err := r.loadImages(g, flavour, b.Images); err != nil {
 		return err
