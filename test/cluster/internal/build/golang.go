@@ -77,8 +77,8 @@ func (b Builder) runtime() artefact.Recipe {
 
 // install builds packages of another module, with the dependencies in the go.mod file of that
 // module. The shorter command go install PACKAGE@VERSION refuses a module whose go.mod file has
-// exclude directives, such as containerd 2.0. With -mod=readonly, go ignores the directory vendor
-// of the module, because the downloaded module has only a part of this directory.
+// exclude directives, such as containerd 2.0. The downloaded module has only a part of its
+// directory vendor. With -mod=readonly, go does not use this directory.
 func (b Builder) install(out string, i install) error {
 	dir, err := b.download(i.module + "@" + i.version)
 	if err != nil {
