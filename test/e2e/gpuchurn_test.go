@@ -54,8 +54,8 @@ func gpuChurn(ctx context.Context, t *testing.T) {
 		*gpuPods, len(wholeGPUs()), asked.Load())
 }
 
-// comeAndGo runs the i-th pod to its end and checks its GPUs. It reports whether the pod ran long
-// enough to compare its GPUs with the kubelet's list.
+// comeAndGo runs the i-th pod to its end and checks its GPUs. It returns true if it could also
+// compare them with the kubelet's list. The pod may have ended before that.
 func comeAndGo(ctx context.Context, t *testing.T, i int) (asked bool) {
 	tenant, requests := turn(i)
 	pod := ofTenant(gpuPod(gpuName(i), 5*time.Second, requests...), tenant)

@@ -22,7 +22,7 @@ import (
 func TestPlaced(t *testing.T) {
 	for name, tc := range map[string]struct {
 		policy, cpus string
-		counts       []int // CPUs per NUMA node, ascending; nil: any
+		counts       []int // numbers of CPUs on the NUMA nodes, in ascending order; nil: not checked
 	}{
 		"placed-spread": {"spread", "6", []int{1, 1, 2, 2}},
 		"placed-single": {"single", "4", []int{0, 0, 0, 4}},
@@ -136,7 +136,8 @@ func perNode(cpus cpuset.Set) map[topology.NodeID]int {
 	return n
 }
 
-// less returns the number of available CPUs of each NUMA node without the given CPUs.
+// less returns how many of the available CPUs of each NUMA node remain after the given CPUs are
+// assigned.
 func less(available map[topology.NodeID]int, cpus cpuset.Set) map[topology.NodeID]int {
 	left := map[topology.NodeID]int{}
 	for id, n := range available {

@@ -23,7 +23,7 @@ func TestPolicies(t *testing.T) {
 	for name, tc := range map[string]struct {
 		policy string
 		cpus   int
-		counts []int // CPUs per NUMA node, ascending; nil: any
+		counts []int // numbers of CPUs on the NUMA nodes, in ascending order; nil: not checked
 		whole  bool  // the container must have both threads of each of its cores
 		bound  bool  // memory must be on the NUMA node of the CPUs
 	}{
@@ -107,14 +107,15 @@ func TestGiveBack(t *testing.T) {
 	checkLives(ctx, t)
 }
 
-// born returns the CPUs with which a container started after its latest restart.
+// born returns the CPUs that a container had at its latest start.
 func born(ctx context.Context, t *testing.T, pod, container string) cpuset.Set {
 	t.Helper()
 	return newest(ctx, t, pod, container).Born()
 }
 
-// newest returns the records of a container since its latest restart. It waits until there are any.
-// The kubelet may report a container as running before the container has written its first record.
+// newest returns the records of a container since its latest start. It waits until there are any,
+// because the kubelet may report a container as running before the container has written its first
+// record.
 func newest(ctx context.Context, t *testing.T, pod, container string) e2eutil.Life {
 	t.Helper()
 	for {

@@ -288,8 +288,9 @@ func (s *skew) bindTo(ctx context.Context, name, placement string) {
 	bindAsController(ctx, s.T, pod, fmt.Sprintf(placement, s.free(ctx)))
 }
 
-// downgradeAgent replaces the agent by that of an older release, which reads the checkpoint file of
-// the newer agent. Some fields in this file are unknown to all releases.
+// downgradeAgent replaces the agent by that of an older release, which then reads the checkpoint
+// file of the newer agent. Before that, downgradeAgent adds fields to this file that no release
+// knows. The older agent must not treat the file as damaged.
 func (s *skew) downgradeAgent(ctx context.Context, old release) {
 	s.Helper()
 	sendAway(ctx, s.T)

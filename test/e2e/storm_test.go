@@ -24,12 +24,12 @@ import (
 const stormPods = 500
 
 // TestStorm creates hundreds of pods with exclusive CPUs and all CPU policies, for two small nodes:
-// the virtual machine, and a simulated node without a kubelet ("hollow"). Each pod is deleted as
-// soon as it runs or is bound to the simulated node, so that CPUs are reassigned all the time. The
-// test watches all pods and checks that no CPU is assigned twice at any time. No node may reject a
-// placement, and every pod must be bound. The controller has 8 proposers (concurrent searches for
-// nodes). The controller runs on the host of the control plane, because the emulated machine is too
-// slow.
+// the virtual machine, and a simulated node without a kubelet ("hollow"). A pod is deleted as soon
+// as it runs on the virtual machine, or is bound to the simulated node. So CPUs are reassigned all
+// the time. The test watches all pods and checks that no CPU is assigned twice at any time. No node
+// may reject a placement, and every pod must be bound. The controller has 8 proposers (concurrent
+// searches for nodes). It runs on the host of the control plane, because the emulated machine is
+// too slow.
 func TestStorm(t *testing.T) {
 	ctx := start(t, 15*time.Minute)
 	t.Cleanup(func() { scaleControllers(context.Background(), t, 2) })

@@ -95,7 +95,7 @@ func (m *mixed) watchHolders(ctx context.Context) (stop func() (samples int)) {
 		for ; watching.Err() == nil; time.Sleep(2 * time.Second) {
 			all, err := m.Holders(ctx)
 			if err != nil {
-				m.Logf("holders: %v", err) // the kubelet of a busy node answers late, which is no failure
+				m.Logf("holders: %v", err) // no failure of the test: the kubelet of a busy node may answer too late
 				continue
 			}
 			samples++
@@ -181,7 +181,8 @@ func (m *mixed) reject(pod *corev1.Pod, turn int) {
 	}
 }
 
-// histogram returns how many turns had no rejection, one, two and so on.
+// histogram returns how many turns had each number of rejections. The keys are numbers of
+// rejections.
 func (m *mixed) histogram() map[int]int {
 	counts := map[int]int{0: *mixedPods - len(m.rejected)}
 	for _, n := range m.rejected {

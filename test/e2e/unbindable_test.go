@@ -15,8 +15,8 @@ import (
 )
 
 // TestFailedBind checks a pod whose Binding the API server refuses. The pod must hold no resources
-// between the attempts to bind it, and an event must have the reason. Once the API server accepts
-// the Binding, the pod is bound.
+// between the attempts to bind it, and an event must say why the Binding was refused. Once the API
+// server accepts the Binding, the pod is bound.
 func TestFailedBind(t *testing.T) {
 	ctx := start(t, 5*time.Minute, "unbindable", "other")
 	before, counted := available(ctx, t), countedByLeader(ctx, t)

@@ -71,7 +71,7 @@ func (w *world) race(a, b string) (first, second string) {
 	return a, b
 }
 
-// gang counts the bound pods whose names start with the given name of a gang.
+// gang counts the bound pods whose names start with the given name, such as the pods of a gang.
 func (w *world) gang(name string) (n int) {
 	w.Helper()
 	list, err := w.api.CoreV1().Pods("default").List(w.ctx, metav1.ListOptions{})

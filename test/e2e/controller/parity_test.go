@@ -65,8 +65,8 @@ func (w *world) upstream() {
 	}
 }
 
-// still waits until every pod has a node or a reason why it has none, and until no verdict has
-// changed for 3 s. It returns the verdicts (see verdicts).
+// still waits until every pod has a verdict (a node, or a reason why it has none), and until no
+// verdict has changed for 3 s. It returns all verdicts in the format of the method verdicts.
 func (s *stage) still() string {
 	s.Helper()
 	s.awaitVerdicts()
@@ -81,8 +81,8 @@ func (s *stage) still() string {
 	}
 }
 
-// compare fails the test unless the verdicts become equal to want within 40 s, and are still equal
-// a second later.
+// compare waits up to 40 s for the verdicts that are given as want. It fails the test if they do
+// not appear, or if they change within the next second.
 func (s *stage) compare(want string) {
 	s.Helper()
 	got := ""

@@ -73,8 +73,8 @@ func takeOver(t *testing.T, goes func(r *replicas, round int, someBound func()))
 	t.Logf("%d pods bound once by %d replicas; %d binds were left alone without a lease", pods, len(r.logs), r.fenced)
 }
 
-// full deletes all pods and creates pods that need all exclusive CPUs. If all of them are bound, no
-// CPU is still assigned to a deleted pod.
+// full deletes all pods, and then creates pods that together need all exclusive CPUs. If all new
+// pods are bound, no CPU is still assigned to a deleted pod.
 func (w *world) full(nodes int, s hollowcluster.Shape, await func(n int)) {
 	w.Helper()
 	w.must(w.Clear(w.ctx, "default"))

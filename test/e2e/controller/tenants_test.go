@@ -217,8 +217,8 @@ func (o *office) untilScoresMeet() {
 	o.Logf("scores: ann %.3f, bob %.3f", ann.Score, bob.Score)
 }
 
-// explained checks that the queue API explains why a pod waits. It is called after untilScoresMeet,
-// because explained takes seconds, in which scores decay.
+// explained checks that the queue API explains why a pod waits. This takes seconds, in which scores
+// decay. So it must be called after untilScoresMeet, whose result depends on the scores.
 func (o *office) explained() {
 	o.Helper()
 	queue := o.serveQueue()
@@ -232,8 +232,9 @@ func (o *office) explained() {
 }
 
 // restart stops the controller just after a pod was bound, and starts a second controller. It
-// checks the scores that the second controller stores: they continue those of the first, plus the
-// resources that this pod has used.
+// checks the scores that the second controller stores. Each must be the last stored score, plus
+// what the tenant has used since then. This includes what the newly bound pod has used since it was
+// bound.
 func (o *office) restart() {
 	o.Helper()
 	o.must(o.api.CoreV1().Pods("default").DeleteCollection(o.ctx, *metav1.NewDeleteOptions(0),

@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// Overlaps describes each case in which a container could run on a CPU that another container held
-// exclusively, with the first sample that shows it. It also describes each exclusive container
-// whose CPUs changed while it ran. There are no false positives: a sample counts only if it was
-// read between the first and the last sample of the exclusive container.
+// Overlaps describes each pair of containers of which one could run on a CPU while the other held
+// this CPU exclusively. It names the first sample that shows this. It also describes each exclusive
+// container whose CPUs changed while it ran. There are no false positives: a sample counts only if
+// it was read between the first and the last sample of the exclusive container.
 func Overlaps(lives []Life) []string {
 	var found []string
 	for _, holder := range lives {

@@ -24,8 +24,8 @@ type report struct {
 	LongestMS int64 `json:"longestMs"` // longest time between two passes
 }
 
-// watch compares the effective cpusets of all containers again and again until a signal ends it.
-// Then it prints its report.
+// watch compares the effective cpusets of all containers again and again. When it gets a signal to
+// end, it prints its report.
 func watch(args []string) error {
 	flags := flag.NewFlagSet("watch", flag.ContinueOnError)
 	root := flags.String("root", "/sys/fs/cgroup", "cgroup v2 mount")

@@ -38,9 +38,10 @@ func (p Plane) apiserverArgs() []string {
 		"--service-account-signing-key-file=" + p.file("service-accounts.key"),
 	}
 	if p.Alone {
-		// Two plugins are disabled, because no controller runs that would create the default
-		// service accounts or remove the initial taint of nodes.
-		// OwnerReferencesPermissionEnforcement is enabled because OpenShift enables it.
+		// The plugins ServiceAccount and TaintNodesByCondition are disabled. They need controllers
+		// that do not run here: one creates default service accounts, and one removes the initial
+		// taint of nodes. The plugin OwnerReferencesPermissionEnforcement is enabled because
+		// OpenShift enables it.
 		args = append(args, "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition",
 			"--enable-admission-plugins=NodeRestriction,OwnerReferencesPermissionEnforcement")
 	}

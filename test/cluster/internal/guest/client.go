@@ -89,8 +89,8 @@ func (c *Client) Run(line string, stdio Stdio) (int, error) {
 	return status(s.Run(line))
 }
 
-// Shell runs a login shell in a terminal of the given size. The caller must set its own terminal,
-// which stdio is connected to, to raw mode.
+// Shell runs a login shell in a terminal of the given size, and returns its exit status. If stdio
+// is a terminal of this host, the caller must have set this terminal to raw mode.
 func (c *Client) Shell(rows, columns int, stdio Stdio) (int, error) {
 	s, err := c.conn.NewSession()
 	if err != nil {

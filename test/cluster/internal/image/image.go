@@ -98,8 +98,9 @@ func (s Spec) layer() ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// dirs returns the directories of the image: tmp, and the directories of the programs. It does not
-// return parents of these, because these images need none.
+// dirs returns the directories of the image: tmp, and the directory of each program. It leaves out
+// the parents of these directories. The programs of the test cluster's images are all in /bin,
+// which needs no other parent than the root.
 func (s Spec) dirs() []string {
 	dirs := []string{"tmp"}
 	seen := map[string]bool{".": true}

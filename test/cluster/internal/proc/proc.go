@@ -71,8 +71,8 @@ func (p Process) PID() int {
 	return pid
 }
 
-// Stop sends SIGTERM, and SIGKILL if the process still runs after grace. It is not an
-// error if the process does not run.
+// Stop sends SIGTERM. If the process still runs after the time given as grace, Stop sends SIGKILL.
+// It returns no error if the process does not run.
 func (p Process) Stop(grace time.Duration) error {
 	defer os.Remove(p.pidFile())
 	for _, s := range []struct {
