@@ -26,8 +26,8 @@ import (
 	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
-// release is a release of Numalet. Its manifests are in the folder deploy of the directory tree,
-// and its image has the given tag.
+// release is a release of Numalet. The field tree is a copy of its sources, whose folder deploy has
+// the manifests. The field tag is the tag of its image.
 type release struct{ tree, tag string }
 
 // TestSkew upgrades from the previous release in the order of docs/upgrade.md. Then it downgrades

@@ -81,8 +81,8 @@ func (s *stage) still() string {
 	}
 }
 
-// compare waits up to 40 s for the verdicts that are given as want. It fails the test if they do
-// not appear, or if they change within the next second.
+// compare waits until the verdicts are those given as want, and are still the same a second later.
+// It fails the test if this does not happen within 40 s.
 func (s *stage) compare(want string) {
 	s.Helper()
 	got := ""

@@ -232,9 +232,9 @@ func (o *office) explained() {
 }
 
 // restart stops the controller just after a pod was bound, and starts a second controller. It
-// checks the scores that the second controller stores. Each must be the last stored score, plus
-// what the tenant has used since then. This includes what the newly bound pod has used since it was
-// bound.
+// checks the scores that the second controller stores. Each must be the last stored score, less its
+// decay since then, plus what the tenant has used since then. This includes what the new pod has
+// used since it was bound.
 func (o *office) restart() {
 	o.Helper()
 	o.must(o.api.CoreV1().Pods("default").DeleteCollection(o.ctx, *metav1.NewDeleteOptions(0),

@@ -242,7 +242,7 @@ var byRBAC = regexp.MustCompile(`cannot (\w+) resource "([^"]+)" in API group "(
 
 // indirect has the permissions that admission plugins check. These permissions are for other
 // objects than the requested one, and the refusals do not name them. So each key is a part of the
-// message of a refusal, and its value is the permission that is missing.
+// message of a refusal, and the value is the permission that is missing.
 var indirect = map[string]permission{
 	"which only the numalet controller may set":                                                           {"numalet.dev", "placements", "create"},
 	"cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't set finalizers on": {"numalet.dev", "jobs/finalizers", "update"},

@@ -12,8 +12,8 @@ type Use struct {
 	From, To    time.Time
 }
 
-// UsedTwice describes uses of the same device that overlap in time. Of the uses that began before a
-// use, UsedTwice compares this use only with the one that ends last. Times in a pod's status are
+// UsedTwice describes uses of the same device that overlap in time. It compares each use with one
+// other use: of the uses that began earlier, the one that ends last. Times in a pod's status are
 // rounded down to seconds. So two uses do not count as an overlap if one begins at the time at
 // which the other ends.
 func UsedTwice(uses []Use) (sentences []string) {
