@@ -78,8 +78,8 @@ func (s scene) measure(cpus cpuset.Set) (m merits) {
 	return m
 }
 
-// even reports whether the CPUs are spread evenly: their numbers on any two NUMA nodes differ by at
-// most one.
+// even reports whether the CPUs are spread evenly: the counts of CPUs on any two NUMA nodes differ
+// by at most one.
 func even(machine *topology.Machine, cpus cpuset.Set) bool {
 	low, high := cpus.Len(), 0
 	for _, numaNode := range machine.Nodes {

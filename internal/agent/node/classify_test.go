@@ -24,7 +24,8 @@ type decision struct {
 }
 
 // TestClassify lists what containers get, by node and by what the agent knows about the pod. The
-// GPU r is reserved for the GPU group ann. The node cannot isolate CPUs.
+// GPU r is reserved for the GPU group ann. No node of the test can isolate CPUs, so requests for
+// the annotation numalet.dev/isolation are refused.
 func TestClassify(t *testing.T) {
 	const (
 		shared      = string(sharedCPUs)

@@ -187,9 +187,9 @@ func (r *Reporter) Run(ctx context.Context) error {
 }
 
 // write writes the event and the condition PodScheduled of a failure. If the message equals that of
-// the pod's last report, it writes only the event, and only once repeatAfter has passed since that
-// report. If the condition cannot be written, it is written later, because cluster autoscalers read
-// it. The later write does not repeat the event.
+// the pod's last report, it does not write the condition, and writes the event only if at least
+// repeatAfter has passed since that report. If the condition cannot be written, it is written
+// later, because cluster autoscalers read it. The later write does not repeat the event.
 func (r *Reporter) write(ctx context.Context, f failure) {
 	if f.tries == 0 {
 		before, known := r.failures.recordReport(f)

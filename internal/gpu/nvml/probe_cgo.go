@@ -10,8 +10,8 @@ import (
 	"github.com/numalet/numalet/pkg/gpu/health"
 )
 
-// Probe queries the health of a GPU. It detects a reset of a GPU with memory errors
-// by the number of these errors, which is zero again after a reset.
+// Probe queries the health of a GPU. If a GPU had memory errors, their number is zero again after a
+// reset of the GPU. This is how Probe detects a reset.
 func (d *driver) Probe(uuid string) health.Probe {
 	gpu, ret := d.lib.DeviceGetHandleByUUID(uuid)
 	if ret != nvml.SUCCESS {

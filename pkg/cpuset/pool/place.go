@@ -201,7 +201,7 @@ func (p *placer) within(counts []numaplan.Counts, free cpuset.Set, classes []cpu
 	return claims, !p.view.KeepShared || !p.ledger.starves(held(claims))
 }
 
-// claims returns the pod's claims without CPUs.
+// claims returns a claim for each container of the pod, in which the field CPUs is not set yet.
 func (p *placer) claims() []Claim {
 	claims := make([]Claim, len(p.pod.Containers))
 	for i, c := range p.pod.Containers {

@@ -25,7 +25,7 @@ const DefaultTimeConstant = 42 * time.Hour
 // suffices because a ranking takes only a few microseconds.
 //
 // For each kind of pods (pods with equal requests), the scores of all nodes are cached. Set
-// computes no scores, but writes to a log that a node has changed. Best and Score read the log, and
+// computes no scores. It only adds the changed node to a log. Best and Score read the log, and
 // compute new scores for the changed nodes. The placement of a pod changes one node, so for each of
 // k kinds whose pods are placed, one score has to be computed again. This is about k scores for
 // each decision, however many nodes there are. A decision then compares the cached scores of all

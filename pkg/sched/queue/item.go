@@ -41,9 +41,9 @@ type Depth [states]int
 
 // item is a pending pod in the queue. The queue's lock guards its fields.
 //
-// Invariant: the field lane is nil if the pod is in none of the orders of its class. If the pod
-// is in one of these orders, the field lane has the pod's lane in that order. The method
-// enterState decides which order a pod enters when its state changes.
+// Invariant: if the pod is in one of the sort orders of its class, the field lane has the pod's
+// lane in that order. Otherwise, the field lane is nil. The method enterState decides which order a
+// pod enters when its state changes.
 type item struct {
 	Entry
 	class  *class
