@@ -112,7 +112,7 @@ e2e-wide: rig ## end-to-end tests on a machine with 2 GPUs and 8 CPUs on each NU
 e2e-kinds: rig ## end-to-end tests on a node with a newer kernel, and on one with isolated CPUs (isolcpus) and huge pages
 	build/rig down
 	$(MAKE) cluster FLAVOUR=backports
-	$(ON_RIG) $(E2E) backports -run 'Publish|Policies|GiveBack|DaemonReload|AppArmor'
+	$(ON_RIG) $(E2E) backports -run 'Publish|Policies|GiveBack|DaemonReload|AppArmor|Isolation' -skip Latency
 	build/rig down
 	$(MAKE) cluster FLAVOUR=nfv
 	$(ON_RIG) $(E2E) nfv -run 'NFV|AppArmor'
@@ -162,8 +162,9 @@ perf-busy: bin rig ## compare schedulers in clusters that are FILL % full, once 
 	go build -o build/perf ./test/perf
 	build/perf -nodes $(NODES) -pods $(PODS) -fill $(FILL) -waiting $(WAITING) -only '$(ONLY)'
 
-latency: cluster ## measure the delay of container creation, as in docs/benchmarks/logs/performance.md; 30 minutes
-	$(ON_RIG) $(E2E) $(FLAVOUR) -run Latency
+latency: cluster ## measure the delay of container creation, as in docs/benchmarks/logs/performance.md, and with FLAVOUR=backports also what disturbs exclusive CPUs without and with isolation; 35 minutes
+	@test/tools latency
+	$(ON_RIG) $(E2E) $(FLAVOUR) -run Latency -disturbed $(CURDIR)/build/isolation.json
 
 e2e-long: cluster ## long end-to-end tests, such as upgrade, reboot, takeover, 500 pods at a time, GPUs with a fake driver, and at the end uninstallation; 30 minutes
 	$(ON_RIG) $(E2E) $(FLAVOUR) -run '$(LONG)'

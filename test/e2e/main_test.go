@@ -27,6 +27,7 @@ var (
 	churnKills    = flag.Int("kills", 1, "how often the churn kills each of agent, containerd and kubelet")
 	gpuPods       = flag.Int("gpu-pods", 8, "how many pods with GPUs come and go")
 	mixedPods     = flag.Int("mixed-pods", 40, "how many pods with GPUs two schedulers bind to one node")
+	disturbedFile = flag.String("disturbed", "", "the file to which TestLatencyIsolation writes its results")
 	seed          = flag.Uint64("seed", uint64(time.Now().UnixNano()), "of the churn; a failure prints it")
 )
 

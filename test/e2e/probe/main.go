@@ -2,6 +2,7 @@
 //
 //	probe run FILE [-for D] [-exit N] [-huge N]  samples its own allowed CPUs into FILE until it gets a signal
 //	probe sleep                                  waits until it gets a signal
+//	probe noise [-threads N -busy D -every D]    disturbs other programs until it gets a signal
 //	probe watch [-root DIR]                      watches every container's effective cpuset on the node for overlaps
 //	probe see [-for D]                           says in its termination message which GPUs, CPUs and memory nodes it has
 //	probe show                                   prints the allowed CPUs of process 1, the first process of the container
@@ -23,7 +24,7 @@ func main() {
 
 func dispatch(args []string) error {
 	if len(args) == 0 {
-		return fmt.Errorf("say run, sleep, see, watch, show, ready or metrics")
+		return fmt.Errorf("say run, sleep, noise, see, watch, show, ready or metrics")
 	}
 	switch args[0] {
 	case "run":
@@ -31,6 +32,8 @@ func dispatch(args []string) error {
 	case "sleep":
 		sleep()
 		return nil
+	case "noise":
+		return noise(args[1:])
 	case "see":
 		return see(args[1:])
 	case "watch":
@@ -51,5 +54,5 @@ func dispatch(args []string) error {
 		}
 		return metrics(os.Stdout, address, token)
 	}
-	return fmt.Errorf("%q is none of run, sleep, see, watch, show, ready and metrics", args[0])
+	return fmt.Errorf("%q is none of run, sleep, noise, see, watch, show, ready and metrics", args[0])
 }
