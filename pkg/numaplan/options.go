@@ -191,10 +191,10 @@ func (s *search) random(c int, t Tier) iter.Seq[Counts] {
 }
 
 // drawn distributes k CPUs over NUMA nodes, or returns false if there are too few. It first uses
-// CPUs that the pod already holds but that no container uses in this phase of the pod. Then it uses
-// free CPUs in cores of which the pod already holds another CPU. It takes each remaining part from
-// the NUMA node that can provide the most of the remaining CPUs, if possible in whole cores (see
-// roomiest). The seed decides between NUMA nodes that are equally good.
+// CPUs of other containers of the pod that this container may reuse, then free CPUs in cores of
+// which the pod already holds another CPU. It takes each remaining part from the NUMA node that can
+// provide the most of the remaining CPUs, if possible in whole cores (see roomiest). The seed
+// decides between NUMA nodes that are equally good.
 func (t Tier) drawn(k int, seed uint64) (Counts, bool) {
 	counts, left := make(Counts, len(t.Rooms)), slices.Clone(t.Rooms)
 	for n := range left {
