@@ -177,3 +177,56 @@ func (w *world) hears(who user, pod, want string) {
 	}
 	w.Errorf("why %s says\n%s\nwant %q", pod, said, want)
 }
+
+// TestReasonsOfOthers checks that `numalet why` names the cause and the remedy for pods that wait
+// because of other pods: all GPUs of their group are in use, a pod ahead of them fits no node, or the
+// free CPUs are reserved for a pod ahead of them. At first, a pod that fits no node blocks the pods
+// behind it, because the controller waits ten minutes until it reserves a node. The second controller
+// reserves the node at once. Before it starts, the pod that waits for its GPU group is deleted, because
+// a node has at most one reservation. The pod behind is created again after the second controller has
+// tried the pod ahead, because a controller that starts may place the pod behind before that.
+func TestReasonsOfOthers(t *testing.T) {
+	w := newPlane(t, 1, hollowcluster.Shape{NUMA: 2, CPUs: 8, GPUs: 4, Model: "NVIDIA A100"})
+	whoever := user{w, w.Kubeconfig}
+	for _, wait := range []string{"10m", "1ns"} {
+		var err error
+		w.controller, err = w.StartController(w.ctx, "controller", *program, "-v=2", "--reserve-after="+wait)
+		w.must(err)
+		w.Cleanup(func() { _ = w.controller.Stop(10 * time.Second); w.show(w.controller.Log) })
+		w.must(w.controller.AwaitReady(w.ctx))
+		if wait == "10m" {
+			w.serveQueue()
+			w.waitForOthers(whoever)
+			w.must(w.controller.Stop(10 * time.Second))
+			for _, name := range []string{"more", "behind"} {
+				w.must(w.api.CoreV1().Pods("default").Delete(w.ctx, name, metav1.DeleteOptions{}))
+			}
+		} else {
+			w.must(w.ServeQueue(w.ctx, w.controller))
+			w.hears(whoever, "large", "unschedulable")
+			w.create(hollowcluster.Pod("default", "behind", "numalet-scheduler", "8", 0))
+			w.hears(whoever, "behind", "a node has room, but it is reserved for a pod that comes first: wait until that pod is placed")
+		}
+	}
+}
+
+// waitForOthers creates the pods of TestReasonsOfOthers, and checks what `numalet why` says while
+// the pod large blocks other pods.
+func (w *world) waitForOthers(whoever user) {
+	w.Helper()
+	w.apply("{apiVersion: numalet.dev/v1alpha1, kind: Tenant, metadata: {name: ann}}")
+	w.apply("{apiVersion: numalet.dev/v1alpha1, kind: Tenant, metadata: {name: default}}") // of the pods without a label
+	w.apply(strings.Replace(groupGuide(w.T), "quota: 2", "quota: 4", 1))
+	w.await("the group is accepted", func() bool { return w.condition("training") == "True Accepted" })
+	w.gpuPod("first", "ann", "training", 2)
+	w.await("the group is full", func() bool { return w.given("first") != "" })
+	w.gpuPod("more", "ann", "training", 1)
+	w.hears(whoever, "more", "too few GPUs of the pod's GPU groups are free on one node: wait until pods of the group end")
+
+	w.create(hollowcluster.Pod("default", "filler", "numalet-scheduler", "6", 0))
+	w.await("the filler is placed", func() bool { return w.pod("filler").Spec.NodeName != "" })
+	w.create(hollowcluster.Pod("default", "large", "numalet-scheduler", "12", 0))
+	w.await("large fits no node", func() bool { return w.waits("large") != "" })
+	w.create(hollowcluster.Pod("default", "behind", "numalet-scheduler", "8", 0))
+	w.hears(whoever, "behind", "default/large comes first, and fits no node yet: wait: a node is reserved for it soon")
+}
