@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help test check unit oracle generate verify lint tools bin image release helm rig rig-up rig-down rig-status rig-shell probe-image cluster demo e2e e2e-long e2e-skew e2e-systemd e2e-wide e2e-kinds e2e-controller e2e-rules ui-check alerts-check takeover faults perf perf-busy latency soak gpu-check fuzz matrix
+.PHONY: help test check unit oracle generate verify lint tools bin image release helm rig rig-up rig-down rig-status rig-shell probe-image cluster demo e2e e2e-long e2e-skew e2e-systemd e2e-wide e2e-kinds e2e-controller e2e-rules e2e-ecosystem ui-check alerts-check takeover faults perf perf-busy latency soak gpu-check fuzz matrix
 
 IMAGE ?= localhost/numalet:dev
 VERSION ?=# the version of the release, which the programs report; if empty, they report what the Go tool recorded
@@ -118,8 +118,12 @@ e2e-kinds: rig ## end-to-end tests on a node with a newer kernel, and on one wit
 	$(ON_RIG) $(E2E) nfv -run 'NFV|AppArmor'
 
 e2e-controller: bin rig ## end-to-end tests of the controller with a real API server and simulated nodes
-	go test -tags e2e -count=1 -v -timeout 40m ./test/e2e/controller -skip TestUI
+	go test -tags e2e -count=1 -v -timeout 40m ./test/e2e/controller -skip 'TestUI|TestBeside'
 	go -C deploy/release test -tags e2e -count=1 -v ./chart -run Install
+
+e2e-ecosystem: bin rig ## build Kueue and JobSet, and test the controller with them on one API server
+	test/ecosystem
+	go test -tags e2e -count=1 -v ./test/e2e/controller -run TestBeside
 
 MATRIX ?=# flags of test/matrix, such as -kubernetes 1.34 -columns controller,chart
 matrix: image helm probe-image rig ## run the end-to-end tests with each version of Kubernetes and containerd, and write docs/reference/tested.md; takes hours; MATRIX has flags of test/matrix

@@ -33,7 +33,7 @@ func columns() []column {
 		return column{name, `eval "$(build/rig env)" && go test -tags e2e -count=1 -v -timeout 80m ./test/e2e -rig $PWD/build/rig -flavour plain -run '^Test(` + tests + ")$'", true}
 	}
 	return []column{
-		{"controller", "go test -tags e2e -count=1 -v -timeout 40m ./test/e2e/controller -skip TestUI", false},
+		{"controller", "go test -tags e2e -count=1 -v -timeout 40m ./test/e2e/controller -skip 'TestUI|TestBeside'", false},
 		{"chart", "go -C deploy/release test -tags e2e -count=1 -v ./chart -run Install", false},
 		onMachine("publish", "Publish"), onMachine("policies", "Policies|Mixed"), onMachine("give-back", "GiveBack"), onMachine("GPUs", "GPU"),
 	}
