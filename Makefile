@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help test check unit oracle generate verify lint tools bin image release helm rig rig-up rig-down rig-status rig-shell probe-image cluster demo e2e e2e-long e2e-skew e2e-systemd e2e-wide e2e-kinds e2e-controller e2e-rules e2e-ecosystem ui-check alerts-check takeover faults perf perf-busy latency soak gpu-check fuzz matrix
+.PHONY: help test check unit oracle generate verify lint tools bin image release helm rig rig-up rig-down rig-status rig-shell probe-image cluster demo e2e e2e-long e2e-many e2e-skew e2e-systemd e2e-wide e2e-kinds e2e-controller e2e-rules e2e-ecosystem ui-check alerts-check takeover faults perf perf-busy latency soak gpu-check fuzz matrix
 
 IMAGE ?= localhost/numalet:dev
 VERSION ?=# the version of the release, which the programs report; if empty, they report what the Go tool recorded
@@ -96,7 +96,7 @@ demo: cluster ## demonstrate the main features on the test cluster
 e2e: rig ## end-to-end tests on a new test cluster
 	build/rig down
 	$(MAKE) cluster
-	$(ON_RIG) $(E2E) $(FLAVOUR) -skip '$(LONG)|Latency|Skew|Wide'
+	$(ON_RIG) $(E2E) $(FLAVOUR) -skip '$(LONG)|Latency|ManyPods|Skew|Wide'
 
 e2e-systemd: rig ## the end-to-end tests for nodes with systemd and its cgroup driver
 	build/rig down
@@ -178,6 +178,12 @@ e2e-skew: cluster ## upgrade and downgrade, with agent and controller one releas
 	test/e2e/previous $(PREVIOUS)
 	build/rig load --flavour $(FLAVOUR) build/previous/build/numalet.tar
 	$(ON_RIG) $(E2E) $(FLAVOUR) -run Skew
+
+MANY ?=# flags of TestManyPods, such as -many-pods 100 -many-for 1h
+e2e-many: rig ## 250 pods on a node with systemd, which come and go together with pods with exclusive CPUs; MANY
+	build/rig down
+	$(MAKE) cluster FLAVOUR=systemd
+	$(ON_RIG) $(E2E) systemd -run ManyPods $(MANY)
 
 NVML ?= libnvidia-ml.so.1
 gpu-check: tools ## test the GPU inventory, GPU health, device plugin and CDI specification with the NVIDIA driver of this machine; FAKE=1 uses a fake driver

@@ -145,11 +145,11 @@ func killNow(ctx context.Context, t *testing.T, victim string) {
 	t.Logf("killed %s (pid %s)", victim, strings.TrimSpace(out))
 }
 
-// watch starts `probe watch` (test/e2e/probe) on the node. The returned function stops it and
-// returns its report.
-func watch(ctx context.Context, t *testing.T) func() watchReport {
+// watch starts `probe watch` (test/e2e/probe) on the node, with the given flags. The returned
+// function stops it and returns its report.
+func watch(ctx context.Context, t *testing.T, flags ...string) func() watchReport {
 	t.Helper()
-	cmd, out, err := cluster.Spawn(ctx, "exec /usr/local/bin/probe watch")
+	cmd, out, err := cluster.Spawn(ctx, "exec /usr/local/bin/probe watch "+strings.Join(flags, " "))
 	must(t, err)
 	return func() watchReport { return stopWatch(ctx, t, cmd, out) }
 }

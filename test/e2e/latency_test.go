@@ -119,7 +119,14 @@ func crowdCPUs(ctx context.Context, t *testing.T) map[string]int {
 	t.Helper()
 	pod, err := cluster.API.CoreV1().Pods(cluster.Namespace).Get(ctx, "crowd", metav1.GetOptions{})
 	must(t, err)
-	uid := strings.ReplaceAll(string(pod.UID), "-", "?") // the cgroup's name contains the UID with - or, with the systemd cgroup driver, with _
+	return cgroupCPUs(ctx, t, strings.ReplaceAll(string(pod.UID), "-", "?")) // the cgroup's name contains the UID with - or, with the systemd cgroup driver, with _
+}
+
+// cgroupCPUs returns how many cgroups of containers and sandboxes have each value of
+// cpuset.cpus.effective. uid is a pattern for the UIDs of the pods, which have the QoS class
+// Burstable.
+func cgroupCPUs(ctx context.Context, t *testing.T, uid string) map[string]int {
+	t.Helper()
 	out, err := cluster.Shell(ctx, "cat /sys/fs/cgroup/kubepods*/*burstable*/*pod"+uid+"*/*/cpuset.cpus.effective")
 	must(t, err)
 	on := map[string]int{}

@@ -28,6 +28,8 @@ var (
 	gpuPods       = flag.Int("gpu-pods", 8, "how many pods with GPUs come and go")
 	mixedPods     = flag.Int("mixed-pods", 40, "how many pods with GPUs two schedulers bind to one node")
 	disturbedFile = flag.String("disturbed", "", "the file to which TestLatencyIsolation writes its results")
+	manyPods      = flag.Int("many-pods", 250, "how many pods with shared CPUs TestManyPods runs at a time")
+	manyFor       = flag.Duration("many-for", 3*time.Minute, "how long TestManyPods replaces these pods")
 	seed          = flag.Uint64("seed", uint64(time.Now().UnixNano()), "of the churn; a failure prints it")
 )
 
