@@ -28,21 +28,21 @@ func (c Candidate) Compare(other Candidate) int {
 	return cmp.Or(cmp.Compare(other.Surplus, c.Surplus), cmp.Compare(c.Preference, other.Preference), c.Score.Compare(other.Score))
 }
 
-// List has the nodes that a first-tier scheduler (pipeline.Proposer) has found for a pod, best
-// first. It has no nodes if no node fitted.
+// List has the nodes that a pipeline.Proposer has found for a pod, best first. It has no nodes if
+// no node fitted. A Proposer only suggests nodes; a pipeline.Committer then assigns one of them to
+// the pod.
 type List struct {
 	Pod        *Pod
 	Candidates []Candidate
 	Planned    []Planned // for a gang, used instead of Candidates: its pods with their nodes; empty if too few pods fitted
 	FreedSeq   uint64    // value of nodestate.View.FreedSeq, which counts releases of resources, at the time when the nodes were read
 	NarrowSeq  uint64    // value of nodestate.View.NarrowSeq before the nodes were read; it counts changes after which pods may no longer fit nodes whose records are unchanged
-	Results    any       // those results of the filters that do not concern a single node; see Relay.Results
+	Results    any       // what the additional filters found out about the pod before they checked single nodes (Filter.Begin); see Relay.Results
 }
 
-// Planned is a pod of a gang, and the node that a first-tier scheduler (pipeline.Proposer) planned
-// for the pod. One call of Propose plans as many pods of the gang as fit. Candidate.Node is the
-// record that the scheduler read. Its free resources still include what the planned pods of the
-// gang will use.
+// Planned is a pod of a gang, and the node that a pipeline.Proposer planned for the pod. One call
+// of Propose plans as many pods of the gang as fit. Candidate.Node is the record that the Proposer
+// read. Its free resources still include what the planned pods of the gang will use.
 type Planned struct {
 	Pod *Pod
 	Candidate

@@ -18,7 +18,7 @@ type Pod struct {
 	// in which the containers run.
 	CPUPolicy podspec.Policy
 	Exclusive []podspec.Container
-	Seed      uint64 // seed for the choices of podspec.Random
+	Seed      uint64 // seed for the choice between equally good NUMA nodes, if CPUPolicy is podspec.Random
 
 	GPUs GPURequest
 

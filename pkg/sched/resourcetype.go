@@ -19,7 +19,7 @@ const (
 //	"A|B"         GPUs of several models, in alphabetical order
 //	TypeAnyGPU    GPUs of any model
 //	"T4-SHARED"   parts of one model, and "A-SHARED|B-SHARED" of several
-//	"SHARED"      parts of one kind, of any model
+//	"SHARED"      parts of one kind (GPUPartRequest.Kind), of any model
 func (p *Pod) ResourceType() string {
 	part := p.GPUs.Part
 	switch {

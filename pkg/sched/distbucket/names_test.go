@@ -10,8 +10,10 @@ import (
 )
 
 // TestLabels checks that a view yields nodes in the order of their names, whatever the order in
-// which they were added. For two of the tested orders, no label is left between two neighbours at
-// some time, and relabel must be called.
+// which they were added. A node has a label, an integer: labels have the same order as names, and a
+// new node gets a label between those of its neighbours. For two of the tested orders, two
+// neighbours at some time have consecutive integers as labels, so relabel must give new labels to
+// all nodes.
 func TestLabels(t *testing.T) {
 	const count = 300
 	cases := map[string]struct {
@@ -54,8 +56,10 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-// TestCursorSavesSearch checks that a search uses the label of a cursor as long as the label is
-// valid, and otherwise its name. To tell which of them was used, the test gives the cursor a wrong
+// TestCursorSavesSearch checks which part of a cursor a search uses. A cursor has the name of a
+// node, and the integer label that the node had when the cursor was made. The search must use the
+// label, except in a view from before the cursor or after new labels were given (relabel). In these
+// views it must use the name. To tell which of the two was used, the test gives the cursor a wrong
 // name.
 func TestCursorSavesSearch(t *testing.T) {
 	index := indexOf(t, Vector{1}, []Node{{Name: "n1", Free: Vector{1}}, {Name: "n5", Free: Vector{1}}, {Name: "n9", Free: Vector{1}}})
@@ -76,9 +80,10 @@ func TestCursorSavesSearch(t *testing.T) {
 	}
 }
 
-// TestCursorOfHeldNode checks the cursor of a node that has a reservation, after Update was called
-// with a Node that a view of another index had returned. The label in that Node belongs to the
-// other index, so the cursor must not have this label.
+// TestCursorOfHeldNode checks that a search with the cursor of the node n5 begins behind n5. The
+// node has a reservation, and was updated in its index with a Node that a view of another index had
+// returned. The label in that Node is one of the other index, so the cursor must not have this
+// label.
 func TestCursorOfHeldNode(t *testing.T) {
 	other := indexOf(t, Vector{1}, cluster(50, 1, 0.5))
 	if err := other.Add(Node{Name: "n5", Free: Vector{1}}); err != nil {

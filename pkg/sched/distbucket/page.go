@@ -6,14 +6,15 @@ import "sort"
 // When it has fanout+1 items, it is split. In a leaf page, items are the entries of the tree. In an
 // inner page, item i is the first entry below child i.
 //
-// If the owner of a page is the owner of its tree, only the writer can reach the page, and changes
-// it in place. All other pages may be reached by views (snapshots of the tree), so they never
-// change.
+// A page has the owner that its tree had when the page was made. When a view (a snapshot of the
+// tree) is made, the tree gets a new owner. So if a page has the same owner as the tree, no view
+// has been made since, and only the writer can reach the page: it changes the page in place. All
+// other pages may be reached by views, so they never change.
 type page struct {
 	owner      *owner
 	children   *children // nil in a leaf page
 	codes      *codes    // nil in an inner page
-	exactMax   *exactMax // upper bound of the free amounts of all entries below; nil if the next freeze has to compute it
+	exactMax   *exactMax // the largest free amounts of all entries below, or larger amounts; nil if tree.freeze, which is called for each new view, has to compute it
 	n          int
 	separators [fanout + 1]separator // separators of items, by the same index
 	items      [fanout + 1]*entry
@@ -31,18 +32,20 @@ const fanout = 9
 // different zero-size values may be equal.
 type owner struct{ _ byte }
 
-// separator has the key and the label of an item of a page, by which items are compared. Pages
-// store the separators of their items. A search has to read an entry elsewhere in memory only if
-// separators do not decide which of two entries comes first.
+// separator has the two integers by which the items of a page are compared: the key, and the label,
+// which stands for the name of the node (see assignLabel). Pages store the separators of their
+// items. A search has to read an entry elsewhere in memory only if two keys are equal although the
+// entries differ, for example because two coordinates are too long for a key (packCoord).
 type separator struct{ key, label key }
 
 // codes are the codes of the items of a leaf page, by index of the item. A code is a vector of free
-// amounts, rounded down to 16 bytes.
+// amounts in a compressed form of 16 bytes, in which the amounts are rounded down.
 type codes [fanout + 1]code
 
 // children has the pages directly below an inner page, and summaries of each of them: the number of
-// entries below it and, in a tree that is searched by free amounts, their maxima. Summaries are
-// valid only after freeze, which computes them once for all updates since the last view.
+// entries below it and, in a tree that is searched by free amounts, upper bounds of the free
+// amounts of these entries (see the type maxima). Summaries are valid only after freeze, which
+// computes them once for all updates since the last view.
 type children struct {
 	pages   [fanout + 1]*page
 	size    [fanout + 1]int32

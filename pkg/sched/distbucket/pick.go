@@ -6,15 +6,16 @@ import "slices"
 // returns the extended slice. If n is positive and any node of the view fits, it appends at least
 // one node.
 //
-// With the policies LeastFit and BestFit, AppendPick returns the same nodes as the search for leaf
-// buckets in the DistBuckets paper. It returns the nodes of one leaf bucket in the order of their
-// names, beginning behind Query.After. AppendPick allocates no memory if n is at most 8,
+// With the policies LeastFit and BestFit, nodes are sorted by coordinate (free amounts divided by θ
+// and rounded up). Nodes with equal coordinates, which form a leaf bucket, are sorted by name,
+// beginning behind Query.After. The search in the DistBuckets paper, which goes from leaf bucket to
+// leaf bucket, finds the same nodes. AppendPick allocates no memory if n is at most 8,
 // Query.Candidates is nil, and dst has room. Query.Accept may be called more than once for a node.
 //
 // Each policy has a fast way to find its first nodes. If this way fails, the search reads all nodes
 // that fit. These are the fast ways:
 //
-//	LeastFit, BestFit  scan the tree by coordinate, without the pages that maxima exclude
+//	LeastFit, BestFit  scan the tree by coordinate, without pages below which too little is free
 //	FirstFit, NextFit  scan the tree by name; fails if scanLimit nodes in a row have too little free
 //	Random             draw sampleTries nodes at random; fails if too few of them fit
 //
@@ -135,8 +136,8 @@ type selection struct {
 // Query.Accept runs a scheduler's filters, which takes much longer than a comparison of two
 // entries. So the first pass selects entries without Accept, and then Accept is called only for the
 // selected entries. If Accept rejects some of the selected entries, a second pass selects among the
-// entries that come after them in the order of the policy. In the second pass, Accept is called for
-// an entry before the entry is kept.
+// entries that come after all selected entries in the order of the policy. In the second pass,
+// Accept is called for an entry before the entry is kept.
 func (s *selection) fill(offer func()) int {
 	s.deferAccept = s.search.Accept != nil && s.search.Policy != Random
 	offer()

@@ -40,8 +40,9 @@ func TestRandomIsFair(t *testing.T) {
 }
 
 // TestRandTakesTurnsInLeaf checks searches with Query.Rand and the policies LeastFit and BestFit.
-// Such a search must return a random node of the best leaf bucket, and never a node of another leaf
-// bucket.
+// Nodes whose free amounts are equal after division by Theta and rounding up are equally good, and
+// form a leaf bucket. The search must return a random node of the best leaf bucket that fits, so
+// that all its nodes get their turn, and never a node of another leaf bucket.
 func TestRandTakesTurnsInLeaf(t *testing.T) {
 	index, err := New(Config{Theta: Vector{10}})
 	if err != nil {
@@ -71,9 +72,6 @@ func TestRandTakesTurnsInLeaf(t *testing.T) {
 	}
 }
 
-// pick returns up to n nodes that fit the query, best first by the query's policy. It returns none
-// if no node fits.
-//
-// For the policies LeastFit and BestFit, it returns the nodes of each leaf bucket that Leaves
-// yields, if they fit. Nodes of one leaf bucket are in the order of their names.
+// pick returns the nodes that AppendPick appends: up to n nodes that fit the query, best first by
+// the query's policy.
 func (v View) pick(query Query, n int) []*Node { return v.AppendPick(nil, query, n) }

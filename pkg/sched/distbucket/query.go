@@ -12,7 +12,7 @@ type Query struct {
 	Policy     Policy           // the order of the nodes that fit
 	Candidates []string         // names of the only nodes that the search may return; nil allows all nodes, an empty slice allows none
 	Accept     func(*Node) bool // is called for nodes with enough free resources, and returns false for a node that must not be returned; nil accepts all
-	After      Cursor           // nodes with names behind this position come before the others: with NextFit among all nodes, with LeastFit and BestFit only among the nodes of a leaf bucket; FirstFit and Random ignore it
+	After      Cursor           // a position in the order of names: nodes behind it come before the others, with NextFit among all nodes, with LeastFit and BestFit only among nodes with equal coordinates; FirstFit and Random ignore it
 	Task       string           // amounts that are reserved for this task count as free; see Reserving
 
 	// Rand is the random source of the policy Random. If it is nil, Random is the same as FirstFit.
@@ -27,8 +27,9 @@ type Policy int
 
 const (
 	// LeastFit returns the node with the most free resources first, and so spreads tasks evenly
-	// over the nodes. It compares nodes by their coordinate in the first dimension of Config.Order,
-	// then in the second, and so on.
+	// over the nodes. It compares nodes by their coordinates, which are the free amounts divided by
+	// Config.Theta and rounded up: first in the dimension (resource) that comes first in
+	// Config.Order, then in the second one, and so on.
 	LeastFit Policy = iota
 	// BestFit is the opposite of LeastFit: of the nodes that fit, it returns the one with the least
 	// free resources first. So it fills nodes one after another.
@@ -67,9 +68,9 @@ func ParsePolicy(name string) (Policy, error) {
 type search struct {
 	Query
 	view       View
-	code       code     // code of Request, rounded down
+	code       code     // Request in the compressed form in which pages have free amounts (see the type code)
 	candidates []*entry // entries of the nodes in Query.Candidates that are in the view
-	startLabel key      // nodes with labels up to this one come last; valid if startKnown
+	startLabel key      // nodes with labels (integers in the order of names) up to this one come last; valid if startKnown
 	startKnown bool
 }
 

@@ -19,8 +19,10 @@ import (
 //	B.Free(n) = max(Free(n) − reserved(n), 0)
 //
 // A search for a task reads B and the nodes of A that are reserved for the task, and merges the
-// results in the order of the query's policy. A is small, so its entries have no labels, and its
-// pages no maxima. If there are no reservations, A is empty and takes no time.
+// results in the order of the query's policy. Because A is small, a search reads all nodes of the
+// task in A. So the pages of A need no upper bounds of free amounts (maxima) to skip nodes, and its
+// entries no labels (integers that are compared faster than names). If there are no reservations, A
+// is empty and takes no time.
 //
 // A single index that knows the reservations was rejected, because a node's coordinate would then
 // be different for different tasks.
@@ -79,8 +81,8 @@ func (r *Reserving) Remove(name string) error {
 // Reserve reserves amounts of a node for a task. It replaces an earlier reservation of the node for
 // the same task. The amounts may be greater than what is free. The index keeps the slice amounts,
 // so the caller must not change it. Reserve returns an error if the node is reserved for another
-// task or is not in the index, if task is empty, or if amounts has a negative amount or not one for
-// each dimension.
+// task or is not in the index, if task is empty, if an amount is negative, or if the number of
+// amounts is not the number of dimensions.
 func (r *Reserving) Reserve(node, task string, amounts Vector) error {
 	n, err := r.checkReserve(node, task, amounts)
 	if err != nil {

@@ -3,17 +3,20 @@ package distbucket
 // scan finds the best nodes that fit a query. It reads one of the two trees of the view (by
 // coordinate, or by name) in the order of the policy, until enough nodes fit. If it reads the tree
 // by coordinate, it inserts the nodes of the delta, whose newest state is not yet in that tree, at
-// their places. For example, with θ = 1 and a request of (4,2):
+// their places. In this example, coordinates are free amounts (the granularity θ is 1), and the
+// request is (4,2):
 //
 //	nodes     (3,1) (3,5) (4,1) (4,2) (4,4) (5,2) (5,5) (6,1) (6,4)
 //	LeastFit  (6,4) (5,5) (5,2) (4,4) (4,2)
 //	BestFit   (4,2) (4,4) (5,2) (5,5) (6,4)
 //
 // For the policy LeastFit, a scan reads the tree by coordinate backwards from the end, and for
-// BestFit forwards from the start. Within a leaf bucket, it reads the nodes in the order of their
-// names. The iterator of the DistBuckets paper (buckets_test.go) descends from bucket to bucket
-// instead, with the same result. In contrast, a scan goes from one item of a page to the next one,
-// and skips pages whose maxima are too small for the request.
+// BestFit forwards from the start. Nodes with equal coordinates form a leaf bucket. Within a leaf
+// bucket, the scan reads the nodes in the order of their names. A scan goes from one item of a page
+// to the next one, and skips pages whose maxima (upper bounds of the free amounts below) are too
+// small for the request. The iterator of the DistBuckets paper (buckets_test.go) has the same
+// result, but goes down a tree of buckets instead: from the nodes with an equal first number, such
+// as (5,*), to those whose second number is equal too.
 //
 // For the policies FirstFit and NextFit, a scan reads the tree by name, which has no maxima. If
 // many nodes fit, it soon finds one. If few nodes fit, it gives up after it has visited scanLimit

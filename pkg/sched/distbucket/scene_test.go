@@ -13,7 +13,9 @@ import (
 	"github.com/numalet/numalet/internal/testutil/scenario"
 )
 
-// TestScenarios runs the scripts testdata/*.txt, which use these commands:
+// TestScenarios runs the scripts testdata/*.txt. A bucket is the set of nodes whose coordinates
+// begin with the same numbers, such as (5,*). The iterator of the DistBuckets paper
+// (buckets_test.go) searches the tree of buckets. The scripts use these commands:
 //
 //	index theta=2,3 [order=1,0]                       makes an Index
 //	reserving theta=1,1                               makes a Reserving instead
@@ -97,9 +99,9 @@ func config(c *scenario.Command) (made Config) {
 	return made
 }
 
-// walk runs the script command `walk`. It prints the buckets that the iterator of the DistBuckets
-// paper opens for a query, the leaf buckets that the iterator yields, and the node that it takes
-// in each leaf bucket.
+// walk runs the script command `walk`. It prints each bucket whose child buckets the iterator of
+// the DistBuckets paper visits for a query. It also prints each leaf bucket (nodes with equal
+// coordinates) that the iterator returns, and the node of that leaf bucket that the policy chooses.
 func (s *scene) walk(c *scenario.Command) {
 	v := s.view()
 	opened := map[string]bool{}

@@ -7,8 +7,8 @@ import (
 )
 
 // Vector has one amount for each dimension, in the order of Config.Theta and in the caller's units.
-// Free resources and requests are of type Vector. Coordinates have another type, because their
-// dimensions may be in another order (Config.Order).
+// Free resources and requests are of type Vector. A coordinate, which has the amounts divided by θ
+// and rounded up, has another type, because its dimensions may be in another order (Config.Order).
 type Vector []int64
 
 // Covers reports whether v is at least as large as request in every dimension.

@@ -3,9 +3,11 @@ package distbucket
 import "cmp"
 
 // tree is a copy-on-write B-tree of entries. After freeze, a copy of the struct tree is an
-// immutable snapshot of the tree. freeze gives the tree a new owner. From then on, the writer does
-// not change a page that the snapshot can reach. Instead it copies the page, at most once until the
-// next freeze, and changes the copy.
+// immutable snapshot of the tree. The field owner marks the pages that were made since the last
+// freeze: they have the same owner as the tree. freeze gives the tree a new owner, so no page that
+// the snapshot can reach has the owner of the tree. The writer changes only pages that have it.
+// Instead of any other page, it changes a copy, which gets the owner of the tree. So it copies a
+// page at most once until the next freeze.
 //
 //	view     writer
 //	 │         │
@@ -22,9 +24,9 @@ type tree struct {
 	root          *page // nil if the tree is empty
 	owner         *owner
 	keyOf         func(*entry) key
-	order         func(a, b *entry) int // compares two entries in an order that agrees with the order of keys; returns 0 only if both entries belong to the same node
-	ordersByLabel bool                  // entries whose keys are equal and exact are ordered by label
-	hasMaxima     bool                  // pages keep maxima and exactMax
+	order         func(a, b *entry) int // compares two entries: by their keys (keyOf) if these differ, otherwise by more; returns 0 only if both entries belong to the same node
+	ordersByLabel bool                  // if the keys of two entries are equal and stand for only one coordinate (entry.exactKey), the labels (integers in the order of names) decide
+	hasMaxima     bool                  // pages have upper bounds of the free amounts below them: maxima, which are rounded, and exactMax, which is not
 }
 
 // put inserts the entry e. If the tree has an entry that is equal to e in the order of the tree
@@ -51,9 +53,10 @@ func (t *tree) replace(old, e *entry) {
 }
 
 // putBelow puts e below p. It returns the page that replaces p (left). If that page was split, it
-// also returns the new right neighbour of left. A page with fanout+1 items is split into halves.
-// After that, an entry that is removed and inserted again and again does not cause a split and a
-// merge each time.
+// also returns the new right neighbour of left. A page with fanout+1 items is split into halves. A
+// half has one item more than the minimum (fanout/2), and far fewer than the maximum (fanout). So
+// an entry that is removed and inserted again and again does not cause a merge and a split each
+// time.
 func (t *tree) putBelow(p *page, e *entry) (left, right *page) {
 	p = t.writable(p)
 	if p.children == nil {
@@ -175,8 +178,8 @@ func (t *tree) compare(p *page, i int, e *entry) int {
 func (t *tree) separatorOf(e *entry) separator { return separator{t.keyOf(e), e.label} }
 
 // freeze makes all pages of the tree immutable, so that a copy of t is a snapshot. Before this, it
-// computes the summaries (numbers of entries and upper bounds) that pages store of the pages below
-// them. It visits only the pages that were written since the last freeze.
+// computes the summaries that pages store of the pages below them: numbers of entries, and upper
+// bounds of free amounts. It visits only the pages that were written since the last freeze.
 //
 // Summaries are computed in freeze and not in put, because consecutive updates often change the
 // same pages. In freeze, the summaries of each of these pages are computed only once.
@@ -228,7 +231,9 @@ func (p *page) size() int {
 	return total
 }
 
-// maxima returns maxima that cover the codes of all entries below p.
+// maxima returns upper bounds of the free amounts of all entries below p (see the type maxima). It
+// computes them from the compressed amounts (codes) of a leaf page, or from the maxima of the
+// children.
 func (p *page) maxima() (m maxima) {
 	for i := range p.n {
 		if p.children == nil {

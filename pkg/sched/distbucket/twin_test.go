@@ -36,7 +36,8 @@ func newWorld(t *testing.T, r *rand.Rand) *world {
 	return &world{t: t, rand: r, x: index, twin: naive{space: index.space, nodes: map[string]Node{}}, handles: map[string]*Handle{}, span: span, many: 1 + r.IntN(600), removalOdds: []int{3, 50}[r.IntN(2)]}
 }
 
-// change adds, updates or removes a random node. Now and then, it also relabels all nodes.
+// change adds, updates or removes a random node. Now and then, it also calls relabel, which gives
+// all nodes new labels (the integers that are compared instead of names).
 func (w *world) change() {
 	if w.rand.IntN(100) == 0 {
 		w.x.relabel()

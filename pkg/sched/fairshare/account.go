@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// Account has the present usage and the score of one tenant for one type of resource. Callers store
-// accounts, and show them to users.
+// Account has the present usage and the score of one tenant for one type of resource. The score is
+// an average of the usage over time, in which recent usage counts more than old usage. Callers
+// store accounts, and show them to users.
 type Account struct {
 	Type  Type
 	Usage Milli     // the amount that the tenant has held since the time in the field Time

@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// start is the time at which the simulated time of the tests begins. The function named after
-// returns the time that is the given number of seconds after start.
+// start is the time at which the simulated time of the tests begins. Other times are written
+// after(seconds), which is that number of seconds after start.
 var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func after(seconds float64) time.Time { return start.Add(time.Duration(seconds * 1e9)) }

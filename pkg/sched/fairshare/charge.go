@@ -35,8 +35,10 @@ type Charge struct {
 // Charges returns the charges for a pod on a node, sorted by type. It leaves out amounts of 0. A
 // pod is charged for
 //
-//   - its GPUs, each under its type, where a share of a GPU counts as a fraction,
-//   - its parts of GPUs, each under its type,
+//   - its GPUs, each under its type; if the pod uses a GPU together with other pods, it is charged
+//     for the fraction that it requested,
+//   - its parts of GPUs (shared GPUs and MIG devices that are extended resources), each under its
+//     type,
 //   - its CPU cores, only if it has neither GPUs nor parts of GPUs.
 func Charges(holding sched.Holding, node *sched.Node) []Charge {
 	charges := addParts(gpusOf(holding, node), holding, node)
@@ -53,8 +55,11 @@ func sorted(charges []Charge) []Charge {
 
 // ChargeUnnamed returns the charges for a pod that holds n > 0 whole GPUs, if it is unknown which
 // GPUs of the node these are. All GPUs of such a node must have the same type. The result also has
-// the charges for the parts of GPUs that the pod holds. If the node is not known yet, node must be
-// nil. The pod is then charged for n GPUs of the type AnyGPU, so n must include its parts of GPUs.
+// the charges for the parts of GPUs that the pod holds.
+//
+// If the node is not known yet, node must be nil. The pod is then charged only for n GPUs of the
+// type AnyGPU. So in this case, n must be the number of its whole GPUs plus the number of its parts
+// of GPUs.
 func ChargeUnnamed(n int64, holding sched.Holding, node *sched.Node) []Charge {
 	kind := AnyGPU
 	if node != nil && len(node.GPUs) > 0 {

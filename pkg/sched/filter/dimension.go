@@ -11,12 +11,14 @@ import (
 
 // Dimension computes coordinates for one dimension of the index of nodes (package distbucket). It
 // computes the coordinate of a node from the node's free resources, and the coordinate of a pod
-// from the pod's requests. It guarantees that
+// from the pod's requests. If a pod fits a node, the node's coordinate is at least that of the pod:
 //
-//	Check(pod, node) has no reason  ⇒  Node(node.For(pod.Claim())) ≥ Pod(pod)
+//	Check(pod, node) refuses nothing  ⇒  Node(node.For(pod.Claim())) ≥ Pod(pod)
 //
-// so the index may skip every node whose coordinate is smaller than that of the pod. A node with a
-// sufficient coordinate does not always fit the pod, so it has to be checked.
+// Here node.For(pod.Claim()) is the node's record in which resources that are reserved for other
+// pods do not count as free. So the index may skip every node whose coordinate is smaller than that
+// of the pod. A node with a sufficient coordinate does not always fit the pod, so it has to be
+// checked.
 type Dimension struct {
 	Name string // in the syntax of ParseDimension
 	Node func(*sched.Node) int64
@@ -27,8 +29,9 @@ type Dimension struct {
 // them.
 type Space []Dimension
 
-// Node returns the node's coordinate in each dimension, before division by the granularity.
-// Resources that are reserved for waiting pods count as free. The coordinates are never negative.
+// Node returns the node's coordinate in each dimension, before the index divides it by the
+// granularity of the dimension (Profile.Theta). Resources that are reserved for waiting pods count
+// as free. The coordinates are never negative.
 func (s Space) Node(node *sched.Node) []int64 { return s.AppendNode(make([]int64, 0, len(s)), node) }
 
 // AppendNode appends the node's coordinates, as Node returns them, to the given slice, and returns
@@ -40,7 +43,8 @@ func (s Space) AppendNode(at []int64, node *sched.Node) []int64 {
 	return at
 }
 
-// Pod returns the pod's coordinate in each dimension, before division by the granularity.
+// Pod returns the pod's coordinate in each dimension, before the index divides it by the
+// granularity.
 func (s Space) Pod(pod *sched.Pod) []int64 { return s.AppendPod(make([]int64, 0, len(s)), pod) }
 
 // AppendPod appends the pod's coordinates, as Pod returns them, to the given slice, and returns the

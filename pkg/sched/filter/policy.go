@@ -14,7 +14,7 @@ import (
 // encoding.TextUnmarshaler.
 type NodePolicy struct {
 	Index         distbucket.Policy
-	Fragmentation bool // package fragmentation orders the nodes; the field Index then decides only the search for a pod that only some nodes may fit, or to which GPU groups offer GPUs
+	Fragmentation bool // package fragmentation orders the nodes; for two kinds of pods it orders only the nodes that a search with the policy Index has found: pods that may be placed only on certain nodes, because the package cannot search only these, and pods to which GPU groups offer GPUs (sched.GPURequest.Offer), because it does not know GPU groups
 }
 
 // fragmentationName is the name of the policy of package fragmentation in configuration files.

@@ -92,8 +92,9 @@ func (p *Profile) Try(pod *sched.Pod, node *sched.Node, also sched.Filter, score
 	return c, why
 }
 
-// Rate returns a node as a candidate for a pod, with the fields Surplus and Score set. It does not
-// check whether the pod fits the node. The score is appended to *scores.
+// Rate returns a node as a candidate for a pod, with the fields Score and Surplus set. Surplus is
+// how many GPUs of the pod's GPU group would stay free on the node. Rate does not check whether the
+// pod fits the node. It appends the score to *scores.
 func (p *Profile) Rate(pod *sched.Pod, node *sched.Node, scores *[]int64) sched.Candidate {
 	c, before := sched.Candidate{Node: node}, len(*scores)
 	if pod.GPUs.Offer != nil {

@@ -35,10 +35,10 @@ func (c Class) keys() [4]key {
 }
 
 const (
-	// enough is the minimum number of run times that Left needs of a key to estimate from them. Only
-	// those run times count that are longer than the time that the pod has already run. If a key has
-	// fewer of them, Left uses the next key, which is less specific. For the last key, one run time is
-	// enough.
+	// enough is a minimum number of recorded run times. Left estimates from the run times of one
+	// key if at least this many of them are longer than the time that the pod has already run.
+	// Otherwise Left uses the next key, which is less specific. For the last key, one such run time
+	// is enough.
 	enough = 5
 	// maxKeys is the maximum number of keys (classes of pods and sets of classes). It limits the
 	// memory to 4,096 keys with 256 run times of 16 bytes. When a new key is added beyond this number,
@@ -112,8 +112,8 @@ func (r *Runs) Left(c Class, ran time.Duration, q float64) time.Duration {
 }
 
 // rank returns the index of the q-quantile of n values that are sorted in ascending order. The
-// q-quantile is the smallest of those values that are greater than or equal to at least the
-// fraction q of all values.
+// q-quantile is the smallest value for which the following is true: at least the fraction q of all
+// values are not greater than it.
 func rank(q float64, n int) int {
 	return min(max(1, int(math.Ceil(q*float64(n)))), n) - 1
 }

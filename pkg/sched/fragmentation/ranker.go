@@ -10,8 +10,9 @@ import (
 // Options configure a Ranker.
 type Options struct {
 	Now func() time.Time // returns the present time; nil means that all pods count as seen at the same time
-	// TimeConstant is the time in which the weight of a pod in the learned workload drops to 37 %.
-	// Zero means DefaultTimeConstant.
+	// A Ranker learns which requests are common from the pods that it sees (the learned workload).
+	// A pod that was seen earlier counts less: TimeConstant is the time in which the weight of a
+	// pod drops to 37 %. Zero means DefaultTimeConstant.
 	TimeConstant time.Duration
 	GPUResource  string // name of the extended resource whose free amount is the number of free GPUs, for nodes whose GPUs have no IDs
 }
@@ -26,11 +27,12 @@ const DefaultTimeConstant = 42 * time.Hour
 //
 // For each kind of pods (pods with equal requests), the scores of all nodes are cached. Set
 // computes no scores. It only adds the changed node to a log. Best and Score read the log, and
-// compute new scores for the changed nodes. The placement of a pod changes one node, so for each of
-// k kinds whose pods are placed, one score has to be computed again. This is about k scores for
-// each decision, however many nodes there are. A decision then compares the cached scores of all
-// nodes. Two other designs were slower: to compute the scores of all nodes for each pod, and to
-// compute a node's scores for all kinds whenever the node changes.
+// compute new scores for the changed nodes. The placement of a pod changes one node, and each kind
+// has a cached score of this node. If pods of k kinds are scheduled, each of the k kinds needs a
+// new score of this one node. So about k scores are computed for each decision, however many nodes
+// there are. A decision then compares the cached scores of all nodes. Two other designs were
+// slower: to compute the scores of all nodes for each pod, and to compute a node's scores for all
+// kinds whenever the node changes.
 //
 // Each pod that is seen changes the learned workload. Scores are computed with the measured
 // workload, an earlier copy of the learned workload. The measured workload is replaced by a new

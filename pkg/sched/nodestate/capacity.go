@@ -9,10 +9,12 @@ import (
 	"github.com/numalet/numalet/pkg/sched/filter"
 )
 
-// capacity is an index of the nodes by what they would have free without any pod. Of the amounts
-// that the first scheduling profile compares, it has those of a whole node, such as CPU and memory.
-// It leaves out amounts of NUMA nodes and of single GPUs, because a record may lack NUMA nodes and
-// GPUs for a while, for example while the node's agent restarts.
+// capacity is an index of the nodes by what they would have free without any pod. It has the
+// amounts of whole nodes, such as CPU and memory, by which the default profile (the first argument
+// of New) sorts nodes (Profile.Space). The amounts of one profile suffice, because CouldHold may
+// return true for a pod that no node could hold, but not the other way round. The index leaves out
+// amounts of NUMA nodes and of single GPUs, because a record may lack NUMA nodes and GPUs for a
+// while, for example while the node's agent restarts.
 type capacity struct {
 	space filter.Space
 	index *distbucket.Index // written under the state's lock
@@ -69,7 +71,7 @@ func (c *capacity) publish() {
 func (s *State) CouldHold(pod *sched.Pod) bool {
 	view := s.capacity.view.Load()
 	if view == nil {
-		return s.capacity.index == nil // no index: the profile has no amounts to compare, so some node might hold the pod; an index without a view: there are no nodes
+		return s.capacity.index == nil // without an index, no amounts can be compared, so a node might hold the pod; with an index, it has no view only until the first node is added, so there is no node
 	}
 	return len(view.AppendPick(nil, distbucket.Query{Request: s.capacity.space.Pod(pod), Policy: distbucket.FirstFit}, 1)) > 0
 }

@@ -11,8 +11,9 @@ import (
 // are assigned to a node that is not known yet or was removed, there is also an Entry for that
 // node.
 //
-// Only one subscriber may call SetForeign, and only while it handles an event. This ensures that
-// Foreign is never older than a record that Newest has returned before.
+// Only one subscriber may call SetForeign, and only while it handles an event. Subscribers handle
+// an event before the node's record changes. So Foreign is never older than a record that Newest
+// has returned before.
 type Entry struct {
 	sched.Slot // the newest record, and the data that the filters keep about the node
 	name       string

@@ -42,7 +42,7 @@ type State struct {
 	indexing struct {
 		sync.Mutex
 		indexes []*distbucket.Reserving // one for each profile
-		free    []int64                 // buffer for the coordinates of a node
+		free    []int64                 // buffer for the amounts by which an index sorts a node (filter.Space.AppendNode)
 		due     []indexUpdate           // the entries that are being updated; after a panic, those that the next update begins with
 	}
 }
@@ -87,8 +87,9 @@ func (s *State) FreedSeq() uint64 { return s.freedSeq.Load() }
 
 // Narrow records that pods may no longer fit nodes whose records are unchanged, for example because
 // a pod with anti-affinity was placed. Only subscribers may call Narrow, and only while they handle
-// an event. Before the call, a subscriber must store the data from which other goroutines can tell
-// which pods are concerned.
+// an event. Before the call, a subscriber must store the data from which the filters tell which
+// pods no longer fit, such as the anti-affinity of the new pod. So a goroutine that sees the
+// increased NarrowSeq and then checks the pod again reads this data.
 func (s *State) Narrow() { s.narrowed.Add(1) }
 
 // NarrowSeq returns how often Narrow was called since the start. It takes no lock.

@@ -8,9 +8,10 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// Effects has the functions by which the committer acts on the rest of the scheduler. Bind may wait
-// until the FIFO of decisions has room. The other functions must return soon. None of the functions
-// may call the committer.
+// Effects has the functions by which the committer acts on the rest of the scheduler. Bind puts a
+// decision into a bounded queue, from which other goroutines (binders) take decisions and write
+// them to the API server. It may wait until the queue has room. The other functions must return
+// soon. None of the functions may call the committer.
 type Effects struct {
 	Bind              func(sched.Decision)     // passes a decision to a binder, which calls Committer.Undo if it cannot bind the pod
 	Requeue           func(*sched.Pod)         // puts a pod back into the queue for a retry, because other pods took its nodes
@@ -29,12 +30,12 @@ type Effects struct {
 type Reserver interface {
 	// Reserve checks a decision once more, and reserves what the pod needs. It is called before the
 	// decision is recorded in the state (nodestate.State), but only if the filter's earlier Check of
-	// the node may be outdated although the node's record is unchanged. There are three cases: the pod
-	// may have to wait (sched.Pod.Wait), the pod's fit depends on other nodes too (sched.Pod.Across),
-	// or State.NarrowSeq has grown since a proposer listed the node. NarrowSeq grows when something
-	// other than a change of the node makes a node unfit for some pods. The given record is the one
-	// from which the decision was computed. Check accepted this record, but Reserve may still refuse
-	// the decision.
+	// the node may be outdated although the node's record is unchanged. There are three cases: the
+	// pod is subject to a quota or the like (sched.Pod.Wait), which other pods may have used up
+	// since; the pod's fit depends on other nodes too (sched.Pod.Across); or State.NarrowSeq has
+	// grown since a proposer listed the node. NarrowSeq grows when something other than a change of
+	// the node makes a node unfit for some pods. The given record is the one from which the
+	// decision was computed. Check accepted this record, but Reserve may still refuse the decision.
 	Reserve(sched.Decision, *sched.Node) sched.Reason
 	// Unreserve undoes Reserve. It is called if the decision was not recorded or could not be bound.
 	// If nothing is reserved for the decision's pod, Unreserve does nothing. Any goroutine may call

@@ -10,8 +10,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// number returns the number of a decision that the function named decision has made from this
-// number.
+// number returns the i from which decision(i) made the given value: decisions of the tests are
+// numbered by how many containers they have.
 func number(decision sched.Decision) int { return len(decision.At.Containers) }
 
 func decision(i int) sched.Decision {

@@ -15,8 +15,10 @@ import (
 // The index in which the proposer searches nodes (package distbucket) does not know the planned
 // pods. So its order is wrong for nodes on which pods are planned already. Therefore a search
 // leaves out these nodes. The proposer then compares their scores with those of the nodes that the
-// search found. But if the policy computes no scores, or if the pod prefers some nodes to others,
-// the search includes the nodes with planned pods.
+// search found. In two cases, the order of the index does no harm, so the search includes the nodes
+// with planned pods. First, if the policy computes no scores, its order does not depend on what is
+// free. Second, if the pod prefers some nodes to others, the proposer rates all nodes that it has
+// found, and sorts them again by these ratings.
 type gangPlan struct {
 	nodes   map[*sched.Slot]*plannedNode
 	order   []*plannedNode // in the order in which the first pod was planned for each of them

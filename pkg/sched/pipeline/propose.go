@@ -31,7 +31,7 @@ type Proposer struct {
 	only     []string // names of the only nodes that may fit the pod; nil if any node may fit
 	results  any      // results of the additional filters' Begin (sched.Relay); nil for none
 	rated    int      // how many nodes to rate by the pod's preferences; 0 if the pod has none
-	request  []int64  // the pod's coordinates in the index
+	request  []int64  // what the pod requests in each dimension of the index (filter.Space.AppendPod)
 	found    []*distbucket.Node
 	ranked   []*sched.Slot // nodes that the profile's ranker returned
 	accepted []accepted
@@ -57,7 +57,7 @@ func NewProposer(view func() *nodestate.View, o ProposerOptions) *Proposer {
 //  3. If the pod prefers some nodes to others, find more nodes, and rate each by the pod's
 //     preferences.
 //  4. Sort the nodes, best first. Equally good nodes keep the order of the search.
-//  5. Cut the list to the profile's length.
+//  5. Keep only the first nodes of the list, as many as the profile's field Candidates says.
 //
 // The list is empty if no node fits the pod. It may also be empty if a node fits only because of
 // resources that became free after the view was made. The queue then retries the pod (see package

@@ -11,9 +11,14 @@ import "github.com/numalet/numalet/pkg/sched/fairshare"
 // needs a T4 might have to wait for a pod that needs a V100.
 //
 // Most pods of the class are in one of its orders, which are the fields active, earlyRetry,
-// onPermit, unschedulable and aside. A pod is in none of the orders while it is in flight (Next
-// returned it) and no other pod waits until it is placed. It is also in none of them while it backs
-// off and may not be retried early.
+// onPermit, unschedulable and aside. In two cases a pod is in none of the orders. First, while it
+// is in flight (Next returned it) and does not block the pods behind it. Second, while it backs off
+// and may not be retried early.
+//
+// A pod in the state WaitingOnPermit was in flight, but was not placed, for example because a pod
+// ahead of it blocked it. It blocks the pods behind it. A pod is awaited if it is in flight, and
+// was WaitingOnPermit or Unschedulable before: the pods behind it wait until it is placed or
+// returned to the queue.
 type class struct {
 	name    fairshare.Type
 	rivals  []*class           // the other classes whose types overlap with this one
@@ -23,10 +28,10 @@ type class struct {
 
 	active        order
 	earlyRetry    order // pods in back-off that Next may return before their back-off ends
-	onPermit      order // pods in the state WaitingOnPermit, and pods that are in flight and awaited, except those that other pods may bypass (AllowBypass)
+	onPermit      order // pods in the state WaitingOnPermit, and awaited pods; without those awaited pods for which AllowBypass was called, so that they block no other pods
 	unschedulable order
-	aside         order // pods that are gated, or unschedulable and hopeless; they block no other pods
-	failedRetries int   // how many attempts to schedule a pod of the class failed since changedFor last recorded a change in the cluster
+	aside         order // pods that block no other pods: those that wait for something other than nodes (state Gated), and unschedulable ones that would not fit even if all other pods had ended (hopeless)
+	failedRetries int   // how many attempts to schedule a pod of the class failed since the last change in the cluster that could help a pod (changedFor sets it to 0)
 }
 
 // maxFailedRetries is how many attempts to schedule pods of a class may fail after a change in the

@@ -20,13 +20,14 @@ import (
 // pods of the gang (representative), or an entry of its own for each of them, or no entry for the
 // gang.
 //
-// Complexity, for p pending pods of the gang that have m different minima and t different types of
-// resource: to add or remove a pod, or to record that it is bound, takes O(log p + m + t · log t)
-// time, without the calls of the inner queue. It takes O(p · log p) time if all pending pods then
-// get entries of their own in the inner queue, or lose these entries. To keep this cost low, the
-// maps minima and types count the pending pods, and the members of the representative are listed
-// only when the gang's turn comes. If they were listed whenever a pod is added or bound, a gang of
-// n pods would take O(n²) time until all its pods are bound.
+// Complexity, for p pending pods of the gang that wait for t different types of resource and have m
+// different minima (the type minimum: how many pods have to start together, and the owner): to add
+// or remove a pod, or to record that it is bound, takes O(log p + m + t · log t) time, without the
+// calls of the inner queue. It takes O(p · log p) time if all pending pods then get entries of
+// their own in the inner queue, or lose these entries. To keep this cost low, the maps minima and
+// types count the pending pods, and the members of the representative are listed only when the
+// gang's turn comes. If they were listed whenever a pod is added or bound, a gang of n pods would
+// take O(n²) time until all its pods are bound.
 type gang struct {
 	id      string
 	pending map[string]*member // by UID
@@ -132,9 +133,11 @@ func (g *gang) members() []*member {
 
 // represent returns the entry that represents all pending pods of the gang in the inner queue. The
 // pod of this entry has the gang's ID as its UID, and the gang's name. The entry has the priority,
-// the tenant and the age of the oldest pending pod. If any pending pod needs GPUs, the entry waits
-// for GPUs of that type. The entry's pod does not list the members of the gang. The method
-// complete adds them when the gang's turn comes.
+// the tenant and the age of the oldest pending pod. The entry waits for one type of resource, in
+// which the types of all pending pods are combined (fairshare.Type.And): if some pods need GPUs, it
+// is a type of GPUs, and if they need different models, it overlaps the types of all these models.
+// The entry's pod does not list the members of the gang. The method complete adds them when the
+// gang's turn comes.
 func (g *gang) represent(need int) Entry {
 	entry := g.byAge[0].Entry
 	pod := *entry.Pod

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// Waited returns how long a pod has been pending. For a pod that has to start together
-// with other pods of its gang, it returns how long the inner queue has had the gang's
-// representative. It returns false if the inner queue (q.Queue) has neither the pod nor
-// its gang.
+// Waited returns how long a pod has been pending. Pods that have to start together have one common
+// entry in the inner queue (q.Queue), the representative of their gang. For such a pod, Waited
+// returns how long the inner queue has had this entry. It returns false if the inner queue has
+// neither the pod nor its gang.
 func (q *GangQueue) Waited(uid string) (time.Duration, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

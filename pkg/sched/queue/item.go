@@ -42,8 +42,9 @@ type Depth [states]int
 // item is a pending pod in the queue. The queue's lock guards its fields.
 //
 // Invariant: if the pod is in one of the sort orders of its class, the field lane has the pod's
-// lane in that order. Otherwise, the field lane is nil. The method enterState decides which order a
-// pod enters when its state changes.
+// lane in that order. Otherwise, the field lane is nil. A lane has those pods of an order that have
+// the same tenant and the same priority. The method enterState decides which order a pod enters
+// when its state changes.
 type item struct {
 	Entry
 	class  *class
@@ -64,7 +65,7 @@ type item struct {
 
 	unschedulableCount int       // number of calls of MarkUnschedulable for the pod since it last changed
 	requeueCount       int       // number of calls of Requeue and Undone for the pod since the last call of MarkUnschedulable or the last change of the pod, whichever was later
-	eventsSeen         uint64    // Queue.mu.events when Next last returned the pod
+	eventsSeen         uint64    // how often ReactivateTenant had been called (Queue.mu.events) when Next last returned the pod
 	added              time.Time // when it was added to the queue
 	unschedulableSince time.Time // time of the first attempt that found no node for it; only attempts since its last change and since its last failed Binding count; zero if there was none
 	failed             time.Time // when MarkUnschedulable was last called for it

@@ -10,18 +10,19 @@ import (
 
 // Permit reports whether a pod that is in flight may be placed now. The pod may be placed if no
 // pod ahead of it blocks it. A blocked pod enters the state WaitingOnPermit. When no pod blocks it
-// any more, Next returns it again, and it is then awaited. A pod that has been WaitingOnPermit for
-// Options.PermitTimeout becomes active, and no longer blocks the pods behind it. There is no such
-// timeout for an unschedulable pod that blocks others.
+// any more, Next returns it again. It is then awaited: until it is placed or returned to the queue,
+// it blocks the pods behind it. A pod that has been WaitingOnPermit for Options.PermitTimeout
+// becomes active, and no longer blocks the pods behind it. There is no such timeout for an
+// unschedulable pod that blocks others.
 //
 // If the pod's request has changed since Next returned it, Permit returns false, and the pod
 // becomes active. Permit also returns false for a pod that is not in flight, and then changes
 // nothing.
 //
-// awaited is true if the pod blocks the pods behind it until it is placed (Placed) or returned to
-// the queue. A permitted pod that is not awaited need not block any pod, because only one
-// goroutine calls Permit. Before this goroutine calls Permit for another pod, it places the
-// permitted pod, or returns it to the queue.
+// The result awaited reports whether the pod is awaited, and so blocks the pods behind it. A
+// permitted pod that is not awaited need not block any pod, because only one goroutine calls
+// Permit. Before this goroutine calls Permit for another pod, it places the permitted pod, or
+// returns it to the queue.
 func (q *Queue) Permit(pod *sched.Pod) (ok, awaited bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

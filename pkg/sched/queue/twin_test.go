@@ -13,8 +13,7 @@ import (
 )
 
 // twin is a simple model of the queue. The tests compare it with the queue. The model finds
-// the next pod by comparing all pods each time. It has no heaps, no lanes and no stored
-// scores.
+// the next pod by comparing all pods each time. It has no heaps, and no stored scores.
 type twin struct {
 	*testing.T
 	*scene

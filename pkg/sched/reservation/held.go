@@ -46,7 +46,7 @@ func kept(holding sched.Holding, node *sched.Node) []fairshare.Charge {
 		}
 	}
 	whole := fairshare.Charges(holding, node)
-	return slices.DeleteFunc(fairshare.Charges(free, node), func(c fairshare.Charge) bool { // drop CPU charges of a GPU pod: they appear only because none of its GPUs is free yet
+	return slices.DeleteFunc(fairshare.Charges(free, node), func(c fairshare.Charge) bool { // fairshare.Charges charges for CPUs only if there are no GPUs; as long as none of the reserved GPUs is free, the variable free has no GPUs, so drop the charge for the CPUs of such a GPU pod
 		return !slices.ContainsFunc(whole, func(w fairshare.Charge) bool { return w.Type == c.Type })
 	})
 }

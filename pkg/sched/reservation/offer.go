@@ -50,9 +50,10 @@ func (a Offer) Compare(b Offer) int {
 // the node is reserved for another pod.
 //
 // On simulates that assigned pods are removed until the pod fits. It first removes assigned pods
-// with a known end, in the order of their ends. Then it removes those whose end is unknown, largest
-// first. A pod whose removal turns out not to be needed is not in Offer.InTheWay. For n assigned
-// pods, On calls filter.Check at most 2n+1 times to find out whether the pod fits.
+// with a known end, in the order of their ends. Then it removes those whose end is unknown: first
+// the pod that holds the most GPUs. Between pods with equally many GPUs, the CPUs decide, and then
+// the memory. A pod whose removal turns out not to be needed is not in Offer.InTheWay. For n
+// assigned pods, On calls filter.Check at most 2n+1 times to find out whether the pod fits.
 func On(pod *sched.Pod, node *sched.Node, assigned []AssignedPod) (Offer, bool) {
 	if node.Reserved != nil && node.Reserved.UID != pod.Claim() {
 		return Offer{}, false

@@ -212,9 +212,9 @@ func (rs *Reservations) rivals(resourceType fairshare.Type) (all []fairshare.Typ
 }
 
 // isBehind reports whether the pod that has the reservation of a resource type is one of the given
-// pods. heads has the first unschedulable pod of each type, if this pod is further back in the
-// queue than the pod for which update searches a node. A pod that is being placed is not
-// unschedulable, so it is not in heads, and isBehind returns false.
+// pods. These are the first unschedulable pods of those types whose first unschedulable pod comes
+// later in the queue than the pod for which update searches a node. A pod that is being placed is
+// not unschedulable, so it is not one of them, and isBehind returns false.
 func (rs *Reservations) isBehind(resourceType fairshare.Type, heads []queue.Head) bool {
 	return slices.ContainsFunc(heads, func(head queue.Head) bool {
 		return head.Type == resourceType && head.Pod.UID == rs.byType[resourceType].pod.UID

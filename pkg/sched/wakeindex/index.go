@@ -123,8 +123,10 @@ func (x *Index) least(pod *sched.Pod) distbucket.Vector {
 // that differ by less than 0.4 % may have the same smallness.
 //
 // smallness does not simply negate the amount, or subtract it from a very large number. A search of
-// distbucket.Index would then skip fewer shapes, because the maxima by which it skips most of them
-// do not distinguish negative numbers, and are rounded if numbers are large.
+// distbucket.Index would then skip fewer shapes. To skip many shapes at once, it compares the
+// request with upper bounds of their amounts (maxima). These bounds are in a short floating-point
+// format, in which all negative numbers are the same, and small differences between large numbers
+// are rounded away.
 func smallness(amount int64) int64 {
 	const most = 64<<8 | 255
 	if amount <= 0 {
