@@ -212,8 +212,8 @@ func (rs *Reservations) rivals(resourceType fairshare.Type) (all []fairshare.Typ
 }
 
 // isBehind reports whether the pod that has the reservation of a resource type is one of the given
-// pods. These are the first unschedulable pods of those types whose first unschedulable pod comes
-// later in the queue than the pod for which update searches a node. A pod that is being placed is
+// pods. The argument heads has the first unschedulable pod of each type, without those that come
+// earlier in the queue than the pod for which update searches a node. A pod that is being placed is
 // not unschedulable, so it is not one of them, and isBehind returns false.
 func (rs *Reservations) isBehind(resourceType fairshare.Type, heads []queue.Head) bool {
 	return slices.ContainsFunc(heads, func(head queue.Head) bool {
