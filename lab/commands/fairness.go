@@ -79,8 +79,9 @@ func everyNth(all []*sched.Node, n int) (nodes []*sched.Node) {
 	return nodes
 }
 
-// profile returns a new scheduling profile. Each trial needs a profile of its own, because the
-// policy fragmentation learns from the pods of the trial.
+// profile returns a new scheduling profile: how the scheduler chooses a node for a pod. Each trial
+// needs a profile of its own, because the policy "fragmentation" counts what the pods of the trial
+// request, and chooses nodes accordingly.
 func (w trial) profile() (filter.Profile, error) {
 	p, err := gpuProfile(w.policy)
 	if err != nil {
@@ -95,7 +96,7 @@ func (w trial) profile() (filter.Profile, error) {
 // Limits of the values of flags.
 const (
 	maxUsers   = 10_000
-	maxWaiting = 100_000 // limit of --most
+	maxWaiting = 100_000 // upper limit of --most, the number of pods that the user with the largest demand keeps waiting
 	minHours   = 2.4     // lower limit of --days, in hours: the second half of the time is measured, with a sample every hour, so this half must be longer than an hour
 	maxDays    = 3650
 	maxTrials  = 10_000

@@ -11,10 +11,12 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// shared is the result for one order of pods in "numalet simulate fairness -o json".
+// shared is the result for one rule by which the scheduler orders waiting pods, in "numalet
+// simulate fairness -o json". A user's score measures the user's past and present use of
+// resources (package fairshare), and a user with a larger weight may use more.
 type shared struct {
 	Order            string       `json:"order"`
-	Jain             float64      `json:"jain"` // Jain's fairness index of the users' scores per weight
+	Jain             float64      `json:"jain"` // Jain's fairness index of the users' scores, each divided by the user's weight
 	AllocatedPercent float64      `json:"allocatedPercent"`
 	Started          int          `json:"started"`      // number of pods
 	StartedLarge     int          `json:"startedLarge"` // number of pods with several GPUs
@@ -29,7 +31,7 @@ type shared struct {
 type sharedUser struct {
 	Name          string  `json:"name"`
 	Weight        float64 `json:"weight"`
-	Demand        int     `json:"demand"` // number of GPU pods that the user keeps waiting
+	Demand        int     `json:"demand"` // the user submits GPU pods so that this number of them is always waiting
 	GPUs          float64 `json:"gpus"`   // number of GPUs that the user held on average
 	Pods          int     `json:"pods"`
 	MedianSeconds float64 `json:"medianSeconds"`
@@ -50,8 +52,8 @@ func sharedOf(o fairness.Outcome) shared {
 	return s
 }
 
-// showFairness prints a table with a line for each order of pods, and a second table with a line
-// for each user. The format JSON has the same data.
+// showFairness prints a table with a line for each rule by which pods are ordered, and a second
+// table with a line for each user. The format JSON has the same data.
 func showFairness(out io.Writer, f fairnessRun, nodes []*sched.Node, outcomes []fairness.Outcome) error {
 	var orders []shared
 	for _, o := range outcomes {

@@ -46,7 +46,8 @@ starts at once, and that it waits as long as the pods before it did on average.`
 	return cmd
 }
 
-// maxLoad is the upper limit of --load. weekNodes is the number of nodes of the synthetic week.
+// maxLoad is the upper limit of --load. weekNodes is the number of nodes of the simulated cluster
+// if the pods are not from a trace, but generated for one week (forecast.Week).
 const (
 	maxLoad   = 2
 	weekNodes = 4

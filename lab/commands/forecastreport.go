@@ -18,16 +18,20 @@ type predicted struct {
 	Waited   predictionErrors `json:"waited"` // only for the pods that waited longer than a second
 }
 
-// predictionErrors summarizes how wrong the predicted waiting times of a set of pods were. All
-// fields of the type twoOf except Waits are quantiles of the absolute errors of a prediction.
+// predictionErrors summarizes how wrong the predicted waiting times of a set of pods were. Waits
+// has the median and the 90th percentile of the actual waiting times. Forecast, None and Mean
+// have those of the absolute errors of three predictions (see forecast.Errors). ByP50Percent is
+// the percentage of the pods that had started by the median of their forecast. ByP90Percent
+// counts only pods whose forecast had a 90th percentile; it is the percentage of them that had
+// started by then.
 type predictionErrors struct {
 	Pods         int     `json:"pods"`
-	Waits        twoOf   `json:"waits"` // quantiles of the actual waiting times
+	Waits        twoOf   `json:"waits"`
 	Forecast     twoOf   `json:"forecast"`
 	None         twoOf   `json:"startsAtOnce"`
 	Mean         twoOf   `json:"meanWait"`
 	ByP50Percent float64 `json:"startedByP50Percent"`
-	ByP90Percent float64 `json:"startedByP90Percent"` // percentage of the pods whose forecast had a P90
+	ByP90Percent float64 `json:"startedByP90Percent"`
 }
 
 // twoOf are two quantiles, in seconds.

@@ -50,7 +50,8 @@ of seconds or durations such as 90m.`,
 	return cmd
 }
 
-// scorer reads lines of "time,usage" and computes the score at the time of each line.
+// scorer reads lines of "time,usage", and computes a tenant's fair-share score (package
+// fairshare) at the time of each line.
 type scorer struct {
 	decay fairshare.Decay
 	step  float64 // longest time between two computations (--step), in seconds; 0 means no limit

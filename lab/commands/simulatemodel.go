@@ -13,17 +13,18 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// modelPods is the number of pods that the model schedules. All of them arrive at the same time.
+// modelPods is the number of pods that each simulated scheduler (see showModel) places. All of them
+// arrive at the same time.
 const modelPods = 100
 
 // modelled is one line of the output of "numalet simulate --virtual-clock". It describes a
 // scheduler, and when this scheduler placed each pod.
 type modelled struct {
 	Scheduler     string  `json:"scheduler"`
-	Proposers     int     `json:"proposers"` // first-tier schedulers, which look for nodes concurrently
+	Proposers     int     `json:"proposers"` // number of schedulers of the first tier, which look for nodes concurrently
 	Pods          int     `json:"pods"`
 	ProposeMillis int64   `json:"proposeMillis"`
-	CommitMillis  int64   `json:"commitMillis"` // 0 for a single scheduler, which has no separate commit
+	CommitMillis  int64   `json:"commitMillis"` // time to assign a node to a pod; 0 for a single scheduler, which needs no separate step for this
 	EndMillis     int64   `json:"endMillis"`
 	PodMillis     []int64 `json:"podMillis"` // when each pod was placed, in ascending order
 }

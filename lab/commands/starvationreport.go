@@ -10,8 +10,10 @@ import (
 	"github.com/numalet/numalet/lab/virtual"
 )
 
-// starved is the result of one trial in "numalet simulate starvation -o json". Times count from the
-// arrival of the large pod.
+// starved is the result of one trial in "numalet simulate starvation -o json". In a trial, one pod
+// with many GPUs, the large pod, arrives while users keep the nodes full of small pods. Times count
+// from the arrival of the large pod. The trial is compared with a second one in which the large pod
+// does not arrive.
 type starved struct {
 	Order             string  `json:"order"`
 	Seed              uint64  `json:"seed"`
@@ -21,7 +23,7 @@ type starved struct {
 	ReservedSeconds   float64 `json:"reservedSeconds"`   // until a node was reserved for the large pod
 	FreeSeconds       float64 `json:"freeSeconds"`       // until enough of the pods that ran on this node at the time of the reservation had ended
 	Ratio             float64 `json:"ratio,omitempty"`   // waitedSeconds / freeSeconds, if a node was reserved
-	SmallPercent      float64 `json:"smallPercent"`      // GPU time of the small pods until the large pod started, in percent of their GPU time in this period of a trial without the large pod
+	SmallPercent      float64 `json:"smallPercent"`      // GPU time of the small pods until the large pod started, in percent of their GPU time in the same period of the second trial
 	SmallAfterPercent float64 `json:"smallAfterPercent"` // like SmallPercent, but for the period until the large pod ended
 }
 

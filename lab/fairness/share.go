@@ -17,7 +17,7 @@ type Settings struct {
 	Users     []User
 	Seed      uint64
 	For       time.Duration // how long the trial runs; its second half is measured
-	Constant  float64       // time constant of the scores, in seconds
+	Constant  float64       // time constant of the users' fair-share scores (package fairshare), in seconds
 	EndsKnown bool
 	Profile   filter.Profile
 	Turns     virtual.Turns

@@ -10,7 +10,7 @@ import (
 
 // Starved is the result for one large pod. The large pod arrives when the nodes are full of small
 // pods, and users keep submitting small pods after that. Times count from the arrival of the large
-// pod.
+// pod. A second trial is the same, but without the large pod.
 type Starved struct {
 	Large   Sample
 	Started bool          // whether the large pod started within the second half of Settings.For
@@ -19,7 +19,7 @@ type Starved struct {
 	// pods that ran on this node at that time had ended for the large pod to fit. Both are 0 if no
 	// node was reserved.
 	Reserved, Free time.Duration
-	Small          float64 // GPU time of the small pods until the large pod started, divided by their GPU time in this period of a trial without the large pod
+	Small          float64 // GPU time of the small pods until the large pod started, divided by their GPU time in the same period of the second trial
 	SmallAfter     float64 // like Small, but for the period until the large pod ended
 }
 
@@ -32,11 +32,11 @@ func (s Starved) Ratio() float64 {
 	return s.Waited.Seconds() / s.Free.Seconds()
 }
 
-// Starve measures how long a large pod waits among small pods. In the trial, users submit samples
-// with at most one GPU. In the middle of Settings.For, a pod of the largest sample arrives. The
-// largest sample is that with the most GPUs. If several samples have this number of GPUs, it is the
-// one of them with the most CPU cores. Starve compares the trial with a second trial, in which this
-// large pod does not arrive.
+// Starve measures how long a large pod waits among small pods. In the trial, users submit copies of
+// the given samples (example pods) that have at most one GPU. In the middle of Settings.For, a copy
+// of the largest sample arrives. The largest sample is that with the most GPUs. If several samples
+// have this number of GPUs, it is the one of them with the most CPU cores. Starve compares the
+// trial with a second trial, in which this large pod does not arrive.
 func Starve(nodes []*sched.Node, samples []Sample, settings Settings) (Starved, error) {
 	large, small := split(Fitting(nodes, samples))
 	with, err := newTrial(nodes, small, settings)

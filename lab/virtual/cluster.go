@@ -57,7 +57,7 @@ type Cluster struct {
 	committer    *pipeline.Committer
 	pending      map[string]Ran // by UID
 	running      map[string]Ran
-	tending      bool // a call of tend is planned
+	tending      bool // the method tend, which reserves and releases nodes, will be called within a second
 }
 
 // NewCluster returns an idle cluster with the nodes of state.

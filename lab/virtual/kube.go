@@ -21,8 +21,9 @@ import (
 //     they do not wait for the end of their back-off (SchedulerPopFromBackoffQ).
 //
 // The model leaves out priority and preemption, because all pods have the same priority. It leaves
-// out the retry of pods that have been unschedulable for 5 minutes, because the end of another pod
-// retries all unschedulable pods before that. It also leaves out the duration of a decision.
+// out the retry of pods that have been unschedulable for 5 minutes. Such a retry finds no node
+// unless another pod has ended, and when a pod ends, the model retries the pods that fit now
+// anyway. It also leaves out the duration of a decision.
 //
 // Sources: https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/scheduler/backend/queue/scheduling_queue.go
 // and backoff_queue.go; framework/plugins/queuesort/priority_sort.go and

@@ -14,7 +14,7 @@ type Turns uint8
 
 // Orders of pods.
 const (
-	ByScore  Turns = iota // the controller's queue, by the tenants' scores per weight
+	ByScore  Turns = iota // the controller's queue, with fair-share scores: pods of the tenant with the lowest score per weight come first
 	ByAge                 // the controller's queue without scores, by creation time
 	LikeKube              // a model of kube-scheduler's queue (kubeQueue)
 )

@@ -93,8 +93,8 @@ func (v *Inventory) Find(id string) (position int, found bool) {
 }
 
 // WithHealth returns a copy of the inventory in which the health of each GPU and slice is replaced.
-// The parameter of is a function that gets the UUID and the previous health, and returns the new
-// health.
+// For each of them, it calls the given function with the UUID and the previous health. The function
+// returns the new health.
 func (v *Inventory) WithHealth(of func(id string, was Health) Health) *Inventory {
 	next := *v
 	next.GPUs = slices.Clone(v.GPUs)

@@ -35,8 +35,8 @@ type planner struct {
 	now  time.Time
 }
 
-// Next returns the next steps of a job. The caller passes Plan.Progress of the last call of Next
-// for this job as the parameter was.
+// Next returns the next steps of a job. The second parameter, Progress, is the field Plan.Progress
+// of the plan that the previous call of Next for this job returned.
 func Next(job Job, was Progress, pods []Pod, now time.Time) Plan {
 	p := &planner{job: job, pods: pods, now: now}
 	p.Done, p.Failures = was.Done, maps.Clone(was.Failures)

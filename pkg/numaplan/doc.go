@@ -16,10 +16,13 @@
 // and the policy "single" fit on NUMA nodes with 7 and 6 free CPUs only as {5, 2} and {2, 4}, which
 // best fit does not find. Therefore, Plan is a depth-first search. It tries the policy's best
 // choice first, so for most pods the first choice for each container succeeds. To place several
-// containers with the policy "single" is bin packing, which is NP-hard. Unless Hooks.Allow is set,
-// a long search stores the states from which there is no solution, and does not search them again.
-// If the NUMA nodes are interchangeable, states that differ only in the order of the NUMA nodes
-// count as one state. After SearchLimit steps, Plan gives up with the reason SearchCut.
+// containers with the policy "single" is bin packing, which is NP-hard. A long search stores the
+// states from which there is no solution, and does not search them again. A state is which
+// containers are still to be placed, and what the pod uses on each NUMA node. If the caller
+// restricts the choices by a function of its own (Hooks.Allow), the search stores no states,
+// because two ways to the same state may then have different solutions. If the NUMA nodes are
+// interchangeable, states that differ only in the order of the NUMA nodes count as one state. After
+// SearchLimit steps, Plan gives up with the reason SearchCut.
 //
 // Plan need not know CPU ids, because the node's ledger can find CPU ids for the planned numbers.
 // (It may fail only if pods share no cores and a core of the machine spans NUMA nodes.) The ledger

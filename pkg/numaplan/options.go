@@ -10,8 +10,9 @@ import (
 )
 
 // options yields the ways to distribute the CPUs of container c over NUMA nodes by the pod's
-// policy, best first. If Hooks.Tiers is set, several tiers can have the same way, and options
-// yields it only once.
+// policy, best first. If Hooks.Tiers is set, the parts of the machine that it prefers (tiers) are
+// tried one after another. The same way can be possible in several tiers, but options yields it
+// only once.
 func (s *search) options(c int) iter.Seq[Counts] {
 	want := s.Containers[c]
 	if want.PerNode != nil {
@@ -56,8 +57,9 @@ func (s *search) within(c int, t Tier) iter.Seq[Counts] {
 	return s.random(c, t)
 }
 
-// named yields the numbers of CPUs in the container's PerNode. It yields nothing if PerNode has
-// CPUs on a NUMA node that is not in s.NUMA, because such a NUMA node has no CPUs.
+// named yields the only way to place a container for which the pod names the number of CPUs on each
+// NUMA node (Container.PerNode). It yields nothing if PerNode has CPUs on a NUMA node that is not
+// in s.NUMA, because such a NUMA node has no CPUs.
 func (s *search) named(want podspec.Container) iter.Seq[Counts] {
 	return func(yield func(Counts) bool) {
 		n, sum := make(Counts, len(s.NUMA)), 0
@@ -129,8 +131,9 @@ func (t Tier) spread(k int) iter.Seq[Counts] {
 	}
 }
 
-// cheapest returns the NUMA nodes on which the container can get as many CPUs as the parameter to
-// says. The NUMA nodes are sorted by t.Cost(n, from, to), lowest first.
+// cheapest returns the NUMA nodes on which the container can get the larger of the two given
+// numbers of CPUs. The NUMA nodes are sorted by the cost of growing from the smaller number to the
+// larger one (t.Cost), lowest first.
 func (t Tier) cheapest(from, to int) []int {
 	able, few := make([]int, 0, len(t.Rooms)), [8]Cost{}
 	costs := few[:]
@@ -192,9 +195,9 @@ func (s *search) random(c int, t Tier) iter.Seq[Counts] {
 
 // drawn distributes k CPUs over NUMA nodes, or returns false if there are too few. It first uses
 // CPUs of other containers of the pod that this container may reuse, then free CPUs in cores of
-// which the pod already holds another CPU. It takes each remaining part from the NUMA node that can
-// provide the most of the remaining CPUs, if possible in whole cores (see roomiest). The seed
-// decides between NUMA nodes that are equally good.
+// which the pod already holds another CPU. Then it repeats this step until it has k CPUs: it takes
+// CPUs from the NUMA node that can provide the most of those that are still missing, if possible in
+// whole cores (see roomiest). The seed decides between NUMA nodes that are equally good.
 func (t Tier) drawn(k int, seed uint64) (Counts, bool) {
 	counts, left := make(Counts, len(t.Rooms)), slices.Clone(t.Rooms)
 	for n := range left {

@@ -53,11 +53,12 @@ func newSearch(request Request, view View, h Hooks) *search {
 	return s
 }
 
-// before compares containers for the order in which the search places them. Containers with PerNode
-// come first, because there is only one way to place them. The other containers are sorted by
-// descending number of CPUs, because large containers are hardest to place. With the policy
-// "random", the other containers keep the order in which they start. If no container has PerNode,
-// then only one way to place each container has to be tried (see search.random).
+// before compares containers for the order in which the search places them. Containers for which
+// the pod names the number of CPUs on each NUMA node (PerNode) come first, because there is only
+// one way to place them. The other containers are sorted by descending number of CPUs, because
+// large containers are hardest to place. With the policy "random", the other containers keep the
+// order in which they start. If no container has PerNode, then only one way to place each container
+// has to be tried (see search.random).
 func (r Request) before(a, b podspec.Container) int {
 	switch {
 	case a.PerNode != nil && b.PerNode != nil:

@@ -36,11 +36,13 @@ func (l Line) wrote(now cpuset.Set) bool {
 //     not in it, and will not be in the next state.
 //   - If another program has changed a file, the file's new set becomes its original set.
 //   - The parameter inherits is the name of a file whose set the kernel copies to new files, such
-//     as default_smp_affinity. A new file may have a set that was written to that file. In this
-//     case, the original set of that file becomes the original set of the new file too.
+//     as default_smp_affinity. So a new file may have a set that was written to the file
+//     "inherits". In this case, the original set of the file "inherits" becomes the original set
+//     of the new file too.
 //
-// While CPUs are isolated, the state has all files, so a file that is not in the state is new. When
-// no CPU is isolated and all files have their original sets, the state is empty. The caller saves
+// When no CPU is isolated and all files have their original sets, the state is empty. It is also
+// empty at the first call. Plan then takes the present set of each file as its original set. While
+// CPUs are isolated, the state has all files, so a file that is not in it is new. The caller saves
 // the next state, writes the files, and later calls Plan again on the next state.
 func (s State) Plan(files map[string]cpuset.Set, inherits string, isolated, online cpuset.Set) (next State, writes map[string]cpuset.Set) {
 	next, writes = State{}, map[string]cpuset.Set{}

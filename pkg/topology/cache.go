@@ -50,9 +50,9 @@ func (m *Machine) Caches() []Cache {
 	return caches
 }
 
-// CPUsOf returns the CPUs of the given caches, sorted by ID. CPUsOf(m.Caches()) returns the CPUs of
-// the machine m except for what Caches leaves out: offline CPUs, dies, kinds of cores, and which
-// CPUs are isolated.
+// CPUsOf returns the CPUs of the given caches, sorted by ID. CPUsOf(m.Caches()) returns the online
+// CPUs of the machine m. Their fields Die, Kind and Isolated are not set, because a Cache does not
+// have this information.
 func CPUsOf(caches []Cache) []CPU {
 	var cpus []CPU
 	for _, cache := range caches {

@@ -92,8 +92,8 @@ func (m *Machine) Online() cpuset.Set {
 	return cpuset.Of(ids...)
 }
 
-// Restrict returns a copy of the machine in which a CPU is online only if it is in the set given as
-// to, and is online in the original machine.
+// Restrict returns a copy of the machine in which all CPUs outside the given set are offline. A CPU
+// in the set is online if it is online in the original machine.
 func (m *Machine) Restrict(to cpuset.Set) *Machine {
 	restricted := *m
 	restricted.CPUs, restricted.Nodes = slices.Clone(m.CPUs), slices.Clone(m.Nodes)

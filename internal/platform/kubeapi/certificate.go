@@ -8,8 +8,8 @@ import (
 	"k8s.io/client-go/util/cert"
 )
 
-// lifetime is how long a certificate is valid. No process runs that long, so certificates are not
-// renewed.
+// lifetime is how long a certificate is valid. Each start of a process makes a new certificate
+// (see SelfSigned), and no process runs for that long. So certificates are not renewed.
 const lifetime = 10 * 365 * 24 * time.Hour
 
 // SelfSigned returns a new certificate for a host, and the PEM text by which clients verify it.

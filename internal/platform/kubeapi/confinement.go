@@ -12,10 +12,11 @@ import (
 )
 
 const (
-	// confinedEvery is the time from one check to the next while Ready returns nil. It is long
-	// because the agent of every node sends a request for each check.
+	// confinedEvery is the time between two checks of a Confinement while the admission policies
+	// are known to be in force. It is long because the agent of every node sends a request for each
+	// check.
 	confinedEvery = 10 * time.Minute
-	// unconfinedEvery is the time from one check to the next while Ready returns an error.
+	// unconfinedEvery is the time between two checks while they are not known to be in force.
 	unconfinedEvery = 5 * time.Second
 )
 

@@ -26,8 +26,8 @@ const (
 	// answerTimeout is the longest time that a request waits for an answer that never comes. It is
 	// also how long a watch lasts if its request has no timeoutSeconds.
 	answerTimeout = 30 * time.Second
-	// overdue is the longest time from a request until it takes effect, if the fault of the request
-	// delays the effect (see the constant late).
+	// Some faults let a request fail for the client, but apply it to the stored objects later (see
+	// the constant late). overdue is the longest time until such a request is applied.
 	overdue = 10 * time.Second
 )
 
@@ -38,7 +38,7 @@ type Conn struct {
 	down   chan struct{} // closed when the process is killed
 	once   sync.Once
 	mu     sync.Mutex
-	apart  map[string]time.Time // by class of requests: until when no request of this class gets through; "" stands for all classes
+	apart  map[string]time.Time // until when a partition blocks requests, by their class, such as "bind" (see the function class); "" stands for all classes
 }
 
 // Connect returns the connection of a new client process.
@@ -82,9 +82,9 @@ type request struct {
 }
 
 // hurried reports whether the server must answer the request without a delay. It must do so for all
-// events except those about a successful assignment, because client-go's event broadcaster may
-// write such an event while it holds a mutex. In a synctest bubble, no time passes while a
-// goroutine waits for a mutex, so a delay might never end.
+// events except the event that a pod was bound to a node ("Successfully assigned …"). client-go's
+// event broadcaster may write the other events while it holds a mutex. In a synctest bubble, no
+// time passes while a goroutine waits for a mutex, so a delay might never end.
 func (r *request) hurried() bool {
 	if r.resource.Resource != "events" {
 		return false

@@ -5,7 +5,9 @@
 // preconditions, Bindings, lists from a cache, and watches. A watch starts at a resource version,
 // and ends with an error if that version is too old. Clients reach the server through a Conn, which
 // implements http.RoundTripper. So client-go encodes the requests and decodes the answers as with a
-// real server. The fake stores no events. It has no admission, but it refuses to create ConfigMaps.
+// real server. The fake stores no events. It runs no admission policies, except that it refuses to
+// create ConfigMaps. With such a request, the controller checks whether its admission policies are
+// in force (kubeapi.Confinement).
 //
 //	server := apisim.New(scheme, faults)
 //	conn := server.Connect()

@@ -161,9 +161,9 @@ func (f *Faults) of(r *request) *fault {
 	}
 }
 
-// one decides at random whether a fault occurs; the parameter rate is the probability. If a fault
-// occurs, one returns a random element of faults, and counts it for the class of requests given as
-// of. If no fault occurs, it returns "".
+// The method one decides at random whether a fault occurs, with the given probability (rate). If a
+// fault occurs, the method returns one of the given faults, chosen at random, and counts it for a
+// class of requests (the parameter named of). If no fault occurs, it returns "".
 func (f *Faults) one(rate float64, of string, faults ...string) string {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -16,10 +16,10 @@ import (
 	"github.com/numalet/numalet/pkg/numaplan"
 )
 
-// notice is a row of the reference table of events or of conditions. The field name is the reason
-// of the event or the type of the condition, and the field on is the kind of the object that has
-// it. The field when says when it occurs, and the field do says what a user must do then. For
-// conditions, the field kind is empty.
+// notice is a row of the reference table of events or of conditions. Its fields are, in this
+// order: the reason of the event, or the type of the condition; "Normal" or "Warning" for an
+// event, and "" for a condition; the kind of the object that has it; when it occurs; and what a
+// user must do then.
 type notice struct{ name, kind, on, when, do string }
 
 // events returns the events that Numalet's programs write.

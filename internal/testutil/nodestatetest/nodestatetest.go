@@ -9,8 +9,9 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// New returns a State without nodes. dimensions lists the dimensions of the State's index of
-// nodes, in the form that filter.ParseSpace reads.
+// New returns a State without nodes. A State has an index by which the scheduler finds nodes
+// with enough free resources. The parameter dimensions lists the amounts that this index
+// compares, such as "cpu,memory,numa-single" (see filter.ParseSpace).
 func New(t testing.TB, dimensions string, p filter.Profile) *nodestate.State {
 	t.Helper()
 	var err error

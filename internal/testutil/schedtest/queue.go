@@ -21,8 +21,8 @@ type Queue struct {
 	mu struct {
 		sync.Mutex
 		pending       []*sched.Pod
-		unschedulable []*sched.Pod // pods that become pending again when gains returns a larger number than seen
-		seen          uint64
+		unschedulable []*sched.Pod // pods that become pending again when resources have become free
+		seen          uint64       // what the function gains returned when the queue last checked it
 		out           int
 	}
 	changed sync.Cond
@@ -63,10 +63,10 @@ func (q *Queue) Requeue(pod *sched.Pod) {
 }
 
 // MarkUnschedulable is called when a pod that was in flight fits on no node. The parameter gains
-// is the number that the function gains (see NewQueue) returned when the scheduler tried the
-// pod. If resources have become free since then, the pod becomes pending at once. Otherwise it
-// becomes pending at the first call of Done, Requeue or MarkUnschedulable after resources have
-// become free.
+// says how often resources had become free (see NewQueue) when the scheduler tried the pod. If
+// resources have become free since then, the pod becomes pending at once. Otherwise it becomes
+// pending at the first call of Done, Requeue or MarkUnschedulable after resources have become
+// free.
 func (q *Queue) MarkUnschedulable(pod *sched.Pod, gains uint64) {
 	q.back(func() {
 		if gains < q.mu.seen {

@@ -56,8 +56,9 @@ func Ample(_ *rand.Rand, name string) *sched.Node {
 }
 
 // Pod returns a random pod. Up to 3 containers of the pod have exclusive CPUs. They are app
-// containers, init containers or sidecars. The pod requests CPUs by policy or by NUMA node, and it
-// requests whole GPUs, shares of GPUs, or no GPUs.
+// containers, init containers or sidecars. The pod either has a CPU policy, by which its CPUs are
+// distributed over NUMA nodes, or it names the NUMA nodes of its CPUs itself. It requests whole
+// GPUs, shares of GPUs, or no GPUs.
 func Pod(r *rand.Rand, name string) *sched.Pod {
 	pod := &sched.Pod{UID: name, Name: name, Seed: r.Uint64()}
 	pod.Requests = sched.Amounts{CPU: sched.MilliCPU(r.IntN(6) * 500), Memory: sched.Bytes(r.IntN(9)), Pods: 1}

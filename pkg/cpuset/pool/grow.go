@@ -19,9 +19,10 @@ type growth struct {
 	free    cpuset.Set // CPUs that no pod holds
 }
 
-// more returns k more CPUs for the container with claim i of a grant. If possible, they are of the
-// same class (kind of core and isolation; see layout.classes) as the container's present CPUs. At
-// least one CPU of the machine stays shared.
+// more returns k more CPUs for one container of a pod: the one that holds the CPUs in g.Claims[i].
+// (A Grant has what one pod holds, and a Claim what one container holds.) If possible, they are of
+// the same class (kind of core and isolation; see layout.classes) as the container's present CPUs.
+// At least one CPU of the machine stays shared.
 func (l *Ledger) more(g Grant, i, k int) (cpuset.Set, error) {
 	all := l.growth(g, i)
 	spares := []cpuset.Set{{}}
@@ -45,8 +46,8 @@ func (l *Ledger) more(g Grant, i, k int) (cpuset.Set, error) {
 	return cpuset.Set{}, all.refuse(k)
 }
 
-// growth returns the CPUs that the container with claim i of a grant may get in addition to those
-// that it has.
+// growth returns the CPUs that the container of g.Claims[i] may get in addition to those that it
+// has.
 func (l *Ledger) growth(g Grant, i int) growth {
 	var busy cpuset.Set
 	for j, c := range g.Claims {
@@ -55,7 +56,10 @@ func (l *Ledger) growth(g Grant, i int) growth {
 		}
 	}
 	current, pods := g.Claims[i].CPUs, g.CPUs()
-	l.Release(g.UID) // otherwise, with FullCores, the idle threads of the pod's own cores would not be free
+	// With FullCores (pods share no cores), Free leaves out the idle CPUs of the cores of all pods.
+	// This pod may get the idle CPUs of its own cores. So the ledger has no entry of the pod while
+	// Free is called.
+	l.Release(g.UID)
 	free := l.Free().Minus(pods)
 	l.enter(g)
 	own := pods.Minus(busy).Minus(current).Intersect(l.layout.placed)
@@ -63,7 +67,7 @@ func (l *Ledger) growth(g Grant, i int) growth {
 }
 
 // choose returns k more CPUs for the container, distributed over NUMA nodes by the pod's policy. It
-// returns false if the container may get too few CPUs.
+// returns false if o.own and o.free have too few CPUs on the NUMA nodes that the policy allows.
 func (o growth) choose(k int) (cpuset.Set, bool) {
 	room := o.counts(o.own.Union(o.free))
 	counts, ok := numaplan.Grow(o.policy, o.counts(o.current), room, k)

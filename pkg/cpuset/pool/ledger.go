@@ -40,13 +40,13 @@ type Options struct {
 type Ledger struct {
 	layout    layout
 	options   Options
-	grants    map[string]Grant // by UID
-	exclusive cpuset.Set       // union of the grants
+	grants    map[string]Grant // what each pod holds, by the pod's UID
+	exclusive cpuset.Set       // the CPUs of all grants
 }
 
-// New returns the ledger of a machine, without grants. A reserved CPU may be offline, but it is an
-// error if the machine does not have the CPU. It is also an error if no CPU is online and in a NUMA
-// node.
+// New returns the ledger of a machine on which no pod holds CPUs. A reserved CPU may be offline,
+// but it is an error if the machine does not have the CPU. It is also an error if no CPU is online
+// and in a NUMA node.
 func New(m *topology.Machine, o Options) (*Ledger, error) {
 	if strange := o.Reserved.Minus(idsOf(m.CPUs)); !strange.Empty() {
 		return nil, fmt.Errorf("reserve CPUs %q: this machine has no CPU %s", o.Reserved, strange)

@@ -72,8 +72,9 @@ func (l *Ledger) AllocatableMemory() map[topology.NodeID]uint64 {
 	return all
 }
 
-// AvailableMemory returns the available memory of each NUMA node with CPUs, in bytes. This is how
-// much new containers on the CPUs of the NUMA node can bind in the memory nearest to the NUMA node.
+// AvailableMemory returns the available memory of each NUMA node with CPUs, in bytes. New
+// containers on the CPUs of the NUMA node can bind up to this many bytes of the memory nearest to
+// the NUMA node.
 func (l *Ledger) AvailableMemory() map[topology.NodeID]uint64 {
 	left := make(map[topology.NodeID]uint64, len(l.layout.nodes))
 	for _, n := range l.layout.nodes {
@@ -82,7 +83,8 @@ func (l *Ledger) AvailableMemory() map[topology.NodeID]uint64 {
 	return left
 }
 
-// claims returns the claims of each pod. The order of the pods is arbitrary.
+// claims returns, for each pod, the Claims of its containers: the CPUs and the memory that each
+// container holds. The order of the pods is arbitrary.
 func (l *Ledger) claims() [][]Claim {
 	pods := make([][]Claim, 0, len(l.grants)+1)
 	for _, g := range l.grants {
@@ -91,9 +93,10 @@ func (l *Ledger) claims() [][]Claim {
 	return pods
 }
 
-// freeMemory returns how many bytes of memory on the given NUMA nodes containers can bind in
-// addition to what the given claims of pods bind. A claim that binds memory of several NUMA nodes
-// counts in full on each of them, because the kernel may allocate the pages on any of them.
+// freeMemory returns how many bytes of the memory of the given NUMA nodes are left for new
+// containers, after what the containers of the given pods bind. A container that binds memory of
+// several NUMA nodes counts in full on each of them, because the kernel may allocate the pages on
+// any of them.
 func (l *layout) freeMemory(nodes []topology.NodeID, pods ...[]Claim) uint64 {
 	free := uint64(0)
 	for _, n := range l.memory {

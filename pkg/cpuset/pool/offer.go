@@ -19,8 +19,9 @@ type offer struct {
 	tallies      []tally // the counts of CPUs in fresh, by NUMA node
 }
 
-// offers returns the offers to container i, one for each class, given the claims of the pod's other
-// containers.
+// offers returns the offers to container i, one for each of the given classes of CPUs. The
+// parameter claims has what each container of the pod holds so far. Containers that are not placed
+// yet hold no CPUs.
 func (p *placer) offers(claims []Claim, i int, free cpuset.Set, classes []cpuset.Set) []*offer {
 	var all, busy cpuset.Set
 	for j, c := range claims {

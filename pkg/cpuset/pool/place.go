@@ -9,8 +9,8 @@ import (
 	"github.com/numalet/numalet/pkg/podspec"
 )
 
-// place returns the claims that a pod would get, or why the pod does not fit and what would help.
-// It does not change the ledger.
+// place returns what each container of a pod would hold (its Claim), or why the pod does not fit
+// and what would help. It does not change the ledger.
 func (l *Ledger) place(pod Pod) ([]Claim, *numaplan.Refusal) {
 	if pod.UID == "" {
 		return nil, &numaplan.Refusal{Reason: numaplan.Invalid, Policy: pod.Policy, Detail: "the pod has no UID"}
@@ -69,7 +69,8 @@ func (l *Ledger) placer(pod Pod) *placer {
 	return p
 }
 
-// viewMemory adds to p.view how many bytes are free in the memory nearest to each NUMA node.
+// viewMemory adds to p.view, by which package numaplan chooses NUMA nodes, how many bytes are free
+// in the memory nearest to each NUMA node.
 func (p *placer) viewMemory() {
 	nodes, claims := p.ledger.layout.nodes, p.ledger.claims()
 	for i, n := range nodes {
@@ -201,7 +202,7 @@ func (p *placer) within(counts []numaplan.Counts, free cpuset.Set, classes []cpu
 	return claims, !p.view.KeepShared || !p.ledger.starves(held(claims))
 }
 
-// claims returns a claim for each container of the pod, in which the field CPUs is not set yet.
+// claims returns a Claim for each container of the pod, in which the field CPUs is not set yet.
 func (p *placer) claims() []Claim {
 	claims := make([]Claim, len(p.pod.Containers))
 	for i, c := range p.pod.Containers {

@@ -62,8 +62,9 @@ func TestReserveIsAllOrNothing(t *testing.T) {
 	}
 }
 
-// TestRemediesAreForTheWholePod checks that the advice in a refusal (Never, AtRandom) is about all
-// containers of the pod, not only about the one that does not fit.
+// TestRemediesAreForTheWholePod checks the advice in a refusal: whether the pod would never fit
+// (Never), and whether it would fit with the policy "random" (AtRandom). This advice must be about
+// all containers of the pod, not only about the one that does not fit.
 func TestRemediesAreForTheWholePod(t *testing.T) {
 	two := func(cpus int) []podspec.Container {
 		return []podspec.Container{{Name: "a", CPUs: cpus}, {Name: "b", CPUs: cpus}}

@@ -9,10 +9,11 @@ import (
 func (l *Ledger) Exclusive() cpuset.Set { return l.exclusive }
 
 // Shared returns the CPUs for containers without exclusive CPUs. These are the online CPUs that no
-// pod holds and that are not withheld (kept idle because of FullCores). Isolated CPUs are left out
-// unless they are reserved: the kernel never moves a task from an isolated CPU to another CPU. The
-// set is never empty. If pods got CPUs while FullCores was off, it can happen that only withheld
-// CPUs remain; then these are shared.
+// pod holds and that are not withheld (kept idle because of FullCores). Isolated CPUs are left out,
+// because the kernel never moves a task from an isolated CPU to another CPU. An isolated CPU is
+// shared only if the administrator has reserved it for the shared set (Options.Reserved). The set
+// is never empty. If pods got CPUs while FullCores was off, it can happen that only withheld CPUs
+// remain; then these are shared.
 func (l *Ledger) Shared() cpuset.Set {
 	if shared := l.shared(l.exclusive); !shared.SubsetOf(l.layout.isolated) {
 		return shared

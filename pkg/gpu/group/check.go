@@ -78,9 +78,8 @@ func (c *checker) binding(b Binding) {
 }
 
 // named checks the GPUs to which one name in a Binding of the group refers. The parameter
-// seen has the GPUs to which earlier names of the same node refer. The method named
-// reports whether the name refers to any of these GPUs too, and adds the GPUs of the name
-// to seen.
+// seen has the GPUs to which earlier names of the same node refer. If the name refers to
+// one of these GPUs too, the result is true. The GPUs of the name are added to seen.
 func (c *checker) named(node, name string, seen map[string]bool) (twice bool) {
 	found := units(c.nodes[node], name)
 	if len(found) == 0 {

@@ -12,7 +12,7 @@ import (
 type Group struct {
 	Name    string
 	Tenants []string
-	Form    gpu.Form // Physical or Virtual
+	Form    gpu.Form // Physical: the group serves whole GPUs; Virtual: it serves MIG slices and shares of GPUs
 	Type    string   // the only GPU type in the group, or "" for any
 	// Containers are the names of the containers that the group serves. If it is empty, the group
 	// serves all containers of its tenants.

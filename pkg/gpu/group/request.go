@@ -29,8 +29,8 @@ func (r Request) form() gpu.Form {
 }
 
 // amount returns how much of one GPU the request takes: a whole GPU, a whole slice or a
-// share of a GPU. The parameters of and kind are the form and the type of the GPU. It
-// returns false if the request is for another form or type.
+// share of a GPU. The caller passes the form and the type of the GPU. The result is
+// false if the request is for another form or type.
 func (r Request) amount(of gpu.Form, kind string) (sched.MilliGPU, bool) {
 	if r.Types != nil && !slices.Contains(r.Types, kind) {
 		return 0, false

@@ -19,11 +19,11 @@ import (
 //	forbid n1-2                      withdraws all permissions for the GPU
 //	shown                            prints the GPUs that may be in groups
 //	group g tenants=a form=physical [type=T4] [containers=x] [quota=1000] n1=0,1 n2=n2-3
-//	drop g
-//	ask u a 2 [milli=500] [form=virtual] [type=T4] [group=g] [container=x]
-//	together 3 a 2 [type=T4] [group=g]   prints whether three such pods may start together
-//	end u
-//	limit a 2000 [type=T4] [group=g]
+//	drop g                           removes the group
+//	ask u a 2 [milli=500] [form=virtual] [type=T4] [group=g] [container=x]   pod u of tenant a requests 2 GPUs; prints which GPUs it gets
+//	together 3 a 2 [type=T4] [group=g]   prints whether three pods of tenant a with 2 GPUs each may start together
+//	end u                            ends pod u
+//	limit a 2000 [type=T4] [group=g]   tenant a may hold 2000 thousandths of a GPU; prints how much is left of that
 //	plan 2,1,2,3 [form=virtual]      proposes groups; "confirm a" then creates them
 //	show                             prints the pods and their GPUs
 type scene struct {

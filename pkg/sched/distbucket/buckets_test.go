@@ -91,8 +91,9 @@ func (t *tree) under(x []int64) span {
 	return span{lo: t.rank(r.first, r.notBefore), hi: t.rank(r.last, r.after)}
 }
 
-// flushed returns a copy of the view in which the updates of the delta have been put into the tree
-// by coordinate. In this copy, each bucket is a range of that tree.
+// flushed returns a copy of the view with an empty delta. The delta has the newest updates, which
+// are not yet in the tree by coordinate. In the copy, they are in this tree. So each bucket is a
+// range of the tree.
 func (v View) flushed() View {
 	v.byCoord.apply(v.delta)
 	v.freeze()

@@ -18,12 +18,14 @@ type Node struct {
 // that a view can reach never changes: the next update of the node makes a new entry.
 type entry struct {
 	Node
-	coord        []int64
-	coordKey     key
-	exactKey     bool // no other coordinate is packed into the same coordKey
-	code         code // code of Free, rounded down
-	handle       *Handle
-	*reservation // set only in the trees of Reserving that have the nodes with a reservation
+	coord    []int64
+	coordKey key
+	exactKey bool // no other coordinate is packed into the same coordKey
+	code     code // Free in a short form for fast comparisons, in which amounts are rounded down
+	handle   *Handle
+	// A Reserving is an index with reservations. It has two trees with only the reserved nodes. In the
+	// entries of these trees, this is the reservation of the node; in all other entries, it is nil.
+	*reservation
 }
 
 // entryWithVectors is an entry and, for up to six dimensions, the memory of its two vectors Free and

@@ -63,11 +63,11 @@ func (t *tree) seek(k key, isAfter func(*page, int) bool) (it iterator) {
 // an entry below it may match. A zero matcher matches everything.
 //
 // The parent of a page has the maxima of the page, which are upper bounds of the free amounts below
-// it. If all maxima are too small for the request, the page is not read. The tests for a page
-// (first line) and for an entry (second line) are, from left to right:
+// it. If none of the maxima covers the request, the page is not read. A page is read, and an entry
+// matches, if it passes these tests, which are made from left to right:
 //
-//	maxima (codes)  ⇒ exactMax  ⇒ page is read
-//	code            ⇒ exact Free ⇒ not superseded ⇒ entry matches
+//	page:   rounded maxima (type maxima) → exact maximum of each dimension (exactMax)
+//	entry:  rounded free amounts (code) → exact free amounts (Free) → no newer update of the node is in the delta
 type matcher struct {
 	want   Vector
 	code   code  // code of want, rounded down, for fast comparisons

@@ -24,9 +24,12 @@ const deltaSize = 16
 // newest one, or if the position of some view is in this chunk or in an older one. The garbage
 // collector frees all other chunks.
 type log struct {
-	chunk      *chunk // the newest chunk, to which updates are appended
-	seq        uint64 // number of updates and added nodes so far
-	relabelSeq uint64 // value of seq at the last removal of a node or the last call of relabel; the labels of older cursors may be invalid
+	chunk *chunk // the newest chunk, to which updates are appended
+	seq   uint64 // number of updates and added nodes so far
+	// relabelSeq is the value of seq at the last removal of a node, or at the last call of relabel,
+	// which gives all nodes new labels. A Cursor (a position in the order of names) has the label of a
+	// node. If the Cursor is older than relabelSeq, this label may be invalid.
+	relabelSeq uint64
 }
 
 // chunk is a part of the log, with up to deltaSize updates. The writer stores an update before it
@@ -45,8 +48,9 @@ type update struct {
 }
 
 // addNode makes the first entry of a node visible to readers. It need not add an update to the log.
-// The reason is that an older view refers to the handle of the new node only if an earlier node had
-// the same handle. A reader of this view finds the removal of the earlier node in the log.
+// The reason is that an older view usually does not refer to the handle of the new node. It does so
+// only if the handle was used before, by a node that was removed (see AddAt). A reader of this view
+// finds the removal of that node in the log.
 func (l *log) addNode(e *entry) {
 	l.seq++
 	e.seq = l.seq

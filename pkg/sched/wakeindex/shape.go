@@ -21,13 +21,13 @@ func NewShapes() *Shapes { return &Shapes{byKey: map[string]*shape{}, byPod: map
 // shape is all pods for which ShapeOf returns the same key. It has at least one pod.
 type shape struct {
 	key    string
-	sample *sched.Pod // copy of one of the pods, with a nil Avoid
+	sample *sched.Pod // copy of one of the pods; its Avoid is nil, because pods of one shape can avoid different nodes (sched.Pod.Avoid)
 	pods   []*sched.Pod
 	index  map[string]int // in pods, by UID
 
-	// Only Index uses handle and search.
-	handle distbucket.Handle
-	search uint64 // number of the last search that found it, so that one search keeps it only once
+	// The type Index stores shapes in a distbucket.Index. It uses these two fields.
+	handle distbucket.Handle // identifies the shape there
+	search uint64            // number of the last search that found the shape, so that its result has the shape only once
 }
 
 // add adds a pod. It returns the pod's shape, and true if the shape is new.
@@ -86,10 +86,11 @@ func (g *Shapes) Released() (pods []*sched.Pod) {
 	return pods
 }
 
-// ShapeOf returns the key of a pod's shape. Pods with equal keys pass the checks of Index.Helped on
-// the same nodes, except for nodes with a reservation and nodes that a pod avoids
-// (sched.Pod.Avoid). A gang has a shape of its own. A pod with exclusive CPUs and the CPU policy
-// podspec.Random also has a shape of its own, because its Seed decides which CPUs it gets.
+// ShapeOf returns the key of a pod's shape. Pods with equal keys fit the same nodes, in the sense
+// of Index.Helped. There are two exceptions: a node that is reserved for a pod, and a node that a
+// pod avoids (sched.Pod.Avoid). A gang has a shape of its own. A pod with exclusive CPUs and the
+// CPU policy podspec.Random also has a shape of its own, because its Seed decides which CPUs it
+// gets.
 func ShapeOf(pod *sched.Pod) string {
 	if pod.Gang != nil || pod.CPUPolicy == podspec.Random && len(pod.Exclusive) > 0 {
 		return "only " + pod.UID

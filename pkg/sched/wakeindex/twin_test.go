@@ -29,7 +29,7 @@ func newTwin(t *testing.T) *twin {
 	return &twin{t, New(space), map[string]*sched.Pod{}}
 }
 
-// step adds or removes a random pod, and compares the index with the twin for a random node.
+// step adds or removes a random pod. Then it checks which pods the index returns for a random node.
 func (w *twin) step(r *rand.Rand) {
 	uid := fmt.Sprint(r.IntN(40))
 	if _, has := w.pods[uid]; has {
@@ -111,7 +111,8 @@ func FuzzTwin(f *testing.F) {
 	})
 }
 
-// TestSmallness checks that a smaller amount never has a smaller smallness.
+// TestSmallness checks the function smallness, whose result grows as a requested amount shrinks: of
+// two amounts, the smaller one never has the smaller result.
 func TestSmallness(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
 	for range 100_000 {

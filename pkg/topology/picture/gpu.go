@@ -53,8 +53,8 @@ func describe(c gpu.GPU) string {
 	return strings.Join(parts, " · ")
 }
 
-// faults returns lines with the reasons for the health of a GPU and its MIG slices: what is wrong,
-// and what to do about it.
+// faults returns lines that say what is wrong with a GPU and its MIG slices, and what to do about
+// it. It returns no lines if they are healthy.
 func faults(c gpu.GPU) (lines []string) {
 	lines = sentences(c.Health.Reason)
 	for _, slice := range c.Slices {

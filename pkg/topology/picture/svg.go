@@ -216,8 +216,9 @@ func (d *drawing) class(cpu cpuset.CPU) string {
 	return "shared"
 }
 
-// chips returns a box with the GPUs of a NUMA node, if all CPUs of the group are in this NUMA node.
-// It returns the GPUs of each NUMA node only once, so that no GPU is drawn twice.
+// chips returns a box with the GPUs of the NUMA node that has all CPUs of the group. If the CPUs
+// are in several NUMA nodes, the box is empty. It is also empty if the GPUs of the NUMA node were
+// drawn before, so that no GPU is drawn twice.
 func (d *drawing) chips(g group) box {
 	node := g.cpus[0].NUMA
 	for _, cpu := range g.cpus {

@@ -195,8 +195,8 @@ node0 cpus 0-1
 	})
 }
 
-// quirk has a machine's files, and the machine that Discover must return for them, in the form of
-// describe.
+// quirk has a machine's files, and the machine that Discover must return for them, as the text that
+// the function describe makes of it.
 type quirk struct {
 	tree tree
 	want string

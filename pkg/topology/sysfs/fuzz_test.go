@@ -8,8 +8,8 @@ import (
 )
 
 // FuzzDiscover checks that Discover, for files with any text, returns either an error or a
-// consistent machine. It varies the files with lists, masks, distances, memory sizes and the NUMA
-// nodes of GPUs.
+// consistent machine. It varies the contents of those files that have a list or mask of CPUs or
+// nodes, distances, memory sizes, or the NUMA node of a GPU.
 func FuzzDiscover(f *testing.F) {
 	f.Add("0-3", "f", "0-1", "10 21", "Node 0 MemTotal: 16 kB", "Node: 1")
 	f.Add("0,2", "00000001,00000005", "1", "10", "MemTotal:1", "Node:")

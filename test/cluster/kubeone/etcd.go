@@ -12,7 +12,8 @@ import (
 )
 
 // newEtcdCommand returns the command that runs etcd with a single member. The command never calls
-// fsync, because the state of a test cluster may be lost if the host crashes.
+// fsync. The state can then be lost if the host crashes, but nobody needs the state of a test
+// cluster after a crash.
 func newEtcdCommand() *cobra.Command {
 	var dir, client, peer string
 	c := &cobra.Command{

@@ -100,7 +100,8 @@ func TestToleranceIsForSystemPods(t *testing.T) {
 
 // TestAgentPatchesItsOwnNode sends patches of nodes with the user info of an agent's token, which
 // is bound to the agent's node. It checks that the agent can change only its own node. Of this
-// node, it can change only the startup taint and the label numalet.dev/exclusive-cpus.
+// node, it can change only the startup taint (numalet.dev/agent-not-ready, which keeps pods off a
+// new node until its agent is ready) and the label numalet.dev/exclusive-cpus.
 func TestAgentPatchesItsOwnNode(t *testing.T) {
 	client, config := server(t)
 	for _, name := range []string{"numalet-e2e-own", "numalet-e2e-other"} {

@@ -20,10 +20,10 @@ import (
 const cases = "../../../api/v1alpha1/testdata/cpurequest/*.txt"
 
 // TestPolicyAgreesWithReadCPURequest checks that the API server and the node agent agree about CPU
-// requests. The node agent calls v1alpha1.ReadCPURequest. The test sends the pods of the test cases
-// of this function to the API server. The server must refuse the same pods as ReadCPURequest, with
-// the same message. The server must also add a nodeSelector to the pods that request exclusive
-// CPUs.
+// requests. The node agent calls v1alpha1.ReadCPURequest. The test sends the pods of
+// ReadCPURequest's own test cases to the API server. The server must refuse the same pods as
+// ReadCPURequest, with the same message. The server must also add a nodeSelector to the pods that
+// request exclusive CPUs.
 func TestPolicyAgreesWithReadCPURequest(t *testing.T) {
 	client, _ := server(t)
 	files, err := filepath.Glob(cases)

@@ -70,8 +70,8 @@ spec:
 // besideTemplate is the spec of a pod with 2 exclusive CPUs and a GPU.
 const besideTemplate = `{metadata: {annotations: {numalet.dev/cpu-policy: single}}, spec: {restartPolicy: Never, containers: [{name: main, image: localhost/busybox, resources: {limits: {cpu: "2", memory: 64Mi, nvidia.com/gpu: 1}}}]}}`
 
-// kueueJobs creates two batch Jobs with two pods each, of which the quota of Kueue admits one. The
-// second Job starts when the first has ended.
+// kueueJobs creates two batch Jobs with two pods each. Kueue's quota is enough for one of the two
+// Jobs, so the other Job starts when the first one has ended.
 func (w *world) kueueJobs() {
 	for _, name := range []string{"one", "two"} {
 		w.apply(`{apiVersion: batch/v1, kind: Job, metadata: {namespace: default, name: ` + name + `, labels: {kueue.x-k8s.io/queue-name: team}}, spec: {parallelism: 2, completions: 2, template: ` + besideTemplate + `}}`)
@@ -137,7 +137,8 @@ func (w *world) podsOf(selector string) []corev1.Pod {
 	return list.Items
 }
 
-// placedOf returns the number of pods that match a label selector and have a placement of Numalet.
+// placedOf returns the number of pods that match a label selector and that Numalet has placed: they
+// are bound to a node, and have the annotation with the CPUs and GPUs that Numalet chose.
 func (w *world) placedOf(selector string) (n int) {
 	w.Helper()
 	for _, pod := range w.podsOf(selector) {
@@ -280,7 +281,8 @@ func (w *world) kubectlApply(text string) error {
 	return err
 }
 
-// retry calls do until it returns no error. It fails the test after patience.
+// retry calls do until it returns no error. If there is still an error after the time that the
+// constant patience allows, it fails the test.
 func (w *world) retry(what string, do func() error) {
 	w.Helper()
 	var err error

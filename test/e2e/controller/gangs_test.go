@@ -29,7 +29,7 @@ func TestGangs(t *testing.T) {
 	t.Logf("%s is first", first)
 	w.await("the author hears why it waits", func() bool { return said(w.pod(second+"-5")) != "" })
 	t.Logf("%s-5: %s", second, said(w.pod(second+"-5")))
-	time.Sleep(time.Second) // pods that are created in the same second have the same age
+	time.Sleep(time.Second) // the single pods must be younger than the gangs, to come after them; creation times are in whole seconds
 	for i := range 4 {
 		w.create(hollowcluster.Pod("default", fmt.Sprint("small-", i), "numalet-scheduler", "4", 0))
 	}

@@ -21,8 +21,8 @@ import (
 	"github.com/numalet/numalet/test/hollowcluster"
 )
 
-// apply applies a manifest with kubectl. On Kubernetes before 1.36, it also adds the annotations
-// that name the author to a GPUGroup.
+// apply applies a manifest with kubectl. On Kubernetes before 1.36, if the manifest has a GPUGroup,
+// apply adds to it the annotations that name its author (see signed).
 func (w *world) apply(text string) {
 	w.Helper()
 	file := filepath.Join(w.TempDir(), "objects.yaml")

@@ -91,9 +91,9 @@ func (w *world) admission() {
 // inForce reports whether the admission policies are active. It sends a pod that requests exclusive
 // CPUs and has no schedulerName. From Kubernetes 1.36 on, the policies are active if the API server
 // adds the controller's schedulerName. Before 1.36, they are active if the API server refuses the
-// pod. Administrators may choose any scheduler, so the request comes from the account of
-// kube-controller-manager. For requests of this account, the policies check the permissions of the
-// pod's service account.
+// pod. The API server would admit a pod of an administrator in any case, because administrators may
+// choose any scheduler. So the request comes from the account of kube-controller-manager. For
+// requests of this account, the policies check the permissions of the pod's service account.
 func (w *world) inForce() bool {
 	w.Helper()
 	config, err := w.Config()

@@ -16,9 +16,9 @@ import (
 	"github.com/numalet/numalet/test/hollowcluster"
 )
 
-// TestEveryPermissionIsNeeded starts the controller with only one of its permissions: the call of
-// the method elsewhere grants this one. Then the test makes the controller use all of its
-// functions. For each missing permission, the test checks that a request fails because the
+// TestEveryPermissionIsNeeded withdraws all permissions of the controller except one (see the call
+// of lacking.elsewhere), and starts the controller. Then the test makes the controller use all of
+// its functions. For each missing permission, the test checks that a request fails because the
 // permission is missing, and that the controller reports this in its log or in the condition of a
 // GPUGroup. After that, the permission is granted again, and the controller has to work. If you add
 // a rule to a role, add a step here that fails without the rule.

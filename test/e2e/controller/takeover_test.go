@@ -25,9 +25,10 @@ func TestKilled(t *testing.T) {
 	takeOver(t, func(r *replicas, _ int, _ func()) { r.kill(r.leader(nil)) })
 }
 
-// TestFrozen stops the leader's process until another replica has acquired the lease. In every
-// second case, it waits until this replica has also bound pods. Then the stopped process continues.
-// TestFrozen checks that every pod is bound once, and that no resource is assigned twice.
+// TestFrozen stops the leader's process until another replica has acquired the lease. In rounds
+// with an even number, it waits until this replica has also bound pods. Then the stopped process
+// continues. TestFrozen checks that every pod is bound once, and that no resource is assigned
+// twice.
 func TestFrozen(t *testing.T) {
 	takeOver(t, func(r *replicas, round int, someBound func()) {
 		r.freeze(r.leader(nil), func() {

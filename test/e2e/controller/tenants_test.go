@@ -22,8 +22,10 @@ import (
 	"github.com/numalet/numalet/test/hollowcluster"
 )
 
-// timeConstant is the time constant of scores in these tests. With it, scores change in 80 s as
-// much as they do in a week with the default.
+// timeConstant is the time constant of the tenants' scores in these tests. A score is an average of
+// what the tenant used, in which recent use counts more, and waiting pods of the tenant with the
+// lowest score come first. With this time constant, scores change in 80 s as much as they do in a
+// week with the default.
 const timeConstant = 20 * time.Second
 
 // office is a control plane with tenants. For each of three GPU models it has a node with two GPUs.
@@ -200,8 +202,8 @@ func (o *office) typesApart() {
 }
 
 // untilScoresMeet checks that bob's pods get both T4 GPUs, although ann's pods are older. Once the
-// scores of ann and bob are equal, ann's pods start, too. On a slower machine, fewer of bob's pods
-// start before that.
+// scores of ann and bob are equal, ann's pods start, too. Scores change with time, so on a slower
+// machine fewer of bob's pods start before that. At least two of them must.
 func (o *office) untilScoresMeet() {
 	o.Helper()
 	whose := o.turns(50)

@@ -4,7 +4,7 @@ package e2eutil
 // it.
 type Disturbed struct {
 	Isolation     string  // the value of the annotation numalet.dev/isolation; "" without it
-	ForeignMillis float64 // foreign time of a CPU, in ms per second
+	ForeignMillis float64 // time of an exclusive CPU that interrupts, kernel threads and other processes used, in ms per second
 	MedianMicros  float64 // wake-up latency: p50, p99.9 and maximum
 	P999Micros    float64
 	MaxMicros     float64

@@ -6,9 +6,10 @@ import (
 )
 
 // Overlaps describes each pair of containers of which one could run on a CPU while the other held
-// this CPU exclusively. It names the first sample that shows this. It also describes each exclusive
-// container whose CPUs changed while it ran. There are no false positives: a sample counts only if
-// it was read between the first and the last sample of the exclusive container.
+// this CPU exclusively. It names the first Sample (one reading of the CPUs that a container may
+// use) that shows this. Overlaps also describes each exclusive container whose CPUs changed while
+// it ran. There are no false positives: a sample counts only if it was read between the first and
+// the last sample of the exclusive container.
 func Overlaps(lives []Life) []string {
 	var found []string
 	for _, holder := range lives {

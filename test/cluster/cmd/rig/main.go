@@ -38,7 +38,7 @@ the versions, and without these the newest that the project's modules are made f
 type call struct {
 	rig     *rig.Rig
 	flavour machine.Flavour
-	named   bool // whether the user named a flavour
+	named   bool // whether the user named a flavour, that is, a kind of virtual machine
 	hard    bool
 	args    []string
 }

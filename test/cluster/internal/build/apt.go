@@ -8,7 +8,8 @@ import (
 )
 
 // debianPackages returns the Debian packages that the program rig needs. The value for each package
-// is the path of one of its files. If this file is missing, the package is not installed.
+// is the path of one of its files. If the file exists, installTools counts the package as
+// installed.
 func debianPackages() map[string]string {
 	return map[string]string{
 		"qemu-system-x86": "/usr/bin/qemu-system-x86_64",

@@ -24,8 +24,8 @@ type Builder struct {
 	Versions Versions
 }
 
-// Plane builds the programs of a control plane without nodes: kubeone, which contains etcd and the
-// Kubernetes components, and kubectl.
+// Plane builds the two programs of a control plane without nodes. One is kubeone, which contains
+// etcd and the Kubernetes components. The other one is kubectl.
 func (b Builder) Plane(out io.Writer) (r Result, err error) {
 	p := &progress.Reporter{Out: out, Total: 2}
 	if r.Kubeone, err = b.step(p, b.kubernetesTitle(), b.kubeone()); err != nil {
@@ -49,7 +49,7 @@ type Result struct {
 	Kubectl  string            // kubectl
 	Runtime  string            // bin/{containerd,containerd-shim-runc-v2,ctr,runc}, cni/
 	Images   string            // *.tar
-	Kernels  map[string]string // by flavour: vmlinuz, initrd
+	Kernels  map[string]string // by flavour (kind of virtual machine): vmlinuz, initrd
 	Roots    map[string]string // by flavour: root.img
 }
 

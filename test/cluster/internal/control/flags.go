@@ -39,9 +39,9 @@ func (p Plane) apiserverArgs() []string {
 	}
 	if p.Alone {
 		// The plugins ServiceAccount and TaintNodesByCondition are disabled. They need controllers
-		// that do not run here: one creates default service accounts, and one removes the initial
-		// taint of nodes. The plugin OwnerReferencesPermissionEnforcement is enabled because
-		// OpenShift enables it.
+		// of kube-controller-manager, which this control plane lacks: one creates default service
+		// accounts, and one removes the initial taint of nodes. The plugin
+		// OwnerReferencesPermissionEnforcement is enabled because OpenShift enables it.
 		args = append(args, "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition",
 			"--enable-admission-plugins=NodeRestriction,OwnerReferencesPermissionEnforcement")
 	}

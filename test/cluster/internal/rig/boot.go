@@ -21,7 +21,8 @@ const (
 	bootTries   = 2
 )
 
-// bootNode starts a machine, loads its images, and waits until its node is Ready.
+// bootNode starts the machine of a flavour (a kind of virtual machine), loads its images, and waits
+// until its node is Ready.
 func (r *Rig) bootNode(ctx context.Context, p control.Plane, b build.Result, flavour machine.Flavour) error {
 	for try := 1; ; try++ {
 		err := r.tryBoot(ctx, p, b, flavour)
@@ -50,7 +51,9 @@ func (r *Rig) tryBoot(ctx context.Context, p control.Plane, b build.Result, flav
 		return err
 	}
 	defer g.Close()
-	defer context.AfterFunc(ctx, func() { g.Close() })() // if ctx ends, this ends a command that the machine does not answer
+	// A command below can wait for an answer of the machine, and does not notice the end of ctx. If
+	// ctx ends, the connection is closed, which ends the command.
+	defer context.AfterFunc(ctx, func() { g.Close() })()
 	fmt.Fprintf(r.Out, "%s: booted after %.1f s\n", flavour.Node, time.Since(start).Seconds())
 	if err := r.loadImages(g, flavour, b.Images); err != nil {
 		return err

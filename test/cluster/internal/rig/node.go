@@ -23,7 +23,7 @@ import (
 // hostFromGuest is the address of the host's loopback in QEMU's user network.
 const hostFromGuest = "10.0.2.2"
 
-// process returns the QEMU process of a flavour's machine.
+// process returns the QEMU process of the machine of a flavour (a kind of virtual machine).
 func (r *Rig) process(flavour machine.Flavour) proc.Process {
 	return proc.Process{Run: r.Run(), Name: flavour.Node}
 }

@@ -38,7 +38,8 @@ func Open(out io.Writer, v build.Versions) (*Rig, error) {
 	return &Rig{Dir: filepath.Join(cache, "rig"), Out: out, Versions: v}, nil
 }
 
-// Build builds everything that is missing for machines of the given flavours.
+// Build builds everything that is missing for machines of the given flavours (kinds of virtual
+// machines).
 func (r *Rig) Build(flavours []machine.Flavour) (build.Result, error) {
 	b, err := r.builder()
 	if err != nil {

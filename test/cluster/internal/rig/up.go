@@ -18,8 +18,9 @@ import (
 // reboot. It is long enough for a slow, busy host.
 const startupTimeout = 15 * time.Minute
 
-// Up starts a cluster and waits until the node is Ready. It builds everything that is missing, and
-// starts the control plane and the flavour's machine unless they run already.
+// Up starts a cluster and waits until the node is Ready. It builds everything that is missing. It
+// starts the control plane, and the machine of the given flavour (kind of virtual machine), unless
+// they run already.
 func (r *Rig) Up(ctx context.Context, flavour machine.Flavour) error {
 	unlock, err := r.lock()
 	if err != nil {
