@@ -63,7 +63,7 @@ func (l *layout) bindable(n topology.Node) uint64 {
 	return bytes - min(bytes, n.KernelReserved+l.reservedMemory[n.ID])
 }
 
-// AllocatableMemory returns what AvailableMemory would return if no pod had a grant.
+// AllocatableMemory returns what AvailableMemory would return if no pod held CPUs or memory.
 func (l *Ledger) AllocatableMemory() map[topology.NodeID]uint64 {
 	all := make(map[topology.NodeID]uint64, len(l.layout.nodes))
 	for _, n := range l.layout.nodes {
