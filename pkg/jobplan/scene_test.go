@@ -12,7 +12,8 @@ import (
 // TestScenarios runs the scripts in testdata/*.txt. After each command, all steps of the plans that
 // Next returns are carried out, and the job's state is printed. The commands are:
 //
-//	job replicas=2 minAvailable=2 backoffLimit=1 deadline=1m ttl=5s inPlace flaw=...   creates the job; flaw: why no pod can be created from its spec (Job.Invalid)
+//	job replicas=2 minAvailable=2 backoffLimit=1 deadline=1m ttl=5s inPlace flaw=...
+//	                     creates the job; flaw is why its spec is invalid (Job.Invalid)
 //	run 0 1, ready 0     starts pods 0 and 1; makes pod 0 ready
 //	succeed 0, fail 0    ends a pod
 //	disrupt 0            evicts the pod, or its node rejects it

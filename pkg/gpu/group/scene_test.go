@@ -20,10 +20,13 @@ import (
 //	shown                            prints the GPUs that may be in groups
 //	group g tenants=a form=physical [type=T4] [containers=x] [quota=1000] n1=0,1 n2=n2-3
 //	drop g                           removes the group
-//	ask u a 2 [milli=500] [form=virtual] [type=T4] [group=g] [container=x]   pod u of tenant a requests 2 GPUs; prints which GPUs it gets
-//	together 3 a 2 [type=T4] [group=g]   prints whether three pods of tenant a with 2 GPUs each may start together
+//	ask u a 2 [milli=500] [form=virtual] [type=T4] [group=g] [container=x]
+//	                                 pod u of tenant a requests 2 GPUs; prints which it gets
+//	together 3 a 2 [type=T4] [group=g]
+//	                                 prints whether three such pods may start together
 //	end u                            ends pod u
-//	limit a 2000 [type=T4] [group=g]   tenant a may hold 2000 thousandths of a GPU; prints how much is left of that
+//	limit a 2000 [type=T4] [group=g]
+//	                                 lets tenant a hold 2000 thousandths of a GPU; prints the rest
 //	plan 2,1,2,3 [form=virtual]      proposes groups; "confirm a" then creates them
 //	show                             prints the pods and their GPUs
 type scene struct {

@@ -23,8 +23,8 @@ type entry struct {
 	exactKey bool // no other coordinate is packed into the same coordKey
 	code     code // Free in a short form for fast comparisons, in which amounts are rounded down
 	handle   *Handle
-	// A Reserving is an index with reservations. It has two trees with only the reserved nodes. In the
-	// entries of these trees, this is the reservation of the node; in all other entries, it is nil.
+	// A Reserving is an index with reservations. It has two trees with only the reserved nodes. In
+	// the entries of these trees, this is the reservation of the node; in all others, it is nil.
 	*reservation
 }
 

@@ -67,7 +67,7 @@ func (t *tree) seek(k key, isAfter func(*page, int) bool) (it iterator) {
 // matches, if it passes these tests, which are made from left to right:
 //
 //	page:   rounded maxima (type maxima) → exact maximum of each dimension (exactMax)
-//	entry:  rounded free amounts (code) → exact free amounts (Free) → no newer update of the node is in the delta
+//	entry:  rounded free amounts (code) → exact free amounts (Free) → not replaced in the delta
 type matcher struct {
 	want   Vector
 	code   code  // code of want, rounded down, for fast comparisons

@@ -27,8 +27,8 @@ type log struct {
 	chunk *chunk // the newest chunk, to which updates are appended
 	seq   uint64 // number of updates and added nodes so far
 	// relabelSeq is the value of seq at the last removal of a node, or at the last call of relabel,
-	// which gives all nodes new labels. A Cursor (a position in the order of names) has the label of a
-	// node. If the Cursor is older than relabelSeq, this label may be invalid.
+	// which gives all nodes new labels. A Cursor (a position in the order of names) has the label of
+	// a node. If the Cursor is older than relabelSeq, this label may be invalid.
 	relabelSeq uint64
 }
 
