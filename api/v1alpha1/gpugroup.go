@@ -138,9 +138,10 @@ type GPUGroupStatus struct {
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
-	// InForce is the spec that the controller applies: the spec that it accepted last. If
-	// the tenants of this spec lose the right to use the listed GPUs, nobody gets these
-	// GPUs until the tenants have the right again.
+	// InForce is the spec that the controller applies: the spec that it accepted last. Each tenant
+	// of this spec needs permission for the RBAC verb "use" on the listed GPUs. If a role that gives
+	// this permission is removed, nobody gets these GPUs until the tenants have the permission
+	// again.
 	// +optional
 	InForce *GPUGroupForm `json:"inForce,omitempty"`
 	// GPUs is the number of GPUs or slices in the group.

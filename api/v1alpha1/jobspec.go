@@ -60,7 +60,7 @@ type JobNeeds struct {
 	// +kubebuilder:validation:XValidation:rule="!string(self).matches('[eE][+-]?[0-9]{3}') && quantity(string(self)).isGreaterThan(quantity('0'))",message="cpu must be more than 0, with at most two digits in its exponent"
 	CPU *resource.Quantity `json:"cpu,omitempty"`
 	// CPUPolicy makes the CPUs exclusive, and selects how they are distributed over NUMA nodes. The
-	// values are spread (evenly), single (all on one NUMA node) and random (Numalet chooses).
+	// values are spread (evenly), single (all on one NUMA node) and random (on any NUMA nodes).
 	// +optional
 	// +kubebuilder:validation:Enum=spread;single;random
 	CPUPolicy string `json:"cpuPolicy,omitempty"`

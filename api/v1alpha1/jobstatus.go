@@ -101,6 +101,7 @@ type JobObject struct {
 	// +kubebuilder:validation:MinLength=1
 	Kind string `json:"kind"`
 	// +kubebuilder:validation:MinLength=1
-	Name string    `json:"name"`
-	UID  types.UID `json:"uid"`
+	Name string `json:"name"`
+	// UID is the metadata.uid of the object.
+	UID types.UID `json:"uid"`
 }

@@ -14,7 +14,9 @@ const Group = "numalet.dev"
 
 // Annotations and labels that a pod's author sets.
 const (
-	// AnnotationCPUPolicy requests exclusive CPUs by policy: spread, single or random.
+	// AnnotationCPUPolicy requests exclusive CPUs by policy. The policy says how the CPUs of each
+	// container are distributed over NUMA nodes: spread (evenly), single (all on one NUMA node) or
+	// random (on any NUMA nodes).
 	AnnotationCPUPolicy = Group + "/cpu-policy"
 	// AnnotationSharedContainers lists the names of containers, separated by commas, that use
 	// shared CPUs although their cpu limit is an integer.
@@ -33,8 +35,9 @@ const (
 	AnnotationGPUType = Group + "/gpu-type"
 	// AnnotationGPUForm is physical for whole GPUs or virtual for parts of them.
 	AnnotationGPUForm = Group + "/gpu-form"
-	// AnnotationGPUGroup names the GPU group that provides the GPUs. If the author of the pod does
-	// not set it, the controller chooses a group and sets it.
+	// AnnotationGPUGroup names the GPU group that provides the GPUs. A GPU group (GPUGroup) is a set
+	// of GPUs that only containers of certain tenants may use. If the author of the pod does not set
+	// the annotation, the controller chooses a group and sets it.
 	AnnotationGPUGroup = Group + "/gpu-group"
 	// AnnotationCandidateNodes lists the nodes on which the pod may run, at most 4,096.
 	AnnotationCandidateNodes = Group + "/candidate-nodes"

@@ -148,14 +148,15 @@ type Machine struct {
 type CPUCounts struct {
 	// Capacity is the number of online CPUs.
 	Capacity int32 `json:"capacity"`
-	// Allocatable is the number of online CPUs that are not reserved. With fullCores, CPUs on
-	// the same core as a reserved CPU do not count either. It is 0 if exclusive CPUs are
-	// disabled on the node.
+	// Allocatable is the number of online CPUs that are not reserved. If no two
+	// pods may share a core (status.machine.fullCores), CPUs on the same core as a reserved CPU
+	// do not count either. It is 0 if exclusive CPUs are disabled on the node.
 	Allocatable int32 `json:"allocatable"`
-	// Available is the number of allocatable CPUs that no pod holds. With fullCores, only cores
-	// that are wholly free count. If no CPU is reserved, the last free CPU of the node (with
-	// fullCores, the last free core) is not allocated, so that containers without exclusive CPUs
-	// can run on it. This CPU or core counts as available nevertheless.
+	// Available is the number of allocatable CPUs that no pod holds. If no two pods may
+	// share a core (status.machine.fullCores), only the CPUs of wholly free cores count. If no
+	// CPU is reserved, the last free CPU of the node (with fullCores, the last free core) is not
+	// allocated, so that containers without exclusive CPUs can run on it. This CPU or core
+	// counts as available nevertheless.
 	// +optional
 	Available int32 `json:"available"`
 }

@@ -53,8 +53,9 @@ type TenantSpec struct {
 	// +kubebuilder:validation:XValidation:rule="!string(self).matches('[eE][+-]?[0-9]{3}') && quantity(string(self)).isGreaterThan(quantity('0'))",message="weight must be more than 0, with at most two digits in its exponent"
 	Weight *resource.Quantity `json:"weight,omitempty"`
 	// Quotas limit how much the tenant may hold at one time, by type of resource. The types are "cpu"
-	// for cores, the name of a GPU model for GPUs of that model, and "gpu" for GPUs of all models
-	// together. The use of a type without a quota is not limited.
+	// for the CPU requests of pods without GPUs, where 1 is one logical CPU, the name of a GPU model
+	// for GPUs of that model, and "gpu" for GPUs of all models together. The use of a type without a
+	// quota is not limited.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=24
 	// +kubebuilder:validation:XValidation:rule="self.all(t, size(t) > 0 && !t.contains('|') && !t.contains(','))",message="a quota is of one type of resource: cpu, gpu, or the name of one model of GPU"
@@ -87,10 +88,10 @@ type Account struct {
 	// Type is "cpu", the name of a GPU model, or "gpu" for GPUs of unknown model.
 	// +kubebuilder:validation:MinLength=1
 	Type string `json:"type"`
-	// Usage is the amount held since LastUpdateTime, in cores or GPUs, to the thousandth.
+	// Usage is the amount held since LastUpdateTime, in CPUs or GPUs, to the thousandth.
 	// Usage and score leave out pods that were bound less than 5 s before LastUpdateTime.
 	Usage resource.Quantity `json:"usage"`
-	// Score is the decayed average of usage, in cores or GPUs: recent usage counts more
+	// Score is the decayed average of usage, in CPUs or GPUs: recent usage counts more
 	// than old usage. Tenants with a lower score per weight come first in the queue. The score is a
 	// decimal number with enough digits to continue the average exactly.
 	// +kubebuilder:validation:MaxLength=32
