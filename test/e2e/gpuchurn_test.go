@@ -89,7 +89,9 @@ func turn(i int) (tenant string, requests []map[string]int) {
 }
 
 // checkGroup checks that a pod has GPUs of its tenant's group in gpu/groups.yaml. A pod without a
-// tenant must have the GPU that is in no accepted group.
+// tenant must have the GPU that is in none of the groups of ann and ben. It is in the group of eve,
+// but the controller does not accept this group, because eve has no permission for the GPU. So the
+// group has no effect.
 func checkGroup(t *testing.T, pod *corev1.Pod, tenant string) {
 	t.Helper()
 	if got := pod.Annotations[v1alpha1.AnnotationGPUGroup]; got != tenant {

@@ -59,7 +59,7 @@ func TestIsolation(t *testing.T) {
 	})
 	must(t, err)
 	check(first)
-	checkLives(ctx, t) // before the resize, because it accepts no container whose CPUs change
+	checkLives(ctx, t) // called before the resize, because checkLives accepts no container whose CPUs change
 
 	grown := resized(ctx, t, "4")
 	check(grown)
@@ -221,8 +221,9 @@ done`)
 	}
 }
 
-// leftOfPartitions returns the effective CPUs of the root cgroup, and the exclusive CPUs of all
-// other cgroups.
+// leftOfPartitions returns the effective CPUs (cpuset.cpus.effective) of the root cgroup, and the
+// contents of the files cpuset.cpus.exclusive of all other cgroups. If nothing is left of the
+// partitions, the result is only the list of all CPUs.
 func leftOfPartitions(ctx context.Context, t *testing.T) string {
 	t.Helper()
 	out, err := cluster.Shell(ctx, "echo $(cat /sys/fs/cgroup/cpuset.cpus.effective; find /sys/fs/cgroup -name cpuset.cpus.exclusive -exec cat {} +)")

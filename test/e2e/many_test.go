@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	fewPods      = 10 // how many shared pods run during the first measurement of TestManyPods
+	fewPods      = 10 // how many shared pods (pods without exclusive CPUs) run during the first measurement of TestManyPods
 	manyRuns     = 3  // how often TestManyPods repeats each measurement
 	manyStarters = 10 // how many shared pods TestManyPods starts or replaces at a time
 	manyLabel    = "numalet-e2e=many"
@@ -36,7 +36,7 @@ func TestManyPods(t *testing.T) {
 	n := *manyPods
 	limit := 15*time.Minute + *manyFor + time.Duration(n)*15*time.Second
 	ctx := start(t, limit, slices.Concat(manyNames(n), churnNames(n), timedNames(fewPods), timedNames(n))...)
-	stop := watch(ctx, t, "-every", "2s") // a pass reads two files of each of about 2n cgroups
+	stop := watch(ctx, t, "-every", "2s") // longer pauses than usual, because each time the watcher reads two files of each of about 2n cgroups (n pods, and their sandboxes)
 	guests, memory := guests{}, &strings.Builder{}
 
 	noteMemory(ctx, t, memory, "none")
@@ -121,7 +121,7 @@ func endOne(ctx context.Context, i int) error { return cluster.Delete(ctx, manyN
 func replaceFor(ctx context.Context, t *testing.T, n int) {
 	until, replaced := time.Now().Add(*manyFor), atomic.Int32{}
 	var workers sync.WaitGroup
-	for worker := range manyStarters { // each has the pods whose numbers leave its own number as remainder
+	for worker := range manyStarters { // each worker replaces only its own pods: those whose number modulo manyStarters is the worker's number
 		workers.Go(func() {
 			rng := rand.New(rand.NewPCG(*seed, uint64(worker)))
 			for ctx.Err() == nil && time.Now().Before(until) {
@@ -203,9 +203,9 @@ func timeStarts(ctx context.Context, t *testing.T, n int) []e2eutil.Timing {
 	return timings
 }
 
-// startHooks returns how long the hooks of the agent took in which the container runtime starts
-// pods and containers, between two scrapes of the agent's metrics. The time of failed hooks is
-// included, and they are logged.
+// startHooks returns how much time the agent needed for the NRI hooks that the container runtime
+// calls when it starts pods and containers, between two scrapes of the agent's metrics. The time of
+// failed hooks is included, and they are logged.
 func startHooks(t *testing.T, before, after e2eutil.Series) time.Duration {
 	t.Helper()
 	var total float64

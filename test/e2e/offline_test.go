@@ -20,7 +20,7 @@ import (
 // not get the offline CPU, and the node publishes only the online CPUs.
 func TestOffline(t *testing.T) {
 	ctx := start(t, 10*time.Minute, "held", "shared", "without", "with")
-	numalet(ctx, t, "rollout", "restart", "daemonset/numalet") // so that the kubelet does not delay the restarts (CrashLoopBackOff)
+	numalet(ctx, t, "rollout", "restart", "daemonset/numalet") // creates a new agent pod, whose count of restarts is 0, so that the kubelet does not delay the agent's restarts in this test (CrashLoopBackOff)
 	rollOut(ctx, t)
 	create(ctx, t, e2eutil.Pod("held", "single", e2eutil.Container{Name: "c", CPU: "4"}))
 	create(ctx, t, e2eutil.Pod("shared", "", e2eutil.Container{Name: "c", CPU: "100m"}))

@@ -22,8 +22,9 @@ func TestPublish(t *testing.T) {
 	checkPublished(ctx, t, map[int]int64{0: 2, 1: 4, 2: 4, 3: 4})
 }
 
-// checkPublished checks that the node publishes a capacity of four CPUs for each NUMA node, the
-// given allocatable CPUs, and that it has exclusive CPUs.
+// checkPublished checks the Node object of the node. Its capacity must have four CPUs for each NUMA
+// node, and its allocatable resources the given numbers of CPUs by NUMA node. Its label
+// numalet.dev/exclusive-cpus must be "true".
 func checkPublished(ctx context.Context, t *testing.T, allocatable map[int]int64) {
 	t.Helper()
 	node, err := cluster.API.CoreV1().Nodes().Get(ctx, cluster.Node(), metav1.GetOptions{})

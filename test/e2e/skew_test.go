@@ -336,9 +336,9 @@ func (s *skew) addToCheckpoint(ctx context.Context) {
 	must(s.T, cluster.Copy(ctx, local, path))
 }
 
-// publishUnknownField adds a field that no release knows to the NodeTopology. A newer agent could
-// do the same. For this, publishUnknownField lets the custom resource definition accept unknown
-// fields until the test ends.
+// publishUnknownField adds a field that no release knows to the NodeTopology, as a newer agent
+// could. It changes the custom resource definition so that the API server accepts unknown fields
+// until the test ends.
 func publishUnknownField(ctx context.Context, t *testing.T) {
 	t.Helper()
 	accept := func(operation string) []string {

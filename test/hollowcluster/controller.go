@@ -47,8 +47,9 @@ func (p *Plane) StartController(ctx context.Context, name, program string, setti
 	return c, nil
 }
 
-// GiveUpLease creates a Lease without a holder, as if a former leader had released it. So the first
-// replica does not wait for the last steps of a former leader before it begins to lead.
+// GiveUpLease creates a Lease without a holder, as if a former leader had released it. Without this
+// Lease, the first replica would wait before it begins to lead: it would have to assume that a
+// former leader has not released the Lease, and that Bindings of this leader are still in progress.
 func (p *Plane) GiveUpLease(ctx context.Context, namespace, name string) error {
 	client, err := p.API()
 	if err != nil {

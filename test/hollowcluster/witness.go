@@ -19,8 +19,9 @@ import (
 
 // Witness watches all pods and checks with a Ledger that no resource is assigned twice. It can also
 // keep a cluster nearly full for a long time. For this, it deletes the pod that was bound first
-// whenever more than a given number of pods are bound. It also deletes a pod at intervals, so that
-// no pod waits forever.
+// whenever another pod has been bound and more than a given number of pods are bound. If no waiting
+// pod fits any more, no pod is bound, and so none would be deleted. So the Witness also deletes a
+// pod at regular intervals.
 type Witness struct {
 	client kubernetes.Interface
 	keep   int

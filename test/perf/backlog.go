@@ -14,7 +14,8 @@ import (
 
 func podName(i int) string { return fmt.Sprintf("pod-%05d", i) }
 
-// make creates the pods of the backlog: the pods that wait when the contender begins to bind pods.
+// make creates the pods of the backlog: the pods that wait when the contender (the scheduler or
+// client whose speed is measured) begins to bind pods.
 func (f *field) make(ctx context.Context, l load, scheduler string) error {
 	if scheduler == "" {
 		scheduler = "nobody"

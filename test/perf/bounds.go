@@ -13,7 +13,7 @@ import (
 // Single values have no limits, because they depend on the machine.
 type bound struct {
 	Load     string   `json:"load"`
-	Measure  string   `json:"measure"` // bound, told or cpu (see bounds.yaml)
+	Measure  string   `json:"measure"` // "bound" for bound pods per second, "told" for written events per second, or "cpu" for CPU time per pod (see bounds.yaml)
 	Of       string   `json:"of"`
 	To       string   `json:"to"`
 	Min, Max *float64 `json:",omitempty"`

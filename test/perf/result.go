@@ -24,8 +24,8 @@ type result struct {
 }
 
 // fillRate computes how many pods per second were bound. The parameter at has the time of each
-// binding. The time counts from began to the last binding. If the contender was stopped, it counts to
-// the time given as end instead.
+// binding. The time counts from began to the last binding. If the time limit passed before all pods
+// were bound (r.stopped), it counts to the time given as end instead.
 func (r *result) fillRate(began, end time.Time, at map[string]time.Time) {
 	for _, t := range at {
 		r.backlog = append(r.backlog, t.Sub(began))

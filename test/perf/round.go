@@ -53,7 +53,7 @@ func (f *field) round(ctx context.Context, c contender, l load) (r result, err e
 	r.fillRate(began, time.Now(), binds.At())
 	// 4. The contender becomes idle, after it has written the events of the backlog. If there are
 	//    pods that fit no node, it need not become idle: a scheduler retries these pods and may never
-	//    be idle. This step is left out if the contender was stopped.
+	//    be idle. This step is left out if the time limit has passed before all pods were bound.
 	if !r.stopped {
 		r.events, r.lastEvent, err = f.countEvents(ctx, c)
 		if err == nil && l.waiting == 0 {

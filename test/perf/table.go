@@ -21,9 +21,11 @@ func (rs results) table(o options) string {
 	return b.String()
 }
 
-// emptyRows returns the rows for an empty cluster: one for each round. Each row has two rates, bound
-// and told. For each rate, it has the quotient of the rate and that of kube-scheduler. For the rate
-// told, it also has the quotient of the rate and that of the contender floor.
+// emptyRows returns the rows for an empty cluster: one for each round, in which one contender (a
+// scheduler or client) binds pods of one kind. Each row has two rates: bound pods per second, and
+// written events per second (columns "told"). After each rate, the row has this rate divided by the
+// same rate of kube-scheduler. After the rate of events, it also has this rate divided by that of
+// floor, a client that writes the same Bindings and events but decides nothing.
 func (rs results) emptyRows() [][]string {
 	rows := [][]string{
 		{"pods", "who", "bound pods/s", "× kube-scheduler", "told pods/s", "× kube-scheduler", "× floor", "ms CPU a pod", "peak MiB", "one by one p50 / p99 ms"},
