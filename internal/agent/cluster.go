@@ -14,8 +14,10 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// cluster is the part of the agent that works with numalet-controller, Numalet's scheduler. A
-// cluster is nil if Numalet runs without numalet-controller.
+// cluster is the part of the agent that works with numalet-controller, Numalet's scheduler. It
+// publishes the NodeTopology of this node, the custom resource that numalet-controller reads: it
+// sends the status of the NodeTopology to the API server. A cluster is nil if Numalet runs without
+// numalet-controller.
 type cluster struct {
 	topology *nodeapi.Topology
 	rejecter *nodeapi.Rejecter
@@ -47,7 +49,8 @@ func (a *agent) newCluster() error {
 	return nil
 }
 
-// parts returns the functions that a.run runs for this part of the agent.
+// parts returns the functions that must run as long as the agent. The method agent.run calls each
+// of them in a goroutine.
 func (c *cluster) parts() []func(context.Context) error {
 	if c == nil {
 		return nil
@@ -56,7 +59,7 @@ func (c *cluster) parts() []func(context.Context) error {
 }
 
 // Reject sets a pod to Failed. The agent calls it if this node cannot give the pod the CPUs and
-// GPUs of its placement annotation.
+// GPUs that numalet-controller chose. These are in the pod's annotation numalet.dev/placement.
 func (c *cluster) Reject(pod workload.Pod, reason, message string) {
 	c.rejecter.Reject(nodeapi.PodRef{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}, reason, message)
 }
@@ -78,8 +81,8 @@ func (c *cluster) notify() {
 }
 
 // notifyingMetrics is the agent's metrics. It also requests that the agent publishes the
-// NodeTopology again each time that the node writes its checkpoint. The node does so whenever
-// containers get or lose exclusive CPUs.
+// NodeTopology again each time that package node writes the checkpoint, the file with the grants of
+// exclusive CPUs. Package node writes it whenever containers get or lose exclusive CPUs.
 type notifyingMetrics struct {
 	*metrics.Metrics
 	cluster *cluster
@@ -95,8 +98,7 @@ var (
 	_ node.Observer = notifyingMetrics{}
 )
 
-// status returns the status of this node's NodeTopology, the custom resource that numalet-controller
-// reads.
+// status returns the status of this node's NodeTopology.
 func (a *agent) status() v1alpha1.NodeTopologyStatus {
 	s := a.node.Report()
 	if a.gpus != nil {

@@ -60,9 +60,9 @@ func (a *agent) foreignTimes() (all []metrics.ForeignTime) {
 	return all
 }
 
-// undisturbed returns the condition CPUsUndisturbed of the NodeTopology. noisy has the names of
-// the containers on whose exclusive CPUs interrupts, kernel threads or other processes used too
-// much time.
+// undisturbed returns the condition CPUsUndisturbed of the NodeTopology, the custom resource in
+// which the agent describes this node. The parameter noisy has the names of the containers on whose
+// exclusive CPUs interrupts, kernel threads or other processes used too much time.
 func undisturbed(noisy []string, percent float64, window time.Duration) metav1.Condition {
 	condition := metav1.Condition{
 		Type: v1alpha1.ConditionCPUsUndisturbed, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(time.Now()),

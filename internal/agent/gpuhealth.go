@@ -18,12 +18,13 @@ const EventGPUUnhealthy = "NumaletGPUUnhealthy"
 
 // maxListed is the largest number of names in the message of a condition: names of GPUs in the
 // condition GPUsHealthy, and names of containers in the condition CPUsUndisturbed. The status of
-// the NodeTopology has the health of all GPUs.
+// the NodeTopology, the custom resource in which the agent describes this node, has the health of
+// all GPUs.
 const maxListed = 8
 
 // report writes an event for each GPU or MIG slice that has become unhealthy since the last call.
-// It is not safe for concurrent use. Only the goroutine that receives the inventories from
-// numalet-nvml calls it.
+// It is not safe for concurrent use. Only one goroutine calls it: the one that receives
+// inventories, the lists of the node's GPUs, from the program numalet-nvml.
 func (g *gpus) report(now *gpu.Inventory, warn func(message string)) {
 	unhealthy := map[string]bool{}
 	for _, unit := range now.Units() {
@@ -38,8 +39,7 @@ func (g *gpus) report(now *gpu.Inventory, warn func(message string)) {
 	g.unhealthy = unhealthy
 }
 
-// gpusChanged is called when numalet-nvml, the program that reads the GPUs, has sent a new
-// inventory of them.
+// gpusChanged is called when numalet-nvml has sent a new inventory.
 func (a *agent) gpusChanged() {
 	a.cluster.notify()
 	a.gpus.report(a.gpus.latest(), func(message string) {

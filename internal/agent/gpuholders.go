@@ -41,8 +41,8 @@ type gpuHolders struct {
 	}
 }
 
-// newGPUHolders sets a.holders. In the NodeTopology, the agent publishes the pods that a.holders
-// finds.
+// newGPUHolders sets a.holders, which finds the pods that hold GPUs. The agent publishes these pods
+// in the NodeTopology, the custom resource in which it describes this node.
 func (a *agent) newGPUHolders() {
 	if a.gpus == nil || a.cluster == nil {
 		return
@@ -121,7 +121,10 @@ func (h *gpuHolders) merge(listed []kubelet.PodDevices) []v1alpha1.GPUHolder {
 	byUID := map[string]v1alpha1.GPUHolder{}
 	add := func(one v1alpha1.GPUHolder) {
 		if other, taken := byUID[one.UID]; taken && (other.Namespace != one.Namespace || other.Name != one.Name) {
-			one.UID = one.Namespace + "/" + one.Name // two pods have this UID: one of them falsely claims to be a mirror pod
+			// Two pods have this UID. For a mirror pod, the UID is an annotation with the UID of the
+			// static pod, and a user can set this annotation to the UID of another pod. Namespace and
+			// name are unique in any case.
+			one.UID = one.Namespace + "/" + one.Name
 		}
 		one.Devices = append(one.Devices, byUID[one.UID].Devices...)
 		slices.Sort(one.Devices)

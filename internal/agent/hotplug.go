@@ -25,9 +25,10 @@ const onlineFile = "sys/devices/system/cpu/online"
 const cpusStableFor = 10 * time.Second
 
 // restrict returns the machine with only the CPUs that containers can use. All other CPUs count as
-// offline, because a container that got such a CPU could never start. The kubelet sets the cpuset
-// of the root cgroup of all pods when the kubelet starts. So no container can use a CPU that came
-// online later, or a CPU that a parent of this root cgroup lacks.
+// offline, because a container that got such a CPU could never start. Containers can use only the
+// CPUs of the kubelet's root cgroup, which is above the cgroups of all pods. The kubelet sets the
+// cpuset of this cgroup when it starts, so a CPU that came online later is not in the cpuset. The
+// root cgroup itself can use only the CPUs of the cgroups above it.
 func (a *agent) restrict(machine *topology.Machine) (*topology.Machine, error) {
 	limit, group, err := a.cgroups.KubeletCPUs()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -43,8 +44,8 @@ func (a *agent) restrict(machine *topology.Machine) (*topology.Machine, error) {
 	return machine.Restrict(limit), nil
 }
 
-// allUsable returns the condition AllCPUsUsable of the NodeTopology. It says whether containers
-// can use all online CPUs.
+// allUsable returns the condition AllCPUsUsable of the NodeTopology, the custom resource in which
+// the agent describes this node. The condition says whether containers can use all online CPUs.
 func (a *agent) allUsable() metav1.Condition {
 	condition := metav1.Condition{
 		Type: v1alpha1.ConditionAllCPUsUsable, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(time.Now()),
@@ -79,8 +80,8 @@ func (a *agent) usableNow() (cpuset.Set, bool) {
 }
 
 // untilOthersOnline calls the function given as online at each tick. It returns an error when two
-// calls in a row return the same CPUs, and these differ from the CPUs given as known. It returns
-// nil when ctx ends. A failed call counts as a call that returned the known CPUs.
+// calls in a row return the same CPUs, and these are not the CPUs in the parameter known. It
+// returns nil when ctx ends. A failed call counts as a call that returned the CPUs in known.
 func untilOthersOnline(ctx context.Context, known cpuset.Set, tick <-chan time.Time, online func() (cpuset.Set, bool)) error {
 	last := known
 	for {

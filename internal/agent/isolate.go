@@ -29,8 +29,10 @@ func (a *agent) newIsolation(bootID string) (err error) {
 	return err
 }
 
-// isolator isolates CPUs with all means that the kernel has: it moves interrupts and workqueues to
-// other CPUs, and tidies up after the partitions that package cgroup makes.
+// isolator isolates CPUs with all means that the kernel has. It moves interrupts and workqueues to
+// other CPUs. The cgroup of a container on isolated CPUs can be a cpuset partition, whose CPUs no
+// other cgroup can use. Package cgroup makes the partitions, and isolator ends those of containers
+// that have ended.
 type isolator struct {
 	*isolation.Isolation
 	cgroups *cgroup.Cgroups

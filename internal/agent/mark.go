@@ -28,8 +28,8 @@ const (
 	// right to list all Nodes.
 	checkLabelEvery = time.Minute
 	// labelTimeout is the timeout for reading the label numalet.dev/exclusive-cpus, and for
-	// removing the startup taint. When the agent cannot start, it is also the timeout for removing
-	// the label.
+	// removing the startup taint numalet.dev/agent-not-ready, which new nodes may have until the
+	// agent is ready. When the agent cannot start, it is also the timeout for removing the label.
 	labelTimeout = 5 * time.Second
 )
 

@@ -16,7 +16,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched/queue"
 )
 
-// used creates a Tenant whose status has the given score, with the current time as its last update.
+// w.used(name, score) creates a Tenant whose status has this score, with the current time as its
+// last update.
 func (w *world) used(name, score string) {
 	w.Helper()
 	tenant := &v1alpha1.Tenant{ObjectMeta: metav1.ObjectMeta{Name: name}}
@@ -29,7 +30,8 @@ func (w *world) used(name, score string) {
 	}
 }
 
-// of creates a pending pod of a tenant. The pod requests two exclusive CPUs of a single NUMA node.
+// w.of(tenant, name) creates a pending pod of a tenant. The pod requests two exclusive CPUs of a
+// single NUMA node.
 func (w *world) of(tenant, name string) {
 	w.Helper()
 	pod := pendingPod(name, "2", "single")

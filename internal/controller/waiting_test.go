@@ -29,11 +29,12 @@ import (
 )
 
 const (
-	crowdNodes = 200 // number of nodes in TestWaiting; a fifth of them have the label that the gang requires
+	crowdNodes = 200 // number of nodes in TestWaiting; a fifth of them have the label that the pods of the waiting gang (see lone) require
 	fresh      = 200 // number of pods that fit and are created at once; the same number is later created one by one
-	// mostRetries is the largest number of failed attempts, and of explanations, while pods are
-	// created one by one. Some are necessary: when a pod ends on a node that the waiting gang could
-	// use, the gang is tried again.
+	// mostRetries is the largest number of failed scheduling attempts that TestWaiting accepts
+	// while pods are created one by one. It is also the largest number of explanations of why a pod
+	// fits no node. Some are necessary: when a pod ends on a node that the waiting gang could use,
+	// the gang is tried again.
 	mostRetries = 20
 )
 

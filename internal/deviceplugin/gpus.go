@@ -50,9 +50,10 @@ func newGPUPublisher(cfg config.DevicePlugin, log logr.Logger) (*gpuPublisher, e
 
 // watchPods sets g.pods if the device plugin needs to know this node's pods. It needs
 // them if the controller decides which GPUs pods get. It also needs them if GPUs are
-// offered both whole and in shares. The kubelet does not list the GPUs of init
-// containers. So such a GPU counts as in use until the device plugin sees that the pod
-// has ended.
+// offered both whole and in shares: no container may get a share of a GPU that is in
+// use as a whole, or the reverse. The kubelet does not list the GPUs of init
+// containers. So a GPU that an init container got counts as in use until the device
+// plugin sees that the pod has ended.
 func (g *gpuPublisher) watchPods(cfg config.DevicePlugin) error {
 	if !cfg.WatchesPods() {
 		return nil

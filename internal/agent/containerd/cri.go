@@ -59,8 +59,9 @@ func Connected(url string) func(context.Context) error {
 	}
 }
 
-// reasons returns in one line the failed checks that an answer of the agent's path /readyz lists.
-// If the answer lists none, reasons returns the whole answer.
+// reasons shortens a response of the agent's readiness check (/readyz). It returns the failed
+// checks that the response lists, in one line. If the response lists none, reasons returns all of
+// it.
 func reasons(text string) string {
 	var failed []string
 	for line := range strings.SplitSeq(text, "\n") {

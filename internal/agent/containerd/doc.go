@@ -4,6 +4,7 @@
 // containerd through systemd.
 //
 // Package containerd keeps all state in files, so that a new process continues where a killed
-// process stopped. files.go writes the files, and installer.go has the steps of an installation
-// and of its removal. host.go and cri.go talk to containerd, systemd and the agent.
+// process stopped. The code calls the change of the configuration an installation. installer.go has
+// the steps of an installation and the steps that undo it, and files.go writes the files. host.go
+// and cri.go talk to containerd, systemd and the agent.
 package containerd

@@ -14,8 +14,9 @@ import (
 	"github.com/numalet/numalet/pkg/containerdconf"
 )
 
-// stateDir is the directory of this program's journal, and of the trial files with which
-// containerd checks a new configuration.
+// stateDir is a directory of this program. The journal in it records how far a change of
+// containerd's configuration has come. The trial files in it let containerd check a new
+// configuration.
 const stateDir = "/var/lib/numalet/containerd"
 
 const (
@@ -156,7 +157,7 @@ const (
 	writing    phase = "Writing"    // the old files; some of the new files are already written
 	restarting phase = "Restarting" // the old files or the new files; all new files are written
 	installed  phase = "Installed"  // the new files
-	reverting  phase = "Reverting"  // the old files or the new files; the old files are being restored because of Reason
+	reverting  phase = "Reverting"  // the old files or the new files; the old files are being restored because the installation failed
 	failed     phase = "Failed"     // the old files
 	removing   phase = "Removing"   // the old files or the new files; the old files are being restored because Undo was called
 )
@@ -168,8 +169,8 @@ type place struct {
 	Main    string `json:"main"`
 }
 
-// journal is what Installer remembers across its restarts. The Installer writes the journal at the
-// beginning of each phase.
+// journal is what Installer remembers across its restarts, in the file journalFile. The Installer
+// writes the journal at the beginning of each phase.
 type journal struct {
 	Phase   phase  `json:"phase"`
 	Attempt string `json:"attempt"`          // the UID of the pod that began the installation

@@ -43,8 +43,9 @@ type Options struct {
 	Serves func(context.Context) error
 	// Connected returns nil if the agent of this node is ready, and otherwise the reason why not.
 	Connected func(context.Context) error
-	// Tolerated returns an error if containerd, once it requires the agent, would refuse pods that
-	// must start before the agent. The error names these pods.
+	// Tolerated returns an error if pods on this node must start before the agent, but lack the
+	// annotation that allows this. Once containerd requires the agent, it creates containers only
+	// while the agent is connected, except for pods with this annotation. The error names the pods.
 	Tolerated func(context.Context) error
 	// Attempt is the UID of the pod in which this program runs. After an installation has failed,
 	// it is tried again only if Attempt differs from that of the failed installation.
@@ -83,8 +84,9 @@ func New(o Options) *Installer {
 // Install makes containerd require the agent, and restarts containerd with the new configuration.
 // It returns nil when containerd and the agent work with this configuration. If they do not work,
 // Install restores the old configuration. If it cannot complete this, the next call of Install
-// does. If containerd already requires the agent, Install usually only checks that containerd
-// answers. When ctx ends, Install leaves everything as it is, and the next call continues.
+// does. If containerd already requires the agent, because an earlier call succeeded or an
+// administrator configured it, Install only checks that containerd answers. When ctx ends, Install
+// leaves everything as it is, and the next call continues.
 func (i *Installer) Install(ctx context.Context) error {
 	j, at, err := i.load(ctx)
 	if err != nil {
@@ -156,7 +158,7 @@ func (i *Installer) load(ctx context.Context) (journal, place, error) {
 // containerd's configuration, or systemd may end all containers at a restart of containerd.
 func (i *Installer) find(ctx context.Context, j journal) (place, error) {
 	release, there, err := i.files.text("/etc/os-release")
-	if err != nil || !there { // os.Root does not follow a symbolic link with an absolute target
+	if err != nil || !there { // such as for a symbolic link with an absolute target, which os.Root does not follow; the link usually leads to the next file
 		if release, _, err = i.files.text("/usr/lib/os-release"); err != nil {
 			return place{}, err
 		}
@@ -271,9 +273,9 @@ func (i *Installer) try(ctx context.Context, at place, before containerdconf.Dum
 }
 
 // place writes the drop-in file. It then runs `containerd config dump` to find out whether
-// containerd reads the drop-in file, because containerd uses its default list of imports only in
-// some cases. If containerd does not read it, place adds an import of the drop-in file to the main
-// configuration file.
+// containerd reads the drop-in file. Without a list of imports in the main configuration file,
+// containerd may read no drop-in files (containerd 2.4.2 reads none). If containerd does not read
+// the file, place adds an import of the drop-in file to the main configuration file.
 func (i *Installer) place(ctx context.Context, at place, before containerdconf.Dump, text string) error {
 	if err := i.makeDir(path.Dir(dropIn(at.Main))); err != nil {
 		return err

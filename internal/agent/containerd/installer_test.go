@@ -29,10 +29,10 @@ type node struct {
 	restarts int
 	steps    int
 	killAt   int  // the number of the step before which the process is killed; 0 for never
-	broken   bool // containerd does not work with the required plugin
+	broken   bool // containerd does not work once it requires the agent's NRI plugin
 	agent    error
 	pods     error
-	dumps    string // what `containerd config dump` prints without the required plugin
+	dumps    string // what `containerd config dump` prints while containerd does not require the plugin
 	binary   Binary
 }
 

@@ -51,12 +51,12 @@ type Options struct {
 	// not exist.
 	Usage func(cgroup string, on cpuset.Set) (time.Duration, error)
 	// A container is reported when its share of foreign time reaches Threshold. The share is the
-	// foreign time within Window, divided by the time of the container's exclusive CPUs within
-	// Window. A Threshold of 0 means that no container is reported.
+	// foreign time within Window, divided by the measured time within Window times the number of
+	// the container's exclusive CPUs. A Threshold of 0 means that no container is reported.
 	Threshold float64
 	Window    time.Duration
 	// Warn is called to report a container with too much foreign time. Changed is called when the
-	// result of Noisy has changed.
+	// list of such containers (see Monitor.Noisy) has changed.
 	Warn    func(pod workload.Pod, message string)
 	Changed func()
 	Now     func() time.Time

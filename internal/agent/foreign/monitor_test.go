@@ -39,8 +39,9 @@ func newMachine() *machine {
 	return m
 }
 
-// set writes to the fake /proc for how many ticks (of 10 ms) CPU 2 was busy in total, handled
-// interrupts, and ran the kernel thread kworker/2:0.
+// set writes the fake /proc. The parameters are times of CPU 2, in ticks of 10 ms: all of its busy
+// time, the time in which it handled interrupts, and the time in which it ran the kernel thread
+// kworker/2:0.
 func (m *machine) set(busy, interrupts, kworker int) {
 	m.proc["stat"] = &fstest.MapFile{Data: fmt.Appendf(nil, "cpu  0 0 0 0 0 0 0\ncpu0 9 9 9 9 9 9 9\ncpu1 0 0 0 0 0 0 0\ncpu2 0 0 %d 5 5 %d 0\ncpu3 0 0 0 0 0 0 0\n", busy-interrupts, interrupts)}
 	m.proc["20/stat"] = &fstest.MapFile{Data: []byte(taskOf("kworker/2:0", 0x200000, kworker, 2))}

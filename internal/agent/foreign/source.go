@@ -9,7 +9,7 @@ import (
 // Source is one source of foreign time on exclusive CPUs, such as interrupts, with the
 // advice that messages give about this source.
 type Source struct {
-	Label        string // the value of the label source of the metric numalet_container_foreign_cpu_seconds_total
+	Label        string // the value of the label "source" in the metric numalet_container_foreign_cpu_seconds_total
 	Used         func(cputime.Foreign) time.Duration
 	name, remedy string // used in messages
 }

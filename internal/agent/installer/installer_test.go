@@ -68,9 +68,9 @@ func TestTolerated(t *testing.T) {
 	}
 }
 
-// TestEachOutcomeIsReportedOnce checks that the keeper calls its function do again, both after a
-// failure and after a success. The keeper must report an outcome only if it differs from the
-// outcome of the call before.
+// TestEachOutcomeIsReportedOnce checks a keeper, which calls one function regularly. It must call
+// the function again both after a failure and after a success. It must report an outcome only if it
+// differs from the outcome of the call before.
 func TestEachOutcomeIsReportedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())

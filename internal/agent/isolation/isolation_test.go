@@ -184,8 +184,8 @@ func TestNothingIsMovedUnsaved(t *testing.T) {
 	}
 }
 
-// TestReadOnly checks that the other interrupts are moved if nobody may write the file of one
-// interrupt, because nobody can move it.
+// TestReadOnly checks a kernel that has made the file of one interrupt read-only, because this
+// interrupt cannot be moved. All other interrupts must be moved.
 func TestReadOnly(t *testing.T) {
 	k := newKernel(t)
 	if err := os.Chmod(filepath.Join(k.root, "proc/irq/25/smp_affinity_list"), 0o444); err != nil {

@@ -17,8 +17,8 @@ type Held struct {
 	Static bool         `json:"static,omitempty"` // a static pod, which may have no mirror pod in the API server
 	// Isolated means that interrupts and unbound workqueues are kept off the grant's CPUs.
 	Isolated bool `json:"isolated,omitempty"`
-	// Unconfirmed means that the agent does not know the pod's spec. It took the CPUs from the
-	// running container's spec (see holdUnconfirmed).
+	// Unconfirmed means that the agent does not know the pod's spec. It read from the running
+	// container's spec which CPUs the container has (see holdUnconfirmed).
 	Unconfirmed bool `json:"unconfirmed,omitempty"`
 	// Grant.UID is the pod's UID if the pod has one grant for all its containers. If each
 	// container of the pod has a grant of its own, Grant.UID is key(uid, container).
@@ -34,11 +34,11 @@ type Snapshot struct {
 }
 
 // book is the ledger of exclusive CPUs, with the pods that hold its grants. Usually a pod has one
-// grant for all its containers. In two cases, each container of a pod has a grant of its own, and
-// does not reuse the CPUs of the pod's other containers. The first case is a static pod without a
-// mirror pod, because the agent does not know its spec. The second case is a pod that already ran
-// when the agent lost the checkpoint file. The agent then took the CPUs from the specs of the pod's
-// containers.
+// grant for all its containers, and containers reuse the CPUs of init containers that have ended.
+// In two cases, each container of a pod has a grant of its own, and no container reuses CPUs. The
+// first case is a static pod without a mirror pod, because the agent does not know its spec. The
+// second case is a pod that already ran when the agent lost the checkpoint file. The agent then
+// read from the specs of the pod's containers which CPUs they have.
 type book struct {
 	ledger *pool.Ledger
 	held   map[string]Held // by Grant.UID
@@ -136,7 +136,8 @@ func (b *book) change(before Held, by func(l *pool.Ledger, uid string) (pool.Gra
 func (b *book) whole(uid string) bool { _, ok := b.held[uid]; return ok }
 
 // covers reports whether the grants say which CPUs a container gets. Either the container has
-// exclusive CPUs, or its pod has a grant in which the container is shared.
+// exclusive CPUs, or its pod has a grant for all its containers that gives none to this container.
+// The container then runs on the shared CPUs.
 func (b *book) covers(uid, container string) bool {
 	_, claimed := b.claim(uid, container)
 	return claimed || b.whole(uid)

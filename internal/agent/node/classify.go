@@ -21,7 +21,7 @@ const (
 	byPlacement kind = "exclusive CPUs by placement"  // numalet-controller decided how many of each NUMA node
 	byPolicy    kind = "exclusive CPUs by policy"     // the node applies the pod's CPU policy
 	byLimits    kind = "exclusive CPUs by limits"     // the pod has limits per NUMA node
-	byCgroup    kind = "exclusive CPUs by cgroup"     // a static pod without a mirror pod, whose spec the agent does not know
+	byCgroup    kind = "exclusive CPUs by cgroup"     // a static pod without a mirror pod: the agent does not know its spec, and reads the number of CPUs from the container's cgroup limits
 	awaitsPod   kind = "unknown until its pod is known"
 	refused     kind = "refused"
 )
@@ -40,8 +40,8 @@ type subject struct {
 	pod     *corev1.Pod // nil if the pod informer does not have the pod
 	granted bool        // an earlier grant says which CPUs the container gets
 	runs    bool        // the container may already run, so that a refusal cannot prevent its creation
-	// groupOf is Dependencies.GroupOf. notIsolated returns an error if the node cannot isolate the
-	// CPUs of a request.
+	// groupOf returns the GPU group that reserves a GPU (see Dependencies.GroupOf). notIsolated
+	// returns an error if the node cannot isolate the CPUs of a request.
 	groupOf     func(id string) (group string, known bool)
 	notIsolated func(v1alpha1.CPURequest) error
 }
@@ -79,15 +79,18 @@ func classify(s subject) class {
 
 // asks reports whether the annotations of the container or of its sandbox show that the pod may
 // request exclusive CPUs. For two kinds of pods, asks returns false although the pod requests
-// exclusive CPUs: either another device plugin allocated the CPUs, or the author of the pod wrote
-// labels instead of annotations by mistake. For these pods, classify reads the request if the pod
-// is known, but does not wait for the pod.
+// exclusive CPUs. First, another device plugin may serve a resource such as numalet.dev/numa1-cpu.
+// If the pod requests CPUs by limits of this resource, that device plugin allocates them, and adds
+// no annotations. Second, the author of the pod may have written labels instead of annotations by
+// mistake. For these pods, classify reads the request if the pod is known, but does not wait for
+// the pod.
 func (s subject) asks() bool {
 	return len(v1alpha1.ParseAllocated(s.Annotations)) > 0 || v1alpha1.MayRequest(s.Sandbox.Annotations) && !s.placedWithoutCPUs()
 }
 
-// checkNew refuses a container if its pod must not have a placement, or if the container must not
-// have the GPUs that the kubelet allocated to it. It refuses no container that may already run.
+// checkNew refuses a container if its pod has the placement annotation, but numalet-controller
+// cannot have set it. It also refuses the container if the container must not have the GPUs that
+// the kubelet allocated to it. It refuses no container that may already run.
 func (s subject) checkNew() error {
 	if s.runs {
 		return nil

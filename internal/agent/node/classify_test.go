@@ -17,15 +17,15 @@ import (
 
 // decision is a container, and what it gets.
 type decision struct {
-	pod       string // arguments of the script command pod
+	pod       string // arguments of the script command `pod` (see script.pod), without the pod's name
 	container string // the name of the container; "" means main
-	given     string // the devices that the kubelet allocated, as gpu=ID,… or NODE=CPUS,…; "" means the CPUs of the limits, "none" no devices
+	given     string // the devices that the kubelet allocated: "" for the CPUs by NUMA node in the limits, gpu=ID,… for GPUs in addition, NODE=CPUS,… for other CPUs instead, "none" for no CPUs
 	want      string
 }
 
 // TestClassify lists what containers get, by node and by what the agent knows about the pod. The
-// GPU r is reserved for the GPU group ann. No node of the test can isolate CPUs, so requests for
-// the annotation numalet.dev/isolation are refused.
+// GPU r is reserved for the GPU group ann. No node of the test can isolate CPUs, so pods with the
+// annotation numalet.dev/isolation are refused.
 func TestClassify(t *testing.T) {
 	const (
 		shared      = string(sharedCPUs)
@@ -189,8 +189,8 @@ func TestClassifyAlways(t *testing.T) {
 	}
 }
 
-// checkClass checks the class of a container for one combination of settings and knowledge, which
-// are the bits of flags.
+// checkClass checks the class of a container. Each bit of the parameter flags changes a setting of
+// the agent, or what the agent knows about the container.
 func checkClass(t *testing.T, s subject, flags int) {
 	t.Helper()
 	set := func(bit int) bool { return flags&(1<<bit) != 0 }

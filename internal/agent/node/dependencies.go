@@ -58,8 +58,9 @@ type Events interface {
 }
 
 // Rejecter sets a pod to Failed. The agent calls it if this node cannot give the pod the CPUs and
-// GPUs of its placement annotation. Kubernetes cannot move a pod to another node, so the owner of
-// the pod must create a new pod. Reject does not block.
+// GPUs that numalet-controller chose for it, and wrote into the annotation numalet.dev/placement.
+// Kubernetes cannot move a pod to another node, so the owner of the pod must create a new pod.
+// Reject does not block.
 type Rejecter interface {
 	Reject(pod workload.Pod, reason, message string)
 }

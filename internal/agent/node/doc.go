@@ -5,9 +5,10 @@
 // Start and others. Package node reaches cgroups, the checkpoint file and events through
 // interfaces. No hook calls the API server, because the pods come from the cache of an informer.
 //
-// Package node must keep processes of other pods off the exclusive CPUs of a container. Before the
-// container runtime creates an exclusive container, the node moves all shared containers off the
-// CPUs of the new container. If that fails, the node refuses the exclusive container.
+// Package node must keep processes of other pods off the exclusive CPUs of a container. A container
+// with exclusive CPUs is called an exclusive container, and any other container a shared container.
+// Before the container runtime creates an exclusive container, package node moves all shared
+// containers off the CPUs of the new container. If that fails, it refuses the exclusive container.
 //
 // node.go has the state, and book.go the grants of CPUs. sandbox.go, create.go and update.go handle
 // the hooks of the container runtime, and synchronize.go handles a restart of the agent or the

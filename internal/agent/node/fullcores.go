@@ -11,9 +11,9 @@ import (
 // full-pcpus-only does the same. No other pod may use the remaining CPUs of the core, but the
 // kubelet counts single CPUs. So it could admit another pod for these CPUs, and that pod could not
 // start. The device plugin cannot prevent this, because a device plugin cannot change the kubelet's
-// own count of CPUs. A pod that numalet-controller placed may hold only some CPUs of a core. The
-// controller counts the whole core as used, so it gives the remaining CPUs of the core to no other
-// pod. Callers hold n.mu.
+// own count of CPUs. If numalet-controller placed a pod, it does no harm that the pod holds only
+// some CPUs of a core: the controller counts the whole core as used, and gives the remaining CPUs
+// of the core to no other pod. Callers hold n.mu.
 func (n *Node) reserveWholeCores(c workload.Container, p pool.Pod) (undo func(), err error) {
 	if undo, err = n.reserve(c, p); err != nil {
 		return nil, err

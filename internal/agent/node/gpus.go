@@ -40,8 +40,9 @@ func describeGPU(v *gpu.Inventory, u gpu.Unit) v1alpha1.GPU {
 
 // GPUHolders returns the pods whose containers were created with GPUs, ordered by UID. A pod holds
 // the GPUs of all of its containers until the pod has ended, even the GPUs of init containers that
-// have ended. The result lacks the GPUs of containers that ended before the last Synchronize. These
-// GPUs are not free either, because the kubelet gives them to no other pod until the pod has ended.
+// have ended. The result lacks the GPUs of containers that had ended when the container runtime
+// last listed its containers (see Synchronize). These GPUs are not free either, because the kubelet
+// gives them to no other pod until the pod has ended.
 func (n *Node) GPUHolders() []v1alpha1.GPUHolder {
 	n.mu.Lock()
 	defer n.mu.Unlock()

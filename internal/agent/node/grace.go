@@ -31,8 +31,8 @@ func (n *Node) leaving() []Held {
 	return all
 }
 
-// finishResizes returns the CPUs that containers gave back in a resize to the shared set, unless
-// the constant grace requires that they stay idle for longer. Callers hold n.mu.
+// finishResizes makes the CPUs shared that containers gave back in a resize, unless the constant
+// grace requires that they stay idle for longer. Callers hold n.mu.
 func (n *Node) finishResizes(ctx context.Context) {
 	now, returned := n.env.Now(), false
 	for _, h := range n.leaving() {
@@ -85,8 +85,8 @@ func (n *Node) resizing() bool {
 	return len(n.mu.confirm) > 0 || len(n.leaving()) > 0
 }
 
-// forgetResizes deletes the entries of n.mu.leave and n.mu.confirm for grants and containers that
-// no longer exist. Callers hold n.mu.
+// forgetResizes deletes the records of incomplete resizes (n.mu.leave and n.mu.confirm) for grants
+// and containers that no longer exist. Callers hold n.mu.
 func (n *Node) forgetResizes() {
 	maps.DeleteFunc(n.mu.leave, func(uid string, _ time.Time) bool { _, held := n.mu.book.held[uid]; return !held })
 	known := map[string]bool{}

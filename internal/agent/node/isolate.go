@@ -14,8 +14,10 @@ import (
 // cannot keep all other processes off the pod's exclusive CPUs.
 const PartlyIsolatedReason = "NumaletPartlyIsolated"
 
-// partitionInterval is the time between two checks that each container that requests isolation
-// still is a partition. The kernel ends a partition, for example, while all of its CPUs are offline.
+// partitionInterval is the time between two checks of the cpuset partitions. A partition is a
+// cgroup whose CPUs no other cgroup can use. If a pod requests isolation, the agent makes the
+// cgroups of its exclusive containers partitions. The kernel ends a partition, for example, while
+// all of its CPUs are offline.
 const partitionInterval = 10 * time.Second
 
 // isolates reports whether an annotation of the sandbox's pod requests isolation of the pod's

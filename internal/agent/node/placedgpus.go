@@ -54,9 +54,10 @@ func list(ids []string) string { return strings.Join(slices.Sorted(slices.Values
 // checkGroups refuses a container that has a device of a GPU group, if numalet-controller did not
 // assign the device to its pod. The device is a GPU, a MIG slice or a share of a GPU. The kubelet
 // can allocate such a device, because other schedulers, pods with spec.nodeName and static pods
-// ignore GPU groups. The kubelet also chooses shares without the controller. The refused pod keeps
-// the device until the pod ends, so no other pod gets the device before that. The device plugin
-// cannot refuse the device in Allocate, because the device plugin API does not name the pod.
+// ignore GPU groups. Shares of GPUs are always chosen by the kubelet, because the controller does
+// not assign them. The refused pod keeps the device until the pod ends, so no other pod gets the
+// device before that. The device plugin cannot refuse the device in Allocate, because the device
+// plugin API does not name the pod.
 func (s subject) checkGroups() error {
 	if s.groupOf == nil {
 		return nil

@@ -15,12 +15,18 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// pod runs the script command `pod NAME [policy=P] [place=CONTAINER@NODE=N,…[/GPU,…][;…]]
-// [owner=KIND/NAME] [ANNOTATION=VALUE…] [static] [never] CONTAINER:LIMIT[/REQUEST][@NODE=N…]…`,
-// which creates a pod whose UID is its name. `policy` and `place` set the annotations of the CPU
-// policy and of the placement. `owner` sets the pod's controller. ANNOTATION=VALUE sets the
-// annotation numalet.dev/ANNOTATION. `static` makes the pod a static pod. `never` sets the
-// restartPolicy Never. CONTAINER may be init.NAME or sidecar.NAME.
+// pod runs the command `pod NAME ARGUMENT…` of the test scripts (testdata/*.txt), which creates a pod
+// whose UID is its name. Each argument is one of these:
+//
+//   - CONTAINER:LIMIT[/REQUEST][@NODE=N,…] adds a container with this limit and request of CPUs. The
+//     default of REQUEST is LIMIT. NODE=N adds a limit of N CPUs of a NUMA node. CONTAINER may be
+//     init.NAME or sidecar.NAME.
+//   - policy=P sets the annotation of the CPU policy.
+//   - place=CONTAINER@NODE=N,…[/GPU,…][;…] sets the placement annotation (see placementOf).
+//   - owner=KIND/NAME sets the pod's controller.
+//   - ANNOTATION=VALUE sets the annotation numalet.dev/ANNOTATION.
+//   - static makes the pod a static pod.
+//   - never sets the restartPolicy Never.
 func (s *script) pod(args []string) error {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: args[0], UID: types.UID(args[0]), Annotations: map[string]string{}},

@@ -23,9 +23,9 @@ const (
 	FormNotServed     v1alpha1.Reason = "FormNotServed"     // the pod sets a CPU policy and the node serves only limits by NUMA node, or the reverse
 	GPUReserved       v1alpha1.Reason = "GPUReserved"       // the container would get a GPU of a GPU group, and the controller did not assign that GPU to it
 	GPUsNamed         v1alpha1.Reason = "GPUsNamed"         // the container sets NVIDIA_VISIBLE_DEVICES itself
-	IsolationFailed   v1alpha1.Reason = "IsolationFailed"   // interrupts cannot be moved off the CPUs, or the container cannot be a partition
+	IsolationFailed   v1alpha1.Reason = "IsolationFailed"   // interrupts cannot be moved off the CPUs, or the container's cgroup cannot be made a cpuset partition
 	MachineChanged    v1alpha1.Reason = "MachineChanged"    // CPUs that the container holds are offline, or its NUMA node has no memory anymore
-	NotAsked          v1alpha1.Reason = "NotAsked"          // the kubelet allocated device tokens that the pod's spec does not request
+	NotAsked          v1alpha1.Reason = "NotAsked"          // the CPUs by NUMA node that the kubelet allocated to the container are not those in the container's limits
 	NotDecided        v1alpha1.Reason = "NotDecided"        // the kubelet allocated no GPUs to the container, or others than the controller assigned to it
 	NotIsolated       v1alpha1.Reason = "NotIsolated"       // this node cannot isolate CPUs
 	NotReady          v1alpha1.Reason = "NotReady"          // the agent has not seen the runtime's containers, or the GPU groups, yet

@@ -23,9 +23,10 @@ const ResizedReason = "NumaletResized"
 // default, the kubelet waits for the runtime for a shorter time (runtimeRequestTimeout, 2 minutes).
 const confirmation = 3 * time.Minute
 
-// grow gives a container more CPUs or more bound memory. It first reserves them in the ledger of
-// exclusive CPUs. It then writes the checkpoint file, and moves shared containers off the CPUs (see
-// commit). If one of these steps fails, grow undoes the steps before it. Callers hold n.mu.
+// grow gives a container more CPUs, or binds more of its memory to the NUMA nodes of its CPUs. It
+// first reserves the CPUs and the memory in the ledger of exclusive CPUs. It then writes the
+// checkpoint file, and moves shared containers off the CPUs (see commit). If one of these steps
+// fails, grow undoes the steps before it. Callers hold n.mu.
 func (n *Node) grow(ctx context.Context, c workload.Container, to size) ([]workload.Spec, error) {
 	held, claim, _ := n.mu.book.holder(c.Sandbox.Pod.UID, c.Name)
 	undo, err := n.mu.book.change(held, func(l *pool.Ledger, uid string) (pool.Grant, error) {
@@ -171,8 +172,8 @@ func (n *Node) shrink(ctx context.Context, c workload.Container, claim pool.Clai
 }
 
 // noteGrowth writes an event on the pod if the container runtime confirms a resize of the container
-// c to more CPUs. It must be called before learn, which overwrites the record of the CPUs that the
-// container had before the resize.
+// c to more CPUs. It must be called before n.learn, which records the container's new CPUs in
+// n.mu.pods: until then, n.mu.pods has the CPUs from before the resize.
 func (n *Node) noteGrowth(c workload.Container) {
 	_, grows := n.mu.confirm[c.ID]
 	p := n.mu.pods[c.Sandbox.Pod.UID]

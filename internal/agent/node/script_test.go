@@ -22,8 +22,8 @@ import (
 
 // TestScenarios runs the commands in testdata/*.txt, and compares their output with the output in
 // these files. The output of a command is what it prints, its error, the events that it caused, and
-// the overlaps (see world.overlaps). The comment above the function of each command describes the
-// arguments of the command.
+// the overlaps: messages about processes that ran, or could run, on exclusive CPUs of another pod.
+// The comment above the function of each command describes the arguments of the command.
 func TestScenarios(t *testing.T) {
 	scenario.Walk(t, func(t *testing.T, out *scenario.Answer) scenario.Commands { return newScript(t, out).commands })
 }
@@ -33,8 +33,8 @@ type script struct {
 	*world
 	t        *testing.T
 	out      *scenario.Answer
-	quiet    scenario.Commands
-	commands scenario.Commands // like quiet, but each command also prints events and overlaps
+	quiet    scenario.Commands // the commands by name; they print neither events nor overlaps
+	commands scenario.Commands // the same commands, but each also prints events and overlaps
 	made     int               // how many containers and sandboxes the script has created so far
 	gpus     map[string]string // devices that the kubelet allocated to containers, by POD/CONTAINER
 }
@@ -84,7 +84,10 @@ func (s *script) flush() {
 }
 
 // agent runs the script command `agent start|kill [form=explicit] [reserved=LIST] [controller]
-// [off] [full-cores]`, which starts the agent with these settings, or kills the agent.
+// [off] [full-cores]`, which starts or kills the agent. With `form=explicit`, the agent serves
+// limits by NUMA node, and otherwise CPU policies. `reserved` sets the CPUs that are never
+// exclusive. With `controller`, numalet-controller places pods. `off` disables exclusive CPUs on
+// the node. With `full-cores`, the agent assigns only full cores.
 func (s *script) agent(args []string) error {
 	for _, arg := range args[1:] {
 		name, value, _ := strings.Cut(arg, "=")

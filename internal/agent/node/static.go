@@ -14,9 +14,10 @@ import (
 
 // ofStatic returns what a container of a static pod without a mirror pod gets. The kubelet runs
 // static pods without the API server, so the agent does not know the pod's spec. ofStatic reads the
-// number of CPUs from the container's cgroup limits and device tokens. The container does not reuse
-// CPUs of the pod's other containers. Only the CPUs of init containers can be reused, and the agent
-// does not know which containers of the pod are init containers.
+// number of CPUs from the container's cgroup limits and device tokens. A token is a device of
+// numalet-deviceplugin that stands for one CPU of a NUMA node. The container does not reuse CPUs of
+// the pod's other containers. Only the CPUs of init containers can be reused, and the agent does
+// not know which containers of the pod are init containers.
 func (s subject) ofStatic() class {
 	if exempted(s.Container) {
 		return class{kind: sharedCPUs}

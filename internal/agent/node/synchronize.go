@@ -12,11 +12,12 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// Synchronize is called when the agent has connected to the container runtime. Without NRI, package
-// direct calls it after each change of a cgroup or a pod. Synchronize replaces the known sandboxes
-// and containers by the given ones, and then makes the ledger of exclusive CPUs and the cgroups
-// agree with them. The list of containers leaves out exited containers. So a container that is not
-// in the list keeps its exclusive CPUs until its pod has ended, for example while the pod is in
+// Synchronize is called when the agent has connected to the container runtime. A runtime without
+// NRI does not call the agent. In this case, package direct watches the cgroups and pods of the
+// node, and calls Synchronize after each change. Synchronize replaces the known sandboxes and
+// containers by the given ones, and then makes the ledger of exclusive CPUs and the cgroups agree
+// with them. The list of containers leaves out exited containers. So a container that is not in the
+// list keeps its exclusive CPUs until its pod has ended, for example while the pod is in
 // CrashLoopBackOff. Only a static pod loses its CPUs as soon as it has no sandbox in the list.
 //
 // Synchronize continues after ctx has ended. On a busy machine, the timeout of the runtime may
@@ -33,7 +34,9 @@ func (n *Node) Synchronize(ctx context.Context, sandboxes []workload.Sandbox, co
 		n.addContainer(c)
 	}
 	n.mu.synced = true
-	clear(n.mu.confirm) // the runtime sends its list only while no update of a container is in progress
+	// The runtime does not send its list while it updates a container. So it confirms none of the
+	// resizes in n.mu.confirm any more, and its list says whether each of them was applied.
+	clear(n.mu.confirm)
 	n.reconcile(ctx)
 }
 
@@ -59,7 +62,8 @@ func (n *Node) Synced() bool {
 //
 //  1. release pods that have ended, and static pods without a sandbox
 //  2. add grants for running containers that have none in the checkpoint file, and replace
-//     unconfirmed grants of containers whose pod the agent knows now
+//     unconfirmed grants (made from a container's spec while the agent did not know the pod) of
+//     containers whose pod the agent knows now
 //  3. replace CPUs that went offline
 //  4. finish resizes that the agent has missed
 //  5. write the checkpoint

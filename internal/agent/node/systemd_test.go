@@ -54,7 +54,9 @@ func (s *systemd) wait(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// hook returns the context of a hook. If systemd is slow, the deadline of the hook has passed.
+// hook returns the context for a call of a hook. If systemd is slow, the deadline of this context
+// has already passed. So a hook that waits for systemd until its deadline fails at once, and the
+// test need not wait.
 func (w *world) hook() context.Context {
 	if !w.systemd.slow {
 		return context.Background()
@@ -64,10 +66,11 @@ func (w *world) hook() context.Context {
 	return ctx
 }
 
-// lookAtUnits is called when a container may start. If the container has exclusive CPUs,
-// lookAtUnits records an overlap for every cgroup whose values the agent has not sent to systemd,
-// because a daemon-reload would revert these values. It leaves out the container's own cgroup if
-// the CPUs are in the container's spec, because the container runtime has sent these to systemd.
+// lookAtUnits is called when a container may start. If the container has exclusive CPUs, a
+// daemon-reload must not let other processes run on them. It would revert the values of all cgroups
+// that the agent has not sent to systemd. If there are such cgroups, lookAtUnits adds a message
+// with their names to w.overlaps. It leaves out the container's own cgroup if the CPUs are in the
+// container's spec, because the container runtime has sent these to systemd.
 func (w *world) lookAtUnits(id string, d workload.Decision) {
 	pending := maps.Clone(w.systemd.pending)
 	if c := w.containers[id]; c != nil && pending[c.Cgroup] == d.CPUs.String() {

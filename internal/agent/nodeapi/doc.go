@@ -1,6 +1,7 @@
 // Package nodeapi is the agent's connection to the API server. It caches the pods of one node,
-// writes events, sets pods that the node rejects to Failed, labels the node and removes its startup
-// taint, renews the agent's Lease, and publishes the NodeTopology of the node.
+// writes events, labels the node and removes its startup taint, and renews the agent's Lease. It
+// sets the phase of a pod to Failed if the node rejects the pod. It also publishes the
+// NodeTopology, the custom resource that describes the node to numalet-controller.
 //
 // No hook of the container runtime sends a request to the API server. The methods Pod and Wait read
 // the local cache, and requests to the API server are sent in the background.

@@ -69,9 +69,9 @@ func (g *Groups) Reserved(node string, v *gpu.Inventory, id string) (group strin
 
 // reservedFor returns the GPU group that reserves a device of a node, or "" if there is none. If
 // several groups reserve the device, it returns the first by name. Of each group, it uses the
-// latest specification that numalet-controller has accepted. It skips advisory groups. It also
-// skips groups of MIG slices or shares, because only the kubelet decides which slice or share a
-// container gets.
+// latest specification that numalet-controller has accepted. It skips advisory groups, which only
+// numalet-controller enforces. It also skips groups of MIG slices or shares, because only the
+// kubelet decides which slice or share a container gets.
 func reservedFor(groups []*v1alpha1.GPUGroup, node string, v *gpu.Inventory, id string) string {
 	names := namesOf(v, id)
 	var found []string

@@ -138,8 +138,8 @@ func split(s v1alpha1.NodeTopologyStatus) ([]part, error) {
 	return []part{{Component, lasting}, {Component + "-available", changing}}, nil
 }
 
-// available removes the fields about available resources from the map fields, and returns the
-// removed fields in a new map.
+// available moves the fields about available resources from the given map to a new map, which it
+// returns.
 func available(fields map[string]any) map[string]any {
 	out := map[string]any{}
 	move(fields, out, "available", "availableMemory")

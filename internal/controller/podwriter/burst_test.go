@@ -40,9 +40,9 @@ func TestConditionFence(t *testing.T) {
 	}
 }
 
-// TestBurst checks 1,000 pods of three kinds that become unschedulable at the same time. An
-// explanation takes 100 ms, but pods of one kind share it, so all 1,000 conditions are written
-// within 5 s.
+// TestBurst checks 1,000 pods of three kinds (Dependencies.Kind) that become unschedulable at the
+// same time. An explanation of why no node suits a pod takes 100 ms to make. But it is valid for
+// all pods of one kind, which share it, so all 1,000 conditions are written within 5 s.
 func TestBurst(t *testing.T) {
 	run(t, func(t *testing.T, w *world) {
 		w.explain = func(p *sched.Pod) string {
@@ -69,8 +69,8 @@ func TestBurst(t *testing.T) {
 	})
 }
 
-// TestSharedExplanationsAge checks that pods of one kind share an explanation only for a while, and
-// that pods with the kind "" share no explanation.
+// TestSharedExplanationsAge checks that pods of one kind share an explanation only for a while. The
+// kind "" is not a kind of its own: pods with it share no explanation.
 func TestSharedExplanationsAge(t *testing.T) {
 	for kind, want := range map[string]int32{"": 12, "web": 4} {
 		run(t, func(t *testing.T, w *world) {
@@ -93,10 +93,10 @@ func TestSharedExplanationsAge(t *testing.T) {
 	}
 }
 
-// TestOutdated checks that pods get a new explanation when Outdated is called with their rules.
-// Pods with other rules, refused pods, pods that are being bound, and pods that are gone must get
-// no new explanation. If the new explanation of a pod equals the old one, its condition must not be
-// written again.
+// TestOutdated checks that pods get a new explanation when Outdated is called with their rules
+// about nodes (sched.Pod.NodeRules). Pods with other rules, refused pods, pods that are being
+// bound, and pods that are gone must get no new explanation. If the new explanation of a pod equals
+// the old one, its condition must not be written again.
 func TestOutdated(t *testing.T) {
 	run(t, func(t *testing.T, w *world) {
 		var why atomic.Value // atomic, because the reporter reads it in another goroutine

@@ -82,7 +82,11 @@ func newClient(config *rest.Config, path string, gv schema.GroupVersion) (*rest.
 	config.ContentType = runtime.ContentTypeProtobuf
 	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
 	config.NextProtos = []string{"http/1.1"}
-	config.Timeout = 0 // with a timeout here, net/http would start two goroutines for each request, because client-go wraps the transport; the timeout is given to rest.Request.Timeout instead
+	// The timeout is given to rest.Request.Timeout and not to the client. client-go wraps the
+	// client's transport, and net/http does not rely on a transport that it does not know to end a
+	// request in time. With a timeout of the client, it would start two goroutines for each
+	// request.
+	config.Timeout = 0
 	client, err := rest.RESTClientFor(config)
 	if err != nil {
 		return nil, fmt.Errorf("make client of %s at %s: %w", gv, config.Host, err)

@@ -54,8 +54,9 @@ func (a *attempt) explain(f func(*sched.Pod) string) string {
 
 // action returns the field action of the event that reports a failure. Errors (reason
 // SchedulerError) and pods that fit no node (reason Unschedulable) have different actions. If the
-// actions were equal, client-go's recorder would merge one event of each kind about a pod if the
-// second event follows within six minutes, and would keep only the first message.
+// actions were equal, client-go's recorder would merge an event about an error with an event about
+// no fitting node, if both concern the same pod and are less than six minutes apart. It would keep
+// only the message of the first event.
 // Source: k8s.io/client-go/tools/events, getKey.
 func (f failure) action() string {
 	if f.reason == corev1.PodReasonSchedulerError {
@@ -177,8 +178,8 @@ const (
 	minRetry, maxRetry = time.Second, time.Minute
 )
 
-// later queues f again after a delay, because its condition could not be written. If the pod has
-// a newer report when the delay is over, or is no longer pending, later does nothing.
+// later is called when the condition for the failure f could not be written. It queues f again
+// after a delay, unless the pod then has a newer report or is no longer pending.
 func (q *failureQueue) later(f failure) {
 	delay := min(maxRetry, minRetry<<min(f.tries, 10))
 	f.tries++

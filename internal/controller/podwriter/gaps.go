@@ -5,12 +5,14 @@ import (
 	"time"
 )
 
-// crowded is the number of Bindings in flight from which one more request delays each Binding only
+// crowded is the number of Bindings in flight from which on a report does not wait for a gap. The
+// API server then handles so many requests at the same time that one more delays each of them only
 // a little.
 const crowded = 16
 
-// gaps knows the times in which no Binding is in flight. In these gaps, reports about pods that wait
-// delay no Binding. Any goroutine may call its methods.
+// gaps knows whether Bindings are in flight. A time without Bindings in flight is a gap. A report
+// about a waiting pod delays no Binding if it is written in a gap. Any goroutine may call its
+// methods.
 type gaps struct {
 	mu       sync.Mutex
 	inFlight int

@@ -49,9 +49,9 @@ func (o *outdated) take() map[string]bool {
 // explanation of each of these pods whose last report was an explanation. If the new explanation
 // equals the old one, the pod's condition is not written again.
 //
-// The scheduling queue does not try these pods again just to get a new explanation. The change
-// makes no node fit that did not fit before, and to try all these pods at each change would take
-// time proportional to their number.
+// The scheduling queue does not try these pods again just to get a new explanation, because to try
+// all of them at each change of a node would take time proportional to their number. The queue
+// itself finds the pods that may fit after a change.
 func (r *Reporter) Outdated(rules string) { r.outdated.add(rules) }
 
 // renew replaces outdated explanations until ctx is done. Each round visits all explained pods. So

@@ -94,8 +94,8 @@ func (r *Reporter) scheduled(decision sched.Decision) {
 	r.bound.add(boundPod{decision.Pod, decision.At.Node, time.Now()})
 }
 
-// Unschedulable reports that no node suits a pod. For a gang, it reports on all pods of the gang
-// that too few nodes suit them. The report says why.
+// Unschedulable reports that no node suits a pod. If the pod belongs to a gang, it reports on each
+// pod of the gang, and the report says that too few nodes suit the gang. The report also says why.
 func (r *Reporter) Unschedulable(pod *sched.Pod) {
 	pods, _ := pod.Together()
 	shared := &attempt{pod: pod}
@@ -115,8 +115,8 @@ func (r *Reporter) Waits(pod *sched.Pod, why string) {
 	r.failures.add(failure{pod: pod, reason: corev1.PodReasonUnschedulable, message: why})
 }
 
-// Panicked reports that the scheduler panicked when it handled a pod. For a gang, it reports this
-// on all pods of the gang.
+// Panicked reports that the scheduler panicked when it handled a pod. If the pod belongs to a gang,
+// it reports this on each pod of the gang.
 func (r *Reporter) Panicked(pod *sched.Pod, cause any) {
 	pods, _ := pod.Together()
 	for _, p := range pods {

@@ -31,7 +31,7 @@ func (w *Writer) Bind(ctx context.Context, decision sched.Decision, detach func(
 	end := w.gaps.begin()
 	defer end()
 	detached := func() {
-		end() // the answer may never come
+		end() // reports must not wait any longer for this Binding, because the API server may never answer it
 		detach()
 	}
 	posted := false

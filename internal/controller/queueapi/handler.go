@@ -38,8 +38,9 @@ type Source struct {
 // of one namespace, single pending pods, their subresource whatif, and API discovery. Each request
 // for pods sorts all pending pods, even a request for a single pod.
 //
-// The handler supports only the verbs get and list. A watch would have to send most of the queue
-// whenever the score of a tenant changes.
+// The handler supports only the verbs get and list. The order of the queue depends on how much each
+// tenant uses and has used, which is the tenant's score. So a watch would have to send most of the
+// queue whenever a score changes.
 func New(s Source) *http.ServeMux {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+root, s.discover)

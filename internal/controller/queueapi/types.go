@@ -43,7 +43,7 @@ type PendingPodList struct {
 
 // Status tells where a pod is in the queue, and why it waits.
 type Status struct {
-	Type     string  `json:"type"` // type of resource that the pod waits for; the pod competes only with pods of the same type and of overlapping types (fairshare.Type.Overlaps)
+	Type     string  `json:"type"` // type of resource that the pod waits for; the pod competes only with pods of the same type and of overlapping types, such as a GPU of any model and a GPU of one model (fairshare.Type.Overlaps)
 	Tenant   string  `json:"tenant"`
 	Score    float64 `json:"score"` // score of its tenant divided by the tenant's weight; pods with smaller scores come first
 	Priority int32   `json:"priority"`

@@ -18,9 +18,10 @@ import (
 )
 
 // updateStatus sets the status of a Tenant from the ledger. The accounts in the status leave out
-// tasks that are younger than fairshare.Margin (see Book.Stored). updateStatus reports whether the
-// status has changed and must be written. The parameter invalid is the error in the Tenant's spec,
-// or nil.
+// tasks (pods that hold resources) that are younger than 5 s (fairshare.Margin). So the next
+// process can tell from a task's start time whether the accounts include the task. updateStatus
+// reports whether the status has changed and must be written. The parameter invalid is the error in
+// the Tenant's spec, or nil.
 func (l *Ledger) updateStatus(tenant *v1alpha1.Tenant, invalid error) bool {
 	before := tenant.Status.DeepCopy()
 	now := l.now()

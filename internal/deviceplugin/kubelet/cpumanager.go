@@ -37,9 +37,9 @@ func CheckCPUManager(config Config, root string) error {
 }
 
 // staticError returns ErrStaticCPUManager with instructions for an administrator. The
-// instructions stop the kubelet before they delete the state file. A kubelet that runs
-// may restart the container that mounts this file. If a mounted file is missing, the
-// container runtime creates a directory in its place.
+// instructions stop the kubelet before they delete the state file. Containers of
+// Numalet mount this file, and a kubelet that runs may restart them while the file is
+// missing. The container runtime would then create a directory in place of the file.
 func staticError(where, root string) error {
 	return fmt.Errorf("%w (%s); drain the node, stop the kubelet, set cpuManagerPolicy: none, delete %s and start the kubelet",
 		ErrStaticCPUManager, where, filepath.Join(root, stateFile))

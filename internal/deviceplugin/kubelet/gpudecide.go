@@ -153,9 +153,9 @@ func candidates(pods []*corev1.Pod, listed []*podresources.PodResources, r reque
 }
 
 // allKnown reports whether the informer already has every pod that the kubelet may be admitting.
-// These are the listed pods that have no devices of the resource yet. If the informer's pod with
-// the name of a listed pod has ended or is being deleted, the kubelet may list a new pod with the
-// same name. So the listed pod then counts as unknown.
+// These are the listed pods that have no devices of the resource yet. If a pod of the informer has
+// ended or is being deleted, a listed pod with the same name may be a new pod. So the listed pod
+// counts as unknown.
 func allKnown(pods []*corev1.Pod, listed []*podresources.PodResources, resource string) bool {
 	known := map[types.NamespacedName]bool{}
 	for _, pod := range pods {

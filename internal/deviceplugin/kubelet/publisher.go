@@ -57,7 +57,7 @@ type Publisher struct {
 	allocations allocations        // what the kubelet answered last
 	listError   error              // the error of the last refresh
 	stable      bool               // whether the current session has lasted until a tick
-	droppedBy   os.FileInfo        // if the kubelet has ended a stream since the last registration, its socket at that time; otherwise nil
+	droppedBy   os.FileInfo        // the kubelet's socket in the session in which the kubelet ended a stream; nil after the next registration
 
 	mu struct {
 		sync.Mutex

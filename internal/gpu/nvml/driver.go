@@ -37,6 +37,6 @@ type Driver interface {
 // Options are the options of Open.
 type Options struct {
 	Library string // path or name of libnvidia-ml.so.1
-	Machine fs.FS  // the machine's root directory; sys in it tells the NUMA nodes of GPUs
+	Machine fs.FS  // the machine's root directory; its directory /sys has the NUMA nodes of GPUs
 	Log     logr.Logger
 }

@@ -15,21 +15,21 @@ import (
 // Controller is the configuration of numalet-controller (cmd/controller).
 type Controller struct {
 	Process
-	Kubeconfig        string // "" for the cluster that this pod runs in
-	MetricsAddr       string // host:port of /metrics
-	MetricsSecure     bool   // serve metrics by HTTPS, and only to clients that the API server authorizes
-	SchedulerName     string // spec.schedulerName of the pods that the controller schedules
-	Kubescheduler     []byte // the KubeSchedulerConfiguration in the file of --config, or nil
-	GPUResource       string // the resource of whole GPUs
-	ScoreTimeConstant time.Duration
-	HalfLife          Maybe         // half-life of the decay of scores; if it is set, ScoreTimeConstant has no effect
+	Kubeconfig        string        // "" for the cluster that this pod runs in
+	MetricsAddr       string        // host:port of /metrics
+	MetricsSecure     bool          // serve metrics by HTTPS, and only to clients that the API server authorizes
+	SchedulerName     string        // spec.schedulerName of the pods that the controller schedules
+	Kubescheduler     []byte        // the KubeSchedulerConfiguration in the file of --config, or nil
+	GPUResource       string        // the resource of whole GPUs
+	ScoreTimeConstant time.Duration // time constant with which the score of a tenant follows its usage
+	HalfLife          Maybe         // time in which the score of a tenant that uses nothing halves; if it is set, ScoreTimeConstant has no effect
 	ScoreInterval     time.Duration // time between updates of the stored scores
 	UnknownTenants    UnknownTenants
 	PodPriority       bool // order the queue by the priority of pods first, and then by the scores of their tenants
 	Policy            filter.NodePolicy
 	Dimensions        Dimensions
-	Candidates        int // number of nodes that are proposed for each pod
-	Rated             int // number of nodes that are rated for a pod that prefers some nodes to others
+	Candidates        int // number of nodes that a search for a pod returns; if the first cannot be used, the next is tried
+	Rated             int // number of fitting nodes that are rated for a pod that prefers some nodes to others
 	Proposers         int
 	Binders           int     // concurrent bind requests
 	BindRate          float32 // bind requests per second

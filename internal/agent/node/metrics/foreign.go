@@ -14,7 +14,7 @@ type ForeignTime struct {
 	Pod       workload.Pod
 	Container string
 	BySource  map[string]time.Duration
-	Measured  time.Duration // the CPU time of the exclusive CPUs, idle or busy, during which foreign time was measured
+	Measured  time.Duration // the time for which foreign time was measured, summed over the exclusive CPUs, whether idle or busy
 }
 
 // Foreign exports the foreign time of each container with exclusive CPUs at each scrape. After a
