@@ -16,11 +16,11 @@ import (
 // Notify retries all pods that have one of the topics.
 type Notify func(topics []sched.Topic, helps func(*sched.Pod) bool)
 
-// Outdated is called when the explanations of why some pods wait become outdated. These are the
-// pods whose rules have the key given as rules (sched.Pod.NodeRules). Explanations become outdated
-// when a node is added or removed, or when a change of a node changes whether or why the node
-// refuses the pods. The rules of a pod are its node selector, required node affinity and
-// tolerations.
+// Outdated is called when the explanations of why some pods wait become outdated. The rules of a
+// pod are its node selector, required node affinity and tolerations. The parameter rules is the key
+// of certain rules (sched.Pod.NodeRules), and the explanations are those for the pods with these
+// rules. Explanations become outdated when a node is added or removed, or when a change of a node
+// changes whether or why the node refuses these pods.
 type Outdated func(rules string)
 
 // announcer retries waiting pods when a node or a placed pod changes. It retries only pods whose
@@ -31,7 +31,7 @@ type announcer struct {
 	cluster  *Cluster
 	notify   Notify
 	outdated Outdated
-	topics   []sched.Topic // reused by each event, because the state calls its subscribers one at a time
+	topics   []sched.Topic // memory that is reused for each event; the state of the nodes calls its subscribers one at a time, so no two events use it at the same time
 }
 
 // Announce subscribes to the state of the nodes. From then on, it calls the function given as

@@ -115,8 +115,9 @@ func (a *arena) pod(name string, cpu, memory, gpus int64) *sched.Pod {
 }
 
 // newState returns a new state with the servers and pods of the arena, and makes the filters use
-// this state. The state's index of nodes has the controller's default dimensions. newState runs the
-// garbage collector, so that a benchmark that follows starts without garbage.
+// this state. The state's index finds nodes by the free amounts of certain resources. These are the
+// resources of the controller's default index. newState runs the garbage collector, so that a
+// benchmark that follows starts without garbage.
 func (a *arena) newState(policy distbucket.Policy) *nodestate.State {
 	a.Helper()
 	c := nodestatetest.New(a, "cpu,memory,pods,numa-total,nvidia.com/gpu", filter.Profile{Theta: []int64{100, 128 << 20, 1, 1, 1}, Policy: policy})
@@ -150,9 +151,10 @@ func (a *arena) small(count int) []*sched.Pod {
 	return pods
 }
 
-// edges returns pods that fit nowhere. The ratio of CPU to memory in a pod's requests is random.
-// Each pod requests about a thousandth of a CPU and a byte more than the largest amounts with this
-// ratio that fit on any node. The search for a node takes longest for pods that just fail to fit.
+// edges returns pods that just fail to fit on any node, because the search for a node takes longest
+// for such pods. The ratio of CPU to memory in a pod's requests is random. For each pod, edges
+// computes the largest amounts with this ratio that fit on any node. It then adds about a
+// thousandth of a CPU to the CPUs, and about a byte to the memory.
 func (a *arena) edges(c *nodestate.State, count int) []*sched.Pod {
 	r := rand.New(rand.NewPCG(2, 2))
 	var pods []*sched.Pod

@@ -15,11 +15,13 @@ import (
 // of the state of the nodes (package nodestate). The filters of all proposers and of the committer
 // share one Cluster. Any goroutine may call its methods. Only the state calls Observe.
 //
-// The nodeInfo of a node is stored in the node's entry of the state, and is immutable. After a
-// change, a new nodeInfo is stored before the node's new record (sched.Node). So the nodeInfo is
-// never older than the record. This matters for a pod whose fit depends on a single node: the
-// result of a check of this node stays valid until the node's record changes. Readers of a nodeInfo
-// take no lock. While a pod moves to another node, it is on both nodes for a moment.
+// A nodeInfo is a node with its pods, in the form that the plugins read. It is stored in the node's
+// entry (nodestate.Entry), and is immutable. After a change, a new nodeInfo is stored before the
+// node's new record (sched.Node). So the nodeInfo is never older than the record. This matters for
+// most pods, whose fit on a node depends on nothing but this node: the result of a check of the
+// node stays valid until the node's record changes. Readers of a nodeInfo take no lock. A pod may
+// be bound to another node than the one to which it was assigned. It then counts on both nodes for
+// a moment.
 //
 // The time to apply a change grows with the number of pods on the changed node, and for some
 // changes of a node (see sameForRules) also with the number of cached node sets (see tracked). The
@@ -71,7 +73,10 @@ func (c *Cluster) Observe(e nodestate.Event) {
 			c.changes.add(change{node: is})
 		}
 		if len(now.PodsWithRequiredAntiAffinity) > 0 {
-			c.state.Narrow() // the node's zone may have changed: the anti-affinity of the node's pods may now exclude pods from other nodes of the new zone, although the records of these nodes are unchanged
+			// The node may have moved to another zone. The anti-affinity of its pods may then exclude
+			// pods from the other nodes of this zone, whose records are unchanged. After a call of
+			// Narrow, such nodes are checked again before a pod is assigned to them.
+			c.state.Narrow()
 		}
 	case nodestate.Placed, nodestate.Bound:
 		c.assign(e.Entry, e.Now, e.Was)

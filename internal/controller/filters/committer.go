@@ -12,7 +12,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// Committer has the filters of the committer, the second-tier scheduler, which decides the nodes of
+// Committer has the filters of the committer, which is the goroutine that decides the nodes of
 // pods. Committer has the same filters as a Proposer, and also Reserve and PreBind of the plugins
 // for volumes and devices. It implements the interfaces sched.Relay and pipeline.Reserver. Any
 // goroutine may call Unreserve and Bind. Only one goroutine may call the other methods.
@@ -37,8 +37,7 @@ type reserved struct {
 	by    framework.Framework
 }
 
-// NewCommitter returns the filters of the committer (the second-tier scheduler). If quotas is nil,
-// no quotas are checked.
+// NewCommitter returns the filters of the committer. If quotas is nil, no quotas are checked.
 func NewCommitter(ctx context.Context, c *Cluster, api API, quotas Quotas) (*Committer, error) {
 	p, err := NewProposer(ctx, c, api)
 	if err != nil {
@@ -58,9 +57,9 @@ func (c *Committer) Begin(pod *sched.Pod) ([]string, sched.Reason) {
 // the pod, so that PreFilter need not run again. There are two exceptions.
 //
 // First, if the pod has required pod (anti-)affinity or topology spread, Resume uses only the mark
-// in the proposer's results. The mark is the number that the next change (see changes) had when the
-// proposer filtered the pod, or when it filtered another pod of the same gang. Check then refuses
-// the nodes on which the pod may no longer fit because of the changes since this mark.
+// in the proposer's results. The mark is the number of the first change (see changes) that was
+// stored after the proposer had begun to filter the pod, or another pod of the same gang. Check
+// then refuses the nodes on which the pod may no longer fit because of the changes since this mark.
 //
 // Second, if the pod has volumes or devices, PreFilter runs again. The plugins store in the results
 // of PreFilter which volumes and devices they will reserve, and these may have been reserved for

@@ -207,8 +207,8 @@ func enabled(profile config.KubeSchedulerProfile, plugins []string) *config.Kube
 func hard(c v1.TopologySpreadConstraint) bool { return c.WhenUnsatisfiable == v1.DoNotSchedule }
 
 // framed returns the names of the plugins of kube-scheduler's default profile that Numalet does not
-// run. Numalet does the work of such a plugin in another way, or its documentation says that
-// Numalet does not do this work.
+// run. Numalet does the work of such a plugin in another way, or does not do it. Numalet's
+// documentation names the work that it does not do.
 func framed() []string {
 	return []string{names.SchedulingGates, names.DefaultPreemption, names.NodeResourcesBalancedAllocation, names.GangScheduling,
 		names.TopologyPlacementGenerator, names.PodGroupPodsCount}

@@ -21,7 +21,7 @@ import (
 type counted struct {
 	data    fwk.StateData
 	planned int    // number of planned pods that are counted in data
-	mark    uint64 // number that the next change had (see changes) before the pods were counted
+	mark    uint64 // number of the first change (see changes) that was stored after PreFilter had begun to count pods
 }
 
 // affinityState is the key under which the plugin InterPodAffinity stores its state.

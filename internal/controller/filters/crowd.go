@@ -37,7 +37,7 @@ type crowd struct {
 
 // near has the pods of a crowd on one node.
 type near struct {
-	copies []fwk.PodInfo // one for each pod without (anti-)affinity; immutable
+	copies []fwk.PodInfo // one element for each pod without (anti-)affinity; equal pods have the same pointer; immutable
 	others int           // number of pods with (anti-)affinity
 }
 
@@ -114,7 +114,8 @@ func (c *crowd) match(pod *v1.Pod) bool {
 	})
 }
 
-// topics returns a list of topics. Each pod that the crowd selects has at least one of them.
+// topics returns topics, which are names for some of the placed pods (see counts). Each pod that
+// the crowd selects has at least one of them.
 func (c *crowd) topics() (all []sched.Topic) {
 	for _, s := range c.selected {
 		for namespace := range s.namespaces {
@@ -188,10 +189,11 @@ type crowdNode struct {
 func (n *crowdNode) GetPods() []fwk.PodInfo { return n.pods }
 
 // crowded returns the nodes that the rating plugins must read for the preferences of the current
-// pod. These are the nodes with pods of its crowd, the nodes with planned or proposed pods (see
-// showing), and the nodes with a placed pod whose affinity or anti-affinity makes the current pod
-// prefer or avoid nodes (see drawn). The list is never empty, because kube-scheduler's plugins
-// would take an empty list for a cluster without nodes.
+// pod. First, these are the nodes with pods of its crowd. Second, these are the nodes for which
+// other pods are planned or proposed, because these pods will probably be placed there soon. Third,
+// these are the nodes with a placed pod whose affinity or anti-affinity makes the current pod
+// prefer or avoid nodes. The list is never empty, because kube-scheduler's plugins would take an
+// empty list for a cluster without nodes.
 func (l *lister) crowded(candidates []fwk.NodeInfo) []fwk.NodeInfo {
 	nodes := l.cluster.nodesOf(l.cluster.crowdFor(l.pod.crowd, l.pod.preferred))
 	for name := range l.drawn() {
@@ -207,16 +209,16 @@ func (l *lister) crowded(candidates []fwk.NodeInfo) []fwk.NodeInfo {
 }
 
 // required returns the nodes that PreFilter of the plugin InterPodAffinity must read for the
-// current pod. The field requires of this pod must not be empty.
+// current pod. It may be called only if the pod's field requires is not empty.
 func (l *lister) required() []fwk.NodeInfo {
 	return l.showing(l.cluster.nodesOf(l.cluster.crowdFor(l.pod.requires, l.pod.required)))
 }
 
 // showing returns the nodes in the given map, and the nodes with planned or proposed pods (see
 // lister). The map has the pods of a crowd on each node. The nodes with planned or proposed pods
-// show all their pods. The other nodes show only their pods without (anti-)affinity that belong to
-// the crowd and, if the map counts pods with (anti-)affinity on the node, all their pods with
-// (anti-)affinity.
+// show all their pods. Each other node shows its pods without (anti-)affinity that belong to the
+// crowd. If the map counts pods with (anti-)affinity on the node (others is not 0), the node also
+// shows all its pods with (anti-)affinity, because its nodeInfo already has a list of these.
 func (l *lister) showing(nodes map[string]near) []fwk.NodeInfo {
 	whole := sets.KeySet(l.planned.nodes).Union(sets.KeySet(l.proposed))
 	found := l.infos(whole)

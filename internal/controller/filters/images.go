@@ -136,8 +136,8 @@ type withImages struct {
 // other nodes change.
 func (n withImages) GetImageStates() map[string]*fwk.ImageStateSummary { return n.states }
 
-// imaged returns a view of a node. In the view, the node has only the images that are in the map
-// given as known.
+// imaged returns a view of a node. In the view, the node has only those of its images whose names
+// are keys of the map.
 func imaged(node *nodeInfo, known map[string]fwk.ImageStateSummary) fwk.NodeInfo {
 	states := map[string]*fwk.ImageStateSummary{}
 	for _, image := range node.Node().Status.Images {

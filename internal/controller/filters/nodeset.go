@@ -22,7 +22,8 @@ type nodeSet struct {
 	few    atomic.Pointer[[]string] // names of the admitted nodes; nil if there are too many
 	admits atomic.Int64             // number of admitted nodes
 
-	// The caller holds the lock of tracked when it uses the fields below.
+	// The caller holds the lock of the type tracked, which caches the node sets, when it uses the
+	// fields below.
 	all      int             // number of all nodes
 	admitted int             // number of admitted nodes
 	names    map[string]bool // names of the admitted nodes; nil after there were more than maxFew, see remove
@@ -31,9 +32,9 @@ type nodeSet struct {
 
 // A proposer (which lists nodes for a pod) usually finds nodes through an index of their free
 // resources. If the rules of a pod admit at most maxFew nodes, and at most the fraction 1/fewShare
-// of all nodes, the proposer visits only the admitted nodes, without the index. If more of the
-// nodes are admitted, as in a small cluster, the index finds a node with enough room in fewer
-// visits.
+// of all nodes, the proposer visits only the admitted nodes, without the index. If a larger
+// fraction of the nodes is admitted, the index finds a node with enough room in fewer visits. In a
+// small cluster, even a few nodes are a large fraction.
 const (
 	maxFew   = 64
 	fewShare = 4

@@ -21,7 +21,7 @@ type Pod struct {
 	info       *framework.PodInfo
 	wide       bool              // it has required (anti-)affinity or required spread, so that other pods decide which nodes suit it
 	claim      bool              // it uses volumes or devices, which must be reserved
-	started    bool              // its status may change its requests
+	started    bool              // its status reports containers or resources, which may count in place of the requests in its spec (in-place resize)
 	rules      string            // key of its rules about labels and taints of nodes, see rulesOf; begins with the name of its profile if there are several profiles
 	neighbors  string            // key of its required pod affinity, see neighborsOf; begins with the name of its profile if there are several profiles
 	alone      bool              // it matches its own required pod affinity

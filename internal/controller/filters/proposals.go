@@ -10,7 +10,8 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 )
 
-// proposals are pods for which a proposer has chosen a node a moment ago, and which the committer
+// proposals are pods for which a proposer (a goroutine that lists the best nodes for a pod) has
+// chosen a node a moment ago, and which the committer (the goroutine that assigns pods to nodes)
 // has not assigned yet. Until such a pod is assigned, ratings of nodes for other pods count it on
 // its chosen node. Without proposals, several proposers that rate nodes at the same time would
 // choose the same node for pods that prefer to be apart. kube-scheduler handles one pod at a time,
@@ -34,8 +35,9 @@ type proposal struct {
 }
 
 // A proposal counts for proposalTerm at most, and only the newest maxProposals count. maxProposals
-// is large enough, because at any time only about three pods for each proposer wait for the
-// committer.
+// is enough for about 20 proposers (the default is 4): for each proposer, at most about three pods
+// at a time have a proposal. Two of them wait in the queue of the committer, and the proposer works
+// on the third.
 const (
 	proposalTerm = 5 * time.Second
 	maxProposals = 64
@@ -64,8 +66,10 @@ func (p *proposals) remove(pod *framework.PodInfo) {
 	p.some.Store(int32(len(p.mu.recent)))
 }
 
-// beside returns the proposed pods that the ratings for a pod count, by node. It leaves out the pod
-// itself. It also leaves out pods that are planned, because the ratings count these on their
+// beside returns the proposed pods that must count when nodes are rated for the given pod, by the
+// name of the proposed node. It leaves out the given pod itself. It also leaves out the pods whose
+// UIDs are in the map given as planned. These are pods that the proposer plans together with the
+// given pod, such as pods of its gang (see planned). The ratings already count them on their
 // planned nodes.
 func (p *proposals) beside(pod *framework.PodInfo, planned map[types.UID]bool) map[string][]*framework.PodInfo {
 	if p.some.Load() == 0 {

@@ -13,9 +13,9 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// Proposer has the filters of one proposer, that is, one first-tier scheduler: PreFilter, Filter
-// and the plugins that rate nodes. It implements sched.Relay and sched.Preferrer. Only one
-// goroutine may use it.
+// Proposer has the filters of one proposer, which is a goroutine that lists the nodes that suit a
+// pod best. The filters are PreFilter, Filter and the plugins that rate nodes. It implements
+// sched.Relay and sched.Preferrer. Only one goroutine may use it.
 type Proposer struct {
 	ctx       context.Context
 	config    *Configuration
@@ -34,10 +34,10 @@ type Proposer struct {
 }
 
 // begun is the result of PreFilter for a pod. The plugins that the same Proposer runs after
-// PreFilter may add data to the field state. Once the proposer's list of nodes for the pod is
-// complete, begun does not change.
+// PreFilter may add data to the field state. After the proposer has listed the nodes that suit the
+// pod, begun does not change: the committer, another goroutine, then reads it (see Resume).
 type begun struct {
-	mark    uint64 // number that the next change had (see changes) before PreFilter began; 0 if the pod has no required pod (anti-)affinity and no required topology spread
+	mark    uint64 // number of the first change (see changes) that was stored after PreFilter began; 0 if the pod has no required pod (anti-)affinity and no required topology spread
 	state   fwk.CycleState
 	skip    skips            // the Filter plugins that need not run for the pod
 	only    sets.Set[string] // the nodes to which PreFilter restricts the pod; nil for all
@@ -54,8 +54,8 @@ func (p *Proposer) newBegun() *begun {
 	return b
 }
 
-// NewProposer returns the filters of one proposer (first-tier scheduler). They include the plugins
-// for volumes and devices if api.Claims is not nil.
+// NewProposer returns the filters of one proposer. They include the plugins for volumes and devices
+// if api.Claims is not nil.
 func NewProposer(ctx context.Context, c *Cluster, api API) (*Proposer, error) {
 	return newProposer(ctx, c, api, local())
 }
@@ -109,9 +109,10 @@ func (p *Proposer) instanceOf(pod *sched.Pod) *instance {
 }
 
 // Begin runs PreFilter for a pod, whose Foreign must be a *Pod. It returns the nodes that may suit
-// the pod (nil for all nodes), or a reason if no node suits the pod. If the pod's rules admit no
-// node, or if the pod requires a neighbor that does not exist, Begin returns an empty list and
-// leaves PreFilter to the first call of Check.
+// the pod (nil for all nodes), or a reason if no node suits the pod. Begin returns an empty list if
+// the pod's rules (such as its node selector) admit no node, or if no pod on any node matches the
+// pod's required pod affinity. A proposer then checks no node, unless it explains why no node suits
+// the pod. So Begin leaves PreFilter to the first call of Check.
 func (p *Proposer) Begin(pod *sched.Pod) ([]string, sched.Reason) {
 	p.use(pod)
 	few := p.few()
@@ -133,7 +134,9 @@ func (p *Proposer) prepare() ([]string, sched.Reason) {
 		return nil, sched.Reason{}
 	}
 	p.begun = p.newBegun()
-	var nodes []fwk.NodeInfo // for topology spread; for (anti-)affinity, the type affinity lists only the nodes that it needs, unless the pod has no key (requires)
+	// The plugins PodTopologySpread and InterPodAffinity read this list. If the pod's field requires
+	// is not empty, the type affinity gives InterPodAffinity a shorter list instead.
+	var nodes []fwk.NodeInfo
 	if len(p.lister.pod.spread) > 0 || p.lister.pod.requires == "" {
 		nodes, _ = p.lister.List()
 	}

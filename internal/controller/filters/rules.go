@@ -8,9 +8,9 @@ import (
 )
 
 // few returns the names of the nodes that may suit the current pod, if they are few. It returns an
-// empty list if the pod's rules (such as its node selector) admit no node, or if the pod requires a
-// neighbor that does not exist. It returns nil if many nodes may suit the pod, or if it is not
-// known which nodes may suit the pod.
+// empty list if the pod's rules (such as its node selector) admit no node, or if no pod on any node
+// matches the pod's required pod affinity. It returns nil if many nodes may suit the pod, or if it
+// is not known which nodes may suit the pod.
 func (p *Proposer) few() []string {
 	pod := p.lister.pod
 	if pod.neighbors != "" && p.runner.named(names.InterPodAffinity) != 0 && !pod.alone && len(p.lister.planned.pods) == 0 && p.lister.cluster.neighborsFor(pod).count.Load() == 0 {
@@ -26,7 +26,8 @@ func (p *Proposer) few() []string {
 }
 
 // Refusals returns, for each reason, how many nodes the rules of the current pod (such as its node
-// selector) refuse for this reason. It returns nil if the rules admit any node.
+// selector) refuse for this reason. It returns nil if the rules admit at least one node, or if the
+// pod has no key for its rules (see rulesOf).
 func (p *Proposer) Refusals() sched.Tally {
 	if p.lister.pod.rules == "" {
 		return nil

@@ -25,8 +25,8 @@ type runner struct {
 	unruled   skips // all plugins except those that check a pod's rules (see rulesOf)
 }
 
-// preparing is a PreFilter plugin. The field named itself has the plugin's bit in a set of type
-// skips, or 0 if the plugin is no Filter plugin.
+// preparing is a PreFilter plugin, with a set of plugins (type skips) that contains only this
+// plugin. The set is empty if the plugin is no Filter plugin.
 type preparing struct {
 	fwk.PreFilterPlugin
 	itself skips
@@ -53,8 +53,8 @@ func newRunner(order *config.Plugins, plugins map[string]fwk.Plugin, l *lister) 
 	return r
 }
 
-// spared wraps some plugins to save time. The wrapped plugin gives the same results, but does not
-// run if its result is known without it.
+// spared returns a faster plugin with the same results, if there is one, and otherwise the given
+// plugin. The faster plugin calls the given plugin only if the result is not known without it.
 func spared(plugin fwk.Plugin, l *lister) fwk.Plugin {
 	switch p := plugin.(type) {
 	case *noderesources.Fit:

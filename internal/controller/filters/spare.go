@@ -61,7 +61,8 @@ func (p *Pod) fits(node *nodeInfo) bool {
 	return true
 }
 
-// started reports whether a pod's status may change its requests.
+// started reports whether a pod's status reports containers or resources. These may count in place
+// of the requests in its spec, as in an in-place resize.
 func started(s *v1.PodStatus) bool {
 	return len(s.ContainerStatuses)+len(s.InitContainerStatuses) > 0 || s.Resources != nil
 }
@@ -80,8 +81,10 @@ type affinity struct {
 	lister *lister
 }
 
-// PreFilter skips the plugin if the pod has no required (anti-)affinity and no required spread, and
-// no placed pod excludes it by anti-affinity.
+// PreFilter skips the plugin if it has nothing to check: the pod has no required (anti-)affinity,
+// and no placed pod excludes it by anti-affinity. The field wide is also set for a pod that has
+// only required topology spread. For such a pod, PreFilter calls the original plugin, which then
+// skips itself.
 func (a *affinity) PreFilter(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
 	if !a.lister.pod.wide && len(a.lister.apart()) == 0 {
 		return nil, skipped

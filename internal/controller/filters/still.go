@@ -11,11 +11,11 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// still tells on which nodes a pod may no longer fit, because of changes since a proposer filtered
-// the pod. The pod has required pod (anti-)affinity or topology spread, so its filters count pods
-// on many nodes. With still, the committer (which decides the node) need not count them again.
-// still may refuse a node on which the pod fits. The pod is then scheduled again, which costs only
-// time.
+// The type still tells on which nodes a pod may no longer fit, because of changes since a proposer
+// (which lists nodes for a pod) filtered the pod. The pod has required pod (anti-)affinity or
+// topology spread, so its filters count pods on many nodes. With this type, the committer (which
+// decides the node) need not count them again. It may refuse a node on which the pod fits. The pod
+// is then scheduled again, which costs only time.
 //
 //	change                         requirement of the pod   nodes on which it may no longer fit
 //	another pod is placed          not near the other pod   nodes in the same domain
@@ -27,7 +27,9 @@ import (
 //	or has changed (sameForRules)
 //
 // The same domain is the topology domain of the other pod's node. The first row also applies if the
-// anti-affinity of the other pod excludes the pod.
+// anti-affinity of the other pod excludes the pod. The third row is about a pod that matches its
+// own required affinity. The affinity of such a pod admits any node as long as no other pod
+// matches. Once a matching pod is placed, the pod must be near it.
 type still struct {
 	pod     *Pod
 	gang    string // ID of the pod's gang; changes by pods of this gang are ignored, because the gang was planned as a whole
@@ -49,9 +51,10 @@ func domainOf(node *v1.Node, key string) (domain, bool) {
 	return domain{key, value}, ok
 }
 
-// stillFits returns a still for a pod, after it has seen all changes whose number is at least mark
-// (see changes). It returns false if the pod may no longer fit on any node, or if some of these
-// changes are no longer kept.
+// stillFits reads all changes whose number is at least the mark (see changes). It returns a value
+// of type still, with the nodes on which the pod may no longer fit because of these changes. It
+// returns false if the pod may no longer fit on any node, or if some of these changes are no longer
+// kept.
 func (l *lister) stillFits(pod *sched.Pod, mark uint64) (still, bool) {
 	s := still{pod: pod.Foreign.(*Pod), space: l.namespace()}
 	if pod.Gang != nil {

@@ -21,9 +21,10 @@ import (
 	"github.com/numalet/numalet/pkg/sched/pipeline"
 )
 
-// TestStorm schedules twice as many pods as fit, with 1, 4 and 16 proposers, while every third
-// Binding fails. There are two kinds of pods, and a node can hold only one pod of each kind. The
-// test checks that in the end each node has exactly one pod of each kind.
+// TestStorm schedules twice as many pods as fit, with 1, 4 and 16 proposers (goroutines that list
+// nodes for pods), while every third Binding fails. There are two kinds of pods, and a node can
+// hold only one pod of each kind. The test checks that in the end each node has exactly one pod of
+// each kind.
 func TestStorm(t *testing.T) {
 	const nodes = 6
 	var pods []*v1.Pod

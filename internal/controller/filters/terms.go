@@ -96,7 +96,7 @@ func (t *terms) forget(known *term) {
 	}
 }
 
-// nodes returns the names of the nodes on which the terms of any pod select the given pod. The
+// nodes returns the names of the nodes that have a pod with a term that selects the given pod. The
 // function given as namespace returns the labels of the given pod's Namespace. It is called only if
 // needed.
 func (t *terms) nodes(pod *v1.Pod, namespace func() labels.Set) sets.Set[string] {

@@ -16,7 +16,9 @@ import (
 	"github.com/numalet/numalet/pkg/sched/pipeline"
 )
 
-// tiers adds a proposer and a committer to a scene. The proposer lists only one node for each pod.
+// tiers is a scene (a cluster for tests) with a proposer, which lists nodes for pods, and a
+// committer, which assigns each pod to a listed node. The proposer lists only one node for each
+// pod.
 type tiers struct {
 	*scene
 	first         *pipeline.Proposer

@@ -10,11 +10,12 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// Topics name what a waiting pod waits for, if other pods or other nodes decide whether a node
-// suits it (sched.Pod.Across). In addition to the topics below, a pod has topics for the labels
-// that its required affinity and spread terms select. Such a topic has a namespace or the constant
-// everywhere as its Scope, and the label as Key and Value. Key and Value are empty if the term
-// selects no label with a certain value.
+// A topic names something that a waiting pod waits for, such as new nodes. Only pods with
+// sched.Pod.Across have topics: their fit on a node also depends on other pods or other nodes, for
+// example because of pod affinity. In addition to the topics below, a pod has topics for the labels
+// that its required affinity and spread terms select. The Scope of such a topic is a namespace, or
+// "*" if the term selects namespaces by label. The Key and Value of the topic are those of the
+// label. They are empty if the term does not require that a label has one of certain values.
 //
 // kube-scheduler's plugins have queueing hints for the same purpose (EventsToRegister). Topics
 // replace queueing hints for two reasons. First, hints need to know which plugins refused a pod.
@@ -87,8 +88,8 @@ func labelTopics(scope string, selector labels.Selector) (all []sched.Topic) {
 	return []sched.Topic{{Scope: scope}}
 }
 
-// appendPlaced appends the topics under which a placed pod is announced to a list of topics.
-// Waiting pods that have one of these topics are then retried.
+// appendPlaced appends the topics of a placed pod to a list of topics. When the placed pod is
+// announced (see announcer), waiting pods that have one of these topics are retried.
 func appendPlaced(to []sched.Topic, pod *v1.Pod) []sched.Topic {
 	for _, scope := range []string{pod.Namespace, everywhere} {
 		to = append(to, sched.Topic{Scope: scope})

@@ -11,15 +11,19 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// tracked caches sets of nodes and counts of placed pods. Pending pods share these sets and counts
-// if their rules, their required pod (anti-)affinity or their preferences are equal. Cluster keeps
-// them up to date under the lock of tracked. When a pod needs a set or a count that is not cached,
-// tracked visits all nodes to make it. A lookup of a cached set or count takes no lock. But the
-// nodes of a crowd and the reasons that a node set counts are read under the lock.
+// tracked caches sets of nodes and counts of placed pods. A nodeSet has the nodes that admit pods
+// with certain rules, such as a node selector, and counts why the other nodes refuse them. A value
+// of type neighbors counts the placed pods that match a required pod affinity. A crowd has the
+// placed pods that preferences or required (anti-)affinity select. Pending pods share these sets
+// and counts if their rules, their required pod (anti-)affinity or their preferences are equal.
+// Cluster keeps them up to date under the lock of tracked. When a pod needs a set or a count that
+// is not cached, tracked visits all nodes to make it. A lookup of a cached set or count takes no
+// lock. But the field nodes of a crowd and the field refused of a nodeSet are read under the lock.
 //
-// tracked keeps at most maxSets node sets, maxSets neighbor counts and maxSets crowds. When there
-// would be more of one kind, it drops all of this kind, and those that are still needed are made
-// again. Reference counts were rejected, because usually there are only a few distinct rules.
+// tracked keeps at most maxSets values of each of these three types. When there would be more
+// values of one type, it drops all of this type, and those that are still needed are made again.
+// Reference counts would show which values are still needed. They were rejected, because usually
+// there are only a few distinct rules, so that the limit is not reached.
 type tracked struct {
 	sync.Mutex
 	nodes     kept[*nodeSet]     // by the rules of pods, see rulesOf
@@ -125,8 +129,9 @@ func (c *Cluster) neighborsFor(pod *Pod) *neighbors {
 	})
 }
 
-// crowdFor returns the cached crowd of the placed pods in the selection given as all. key is the
-// key of this selection (see keyOf). If the crowd is not cached, crowdFor makes it.
+// crowdFor returns the cached crowd, which has the placed pods that at least one element of the
+// list all selects. The argument key is the key of this list (see keyOf). If the crowd is not
+// cached, crowdFor makes it.
 func (c *Cluster) crowdFor(key string, all []selected) *crowd {
 	return c.sets.crowds.find(c, key, func() *crowd { return newCrowd(all) })
 }

@@ -94,7 +94,8 @@ func (w *world) step() {
 
 // place binds a pod. Before that, it does one of three things at random. It assigns the pod to a
 // random node in the state, and sometimes undoes this assignment. Or it assigns the pod to the node
-// that it binds the pod to, but with another label. Or it does nothing.
+// of the later Binding, but the assigned version of the pod has a random value of the label app. Or
+// it does nothing.
 func (w *world) place(p *v1.Pod) {
 	if old := w.pods[p.Name]; old != nil && old.Spec.NodeName != p.Spec.NodeName {
 		w.scene.state.Release(string(old.UID)) // an API server binds a pod only once, so the old pod must be gone first

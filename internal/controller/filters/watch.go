@@ -14,8 +14,9 @@ import (
 )
 
 // Watch retries waiting pods (it calls notify) after changes of the objects that filters read
-// besides nodes and pods: claims, volumes, devices and Namespaces. Only pods with sched.Pod.Across
-// are retried for such changes. Watch does not start the informers.
+// besides nodes and pods: claims, volumes, devices and Namespaces. Only pods with required
+// (anti-)affinity, required topology spread, volumes or devices (sched.Pod.Across) are retried for
+// such changes. Watch does not start the informers.
 //
 // Watch calls notify at once after a change, and again a second later. The plugins for volumes and
 // devices have caches, which their own event handlers update. These handlers may run later than
