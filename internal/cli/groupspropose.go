@@ -65,9 +65,11 @@ is not changed: review the output, edit it, and apply it.`,
 // names.
 type naming struct{ tenant, prefix string }
 
-// writeProposal proposes GPU groups for the demands of an estimate, and writes the groups to the
-// writer given as out. If the demands do not all fit at the same time, it then returns an error.
-// Otherwise it tells the user that they fit, with a message to the writer given as messages.
+// writeProposal proposes a GPU group for each demand of an estimate that fits on a node, and writes
+// the groups to the writer given as out. A demand is the number of GPUs that one container is
+// expected to need, and the estimate has all demands of a tenant. If the demands do not all fit at
+// the same time, writeProposal then returns an error. Otherwise it tells the user that they fit,
+// with a message to the writer given as messages.
 func writeProposal(out, messages io.Writer, nodes group.Nodes, e group.Estimate, n naming) error {
 	proposal, err := group.Propose(nodes, e, nil)
 	if err != nil {

@@ -15,10 +15,11 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// planned is the output of "numalet groups plan -o json".
+// planned is the output of "numalet groups plan -o json". A demand is the number of GPUs that one
+// container is expected to need.
 type planned struct {
 	Groups   []plannedGroup `json:"groups"`   // in the order of the demands
-	Unplaced []int          `json:"unplaced"` // the number of GPUs of each demand for more GPUs than any node has
+	Unplaced []int          `json:"unplaced"` // the demands that are greater than the number of GPUs of any node
 }
 
 type plannedGroup struct {

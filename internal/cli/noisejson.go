@@ -19,7 +19,7 @@ type containerNoise struct {
 	Interrupts     float64 `json:"interruptsSeconds"`
 	Kernel         float64 `json:"kernelSeconds"`
 	Other          float64 `json:"otherSeconds"`
-	CPUSeconds     float64 `json:"cpuSeconds"` // time of the container's exclusive CPUs, idle or busy, for which foreign time was measured
+	CPUSeconds     float64 `json:"cpuSeconds"` // elapsed time for which foreign time was measured, added up over the container's exclusive CPUs; the CPUs may be idle or busy
 	ForeignPercent float64 `json:"foreignPercent"`
 }
 

@@ -109,8 +109,8 @@ func tenantRows(tenant *v1alpha1.Tenant, wide bool) (rows [][]string) {
 	return rows
 }
 
-// shortScore rounds a tenant's score to four significant digits for display. A text that is not a
-// number stays unchanged.
+// shortScore rounds a tenant's score, which is the decayed average of its usage, to four
+// significant digits for display. A text that is not a number stays unchanged.
 func shortScore(text string) string {
 	var score float64
 	if _, err := fmt.Sscan(strings.TrimSpace(text), &score); err != nil {

@@ -41,12 +41,12 @@ type controller struct {
 	clients      clients
 	factory      informers.SharedInformerFactory
 	synced       []cache.InformerSynced // each reports whether the objects of one informer's initial list were handled
-	newest       *mirror.Newest         // the largest resource version among the pods that the mirror has handled
+	newest       *mirror.Newest         // the largest resource version among the pods that the field mirror has handled
 	state        *nodestate.State
 	ledger       *tenants.Ledger // usage and scores of the tenants
 	groups       gpuGroups       // GPU groups and quotas
 	queue        *queue.GangQueue
-	mirror       *mirror.Mirror
+	mirror       *mirror.Mirror // keeps state and queue equal to the objects in the API server
 	namespaces   *mirror.Namespaces
 	known        *tenants.Known            // tenants that have a Tenant object
 	reservations *reservation.Reservations // nil if the settings reserve no nodes

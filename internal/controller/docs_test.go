@@ -11,8 +11,9 @@ import (
 	"github.com/numalet/numalet/pkg/sched/fairshare"
 )
 
-// account is a Prometheus collector with the metrics of one tenant's account. A controller without
-// tenants does not serve these metrics, but the reference of the metrics must list them.
+// account is a Prometheus collector with the metrics of one tenant's use of one type of resource
+// (fairshare.Account). A controller without tenants does not serve these metrics, but the reference
+// of the metrics must list them.
 type account struct{}
 
 func (account) Describe(chan<- *prometheus.Desc) {}

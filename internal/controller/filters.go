@@ -67,9 +67,10 @@ func (c *controller) explainPod(explainer *pipeline.Proposer, pod *sched.Pod) (t
 }
 
 // kind returns a key for a pod. If two pods have equal keys other than "", the same explanation of
-// why no node suits is valid for both. The key is "" if Cluster.Kind of package filters returns "".
-// It is also "" for gangs, for pods that avoid nodes, for pods that may use only certain GPUs, and
-// for pods that have to wait for something other than nodes, such as a quota.
+// why no node suits is valid for both. The key is "" for pods that name their nodes in their node
+// affinity, that use volumes or devices, or that have already run (see Cluster.Kind of package
+// filters). It is also "" for gangs, for pods that avoid nodes, for pods that may use only certain
+// GPUs, and for pods that have to wait for something other than nodes, such as a quota.
 func (h *hosted) kind(pod *sched.Pod) string {
 	if pod.Gang != nil || pod.Avoid != nil || pod.GPUs.Offer != nil || pod.Waits().Refuses() {
 		return ""
@@ -80,8 +81,9 @@ func (h *hosted) kind(pod *sched.Pod) string {
 	return ""
 }
 
-// why returns a text that says why no node suits a pod. For a pod that stands for its gang, the
-// text says why too few nodes have room for the gang's pods.
+// why returns a text that says why no node suits a pod. The pods of a gang start together, so one
+// pod can represent all of them in the queue. For such a pod, the text says why too few nodes have
+// room for the gang's pods.
 func why(explainer *pipeline.Proposer, pod *sched.Pod) string {
 	planned, tally := explainer.Explain(pod)
 	if _, need := pod.Together(); need == 1 || pod.Waits().Refuses() {

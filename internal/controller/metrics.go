@@ -24,7 +24,7 @@ func newMetrics() *metrics {
 	return &metrics{
 		wait: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: prefix + "e2e_duration_seconds", Help: "Time from the creation of a pod until it is bound.",
-			Buckets: prometheus.ExponentialBuckets(.001, 2, 31), // up to 12 days, because pods may wait long for a quota or for a reserved node
+			Buckets: prometheus.ExponentialBuckets(.001, 2, 31), // up to 12 days, because pods may wait long for a quota, or for the node that the controller has reserved for them
 		}),
 		binds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: prefix + "bind_duration_seconds", Help: "Latency of Binding requests to the API server, by result (bound or error).",
@@ -69,8 +69,9 @@ func (s collector) Collect(to chan<- prometheus.Metric) {
 	s.ledger.Each(func(tenant string, account fairshare.Account) { collectAccount(to, tenant, account) })
 }
 
-// collectAccount sends two metrics: the usage and the score in one account (for CPUs or for GPUs)
-// of a tenant.
+// collectAccount sends two metrics about a tenant's account. An account is a tenant's use of one
+// type of resource, such as CPUs: what the tenant holds now (the usage), and the decayed average of
+// this (the score).
 func collectAccount(to chan<- prometheus.Metric, tenant string, account fairshare.Account) {
 	for _, m := range []struct {
 		name, help string

@@ -20,8 +20,9 @@ import (
 )
 
 const (
-	// batchDelay is how long Run waits after a change before it writes the NodeTopology, so that
-	// pods that start together cause only one write.
+	// batchDelay is how long Topology.Run waits after a change before it writes the NodeTopology,
+	// which is the custom resource with the CPUs, memory and GPUs of a node. Pods that start
+	// together thus cause only one write.
 	batchDelay = 200 * time.Millisecond
 	// retryDelay is how long Run waits after a failed write of the NodeTopology before it tries
 	// again.
@@ -87,9 +88,9 @@ func (t *Topology) Notify() {
 	}
 }
 
-// Published reports whether the published NodeTopology has the condition c with the status that c
-// has. It returns false until the agent has published the NodeTopology for the first time since its
-// start.
+// Published reports whether the published NodeTopology has a condition with the same type and the
+// same status as the condition c. It returns false until the agent has published the NodeTopology
+// for the first time since its start.
 func (t *Topology) Published(c metav1.Condition) bool {
 	s, found, err := t.current()
 	return t.published.Load() && found && err == nil && meta.IsStatusConditionPresentAndEqual(s.Conditions, c.Type, c.Status)

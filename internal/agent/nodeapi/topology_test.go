@@ -31,7 +31,7 @@ type published struct {
 	refuse   atomic.Int32 // number of patches that the API server refuses before it accepts one
 	mu       sync.Mutex
 	status   v1alpha1.NodeTopologyStatus // the state of the node
-	seen     int                         // number of requests that the method writes has already returned
+	seen     int                         // number of requests at the last call of p.writes
 }
 
 // change changes the state of the fake node.
@@ -95,9 +95,9 @@ func holder(name, cpus string) v1alpha1.PodCPUs {
 	return v1alpha1.PodCPUs{UID: "uid-" + name, Namespace: "default", Name: name, Containers: []v1alpha1.ContainerCPUs{{Name: "main", CPUs: cpus}}}
 }
 
-// waitAndCompare waits until the fake node has published its NodeTopology. It checks that the
-// patches since its last call have the field managers given as want, and that the NodeTopology in
-// the API server agrees with the node's state.
+// waitAndCompare waits until the fake node has published its NodeTopology. It compares the field
+// managers of the patches since the previous call of waitAndCompare with the list want. It also
+// checks that the NodeTopology in the API server agrees with the node's state.
 func (p *published) waitAndCompare(want ...string) {
 	p.Helper()
 	time.Sleep(time.Minute)
@@ -242,8 +242,9 @@ func TestPublishTriesAgain(t *testing.T) {
 	})
 }
 
-// TestSplit checks which fields of the status split puts in the part that changes with pods. Only
-// the keys of list items, such as the ID of a NUMA node, are in both parts.
+// TestSplit checks the second of the two parts into which the function split divides a status. This
+// part must have the fields that change with pods. Only the keys of list items, such as the ID of a
+// NUMA node, are in both parts.
 func TestSplit(t *testing.T) {
 	parts, err := split(twoNodes())
 	if err != nil {

@@ -132,7 +132,10 @@ func checkIsolation(m machine) (Finding, error) {
 }
 
 // checkIsolated checks that no CPU of the kernel parameter isolcpus is reserved for the system.
-// Containers without exclusive CPUs run on reserved CPUs, and not on other isolated CPUs.
+// Containers without exclusive CPUs may run on reserved CPUs. If such a CPU is isolated, the kernel
+// does not move threads from it to another isolated CPU, so all threads of such a container can be
+// on one CPU. Isolated CPUs that are not reserved cause no such problem, because only containers
+// with exclusive CPUs run on them.
 func checkIsolated(m machine) (Finding, error) {
 	list, _, err := m.text("sys/devices/system/cpu/isolated")
 	if err != nil || list == "" {
@@ -163,8 +166,9 @@ func checkIsolated(m machine) (Finding, error) {
 	}, nil
 }
 
-// checkNRI checks that the socket of NRI exists. It passes m.FS to fs.Stat, because machine has no
-// method Stat: fs.Stat would open the file, and a socket cannot be opened.
+// checkNRI checks that the socket of NRI exists. It calls fs.Stat with m.FS and not with m, because
+// the type machine has no method Stat. For a file system without this method, fs.Stat opens the
+// file, and a socket cannot be opened.
 func checkNRI(m machine) (Finding, error) {
 	_, err := fs.Stat(m.FS, "var/run/nri/nri.sock")
 	if errors.Is(err, fs.ErrNotExist) {

@@ -57,8 +57,9 @@ func (s Source) handle(mux *http.ServeMux) {
 }
 
 // tenants returns one row for each tenant and type of resource that the tenant uses. The rows are
-// ordered by type, and then by the tenant's score divided by its weight. The scheduling queue
-// orders tenants in the same way.
+// ordered by type, and then by the tenant's score (the decayed average of its usage) divided by its
+// weight (how much it may use, compared with other tenants). The scheduling queue orders tenants in
+// the same way.
 func (s Source) tenants(ctx context.Context) (any, error) {
 	tenants, err := s.Tenants(ctx)
 	if err != nil {

@@ -1,5 +1,6 @@
-// Package groups implements the custom resource GPUGroup, which gives GPUs to certain tenants. It
-// keeps the groups in force as one immutable group.Grouping, and writes the statuses of the groups.
+// Package groups implements the custom resource GPUGroup, which gives GPUs to certain tenants. The
+// groups that it has accepted are in force. It stores them as one immutable group.Grouping, and
+// writes the statuses of all groups.
 //
 // The package knows how groups and GPUs are read from custom resources, when a group is accepted,
 // and how the API server is asked for permissions. It does not decide which pod gets which GPU.

@@ -78,9 +78,10 @@ func (m Matcher) limit(pod *sched.Pod) {
 	}
 }
 
-// offerParts refuses a node if the parts of GPUs that a pod would get on the node exceed a quota of
-// the pod's tenant. It checks two quotas of the tenant: the quota of GPUs of any type, and the
-// quota of GPUs of the type to which these parts belong.
+// offerParts refuses a node if a pod that requests parts of GPUs, such as MIG slices, would exceed
+// a quota of its tenant there. The node's record says how much of a GPU each part counts as.
+// offerParts checks two quotas of the tenant: the quota of GPUs of any type, and the quota of GPUs
+// of the type to which these parts belong.
 func (m Matcher) offerParts(pod *sched.Pod, node *sched.Node) sched.Offer {
 	part := node.Parts[pod.GPUs.Part.Resource]
 	for _, kind := range []string{sched.TypeAnyGPU, part.Type} {
@@ -166,7 +167,7 @@ func (c claim) offer(node *sched.Node) sched.Offer {
 	}
 	over := o.Over
 	if o.Group == "" {
-		over = 0 // Over counts the GPUs of a group that stay free, but these GPUs are in no group
+		over = 0 // Over of a sched.Offer is how many GPUs of a group stay free after the pod was placed; these GPUs are in no group, so there are none
 	}
 	return sched.Offer{GPUs: gpus, Group: o.Group, Over: over}
 }
@@ -191,8 +192,9 @@ func (c claim) affordable(gpus []sched.GPUShare, node *sched.Node) (left []sched
 	return left, poor
 }
 
-// open returns the claim's match without the groups whose quotas are used up. It returns an error
-// if the match has groups and the quotas of all of them are used up.
+// open returns the groups whose GPUs can serve the pod (c.match), without the groups whose quotas
+// the pod would exceed. It returns an error if c.match has groups and the pod would exceed the
+// quotas of all of them.
 func (c claim) open() (group.Match, error) {
 	var first error
 	left := c.match.Without(func(name string) bool {

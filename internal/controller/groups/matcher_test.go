@@ -15,8 +15,8 @@ import (
 
 // TestParts checks a pod that requests three slices of GPUs of type T, each counted as 0.1 GPUs. If
 // its tenant's quota of all GPUs is used up, the pod must wait. If something is left of each quota,
-// but too little for the slices, the node must be refused, because other nodes may have smaller
-// slices.
+// but too little for the slices, the pod must not wait. Only the node must be refused, because
+// other nodes may have smaller slices, for which the quotas suffice.
 func TestParts(t *testing.T) {
 	const resourceName, advice = "nvidia.com/mig-1g.10gb", ": wait until other pods of this tenant end, or ask an administrator for a higher limit"
 	node := &sched.Node{Parts: map[string]sched.GPUPart{resourceName: {Type: "T", Milli: 100}}}

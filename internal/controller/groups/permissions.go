@@ -13,11 +13,12 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// allowedTTL and deniedTTL are how long Permissions caches answers of the API server. allowedTTL
-// is shorter than recheckInterval, and deniedTTL is shorter than refusedRecheckInterval. So after
-// recheckInterval, a Registry gets new answers to all its questions. After refusedRecheckInterval,
-// it gets new answers for the permissions that were denied. A refusal is cached for a shorter time
-// than a permission, because an administrator may be about to grant the permission.
+// allowedTTL and deniedTTL are how long Permissions caches answers of the API server. A Registry
+// checks the permissions again every recheckInterval, or every refusedRecheckInterval while a group
+// is not accepted. allowedTTL is shorter than recheckInterval, so after recheckInterval all answers
+// are new. deniedTTL is shorter than refusedRecheckInterval, so after refusedRecheckInterval the
+// answers about denied permissions are new. A refusal is cached for a shorter time than a
+// permission, because an administrator may be about to grant the permission.
 const (
 	allowedTTL = 10 * time.Second
 	deniedTTL  = time.Second

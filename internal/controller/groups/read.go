@@ -10,8 +10,9 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// Read converts a GPUGroup object to a group.Group. If the form in the object's spec is unknown,
-// the group gets the form gpu.AnyForm, and groups with this form are never accepted.
+// Read converts a GPUGroup object to a group.Group. The form in the object's spec is physical
+// (whole GPUs) or virtual (parts of GPUs). If it is neither, the group gets the form gpu.AnyForm,
+// which stands for a missing form. Groups with this form are never accepted.
 func Read(object *v1alpha1.GPUGroup) group.Group {
 	g := group.Group{
 		Name: object.Name, Tenants: object.Spec.Tenants, Type: object.Spec.Type, Containers: object.Spec.Containers,

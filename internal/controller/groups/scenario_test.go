@@ -30,7 +30,8 @@ import (
 //	wrong ann n1                      withdraws a permission that the command right has given
 //	bug                               makes each check of a permission panic, until the command speech
 //	silence | speech                  makes checks of permissions fail | makes them work again
-//	group g ann,bob n1=0,1 n2=n2-3    adds or changes a group of tenants; options: form=virtual, type=T4, quota=2, enforcement=advisory,
+//	group g ann,bob n1=0,1 n2=n2-3    adds or changes a group of tenants, with GPUs by node: their indexes or UUIDs; options: type=T4, quota=2,
+//	                                  form=virtual (parts of GPUs; default: physical), enforcement=advisory (nodes do not enforce the group),
 //	                                  author=carl, was=true (its status says that this spec was accepted)
 //	remake g ann n1=0                 deletes the group, and creates it again at once
 //	again                             creates a new registry, which gets all objects
@@ -41,8 +42,8 @@ import (
 //	show                              prints the statuses of the groups
 //	offer ann n1                      prints the GPUs of a node that a pod with one GPU may get
 //
-// The output has the verdicts on groups. It also names the tenant of each charged pod that has
-// ended.
+// The output has the verdicts on groups. When a pod that counted for the usage of its tenant has
+// ended, the output names the tenant.
 func TestScenarios(t *testing.T) {
 	scenario.Walk(t, func(t *testing.T, out *scenario.Answer) scenario.Commands { return newScene(t, out).commands() })
 }

@@ -59,7 +59,8 @@ func (t *task) checkOwner(ctx context.Context, object client.Object) error {
 	return nil
 }
 
-// own labels an object with the job's name and tenant, and sets the job as its controller.
+// own makes an object belong to the job: it adds labels with the job's name and tenant, and sets
+// the job as the object's controller.
 func (t *task) own(object client.Object) error {
 	labels := object.GetLabels()
 	if labels == nil {

@@ -40,8 +40,9 @@ type task struct {
 // Reconcile carries out the next steps of one job. It reads the job from the API server and not
 // from the cache, because the job's status says how many failures were counted for each index of a
 // pod. This number becomes the attempt number of a new pod with this index. If the status were out
-// of date, the pod that replaces a failed pod could get the attempt number of the failed pod, and a
-// failure of the new pod would not be counted.
+// of date, the pod that replaces a failed pod could get the attempt number of the failed pod. Only
+// one failure is counted for each index and attempt number, so a failure of the new pod would not
+// be counted.
 func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	// 1. Read the job.
 	t := &task{reconciler: r, job: &v1alpha1.Job{}}

@@ -29,9 +29,10 @@ type Options struct {
 // lease may begin a step until Duration has passed since it sent the last accepted renewal. Another
 // replica takes the lease only after it has seen no renewal for Duration. This new holder then
 // waits for Duration + ActionTimeout before its first step. By then the last step of the former
-// holder has ended, even if the former holder was paused (SIGSTOP). If the former holder has
-// released the lease, the new holder does not wait. A holder releases the lease only when it has no
-// step in progress.
+// holder has ended, because it began while the lease was valid, and took at most ActionTimeout. A
+// former holder that was paused (SIGSTOP) calls Check before its next step, and Check then returns
+// an error, because the lease has expired. If the former holder has released the lease, the new
+// holder does not wait. A holder releases the lease only when it has no step in progress.
 type Lease struct {
 	options Options
 	record  *record

@@ -35,12 +35,19 @@ func (m *Mirror) readBound(pod *corev1.Pod) boundPod {
 	return boundPod{pod, a, all}
 }
 
-// assignment returns which resources a bound pod holds. It does not set the tenant. all reports
-// whether the fields of the pod itself tell everything that the pod holds. all is false, for
-// example, for a pod with exclusive CPUs but without a placement. Such a pod holds what the agent
-// of its node reports for the pod, and until the agent reports, it holds its requests. assignment
-// ignores the placement of a mirror pod, because admission policies cannot prevent that somebody
-// adds a placement to a mirror pod. gpus is the name of the resource that counts whole GPUs.
+// assignment returns which resources a bound pod holds. It does not set the tenant. The result all
+// is true if the fields of the pod itself tell everything that the pod holds. It is false, for
+// example, for a pod with exclusive CPUs but without a placement. The placement is an annotation
+// with the number of CPUs on each NUMA node and with the GPUs that the scheduler has decided for
+// the pod. A pod without a placement holds what the agent of its node reports for the pod. Until
+// the agent reports, the pod holds its requests.
+//
+// A mirror pod is the API object that a kubelet creates for a static pod. assignment ignores its
+// placement, because no scheduler has decided it. The admission policy that refuses other new pods
+// with a placement does not apply to mirror pods: a kubelet runs a static pod even if the mirror
+// pod is refused.
+//
+// The parameter gpus is the name of the resource that counts whole GPUs.
 func assignment(pod *corev1.Pod, gpus string) (a nodestate.Assignment, all bool) {
 	a = nodestate.Assignment{UID: string(pod.UID), Node: pod.Spec.NodeName, Gang: gangID(pod), Since: boundSince(pod)}
 	a.Ends = ends(pod, a.Since)
@@ -65,7 +72,8 @@ func assignment(pod *corev1.Pod, gpus string) (a nodestate.Assignment, all bool)
 // placedHolding returns what a pod holds according to its placement. ok is false if the pod's spec
 // has changed since the pod was created, because the pod may have been resized after the Binding.
 // Even if it was resized back to the old size, its CPUs may now be on other NUMA nodes. ok is also
-// false if the placement cannot be parsed. In this case, the pod counts as holding its requests.
+// false if the placement cannot be parsed. A pod with such a placement counts as holding its
+// requests.
 func placedHolding(pod *corev1.Pod, p *sched.Pod, request v1alpha1.CPURequest) (holding sched.Holding, ok bool) {
 	changed := pod.Generation > 1
 	if old, err := v1alpha1.ParsePlacement(pod.Annotations[v1alpha1.AnnotationPlacement]); changed && err == nil {

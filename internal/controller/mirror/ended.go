@@ -12,10 +12,10 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// newEnded returns an informer that calls h for ended pods. The list options given as which select
-// these pods by fields and labels. (The mirror's own informer of pods leaves out all ended pods.)
-// The second result reports whether h has handled the initial list. To save memory, the informer
-// keeps only a few fields of each pod.
+// newEnded returns an informer that calls h for ended pods. The parameter which has the field
+// selector and the label selector of these pods. (The mirror's own informer of pods leaves out all
+// ended pods.) The second result reports whether h has handled the initial list. To save memory,
+// the informer keeps only a few fields of each pod.
 func newEnded(client kubernetes.Interface, which metav1.ListOptions, h cache.ResourceEventHandler, report Panicked) (cache.SharedIndexInformer, cache.InformerSynced, error) {
 	informer := coreinformers.NewFilteredPodInformer(client, metav1.NamespaceAll, 0, cache.Indexers{}, func(o *metav1.ListOptions) {
 		o.FieldSelector, o.LabelSelector = which.FieldSelector, which.LabelSelector

@@ -114,7 +114,9 @@ func allowed(pod *corev1.Pod, asked gpu.Form, n int, resource string) ([]string,
 
 // recount updates m.mu.models after the record of a node has changed from before to now. A nil
 // record means that the node does not exist. If the models of the node's GPUs have changed, recount
-// queues again the pending pods that name several models (see known).
+// queues again the pending pods that name several models. For such pods, the result of known
+// depends on which models the nodes have. For a pod that names only one model, known returns this
+// model in any case.
 func (m *Mirror) recount(before, now *sched.Node) {
 	lost, got := modelsOf(before), modelsOf(now)
 	if slices.Equal(lost, got) {

@@ -9,7 +9,8 @@ import (
 	"github.com/numalet/numalet/internal/testutil/scenario"
 )
 
-// TestSamePod checks which changes of a pod samePod ignores, and which it notices.
+// TestSamePod checks which changes of a pod are ignored by the function samePod, and which are
+// noticed.
 func TestSamePod(t *testing.T) {
 	claim := "made-for-it"
 	for name, tc := range map[string]struct {

@@ -26,11 +26,13 @@ import (
 //	                                      gpu-holders=UID:ID+ID,UID@NAME:ID (GPUs of pods)
 //	agent n1 away | agent n1 alive        the node's agent stops renewing its Lease | renews it again
 //	pod a cpu=2 policy=single             adds or changes a pod; options: node=n1 (it is bound),
-//	                                      placement=0:2,1:1 | bad, gpu-placement=ID+ID, scheduler=, phase=, gated=, deleting=,
+//	                                      placement=0:2,1:1 | bad (CPUs by NUMA node | not valid), gpu-placement=ID+ID (GPUs),
+//	                                      scheduler=NAME, phase=Running, gated= (it has a scheduling gate), deleting= (it is being deleted),
 //	                                      static=UID (it is a mirror pod; the kubelet uses this UID),
-//	                                      allocated=2 actual=2 resize=Deferred (it is resized to cpu),
-//	                                      gpus=2, parts=, gpu-type=T4|V100, gpu-form=, tenant=ann, since=SECOND,
-//	                                      gang=train, least=4 (pods start together)
+//	                                      allocated=2 actual=2 resize=Deferred (in-place resize to the CPUs in cpu=: CPUs that the kubelet
+//	                                      has allocated, CPUs of the running container, why the resize is pending or in progress),
+//	                                      gpus=2, parts=gpu.shared:1, gpu-type=T4|V100, gpu-form=virtual (the annotations),
+//	                                      tenant=ann, since=SECOND (when it was bound), gang=train, least=4 (pods start together)
 //	gone node|topology|pod NAME           deletes the object
 //	show                                  prints the state of the nodes
 //

@@ -23,10 +23,11 @@ type Successes interface {
 }
 
 // NewSucceeded returns an informer that notifies s of succeeded pods of gangs. It leaves out pods
-// of Numalet's Jobs (see ofForeignGangs). It also leaves out pods that no object controls. A
-// succeeded pod matters only for pods that replace failed pods of the gang later, and nothing
-// replaces failed pods that no object controls. The second result reports whether s was notified of
-// all pods in the initial list.
+// of Numalet's Jobs (see ofForeignGangs). It also leaves out pods that no object controls. The
+// queue subtracts succeeded pods from the number of pods that a gang needs to start. This matters
+// only if a new pod joins the gang later, in place of a failed pod. Only a controller creates such
+// a pod, so successes of pods without a controller do not matter. The second result reports whether
+// s was notified of all pods in the initial list.
 func NewSucceeded(client kubernetes.Interface, s Successes, report Panicked) (cache.SharedIndexInformer, cache.InformerSynced, error) {
 	set := func(pod *corev1.Pod) {
 		if gang, owner := gangID(pod), ownerOf(pod); gang != "" && owner != "" && pod.Status.Phase == corev1.PodSucceeded {

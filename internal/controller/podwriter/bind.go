@@ -46,8 +46,9 @@ func NewBinder(o BinderOptions) *Binder {
 }
 
 const (
-	// maxTries is the number of tries without a conclusive answer after which Bind calls detach. If
-	// ctx is done, Bind and Resolve give up after this number of tries.
+	// maxTries is the number of tries without a conclusive answer after which Bind calls its
+	// argument detach, so that the caller need not wait for the pod any longer. If ctx is done,
+	// Bind and Resolve give up after this number of tries.
 	maxTries = 3
 	// minDelay is the time between the first two requests for a pod. The time doubles with each
 	// request, up to maxDelay.
@@ -69,8 +70,10 @@ const (
 // Bind calls detach in two cases, so that the caller need not wait for this pod: after maxTries
 // tries without an answer, and before it calls Resolve. The answer may never come, for example if
 // an admission webhook for one namespace does not answer. If the fence closes after the first
-// request, Bind keeps waiting, and the pod keeps its resources: a process that was frozen may
-// become the leader again.
+// request, Bind does not give up, because this process may become the leader again, for example
+// after it was frozen for a while. An error would tell the caller that the pod is not bound,
+// although the first request may have bound it. So Bind keeps waiting, and the pod keeps its
+// resources.
 func (b *Binder) Bind(ctx context.Context, decision sched.Decision, detach func()) error {
 	binding, err := newBinding(decision)
 	if err != nil {

@@ -48,7 +48,7 @@ type boundEvents struct {
 	host      string
 	queue     chan boundPod
 	lastBound atomic.Int64  // time of the last Binding in Unix nanoseconds
-	idle      *time.Timer   // wakes all extra writers when idleGap has passed since the last Binding after which the queue was longer than longQueue
+	idle      *time.Timer   // wakes all extra writers after idleGap; each Binding that leaves more than longQueue events in the queue starts it anew
 	more      chan struct{} // each element wakes one extra writer
 }
 
