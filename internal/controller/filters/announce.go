@@ -40,7 +40,7 @@ type announcer struct {
 // Announce. Otherwise a pod could be retried before the filters know the change that may help it.
 //
 // A placed pod is announced only when it is bound, although its node was decided some milliseconds
-// before. So no pod is retried in vain because of a neighbor whose Binding then fails. Also, the
+// before. So no pod is retried in vain because of a placed pod whose Binding then fails. Also, the
 // committer (the goroutine that decides the nodes) need not wait for the announcement.
 func (c *Cluster) Announce(notify Notify, outdated Outdated) {
 	a := &announcer{cluster: c, notify: notify, outdated: outdated}

@@ -154,8 +154,8 @@ func selects(s labels.Selector) bool { return s.Empty() || s.String() != "" }
 
 // drawsOf returns the affinity terms of a placed pod that count when nodes are rated for other
 // pods. These are its preferred affinity, its preferred anti-affinity, and its required affinity.
-// Required affinity counts because in kube-scheduler it attracts in both directions: a pod that
-// the placed pod requires as a neighbor prefers the placed pod's node.
+// Required affinity counts because in kube-scheduler it attracts in both directions: a pending pod
+// prefers the node of a placed pod whose required affinity selects the pending pod.
 func drawsOf(pod *framework.PodInfo) []fwk.AffinityTerm {
 	if len(pod.PreferredAffinityTerms)+len(pod.PreferredAntiAffinityTerms) == 0 {
 		return pod.RequiredAffinityTerms

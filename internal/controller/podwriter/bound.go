@@ -139,8 +139,8 @@ func (b *boundEvents) writeExtra(ctx context.Context) {
 	}
 }
 
-// drain writes events until the queue is empty, ctx is done, or the function given as more returns
-// false.
+// drain writes events until the queue is empty, ctx is done, or the function more (a parameter)
+// returns false.
 func (b *boundEvents) drain(ctx context.Context, more func() bool) {
 	for ctx.Err() == nil && more() {
 		select {
