@@ -69,13 +69,15 @@ func (a *agent) serveRuntime(ctx context.Context) error {
 	return nil
 }
 
-// retryEvery is the time between two attempts of callSystemd to send changes to systemd.
+// retryEvery is the time until callSystemd tries again to send changes to systemd after a failure,
+// and the time limit of each attempt.
 const retryEvery = 5 * time.Second
 
 // callSystemd sends systemd the changes of cgroups that NRI hooks did not send: at once when a hook
-// requests it (cgroup.Cgroups.PersistLater), and regularly what a hook could not send. Its first
-// attempt also shows whether systemd answers. The agent sets the label
-// numalet.dev/exclusive-cpus on the node only after systemd has answered.
+// requests it (cgroup.Cgroups.PersistLater), and regularly what a hook could not send. If there are
+// many changes, it sends them in several attempts, and a hook that waits for systemd gets its turn
+// between two of them. Its first attempt also shows whether systemd answers. The agent sets the
+// label numalet.dev/exclusive-cpus on the node only after systemd has answered.
 func (a *agent) callSystemd(ctx context.Context) error {
 	ticker := time.NewTicker(retryEvery)
 	defer ticker.Stop()

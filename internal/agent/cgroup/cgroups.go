@@ -181,13 +181,14 @@ func (c *Cgroups) Persist(ctx context.Context) error { return c.units.persist(ct
 // PersistLater requests a call of Retry, through the channel Due. It does not wait for systemd.
 func (c *Cgroups) PersistLater() { c.units.persistLater() }
 
-// Due returns a channel that has a value after each call of PersistLater. Whoever receives it must
-// call Retry.
+// Due returns a channel that has a value after each call of PersistLater, and after a call of Retry
+// that left requests to the next call. Whoever receives it must call Retry.
 func (c *Cgroups) Due() <-chan struct{} { return c.units.soon }
 
-// Retry does what Persist does. If the last call to systemd failed, or if there was none yet, Retry
-// calls systemd even if there is nothing to send, to find out whether systemd answers now. If
-// systemd does not manage the pods' cgroups, Retry does nothing.
+// Retry does what Persist does, but sends only some of the requests if many are pending. It then
+// requests its next call through Due, as PersistLater does. If Ready returns an error, Retry calls
+// systemd even if there is nothing to send, to find out whether systemd answers now. If systemd does
+// not manage the pods' cgroups, Retry does nothing.
 func (c *Cgroups) Retry(ctx context.Context) error {
 	if !c.underSystemd() {
 		return nil
@@ -195,9 +196,11 @@ func (c *Cgroups) Retry(ctx context.Context) error {
 	return c.units.retry(ctx)
 }
 
-// Ready returns nil if the last call to systemd succeeded, or if systemd does not manage the pods'
-// cgroups. Otherwise it returns the error of the last call, or an error which says that systemd has
-// not answered yet. While systemd does not answer, no container can get new exclusive CPUs.
+// Ready returns nil if the last call of Persist or Retry that called systemd succeeded. It also
+// returns nil if systemd answered some requests of that call before the call's deadline passed, or
+// if systemd does not manage the pods' cgroups. Otherwise it returns the error of that call, or an
+// error which says that systemd has not answered yet. While systemd does not answer, no container
+// can get new exclusive CPUs.
 func (c *Cgroups) Ready() error {
 	if !c.underSystemd() {
 		return nil

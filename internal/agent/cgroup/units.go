@@ -1,10 +1,13 @@
 package cgroup
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
+	"math"
+	"slices"
 	"sync"
 
 	systemd "github.com/coreos/go-systemd/v22/dbus"
@@ -34,6 +37,11 @@ const maxAcknowledged = 4096
 // dbus-daemon(1)). systemd handles calls one after another, so a higher limit would not be faster.
 const maxCalls = 64
 
+// maxRound is how many requests one call of retry sends. While retry waits for the answers, a hook
+// that calls persist must wait. So retry sends few requests at a time: systemd takes about 1 ms for
+// each of them, and 50 to 120 ms on an overloaded machine.
+const maxRound = 16
+
 // units tells systemd which properties each unit should have. It remembers which properties systemd
 // has acknowledged, and sends no request for a unit whose properties did not change.
 //
@@ -50,14 +58,19 @@ type units struct {
 		sync.Mutex
 		desired      map[string]*request   // by unit: requests that systemd has not acknowledged yet
 		acknowledged map[string]properties // by unit: the properties of the last request that systemd acknowledged
-		notReady     error                 // the error of the last call to systemd, nil if the call succeeded; before the first call, not nil
+		notReady     error                 // why systemd was not ready at the last call of update, nil if it was ready; before the first call, not nil
+		answers      int                   // how many requests for units systemd has answered so far
+		order        int                   // how often a request was recorded or sent so far
 	}
 }
 
-// request is the properties that one unit should have. A request is never changed, but only
-// replaced by a new request. So acknowledge can compare pointers to find out whether a newer
-// request has replaced the one that was sent.
-type request struct{ properties }
+// request is the properties that one unit should have. The properties of a request are never
+// changed. Instead, a new request replaces it. So acknowledge can compare pointers to find out
+// whether a newer request has replaced the one that was sent.
+type request struct {
+	properties
+	order int // retry sends the requests with the highest order first; units.mu guards it
+}
 
 func newUnits(conn UnitSetter) *units {
 	u := &units{soon: make(chan struct{}, 1), turn: make(chan struct{}, 1), conn: conn, dial: dialSystemd}
@@ -80,7 +93,8 @@ func (u *units) require(unit string, p properties) {
 		maps.Copy(all, before.properties)
 	}
 	maps.Copy(all, p)
-	u.mu.desired[unit] = &request{all}
+	u.mu.order++
+	u.mu.desired[unit] = &request{all, u.mu.order}
 }
 
 func includes(acknowledged, p properties) bool {
@@ -102,16 +116,29 @@ func (u *units) invalidate(unit string) {
 	delete(u.mu.acknowledged, unit)
 }
 
-// pending returns the requests to send to systemd. It also forgets which properties systemd
-// acknowledged for the units of these requests, because it is unknown which properties these units
-// have until systemd answers.
-func (u *units) pending() map[string]*request {
+// pending returns the requests to send to systemd, but no more of them than limit. It also forgets
+// which properties systemd acknowledged for the units of these requests, because it is unknown which
+// properties these units have until systemd answers.
+//
+// The newest requests come first, and those that were already sent come last. So a new sandbox, which
+// is not limited to its CPUs after a daemon-reload until systemd has its request, does not wait until
+// systemd has handled a long list of older requests. And requests that systemd refuses do not keep
+// other requests waiting. An older request waits only as long as systemd answers more slowly than
+// new requests are recorded.
+func (u *units) pending(limit int) map[string]*request {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	for unit := range u.mu.desired {
+	sorted := slices.SortedFunc(maps.Keys(u.mu.desired), func(a, b string) int {
+		return cmp.Compare(u.mu.desired[b].order, u.mu.desired[a].order)
+	})
+	chosen := map[string]*request{}
+	for _, unit := range sorted[:min(limit, len(sorted))] {
 		delete(u.mu.acknowledged, unit)
+		chosen[unit] = u.mu.desired[unit]
+		u.mu.order++
+		chosen[unit].order = -u.mu.order
 	}
-	return maps.Clone(u.mu.desired)
+	return chosen
 }
 
 // acknowledge records that systemd has set the properties of request r. If there is a newer request
@@ -133,9 +160,10 @@ func (u *units) drop(unit string, r *request) {
 	u.complete(unit, r)
 }
 
-// complete removes the request r for a unit, unless a newer request for the unit has replaced r.
-// The caller holds u.mu.
+// complete counts systemd's answer to the request r for a unit. It removes r, unless a newer request
+// for the unit has replaced r. The caller holds u.mu.
 func (u *units) complete(unit string, r *request) {
+	u.mu.answers++
 	if u.mu.desired[unit] == r {
 		delete(u.mu.desired, unit)
 	}
@@ -148,7 +176,7 @@ func (u *units) complete(unit string, r *request) {
 // request, it has written the cgroups of all units. A request that fails stays pending, unless its
 // unit no longer exists.
 func (u *units) persist(ctx context.Context) error {
-	return u.update(ctx, func(pending int) bool { return pending > 0 })
+	return u.update(ctx, math.MaxInt, func(pending int) bool { return pending > 0 })
 }
 
 // persistLater requests a call of retry. It does not block.
@@ -159,15 +187,28 @@ func (u *units) persistLater() {
 	}
 }
 
-// retry does what persist does. If the last call to systemd failed, or if there was none yet, retry
-// calls systemd even if no request is pending.
+// retry does what persist does, but sends no more than maxRound requests. If systemd has answered
+// them and more requests are pending, retry requests its next call. Before that call, a hook that
+// waits in persist gets its turn. If systemd was not ready at the last call, or if there was no call
+// yet, retry calls systemd even if no request is pending.
 func (u *units) retry(ctx context.Context) error {
-	return u.update(ctx, func(pending int) bool { return pending > 0 || u.ready() != nil })
+	err := u.update(ctx, maxRound, func(pending int) bool { return pending > 0 || u.ready() != nil })
+	if err == nil && u.isPending() {
+		u.persistLater()
+	}
+	return err
 }
 
-// update sends systemd all pending requests. It calls the function given as needed with the number
-// of these requests, and sends nothing if the function returns false.
-func (u *units) update(ctx context.Context, needed func(pending int) bool) error {
+func (u *units) isPending() bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return len(u.mu.desired) > 0
+}
+
+// update sends systemd the pending requests, but no more of them than limit. It calls the function
+// given as needed with the number of these requests, and sends nothing if the function returns
+// false.
+func (u *units) update(ctx context.Context, limit int, needed func(pending int) bool) error {
 	ctx, cancel := context.WithTimeout(ctx, persistTimeout)
 	defer cancel()
 	select {
@@ -176,21 +217,32 @@ func (u *units) update(ctx context.Context, needed func(pending int) bool) error
 	case <-ctx.Done():
 		return fmt.Errorf("wait for systemd: %w", ctx.Err())
 	}
-	pending := u.pending()
+	pending := u.pending(limit)
 	if !needed(len(pending)) {
 		return nil
 	}
-	reused := u.conn != nil
+	reused, before := u.conn != nil, u.answers()
 	err := u.exchange(ctx, pending)
 	if reused && isDisconnected(ctx, err) {
-		err = u.exchange(ctx, u.pending())
+		err = u.exchange(ctx, u.pending(limit))
 	}
-	u.setReady(err)
+	if late := ctx.Err() != nil && u.answers() > before; late {
+		u.setReady(nil) // systemd answers, but had too little time for all requests
+	} else {
+		u.setReady(err)
+	}
 	return err
 }
 
-// ready returns nil if the last call to systemd succeeded, and otherwise the error of that call. If
-// there was no call yet, it returns an error, too.
+func (u *units) answers() int {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.mu.answers
+}
+
+// ready returns nil if systemd was ready at the last call of update that sent anything: if all
+// requests succeeded, or if systemd answered some of them before the deadline of the call. Otherwise
+// ready returns the error of that call. If there was no call yet, it returns an error, too.
 func (u *units) ready() error {
 	u.mu.Lock()
 	defer u.mu.Unlock()

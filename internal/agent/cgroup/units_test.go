@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -184,15 +185,15 @@ func TestPersistLater(t *testing.T) {
 		t.Errorf("%d calls of systemd, %d requests for one, want none and one", r.barriers, len(cgroups.Due()))
 	}
 	<-cgroups.Due()
-	if err := cgroups.Retry(t.Context()); err != nil || r.barriers != 1 || len(cgroups.units.pending()) > 0 {
-		t.Errorf("Retry = %v, %d calls, still pending: %v", err, r.barriers, cgroups.units.pending())
+	if err := cgroups.Retry(t.Context()); err != nil || r.barriers != 1 || len(cgroups.units.pending(math.MaxInt)) > 0 {
+		t.Errorf("Retry = %v, %d calls, still pending: %v", err, r.barriers, cgroups.units.pending(math.MaxInt))
 	}
 }
 
 func TestAcknowledgedIsBounded(t *testing.T) {
 	units := newUnits(&recorder{})
 	for i := range maxAcknowledged + 10 {
-		units.acknowledge(fmt.Sprint(i), &request{noQuota()})
+		units.acknowledge(fmt.Sprint(i), &request{properties: noQuota()})
 	}
 	if n := len(units.mu.acknowledged); n > maxAcknowledged {
 		t.Errorf("%d units are remembered, want at most %d", n, maxAcknowledged)
@@ -205,7 +206,7 @@ func TestPersistDropsUnitsThatAreGone(t *testing.T) {
 	if err := units.persist(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if left := slices.Collect(maps.Keys(units.pending())); len(left) > 0 {
+	if left := slices.Collect(maps.Keys(units.pending(math.MaxInt))); len(left) > 0 {
 		t.Errorf("still pending: %v", left)
 	}
 }

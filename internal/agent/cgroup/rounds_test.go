@@ -1,0 +1,181 @@
+package cgroup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	systemd "github.com/coreos/go-systemd/v22/dbus"
+
+	"github.com/numalet/numalet/pkg/cpuset"
+)
+
+// queue is a fake systemd that handles one call after another, and takes the time each for every
+// call. It records the units in the order in which it has handled them.
+type queue struct {
+	each  time.Duration
+	busy  chan struct{} // full while systemd handles a call
+	bad   string        // the beginning of the names of units that systemd refuses to change
+	units []string
+}
+
+func newQueue(each time.Duration) *queue { return &queue{each: each, busy: make(chan struct{}, 1)} }
+
+func (q *queue) handle(ctx context.Context, unit string) error {
+	select {
+	case q.busy <- struct{}{}:
+		defer func() { <-q.busy }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case <-time.After(q.each):
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if q.bad != "" && strings.HasPrefix(unit, q.bad) {
+		return errors.New("refused")
+	}
+	q.units = append(q.units, unit)
+	return nil
+}
+
+func (q *queue) SetUnitPropertiesContext(ctx context.Context, name string, _ bool, _ ...systemd.Property) error {
+	return q.handle(ctx, name)
+}
+
+func (q *queue) SystemStateContext(ctx context.Context) (*systemd.Property, error) {
+	return &systemd.Property{}, q.handle(ctx, "last request of a round")
+}
+
+// newBacklog returns units of which 500 are pending at a fake systemd that takes 50 ms for each call.
+func newBacklog() (*units, *queue) {
+	q := newQueue(50 * time.Millisecond)
+	u := newUnits(q)
+	for i := range 500 {
+		u.require(fmt.Sprintf("%d.scope", i), noQuota())
+	}
+	return u, q
+}
+
+// retryAll calls retry with a deadline of 5 s, as the agent does, until no call is requested.
+func retryAll(t *testing.T, u *units) (rounds int) {
+	for u.persistLater(); len(u.soon) > 0; rounds++ {
+		<-u.soon
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		if err := u.retry(ctx); err != nil {
+			t.Errorf("retry = %v after %d rounds", err, rounds)
+		}
+		cancel()
+		if err := u.ready(); err != nil {
+			t.Errorf("ready = %v after %d rounds", err, rounds)
+		}
+	}
+	return rounds
+}
+
+// TestRetryOfManyUnits checks that a systemd that answers steadily is ready, although it needs 25 s
+// for all pending requests, and that all requests are sent.
+func TestRetryOfManyUnits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u, q := newBacklog()
+		rounds := retryAll(t, u)
+		if sent := len(q.units) - rounds; sent != 500 || len(u.mu.desired) > 0 {
+			t.Errorf("%d units sent in %d rounds, %d still pending, want 500 sent", sent, rounds, len(u.mu.desired))
+		}
+	})
+}
+
+// TestHookGetsItsTurn checks how long a hook waits while the agent sends many requests in the
+// background.
+func TestHookGetsItsTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u, _ := newBacklog()
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			retryAll(t, u)
+		}()
+		time.Sleep(10 * time.Millisecond)
+		synctest.Wait()
+		start := time.Now()
+		u.turn <- struct{}{}
+		if waited := time.Since(start); waited > 2*time.Second {
+			t.Errorf("the hook got its turn after %v, want at most 2 s", waited)
+		}
+		<-u.turn
+		<-done
+	})
+}
+
+// TestNewRequestsComeFirst checks that the request for a new unit does not wait for a long list of
+// older requests.
+func TestNewRequestsComeFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u, q := newBacklog()
+		if err := u.retry(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		u.require("sandbox.scope", allowed(cpuset.Of(1), cpuset.Set{}))
+		before := len(q.units)
+		if err := u.retry(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Contains(q.units[before:], "sandbox.scope") {
+			t.Errorf("the round after the request for sandbox.scope sent %v", q.units[before:])
+		}
+	})
+}
+
+// TestRefusedRequestsComeLast checks that requests that systemd refuses do not keep other requests
+// waiting.
+func TestRefusedRequestsComeLast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u, q := newBacklog()
+		q.bad = "bad"
+		for i := range maxRound {
+			u.require(fmt.Sprintf("bad%d.scope", i), noQuota())
+		}
+		refused := 0
+		for range 1 + 500/maxRound + 1 {
+			if u.retry(t.Context()) != nil {
+				refused++
+			}
+		}
+		if len(u.mu.desired) != maxRound || refused == 0 {
+			t.Errorf("%d requests pending, %d calls of retry failed, want only the %d refused ones pending", len(u.mu.desired), refused, maxRound)
+		}
+	})
+}
+
+// TestLateForTheHookIsReady checks that the deadline of a hook does not make a systemd unready that
+// has answered some requests of the hook, and that a systemd is unready that has answered none.
+func TestLateForTheHookIsReady(t *testing.T) {
+	for name, tc := range map[string]struct {
+		each  time.Duration
+		ready bool
+	}{
+		"slow":   {50 * time.Millisecond, true},
+		"silent": {time.Hour, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				u, q := newBacklog()
+				q.each = tc.each
+				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+				defer cancel()
+				if err := u.persist(ctx); err == nil {
+					t.Error("persist hid that it was late")
+				}
+				if err := u.ready(); (err == nil) != tc.ready {
+					t.Errorf("ready = %v, want ready: %v", err, tc.ready)
+				}
+			})
+		})
+	}
+}
