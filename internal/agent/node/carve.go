@@ -20,8 +20,10 @@ import (
 //  4. remove the CPUs from the cpusets of all shared containers, and move interrupts off these CPUs
 //     if the pod requests isolation
 //
-// If a step fails, carve reverts the steps before it, so that the pod does not hold these CPUs.
-// Only the CFS quota stays removed, because the kubelet will try to create the container again.
+// If a step fails, carve reverts the steps before it, so that the pod does not hold these CPUs. Two
+// changes stay, because the kubelet will try to create the container again. The CFS quota stays
+// removed. And if systemd was late in step 4, the shared containers stay off the CPUs for a while
+// (see withheld).
 // carve returns new specs for the shared containers without a cgroup (see confineSharers). Callers
 // hold n.mu.
 func (n *Node) carve(ctx context.Context, c workload.Container, got class) ([]workload.Spec, error) {
@@ -40,8 +42,8 @@ func (n *Node) carve(ctx context.Context, c workload.Container, got class) ([]wo
 
 // commit completes a change of the ledger of exclusive CPUs. It writes the checkpoint, removes the
 // CFS quota of the pod's cgroup, and moves shared containers off the pod's CPUs (steps 2 to 4 of
-// carve). If a step fails, it calls undo, which reverts the change of the ledger. Callers hold
-// n.mu.
+// carve). If a step fails, it calls undo, which reverts the change of the ledger. Shared containers
+// then get the CPUs back: at once, or later if systemd was late (see withheld). Callers hold n.mu.
 func (n *Node) commit(ctx context.Context, s workload.Sandbox, undo func()) ([]workload.Spec, error) {
 	if err := n.save(); err != nil {
 		undo()
@@ -49,10 +51,23 @@ func (n *Node) commit(ctx context.Context, s workload.Sandbox, undo func()) ([]w
 	}
 	specs, err := n.clear(ctx, s)
 	if err != nil {
-		undo()
-		n.finishRelease(context.WithoutCancel(ctx))
+		late := ctx.Err() != nil || errors.As(err, new(notPersisted))
+		n.revert(context.WithoutCancel(ctx), s, undo, late)
 	}
 	return specs, err
+}
+
+// revert calls undo, which reverts a change of the ledger for the sandbox's pod. It then gives the
+// CPUs of the change back to shared containers, or withholds these CPUs if systemd or the cgroups
+// were late. Callers hold n.mu.
+func (n *Node) revert(ctx context.Context, s workload.Sandbox, undo func(), late bool) {
+	before := n.mu.book.ledger.Shared()
+	undo()
+	if !late {
+		n.finishRelease(ctx)
+		return
+	}
+	n.withhold(ctx, s.Pod.UID, n.mu.book.ledger.Shared().Minus(before))
 }
 
 // clear removes the CFS quota of the cgroup of the sandbox's pod. It moves all shared containers,
@@ -64,7 +79,11 @@ func (n *Node) clear(ctx context.Context, s workload.Sandbox) ([]workload.Spec, 
 	}
 	specs, err := n.confineSharers(ctx, Shrink)
 	if err != nil {
-		return nil, refuse(CgroupFailed, "cannot move shared containers off the CPUs for the pod: %s", err)
+		refusal := refuse(CgroupFailed, "cannot move shared containers off the CPUs for the pod: %s", err)
+		if errors.As(err, new(notPersisted)) {
+			return nil, notPersisted{refusal}
+		}
+		return nil, refusal
 	}
 	// If interrupts cannot be moved, only the containers of pods that request isolation are
 	// refused. Other containers start anyway.
@@ -91,15 +110,22 @@ func (n *Node) reserve(c workload.Container, p pool.Pod) (undo func(), err error
 // released CPUs to all shared containers. finishRelease only logs a failure, because no failure
 // lets a container run on exclusive CPUs of another container. Callers hold n.mu.
 func (n *Node) finishRelease(ctx context.Context) {
-	log := logr.FromContextOrDiscard(ctx)
-	if err := n.save(); err != nil {
-		log.Error(err, "cannot write the checkpoint after a release; the release is repeated after a restart")
-	}
+	n.saveRelease(ctx)
 	if _, err := n.confineSharers(ctx, Grow); err != nil {
-		log.Error(err, "cannot add the released CPUs to some shared containers; they get them at the next write")
+		logr.FromContextOrDiscard(ctx).Error(err, "cannot add the released CPUs to some shared containers; they get them at the next write")
 	}
+	n.isolateAfterRelease(ctx)
+}
+
+func (n *Node) saveRelease(ctx context.Context) {
+	if err := n.save(); err != nil {
+		logr.FromContextOrDiscard(ctx).Error(err, "cannot write the checkpoint after a release; the release is repeated after a restart")
+	}
+}
+
+func (n *Node) isolateAfterRelease(ctx context.Context) {
 	if err := n.isolate(ctx); err != nil {
-		log.Error(err, "cannot put interrupts back to the released CPUs; retrying")
+		logr.FromContextOrDiscard(ctx).Error(err, "cannot put interrupts back to the released CPUs; retrying")
 	}
 }
 
@@ -125,8 +151,8 @@ func (n *Node) confineSharers(ctx context.Context, why Why) (absent []workload.S
 	}
 	if why == Grow {
 		n.env.Cgroups.PersistLater()
-	} else {
-		errs = append(errs, n.env.Cgroups.Persist(ctx))
+	} else if err := n.env.Cgroups.Persist(ctx); err != nil {
+		errs = append(errs, notPersisted{err})
 	}
 	n.env.Observer.Wrote(why, written, n.env.Now().Sub(start))
 	return absent, errors.Join(errs...)

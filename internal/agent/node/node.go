@@ -38,6 +38,8 @@ type Node struct {
 		// leave has the grants with CPUs that a container gave back in a resize, by Grant.UID. The
 		// value is the earliest time at which these CPUs may become shared.
 		leave map[string]time.Time
+		// withheld has the CPUs that pods did not get because systemd was late, by UID of the pod.
+		withheld map[string]withheld
 	}
 }
 
@@ -68,6 +70,7 @@ func New(m *topology.Machine, cfg Config, env Dependencies, s Snapshot) (*Node, 
 	n.mu.book = &book{ledger: ledger, held: map[string]Held{}}
 	n.mu.pods = map[string]*pod{}
 	n.mu.confirm, n.mu.leave = map[string]time.Time{}, map[string]time.Time{}
+	n.mu.withheld = map[string]withheld{}
 	return n, n.restore(s)
 }
 
@@ -87,8 +90,15 @@ func (n *Node) restore(s Snapshot) error {
 	return errors.Join(errs...)
 }
 
-// shared returns the CPUs on which all containers without exclusive CPUs run. Callers hold n.mu.
-func (n *Node) shared() cpuset.Set { return n.mu.book.ledger.Shared() }
+// shared returns the CPUs on which all containers without exclusive CPUs run. These are the shared
+// CPUs of the ledger without the CPUs that are withheld, unless no CPU is left. Callers hold n.mu.
+func (n *Node) shared() cpuset.Set {
+	all := n.mu.book.ledger.Shared()
+	if rest := all.Minus(n.allWithheld()); !rest.Empty() {
+		return rest
+	}
+	return all
+}
 
 // decide returns the CPUs of a container according to the current grants. If the container has
 // exclusive CPUs, decide returns those that are online. If none of them is online, it returns the

@@ -18,7 +18,7 @@ import (
 )
 
 // TestRandomLives starts and ends pods of all kinds in random order. Meanwhile, the test kills the
-// agent, delays the pod informer, and makes writes of cgroups fail. After every step, it checks
+// agent, delays the pod informer and systemd, and makes writes of cgroups fail. After every step, it checks
 // that no process of another pod runs on the CPUs of an exclusive container. Unless the container
 // was resized, its exclusive CPUs must agree with the placement that the controller gave to it, and
 // must not change while it runs. When all pods have ended, all CPUs must be free. Every second seed
@@ -68,7 +68,7 @@ func (l *lives) step() {
 	if l.node == nil && l.rand.IntN(3) == 0 {
 		l.do("agent", "start")
 	}
-	switch l.rand.IntN(24) {
+	switch l.rand.IntN(26) {
 	case 0:
 		l.do("agent", "kill")
 	case 1, 2:
@@ -87,12 +87,15 @@ func (l *lives) step() {
 		l.resizeSome(uid)
 	case 12:
 		l.do("wait", "5s")
+	case 13, 14:
+		l.systemd.limit = l.rand.IntN(3) * 2
 	default:
 		l.advance(uid)
 	}
 	if l.node != nil {
 		l.node.Sweep(context.Background())
 	}
+	l.systemd.apply() // systemd is late for a hook, but not for long
 	l.endRejected()
 }
 
@@ -229,6 +232,7 @@ func (l *lives) endAll() {
 	clear(l.broken)
 	clear(l.late)
 	l.unsynced = false
+	l.systemd.limit = 0
 	l.do("agent", "start")
 	for _, uid := range slices.Sorted(maps.Keys(l.pods)) {
 		l.end(uid)

@@ -12,8 +12,9 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// sweepInterval is the time between two sweeps while an ended pod still has processes, or while a
-// resize is not complete. The ended pod keeps its CPUs until all of its processes have ended.
+// sweepInterval is the time between two sweeps while an ended pod still has processes, while a
+// resize is not complete, or while CPUs are withheld. The ended pod keeps its CPUs until all of its
+// processes have ended.
 const sweepInterval = time.Second
 
 // staticSweepInterval is the time between two checks whether static pods that hold CPUs have ended.
@@ -37,7 +38,8 @@ func (n *Node) wake() {
 	}
 }
 
-// Run releases the grants of ended pods, completes resizes, and repairs partitions, until ctx ends.
+// Run releases the grants of ended pods, completes resizes, gives withheld CPUs back, and repairs
+// partitions, until ctx ends.
 func (n *Node) Run(ctx context.Context) error {
 	again := time.NewTimer(0)
 	defer again.Stop()
@@ -54,7 +56,7 @@ func (n *Node) Run(ctx context.Context) error {
 		case <-again.C:
 		}
 		switch left := n.Sweep(ctx); {
-		case left > 0 || n.resizing():
+		case left > 0 || n.resizing() || n.withholds():
 			again.Reset(sweepInterval)
 		case n.holdsStatic():
 			again.Reset(staticSweepInterval)
@@ -69,8 +71,8 @@ func (n *Node) holdsStatic() bool {
 	return slices.ContainsFunc(n.mu.book.sorted(), func(h Held) bool { return h.Static })
 }
 
-// Sweep releases the grants of ended pods, and completes resizes. It returns how many ended pods it
-// could not release, because they still have processes.
+// Sweep releases the grants of ended pods, completes resizes, and gives withheld CPUs back. It
+// returns how many ended pods it could not release, because they still have processes.
 func (n *Node) Sweep(ctx context.Context) (left int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -87,6 +89,7 @@ func (n *Node) sweep(ctx context.Context) (left int) {
 	n.catchUp(ctx)
 	n.finishResizes(ctx)
 	n.forgetResizes()
+	n.giveBack(ctx)
 	return left
 }
 
@@ -169,9 +172,11 @@ func (n *Node) cgroups(uid string) []string {
 	return slices.Compact(out)
 }
 
-// release removes an ended pod from the state of the node, and adds the pod's exclusive CPUs to
-// the shared set. Callers hold n.mu.
+// release removes an ended pod from the state of the node, and adds the pod's exclusive CPUs, and
+// the CPUs that were withheld because of the pod, to the shared set. Callers hold n.mu.
 func (n *Node) release(ctx context.Context, uid string) {
+	_, withholds := n.mu.withheld[uid]
+	delete(n.mu.withheld, uid)
 	holds := len(n.mu.book.of(uid)) > 0
 	free := n.mu.book.drop(uid)
 	p := n.mu.pods[uid]
@@ -179,7 +184,7 @@ func (n *Node) release(ctx context.Context, uid string) {
 	if p != nil && len(p.gpus) > 0 && n.env.GPUsFreed != nil {
 		n.env.GPUsFreed()
 	}
-	if !holds {
+	if !holds && !withholds {
 		return
 	}
 	logr.FromContextOrDiscard(ctx).V(2).Info("released", "uid", uid, "cpus", free.String(), "shared", n.shared().String())

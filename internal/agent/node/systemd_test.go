@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/numalet/numalet/internal/testutil/scenario"
+	"github.com/numalet/numalet/pkg/cpuset"
 	"github.com/numalet/numalet/pkg/workload"
 )
 
@@ -22,11 +23,12 @@ type systemd struct {
 	rounds                int               // how often a hook waited for systemd
 	down                  bool              // systemd does not answer
 	slow                  bool              // systemd answers only after the deadline of every hook
+	limit                 int               // if not 0, systemd applies this many units until the deadline of a call passes
 	waits                 []string          // for each call of a slow systemd: how long the caller waits
 }
 
 func (s *systemd) note(path, value string) {
-	if s.acknowledged[path] != value {
+	if _, waits := s.pending[path]; waits || s.acknowledged[path] != value {
 		s.pending[path] = value
 	}
 }
@@ -41,6 +43,19 @@ func (s *systemd) reload() {
 func (s *systemd) apply() {
 	maps.Copy(s.acknowledged, s.pending)
 	clear(s.pending)
+}
+
+// applySome applies as many units as systemd can until the deadline of a call. It returns an error
+// if there are more.
+func (s *systemd) applySome() error {
+	for _, path := range slices.Sorted(maps.Keys(s.pending))[:min(s.limit, len(s.pending))] {
+		s.acknowledged[path] = s.pending[path]
+		delete(s.pending, path)
+	}
+	if len(s.pending) > 0 {
+		return context.DeadlineExceeded
+	}
+	return nil
 }
 
 // wait records a call of a slow systemd. The caller waits until its deadline.
@@ -70,12 +85,17 @@ func (w *world) hook() context.Context {
 // daemon-reload must not let other processes run on them. It would revert the values of all cgroups
 // that the agent has not sent to systemd. If there are such cgroups, lookAtUnits adds a message
 // with their names to w.overlaps. It leaves out the container's own cgroup if the CPUs are in the
-// container's spec, because the container runtime has sent these to systemd.
+// container's spec, because the container runtime has sent these to systemd. It also leaves out a
+// cgroup to which a daemon-reload would give none of the container's CPUs.
 func (w *world) lookAtUnits(id string, d workload.Decision) {
 	pending := maps.Clone(w.systemd.pending)
 	if c := w.containers[id]; c != nil && pending[c.Cgroup] == d.CPUs.String() {
 		delete(pending, c.Cgroup)
 	}
+	maps.DeleteFunc(pending, func(path, _ string) bool {
+		has, err := cpuset.Parse(w.systemd.acknowledged[path])
+		return err == nil && !has.Empty() && !has.Overlaps(d.CPUs)
+	})
 	if d.Exclusive && len(pending) > 0 {
 		w.overlaps = append(w.overlaps, fmt.Sprintf("%s may start, and systemd was not told of %v", id, slices.Sorted(maps.Keys(pending))))
 	}

@@ -36,7 +36,7 @@ func (n *Node) View() View {
 	defer n.mu.Unlock()
 	l := n.mu.book.ledger
 	v := View{
-		Shared: l.Shared(), Exclusive: l.Exclusive(),
+		Shared: n.shared(), Exclusive: l.Exclusive(),
 		Capacity: l.Capacity(), Allocatable: l.Allocatable(), Available: l.Available(),
 		AllocatableMemory: l.AllocatableMemory(), AvailableMemory: l.AvailableMemory(),
 	}

@@ -186,13 +186,21 @@ func (w *world) Persist(ctx context.Context) error {
 	if w.systemd.down {
 		return errors.New("systemd does not answer")
 	}
+	if w.systemd.limit > 0 {
+		return w.systemd.applySome()
+	}
 	w.systemd.reload()
 	return nil
 }
 
-// PersistLater calls systemd at once, as if the agent's loop for this had no delay.
+// PersistLater calls systemd at once, as if the agent's loop for this had no delay. If the number
+// of units that systemd applies in a call is limited, PersistLater makes one call.
 func (w *world) PersistLater() {
-	if !w.systemd.down && !w.systemd.slow {
+	switch {
+	case w.systemd.down || w.systemd.slow:
+	case w.systemd.limit > 0:
+		_ = w.systemd.applySome() // the rest stays pending
+	default:
 		w.systemd.apply()
 	}
 }
