@@ -154,17 +154,18 @@ faults: ## inject FAULTS faults of the API server into the controller, in simula
 NODES ?= 5000
 PODS ?= 5000
 ONLY ?=# a regular expression for the names of the rounds to run, such as 'numalet|floor'
-perf: bin rig ## measure scheduling decisions in memory, and compare the controller with kube-scheduler and plain clients; NODES, PODS, ONLY; 12 minutes on 2 idle CPUs
+REPEAT ?= 1# how often to run all rounds; the results are then medians
+perf: bin rig ## measure scheduling decisions in memory, and compare the controller with kube-scheduler and plain clients; NODES, PODS, ONLY, REPEAT; 12 minutes on 2 idle CPUs
 	CGO_ENABLED=0 GOGC=400 go test -trimpath ./internal/controller/filters -run '^$$' -bench 'Cycle/nodes=5000/gpus=./proposers=4' -benchtime 40000x
 	go build -o build/perf ./test/perf
-	build/perf -nodes $(NODES) -pods $(PODS) -only '$(ONLY)' -bounds test/perf/bounds.yaml
+	build/perf -nodes $(NODES) -pods $(PODS) -only '$(ONLY)' -repeat $(REPEAT) -bounds test/perf/bounds.yaml
 
 FILL ?= 50,95
 WAITING ?= 3000
 perf-busy: PODS = 2000
-perf-busy: bin rig ## compare schedulers in clusters that are FILL % full, once with WAITING unschedulable pods and once without; NODES, PODS, ONLY; 15 minutes
+perf-busy: bin rig ## compare schedulers in clusters that are FILL % full, once with WAITING unschedulable pods and once without; NODES, PODS, ONLY, REPEAT; 15 minutes
 	go build -o build/perf ./test/perf
-	build/perf -nodes $(NODES) -pods $(PODS) -fill $(FILL) -waiting $(WAITING) -only '$(ONLY)'
+	build/perf -nodes $(NODES) -pods $(PODS) -fill $(FILL) -waiting $(WAITING) -only '$(ONLY)' -repeat $(REPEAT)
 
 latency: cluster ## measure the delay of container creation, as in docs/benchmarks/logs/performance.md, and with FLAVOUR=backports also what disturbs exclusive CPUs without and with isolation; 35 minutes
 	@test/tools latency

@@ -67,5 +67,5 @@ func (b bound) hold(results results) (string, error) {
 // value returns a contender's value of the measure, or 0 if it was not measured.
 func (b bound) value(contender string, results results) float64 {
 	r, _ := results.of(contender, b.Load)
-	return map[string]float64{"bound": r.rate, "told": r.told(), "cpu": ms(r.cpu)}[b.Measure]
+	return map[string]float64{"bound": r.rate, "told": r.told, "cpu": ms(r.cpu)}[b.Measure]
 }

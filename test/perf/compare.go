@@ -50,13 +50,16 @@ func compare(ctx context.Context, o options) (err error) {
 		defer f.plane.Down()
 	}
 	var results results
-	for _, r := range rounds(o, only) {
-		result, err := f.round(ctx, r.contender, r.load)
-		if err != nil {
-			return fmt.Errorf("%s, %s: %w", r.contender.name, r.load.name, err)
+	for range o.Repeat {
+		for _, r := range rounds(o, only) {
+			result, err := f.round(ctx, r.contender, r.load)
+			if err != nil {
+				return fmt.Errorf("%s, %s: %w", r.contender.name, r.load.name, err)
+			}
+			results = append(results, result)
 		}
-		results = append(results, result)
 	}
+	results = results.medians()
 	fmt.Printf("\n%s%s altogether\n\n%s", head(o), time.Since(began).Round(time.Second), results.table(o))
 	return check(os.Stdout, o.Bounds, results)
 }

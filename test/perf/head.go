@@ -12,7 +12,7 @@ import (
 // head returns a text that says what was measured, on which machine, and under which conditions.
 func head(o options) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Machine: %s\nCommit: %s, %s\nSizes: %d nodes, %d pods, then %d pods one by one\n", machine(), commit(o), runtime.Version(), o.Nodes, o.Pods, o.Steady)
+	fmt.Fprintf(&b, "Machine: %s\nCommit: %s, %s\nSizes: %d nodes, %d pods, then %d pods one by one\nRuns: %d of each round, in turn; the rates and the CPU time are medians\n", machine(), commit(o), runtime.Version(), o.Nodes, o.Pods, o.Steady, o.Repeat)
 	fmt.Fprintf(&b, "Cluster: %s\nWhat favors Numalet here:\n", cluster(o))
 	for _, line := range favors(o) {
 		fmt.Fprintf(&b, "- %s\n", line)

@@ -19,6 +19,7 @@ type options struct {
 	Steady          int           // number of pods that are created one by one
 	Pace            time.Duration // time between the creations of two of these pods
 	Limit           time.Duration
+	Repeat          int
 	Only            string // regular expression of the rounds to run
 	Bounds          string
 	Settings        string // additional flags of the controller, separated by spaces
@@ -43,6 +44,7 @@ func main() {
 	flag.IntVar(&o.Steady, "steady", 200, "how many pods come one by one after the backlog")
 	flag.DurationVar(&o.Pace, "pace", 20*time.Millisecond, "how long after each other they come")
 	flag.DurationVar(&o.Limit, "limit", 175*time.Second, "how long a contender may take for the backlog; then it is stopped, and its rate so far is its result")
+	flag.IntVar(&o.Repeat, "repeat", 1, "how often all rounds are run, one time after another; the results are the medians")
 	flag.StringVar(&o.Only, "only", "", "a regular expression of the `rounds` to run, such as 'numalet|floor'; without it, those of make perf and make perf-busy")
 	flag.StringVar(&o.Bounds, "bounds", "", "a `file` of bounds that the results must meet")
 	flag.StringVar(&o.Settings, "settings", "", "more `settings` of the controller, separated by blanks")

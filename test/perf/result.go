@@ -10,17 +10,16 @@ import (
 
 // result is the result of a round: one contender with one load.
 type result struct {
-	contender        string
-	load             load
-	bound            int     // number of bound pods
-	rate             float64 // bound pods per second
-	stopped          bool    // whether the time limit passed before all pods were bound
-	cpu              time.Duration
-	peak             int64           // bytes
-	backlog          []time.Duration // times from the start to each binding, ascending
-	steady           []time.Duration // waiting times of the pods that were created one by one
-	events           int
-	began, lastEvent time.Time // times of the start and of the last event
+	contender string
+	load      load
+	bound     int     // number of bound pods
+	rate      float64 // bound pods per second
+	stopped   bool    // whether the time limit passed before all pods were bound
+	cpu       time.Duration
+	peak      int64           // bytes
+	backlog   []time.Duration // times from the start to each binding, ascending
+	steady    []time.Duration // waiting times of the pods that were created one by one
+	told      float64         // events per second until the last event was written; 0 if there are no events
 }
 
 // fillRate computes how many pods per second were bound. The parameter at has the time of each
@@ -31,7 +30,7 @@ func (r *result) fillRate(began, end time.Time, at map[string]time.Time) {
 		r.backlog = append(r.backlog, t.Sub(began))
 	}
 	slices.Sort(r.backlog)
-	r.began, r.bound = began, len(r.backlog)
+	r.bound = len(r.backlog)
 	took := end.Sub(began)
 	if !r.stopped {
 		took = r.backlog[r.bound-1]
@@ -44,13 +43,11 @@ func (r *result) fillUsage(before, after hollowcluster.Usage) {
 	r.peak = after.Peak
 }
 
-// told returns the number of events per second until the last event was written, or 0 if there are
-// no events.
-func (r result) told() float64 {
-	if r.events == 0 {
-		return 0
+// fillTold computes how many events per second were written from began until the last event.
+func (r *result) fillTold(began, last time.Time, events int) {
+	if events > 0 {
+		r.told = float64(events) / last.Sub(began).Seconds()
 	}
-	return float64(r.events) / r.lastEvent.Sub(r.began).Seconds()
 }
 
 func (r result) String() string {

@@ -55,7 +55,10 @@ func (f *field) round(ctx context.Context, c contender, l load) (r result, err e
 	//    pods that fit no node, it need not become idle: a scheduler retries these pods and may never
 	//    be idle. This step is left out if the time limit has passed before all pods were bound.
 	if !r.stopped {
-		r.events, r.lastEvent, err = f.countEvents(ctx, c)
+		var events int
+		var last time.Time
+		events, last, err = f.countEvents(ctx, c)
+		r.fillTold(began, last, events)
 		if err == nil && l.waiting == 0 {
 			err = awaitIdle(ctx, s.process)
 		}

@@ -35,7 +35,7 @@ func (rs results) emptyRows() [][]string {
 		kube, _ := rs.of(kubeName, result.load.name)
 		floor, _ := rs.of(floorName, result.load.name)
 		rows = append(rows, []string{
-			result.load.name, result.contender, rateOf(result), times(result.rate, kube.rate), number(result.told()), times(result.told(), kube.told()), times(result.told(), floor.told()),
+			result.load.name, result.contender, rateOf(result), times(result.rate, kube.rate), number(result.told), times(result.told, kube.told), times(result.told, floor.told),
 			fmt.Sprintf("%.2f", ms(result.cpu)), fmt.Sprint(result.peak >> 20), oneByOne(result),
 		})
 	}

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// medians returns one result for each round. If rounds were repeated, its rates and its CPU time are
+// the medians of the repetitions, each for itself. Single results differ by a tenth or more, because
+// other programs use the machine. The waiting times of the result are those of all repetitions, and
+// its peak memory is the highest.
+func (rs results) medians() results {
+	var all results
+	for len(rs) > 0 {
+		repeated := func(r result) bool { return r.contender == rs[0].contender && r.load.name == rs[0].load.name }
+		same := slices.DeleteFunc(slices.Clone(rs), func(r result) bool { return !repeated(r) })
+		all = append(all, same.combined())
+		rs = slices.DeleteFunc(slices.Clone(rs), repeated)
+	}
+	return all
+}
+
+// combined returns the result of several repetitions of one round (see medians).
+func (rs results) combined() result {
+	r := rs[0]
+	r.rate = medianOf(rs, func(r result) float64 { return r.rate })
+	r.told = medianOf(rs, func(r result) float64 { return r.told })
+	r.cpu = medianOf(rs, func(r result) time.Duration { return r.cpu })
+	r.bound = medianOf(rs, func(r result) int { return r.bound })
+	for _, other := range rs[1:] {
+		r.stopped = r.stopped || other.stopped
+		r.peak = max(r.peak, other.peak)
+		r.steady = slices.Concat(r.steady, other.steady)
+	}
+	return r
+}
+
+// medianOf returns the median of a value of the results, and of two middle values the higher one.
+func medianOf[T cmp.Ordered](rs results, value func(result) T) T {
+	var all []T
+	for _, r := range rs {
+		all = append(all, value(r))
+	}
+	slices.Sort(all)
+	return all[len(all)/2]
+}
