@@ -10,6 +10,7 @@ import (
 	"html"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/numalet/numalet/test/e2e/e2eutil"
@@ -23,19 +24,23 @@ func main() {
 }
 
 // draw writes one group of bars for each measure. The longest bar of a group has the full length.
+// The results without isolation come first.
 func draw(w io.Writer, r io.Reader) error {
 	var all []e2eutil.Disturbed
 	if err := json.NewDecoder(r).Decode(&all); err != nil {
 		return fmt.Errorf("read the results: %w", err)
 	}
+	slices.SortStableFunc(all, func(a, b e2eutil.Disturbed) int { return strings.Compare(a.Isolation, b.Isolation) })
 	p := &page{}
 	for _, m := range []struct {
 		title, unit string
 		of          func(e2eutil.Disturbed) float64
 	}{
-		{"foreign time of a CPU", "ms/s", func(d e2eutil.Disturbed) float64 { return d.ForeignMillis }},
-		{"wake-up latency, median", "µs", func(d e2eutil.Disturbed) float64 { return d.MedianMicros }},
-		{"wake-up latency, p99.9", "µs", func(d e2eutil.Disturbed) float64 { return d.P999Micros }},
+		{"foreign time of a CPU: other processes", "ms/s", func(d e2eutil.Disturbed) float64 { return d.ForeignMillis["other"] }},
+		{"foreign time of a CPU: kernel threads", "ms/s", func(d e2eutil.Disturbed) float64 { return d.ForeignMillis["kernel"] }},
+		{"foreign time of a CPU: interrupts", "ms/s", func(d e2eutil.Disturbed) float64 { return d.ForeignMillis["interrupts"] }},
+		{"wake-up latency, median", "ms", func(d e2eutil.Disturbed) float64 { return d.MedianMicros / 1000 }},
+		{"wake-up latency, p99.9", "ms", func(d e2eutil.Disturbed) float64 { return d.P999Micros / 1000 }},
 	} {
 		longest := 0.0
 		for _, d := range all {
@@ -90,7 +95,7 @@ func (p *page) bar(label string, value, longest float64, unit string) {
 	}
 	fmt.Fprintf(&p.body, "<text x=\"%d\" y=\"%d\">%s</text>\n", padding, p.height, html.EscapeString(label))
 	fmt.Fprintf(&p.body, "<rect class=\"bar\" x=\"%d\" y=\"%d\" width=\"%.1f\" height=\"%d\"/>\n", padding+labels, p.height-13, width, lineHeight-8)
-	fmt.Fprintf(&p.body, "<text x=\"%.1f\" y=\"%d\">%.4g %s</text>\n", padding+labels+width+6, p.height, value, unit)
+	fmt.Fprintf(&p.body, "<text x=\"%.1f\" y=\"%d\">%.3g %s</text>\n", padding+labels+width+6, p.height, value, unit)
 }
 
 func (p *page) write(w io.Writer) error {
