@@ -39,10 +39,10 @@ func InRunOrder(pod *corev1.Pod) []PodContainer {
 	return all
 }
 
-// readPolicyForm reads the request of a pod that has the annotation numalet.dev/cpu-policy. A
-// container whose CPU limit is an integer gets exclusive CPUs, unless the annotation
-// numalet.dev/shared-containers names it. A container whose CPU limit is a fraction uses
-// shared CPUs.
+// readPolicyForm reads which containers of a pod with the annotation numalet.dev/cpu-policy
+// request exclusive CPUs, and how many. A container whose CPU limit is an integer gets
+// exclusive CPUs, unless the annotation numalet.dev/shared-containers names it. A container
+// whose CPU limit is a fraction uses shared CPUs.
 func readPolicyForm(pod *corev1.Pod, containers []PodContainer) (podspec.Policy, []podspec.Container, error) {
 	policy, err := readPolicy(pod)
 	if err != nil {
@@ -81,8 +81,8 @@ func readPolicyForm(pod *corev1.Pod, containers []PodContainer) (podspec.Policy,
 	return policy, exclusive, nil
 }
 
-// readExplicitForm reads the request of a pod whose containers have limits per NUMA node, such
-// as numalet.dev/numa1-cpu.
+// readExplicitForm reads which containers of a pod request exclusive CPUs by limits per NUMA
+// node, such as numalet.dev/numa1-cpu, and how many.
 func readExplicitForm(pod *corev1.Pod, containers []PodContainer) ([]podspec.Container, error) {
 	if err := checkNoPolicyOptions(pod); err != nil {
 		return nil, err
@@ -132,9 +132,10 @@ func (c PodContainer) requestsExplicitly() bool {
 
 // wholeCPUs returns a cpu limit as a number of CPUs, and reports whether the limit is a
 // positive integer. The kubelet's static CPU manager uses the same rule to choose the
-// containers that get exclusive CPUs. A limit of MaxAmount CPUs or more counts as an integer
-// even if it has a fraction. That does no harm, because no node has that many CPUs.
-// Source: guaranteedCPUs in k8s.io/kubernetes/pkg/kubelet/cm/cpumanager/policy_static.go.
+// containers that get exclusive CPUs. Amount returns MaxAmount (2⁵⁰) for every larger limit,
+// so a limit above MaxAmount counts as an integer even if it has a fraction. That does no
+// harm, because no node has that many CPUs. Source: guaranteedCPUs in
+// k8s.io/kubernetes/pkg/kubelet/cm/cpumanager/policy_static.go.
 func wholeCPUs(quantity resource.Quantity) (int, bool) {
 	n := Amount(quantity)
 	return int(n), n == MaxAmount || n > 0 && quantity.Cmp(*resource.NewQuantity(n, resource.DecimalSI)) == 0

@@ -38,10 +38,12 @@ const (
 	MemoryAny   = "any"   // do not bind memory
 )
 
-// The values of the annotation numalet.dev/isolation.
+// The values of the annotation numalet.dev/isolation. With both values, other processes and
+// movable interrupts are kept off the pod's exclusive CPUs, as far as the kernel can do this.
+// The values differ only in the load balancing within a container.
 const (
-	IsolationFull         = "full"          // the kernel does not balance threads over the exclusive CPUs
-	IsolationLoadBalanced = "load-balanced" // the kernel balances the container's threads over its exclusive CPUs
+	IsolationFull         = "full"          // also no load balancing: the kernel does not move the container's threads between its exclusive CPUs
+	IsolationLoadBalanced = "load-balanced" // the kernel may move the container's threads between its exclusive CPUs
 )
 
 // CPURequest is a pod's request for exclusive CPUs. The zero value means that the pod
@@ -56,9 +58,10 @@ type CPURequest struct {
 	// of the pod's spec.
 	Containers []podspec.Container
 	Isolated   bool // the pod has the annotation numalet.dev/isolation
-	// Placed means that the pod has the annotation numalet.dev/placement. An agent that
-	// works without a controller refuses such a pod, with the error that RefusePlacement
-	// returns.
+	// Placed means that the pod has the annotation numalet.dev/placement, with which the
+	// controller says how many CPUs of each NUMA node each container gets. An agent that
+	// works without a controller refuses such a pod (see RefusePlacement), because then
+	// somebody else has written the annotation.
 	Placed bool
 }
 

@@ -64,8 +64,9 @@ func FuzzReadCPURequest(f *testing.F) {
 	})
 }
 
-// FuzzPodSpec checks that PodSpec either refuses a random template, or returns a spec that
-// has a container and can be encoded as JSON again.
+// FuzzPodSpec calls PodTemplate.PodSpec with random bytes as the pod template's spec. PodSpec
+// must either return an error, or a spec that has a container and can be encoded as JSON
+// again.
 func FuzzPodSpec(f *testing.F) {
 	for _, pod := range pods(f) {
 		var fields map[string]json.RawMessage

@@ -120,10 +120,11 @@ type GPUGroupNode struct {
 
 // Conditions of a GPUGroup.
 const (
-	// ConditionAccepted is true while the controller applies the newest spec of the
-	// group. It becomes true only if the nodes in the spec have the listed GPUs, and each
-	// tenant in the spec has the right to use them. If it is false, the message of the
-	// condition says why, and which older spec the controller applies, if any.
+	// ConditionAccepted is true while the controller applies the newest spec of the group. It
+	// becomes true only if the nodes in the spec have the listed GPUs, and RBAC allows each tenant
+	// in the spec the verb "use" on these GPUs or on the NodeTopologies of their nodes. If it is
+	// false, the message of the condition says why, and which older spec the controller applies, if
+	// any.
 	ConditionAccepted = "Accepted"
 	// ConditionShared is true if another group has some of the GPUs of this group, too.
 	ConditionShared = "Shared"

@@ -66,8 +66,8 @@ func checkQuantities(spec []byte) error {
 	}
 }
 
-// level is what checkQuantities knows about one of the JSON objects and lists that it is reading,
-// or about a single value in such an object or list.
+// level is what checkQuantities knows about a JSON value: an object or list that it has begun to
+// read, or a string or number in one.
 type level struct {
 	object   bool
 	named    bool   // whether the next token is a value, because its name was just read; only for objects

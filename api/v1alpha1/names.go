@@ -50,8 +50,8 @@ const (
 	LabelGang = Group + "/gang"
 	// AnnotationGangMinAvailable is the number of pods of the gang that start together or not at
 	// all: a whole number, 1 or more. Pods of the gang that are already bound count, too. In each
-	// pod of a Job that is not bound yet, the controller lowers the number by the number of pods
-	// that have succeeded, but not below 1.
+	// pod of a Job, while the pod is not bound yet, the controller lowers the number by the number
+	// of pods that have succeeded, but not below 1.
 	AnnotationGangMinAvailable = Group + "/gang-min-available"
 )
 
@@ -85,7 +85,9 @@ const (
 	TaintAgentNotReady = Group + "/agent-not-ready"
 	// allocatedPrefix is the prefix of container annotations that list the IDs of the devices that
 	// the container got. The device plugin returns these annotations from Allocate, and the agent
-	// reads them in NRI's CreateContainer. A device of an exclusive CPU is called a token.
+	// reads them in NRI's CreateContainer. The device plugin advertises as many devices per NUMA
+	// node as the NUMA node has CPUs. Such a device is called a token: it stands for any one
+	// exclusive CPU of the NUMA node.
 	allocatedPrefix = "allocated." + Group + "/"
 )
 

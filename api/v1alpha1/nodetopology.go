@@ -58,9 +58,11 @@ const ConditionAllCPUsUsable = "AllCPUsUsable"
 // conflict with Numalet.
 const ConditionKubeletCompatible = "KubeletCompatible"
 
-// ConditionCPUsReserved of a NodeTopology is false while no CPU is reserved. A container
-// without exclusive CPUs can then start on the exclusive CPUs of other containers while the
-// agent does not run.
+// ConditionCPUsReserved of a NodeTopology is false while no CPU is reserved. Containers without
+// exclusive CPUs are created on the reserved CPUs, and the agent lets them run on all shared CPUs
+// when they start. If no CPU is reserved, such a container is created on the CPUs that are shared
+// at that time. Some of these CPUs may become exclusive to another container before it starts. If
+// the agent ends in between, the container starts on them.
 const ConditionCPUsReserved = "CPUsReserved"
 
 // ConditionCPUsUndisturbed of a NodeTopology is false while interrupts, kernel threads and

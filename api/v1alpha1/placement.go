@@ -26,7 +26,7 @@ const PlacementVersion = 1
 //
 // A later release may add fields. A reader of this version ignores fields that it does
 // not know. If a reader must not ignore a new field, the placement lists it in the field
-// requires, and this release then refuses the placement.
+// "requires", and this release then refuses the placement.
 //
 // +kubebuilder:object:generate=false
 type Placement struct {
@@ -62,8 +62,8 @@ var ErrNewerPlacement = errors.New("it needs a later release of Numalet than thi
 // unknown fields, so that the controller can be upgraded before the nodes. If it refused
 // unknown fields, a controller that writes a new field could start no pod on a node that
 // is one release older. The error wraps ErrNewerPlacement if the version is newer than
-// PlacementVersion. It also wraps ErrNewerPlacement if the field requires lists any
-// feature, because this release knows no feature.
+// PlacementVersion. It also wraps ErrNewerPlacement if the field "requires" is not empty,
+// because this release knows none of the features that this field can list.
 func ParsePlacement(text string) (Placement, error) {
 	p, err := decodePlacement([]byte(text))
 	if err == nil {
@@ -213,9 +213,10 @@ func compareCounts(container podspec.Container, p ContainerPlacement) error {
 }
 
 // Sized returns the request with the numbers of CPUs that the placement gives the
-// containers. The placement has other numbers than the request if the pod was resized
-// after the placement was made. Containers with limits per NUMA node cannot be resized,
-// and keep their numbers.
+// containers. If the pod was resized after the placement was made, its request has other
+// numbers than the placement, and ReadPlacement would refuse the placement. So callers
+// pass ReadPlacement the result of Sized for such a pod. Containers with limits per NUMA
+// node cannot be resized, and keep their numbers.
 func (r CPURequest) Sized(p Placement) CPURequest {
 	r.Containers = slices.Clone(r.Containers)
 	for i, container := range r.Containers {

@@ -36,8 +36,8 @@ func TestPodSpec(t *testing.T) {
 	}
 }
 
-// withRequests returns the spec of a pod whose container has the requests in list, in
-// JSON.
+// withRequests returns the JSON of a pod's spec. The parameter list is the content of
+// the container's resources.requests, as JSON fields.
 func withRequests(list string) string {
 	return `{"containers":[{"name":"main","resources":{"requests":{` + list + `}}}]}`
 }

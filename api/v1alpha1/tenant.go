@@ -88,8 +88,9 @@ type Account struct {
 	// Type is "cpu", the name of a GPU model, or "gpu" for GPUs of unknown model.
 	// +kubebuilder:validation:MinLength=1
 	Type string `json:"type"`
-	// Usage is the amount held since LastUpdateTime, in CPUs or GPUs, to the thousandth.
-	// Usage and score leave out pods that were bound less than 5 s before LastUpdateTime.
+	// Usage is the amount that the tenant held at LastUpdateTime, in CPUs or GPUs, to the
+	// thousandth. Usage and score leave out pods that were bound less than 5 s before
+	// LastUpdateTime.
 	Usage resource.Quantity `json:"usage"`
 	// Score is the decayed average of usage, in CPUs or GPUs: recent usage counts more
 	// than old usage. Tenants with a lower score per weight come first in the queue. The score is a

@@ -89,7 +89,7 @@ func TestPoliciesInAnyNamespace(t *testing.T) {
 
 // TestOwnNodeComparesTheSpec checks that the policy that lets the agent remove a taint refuses
 // changes of every other field of a Node's spec. The policy has to compare these fields one by one,
-// because CEL cannot compare two objects without one of their fields.
+// because a CEL expression cannot compare two objects and leave out one field, here the taints.
 func TestOwnNodeComparesTheSpec(t *testing.T) {
 	text, err := os.ReadFile("../admission/own-node.yaml")
 	if err != nil {

@@ -41,8 +41,8 @@ func TestAllMeetAtOneSocket(t *testing.T) {
 	}
 }
 
-// TestSpecificationsReachTheHost checks that the default of --gpu-cdi-dir is the mount path of
-// a directory of the host: the directory from which containerd reads CDI specifications by
+// TestSpecificationsReachTheHost checks that numalet-nvml, with the default of --gpu-cdi-dir,
+// writes CDI specifications to the host's /var/run/cdi. containerd reads them from there by
 // default.
 func TestSpecificationsReachTheHost(t *testing.T) {
 	d := read(t, "nvml.yaml")

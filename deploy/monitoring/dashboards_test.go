@@ -18,9 +18,9 @@ type panel struct {
 	queries     [][2]string // expression, legend
 }
 
-// dashboard is a page of panels, two in a row. If the field "each" is set, the dashboard has
-// a variable with this name, and the user of the dashboard chooses its value. The choices are
-// the values of the label with the same name of the metric in the field "metric".
+// dashboard is a page of panels, two in a row. If the field "each" is set, it names a label
+// of the metric in the field "metric". The dashboard then has a variable with the label's
+// name, and the user of the dashboard chooses one of the label's values.
 type dashboard struct {
 	title        string
 	metric, each string

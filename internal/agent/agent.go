@@ -45,9 +45,9 @@ type agent struct {
 	holders    *gpuHolders // nil without numalet-controller, or if gpus is nil
 	cgroups    *cgroup.Cgroups
 	node       *node.Node
-	runtime    adapter
-	needs      []need // must all be ready before the node gets the label numalet.dev/exclusive-cpus
-	podChanged func() // tells the adapter (the field runtime) that a pod has changed
+	runtime    adapter // pins containers to their CPUs, by hooks of the container runtime (NRI) or by writing cgroups
+	needs      []need  // must all be ready before the node gets the label numalet.dev/exclusive-cpus
+	podChanged func()  // tells the field runtime that a pod has changed; does nothing with NRI
 	kubelet    *kubeletCheck
 	unreserved bool                 // no CPU is reserved
 	usable     cpuset.Set           // the CPUs that were online, and in the kubelet's cgroup, when the agent started

@@ -93,8 +93,8 @@ func TestLint(t *testing.T) {
 	}
 }
 
-// TestManifests checks the files that the chart gives to the folders for kustomize. They must be
-// equal to what the chart renders now.
+// TestManifests checks those files in the folders for kustomize, such as deploy/daemonset, that are
+// rendered from the chart. They must be equal to what the chart renders now.
 func TestManifests(t *testing.T) {
 	files, err := Manifests(load(t))
 	if err != nil {
@@ -333,9 +333,10 @@ func nameOf(v any) string {
 	return ""
 }
 
-// TestIsolation checks which DaemonSets mount the files that the agent writes to isolate CPUs, and
-// give the agent a capability: only the DaemonSets of pools that have isolation enabled.
-// deploy/isolation has the same mounts and the same capability.
+// TestIsolation checks a pool, which is a group of nodes with settings and a DaemonSet of its own.
+// To isolate CPUs, the agent needs a capability, and mounts of the files that it writes. The
+// DaemonSet of a pool must have them only if isolation is enabled for the pool. deploy/isolation
+// has the same mounts and the same capability.
 func TestIsolation(t *testing.T) {
 	for on, want := range map[bool]int{false: 0, true: 3} {
 		values := map[string]any{"pools": []any{map[string]any{"settings": map[string]any{"isolation": on}}}}
@@ -351,8 +352,9 @@ func TestIsolation(t *testing.T) {
 	}
 }
 
-// TestNetworkPolicy checks that the NetworkPolicy allows connections to all ports of the controller.
-// Without the port of the queue API, the API server could not forward requests of kubectl numalet.
+// TestNetworkPolicy checks that the NetworkPolicy allows connections to all ports of the
+// controller. One of them is the port of the queue API, an aggregated API that the controller
+// serves. Without this port, the API server could not forward requests of kubectl numalet.
 func TestNetworkPolicy(t *testing.T) {
 	rendered, err := Render(load(t), Target{Release: "numalet", Namespace: namespace}, values(t, `networkPolicy: {enabled: true}`))
 	if err != nil {

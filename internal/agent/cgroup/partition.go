@@ -23,10 +23,10 @@ const (
 	partitionFile = "cpuset.cpus.partition"
 )
 
-// partitions makes the cgroups of containers cpuset partitions, and removes what partitions leave
-// behind in the cgroups above them. It keeps no state, because the files of the containers' cgroups
-// show which CPUs each cgroup above them must have in cpuset.cpus.exclusive. So a new agent process
-// continues where a killed one ended.
+// partitions turns the cgroups of containers into cpuset partitions, and removes what partitions
+// leave behind in the cgroups above them. It keeps no state, because the files of the containers'
+// cgroups show which CPUs each cgroup above them must have in cpuset.cpus.exclusive. So a new agent
+// process continues where a killed one ended.
 //
 // The partitions are remote partitions, because the cgroups above a container are no partitions.
 // The kernel takes the CPUs of a remote partition from the root cgroup, and so from all other
@@ -56,9 +56,9 @@ func (p partitions) supported() bool {
 	return false
 }
 
-// set makes a container's cgroup a partition of a type, with exactly these CPUs. If the cgroup
-// already is that partition, set writes nothing, so that the processes in it notice nothing. The
-// error wraps workload.ErrPartition, and has the kernel's reason.
+// set turns a container's cgroup into a partition of the type given as want, with exactly the given
+// CPUs. If the cgroup already is that partition, set writes nothing, so that the processes in it
+// notice nothing. The error wraps workload.ErrPartition, and has the kernel's reason.
 func (p partitions) set(group string, cpus cpuset.Set, want workload.Partition) error {
 	err := p.trySet(group, cpus, want)
 	if err == nil || errors.Is(asNotExist(err), ErrNotExist) {
@@ -85,7 +85,9 @@ func (p partitions) trySet(group string, cpus cpuset.Set, want workload.Partitio
 }
 
 // allow adds CPUs to cpuset.cpus.exclusive of the cgroups above a container. Before that, it tidies
-// these cgroups, because the cgroup of another pod may still have the CPUs of an earlier container.
+// the topmost of these cgroups and all cgroups below it, including those of other pods. The cgroup
+// of another pod may still have CPUs of a container that has ended, and the kernel lets no two
+// siblings have the same CPU in this file.
 func (p partitions) allow(above []string, cpus cpuset.Set) error {
 	if err := p.tidy(above[0]); err != nil {
 		return err

@@ -102,8 +102,9 @@ func TestPartitions(t *testing.T) {
 	testPartitions(t, newKernel(t), "/kubepods")
 }
 
-// TestPartitionDying removes a container with a kernel that returns the CPUs of a removed partition
-// only later. Until then, the CPUs must stay in the files of the cgroups above the container.
+// TestPartitionDying removes a container. The fake kernel of this test returns the CPUs of a
+// removed partition only later. Until then, the CPUs must stay in the files of the cgroups above
+// the container.
 func TestPartitionDying(t *testing.T) {
 	k := newKernel(t)
 	k.slow = true

@@ -69,8 +69,8 @@ func (u unified) unlimited(path string) bool {
 
 func (u unified) liftQuota(path string) error { return u.update(path, cgroup2.CPU{Max: "max"}) }
 
-// empty reports whether the cgroup has no processes. It reads one file, whose field populated
-// covers the cgroup and all cgroups below it.
+// empty reports whether the cgroup has no processes. It reads only cgroup.events, whose line
+// "populated" covers the cgroup and all cgroups below it.
 func (u unified) empty(path string) (bool, error) {
 	events, err := os.ReadFile(filepath.Join(u.dir(path), "cgroup.events"))
 	if err != nil {

@@ -49,8 +49,9 @@ func translate(group cgroup.PodCgroup, pod *corev1.Pod) ([]workload.Sandbox, []w
 	return sandboxes, containers
 }
 
-// mayRequest reports whether the pod may request exclusive CPUs. It also returns true for an invalid
-// request, and for a pod with a placement.
+// mayRequest reports whether the pod may request exclusive CPUs. It also returns true if the
+// request is invalid, and for a pod with the annotation numalet.dev/placement, which says how many
+// exclusive CPUs numalet-controller decided to give each container.
 func mayRequest(pod *corev1.Pod) bool {
 	request, err := v1alpha1.ReadCPURequest(pod)
 	return err != nil || request.Form != v1alpha1.None || v1alpha1.MayRequest(pod.Annotations)
