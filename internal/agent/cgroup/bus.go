@@ -10,8 +10,8 @@ import (
 	godbus "github.com/godbus/dbus/v5"
 )
 
-// persistTimeout limits how long one call of persist takes. This method sends systemd the
-// properties of units, and waits until systemd has applied them. Some callers set no deadline,
+// persistTimeout limits how long one call of persist or retry takes. These methods send systemd the
+// properties of units, and wait until systemd has applied them. Some callers set no deadline,
 // although they hold the mutex of package node, which every NRI hook needs. On an emulated machine,
 // persist took 12 s to send the properties of 100 units to systemd.
 const persistTimeout = time.Minute

@@ -106,19 +106,19 @@ func includes(acknowledged, p properties) bool {
 	return true
 }
 
-// invalidate forgets which properties systemd acknowledged for a unit. It is called if the unit's
-// cgroup did not have the settings that Cgroups is about to write, for example because another
-// process has written the cgroup. The next request for the unit is then sent to systemd even if the
-// properties in it did not change.
+// invalidate forgets which properties systemd acknowledged for a unit. Cgroups calls it whenever it
+// changes the settings of the unit's cgroup. If systemd has already acknowledged the new settings,
+// another process has changed the cgroup since then, and maybe the unit, too. So the next request
+// for the unit is sent to systemd even if the properties in it did not change.
 func (u *units) invalidate(unit string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	delete(u.mu.acknowledged, unit)
 }
 
-// pending returns the requests to send to systemd, but no more of them than limit. It also forgets
-// which properties systemd acknowledged for the units of these requests, because it is unknown which
-// properties these units have until systemd answers.
+// pending returns the requests to send to systemd, at most as many as the parameter limit says. It
+// also forgets which properties systemd acknowledged for the units of these requests, because it is
+// unknown which properties these units have until systemd answers.
 //
 // The newest requests come first, and those that were already sent come last. So a new sandbox, which
 // is not limited to its CPUs after a daemon-reload until systemd has its request, does not wait until
@@ -205,9 +205,9 @@ func (u *units) isPending() bool {
 	return len(u.mu.desired) > 0
 }
 
-// update sends systemd the pending requests, but no more of them than limit. It calls the function
-// given as needed with the number of these requests, and sends nothing if the function returns
-// false.
+// update sends systemd the pending requests, at most as many as the parameter limit says. First it
+// calls the function in the parameter needed with the number of these requests. If this function
+// returns false, update sends nothing.
 func (u *units) update(ctx context.Context, limit int, needed func(pending int) bool) error {
 	ctx, cancel := context.WithTimeout(ctx, persistTimeout)
 	defer cancel()
