@@ -23,9 +23,9 @@ import (
 // If a step fails, carve reverts the steps before it, so that the pod does not hold these CPUs. Two
 // changes stay, because the kubelet will try to create the container again. The CFS quota stays
 // removed. And if systemd was late in step 4, the shared containers stay off the CPUs for a while
-// (see withheld).
-// carve returns new specs for the shared containers without a cgroup (see confineSharers). Callers
-// hold n.mu.
+// (see withheld). carve returns new specs for those shared containers (containers without exclusive
+// CPUs) that have no cgroup: only their specs can be changed (see confineSharers). Callers hold
+// n.mu.
 func (n *Node) carve(ctx context.Context, c workload.Container, got class) ([]workload.Spec, error) {
 	undo, err := n.reserveOrReject(ctx, c, got)
 	if err != nil {
@@ -130,10 +130,11 @@ func (n *Node) isolateAfterRelease(ctx context.Context) {
 }
 
 // confineSharers writes the shared CPUs to the cpuset of every sandbox and of every shared
-// container, and sends them to systemd. After a failure, it continues with the others. If why is
-// Grow, it does not wait for systemd: systemd then has fewer CPUs for these containers than they may
-// use, which lets no container run on exclusive CPUs. confineSharers returns new specs for the shared
-// containers without a cgroup, which have not started or have ended. Callers hold n.mu.
+// container, and sends them to systemd. After a failure, it continues with the others. If the
+// parameter why is Grow (released CPUs become shared), it does not wait for systemd: systemd then
+// has fewer CPUs for these containers than they may use, which lets no container run on exclusive
+// CPUs. confineSharers returns new specs for the shared containers without a cgroup, which have not
+// started or have ended. Callers hold n.mu.
 func (n *Node) confineSharers(ctx context.Context, why Why) (absent []workload.Spec, err error) {
 	shared, start := n.shared(), n.env.Now()
 	written := 0
