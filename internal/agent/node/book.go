@@ -131,8 +131,8 @@ func (b *book) change(before Held, by func(l *pool.Ledger, uid string) (pool.Gra
 	return undo, nil
 }
 
-// whole reports whether the pod has one grant for all its containers. A container without a
-// claim in such a grant runs on the shared CPUs.
+// whole reports whether the pod has one grant for all its containers. A container without a claim
+// in such a grant runs on the shared CPUs, as all containers without exclusive CPUs do.
 func (b *book) whole(uid string) bool { _, ok := b.held[uid]; return ok }
 
 // covers reports whether the grants say which CPUs a container gets. Either the container has
