@@ -49,12 +49,13 @@ func timeAgent(ctx context.Context, t *testing.T, n int) []e2eutil.Timing {
 	hook := e2eutil.Timing{What: "agent: CreateContainer", Shared: n}
 	shrink := e2eutil.Timing{What: "agent: of that, shrinking", Shared: n}
 	create(ctx, t, e2eutil.Crowd("crowd", n))
+	shared := crowd(ctx, t, n+1) // with the sandbox
 	for range latencyRuns {
-		awaitCrowd(ctx, t, n, cpuset.Range(0, 15))
+		shared.await(ctx, t, cpuset.Range(0, 15))
 		before := scrape(ctx, t)
 		create(ctx, t, e2eutil.Pod("guest", "single", e2eutil.Container{Name: "c", CPU: "4"}))
 		after := scrape(ctx, t)
-		checkCrowd(ctx, t, n, cpuset.Range(0, 15).Minus(born(ctx, t, "guest", "c")))
+		shared.check(ctx, t, cpuset.Range(0, 15).Minus(born(ctx, t, "guest", "c")))
 		checkOneCreated(t, before, after)
 		hook.Took = append(hook.Took, seconds(after.Since(before, `numalet_hook_duration_seconds_sum{hook="CreateContainer",`)))
 		shrink.Took = append(shrink.Took, seconds(after.Since(before, `numalet_cgroup_write_duration_seconds_sum{cause="shrink"}`)))
@@ -89,45 +90,50 @@ func scrape(ctx context.Context, t *testing.T) e2eutil.Series {
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// checkCrowd checks that the n containers of the pod crowd may use exactly the given CPUs.
-func checkCrowd(ctx context.Context, t *testing.T, n int, want cpuset.Set) {
+// crowd returns at least so many of the cgroups that the containers and the sandbox of the pod crowd
+// have.
+func crowd(ctx context.Context, t *testing.T, atLeast int) cgroups {
 	t.Helper()
-	if on := crowdCPUs(ctx, t); on[want.String()] < n {
-		t.Errorf("cgroups of the crowd by their CPUs: %v, want %d on %v", on, n, want)
+	pod, err := cluster.API.CoreV1().Pods(cluster.Namespace).Get(ctx, "crowd", metav1.GetOptions{})
+	must(t, err)
+	return cgroups{strings.ReplaceAll(string(pod.UID), "-", "?"), atLeast} // the cgroup's name contains the UID with - or, with the systemd cgroup driver, with _
+}
+
+// cgroups are at least so many cgroups of containers and sandboxes. uid is a pattern for the UIDs of
+// their pods, which have the QoS class Burstable.
+type cgroups struct {
+	uid     string
+	atLeast int
+}
+
+// check checks that the cgroups may use exactly the given CPUs.
+func (c cgroups) check(ctx context.Context, t *testing.T, want cpuset.Set) {
+	t.Helper()
+	if on := c.byCPUs(ctx, t); on[want.String()] < c.atLeast {
+		t.Errorf("cgroups by their CPUs: %v, want at least %d on %v", on, c.atLeast, want)
 	}
 }
 
-// awaitCrowd waits until the n containers of the pod crowd may use exactly the given CPUs.
-func awaitCrowd(ctx context.Context, t *testing.T, n int, want cpuset.Set) {
+// await waits until the cgroups may use exactly the given CPUs.
+func (c cgroups) await(ctx context.Context, t *testing.T, want cpuset.Set) {
 	t.Helper()
 	for {
-		on := crowdCPUs(ctx, t)
-		if on[want.String()] >= n {
+		on := c.byCPUs(ctx, t)
+		if on[want.String()] >= c.atLeast {
 			return
 		}
 		select {
 		case <-ctx.Done():
-			t.Fatalf("cgroups of the crowd by their CPUs: %v, want %d on %v", on, n, want)
+			t.Fatalf("cgroups by their CPUs: %v, want at least %d on %v", on, c.atLeast, want)
 		case <-time.After(time.Second):
 		}
 	}
 }
 
-// crowdCPUs returns how many cgroups of the pod crowd have each value of cpuset.cpus.effective. The
-// cgroup of the pod's sandbox counts, too.
-func crowdCPUs(ctx context.Context, t *testing.T) map[string]int {
+// byCPUs returns how many of the cgroups have each value of cpuset.cpus.effective.
+func (c cgroups) byCPUs(ctx context.Context, t *testing.T) map[string]int {
 	t.Helper()
-	pod, err := cluster.API.CoreV1().Pods(cluster.Namespace).Get(ctx, "crowd", metav1.GetOptions{})
-	must(t, err)
-	return cgroupCPUs(ctx, t, strings.ReplaceAll(string(pod.UID), "-", "?")) // the cgroup's name contains the UID with - or, with the systemd cgroup driver, with _
-}
-
-// cgroupCPUs returns how many cgroups of containers and sandboxes have each value of
-// cpuset.cpus.effective. uid is a pattern for the UIDs of the pods, which have the QoS class
-// Burstable.
-func cgroupCPUs(ctx context.Context, t *testing.T, uid string) map[string]int {
-	t.Helper()
-	out, err := cluster.Shell(ctx, "cat /sys/fs/cgroup/kubepods*/*burstable*/*pod"+uid+"*/*/cpuset.cpus.effective")
+	out, err := cluster.Shell(ctx, "cat /sys/fs/cgroup/kubepods*/*burstable*/*pod"+c.uid+"*/*/cpuset.cpus.effective")
 	must(t, err)
 	on := map[string]int{}
 	for _, cpus := range strings.Fields(out) {

@@ -178,13 +178,14 @@ func checkManyRun(ctx context.Context, t *testing.T, n int) {
 func timeStarts(ctx context.Context, t *testing.T, n int) []e2eutil.Timing {
 	t.Helper()
 	all := cpuset.Range(0, 15)
+	shared := cgroups{"*", 2 * n} // each pod has a container and a sandbox
 	names := timedNames(n)
 	var timings []e2eutil.Timing
 	for _, kind := range []struct{ what, policy, cpu string }{{"exclusive pod", "single", "4"}, {"shared pod", "", "1"}} {
 		start := e2eutil.Timing{What: kind.what + ": from its creation until it runs", Shared: n}
 		agent := e2eutil.Timing{What: kind.what + ": of that, hooks of the agent", Shared: n}
 		for range manyRuns {
-			awaitShared(ctx, t, n, all)
+			shared.await(ctx, t, all)
 			name := names[0]
 			names = names[1:]
 			before, began := scrape(ctx, t), time.Now()
@@ -193,7 +194,7 @@ func timeStarts(ctx context.Context, t *testing.T, n int) []e2eutil.Timing {
 			after := scrape(ctx, t)
 			agent.Took = append(agent.Took, startHooks(t, before, after))
 			if kind.policy != "" {
-				checkShared(ctx, t, n, all.Minus(born(ctx, t, name, "c")))
+				shared.check(ctx, t, all.Minus(born(ctx, t, name, "c")))
 			}
 			must(t, cluster.Delete(ctx, name))
 		}
@@ -216,32 +217,6 @@ func startHooks(t *testing.T, before, after e2eutil.Series) time.Duration {
 		}
 	}
 	return seconds(total)
-}
-
-// checkShared checks that the containers and the sandboxes of n shared pods may use exactly the
-// given CPUs.
-func checkShared(ctx context.Context, t *testing.T, n int, want cpuset.Set) {
-	t.Helper()
-	if on := cgroupCPUs(ctx, t, "*"); on[want.String()] < 2*n {
-		t.Errorf("cgroups by their CPUs: %v, want at least %d on %v", on, 2*n, want)
-	}
-}
-
-// awaitShared waits until the containers and the sandboxes of n shared pods may use exactly the
-// given CPUs.
-func awaitShared(ctx context.Context, t *testing.T, n int, want cpuset.Set) {
-	t.Helper()
-	for {
-		on := cgroupCPUs(ctx, t, "*")
-		if on[want.String()] >= 2*n {
-			return
-		}
-		select {
-		case <-ctx.Done():
-			t.Fatalf("cgroups by their CPUs: %v, want at least %d on %v", on, 2*n, want)
-		case <-time.After(time.Second):
-		}
-	}
 }
 
 // noteMemory writes the resident memory of the agent to a table, in MiB: now, and the highest so

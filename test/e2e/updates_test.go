@@ -29,7 +29,7 @@ func timeUpdates(ctx context.Context, t *testing.T, n int) []e2eutil.Timing {
 	plugin := startUpdates(ctx, t, n, sets)
 	for _, cpus := range sets {
 		createTrigger(ctx, t)
-		checkCrowd(ctx, t, n, cpuset.MustParse(cpus))
+		crowd(ctx, t, n).check(ctx, t, cpuset.MustParse(cpus)) // the plugin does not move the sandbox
 	}
 	for range latencyRuns {
 		createTrigger(ctx, t)

@@ -153,9 +153,10 @@ func (i *Installer) load(ctx context.Context) (journal, place, error) {
 }
 
 // find returns where the node's containerd is. If containerd does not run, for example because an
-// earlier attempt broke it, find takes the place from the journal. find returns an error if the
-// Installer must not change containerd. For example, another program, such as k3s, may manage
-// containerd's configuration, or systemd may end all containers at a restart of containerd.
+// earlier attempt to configure it broke it, find returns the place that the Installer's journal j
+// has. find returns an error if the Installer must not change containerd. For example, another
+// program, such as k3s, may manage containerd's configuration, or systemd may end all containers at a
+// restart of containerd.
 func (i *Installer) find(ctx context.Context, j journal) (place, error) {
 	release, there, err := i.files.text("/etc/os-release")
 	if err != nil || !there { // such as for a symbolic link with an absolute target, which os.Root does not follow; the link usually leads to the next file

@@ -150,7 +150,7 @@ func must[T any](value T, err error) T {
 // Int parses an integer that is a part of a word.
 func Int(text string) int { return must(strconv.Atoi(text)) }
 
-// Duration parses a duration that is a part of a word, such as 30m. It also accepts days, such as
+// Duration parses a duration in the text of a scenario, such as 30m. It also accepts days, such as
 // 4d.
 func Duration(text string) time.Duration {
 	if days, ok := strings.CutSuffix(text, "d"); ok {

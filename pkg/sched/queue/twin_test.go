@@ -84,7 +84,7 @@ func (w twin) class(resourceType fairshare.Type) *class {
 	return w.mu.classes[slices.IndexFunc(w.mu.classes, func(c *class) bool { return c.name == resourceType })]
 }
 
-// take takes the pod from the queue that Next would return. It fails the test if the model
+// take removes from the queue the pod that Next would return. It fails the test if the model
 // expects another pod.
 func (w twin) take() *sched.Pod {
 	w.mu.Lock()
