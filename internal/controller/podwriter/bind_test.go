@@ -30,8 +30,8 @@ func decision(containers ...podspec.Container) sched.Decision {
 }
 
 // server is a fake API server. It answers Bindings with the given answers one after another, and
-// then repeats the last answer. If the field binds is true, a Binding also binds the pod, whatever
-// the answer is.
+// then repeats the last answer. If the field binds is true, the server binds the pod at each
+// Binding, even if the answer is an error.
 type server struct {
 	*fake.Clientset
 	answers []error // to Bindings; nil for success
@@ -39,7 +39,7 @@ type server struct {
 	binds   bool
 	got     []*corev1.Binding
 	waits   []time.Duration // how long the Binder waited each time
-	late    func()          // is called once when the Binder waits for a whole Timeout, and lets an earlier request take effect late; nil for none
+	late    func()          // is called in the first wait that is as long as BinderOptions.Timeout, and lets an earlier request take effect late; nil for none
 }
 
 func newServer(binds bool, answers ...error) *server {
@@ -91,7 +91,7 @@ func (s *server) sleep(d time.Duration) {
 
 func open() error { return nil }
 
-func attached() {} // detach function for tests in which it does not matter
+func attached() {} // for tests in which the argument detach of Bind does not matter; Bind calls detach when its caller need not wait for the pod any longer
 
 func TestOneWrite(t *testing.T) {
 	server := newServer(true, nil)
@@ -189,8 +189,9 @@ func TestUnknown(t *testing.T) {
 	}
 }
 
-// TestDetach checks that Bind calls detach once, after maxTries requests without a conclusive
-// answer. It also checks that the delays between requests double, up to maxDelay.
+// TestDetach checks that Bind calls its argument detach once, after maxTries requests without a
+// conclusive answer. The call tells the caller not to wait for the pod any longer. It also checks
+// that the delays between requests double, up to maxDelay.
 func TestDetach(t *testing.T) {
 	late := apierrors.NewTimeoutError("too long", 0)
 	server := newServer(false, late, late, late, late, late, late, late, late, late, nil)
@@ -207,10 +208,11 @@ func TestDetach(t *testing.T) {
 	}
 }
 
-// TestBindSilence checks a Binding that gets no answer. Bind must give up only when the process
-// ends, and only after the last request can no longer take effect. If the fence closes for a while,
-// as in a process that was frozen, Bind must wait until the fence opens again, because the Binding
-// may have taken effect.
+// TestBindSilence checks a Binding that gets no answer. After the first request, Bind must keep
+// trying until the process is told to end. It must then wait before it returns until the last
+// request can no longer take effect. If BinderOptions.Fence returns errors for a while (the fence
+// is closed), as in a process that was frozen, Bind must wait until Fence returns nil again,
+// because the Binding may have taken effect.
 func TestBindSilence(t *testing.T) {
 	closed := errors.New("lease lost")
 	for name, tc := range map[string]struct {
@@ -218,7 +220,7 @@ func TestBindSilence(t *testing.T) {
 		fence   func(asked int, stop func()) error
 		fails   error
 		sent    int
-		lasts   time.Duration // the length of the last wait
+		lasts   time.Duration // the length of Bind's last call of Sleep; 0 for no call
 	}{
 		"told to end":             {[]error{context.DeadlineExceeded}, func(asked int, stop func()) error { stop(); return nil }, context.DeadlineExceeded, 3, time.Second},
 		"the lease is lost":       {[]error{context.DeadlineExceeded}, func(asked int, stop func()) error { return after(asked, 2, closed, stop) }, closed, 1, time.Second},
@@ -264,8 +266,9 @@ func between(asked, from, until int, err error) error {
 
 // TestLateBinding checks Binding requests that take effect late. This can happen to a request that
 // got no answer. The answer to a later request then does not tell whether the earlier request will
-// take effect. A request that was answered by a server error can take effect late, too. In both
-// cases, Bind must wait, and then read the pod.
+// take effect. A request that was answered by a server error can take effect late, too. So Bind
+// must wait and then read the pod, both after a server error and after an answer to a later
+// request.
 func TestLateBinding(t *testing.T) {
 	pods, silence := schema.GroupResource{Resource: "pods"}, context.DeadlineExceeded
 	proxy := func(code int) error { return apierrors.NewGenericServerResponse(code, "post", pods, "a", "", 0, true) }
@@ -294,8 +297,8 @@ func TestLateBinding(t *testing.T) {
 	}
 }
 
-// TestSettle checks that Resolve waits until no earlier request to bind the pod can take effect,
-// and then reads whether the pod is bound.
+// TestSettle checks that Resolve, which finds out whether a pod is bound as decided, waits until no
+// earlier request to bind the pod can take effect, and then reads whether the pod is bound.
 func TestSettle(t *testing.T) {
 	broken := apierrors.NewInternalError(errors.New("etcd"))
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a", UID: "uid-a"}}

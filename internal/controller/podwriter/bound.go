@@ -22,11 +22,11 @@ import (
 
 const (
 	// Usually only one goroutine writes the events of bound pods. extraWriters is the number of
-	// extra goroutines, which help it in two cases: when the queue of events is half full, or when
-	// the queue is longer than longQueue and no pod was bound for idleGap. They do not help all the
-	// time, because the API server handles events and Bindings with equal priority, so each event
-	// that is written between Bindings delays a Binding. Late events do less harm than late
-	// Bindings.
+	// extra goroutines. They write events, too, in two cases: when the queue of events is half
+	// full, or in a pause between Bindings when many events wait (see idleGap and longQueue). They
+	// do not write all the time, because the API server handles events and Bindings with equal
+	// priority, so concurrent events would delay Bindings. In a pause, they delay no Binding. Late
+	// events do less harm than late Bindings.
 	extraWriters = 16
 	idleGap      = 50 * time.Millisecond
 	// queueSize is the number of events that may wait to be written. If more pods are bound, their
@@ -48,7 +48,7 @@ type boundEvents struct {
 	host      string
 	queue     chan boundPod
 	lastBound atomic.Int64  // time of the last Binding in Unix nanoseconds
-	idle      *time.Timer   // wakes all extra writers after idleGap; each Binding that leaves more than longQueue events in the queue starts it anew
+	idle      *time.Timer   // wakes all extra writers after idleGap; add restarts it for each bound pod while more than longQueue events wait
 	more      chan struct{} // each element wakes one extra writer
 }
 
@@ -110,7 +110,8 @@ func (b *boundEvents) run(ctx context.Context) {
 	wg.Wait()
 }
 
-// writeAll writes events until ctx is done.
+// writeAll writes events, one after another, and waits for the next event when the queue is empty.
+// It returns when ctx is done.
 func (b *boundEvents) writeAll(ctx context.Context) {
 	for {
 		select {
@@ -122,9 +123,9 @@ func (b *boundEvents) writeAll(ctx context.Context) {
 	}
 }
 
-// writeExtra is an extra writer. When it is woken, it writes events until the queue is empty. It
-// stops earlier while pods are being bound, unless the queue is at least half full. It returns when
-// ctx is done.
+// writeExtra is an extra writer. When it is woken, it writes events until the queue is empty. If a
+// pod was bound less than idleGap ago and the queue is less than half full, it stops early, and
+// waits until it is woken again. It returns when ctx is done.
 func (b *boundEvents) writeExtra(ctx context.Context) {
 	needed := func() bool {
 		return !b.binding() || len(b.queue) >= cap(b.queue)/2

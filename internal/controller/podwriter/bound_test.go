@@ -127,7 +127,8 @@ func TestHalfFull(t *testing.T) {
 	})
 }
 
-// TestEnd checks that all writers write the waiting events when the process ends.
+// TestEnd checks that several goroutines write the waiting events at the same time when the process
+// ends. One goroutine alone would need longer than 300 ms.
 func TestEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSlowEvents(t)

@@ -15,7 +15,8 @@ import (
 )
 
 // TestConditionFence checks that a process that has lost the lease writes no condition, because the
-// new leader may have bound the pod.
+// new leader may have bound the pod: the condition would then say wrongly that the pod is not
+// scheduled.
 func TestConditionFence(t *testing.T) {
 	for lost, want := range map[bool]int{false: 1, true: 0} {
 		run(t, func(t *testing.T, w *world) {
@@ -41,8 +42,9 @@ func TestConditionFence(t *testing.T) {
 }
 
 // TestBurst checks 1,000 pods of three kinds (Dependencies.Kind) that become unschedulable at the
-// same time. An explanation of why no node suits a pod takes 100 ms to make. But it is valid for
-// all pods of one kind, which share it, so all 1,000 conditions are written within 5 s.
+// same time. An explanation of why no node suits a pod takes 100 ms to make. After each
+// explanation, the Reporter pauses for 900 ms (explainShare). But all pods of one kind share an
+// explanation, so three explanations suffice, and all 1,000 conditions are written within 5 s.
 func TestBurst(t *testing.T) {
 	run(t, func(t *testing.T, w *world) {
 		w.explain = func(p *sched.Pod) string {
@@ -69,8 +71,9 @@ func TestBurst(t *testing.T) {
 	})
 }
 
-// TestSharedExplanationsAge checks that pods of one kind share an explanation only for a while. The
-// kind "" is not a kind of its own: pods with it share no explanation.
+// TestSharedExplanationsAge checks that pods of one kind share an explanation only for shareFor. In
+// each of four minutes, three pods fail. So pods of the kind "web" need one explanation a minute.
+// The kind "" is not a kind of its own: pods with it share no explanation.
 func TestSharedExplanationsAge(t *testing.T) {
 	for kind, want := range map[string]int32{"": 12, "web": 4} {
 		run(t, func(t *testing.T, w *world) {
@@ -94,9 +97,10 @@ func TestSharedExplanationsAge(t *testing.T) {
 }
 
 // TestOutdated checks that pods get a new explanation when Outdated is called with their rules
-// about nodes (sched.Pod.NodeRules). Pods with other rules, refused pods, pods that are being
-// bound, and pods that are gone must get no new explanation. If the new explanation of a pod equals
-// the old one, its condition must not be written again.
+// about nodes (sched.Pod.NodeRules). Pods with other rules, pods with a request that no node can
+// fulfil (Reporter.Refused), pods that are being bound, and pods that are gone must get no new
+// explanation. If the new explanation of a pod equals the old one, its condition must not be
+// written again.
 func TestOutdated(t *testing.T) {
 	run(t, func(t *testing.T, w *world) {
 		var why atomic.Value // atomic, because the reporter reads it in another goroutine
@@ -117,7 +121,7 @@ func TestOutdated(t *testing.T) {
 		for range 2 {
 			why.Store("1 node(s) were unschedulable")
 			w.Outdated("on a")
-			w.Outdated("") // the rules of the pod "refused"
+			w.Outdated("") // the field NodeRules of the pod "refused" is empty
 			time.Sleep(time.Minute)
 		}
 		synctest.Wait()

@@ -35,8 +35,9 @@ func NewBindings(config *rest.Config) (*Bindings, error) {
 }
 
 // once prevents client-go from sending a Binding again after a server error that has the header
-// Retry-After. The first request may still take effect. If client-go sent a second request, the
-// caller would see only the answer to the second request, and would not know of the first.
+// Retry-After. A server error, for example of a proxy, does not say that the request has failed: it
+// may still take effect. If client-go sent a second request, the caller would see only the answer
+// to the second request, and would not know of the first.
 type once struct{ next http.RoundTripper }
 
 func (o once) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -83,9 +84,8 @@ func newClient(config *rest.Config, path string, gv schema.GroupVersion) (*rest.
 	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
 	config.NextProtos = []string{"http/1.1"}
 	// The timeout is given to rest.Request.Timeout and not to the client. client-go wraps the
-	// client's transport, and net/http does not rely on a transport that it does not know to end a
-	// request in time. With a timeout of the client, it would start two goroutines for each
-	// request.
+	// client's transport. If the client had a timeout, net/http would not trust such a foreign
+	// transport to end requests in time, and would start two goroutines for each request.
 	config.Timeout = 0
 	client, err := rest.RESTClientFor(config)
 	if err != nil {

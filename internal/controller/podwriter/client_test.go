@@ -174,8 +174,8 @@ func (a answer) write(w http.ResponseWriter) {
 
 func status(err *apierrors.StatusError) *metav1.Status { return &err.ErrStatus }
 
-// tries is how often client-go sends a request if the API server answers each time that the
-// client must repeat the request later.
+// tries is how often client-go sends a request if each answer of the API server asks it to repeat
+// the request later.
 const tries = 11
 
 // TestAnswers checks that errors of Bindings.Create have the status that the API server has sent.
@@ -265,7 +265,7 @@ func TestCredentials(t *testing.T) {
 	}
 }
 
-// around is a function that implements http.RoundTripper.
+// around implements http.RoundTripper by a function, which can call another RoundTripper.
 type around func(*http.Request) (*http.Response, error)
 
 func (a around) RoundTrip(r *http.Request) (*http.Response, error) { return a(r) }

@@ -18,9 +18,9 @@ import (
 )
 
 // TestConditionNeedsVersion checks that the patch with a pod's condition applies only to the newest
-// version of the pod that this process has seen. A patch must not be sent if the pod is gone, or
-// has a node in that version. Otherwise a late patch could contradict a Binding. The test also
-// checks that a patch is sent again if the API server refuses it.
+// version of the pod that this process has seen. If this version has a node, or the pod is gone, no
+// patch must be sent. Otherwise a late patch could overwrite the condition that the API server sets
+// with a Binding. The test also checks that a patch is sent again if the API server refuses it.
 func TestConditionNeedsVersion(t *testing.T) {
 	pods := corev1.Resource("pods")
 	conflict, broken := apierrors.NewConflict(pods, "a", errors.New("modified")), apierrors.NewInternalError(errors.New("etcd"))
@@ -30,7 +30,7 @@ func TestConditionNeedsVersion(t *testing.T) {
 	for name, tc := range map[string]struct {
 		seen    []*corev1.Pod // the newest version at each try; the last one is repeated
 		answers []error       // answers to the tries
-		forget  bool          // whether the pod is bound or gone before the second try
+		forget  bool          // whether Reporter.Forget is called before the second try, as for a pod that is bound or gone
 		want    []string      // resource versions in the patches
 	}{
 		"pending":                  {seen: []*corev1.Pod{seen("7", "uid-a", "")}, want: []string{"7"}},

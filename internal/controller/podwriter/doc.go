@@ -3,11 +3,12 @@
 // pods that cannot be scheduled it writes events and the condition PodScheduled. Where
 // kube-scheduler writes the same event, the wording is similar.
 //
-// Package podwriter knows what the API server's answers mean for a decision, how to send many
-// objects at little cost, and how often to report. It makes no scheduling decisions. It binds no
-// pods while another replica may lead. The function Fence, which checks the leader's lease, tells
-// whether another replica may lead. Bind waits for the API server's answer to a Binding. Reports
-// are written in the background.
+// Package podwriter finds out from the API server's answers whether a pod is bound, and knows how
+// to send many objects at little cost, and how often to report. It makes no scheduling decisions.
+// Only one replica of the controller, the leader, may bind pods. So the package binds no pods while
+// another replica may be the leader. The function Fence, which checks the leader's lease, returns
+// an error then. Bind waits for the API server's answer to a Binding. Reports are written in the
+// background.
 //
 //	w := podwriter.Writer{Reporter: reporter, Binder: binder, …}
 //	go w.Run(ctx)

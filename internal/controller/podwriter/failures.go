@@ -12,14 +12,15 @@ import (
 
 // failureQueue has the failures to schedule pods that are not reported yet. It keeps only the
 // newest failure of each pod, in the order in which the pods first failed. After these come
-// failures that were reported before, but whose explanation is outdated now. The queue also has the
-// last report of each pending pod. Any goroutine may call its methods.
+// failures that were reported before with an explanation of why no node suits the pod, if this
+// explanation is outdated now. The queue also has the last report of each pending pod. Any
+// goroutine may call its methods.
 type failureQueue struct {
 	mu         sync.Mutex
 	waiting    line
 	outdated   line
 	reported   map[string]report  // last reports, by UID of the pending pod
-	explained  map[string]failure // the last reported failure of each pod, by the pod's UID; only failures whose message is an explanation (attempt is not nil)
+	explained  map[string]failure // the last reported failure of each pod, by the pod's UID; only failures that have an attempt, so that a new explanation can be made
 	explaining string             // UID of the pod whose failure is being explained
 	writing    map[string]bool    // whether a report about a pod is being written, by the pod's UID
 	written    *sync.Cond         // signaled when a report was written
@@ -27,8 +28,8 @@ type failureQueue struct {
 }
 
 // failure is a pod that was not scheduled. The field reason is the reason in the pod's condition
-// PodScheduled. If the field message is empty, the message is computed from the field attempt when
-// the failure is reported.
+// PodScheduled. If the field message is empty, the failure is an attempt that found no node (the
+// field attempt). The message, an explanation of why, is then made when the failure is reported.
 type failure struct {
 	pod             *sched.Pod
 	reason, message string
@@ -36,10 +37,11 @@ type failure struct {
 	tries           int // number of tries to write the condition; the event is written before the first try
 }
 
-// attempt is one failed attempt to place a pod, or to place all pods of a gang together.
+// attempt is one failed attempt to place a pod, or a gang: pods that are placed all together or not
+// at all.
 type attempt struct {
 	pod   *sched.Pod
-	since time.Time // the explanation must not be made before this time; the zero time accepts any explanation
+	since time.Time // an explanation that other pods share must not be older than this time; with the zero time, it may have any age
 	why   string    // the explanation; "" if there is none yet; only Run uses it
 }
 
@@ -147,7 +149,7 @@ func (q *failureQueue) pop() (failure, bool) {
 
 // beginWrite is called before a failure is reported, and returns whether it must be reported. It
 // first waits until an earlier report about the same pod is written. It returns false if suppress
-// or forget was called for the pod while its failure was explained. After the report, the caller
+// or forget was called for the pod after next returned the failure. After the report, the caller
 // must call endWrite.
 func (q *failureQueue) beginWrite(f failure) bool {
 	q.mu.Lock()

@@ -7,14 +7,15 @@ import (
 )
 
 // quietTime is how long renew waits after a change of nodes before it makes new explanations. It
-// waits because often several nodes change at the same time, and because Outdated is called shortly
-// before the state of the nodes has the change.
+// waits because often several nodes change at the same time. Also, the explanations are made from
+// the controller's state of the nodes, and Outdated is called shortly before this state contains
+// the change.
 const quietTime = time.Second
 
-// outdated is a set of values of sched.Pod.NodeRules. Each value is a key that stands for a pod's
-// rules about nodes: its node selector, required node affinity and tolerations. The explanations of
-// why no node suits pods with these rules are outdated. Any goroutine may call the methods of
-// outdated.
+// outdated is a set of values of sched.Pod.NodeRules. Such a value is a string that stands for a
+// pod's rules about nodes: its node selector, required node affinity and tolerations. The
+// explanations of why no node suits pods with these rules are outdated. Any goroutine may call the
+// methods of outdated.
 type outdated struct {
 	mu      sync.Mutex
 	rules   map[string]bool
@@ -44,19 +45,19 @@ func (o *outdated) take() map[string]bool {
 }
 
 // Outdated records that the explanations for pods with certain rules (sched.Pod.NodeRules) are
-// outdated. Explanations become outdated when a node changes, so that other nodes than before
-// refuse the pods, or nodes refuse the pods for other reasons. The Reporter then renews the
-// explanation of each of these pods whose last report was an explanation. If the new explanation
-// equals the old one, the pod's condition is not written again.
+// outdated. A change of a node makes explanations outdated if it changes which nodes do not suit
+// the pods, or why. The Reporter then renews the explanation of each of these pods whose last
+// report was an explanation. If the new explanation equals the old one, the pod's condition is not
+// written again.
 //
 // The scheduling queue does not try these pods again just to get a new explanation, because to try
 // all of them at each change of a node would take time proportional to their number. The queue
 // itself finds the pods that may fit after a change.
 func (r *Reporter) Outdated(rules string) { r.outdated.add(rules) }
 
-// renew replaces outdated explanations until ctx is done. Each round visits all explained pods. So
-// after each round, renew pauses for shareFor, the time for which pods of one kind share an
-// explanation.
+// renew replaces outdated explanations until ctx is done. Each round visits all pods whose last
+// report was an explanation. So after each round, renew pauses for shareFor. An explanation can be
+// out of date for this time anyway, because pods of one kind share it for so long.
 func (r *Reporter) renew(ctx context.Context) {
 	for {
 		select {
@@ -70,9 +71,10 @@ func (r *Reporter) renew(ctx context.Context) {
 	}
 }
 
-// renew queues the explained failures of all pods with the given rules again. It leaves out pods
-// with a newer failure in the queue. The new reports of these pods get explanations that are made
-// at the time given as now, or later. The pods of a gang still share one attempt.
+// renew puts failures into the queue again: those of all pods that have one of the given rules, and
+// whose last report was an explanation. It leaves out pods with a newer failure in the queue. The
+// new reports of these pods get explanations that are made at the time given as now, or later. The
+// pods of a gang still share one attempt.
 func (q *failureQueue) renew(rules map[string]bool, now time.Time) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -23,8 +23,8 @@ import (
 )
 
 const (
-	// explainShare limits the CPU time for explanations to 1/explainShare of one CPU, because most
-	// explanations visit all nodes.
+	// Explanations take at most 1/explainShare of the time of one CPU, because most explanations
+	// visit all nodes.
 	explainShare = 10
 	// repeatAfter is the time after which an unchanged report is written again as an event, because
 	// the API server deletes old events.
@@ -54,7 +54,8 @@ type Dependencies struct {
 	Client kubernetes.Interface
 	// Fence returns an error while another replica may schedule. The Reporter then writes no
 	// conditions. If Fence is nil, the Reporter always writes conditions. Timeout limits the time
-	// of a request that begins after a call of Fence. Zero means no limit.
+	// of a request that begins after a call of Fence, because a new leader waits for this time
+	// before it writes anything. Zero means no limit.
 	Fence       func() error
 	Timeout     time.Duration
 	CreateEvent func(context.Context, *eventsv1.Event) error // creates the event Scheduled of a bound pod
@@ -64,9 +65,9 @@ type Dependencies struct {
 	// Newest returns the newest version of a pod that this process has seen, or nil if the pod is
 	// gone. If Newest is nil, conditions are written to any version of the pod.
 	Newest func(namespace, name string) *corev1.Pod
-	// Kind returns a key for a pod. If two pods have equal keys other than "", the same explanation
-	// of why no node suits them is valid for both. Only Run calls Kind. If Kind is nil, pods do not
-	// share explanations.
+	// Kind returns a key for a pod. The same explanation of why no node suits a pod is valid for
+	// all pods with the same key. A pod with the key "" shares its explanation with no other pod.
+	// Only Run calls Kind. If Kind is nil, pods do not share explanations.
 	Kind func(*sched.Pod) string
 }
 
@@ -171,8 +172,9 @@ func (r *Reporter) Run(ctx context.Context) error {
 			f.message = r.shared.of(f.attempt, r.kindOf(f.attempt.pod), r.explain)
 		}
 		took := time.Since(began)
-		// Call turns.take, which may wait long, before beginWrite. After beginWrite, the Binding of
-		// the pod would have to wait for the report.
+		// turns.take may wait long, so it comes before beginWrite. From beginWrite to endWrite,
+		// suppress waits for the report, and so does a Binding of the pod, because Writer.Bind
+		// calls suppress first.
 		if done := r.turns.take(); r.failures.beginWrite(f) {
 			writes.Go(func() {
 				defer done()

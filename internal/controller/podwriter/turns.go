@@ -8,11 +8,11 @@ import (
 	"k8s.io/client-go/tools/events"
 )
 
-// conditionWriters is the largest number of conditions of unschedulable pods that are written at the
-// same time. It is large because cluster autoscalers wait for the conditions of all pods of a burst.
-// While pods are being bound, only one condition is written at a time, if possible in a gap between
-// Bindings (see gaps.wait). The API server handles conditions and Bindings with equal priority, so more
-// conditions would delay Bindings.
+// conditionWriters is the largest number of conditions of unschedulable pods that are written at
+// the same time. It is more than one because cluster autoscalers wait for the conditions of all
+// pods of a burst. While pods are being bound, only one condition is written at a time, if possible
+// in a gap between Bindings (see gaps.wait). The API server handles conditions and Bindings with
+// equal priority, so more conditions would delay Bindings.
 const conditionWriters = 8
 
 // turns limits how many conditions are written at the same time. Only one goroutine may call take.
@@ -50,9 +50,9 @@ func (t *turns) limit() int {
 }
 
 // serial writes events of failures one at a time, if possible in gaps between Bindings (see
-// gaps.wait). While pods are being bound, it pauses after each event. Without serial, client-go would
-// write each event from its own goroutine. If thousands of pods wait, so many concurrent requests
-// would delay Bindings by seconds.
+// gaps.wait). While pods are being bound, it pauses for idleGap after each event, so that events do
+// not delay all Bindings. Without serial, client-go would write each event from its own goroutine.
+// If thousands of pods wait, so many concurrent requests would delay Bindings by seconds.
 type serial struct {
 	events.EventSink
 	turn    chan struct{}

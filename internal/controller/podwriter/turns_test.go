@@ -13,7 +13,8 @@ import (
 )
 
 // TestTurns checks how many of 20 conditions are written at the same time, while pods are being
-// bound and afterwards. A write takes an hour of simulated time.
+// bound and afterwards. A write takes an hour of simulated time, so no write ends during the first
+// seconds, which the test looks at.
 func TestTurns(t *testing.T) {
 	for _, c := range []struct {
 		name    string

@@ -16,16 +16,18 @@ type Writer struct {
 	*Reporter
 	Binder *Binder
 	// Prepare prepares the volumes and devices of a pod, and then calls post, which binds the pod.
-	// It is called for each pod whose field Across is set (sched.Pod), because other pods have no
-	// volumes or devices to prepare.
+	// It is called for each pod whose field Across (sched.Pod) is set, which means that the fit on
+	// a node depends on other nodes, too. All pods with volumes or devices to prepare are among
+	// these.
 	Prepare func(ctx context.Context, d sched.Decision, detach func(), post func() error) error
 	Waited  func(uid string) (time.Duration, bool) // returns how long a pending pod has waited; false if the pod is not pending
 	Waits   prometheus.Observer                    // gets the waiting times of bound pods, in seconds
 }
 
 // Bind binds a pod as decided, and reports the outcome. It first drops reports about the pod that
-// are not written yet. Otherwise a report could say that the pod is pending after it was bound. If
-// Bind returns an error and ctx is not done, the pod is not bound to the decided node.
+// are not written yet. Otherwise a report that the pod is pending could be written after the pod
+// was bound. If Bind returns an error and ctx is not done, the pod is not bound to the decided
+// node.
 func (w *Writer) Bind(ctx context.Context, decision sched.Decision, detach func()) error {
 	w.suppress(decision.Pod.UID)
 	end := w.gaps.begin()

@@ -17,8 +17,8 @@ import (
 )
 
 // TestBind checks which events and conditions are written about a pod, depending on the outcome of
-// its Binding. No report of an earlier failure may follow. The test also checks that Prepare is
-// called only for pods with sched.Pod.Across.
+// its Binding. After the Binding, no report of an earlier failure may be written. The test also
+// checks that Prepare is called only for pods with sched.Pod.Across.
 func TestBind(t *testing.T) {
 	refused := apierrors.NewBadRequest("no")
 	for name, tc := range map[string]struct {
@@ -41,7 +41,7 @@ func TestBind(t *testing.T) {
 			answer: refused,
 			written: []string{
 				"event Warning FailedScheduling Binding by numalet-scheduler on a: bind pod default/a to node \"n1\": no",
-				"status of a: bind pod default/a to node \\", // the message in JSON, cut off at its first quotation mark
+				"status of a: bind pod default/a to node \\", // the function written cuts the message off at its first quotation mark
 			},
 		},
 		"gone": {answer: apierrors.NewNotFound(corev1.Resource("pods"), "a")},
