@@ -80,8 +80,8 @@ func everyNth(all []*sched.Node, n int) (nodes []*sched.Node) {
 }
 
 // profile returns a new scheduling profile: how the scheduler chooses a node for a pod. Each trial
-// needs a profile of its own, because the policy "fragmentation" counts what the pods of the trial
-// request, and chooses nodes accordingly.
+// needs a profile of its own, because a profile with the policy "fragmentation" keeps a state: it
+// counts the requests of the pods that it has seen, and chooses nodes accordingly.
 func (w trial) profile() (filter.Profile, error) {
 	p, err := gpuProfile(w.policy)
 	if err != nil {
@@ -97,7 +97,7 @@ func (w trial) profile() (filter.Profile, error) {
 const (
 	maxUsers   = 10_000
 	maxWaiting = 100_000 // upper limit of --most, the number of pods that the user with the largest demand keeps waiting
-	minHours   = 2.4     // lower limit of --days, in hours: the second half of the time is measured, with a sample every hour, so this half must be longer than an hour
+	minHours   = 2.4     // lower limit of --days, in hours; only the second half is measured, and it must be longer than an hour to have a sample, because samples are taken every hour
 	maxDays    = 3650
 	maxTrials  = 10_000
 )

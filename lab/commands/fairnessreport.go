@@ -11,9 +11,10 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// shared is the result for one rule by which the scheduler orders waiting pods, in "numalet
-// simulate fairness -o json". A user's score measures the user's past and present use of
-// resources (package fairshare), and a user with a larger weight may use more.
+// shared is one result of "numalet simulate fairness -o json". Each result is for another
+// order in which the scheduler takes waiting pods (the field Order). Each user is a
+// tenant of package fairshare: a user's score measures the user's past and present use of
+// resources, and a user with a larger weight may use more.
 type shared struct {
 	Order            string       `json:"order"`
 	Jain             float64      `json:"jain"` // Jain's fairness index of the users' scores, each divided by the user's weight
@@ -89,8 +90,8 @@ func showFairness(out io.Writer, f fairnessRun, nodes []*sched.Node, outcomes []
 	return table.Flush()
 }
 
-// inUnit writes a time in days, hours, minutes or seconds. It uses the largest of these units in
-// which the number is at least 2.
+// inUnit writes a time in days, hours, minutes or seconds. It uses the largest unit that fits at
+// least twice into the time, or seconds.
 func inUnit(seconds float64) string {
 	d := time.Duration(seconds * float64(time.Second))
 	switch {

@@ -13,17 +13,18 @@ import (
 type predicted struct {
 	Pods     int              `json:"pods"`
 	Unknown  int              `json:"unknown"`  // number of pods without a forecast
-	Unserved int              `json:"unserved"` // number of pods with a forecast that never started
+	Unserved int              `json:"unserved"` // number of pods that had a forecast, but never started
 	All      predictionErrors `json:"all"`
 	Waited   predictionErrors `json:"waited"` // only for the pods that waited longer than a second
 }
 
 // predictionErrors summarizes how wrong the predicted waiting times of a set of pods were. Waits
 // has the median and the 90th percentile of the actual waiting times. Forecast, None and Mean
-// have those of the absolute errors of three predictions (see forecast.Errors). ByP50Percent is
-// the percentage of the pods that had started by the median of their forecast. ByP90Percent
-// counts only pods whose forecast had a 90th percentile; it is the percentage of them that had
-// started by then.
+// have the same quantiles of the absolute errors of three predictions: the forecast's median, a
+// start at once, and the mean waiting time (see forecast.Errors). ByP50Percent is the percentage
+// of the pods that started no later than the median of their forecast. ByP90Percent is the
+// percentage that started no later than the 90th percentile of their forecast; it counts only
+// pods whose forecast has one.
 type predictionErrors struct {
 	Pods         int     `json:"pods"`
 	Waits        twoOf   `json:"waits"`

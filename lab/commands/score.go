@@ -100,8 +100,8 @@ func (s *scorer) line(now sample) error {
 	return err
 }
 
-// maxSteps limits the number of steps (of the length --step) from one line of input to the next.
-// It thereby limits the time that the command takes for a line.
+// maxSteps limits how many steps of the length --step the command computes between the times of
+// two lines of input. It thereby limits the time that the command takes for a line.
 const maxSteps = 1e7
 
 // follow updates the score from the time of the previous line to the time of the line given as

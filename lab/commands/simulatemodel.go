@@ -24,7 +24,7 @@ type modelled struct {
 	Proposers     int     `json:"proposers"` // number of schedulers of the first tier, which look for nodes concurrently
 	Pods          int     `json:"pods"`
 	ProposeMillis int64   `json:"proposeMillis"`
-	CommitMillis  int64   `json:"commitMillis"` // time to assign a node to a pod; 0 for a single scheduler, which needs no separate step for this
+	CommitMillis  int64   `json:"commitMillis"` // time in which the committer assigns a node to a pod; 0 for a single scheduler, which has no committer
 	EndMillis     int64   `json:"endMillis"`
 	PodMillis     []int64 `json:"podMillis"` // when each pod was placed, in ascending order
 }

@@ -21,9 +21,9 @@ type starved struct {
 	Started           bool    `json:"started"`
 	WaitedSeconds     float64 `json:"waitedSeconds"`
 	ReservedSeconds   float64 `json:"reservedSeconds"`   // until a node was reserved for the large pod
-	FreeSeconds       float64 `json:"freeSeconds"`       // until enough of the pods that ran on this node at the time of the reservation had ended
+	FreeSeconds       float64 `json:"freeSeconds"`       // until the large pod fit on this node, because enough of the pods that ran there when it was reserved had ended
 	Ratio             float64 `json:"ratio,omitempty"`   // waitedSeconds / freeSeconds, if a node was reserved
-	SmallPercent      float64 `json:"smallPercent"`      // GPU time of the small pods until the large pod started, in percent of their GPU time in the same period of the second trial
+	SmallPercent      float64 `json:"smallPercent"`      // GPU time of the small pods until the large pod started, in percent of the same in the second trial (fairness.Starved)
 	SmallAfterPercent float64 `json:"smallAfterPercent"` // like SmallPercent, but for the period until the large pod ended
 }
 
@@ -40,8 +40,8 @@ func starvedOf(turns virtual.Turns, seed uint64, o fairness.Starved) starved {
 }
 
 // showStarved prints a line for each trial. For each order of pods with several trials, it also
-// prints the mean and the worst case of these trials. It prints neither if, in one of these trials,
-// the large pod got no reservation or did not start.
+// prints the mean and the worst case of these trials. It does so only if the large pod got a
+// reservation and started in all of these trials.
 func showStarved(out io.Writer, all []starved) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(table, "order\tseed\tGPUs\tnode reserved after\tenough pods ended after\tstarted after\tratio\tsmall pods until then\tuntil it ended\t")

@@ -26,7 +26,7 @@ type Settings struct {
 // Outcome is the result of a trial, measured in its second half.
 type Outcome struct {
 	Turns     virtual.Turns
-	Jain      float64 // mean of hourly samples of Jain's fairness index, which is computed from the users' scores per weight
+	Jain      float64 // mean of hourly samples of Jain's fairness index of the users' scores, each divided by the user's weight
 	Allocated float64 // GPUs in use as a fraction of all GPUs
 	Started   Pods
 	Waiting   Pods  // number of GPU pods that are waiting at the end

@@ -10,7 +10,7 @@ import (
 type Outcome struct {
 	Pods     int // number of pods that arrived
 	Unknown  int // number of pods without a forecast
-	Unserved int // number of pods with a forecast that never started
+	Unserved int // number of pods that had a forecast, but never started
 	All      Errors
 	Waited   Errors // only for the pods that waited longer than a second
 }

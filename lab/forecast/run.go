@@ -25,8 +25,8 @@ type Settings struct {
 	Turns   virtual.Turns // ByScore or ByAge
 }
 
-// Run runs a trial until all pods have arrived and no pod waits. If pods still wait, it stops
-// maxDays days after the last arrival.
+// Run runs a trial until all pods have arrived and no pod waits. It stops at the latest
+// maxDays days after the last pod has arrived, even if pods still wait.
 func Run(nodes []*sched.Node, arrivals []Arrival, settings Settings) (Outcome, error) {
 	decay, err := fairshare.NewDecay(fairshare.DefaultTimeConstant)
 	if err != nil {

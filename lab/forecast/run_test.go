@@ -15,9 +15,10 @@ import (
 )
 
 // TestRun checks the forecasts for pods that arrive every 31 minutes at one node of 8 GPUs. Each
-// pod requests 8 GPUs and runs for an hour. The first pod is known to start at once. The second pod
-// gets no forecast, because no pod has ended yet and so no run time is known. The forecasts for all
-// other pods are exact. A simpler prediction, the mean of the waits so far, is too short for them.
+// pod requests 8 GPUs and runs for an hour. The first pod has the forecast that it starts at once,
+// because it fits on the empty node. The second pod gets no forecast, because no pod has ended yet
+// and so no run time is known. The forecasts for all other pods are exact. A simpler prediction,
+// the mean of the waits so far, is too short for them.
 func TestRun(t *testing.T) {
 	var arrivals []Arrival
 	for i := range 6 {

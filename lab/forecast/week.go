@@ -34,7 +34,7 @@ func Nodes(n int) []*sched.Node {
 type user struct {
 	name   string
 	median time.Duration
-	spread float64 // standard deviation of the logarithm of the run times
+	spread float64 // standard deviation of the natural logarithm of the run times: the larger, the more the run times differ
 	sizes  []int   // GPUs
 }
 
@@ -53,8 +53,9 @@ func newUsers(n int, random *rand.Rand) []user {
 
 // Week returns the pods of a week for a cluster with the given number of nodes (Nodes). Twelve
 // users submit pods, four times as many by day as by night. The load is the GPU time that all pods
-// need together, divided by the GPU time of all nodes in a week. With a load of 0.9, more pods
-// arrive by day than the nodes can run, and fewer by night.
+// need together, divided by the GPU time of all nodes in a week. With a load of 0.9, the pods that
+// arrive by day need more than the nodes' GPU time by day (1.6 · 0.9 of it, for days of 12 hours),
+// and those that arrive by night need less.
 func Week(nodes int, load float64, seed uint64) []Arrival {
 	random := rand.New(rand.NewPCG(seed, 0))
 	users := newUsers(12, random)

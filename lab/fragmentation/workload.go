@@ -28,8 +28,8 @@ type Kind struct {
 	Share float64 // of all pods
 }
 
-// Of returns the workload of which the given pods are a sample. Pods are of the same kind if their
-// CPU, memory and GPU requests are equal.
+// Of returns the kinds of the given pods, with the share of each kind among these pods. Pods are
+// of the same kind if their CPU, memory and GPU requests are equal.
 func Of(pods []*sched.Pod) Workload {
 	counts, first := map[kindKey]int{}, map[kindKey]*sched.Pod{}
 	for _, pod := range pods {

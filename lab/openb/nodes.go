@@ -8,8 +8,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// podsPerNode is how many pods fit a node. The trace has no limit on pods per node, so this limit
-// is too large to be reached.
+// podsPerNode is how many pods fit a node. The trace has no limit on pods per node, so this
+// number is so large that no node reaches it.
 const podsPerNode = 1 << 20
 
 // gpusPerNode is the most GPUs that a node may have or a pod may request.

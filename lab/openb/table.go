@@ -113,9 +113,9 @@ func (r *row) name(column string) string {
 	return name
 }
 
-// amount is the largest number that the method number accepts. The memory in the trace is in
-// mebibytes: this many mebibytes are less than 2^63 bytes, so the conversion to bytes does not
-// overflow an int64.
+// amount is the largest number that row.number accepts. Some of the numbers are memory in
+// mebibytes (2^20 bytes). With this limit, the memory in bytes is less than 2^62, so it fits
+// an int64.
 const amount = 1<<42 - 1
 
 // number returns the field in a column as a number. The field must be a whole number from 0 to

@@ -9,9 +9,8 @@ import (
 
 // check returns the percentage of the capacity of all GPUs that the placements in a file allocate.
 // It returns an error if a pod is unknown or placed twice, or does not get the number and the
-// shares of GPUs that it requests. It does not check the types of GPUs. It also returns an error if
-// a GPU is allocated beyond its capacity, or both whole and in parts, or if the pods on a node
-// request more CPU or memory than the node has.
+// shares of GPUs that it requests. It also returns an error if the pods on a GPU or a node request
+// more than its capacity. It does not check the types of GPUs.
 func check(nodes, pods, placed string) (percent float64, err error) {
 	c := checker{gpus: map[string]int64{}, whole: map[string]bool{}, seen: map[string]bool{}, cpu: map[string]int64{}, memory: map[string]int64{}}
 	for to, file := range map[*table]string{&c.nodes: nodes, &c.pods: pods, &c.placed: placed} {

@@ -37,15 +37,16 @@ func (r Ran) Waited() time.Duration { return r.Started.Sub(r.Created) }
 type Rules struct {
 	Turns     Turns
 	Decay     fairshare.Decay
-	EndsKnown bool      // whether the reservations know when running work will end
+	EndsKnown bool      // whether the controller's package reservation, which keeps nodes free for pods that wait long, is told when running work will end
 	Started   func(Ran) // called when work starts; may be nil
 	Ended     func(Ran) // called when work ends; may be nil
 }
 
 // Cluster simulates nodes on which work arrives, waits, runs and ends, on a virtual clock. The
 // proposer, the committer and the scores are those of the controller. The queue and the
-// reservations are also those of the controller, unless Rules.Turns is LikeKube. A decision takes
-// no virtual time.
+// reservations are also those of the controller, unless Rules.Turns is LikeKube: then the queue
+// is a model of kube-scheduler's queue, and there are no reservations. A decision takes no
+// virtual time.
 type Cluster struct {
 	state        *nodestate.State
 	rules        Rules
@@ -57,7 +58,7 @@ type Cluster struct {
 	committer    *pipeline.Committer
 	pending      map[string]Ran // by UID
 	running      map[string]Ran
-	tending      bool // the method tend, which reserves and releases nodes, will be called within a second
+	tending      bool // whether a call of the method tend, which reserves and releases nodes, is due within a second
 }
 
 // NewCluster returns an idle cluster with the nodes of state.

@@ -14,16 +14,16 @@ import (
 //   - Pods that were never tried are tried in the order of their arrival. Pods that were tried
 //     before are tried in the order of their last attempts. An unschedulable pod does not block
 //     others, and gets no reservation.
-//   - When a pod has ended on a node, the unschedulable pods that fit this node now are retried.
-//     Pods whose back-off is over come first. The back-off is 1 s, and doubles with each failed
-//     attempt up to 10 s. It ends at a full second.
-//   - Pods whose back-off is not over are retried after these, when no other pod can be tried. So
-//     they do not wait for the end of their back-off (SchedulerPopFromBackoffQ).
+//   - When a pod has ended on a node, the unschedulable pods that fit this node now are retried:
+//     first those whose back-off is over. The back-off is 1 s, and doubles with each failed attempt
+//     up to 10 s. Its end is rounded down to a second, as in kube-scheduler.
+//   - Pods whose back-off is not over are retried when no other pod can be tried. So they do not
+//     wait for the end of their back-off (SchedulerPopFromBackoffQ).
 //
 // The model leaves out priority and preemption, because all pods have the same priority. It leaves
-// out the retry of pods that have been unschedulable for 5 minutes. Such a retry finds no node
-// unless another pod has ended, and when a pod ends, the model retries the pods that fit now
-// anyway. It also leaves out the duration of a decision.
+// out the retry of pods that have been unschedulable for 5 minutes. Only the end of another pod
+// can make a node fit such a pod, and the model retries pods then anyway. It also leaves out the
+// duration of a decision.
 //
 // Sources: https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/scheduler/backend/queue/scheduling_queue.go
 // and backoff_queue.go; framework/plugins/queuesort/priority_sort.go and
@@ -53,8 +53,8 @@ func kubeBackoff(failed int) time.Duration {
 
 func (q *kubeQueue) Add(e queue.Entry) { q.active = append(q.active, &kubePod{Pod: e.Pod}) }
 
-// Poll returns the next pod. Poll skips a pod that was tried before if the pod fits none of the
-// nodes on which resources have become free. It marks such a pod unschedulable again without a
+// Poll returns the next pod. If a pod was tried before, and fits none of the nodes on which
+// resources have become free, Poll skips it: it marks the pod unschedulable again without a
 // search for a node.
 func (q *kubeQueue) Poll() *sched.Pod {
 	for len(q.active) > 0 {
@@ -78,9 +78,9 @@ func (q *kubeQueue) MarkUnschedulable(*sched.Pod, uint64) {
 	q.unschedulable = append(q.unschedulable, q.inFlight)
 }
 
-// Freed retries all unschedulable pods, because resources became free on a node. The pods whose
-// back-off is over come first, in the order of their last attempts. The others follow in the order
-// in which their back-offs end.
+// Freed queues all unschedulable pods, because resources became free on a node. Poll then skips
+// those that do not fit. The pods whose back-off is over come first, in the order of their last
+// attempts. The others follow in the order in which their back-offs end.
 func (q *kubeQueue) Freed(node *sched.Node) {
 	q.freed = append(q.freed, node.Name)
 	var backing []*kubePod

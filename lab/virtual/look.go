@@ -20,8 +20,8 @@ func (v *Cluster) Running() []Ran {
 
 // Order returns the waiting work in the order in which the controller's queue would schedule it
 // now. Order compares the scores of work of different resource types with each other. The
-// controller's queue does so only if pods of both types compete for the same resources, as with
-// "T4" and "T4 or V100".
+// controller's queue does so only if pods of both types compete for the same resources: for
+// example, pods that need a T4 and pods that accept a T4 or a V100.
 func (v *Cluster) Order() []Ran {
 	ranks := map[string]float64{}
 	for uid, r := range v.pending {

@@ -37,8 +37,9 @@ func (r Result) End() time.Duration {
 
 // Run starts with all pods pending, in the given order, and runs until each is placed or fits no
 // node. A proposer reads the state of the nodes when it starts with a pod. At the end of its step,
-// the proposer appends its list of nodes to the FIFO of the committer. The proposer waits while the
-// FIFO has 2·Proposers lists. A commit takes effect at the end of the committer's step.
+// the proposer appends its list of nodes to the FIFO of the committer. If the FIFO has 2·Proposers
+// lists or more, the proposer first waits with its list. A commit takes effect at the end of the
+// committer's step.
 func Run(state *nodestate.State, pods []*sched.Pod, m Model) Result {
 	w := &world{model: m, pending: pods, idle: m.Proposers}
 	w.proposer = pipeline.NewProposer(state.View, pipeline.ProposerOptions{})
@@ -59,7 +60,7 @@ func Run(state *nodestate.State, pods []*sched.Pod, m Model) Result {
 // world is the state of one call of Run.
 type world struct {
 	model     Model
-	proposer  *pipeline.Proposer // one for all simulated proposers, because a proposer keeps no state except the position of the policy NextFit
+	proposer  *pipeline.Proposer // one for all simulated proposers: it has no state of its own, except where the policy NextFit continues its search
 	committer *pipeline.Committer
 	clock     clock
 

@@ -92,10 +92,9 @@ func RemoveImport(main, text string) string {
 
 func has(main, text string) bool { return RemoveImport(main, text) != text }
 
-// The next three functions return the texts that AddImport adds. The function entry returns a new
-// item for a main configuration file that already has a list of imports. The function line returns
-// a list of imports for a file without such a list. The function alone returns the whole text of a
-// file that did not exist.
+// The next three functions return the texts that AddImport adds: entry a new item for a main
+// configuration file that already has a list of imports, line a list of imports for a file without
+// such a list, and alone the whole text of a file that did not exist.
 func entry(main string) string { return fmt.Sprintf("%q, ", path.Join(path.Dir(main), importName)) }
 func line(main string) string {
 	return fmt.Sprintf("imports = [%q] # by numalet-containerd\n", path.Join(path.Dir(main), importName))

@@ -47,7 +47,7 @@ func (d Dump) Requires() bool {
 
 // DropIn returns the text of a drop-in file. The file makes a containerd with the configuration d
 // require the agent's NRI plugin. DropIn fails if that containerd cannot require plugins, or if the
-// file would also change other behaviour. The error says what to do.
+// file would also change other behaviour (see sleepingRule). The error says what to do.
 func DropIn(d Dump) (string, error) {
 	if err := d.servesNRI(); err != nil {
 		return "", err
@@ -91,10 +91,10 @@ func (d Dump) servesNRI() error {
 	return nil
 }
 
-// sleepingRule returns the name of a rule that would come into force with the drop-in file. The
-// configuration enables the rule, but the rule has no effect yet, because it belongs to
-// containerd's default validator for NRI and the validator is off. If there is no such rule,
-// sleepingRule returns "".
+// sleepingRule returns the name of a rule that would come into force with the drop-in file, or
+// "" if there is none. The file turns on containerd's default validator for NRI, which has
+// several rules. If the validator is off, but the configuration already sets one of its other
+// rules to true, this rule has no effect until the file turns on the validator.
 func (d Dump) sleepingRule() string {
 	if d[enable] == "true" {
 		return ""

@@ -57,8 +57,8 @@ func Range(first, last CPU) Set {
 }
 
 // wordOf returns the index of the word that has c's bit. It shifts instead of dividing by 64,
-// because -1/64 is 0 in Go. The index of a negative id must be negative, so that an access with
-// this index panics.
+// because -1/64 is 0 in Go. With the shift, the index of a negative id (a defect of the caller)
+// is negative. An access with it panics, instead of changing another CPU's bit.
 func wordOf(c CPU) int { return int(c) >> 6 }
 
 // Len returns how many CPUs the set has.

@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// Alarm says whether the share of foreign time (see Foreign) on a container's CPUs was too large
-// over a window of time. The zero value is ready to use.
+// Alarm says whether the share of foreign time (see Foreign) on a container's CPUs is too large.
+// It measures this share over a window of time, such as the last minutes. The zero value is
+// ready to use.
 type Alarm struct {
 	past []reading // readings in the window, and the last reading before the window
 	on   bool

@@ -71,8 +71,9 @@ func (f Foreign) Minus(g Foreign) Foreign {
 // The counters are not all read at the same time, and /proc/stat counts in steps of 10 ms. So the
 // container may seem to have used more time than its CPUs were busy. The foreign time would then be
 // negative. In this case it counts as 0, and the amount below 0 is stored as a debt, which is
-// subtracted from the next measurement. Without the debt, errors that make foreign time too large
-// would add up, because errors in the other direction would be lost.
+// subtracted from the next measurement. Without the debt, the sum of the measurements would be too
+// large: errors that make the foreign time too large would be in it, but errors that make it
+// negative would not.
 type Meter struct {
 	last Sample
 	debt time.Duration
@@ -83,8 +84,8 @@ type Meter struct {
 const maxDebt = 2 * tick
 
 // Add returns the foreign time between the last sample and the sample given as now. Two samples
-// cannot be compared if the container has restarted, its online CPUs have changed, or a counter was
-// reset between them. For such samples, Add returns zero.
+// cannot be compared if, between them, the container restarted, its online CPUs changed, or a
+// counter went back. For such samples, Add returns zero.
 func (m *Meter) Add(now Sample) Foreign {
 	before := m.last
 	m.last = now

@@ -10,10 +10,9 @@ import (
 )
 
 // Main is the main function of all programs other than the command line tool. It loads
-// the configuration and calls the function given as serve. The context of this call ends
-// at SIGTERM or SIGINT.
-// After an error, it writes the program's name and the error to standard error, and
-// exits with status 1.
+// the configuration and calls the function given as serve, with a context that ends at
+// SIGTERM or SIGINT. After an error, it writes the program's name and the error to
+// standard error, and exits with status 1.
 func Main[C any](name, version string, load func(Input) (C, error), serve func(context.Context, C) error) {
 	cfg, err := load(Input{Args: os.Args[1:], LookupEnv: os.LookupEnv, Out: os.Stdout, Version: version})
 	if errors.Is(err, ErrDone) {

@@ -14,14 +14,14 @@ type NVML struct {
 	Process
 	GPUSocket     string
 	DriverRoot    string
-	HostRoot      string // the directory of the host that is mounted at DriverRoot
+	HostRoot      string // the directory of the host that the container has mounted at DriverRoot
 	Library       string // the path of libnvidia-ml.so.1; "" to search for it under DriverRoot
 	CDIKind       string // "" for no CDI devices
 	CDIDir        string
 	CDIHook       string // "" for no hooks
 	SysfsRoot     string
 	Refresh       time.Duration // time between polls of all GPUs
-	RecoveryDelay time.Duration // how long a GPU stays unhealthy after the last report of a fault
+	RecoveryDelay time.Duration // how long a GPU stays unhealthy after the last fault that the driver reported
 }
 
 // DefaultGPUSocket is the default path of the socket on which numalet-nvml serves a
@@ -43,9 +43,9 @@ func defaultNVML() NVML {
 }
 
 // OwnCDIKind returns the kind of the devices in the CDI specification that numalet-nvml
-// writes, or "" if it writes no specification. If NVIDIA's tools write a specification
-// for the configured kind, numalet-nvml writes none: container runtimes refuse a device
-// that is in two specifications.
+// writes, or "" if it writes no specification. It writes none for kinds of the vendor
+// nvidia.com, such as "nvidia.com/gpu": NVIDIA's tools write specifications for these
+// kinds, and container runtimes refuse a device that is in two specifications.
 func (n NVML) OwnCDIKind() string {
 	vendor, _, _ := strings.Cut(n.CDIKind, "/")
 	if vendor == "nvidia.com" || strings.HasSuffix(vendor, ".nvidia.com") {

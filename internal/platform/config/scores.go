@@ -16,9 +16,9 @@ func (c Controller) Decay() (fairshare.Decay, error) {
 	return fairshare.NewDecay(c.ScoreTimeConstant.Seconds())
 }
 
-// Maybe is a duration that can be absent. The value 0 means that it is absent. The
-// text form is "none" or a positive duration. "0s" is an error, so that a feature is
-// disabled only by the word none.
+// Maybe is a duration that can be absent. The value 0 means that it is absent. The text
+// form is "none" or a positive duration. In a setting, "none" disables the feature that
+// needs the duration. "0s" is an error: it does not disable the feature.
 type Maybe time.Duration
 
 // MarshalText returns the text form.

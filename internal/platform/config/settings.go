@@ -17,7 +17,7 @@ type Process struct {
 type Shared struct {
 	Process
 	ReservedCPUs     Reserved
-	ExclusiveCPUs    bool   // if false, no exclusive CPUs are published and no containers are pinned
+	ExclusiveCPUs    bool   // if false, the node offers pods no exclusive CPUs, and no container is pinned
 	KubeletDir       string // the kubelet's root directory
 	KubeletConfig    string // the kubelet's configuration file; may be absent
 	KubeletConfigDir string // the kubelet's drop-in directory; "" for none
@@ -25,7 +25,7 @@ type Shared struct {
 	GPUSocket        string // the socket of numalet-nvml; "" if Numalet assigns no GPUs on the node
 	NodeName         string
 	Kubeconfig       string // "" for the cluster that this pod runs in
-	Controller       bool   // a controller runs in the cluster: apply its placements, and publish the NodeTopology
+	Controller       bool   // whether a controller runs in the cluster; if so, its placements are applied and the NodeTopology is published
 }
 
 // Agent is the configuration of numalet-agent (cmd/agent).
@@ -37,11 +37,12 @@ type Agent struct {
 	NRISocket   string
 	Checkpoint  string
 	CgroupRoot  string
-	// GPUExemptNamespaces are the namespaces whose containers see the GPUs that their
-	// environment names, although the kubelet allocated no GPU to these containers.
+	// GPUExemptNamespaces are namespaces of programs such as GPU monitors. Their
+	// containers see the GPUs that their environment names, although the kubelet
+	// allocated no GPU to them.
 	GPUExemptNamespaces Names
 	HostProc            string // the host's /proc
-	Isolation           bool   // serve pods with the annotation numalet.dev/isolation
+	Isolation           bool   // keep interrupts and other processes off the CPUs of pods with the annotation numalet.dev/isolation
 	LeaseNS             string // namespace of the Lease that shows that the agent runs
 	// The agent reports a container by an event and a condition if interrupts, kernel threads and
 	// other processes used at least ForeignTimeThreshold percent of the time of the container's

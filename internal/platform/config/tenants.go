@@ -8,7 +8,7 @@ type UnknownTenants string
 const (
 	// WaitIfAny makes the pods of a tenant without a Tenant object wait if the cluster has any
 	// Tenant object. Without any Tenant object, no tenant has quotas or weights, so all tenants
-	// are equal.
+	// are equal and their pods need not wait.
 	WaitIfAny       UnknownTenants = "auto"
 	WaitAlways      UnknownTenants = "wait"
 	ScheduleUnknown UnknownTenants = "schedule"

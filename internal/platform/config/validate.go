@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// maxShares is the largest number of shares of a GPU: NVIDIA's MPS serves at most this
-// many clients per GPU.
+// maxShares is the largest number of shares of a GPU. It is the largest number of clients
+// that NVIDIA's MPS serves per GPU. It also holds for GPUs that are shared without MPS.
 // https://docs.nvidia.com/deploy/mps/index.html
 const maxShares = 60
 

@@ -8,11 +8,11 @@ import (
 	"github.com/numalet/numalet/pkg/cpuset"
 )
 
-// Reserved is the CPUs that never become exclusive. The zero value means the CPUs that
-// the kubelet's configuration reserves. The text form is "kubelet", "none" or a CPU
-// list.
+// Reserved is the CPUs that never become exclusive. Its text form is "kubelet" (the CPUs
+// that the kubelet's configuration reserves), "none" or a CPU list. The zero value means
+// "kubelet".
 type Reserved struct {
-	Given bool       // false means that the kubelet's configuration has the CPUs
+	Given bool       // false for the CPUs that the kubelet's configuration reserves
 	CPUs  cpuset.Set // empty unless Given
 }
 

@@ -1,10 +1,11 @@
 // Package ghwcheck compares the discovered topology and GPUs with what the library ghw reports.
 //
 // ghw (github.com/jaypipes/ghw) can leave out NUMA nodes without an error, and can merge cores of
-// different dies and packages. So Numalet reads the topology with its own package topology/sysfs,
-// and only warns about differences from ghw. Memory is not compared. ghw reports the size in
-// /proc/meminfo. In a container or a virtual machine, this size can be smaller than that of the NUMA
-// nodes in sysfs, although both sizes are correct.
+// different dies and packages. So Numalet reads the topology with its own package topology/sysfs.
+// The comparison is a check of this package: a difference is an error of ghw or of Numalet, and
+// causes only a warning. Memory is not compared. ghw reports the size in /proc/meminfo. In a
+// container or a virtual machine, this size can be smaller than that of the NUMA nodes in sysfs,
+// although both sizes are correct.
 package ghwcheck
 
 import (

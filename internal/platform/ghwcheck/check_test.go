@@ -37,9 +37,9 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestDifferencesOnAMachineWithoutHugetlb checks the reason why Numalet reads sysfs itself. If one
-// optional file is missing, ghw finds no NUMA node and returns no error. If this test fails, ghw
-// has been improved.
+// TestDifferencesOnAMachineWithoutHugetlb checks that ghw finds no NUMA node and returns no error
+// if an optional file is missing. This is a reason why Numalet reads sysfs itself. If ghw is
+// improved, this test fails, and the reason no longer holds.
 func TestDifferencesOnAMachineWithoutHugetlb(t *testing.T) {
 	root := t.TempDir()
 	for name, content := range map[string]string{

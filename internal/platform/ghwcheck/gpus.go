@@ -20,9 +20,9 @@ type graphics struct {
 }
 
 // GPUDifferences compares the inventory of NVIDIA's GPUs with the GPUs that ghw reports for
-// the machine with the given root directory. It returns one sentence for each difference.
-// ghw finds only GPUs with a graphics driver, so a GPU that only the inventory has is not a
-// difference.
+// the machine with the given root directory. It returns one sentence for each difference. A
+// GPU of the inventory that ghw does not report is not a difference, because ghw finds only
+// GPUs with a graphics driver.
 func GPUDifferences(inventory *gpu.Inventory, root string) []string {
 	info, err := ghw.GPU(ghw.WithChroot(root), ghw.WithDisableTools(), ghw.WithDisableWarnings())
 	if err != nil {

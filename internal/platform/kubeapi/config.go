@@ -15,7 +15,7 @@ import (
 // Traffic identifies a client and limits its rate of requests.
 type Traffic struct {
 	UserAgent string
-	QPS       float32 // requests per second; negative: no limit, because the caller limits itself
+	QPS       float32 // requests per second; negative for no limit (for callers that limit themselves)
 	Burst     int
 }
 

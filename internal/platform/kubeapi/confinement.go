@@ -25,16 +25,18 @@ var errUnconfined = errors.New("not checked yet whether the policies of deploy/a
 
 // ConfinementOptions are the options of NewConfinement.
 type ConfinementOptions struct {
-	// Try sends a dry run of a request that the RBAC role of this program's account allows, but
-	// that the admission policies must refuse.
+	// Try sends a dry run of a request that the admission policies must refuse. The RBAC role
+	// of this program's service account allows this request, so only the policies can refuse
+	// it.
 	Try func(context.Context) error
 }
 
-// Confinement checks whether admission policies restrict this program's service account. Without
-// these policies, the RBAC role of the account would let it control all nodes. Confinement does not
-// read the policies, because the account would need another permission to read them. Instead it
-// sends a request that the policies must refuse. So it also detects a policy that has no binding or
-// that does not match the account.
+// Confinement checks whether admission policies restrict this program's service account. RBAC
+// rules cannot depend on the node on which a program runs, so without these policies the account
+// could control all nodes. Confinement does not read the policies, because the account would need
+// another permission to read them. Instead it sends a request that the policies must refuse. So
+// it also detects a policy that has no ValidatingAdmissionPolicyBinding or that does not match
+// the account.
 type Confinement struct {
 	ConfinementOptions
 
@@ -73,7 +75,8 @@ func (c *Confinement) Run(ctx context.Context) error {
 
 // check sends one request that the admission policies must refuse, and returns the new result of
 // Ready. The answer may not tell whether the policies are in force, for example because the API
-// server cannot be reached. In that case, a program that was ready stays ready.
+// server cannot be reached. In that case, a program that was ready stays ready, and Ready of any
+// other program returns the new error.
 func (c *Confinement) check(ctx context.Context) error {
 	err, certain := verdict(c.Try(ctx))
 	c.mu.Lock()

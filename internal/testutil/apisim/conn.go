@@ -20,14 +20,14 @@ import (
 )
 
 const (
-	// latency is the longest delay of a request, or of the changes that a watch sends, if no fault
-	// is injected.
+	// latency is the longest delay if no fault is injected. A request can have such a delay, and
+	// so can the changes that a watch sends.
 	latency = 5 * time.Millisecond
 	// answerTimeout is the longest time that a request waits for an answer that never comes. It is
 	// also how long a watch lasts if its request has no timeoutSeconds.
 	answerTimeout = 30 * time.Second
-	// Some faults let a request fail for the client, but apply it to the stored objects later (see
-	// the constant late). overdue is the longest time until such a request is applied.
+	// With some faults, the client gets an error, but the server applies the request to the stored
+	// objects later (see the constant late). overdue is the longest time until the server does so.
 	overdue = 10 * time.Second
 )
 
@@ -38,7 +38,7 @@ type Conn struct {
 	down   chan struct{} // closed when the process is killed
 	once   sync.Once
 	mu     sync.Mutex
-	apart  map[string]time.Time // until when a partition blocks requests, by their class, such as "bind" (see the function class); "" stands for all classes
+	apart  map[string]time.Time // when the network partition of a class of requests ends (see Part); by class, "" for all classes
 }
 
 // Connect returns the connection of a new client process.
@@ -83,8 +83,9 @@ type request struct {
 
 // hurried reports whether the server must answer the request without a delay. It must do so for all
 // events except the event that a pod was bound to a node ("Successfully assigned …"). client-go's
-// event broadcaster may write the other events while it holds a mutex. In a synctest bubble, no
-// time passes while a goroutine waits for a mutex, so a delay might never end.
+// event broadcaster may write the other events while it holds a mutex. Other goroutines may wait
+// for this mutex during a delay. In a synctest bubble, no time passes while a goroutine waits for a
+// mutex, so the delay would never end.
 func (r *request) hurried() bool {
 	if r.resource.Resource != "events" {
 		return false
@@ -282,9 +283,10 @@ type brokenReader struct{}
 
 func (brokenReader) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
-// cached returns the resource version at which the server answers a list request, as if from a
-// cache that can be out of date. The parameter least is the resourceVersion in the request: the
-// result is never older. If least is "", the result is the newest version. The caller holds s.mu.
+// cached returns the resource version of the state with which the server answers a list request.
+// This state can be out of date, as in the cache of a real API server. The parameter least is the
+// resourceVersion in the request: the result is never older. If least is "", the result is the
+// newest version. The caller holds s.mu.
 func (s *Server) cached(resource schema.GroupResource, least string) uint64 {
 	if least == "" || s.faults.one(s.faults.Stale, "list", "stale") == "" {
 		return s.mu.version

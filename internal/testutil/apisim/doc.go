@@ -6,8 +6,8 @@
 // and ends with an error if that version is too old. Clients reach the server through a Conn, which
 // implements http.RoundTripper. So client-go encodes the requests and decodes the answers as with a
 // real server. The fake stores no events. It runs no admission policies, except that it refuses to
-// create ConfigMaps. With such a request, the controller checks whether its admission policies are
-// in force (kubeapi.Confinement).
+// create ConfigMaps. The controller tries to create a ConfigMap to check whether its admission
+// policies are in force: they must refuse it (kubeapi.Confinement).
 //
 //	server := apisim.New(scheme, faults)
 //	conn := server.Connect()

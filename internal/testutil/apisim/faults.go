@@ -12,9 +12,9 @@ import (
 )
 
 // Faults decides which requests and watches fail, and how. With the same random seed, it makes the
-// same sequence of decisions. But it makes a decision whenever a request arrives, so the order in
-// which goroutines run determines which request gets which decision. Its methods are safe for
-// concurrent use.
+// same sequence of decisions. But each request gets the next decision of this sequence when it
+// arrives. The order of the requests depends on the order in which goroutines run, so a request
+// can get another decision in another run. Its methods are safe for concurrent use.
 type Faults struct {
 	// Rates has the share of requests that fail, by class of the request (see the function class).
 	// Stream is the probability that a watch fails when it has changes to send. Stale is the share
@@ -60,13 +60,14 @@ func (f *Faults) Counts() map[string]int {
 	return maps.Clone(f.counts)
 }
 
-// when says whether a failed request takes effect on the stored objects, and when.
+// A value of type when says whether the server applies a failed request to the stored
+// objects, and at what time.
 type when string
 
 const (
 	never when = "before commit"
 	now   when = "after commit"
-	late  when = "committed late" // after the answer, but before the deadline of the request
+	late  when = "committed late" // after the client got the answer, if it gets one, but before the deadline that the client set for the request
 )
 
 // fault is one way in which a request fails.
@@ -161,9 +162,9 @@ func (f *Faults) of(r *request) *fault {
 	}
 }
 
-// The method one decides at random whether a fault occurs, with the given probability (rate). If a
-// fault occurs, the method returns one of the given faults, chosen at random, and counts it for a
-// class of requests (the parameter named of). If no fault occurs, it returns "".
+// The method one decides at random whether a fault occurs. The parameter rate is the probability.
+// If a fault occurs, the method returns one of the given faults, chosen at random, and counts it
+// for the class of requests given as the parameter "of". If no fault occurs, it returns "".
 func (f *Faults) one(rate float64, of string, faults ...string) string {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -30,9 +30,9 @@ type Object interface {
 // the object was deleted.
 type Change struct{ Before, After Object }
 
-// history limits how many changes of one resource the server keeps: when it has more than twice
-// this number, it drops the oldest ones and keeps at least this number. A watch cannot start at a
-// resource version that is older than the kept changes.
+// The server keeps at least the last 200 changes (history) of each resource: when it has more
+// than twice as many, it drops the 200 oldest. A watch cannot start at a resource version that
+// is older than the kept changes.
 const history = 200
 
 // Server is the fake API server. Its methods are safe for concurrent use.
@@ -68,7 +68,7 @@ type Server struct {
 type store struct {
 	objects  map[string]*version // by key
 	log      []change            // the last changes, at most twice history
-	dropped  uint64              // resource version of the newest change that the log no longer has
+	dropped  uint64              // resource version of the last change that was removed from the log
 	watchers map[*watcher]bool
 }
 
@@ -80,8 +80,8 @@ type version struct {
 	encoded map[string][]byte // by media type
 }
 
-// change is an entry of the log of changes. If the object was deleted, the field after has the last
-// state of the object, but with the resource version of the deletion.
+// change is an entry of the log of changes. For a deletion, the field after has the same state of
+// the object as the field before, but with the resource version of the deletion.
 type change struct {
 	before, after *version
 	deleted       bool

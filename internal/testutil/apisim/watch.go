@@ -27,7 +27,7 @@ type watcher struct {
 
 	mu    sync.Mutex
 	sent  []byte
-	err   error // the error that Read returns once it has returned all bytes in the field sent
+	err   error // the error that Read returns after the last byte of the field sent
 	ready chan struct{}
 }
 
@@ -205,8 +205,8 @@ func (w *watcher) step() bool {
 	return false
 }
 
-// tell sends a change. If the client's selection begins to include the object, tell sends it as
-// added. If the selection no longer includes the object, tell sends it as deleted. The caller holds
+// tell sends a change. If the object matches the client's selection only since this change, tell
+// sends it as added. If the object no longer matches, tell sends it as deleted. The caller holds
 // the server's mu.
 func (w *watcher) tell(c change) {
 	w.position = c.after.number
@@ -226,8 +226,8 @@ func (w *watcher) tell(c change) {
 	}
 }
 
-// expire ends the watch with the error of an API server whose log no longer has all changes after
-// the watch's resource version.
+// expire ends the watch with the error "too old resource version". An API server returns it if it
+// no longer has all changes since the resource version at which the watch is.
 func (w *watcher) expire() { w.fail(apierrors.NewResourceExpired("too old resource version").Status()) }
 
 func (w *watcher) fail(status metav1.Status) {

@@ -48,8 +48,8 @@ func TestImportsPointOneWay(t *testing.T) {
 	}
 }
 
-// TestRooms checks that the directory internal has only those directories that
-// docs/design/ARCHITECTURE.md describes.
+// TestRooms checks that the directory internal has only the subdirectories that
+// docs/design/ARCHITECTURE.md describes. The code calls them rooms.
 func TestRooms(t *testing.T) {
 	for _, p := range list(t) {
 		if path, ok := strings.CutPrefix(p.ImportPath, module+"internal/"); ok && !slices.Contains(rooms(), top(path)) {
@@ -100,8 +100,8 @@ func TestForbidden(t *testing.T) {
 }
 
 // forbidden explains why one package may not import another. It returns "" if the import is
-// allowed. The importing package is given as from, by its path relative to the module. The
-// imported package is given as to, by its full import path.
+// allowed. The parameter from is the path of the importing package, relative to the module.
+// The parameter to is the full import path of the imported package.
 func forbidden(from, to string) string {
 	own := strings.HasPrefix(to, module)
 	to = strings.TrimPrefix(to, module)
@@ -127,7 +127,8 @@ func forbidden(from, to string) string {
 }
 
 // forbiddenInside is the part of forbidden for importing packages under internal. The parameter
-// own is true if the imported package is of this module; to is then relative to the module.
+// own is true if the imported package is of this module. In that case, the parameter to is its
+// path relative to the module.
 func forbiddenInside(from, to string, own bool) string {
 	switch {
 	case !own:
@@ -173,7 +174,8 @@ func top(path string) string {
 func room(path string) string { return top(strings.TrimPrefix(path, "internal/")) }
 
 // adapter returns the first three elements of a path under internal, such as
-// "internal/agent/nri". Packages with the same first three elements may import each other.
+// "internal/agent/nri" for "internal/agent/nri/spec". An adapter is such a directory with
+// all packages below it. Packages of the same adapter may import each other.
 func adapter(path string) string {
 	parts := strings.SplitN(path, "/", 4)
 	return strings.Join(parts[:min(3, len(parts))], "/")

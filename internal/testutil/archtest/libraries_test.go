@@ -41,8 +41,8 @@ func libraries() []foreign {
 	}
 }
 
-// library returns the entry of the list above for an import path, or nil if the list has none.
-// If several entries match, it returns the one with the longest path.
+// library returns the entry of the list libraries() for an import path, or nil if the list has
+// none. If several entries match, it returns the one with the longest path.
 func library(path string) *foreign {
 	var found *foreign
 	for _, lib := range libraries() {

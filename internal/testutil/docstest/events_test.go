@@ -16,10 +16,10 @@ import (
 	"github.com/numalet/numalet/pkg/numaplan"
 )
 
-// notice is a row of the reference table of events or of conditions. Its fields are, in this
-// order: the reason of the event, or the type of the condition; "Normal" or "Warning" for an
-// event, and "" for a condition; the kind of the object that has it; when it occurs; and what a
-// user must do then.
+// notice is a row of the reference table of events or of conditions. The field name is the
+// reason of the event, or the type of the condition. The field kind is "Normal" or "Warning"
+// for an event, and "" for a condition. The field on is the kind of the object that has it,
+// when is the situation in which it occurs, and do is what a user must do then.
 type notice struct{ name, kind, on, when, do string }
 
 // events returns the events that Numalet's programs write.
@@ -91,7 +91,7 @@ func TestReferenceOfEvents(t *testing.T) {
 	scenario.Golden(t, root+"/docs/reference/events.md", b.String())
 }
 
-// word returns the value of a constant if that value is also the name of the constant, as in
+// word returns the value of a constant if the constant has the same name and value, as in
 // `NotGuaranteed = "NotGuaranteed"`. It returns "" for other constants: they are not reasons.
 func word(_ int, c constant) string {
 	if c.name != c.value {
@@ -101,9 +101,9 @@ func word(_ int, c constant) string {
 }
 
 // reasons writes a section of the reference page, with a table of the constants of a Go file. Each
-// row has the reason that a constant stands for, and the comment of the constant. The function
-// given as reason returns this reason. The table leaves out constants for which that function
-// returns "", and constants without a comment.
+// row has the reason that a constant stands for, and the comment of the constant. The parameter
+// reason is a function that returns the reason for a constant, or "" if the constant is not a
+// reason. The table leaves out these constants, and constants without a comment.
 func reasons(t *testing.T, b *strings.Builder, title, preface, file string, reason func(int, constant) string) {
 	t.Helper()
 	fmt.Fprintf(b, "\n## %s\n\n%s\n\n| reason | meaning |\n|---|---|\n", title, preface)

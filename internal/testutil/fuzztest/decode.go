@@ -9,9 +9,10 @@ import (
 )
 
 // slow matches a number that takes seconds to hours to parse as a quantity. No program gets such a
-// quantity from an API server. For Numalet's custom resources, the API server refuses it by the
-// schemas in deploy/crds. For the resources of Kubernetes, the API server itself parses the
-// quantity before it stores the object, so it would hang before any program gets the object.
+// quantity from an API server, for two reasons. For Numalet's custom resources, the schemas in
+// deploy/crds do not allow it, so the API server refuses the object. For the resources of
+// Kubernetes, the API server itself parses the quantity before it stores the object, so it would
+// hang before any program gets the object.
 var slow = regexp.MustCompile(`^\s*[+-]?([0-9.]*[eE][+-]?[0-9]{3}|[0-9.]{64})`)
 
 // Decode decodes an object from JSON. It returns false if no API server can have stored the object,

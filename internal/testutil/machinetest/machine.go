@@ -42,8 +42,8 @@ func (b Builder) NodesPerPackage(n int) Builder { b.nodes = n; return b }
 func (b Builder) CachesPerNode(n int) Builder { b.caches = n; return b }
 
 // Adjacent gives the threads of a core consecutive CPU numbers (0,1 | 2,3), as POWER and many
-// virtual machines do. Without Adjacent, thread t of core c is CPU t·cores + c, as on x86, where
-// cores is the number of cores of the machine.
+// virtual machines do. Without Adjacent, the first threads of all cores come before the second
+// threads, as on x86: with two cores, the threads of a core are CPUs 0 and 2, or CPUs 1 and 3.
 func (b Builder) Adjacent() Builder { b.adjacent = true; return b }
 
 // Memory sets the memory of each NUMA node that has CPUs, in bytes.

@@ -9,7 +9,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// ErrDrained is the error that Queue.Next returns when each pod is placed or fits on no node.
+// ErrDrained is the error that Queue.Next returns when no pod is pending or in flight: each
+// pod is placed, or fits on no node.
 var ErrDrained = errors.New("no pod is pending")
 
 // Queue is a FIFO queue of pending pods for tests of the scheduler. A pod that Next has returned
@@ -63,10 +64,10 @@ func (q *Queue) Requeue(pod *sched.Pod) {
 }
 
 // MarkUnschedulable is called when a pod that was in flight fits on no node. The parameter gains
-// says how often resources had become free (see NewQueue) when the scheduler tried the pod. If
-// resources have become free since then, the pod becomes pending at once. Otherwise it becomes
-// pending at the first call of Done, Requeue or MarkUnschedulable after resources have become
-// free.
+// is the number that the function given to NewQueue returned when the scheduler tried the pod.
+// If this number has grown since then, resources have become free, and the pod becomes pending
+// at once. Otherwise the queue notices that resources have become free only in the next call of
+// Done, Requeue or MarkUnschedulable, and the pod becomes pending then.
 func (q *Queue) MarkUnschedulable(pod *sched.Pod, gains uint64) {
 	q.back(func() {
 		if gains < q.mu.seen {

@@ -10,9 +10,10 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// Node returns a small random node. Pods use a part of its resources. The node has up to 3 NUMA
-// nodes and up to 4 GPUs of two types. Some of the nodes allocate only whole cores, some keep one
-// CPU shared, and some reserve resources for the pod with the UID "someone".
+// Node returns a small random node, with up to 3 NUMA nodes and up to 4 GPUs of two types. A part
+// of its resources is not free, as if pods used it. Some of the nodes allocate only whole cores.
+// Some never allocate their last free CPU. Some have resources reserved for a pod, whose UID is
+// "someone".
 func Node(r *rand.Rand, name string) *sched.Node {
 	node := &sched.Node{Name: name, Version: 1, CoreWidth: 1 + r.IntN(2), Spare: r.IntN(2)}
 	node.Allocatable = sched.Amounts{CPU: 16000, Memory: 64, Pods: 8, Extended: sched.ExtendedOf(map[string]int64{"example.com/nic": 2})}

@@ -51,8 +51,8 @@ func some(m *topology.Machine, in func(topology.CPU) bool) cpuset.Set {
 }
 
 // BenchmarkReserve measures how long it takes to place and release a pod with one container. The
-// container requests a sixteenth of the machine's CPUs plus one CPU. Except with 16 CPUs, this
-// number is odd, so that not all CPUs can be taken as whole cores.
+// container requests a sixteenth of the machine's CPUs plus one CPU. This number is odd (except
+// 2 on the machine with 16 CPUs), so one core of two CPUs has to be split.
 func BenchmarkReserve(b *testing.B) {
 	for _, cpus := range []int{16, 64, 256, 512, 1024} {
 		m := server(cpus)

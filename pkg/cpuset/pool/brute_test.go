@@ -12,9 +12,9 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// merit rates a choice of CPUs on one NUMA node by the preferences of domain.take. The test
-// computes it from the machine's topology, without the code that it tests. Merits are compared
-// field by field, in this order, and smaller is better.
+// merit rates a choice of CPUs on one NUMA node by the preferences that domain.take has to
+// follow. The test computes it from the machine's topology, without the code that it tests.
+// Merits are compared field by field, in this order, and smaller is better.
 type merit struct{ packages, broken, caches, split int }
 
 func (a merit) compare(b merit) int {
@@ -23,8 +23,8 @@ func (a merit) compare(b merit) int {
 }
 
 // judge returns the merit of a choice of CPUs. The fields packages and caches of the merit are the
-// numbers of packages and last-level caches with chosen CPUs. The field broken is the number of
-// chosen CPUs in cores that are not chosen as a whole. The field split is the number of cores that
+// numbers of packages and last-level caches with chosen CPUs. The field broken counts CPUs: the
+// chosen ones in cores that are not chosen as a whole. The field split counts cores: those that
 // were entirely free and of which only a part is chosen.
 func judge(m *topology.Machine, free, cpus cpuset.Set) merit {
 	packages, caches, cores := map[int]bool{}, map[cpuset.CPU]bool{}, map[cpuset.CPU]cpuset.Set{}

@@ -32,8 +32,8 @@ type domain struct {
 	width      int // number of CPUs of the core with the most CPUs
 }
 
-// core is the ids of the online CPUs (hardware threads) of one physical core, ascending. A core
-// with an offline CPU has fewer CPUs, but can still be taken as a whole.
+// core is the ids of the online CPUs (hardware threads) of one physical core, ascending. If a
+// CPU of the core is offline, the others count as the whole core.
 type core []cpuset.CPU
 
 // addDomain appends the cores of cpus to l.cores, and returns the domain of these CPUs. cpus must
@@ -54,10 +54,10 @@ func (l *layout) addDomain(cpus []topology.CPU, at level) domain {
 	return d
 }
 
-// groupOf returns a number that identifies the part of a domain to which the CPU c belongs. Two
-// CPUs of the domain get equal numbers if they are in the same part, and different numbers
-// otherwise. The parameter at is the level of the domain. If the domain is a last-level cache, its
-// parts are cores.
+// groupOf returns a number that identifies the part to which the CPU c of a domain belongs: its
+// package in a NUMA node, its last-level cache in a package, or its core in a last-level cache.
+// The parameter at is the level of the domain. Two CPUs of the domain get equal numbers only if
+// they are in the same part.
 func groupOf(c topology.CPU, at level) int {
 	switch at {
 	case nodeLevel:

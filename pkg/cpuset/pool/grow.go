@@ -19,10 +19,10 @@ type growth struct {
 	free    cpuset.Set // CPUs that no pod holds
 }
 
-// more returns k more CPUs for one container of a pod: the one that holds the CPUs in g.Claims[i].
-// (A Grant has what one pod holds, and a Claim what one container holds.) If possible, they are of
-// the same class (kind of core and isolation; see layout.classes) as the container's present CPUs.
-// At least one CPU of the machine stays shared.
+// more returns k more CPUs for one container of a pod. A Grant is what one pod holds, and a Claim
+// is what one container holds: the container is that of g.Claims[i]. If possible, they are of the
+// same class (kind of core and isolation; see layout.classes) as the container's present CPUs. At
+// least one CPU of the machine stays shared.
 func (l *Ledger) more(g Grant, i, k int) (cpuset.Set, error) {
 	all := l.growth(g, i)
 	spares := []cpuset.Set{{}}
@@ -56,9 +56,9 @@ func (l *Ledger) growth(g Grant, i int) growth {
 		}
 	}
 	current, pods := g.Claims[i].CPUs, g.CPUs()
-	// With FullCores (pods share no cores), Free leaves out the idle CPUs of the cores of all pods.
-	// This pod may get the idle CPUs of its own cores. So the ledger has no entry of the pod while
-	// Free is called.
+	// With FullCores (pods share no cores), Free leaves out the idle CPUs of cores of which a pod
+	// holds a CPU. But this pod may get the idle CPUs of its own cores. So the pod is removed from
+	// the ledger while Free is called.
 	l.Release(g.UID)
 	free := l.Free().Minus(pods)
 	l.enter(g)

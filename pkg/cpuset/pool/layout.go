@@ -12,13 +12,13 @@ import (
 type layout struct {
 	nodes    []node     // NUMA nodes with online CPUs, sorted by id
 	cores    []core     // of all NUMA nodes, sorted by NUMA node, package and last-level cache
-	threads  []core     // all cores of the machine; a core's CPUs may be in several NUMA nodes or in none
+	threads  []core     // all cores of the machine, whole even if their CPUs are in several NUMA nodes or in none
 	online   cpuset.Set // all online CPUs
 	placed   cpuset.Set // online CPUs in a NUMA node; only these are given to pods
 	isolated cpuset.Set
 	// classes are sets of CPUs with the same kind of core and the same isolation (isolcpus). A
 	// container gets CPUs of one class if possible. The last class has all CPUs of the field
-	// placed.
+	// placed, for containers that fit no other class.
 	classes []cpuset.Set
 	memory  []topology.Node // NUMA nodes with memory, sorted by id
 	// reservedMemory is Options.ReservedMemory.
@@ -62,8 +62,9 @@ func newLayout(m *topology.Machine) layout {
 	return l
 }
 
-// forgetPrivate sets the last-level cache of a CPU to unknown if only one core uses that cache. To
-// compare the caches of a machine with hundreds of such caches would take time without any benefit.
+// forgetPrivate sets the last-level cache of a CPU to unknown if only one core uses that cache.
+// Such a cache is the same set of CPUs as the core, so choosing by cache adds nothing to choosing
+// by core, and takes time on a machine with hundreds of such caches.
 func forgetPrivate(cpus []topology.CPU) {
 	first := map[cpuset.CPU]cpuset.CPU{} // one of the cores that share the cache
 	shared := map[cpuset.CPU]bool{}
@@ -80,7 +81,8 @@ func forgetPrivate(cpus []topology.CPU) {
 	}
 }
 
-// threads groups the CPUs by core.
+// threads returns the cores of the given CPUs. The CPUs (hardware threads) of each core
+// are sorted by id.
 func threads(cpus []topology.CPU) []core {
 	cpus = slices.Clone(cpus)
 	slices.SortFunc(cpus, func(a, b topology.CPU) int {

@@ -12,7 +12,8 @@ import (
 // Options are settings of the node's administrator. They do not change while a ledger is in use.
 type Options struct {
 	// Reserved CPUs are for the shared set. Reserve gives no pod a reserved CPU. A pod can still
-	// hold one after Restore, if the CPU was not reserved yet when the pod got it.
+	// hold one that was not reserved yet when the pod got it. Restore, with which a restarted
+	// agent restores what pods hold, lets the pod keep it.
 	Reserved cpuset.Set
 	// FullCores ensures that a pod with exclusive CPUs shares no core with another pod. The free
 	// SMT siblings of the pod's CPUs stay idle. Reserve gives no pod a CPU of a core with a
@@ -26,15 +27,15 @@ type Options struct {
 // Ledger records which container of which pod holds which CPU.
 //
 // Every CPU of the machine is in at most one of these sets. Every online CPU is in exactly one,
-// except that a free isolated CPU may be in none:
+// except free isolated CPUs (isolcpus), which are not shared unless they are reserved:
 //
 //	exclusive   held by a pod; the CPUs of different pods are disjoint
 //	withheld    idle because of FullCores: free sibling of an exclusive CPU
 //	shared      all others, such as reserved and free CPUs
 //
 // The shared set is never empty. Reserve never leaves only isolated CPUs in it, because the kernel
-// does not balance load across them. No CPU is kept shared in advance: which CPU stays shared is
-// decided only when pods request the last free CPUs.
+// does not balance load across them. No free CPU is set aside for the shared set in advance. Only
+// when pods request the last free CPUs, Reserve chooses a CPU that stays shared.
 //
 // A Ledger is not safe for concurrent use.
 type Ledger struct {

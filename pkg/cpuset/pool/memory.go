@@ -72,9 +72,8 @@ func (l *Ledger) AllocatableMemory() map[topology.NodeID]uint64 {
 	return all
 }
 
-// AvailableMemory returns the available memory of each NUMA node with CPUs, in bytes. New
-// containers on the CPUs of the NUMA node can bind up to this many bytes of the memory nearest to
-// the NUMA node.
+// AvailableMemory returns, for each NUMA node with CPUs, how many bytes of the memory nearest to
+// it new containers on its CPUs can bind.
 func (l *Ledger) AvailableMemory() map[topology.NodeID]uint64 {
 	left := make(map[topology.NodeID]uint64, len(l.layout.nodes))
 	for _, n := range l.layout.nodes {

@@ -11,7 +11,7 @@ import (
 type offer struct {
 	*layout
 	policy podspec.Policy
-	own    cpuset.Set // held by containers of the pod that never run at the same time as this container
+	own    cpuset.Set // CPUs that this container may reuse: those of containers of the pod that never run at the same time
 	free   cpuset.Set // CPUs that no pod holds
 
 	owned, fresh *stock // the CPUs in own and in free, by core
@@ -88,7 +88,8 @@ func (o *offer) takeOn(i, k int) {
 	}
 }
 
-// tier returns the offer in the form that package numaplan needs.
+// tier returns the offer as a Tier, with which package numaplan decides how many CPUs the
+// container gets on each NUMA node.
 func (o *offer) tier() numaplan.Tier {
 	cost := o.costOfAll
 	if o.policy == podspec.Spread {
@@ -97,10 +98,10 @@ func (o *offer) tier() numaplan.Tier {
 	return numaplan.Tier{Rooms: o.rooms, Cost: cost}
 }
 
-// costOfAll returns the cost of placing all CPUs of a container on NUMA node i. The parameter to is
-// the number of these CPUs. Costs are compared first by the number of these CPUs that the pod does
-// not hold yet. Then they are compared by the preferences of domain.take, and then by the number of
-// free CPUs, fewest first (best fit).
+// costOfAll returns the cost of placing all CPUs of a container on NUMA node i. The last parameter
+// is the number of these CPUs. Costs are compared first by how many of the CPUs are new to the pod,
+// then by the preferences of domain.take, and then by the number of free CPUs, fewest first (best
+// fit).
 func (o *offer) costOfAll(i, _, to int) numaplan.Cost {
 	n, t := &o.nodes[i], o.tallies[i]
 	fresh, packages, caches := max(0, to-o.rooms[i].Idle), 2, 2
@@ -113,11 +114,11 @@ func (o *offer) costOfAll(i, _, to int) numaplan.Cost {
 	return numaplan.Cost{fresh, packages, -t.wholes(fresh), caches, t.splits(fresh), t.free}
 }
 
-// costOfOdd returns the cost of placing one CPU more than the even share on NUMA node i, with the
-// policy "spread". The first number of the cost is 0 if the pod already holds the CPU, otherwise 1.
-// The second number says by how much the CPU changes the number of split cores: -1 if it completes
-// a core, otherwise 0 or 1. The third number makes the NUMA node with the most free CPUs the
-// cheapest one.
+// costOfOdd returns the cost of placing an odd CPU on NUMA node i. With the policy "spread", each
+// NUMA node gets the same number of CPUs, and some get one more: the odd CPU. The first number of
+// the cost is 0 if the pod already holds the CPU, otherwise 1. The second number says by how much
+// the CPU changes the number of split cores: -1 if it completes a core, otherwise 0 or 1. The third
+// number makes the NUMA node with the most free CPUs the cheapest one.
 func (o *offer) costOfOdd(i, from, to int) numaplan.Cost {
 	t, need := o.tallies[i], max(0, from-o.rooms[i].Idle)
 	if from < o.rooms[i].Idle {

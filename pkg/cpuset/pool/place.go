@@ -42,12 +42,12 @@ type placer struct {
 	ledger *Ledger
 	pod    Pod
 	free   cpuset.Set   // free CPUs before any container of the pod is placed
-	spare  []cpuset.Set // by NUMA node: CPUs that can stay shared if all other free CPUs become exclusive
+	spare  []cpuset.Set // by NUMA node: the free CPUs to leave out if the pod would otherwise get all CPUs that are shared (spareOf)
 	view   numaplan.View
 	// The field first has the offers to one container, one offer for each class of CPUs (see
 	// layout.classes). The container's index is firstOf. The function plan computes these offers
-	// before any container of the pod is placed, and assign uses them again. This saves time for
-	// pods with one container.
+	// before any container of the pod is placed. If the pod has one container, they are still
+	// valid in assign, which uses them instead of computing them again.
 	first   []*offer
 	firstOf int
 }
@@ -69,8 +69,8 @@ func (l *Ledger) placer(pod Pod) *placer {
 	return p
 }
 
-// viewMemory adds to p.view, by which package numaplan chooses NUMA nodes, how many bytes are free
-// in the memory nearest to each NUMA node.
+// viewMemory adds to p.view how many bytes are free in the memory nearest to each NUMA node.
+// Package numaplan chooses NUMA nodes by p.view.
 func (p *placer) viewMemory() {
 	nodes, claims := p.ledger.layout.nodes, p.ledger.claims()
 	for i, n := range nodes {
@@ -164,11 +164,11 @@ func (p *placer) tiers(c int, placed []numaplan.Counts) iter.Seq[numaplan.Tier] 
 
 // assign chooses the CPUs of all containers, in the order in which they start, such that a CPU that
 // is not isolated stays shared. It first tries to take each container's CPUs from one class (see
-// layout.classes). With this restriction, a container can reuse CPUs of the pod's earlier
-// containers only if these CPUs are of the container's class, so the pod may need more CPUs than
-// its containers use at one time. If the containers do not fit for this reason, assign ignores
-// classes. It returns false if no CPU could stay shared. This happens only with FullCores on a
-// machine where a core spans NUMA nodes.
+// layout.classes). Then a container cannot reuse CPUs of an earlier container that are of another
+// class, so the pod may need more CPUs than its containers use at one time. If the containers do
+// not fit for this reason, assign ignores classes. It returns false if no CPU could stay shared.
+// This happens only with FullCores on a machine where a core spans NUMA nodes: there, CPUs that are
+// taken on one NUMA node can withhold the CPU that was to stay shared on another.
 func (p *placer) assign(counts []numaplan.Counts) (claims []Claim, ok bool) {
 	all := p.ledger.layout.classes
 	for _, classes := range [][]cpuset.Set{all, all[len(all)-1:]} {

@@ -22,7 +22,8 @@ type Claim struct {
 	CPUs        cpuset.Set        `json:"cpus"`
 	Mems        []topology.NodeID `json:"mems,omitempty"` // nil: memory is not bound
 	MemoryBytes uint64            `json:"memoryBytes,omitempty"`
-	// Grown are the CPUs that each call of Grow added, oldest first. They are also in CPUs.
+	// Grown has one set for each call of Grow, oldest first: the CPUs that this call added.
+	// They are also in CPUs.
 	Grown []cpuset.Set `json:"grown,omitempty"`
 	// Leaving are CPUs that the container has given back (Ledger.Shrink). The pod holds them until
 	// Ledger.Return is called. Until then, Ledger.Grow can give them to the container again.

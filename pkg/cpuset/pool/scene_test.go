@@ -160,8 +160,8 @@ func (s *scene) restart(c *scenario.Command) {
 }
 
 // show runs the script command `show`, which draws the machine. It draws a CPU as the UID of the
-// pod that holds it, as "·" if the CPU is free, as "=" if it is shared and cannot become exclusive,
-// and otherwise as "-".
+// pod that holds it, as "·" if the CPU is free, and as "=" if it is shared and cannot become
+// exclusive. All others, such as withheld and offline CPUs, are "-".
 func (s *scene) show(c *scenario.Command) {
 	err := picture.Draw(c, s.machine, nil, func(c cpuset.CPU) string {
 		for _, g := range s.ledger.Grants() {

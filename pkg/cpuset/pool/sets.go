@@ -9,11 +9,12 @@ import (
 func (l *Ledger) Exclusive() cpuset.Set { return l.exclusive }
 
 // Shared returns the CPUs for containers without exclusive CPUs. These are the online CPUs that no
-// pod holds and that are not withheld (kept idle because of FullCores). Isolated CPUs are left out,
-// because the kernel never moves a task from an isolated CPU to another CPU. An isolated CPU is
-// shared only if the administrator has reserved it for the shared set (Options.Reserved). The set
-// is never empty. If pods got CPUs while FullCores was off, it can happen that only withheld CPUs
-// remain; then these are shared.
+// pod holds and that are not withheld (kept idle because of FullCores). Isolated CPUs (isolcpus)
+// are left out, because the kernel does not balance load between them and other CPUs: tasks would
+// stay on an isolated CPU while other CPUs are idle. An isolated CPU is shared only if the
+// administrator has reserved it for the shared set (Options.Reserved). The set is never empty: if
+// all CPUs that no pod holds are withheld, Shared returns these. This can happen if pods got CPUs
+// while FullCores was off.
 func (l *Ledger) Shared() cpuset.Set {
 	if shared := l.shared(l.exclusive); !shared.SubsetOf(l.layout.isolated) {
 		return shared
@@ -29,7 +30,8 @@ func (l *Ledger) starves(cpus cpuset.Set) bool {
 
 // shared returns the CPUs of l.rest(exclusive) that are not withheld (kept idle because of
 // FullCores). Reserved CPUs are never withheld, even if a pod holds their sibling. A pod can hold
-// such a sibling if it got the CPU before FullCores was on or before the other CPU was reserved.
+// the sibling of a reserved CPU if the pod got it before FullCores was turned on, or before the
+// other CPU was reserved.
 func (l *Ledger) shared(exclusive cpuset.Set) cpuset.Set {
 	return l.rest(exclusive).Minus(l.siblings(exclusive).Minus(l.options.Reserved))
 }
@@ -42,9 +44,9 @@ func (l *Ledger) rest(exclusive cpuset.Set) cpuset.Set {
 }
 
 // Free returns the CPUs that may become exclusive. They are online, in a NUMA node, not reserved,
-// and no pod holds them. With FullCores, all other online CPUs of their core must be free too. If
-// all shared CPUs are free CPUs, not all of them can become exclusive, because one must stay
-// shared.
+// and no pod holds them. With FullCores, all other online CPUs of their core must be free too.
+// Each of them may become exclusive, but not all of them if there are no other shared CPUs: one
+// CPU must stay shared.
 func (l *Ledger) Free() cpuset.Set {
 	never := l.options.Reserved.Union(l.layout.online.Minus(l.layout.placed))
 	taken := l.exclusive.Union(never)

@@ -10,9 +10,10 @@ import (
 // one last-level cache; no entirely free core is split; the package or cache with the fewest free
 // CPUs is used (best fit).
 //
-// The result is optimal if one part of d suffices, or if cores have at most two threads (see
-// TestNoSubsetIsBetter). Otherwise the algorithm is greedy and may split one core more than needed,
-// because the optimum is a knapsack problem.
+// The result is optimal if one part of d has enough free CPUs for k, or if no core has more than
+// two threads (see TestNoSubsetIsBetter). Otherwise the algorithm may split one core more than
+// needed. To avoid this, it would have to choose cores with different numbers of free CPUs that add
+// up to k: a knapsack problem.
 func (d *domain) take(k int, s *stock) {
 	if d.level == cacheLevel {
 		d.takeCores(k, s)
@@ -24,9 +25,9 @@ func (d *domain) take(k int, s *stock) {
 }
 
 // best returns the best part of d for k CPUs, or nil if the CPUs should come from several parts. A
-// part qualifies if it has k free CPUs. If d is a package, its parts are caches. A cache must also
-// be able to provide as many of the k CPUs in whole cores as all caches of the package together,
-// because whole cores are more important than one cache.
+// part qualifies if it has k free CPUs. If d is a package, its parts are caches. A cache also
+// needs enough entirely free cores: it must provide as many whole cores for the k CPUs as the
+// whole package could, because whole cores are more important than a common cache.
 func (d *domain) best(k int, s *stock) *domain {
 	goal := 0
 	if d.level == packageLevel {
@@ -58,9 +59,9 @@ func (t tally) compare(u tally, k int) int {
 
 // takeAcross takes k CPUs from several parts of d. It first takes whole cores, from the parts with
 // the most CPUs in whole cores. If no whole core is left, it takes the free CPUs of split cores in
-// the parts that are used so far. It takes CPUs that are still missing from as few parts as
-// possible. As soon as one part fits all remaining CPUs, takeAcross takes them from the best such
-// part.
+// the parts from which it took whole cores. It takes CPUs that are still missing from as few parts
+// as possible. As soon as one part fits all remaining CPUs, takeAcross takes them from the best
+// such part.
 func (d *domain) takeAcross(k int, s *stock) {
 	var touched []*domain
 	for _, p := range d.ranked(s, tally.moreWhole) {
