@@ -10,12 +10,14 @@ import (
 	"github.com/numalet/numalet/pkg/sched/reservation"
 )
 
-// tending is the interval at which the reservations of nodes for long-waiting pods are updated.
+// tending is the interval at which reservations are updated. A reservation keeps resources of a
+// node free for a pod that has waited long, so that smaller pods do not take them first.
 const tending = 250 * time.Millisecond
 
 // newReservations creates the component that reserves nodes for pods that have waited long, unless
-// the settings reserve no nodes. The component has its own instance of the filters, which also
-// counts the pods that the component plans to place on nodes.
+// the settings reserve no nodes. The component has its own instance of the filters. When these
+// filters check a node for a pod, they treat the pods that the component plans to place as if they
+// were on their nodes.
 func (c *controller) newReservations(ctx context.Context) error {
 	if c.cfg.ReserveAfter == 0 {
 		return nil
@@ -42,8 +44,9 @@ func (c *controller) newReservations(ctx context.Context) error {
 	return nil
 }
 
-// chargeReservation charges the tenant of a pod for the resources that are reserved for the pod,
-// as if the pod were running. If holds is empty, the charge ends.
+// chargeReservation charges the tenant of a pod for the resources that are reserved for the pod, as
+// if the pod were running. An empty list holds means that nothing is reserved for the pod any more,
+// and ends the charge.
 func (c *controller) chargeReservation(pod *sched.Pod, holds []fairshare.Charge) {
 	task := fairshare.Task{UID: "reservation " + pod.Claim(), Tenant: pod.Tenant, Holds: holds}
 	if len(holds) == 0 {

@@ -90,8 +90,9 @@ func (c *controller) watch(ctx context.Context) error {
 	wg.Go(func() { c.leases.RunWithContext(ctx) })
 	if cache.WaitForCacheSync(ctx.Done(), c.synced...) {
 		// Most of the heap is garbage that the initial lists have left. Without this call of
-		// runtime.GC, the controller would take new memory from the kernel until the heap has
-		// grown by GOGC percent. The first access to each new page would cost a page fault.
+		// runtime.GC, Go would collect the garbage only after the heap has grown by GOGC percent.
+		// Until then, the controller would take new memory from the kernel, and the first access to
+		// each new page would cost a page fault.
 		runtime.GC()
 	}
 	wg.Wait()

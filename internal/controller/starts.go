@@ -36,7 +36,7 @@ type starts struct {
 	limit flowcontrol.RateLimiter
 	now   func() time.Time
 
-	asking sync.Mutex // guards the field runs; held during a forecast
+	asking sync.Mutex // guards the statistics of run times in the next field; held during a forecast, which reads them
 	runs   *forecast.Runs
 
 	ended struct { // has its own lock: observe runs under the state's lock, and must not wait for a forecast
@@ -122,8 +122,8 @@ func seed(uid string) uint64 {
 	return h.Sum64()
 }
 
-// present returns the input of a forecast for a pod: the nodes and the running pods as they are
-// now, and the pending pods that are expected to get nodes before the pod.
+// present returns the present state of the cluster, from which a forecast for a pod starts: the
+// nodes, the running pods, and the pending pods that are expected to get nodes before the pod.
 func (s *starts) present(pod *sched.Pod) forecast.Present {
 	p := forecast.Present{Now: s.now(), Nodes: slices.Collect(s.state.View().Nodes()), Pod: waiting(pod)}
 	for _, node := range p.Nodes {
@@ -141,9 +141,10 @@ func (s *starts) present(pod *sched.Pod) forecast.Present {
 	return p
 }
 
-// reserving returns the pods for which nodes are reserved. It leaves out the given pod, and the
-// pods in ahead, which come before the given pod in the queue. Most of the returned pods wait for
-// another type of resource than the given pod.
+// reserving returns the pods for which nodes are reserved: they get these resources before the
+// given pod. It leaves out the given pod, and the pods in ahead, which come before the given pod in
+// the queue. Most of the returned pods are not in ahead because they wait for another type of
+// resource than the given pod.
 func (s *starts) reserving(nodes []*sched.Node, ahead []*sched.Pod, pod *sched.Pod) (others []*sched.Pod) {
 	known := map[string]bool{pod.Claim(): true}
 	for _, p := range ahead {

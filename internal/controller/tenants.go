@@ -40,7 +40,8 @@ func (c *controller) newOperators(context.Context) error {
 }
 
 // rescore sorts the queue again at intervals until ctx is done, because the tenants' scores decay
-// with time. It also removes old accounts from the ledger (see Ledger.Prune).
+// with time. It also removes accounts without usage from the ledger once their score is negligible
+// (see Ledger.Prune).
 func (c *controller) rescore(ctx context.Context) error {
 	return every(ctx, c.cfg.ScoreInterval, func() {
 		c.ledger.Prune()

@@ -51,7 +51,7 @@ func TestTenantsTakeTurnsByScore(t *testing.T) {
 	for _, name := range []string{"b1", "b2"} {
 		w.of("bob", name)
 	}
-	w.start("--proposers=1") // with several proposers, a pod may overtake another one
+	w.start("--proposers=1") // with several proposers (goroutines that search nodes for different pods at the same time), a later pod may be bound first
 	w.await("two pods are bound, and charged", func() bool { return len(w.bound()) == 2 && w.controller.ledger.Rank("bob", "cpu") > 0 })
 	bound := w.bound()
 	for _, name := range []string{"b1", "b2"} {
@@ -144,7 +144,7 @@ func TestFirstSeenTenant(t *testing.T) {
 	w := newWorld(t)
 	w.node("n1", 2)
 	pod := pendingPod("runs", "500m", "")
-	began := metav1.NewTime(time.Now().Add(-42 * time.Hour)) // as long ago as the time constant with which scores decay
+	began := metav1.NewTime(time.Now().Add(-42 * time.Hour)) // 42 h is the time constant of the decay of scores, so the score must have risen to 1 - 1/e of its limit
 	pod.Spec.NodeName, pod.Status.StartTime = "n1", &began
 	w.create(pod)
 	w.start()

@@ -29,22 +29,23 @@ import (
 )
 
 const (
-	crowdNodes = 200 // number of nodes in TestWaiting; a fifth of them have the label that the pods of the waiting gang (see lone) require
-	fresh      = 200 // number of pods that fit and are created at once; the same number is later created one by one
+	crowdNodes = 200 // number of nodes in TestWaiting; a fifth of them have the label "gang" that the pods made by the function lone require
+	fresh      = 200 // TestWaiting creates this number of fitting pods together, and later the same number one by one
 	// mostRetries is the largest number of failed scheduling attempts that TestWaiting accepts
-	// while pods are created one by one. It is also the largest number of explanations of why a pod
-	// fits no node. Some are necessary: when a pod ends on a node that the waiting gang could use,
-	// the gang is tried again.
+	// while pods are created one by one. The test also accepts up to this number of explanations of
+	// why a pod fits no node. Some failed attempts are necessary, and so are their explanations:
+	// when a pod ends on a node that the waiting gang could use, the gang is tried again.
 	mostRetries = 20
 )
 
 // TestWaiting checks that pods that cannot be placed do not slow down other pods, however many
 // wait. A third of the waiting pods request too much, a third select a label that no node has, and
-// a third require a neighbor that does not exist. A gang waits, too: each of its pods needs a node
-// of its own, and there is one node too few. Behind these pods in the queue, the test creates pods
-// that fit: first many of them at once, and then as many again one by one. For each pod that is
-// created one by one, one of the pods that were created at once ends. The test counts scheduling
-// attempts and explanations, on a simulated clock.
+// a third require a neighbor that does not exist. A gang (pods that are placed all together or not
+// at all) waits, too: each of its pods needs a node of its own, and one node too few has the label
+// that its pods require. Behind these pods in the queue, the test creates pods that fit: first many
+// of them together, and then as many again one by one. After each of these later pods is created,
+// one of the first pods ends. The test counts scheduling attempts and explanations, on a simulated
+// clock.
 func TestWaiting(t *testing.T) {
 	for _, waiting := range []int{300, 3000} {
 		t.Run(fmt.Sprint(waiting), func(t *testing.T) {
@@ -111,9 +112,10 @@ func newCrowd(t testing.TB, nodes int) *crowd {
 	return w
 }
 
-// unwatched returns a controller whose parts are not connected yet, and whose informers of custom
-// resources are empty. It uses the given client for all requests but Bindings. The caller must call
-// end in the end.
+// unwatched returns a controller without its parts: the caller creates and connects them (see
+// connect). The controller's informers of custom resources watch empty sources. It uses the given
+// client for all requests but Bindings. The caller must call the function end when the test is
+// over.
 func unwatched(t testing.TB, client kubernetes.Interface, bind func(context.Context, *corev1.Binding) error) (c *controller, end func()) {
 	cfg, err := config.LoadController(config.Input{
 		Args:      []string{"--leader-elect=false", "--queue-addr=", "--metrics-secure=false", "--health-addr=127.0.0.1:0", "--metrics-addr=127.0.0.1:0"},

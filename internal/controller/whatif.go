@@ -23,8 +23,9 @@ const (
 	whatIfBurst = 5
 )
 
-// rehearsal answers what-if requests: it searches for a node for changed copies of a pod. It has
-// its own proposer for this, and assigns no nodes.
+// rehearsal answers what-if requests: it searches for a node for changed copies of a pod, but
+// assigns no nodes. It has its own pipeline.Proposer, which lists the nodes that a pod fits,
+// because only one goroutine may use a proposer at a time.
 type rehearsal struct {
 	limit flowcontrol.RateLimiter
 	read  filters.Reader
@@ -71,9 +72,9 @@ type variant struct {
 	pod    *sched.Pod
 }
 
-// variants returns the variants of a pod for which try searches a node. If the pod may choose only
-// from certain GPUs (GPURequest.Offer), no variant changes its GPU request, because these GPUs were
-// chosen for the original request.
+// variants returns the variants of a pod for which try searches a node. If GPU groups limit which
+// GPUs the pod may get (GPURequest.Offer), no variant changes its GPU request, because Offer is
+// valid only for the original request.
 func (r *rehearsal) variants(pod *sched.Pod) []variant {
 	all := append([]variant{{"as it is", pod}}, fewerCPUs(pod)...)
 	all = append(all, otherPolicies(pod)...)
@@ -87,7 +88,8 @@ func (r *rehearsal) variants(pod *sched.Pod) []variant {
 
 // fewerCPUs returns variants with 1/2, 1/4 and 1/8 of a pod's CPUs. It leaves out variants in which
 // a container would get less than one exclusive CPU. It returns no variants if a container with
-// exclusive CPUs names its NUMA nodes.
+// exclusive CPUs requests a number of CPUs on each NUMA node (PerNode): it does not divide these
+// numbers.
 func fewerCPUs(pod *sched.Pod) (all []variant) {
 	for part := 2; part <= 8 && int64(pod.Requests.CPU)/int64(part) >= 1; part *= 2 {
 		changed := *pod

@@ -46,13 +46,13 @@ type world struct {
 	tenants    client.Client
 	groups     *fakesource.FakeControllerSource
 	quotas     *fakesource.FakeControllerSource
-	made       map[string]*v1alpha1.GPUGroup // the newest version of each group
+	made       map[string]*v1alpha1.GPUGroup // the newest version of each GPUGroup that the test has made, by name
 	controller *controller
 	mu         sync.Mutex
 	refuse     func(*corev1.Binding) error              // returns an error if a Binding is to be refused; nil to refuse none
 	authorize  func(http.Handler) (http.Handler, error) // checks requests for metrics; nil for no check
 	permitted  []string                                 // nodes whose GPUs all tenants may use
-	watched    map[string]int                           // number of watches, by resource; start waits for them, because the fake API server does not send an informer an object that is created between the informer's list and its watch
+	watched    map[string]int                           // number of watches, by resource; start waits for them: if an object were created after an informer's list and before its watch, the fake API server would not send it to the informer
 }
 
 func newWorld(t *testing.T) *world {
@@ -79,8 +79,9 @@ func (w *world) watches(resource string) int {
 	return w.watched[resource]
 }
 
-// nobody returns a client whose list of pods is empty. With it, mirror.Newest.CatchUp, which waits
-// until the controller has seen all listed pods, returns at once.
+// nobody returns a client whose list of pods is empty. mirror.Newest.CatchUp lists the bound pods,
+// and waits until the controller has seen the newest of them. With an empty list, it returns at
+// once.
 func nobody(t testing.TB) metadata.Interface {
 	scheme := metadatafake.NewTestScheme()
 	if err := metav1.AddMetaToScheme(scheme); err != nil {

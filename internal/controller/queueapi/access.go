@@ -18,7 +18,8 @@ import (
 )
 
 // trustNamespace and trustName are the namespace and the name of a ConfigMap. In it, the API server
-// publishes how it proves its identity to aggregated APIs.
+// publishes the CA of the client certificate that it uses for requests to aggregated APIs (the
+// front-proxy CA), and the names that this certificate may have.
 const (
 	trustNamespace = "kube-system"
 	trustName      = "extension-apiserver-authentication"
@@ -70,8 +71,9 @@ func (a *Access) Run(ctx context.Context) {
 // is open to all users whom the API server has authenticated.
 //
 // The API server has already authorized the user. Allow asks the API server again, because a
-// cluster may allow other proxies than the API server to use the front-proxy CA. Kubernetes
-// recommends this check for aggregated APIs.
+// cluster may allow other proxies than the API server to use the front-proxy CA, and such a proxy
+// may forward requests without checking permissions. Kubernetes recommends this check for
+// aggregated APIs.
 func (a *Access) Allow(r *http.Request, wish *authorizationv1.ResourceAttributes) error {
 	who, known, err := a.caller.AuthenticateRequest(r)
 	if err != nil || !known {

@@ -40,7 +40,7 @@ func newAuthority(t *testing.T) *authority {
 }
 
 // sign makes a key pair, and signs a certificate for it with the key of the authority. The first
-// certificate that it signs is that of the authority itself, and is self-signed.
+// call, while a.cert is nil, makes the certificate of the authority itself, which is self-signed.
 func (a *authority) sign(template *x509.Certificate) tls.Certificate {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -26,9 +26,9 @@ var ErrNoAPI = errors.New("the cluster does not serve the queue API")
 // maxResponse is the largest size of a response in bytes. It is enough for about 100,000 pods.
 const maxResponse = 64 << 20
 
-// List returns the pending pods of a namespace. With the namespace "", it returns the pending
-// pods of all namespaces. The pods are sorted by the type of resource that they wait for, and
-// then by their position in the queue.
+// List returns the pending pods of a namespace. With the namespace "", it returns the pending pods
+// of all namespaces. The pods are sorted by the type of resource that they wait for ("cpu" or a
+// model of GPU), and then by their position in the queue.
 func (c Client) List(ctx context.Context, namespace string) ([]PendingPod, error) {
 	var list PendingPodList
 	err := c.get(ctx, within(namespace), &list)

@@ -29,18 +29,20 @@ type Source struct {
 	Try TryFunc
 	// Forecast estimates when a pending pod will start.
 	Forecast func(queue.Explanation) Forecast
-	// Allow returns an error if the user who sent a request may not do what the attributes say.
-	// Nil attributes mean API discovery.
+	// Allow returns an error if the user who sent a request does not have the permission that the
+	// attributes describe: to use a verb on a resource. Nil attributes mean API discovery.
 	Allow func(*http.Request, *authorizationv1.ResourceAttributes) error
 }
 
 // New returns a handler of the queue API. It serves lists of the pending pods of all namespaces or
-// of one namespace, single pending pods, their subresource whatif, and API discovery. Each request
-// for pods sorts all pending pods, even a request for a single pod.
+// of one namespace, single pending pods, their subresource whatif, and API discovery. For each
+// request for pods, even for a single pod, the handler sorts all pending pods into the order of the
+// queue.
 //
 // The handler supports only the verbs get and list. The order of the queue depends on how much each
-// tenant uses and has used, which is the tenant's score. So a watch would have to send most of the
-// queue whenever a score changes.
+// tenant uses and has used, which is the tenant's score. A changed score can change the positions
+// of most pods, and scores change all the time. So a watch would send most of the queue again and
+// again.
 func New(s Source) *http.ServeMux {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+root, s.discover)

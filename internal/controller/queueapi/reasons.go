@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Reason is a cause why pods wait, with a remedy. The cause and the remedy are shown as one
-// sentence: "CAUSE: REMEDY".
+// Reason is a row in the list of causes why pods wait: a cause, its remedy, and a pattern by which
+// the cause is recognized. The cause and the remedy are shown as one sentence: "CAUSE: REMEDY".
 type Reason struct {
 	Name   string // short name
 	Cause  string // $1, $2, … stand for the texts that the capturing groups in the field pattern match
@@ -15,7 +15,7 @@ type Reason struct {
 	pattern *regexp.Regexp // matches messages that have this cause
 }
 
-// Advice is a cause why a particular pod waits, with a remedy.
+// Advice is the cause and the remedy of a Reason, with the texts for one particular pod filled in.
 type Advice struct {
 	Cause  string `json:"cause"`
 	Remedy string `json:"remedy"`
@@ -24,10 +24,10 @@ type Advice struct {
 // String returns the cause and the remedy as one sentence.
 func (a Advice) String() string { return a.Cause + ": " + a.Remedy }
 
-// Reasons returns the causes that can be recognized in messages. The messages come from the queue,
-// from Numalet's filters and quotas, and from kube-scheduler's filters. Each cause has a pattern,
-// and a message may match several patterns. The page why-a-pod-waits.md of the documentation lists
-// all causes.
+// Reasons returns the causes that can be recognized in messages about waiting pods. The messages
+// come from the queue, from Numalet's filters and quotas, and from kube-scheduler's filters. Each
+// cause has a pattern, and a message may match several patterns. The page why-a-pod-waits.md of the
+// documentation lists all causes.
 func Reasons() []Reason {
 	row := func(name, pattern, cause, remedy string) Reason {
 		return Reason{Name: name, Cause: cause, Remedy: remedy, pattern: regexp.MustCompile(pattern)}

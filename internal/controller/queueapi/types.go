@@ -43,7 +43,7 @@ type PendingPodList struct {
 
 // Status tells where a pod is in the queue, and why it waits.
 type Status struct {
-	Type     string  `json:"type"` // type of resource that the pod waits for; the pod competes only with pods of the same type and of overlapping types, such as a GPU of any model and a GPU of one model (fairshare.Type.Overlaps)
+	Type     string  `json:"type"` // type of resource that the pod waits for; the pod competes only with pods of this type and of types that overlap it (fairshare.Type.Overlaps): the type "GPU of any model" overlaps the type of each model
 	Tenant   string  `json:"tenant"`
 	Score    float64 `json:"score"` // score of its tenant divided by the tenant's weight; pods with smaller scores come first
 	Priority int32   `json:"priority"`
@@ -56,16 +56,17 @@ type Status struct {
 	Ahead   []Ahead `json:"ahead,omitempty"`
 	Needs   string  `json:"needs,omitempty"`   // what would let the pod run
 	Message string  `json:"message,omitempty"` // message of the last event about the pod, such as why no node suits it
-	// Advice has the causes why the pod waits, and their remedies.
+	// Each element of Advice is one cause why the pod waits, with its remedy.
 	Advice   []Advice  `json:"advice,omitempty"`
 	Forecast *Forecast `json:"forecast,omitempty"`
 }
 
-// Forecast is when a pod will probably start, as durations from now. It comes from simulations
-// with the run times of pods that have ended, and assumes that no more pods are created.
+// Forecast is when a pod will probably start, as durations from now. It comes from simulations,
+// which draw the run times of pods at random from those of pods that have ended. It assumes that no
+// more pods are created.
 type Forecast struct {
 	P50     string `json:"p50,omitempty"`     // time in which the pod starts in half of the simulations
-	P90     string `json:"p90,omitempty"`     // time in which the pod starts in nine tenths of the simulations; empty if it starts in fewer of them
+	P90     string `json:"p90,omitempty"`     // time in which the pod starts in nine tenths of the simulations; empty if the pod starts in fewer than nine tenths
 	Unknown string `json:"unknown,omitempty"` // why there is no forecast
 }
 

@@ -22,7 +22,8 @@ type WhatIf struct {
 }
 
 // Variant is a change of a pod, and whether a node has room for the changed pod now. The first
-// Variant is the unchanged pod. The answer does not consider which pods come first in the queue.
+// Variant is the unchanged pod. A pod that fits may still have to wait, because pods that come
+// before it in the queue are not considered.
 type Variant struct {
 	Change string `json:"change"`
 	Fits   bool   `json:"fits"`

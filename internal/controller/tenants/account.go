@@ -13,7 +13,8 @@ import (
 )
 
 // Write converts the accounts of a tenant to the form in a Tenant's status. Read converts them
-// back, without any difference if their times are whole microseconds.
+// back. The result equals the original accounts if the times of these (Account.Time) are whole
+// microseconds.
 func Write(accounts []fairshare.Account) []v1alpha1.Account {
 	var written []v1alpha1.Account
 	for _, a := range accounts {
@@ -28,7 +29,8 @@ func Write(accounts []fairshare.Account) []v1alpha1.Account {
 }
 
 // Read converts an account in a Tenant's status to a fairshare.Account. It returns an error if the
-// account is damaged. The tenant's other accounts can still be read then.
+// account is damaged. A damaged account does not affect the tenant's other accounts, which are read
+// by other calls.
 func Read(a v1alpha1.Account) (fairshare.Account, error) {
 	amount, err := milli(a.Usage)
 	if err != nil {

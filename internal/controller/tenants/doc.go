@@ -3,9 +3,9 @@
 // the specs of Tenants. It writes the tenants' scores, their usage and the used part of their
 // quotas to the statuses.
 //
-// Package tenants knows how and when accounts are stored, so that a restored score is exact. It
-// does not know how scores are computed (package fairshare does), or what is ordered by the
-// scores.
+// Package tenants stores usage and scores (the accounts) in the statuses of Tenants, and restores
+// them exactly after a change of the leader. It does not know how scores are computed (package
+// fairshare does), or what is ordered by the scores.
 //
 //	ledger := tenants.NewLedger(decay, now)
 //	ledger.OnRescore(queue.Rescore)

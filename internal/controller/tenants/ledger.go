@@ -14,10 +14,11 @@ import (
 )
 
 // Ledger has the accounts (usage and scores) of all tenants. Until Open is called, it only records
-// which tasks run. A task is a pod or a reservation for which a tenant is charged. A standby
-// replica does not open its ledger, because the leader still changes the stored accounts. The
-// replica opens the ledger when it becomes the leader: it first restores the accounts, and then
-// charges the tenants for the running tasks. Any goroutine may call the methods.
+// which tasks run. A task is a pod or a reservation for which a tenant is charged. A replica opens
+// the ledger when it becomes the leader: it first restores the stored accounts, and then charges
+// the tenants for the running tasks. A standby replica cannot do this earlier, because the leader
+// still changes the stored accounts, so restored accounts would soon be out of date. Any goroutine
+// may call the methods.
 type Ledger struct {
 	now     func() time.Time
 	rescore func(tenant string)
@@ -30,7 +31,8 @@ type Ledger struct {
 	}
 }
 
-// NewLedger returns a ledger without tasks, which is not open yet.
+// NewLedger returns a ledger without tasks, which is not open yet. The parameter d says how fast
+// scores decay.
 func NewLedger(d fairshare.Decay, now func() time.Time) *Ledger {
 	l := &Ledger{now: now, rescore: func(string) {}, decay: d}
 	l.mu.running = map[string]fairshare.Task{}
@@ -44,8 +46,9 @@ func (l *Ledger) OnRescore(f func(tenant string)) { l.rescore = f }
 
 // Open restores the stored accounts, and charges the tenants for the running tasks. Before the
 // call, Start must have been called for all running tasks. Open may be called only once. The error
-// names the accounts that could not be read and the Tenants whose weight is invalid. The scores of
-// such accounts are computed from the running tasks. Such tenants get the default weight.
+// names the accounts that could not be read and the Tenants whose weight is invalid. If an account
+// could not be read, its score is computed from the running tasks. A Tenant whose weight is invalid
+// gets the default weight.
 func (l *Ledger) Open(stored []v1alpha1.Tenant) error {
 	now, book := l.now(), fairshare.New(l.decay)
 	var errs []error
@@ -134,8 +137,9 @@ func (l *Ledger) end(uid string, end func(*fairshare.Book, string, time.Time) st
 	}
 }
 
-// note applies a change to the set of running tasks, and returns true. Once the ledger is open,
-// note does nothing and returns false.
+// note applies a change to the set of running tasks, from which Open charges the tenants, and
+// returns true. Once the ledger is open, note does nothing and returns false: the caller then
+// changes the accounts itself.
 func (l *Ledger) note(change func(map[string]fairshare.Task)) bool {
 	if l.book.Load() != nil {
 		return false
@@ -149,9 +153,9 @@ func (l *Ledger) note(change func(map[string]fairshare.Task)) bool {
 	return true
 }
 
-// Rank returns the sum of a tenant's scores that count for a resource type, divided by the
-// tenant's weight. The queue orders pods by this number (queue.Env). Rank returns 0 until the
-// ledger is open.
+// Rank returns the sum of a tenant's scores for a resource type and the types that it includes
+// (fairshare.Type.Counts), divided by the tenant's weight. The queue orders pods by this number
+// (queue.Env). Rank returns 0 until the ledger is open.
 func (l *Ledger) Rank(tenant string, resourceType fairshare.Type) float64 {
 	if book := l.book.Load(); book != nil {
 		return book.Rank(tenant, resourceType, l.now())

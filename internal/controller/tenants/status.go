@@ -17,11 +17,13 @@ import (
 	"github.com/numalet/numalet/pkg/sched/fairshare"
 )
 
-// updateStatus sets the status of a Tenant from the ledger. The accounts in the status leave out
-// tasks (pods that hold resources) that are younger than 5 s (fairshare.Margin). So the next
-// process can tell from a task's start time whether the accounts include the task. updateStatus
-// reports whether the status has changed and must be written. The parameter invalid is the error in
-// the Tenant's spec, or nil.
+// updateStatus sets the status of a Tenant from the ledger. The accounts in the status do not
+// include the usage of tasks (pods that hold resources) that started less than 5 s before
+// (fairshare.Margin). The next process compares a task's start time with the time of the accounts,
+// and so knows whether they include the task. The 5 s are necessary because start times have a
+// resolution of one second, and the ledger may learn of a task late. updateStatus reports whether
+// the status has changed and must be written. The parameter invalid is the error in the Tenant's
+// spec, or nil.
 func (l *Ledger) updateStatus(tenant *v1alpha1.Tenant, invalid error) bool {
 	before := tenant.Status.DeepCopy()
 	now := l.now()
@@ -37,13 +39,13 @@ func (l *Ledger) updateStatus(tenant *v1alpha1.Tenant, invalid error) bool {
 	return !equality.Semantic.DeepEqual(before, &tenant.Status)
 }
 
-// visibleChange is a fraction of a score. If a score has changed only because time has passed, the
-// status is written again only when the change is larger than this fraction of the score.
+// visibleChange is a fraction of a score. All scores change with time. Such a change alone causes a
+// write of the status only if it is larger than this fraction of the score.
 const visibleChange = .01
 
 // stale reports whether the accounts in a Tenant's status (stored) are out of date. They are out of
-// date in two cases. First, they differ from the current accounts (now) by more than what the
-// passage of time explains. Second, the passage of time has changed a score by more than
+// date in two cases. First, the current accounts (now) differ from what the stored accounts would
+// be by now if only time had passed. Second, the passage of time has changed a score by more than
 // visibleChange.
 func (l *Ledger) stale(stored []v1alpha1.Account, now []fairshare.Account) bool {
 	if len(stored) != len(now) {
