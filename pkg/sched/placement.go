@@ -9,7 +9,7 @@ import (
 // binds the pod also writes the placement to the API server.
 type Placement struct {
 	Node       string
-	Containers []podspec.Container // a copy of Pod.Exclusive in which PerNode says how many CPUs each container gets on each NUMA node, without zeros
+	Containers []podspec.Container // a copy of Pod.Exclusive, in which the field PerNode of each container has the number of its CPUs on each NUMA node where it gets any
 	GPUs       []GPUShare
 	GPUGroup   string // the GPU group to which the GPUs belong; "" if no group offered them
 }

@@ -47,8 +47,9 @@ type Pod struct {
 
 	// Admits reports whether the pod's own rules admit a node. These are rules that depend only on
 	// the node itself, such as the node selector and tolerations. If Admits is nil, the rules are
-	// not known here, but the filters still check them. Pods with equal NodeRules admit the same
-	// nodes. Any goroutine may call Admits, with any lock held.
+	// not known here, but the filters still check them. Any goroutine may call Admits, with any
+	// lock held. NodeRules is a text form of these rules: pods with equal NodeRules admit the same
+	// nodes.
 	NodeRules string
 	Admits    func(*Node) bool
 
@@ -58,9 +59,10 @@ type Pod struct {
 
 	// Lacks reports whether the pod lacks something other than free resources, for example another
 	// pod that its required affinity selects. No node then fits until an event with one of Topics
-	// occurs. For a pod of a gang, the other pod may be one of the same gang. Any goroutine may
-	// call Lacks, with any lock held. If Lacks is nil, it is not known whether the pod lacks
-	// something.
+	// occurs. For a pod of a gang, the other pod may be one of the same gang, which is placed
+	// together with it. So for a pod of a gang, the result is no reason to wait (LacksNeighbor).
+	// Any goroutine may call Lacks, with any lock held. If Lacks is nil, it is not known whether
+	// the pod lacks something.
 	Lacks func() bool
 
 	// Gang is the pod's gang, or nil. If Gang.Members is not empty, this Pod is not a single pod,
@@ -73,7 +75,7 @@ type Pod struct {
 }
 
 // LacksNeighbor returns the result of Lacks. It returns false if Lacks is nil, and for a pod of a
-// gang.
+// gang, because the pod that it lacks may be one of the same gang.
 func (p *Pod) LacksNeighbor() bool { return p.Gang == nil && p.Lacks != nil && p.Lacks() }
 
 // Waits returns the result of Wait, or no reason if Wait is nil.
@@ -98,7 +100,7 @@ type GPURequest struct {
 	Count int
 	Milli MilliGPU
 	Types []string // allowed types; nil means any
-	Group string   // the GPU group (GPUs that belong to some tenants) that may provide the GPUs, if it is the only one; "" if several groups or no group may provide them
+	Group string   // the only GPU group (GPUs that belong to some tenants) that may provide the GPUs; "" if there is no such group, or more than one
 
 	// Part is the request for parts of GPUs. It is used if Count is 0. Pod.Requests also counts
 	// these parts, as an extended resource that is compared with the node's free amounts.

@@ -11,8 +11,9 @@ import (
 
 // capacity is an index of the nodes by what they would have free without any pod. It has the
 // amounts of whole nodes, such as CPU and memory, by which the default profile (the first argument
-// of New) sorts nodes (Profile.Space). The amounts of one profile suffice, because CouldHold may
-// return true for a pod that no node could hold, but not the other way round. The index leaves out
+// of New) sorts nodes (Profile.Space). The amounts of one profile suffice: without the amounts that
+// only other profiles have, CouldHold may return true for a pod that no node could hold, which is
+// allowed, but it never returns false for a pod that a node could hold. The index leaves out
 // amounts of NUMA nodes and of single GPUs, because a record may lack NUMA nodes and GPUs for a
 // while, for example while the node's agent restarts.
 type capacity struct {
@@ -71,7 +72,7 @@ func (c *capacity) publish() {
 func (s *State) CouldHold(pod *sched.Pod) bool {
 	view := s.capacity.view.Load()
 	if view == nil {
-		return s.capacity.index == nil // without an index, no amounts can be compared, so a node might hold the pod; with an index, it has no view only until the first node is added, so there is no node
+		return s.capacity.index == nil // true if there is no index: no amounts can be compared, so a node might hold the pod; false if the index has no view yet: no node was added so far
 	}
 	return len(view.AppendPick(nil, distbucket.Query{Request: s.capacity.space.Pod(pod), Policy: distbucket.FirstFit}, 1)) > 0
 }

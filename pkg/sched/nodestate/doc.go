@@ -32,11 +32,12 @@
 //
 //	subscribers ─► freedSeq, if something becomes free ─► record ─► unlock ─► OnFreed
 //
-// Therefore, if a reader reads a record first and then the data that filters keep in the Entry, the
-// data is never older than the record. The data may be newer than the record. But an event that
-// changes the node, or what is free on it, also makes a newer record, and Place accepts only the
-// newest record. So if the record is still the newest, the check is still valid, as far as it
-// depends on this node only. When a pod ends, first its tenant's quota becomes free, then the
+// Filters keep their own data about a node, such as its labels, in the node's Entry, and update it
+// as subscribers. Therefore, if a reader reads a record first and then the filters' data in the
+// Entry, the data is never older than the record. The data may be newer than the record. But an
+// event that changes the node, or what is free on it, also makes a newer record, and Place accepts
+// only the newest record. So if the record is still the newest, the check is still valid, as far as
+// it depends on this node only. When a pod ends, first its tenant's quota becomes free, then the
 // node's resources become free, and then waiting pods are retried.
 //
 // A subscriber may take its own locks and call the queue (package queue). The lock order is state,
@@ -45,14 +46,15 @@
 // again and would deadlock.
 //
 // A record describes one node. But a change on one node may make pods unfit for another node, for
-// example by anti-affinity. The subscriber that belongs to the filters then calls Narrow. After
-// that, Place refuses decisions whose nodes were checked before the call of Narrow.
+// example by anti-affinity. The subscriber that updates the filters' data then calls the method
+// Narrow. After that, Place refuses decisions whose nodes were checked before the call of Narrow.
 //
 // Functions that were added with OnFreed are called without a lock, because they check all waiting
 // pods. They may run late, after another change. This is safe, because they only cause retries.
-// Undo does not call them. The reason is that the pods of a gang are placed one after another, and
-// if too few of them fit, all are undone. If Undo called the functions, a gang that cannot start
-// would cause its own retry.
+// Undo, which removes the assignment of a pod that was not bound, does not call them. The reason is
+// that the pods of a gang are placed one after another, and if too few of them fit, all are undone.
+// The resources that Undo frees are those that the gang has just taken. If Undo called the
+// functions, a gang that cannot start would cause its own retry.
 //
 // # What a reader may see late
 //
@@ -70,5 +72,6 @@
 // the record changes, so there may be an unneeded retry, but no retry is missed.
 //
 // If Adopt moves a pod to another node, readers without the lock may briefly see the pod in the
-// filters' data of both nodes. At each moment, they see it in the data of at least one of the two.
+// filters' data of both nodes. But there is no moment at which they see it in neither, so no filter
+// misses the pod.
 package nodestate

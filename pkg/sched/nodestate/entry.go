@@ -11,9 +11,10 @@ import (
 // are assigned to a node that is not known yet or was removed, there is also an Entry for that
 // node.
 //
-// Only one subscriber may call SetForeign, and only while it handles an event. Subscribers handle
-// an event before the node's record changes. So Foreign is never older than a record that Newest
-// has returned before.
+// The filters' data is read with Foreign and set with SetForeign. Only one subscriber may call
+// SetForeign, and only while it handles an event. Subscribers handle an event before the node's
+// record changes. So if a reader calls Newest first and then Foreign, the data takes into account
+// every event that the record takes into account.
 type Entry struct {
 	sched.Slot // the newest record, and the data that the filters keep about the node
 	name       string
@@ -119,9 +120,10 @@ func (s *State) deleteUnused(entry *Entry) {
 // is nil if the node was removed.
 //
 // The version of the new record is the version of the old record plus 1. If there is no old record,
-// it is the number of changes of all records so far, including this one. So a node that is removed
-// and added again gets a higher version than it ever had: its earlier versions were at most the
-// number of changes at that time, and the number has grown since.
+// it is the number of changes of all records so far, including this one. The version of a record is
+// never higher than this number at the time of the record's change, because each change of a record
+// adds 1 to the number, but at most 1 to the version. So a node that is removed and added again
+// gets a higher version than it ever had.
 func (s *State) setRecord(entry *Entry, record *sched.Node) {
 	s.mu.changes++
 	if record != nil {

@@ -11,9 +11,10 @@ import (
 // entries, whose nodes have changed since the last update. If another goroutine is updating the
 // indexes, it does nothing.
 //
-// If a ranker (filter.Profile.Ranker) panics and the panic is recovered, the next update continues
-// behind the entry at which the ranker panicked. That entry is updated only when its node changes
-// again, so that one node cannot prevent all updates.
+// A profile may have a ranker, which keeps its own order of the nodes (filter.Profile.Ranker). If a
+// ranker panics and the panic is recovered, the next update continues behind the entry at which the
+// ranker panicked. That entry is updated only when its node changes again, so that one node cannot
+// prevent all updates.
 func (s *State) updateIndexes() {
 	if !s.indexing.TryLock() {
 		return
@@ -57,10 +58,11 @@ type indexUpdate struct {
 	record *sched.Node
 }
 
-// index updates an entry in the indexes. A node that was removed and added again may have a new
-// entry. Its old entry is removed from the indexes before the new one is added, because entries are
-// updated in the order in which they became stale. The rankers are called before the indexes change,
-// so that a ranker that panics leaves the entry and the indexes as they were.
+// index updates an entry in the indexes. A node that was removed and added again has a new entry if
+// its old one was deleted (deleteUnused). The old entry is removed from the indexes before the new
+// one is added, because entries are updated in the order in which they became stale. The rankers
+// are called before the indexes change, so that a ranker that panics leaves the entry and the
+// indexes as they were.
 func (s *State) index(entry *Entry, record *sched.Node) {
 	if record != nil {
 		for i := range s.profiles {
@@ -96,8 +98,8 @@ func (s *State) index(entry *Entry, record *sched.Node) {
 	}
 }
 
-// enterIndex updates a node in one index. If the index has a reservation of the node that has been
-// replaced or released, enterIndex removes the reservation from the index.
+// enterIndex updates a node in one index. If the index has a reservation of the node, and this
+// reservation was replaced or released since, enterIndex removes it from the index.
 func (e *Entry) enterIndex(index *distbucket.Reserving, handle *distbucket.Handle, node distbucket.Node, record *sched.Node) {
 	switch {
 	case e.indexed != nil && e.indexed != record.Reserved:
@@ -108,9 +110,9 @@ func (e *Entry) enterIndex(index *distbucket.Reserving, handle *distbucket.Handl
 	}
 }
 
-// held returns the reserved amounts of a node. free is what is free on the node, including what is
-// reserved. left is the part of it that pods without the reservation may use. held returns free
-// minus left, and overwrites left with the result.
+// held returns the reserved amounts of a node. The parameter free has what is free on the node,
+// including what is reserved. The parameter left has what pods without the reservation may use of
+// it. The function returns the difference of the two, and overwrites the slice left with it.
 func held(free, left []int64) []int64 {
 	for d := range left {
 		left[d] = max(0, free[d]-left[d])

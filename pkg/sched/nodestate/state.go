@@ -23,7 +23,7 @@ type State struct {
 	profiles []filter.Profile
 	view     atomic.Pointer[View]
 	stale    atomic.Bool   // the indexes lack some node's newest record
-	freedSeq atomic.Uint64 // counts changes by which resources may have become free; written under mu, before the record
+	freedSeq atomic.Uint64 // counts changes by which resources may have become free; written under mu, before the node's record changes
 	narrowed atomic.Uint64 // counts calls of Narrow; written under mu
 	entries  sync.Map      // name → *Entry; read without a lock, written under mu
 	capacity *capacity
@@ -43,7 +43,7 @@ type State struct {
 		sync.Mutex
 		indexes []*distbucket.Reserving // one for each profile
 		free    []int64                 // buffer for the amounts by which an index sorts a node (filter.Space.AppendNode)
-		due     []indexUpdate           // the entries that are being updated; after a panic, those that the next update begins with
+		due     []indexUpdate           // the entries that are being updated; after a ranker panicked, those that the next update begins with
 	}
 }
 
@@ -88,8 +88,8 @@ func (s *State) FreedSeq() uint64 { return s.freedSeq.Load() }
 // Narrow records that pods may no longer fit nodes whose records are unchanged, for example because
 // a pod with anti-affinity was placed. Only subscribers may call Narrow, and only while they handle
 // an event. Before the call, a subscriber must store the data from which the filters tell which
-// pods no longer fit, such as the anti-affinity of the new pod. So a goroutine that sees the
-// increased NarrowSeq and then checks the pod again reads this data.
+// pods no longer fit, such as the anti-affinity of the new pod. Because the data is stored first, a
+// goroutine that reads the increased NarrowSeq and then checks a pod again also reads the new data.
 func (s *State) Narrow() { s.narrowed.Add(1) }
 
 // NarrowSeq returns how often Narrow was called since the start. It takes no lock.

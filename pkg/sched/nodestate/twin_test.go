@@ -236,7 +236,7 @@ func (tw *twin) end(uid string) {
 
 func (w *twinWorld) reserve(uid, node string, cpu sched.MilliCPU) {
 	if _, placed := w.twin.pods[uid]; placed {
-		return // an assigned pod gets no reservation
+		return // the test reserves nodes only for pods that are not assigned
 	}
 	_, ok := w.twin.nodes[node]
 	for other, on := range w.twin.reserved {

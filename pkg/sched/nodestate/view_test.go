@@ -13,10 +13,11 @@ import (
 )
 
 // TestViewAfterPanic checks which nodes later views have after a ranker has panicked for the node
-// named "bad", and the panic was recovered. To compute how many pods fit a GPU, the ranker divides
-// the GPU's free amount by the amount that a pod requests, both as 32-bit integers. In this test,
-// the pod requests 2³², which is 0 as a 32-bit integer. So the division panics for the GPU of this
-// node, on which this amount is free.
+// named "bad", and the panic was recovered. The test makes the ranker divide by zero: to compute
+// how many pods fit a GPU, the ranker divides the GPU's free amount by the amount that a pod
+// requests, both as 32-bit integers. The pod requests 2³², which is 0 as a 32-bit integer. The
+// ranker divides only for a GPU that has the requested amount free, and only the GPU of "bad" has
+// so much.
 func TestViewAfterPanic(t *testing.T) {
 	const huge = 1 << 32
 	bad := sched.Node{Name: "bad", GPUs: []sched.GPU{{ID: "0", Free: huge}}}

@@ -17,11 +17,12 @@ type Effects struct {
 	Requeue           func(*sched.Pod)         // puts a pod back into the queue for a retry, because other pods took its nodes
 	Undone            func(*sched.Pod)         // puts a pod back into the queue, because it was placed but could not be bound; if Undone is nil, Requeue is called instead
 	MarkUnschedulable func(*sched.Pod, uint64) // puts a pod back into the queue, because it fitted no node; the number is the value of nodestate.View.FreedSeq when the nodes were read
-	// Widen searches all nodes for a pod, with the committer's own filters, and returns a new list.
-	// The committer calls it for a pod of a gang that has volumes or devices to reserve
-	// (sched.Pod.Reserves), if the pod does not fit the node that a proposer planned for it. Such a
-	// pod may not fit the planned node, because plans do not take volumes and devices into account.
-	// Widen may be nil if no pod has volumes or devices to reserve.
+	// Widen searches all nodes for a pod and returns a new list. It uses the same instance of the
+	// additional filters as the committer, not the one of a proposer. The committer calls it for a
+	// pod of a gang that has volumes or devices to reserve (sched.Pod.Reserves), if the pod does
+	// not fit the node that a proposer planned for it. Such a pod may not fit the planned node,
+	// because plans do not take volumes and devices into account. Widen may be nil if no pod has
+	// volumes or devices to reserve.
 	Widen func(*sched.Pod) sched.List
 }
 
@@ -29,13 +30,14 @@ type Effects struct {
 // does not track, such as volumes.
 type Reserver interface {
 	// Reserve checks a decision once more, and reserves what the pod needs. It is called before the
-	// decision is recorded in the state (nodestate.State), but only if the filter's earlier Check of
-	// the node may be outdated although the node's record is unchanged. There are three cases: the
-	// pod is subject to a quota or the like (sched.Pod.Wait), which other pods may have used up
-	// since; the pod's fit depends on other nodes too (sched.Pod.Across); or State.NarrowSeq has
-	// grown since a proposer listed the node. NarrowSeq grows when something other than a change of
-	// the node makes a node unfit for some pods. The given record is the one from which the
-	// decision was computed. Check accepted this record, but Reserve may still refuse the decision.
+	// decision is recorded in the state (nodestate.State), and only if the filter could now refuse
+	// the node although the node's record has not changed since the filter's Check. This is so in
+	// three cases. First, the pod is subject to a quota or the like (sched.Pod.Wait), which other
+	// pods may have used up since. Second, the pod's fit depends on other nodes too
+	// (sched.Pod.Across). Third, State.NarrowSeq has grown since a proposer listed the node.
+	// NarrowSeq grows when something other than a change of the node makes a node unfit for some
+	// pods. The given record is the one from which the decision was computed. Check accepted this
+	// record, but Reserve may still refuse the decision.
 	Reserve(sched.Decision, *sched.Node) sched.Reason
 	// Unreserve undoes Reserve. It is called if the decision was not recorded or could not be bound.
 	// If nothing is reserved for the decision's pod, Unreserve does nothing. Any goroutine may call
@@ -204,8 +206,8 @@ func (c *Committer) place(list sched.List, nodes []entry) (sched.Decision, bool)
 }
 
 // record records a decision in the state, and reports whether it succeeded. The argument seen is
-// List.NarrowSeq of the pod's list. record calls the reserver only if the reserver may refuse the
-// decision, which is so for few pods.
+// List.NarrowSeq of the pod's list. For most pods, it does not call the reserver: only in the three
+// cases that the comment of Reserver.Reserve lists may the reserver refuse the decision.
 func (c *Committer) record(decision sched.Decision, read *sched.Node, seen uint64) bool {
 	if !decision.Pod.Across && decision.Pod.Wait == nil {
 		if c.state.Place(decision.Pod, read, decision.At, seen) {
@@ -274,8 +276,8 @@ type rechecker struct {
 }
 
 // recheck checks whether the list's pod still fits a changed node, and returns the reason if it
-// does not. The argument why is the result of package filter for this node. recheck calls the
-// committer's additional filters only if why has no reason.
+// does not. Package filter has checked the node before, and its result is the argument named why.
+// recheck calls the committer's additional filters only if package filter accepted the node.
 func (r *rechecker) recheck(node *sched.Node, why sched.Reason) sched.Reason {
 	if !why.Refuses() && r.filter != nil {
 		why = r.check(node)

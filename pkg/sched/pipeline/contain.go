@@ -34,8 +34,9 @@ func (p *Pipeline) commit(list sched.List) bool {
 	return p.committer.Commit(list)
 }
 
-// tryBind binds a decision. If Bind panics, tryBind calls detach, so that another goroutine binds
-// the next decisions, and then Resolve, which waits until it knows whether the pod is bound.
+// tryBind binds a decision. If Bind panics, tryBind calls the function in the argument detach, so
+// that another goroutine binds the next decisions. Then it calls Resolve, which waits until it
+// knows whether the pod is bound.
 func (p *Pipeline) tryBind(ctx context.Context, decision sched.Decision, detach func()) (err error) {
 	defer p.contain(decision.Pod, func() {
 		detach()
@@ -54,9 +55,9 @@ func (p *Pipeline) resolve(ctx context.Context, decision sched.Decision) error {
 	return p.config.Resolve(ctx, decision)
 }
 
-// contain must be deferred. If the deferring function panics while it handles the pod, contain
-// recovers the panic, reports it to Config.Panicked, and calls the function given as then. Without
-// a panic, or if Config.Panicked is nil, it does nothing.
+// contain must be deferred by a function that handles the given pod. If that function panics,
+// contain recovers the panic, reports it to Config.Panicked, and calls the function in the argument
+// then. Without a panic, or if Config.Panicked is nil, it does nothing.
 func (p *Pipeline) contain(pod *sched.Pod, then func()) {
 	if p.config.Panicked == nil {
 		return

@@ -10,8 +10,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// number returns the i from which decision(i) made the given value: decisions of the tests are
-// numbered by how many containers they have.
+// number returns the number of a decision that the function decision made: the number is how many
+// containers the decision has.
 func number(decision sched.Decision) int { return len(decision.At.Containers) }
 
 func decision(i int) sched.Decision {

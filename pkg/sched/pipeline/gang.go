@@ -12,19 +12,21 @@ import (
 //  1. Mark the gang as unschedulable if it has to wait for something other than nodes, such as a
 //     quota (sched.Pod.Wait). Also do so if its plan is empty and too few of its pods already
 //     have nodes.
-//  2. Place the pods in the order of the plan. Check the placement of a pod again if anything but
-//     pods of this gang has changed its node, if the pod's fit depends on other nodes too, or if
-//     GPU groups offer GPUs to the pod. Leave out a pod that no longer fits its node. But if the
-//     pods' fit depends on other nodes, one pod that no longer fits ends the attempt.
+//  2. Place the pods in the order of the plan. Check the placement of a pod again in three cases:
+//     the planned node has changed, other than by the placement of pods of this gang; the pod's fit
+//     depends on other nodes too; or GPU groups offer GPUs to the pod. Leave out a pod that no
+//     longer fits its node. But if the pods' fit depends on other nodes, one pod that no longer
+//     fits ends the attempt.
 //  3. If too few pods are placed, undo the new placements. If any pod of the gang has no node,
-//     return the gang to the queue for another plan, even if the gang starts. If a started gang
-//     were not returned, nothing would place its remaining pods later, or report why they have no
-//     nodes.
+//     return the gang to the queue for another plan. A gang that starts with only a part of its
+//     pods is returned too. Otherwise nothing would place its remaining pods later, or report why
+//     they have no nodes.
 //  4. If the gang starts, release the gang's reservations, and bind the pods.
 //
 // While the pods are placed one after another, other goroutines may read that fewer resources are
 // free than will be free after step 3 has undone the placements. This does no harm. A gang that
-// does not start keeps no placements, so two gangs cannot deadlock.
+// does not start keeps no placements. So there is no deadlock of two gangs that each hold the nodes
+// that the other one waits for.
 //
 // For each planned pod, commitGang tries only the planned node. If the pod does not fit this
 // node, commitGang searches all nodes, but only if the pod has volumes or devices to reserve
@@ -68,7 +70,7 @@ func (c *Committer) held(gang *sched.Gang) (held int) {
 // placeGang places the pods of a plan that still fit their nodes. If the pods' fit depends on
 // other nodes too (sched.Pod.Across) and one of them no longer fits, it places none.
 func (c *Committer) placeGang(list sched.List) (placed []sched.Decision) {
-	own := map[sched.RecordSource]sched.Version{} // by node: how many pods of the plan were placed there
+	own := map[sched.RecordSource]sched.Version{} // by node: by how much the placements of this plan have increased the version of the node's record, which is the number of pods placed there
 	for _, planned := range list.Planned {
 		if c.state.Holds(planned.Pod.UID) {
 			continue

@@ -76,7 +76,7 @@ func TestGangTwin(t *testing.T) {
 					delete(bound, uid)
 					break
 				}
-			case 1: // a gang that started is tried again, for pods that have no node yet
+			case 1: // the gang is committed again, so that its pods without a node may get one
 				if len(gangs) == 0 {
 					continue
 				}

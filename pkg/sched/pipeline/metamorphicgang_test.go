@@ -41,8 +41,8 @@ func TestGangs(t *testing.T) {
 
 // gangQueue is a queue that does not retry a gang that did not fit. In this test no pod ends. So
 // resources are released only when the committer places some pods of a gang and then undoes these
-// placements. If the queue retried gangs after each release, two gangs could make each other retry
-// forever.
+// placements. Then no more is free than before the gang was tried, so a retry is useless. If the
+// queue retried gangs after each release, two gangs could make each other retry forever.
 type gangQueue struct{ *schedtest.Queue }
 
 func (q gangQueue) MarkUnschedulable(pod *sched.Pod, freedSeq uint64) {

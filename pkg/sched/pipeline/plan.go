@@ -16,12 +16,13 @@ import (
 // pods. So its order is wrong for nodes on which pods are planned already. Therefore a search
 // leaves out these nodes. The proposer then compares their scores with those of the nodes that the
 // search found. In two cases, the order of the index does no harm, so the search includes the nodes
-// with planned pods. First, if the policy computes no scores, its order does not depend on what is
-// free. Second, if the pod prefers some nodes to others, the proposer rates all nodes that it has
-// found, and sorts them again by these ratings.
+// with planned pods. First, some policies compute no scores, for example Random. Their order does
+// not depend on what is free, so the planned pods do not change it. Second, if the pod prefers some
+// nodes to others, the proposer rates all nodes that it has found, and sorts them again by these
+// ratings.
 type gangPlan struct {
 	nodes   map[*sched.Slot]*plannedNode
-	order   []*plannedNode // in the order in which the first pod was planned for each of them
+	order   []*plannedNode // in the order in which the nodes got their first planned pod
 	planned []sched.Planned
 	placed  []sched.Decision // the pods in the field planned, in the form that the additional filters need (Planner)
 }
@@ -92,9 +93,9 @@ func (p *Proposer) planMember(pod *sched.Pod, view *nodestate.View, list *sched.
 
 // bestPlanned returns the best node that fits a pod, among the nodes for which pods of the gang are
 // already planned. The argument found has the other nodes that fit the pod, best first. bestPlanned
-// returns false in three cases: no node with planned pods fits, found[0] is better than all of
-// them, or searches include the nodes with planned pods (compares). Of equally good nodes, the
-// first by name counts as better.
+// returns false in three cases: no node with planned pods fits; found[0] is better than all of
+// them; or the method compares returns false, because found then has the nodes with planned pods
+// too. Of equally good nodes, the first by name counts as better.
 func (p *Proposer) bestPlanned(pod *sched.Pod, found []sched.Candidate) (best sched.Candidate, ok bool) {
 	if !p.compares() {
 		return best, false
@@ -128,9 +129,9 @@ func (p *Proposer) allows(node string) bool {
 	return p.only == nil || slices.Contains(p.only, node)
 }
 
-// compares reports whether searches leave out the nodes on which pods of the gang are planned (see
-// gangPlan). The scores of these nodes are then compared with those of the nodes that a search has
-// found. If compares returns false, searches include all nodes.
+// compares reports whether bestPlanned compares the scores of the nodes with planned pods with
+// those of the nodes that a search has found. Searches then leave out the nodes with planned pods
+// (see gangPlan). If compares returns false, searches include all nodes.
 func (p *Proposer) compares() bool {
 	return p.rated == 0 && (p.profile.Ranker != nil || p.profile.Policy == distbucket.LeastFit || p.profile.Policy == distbucket.BestFit)
 }

@@ -22,7 +22,7 @@ type Proposer struct {
 	view    func() *nodestate.View
 	options ProposerOptions
 	prefers sched.Preferrer              // options.Filter; nil if that filter does not rate nodes by the pod's preferences
-	after   map[string]distbucket.Cursor // by name of the scheduling profile: the place in the index behind the best node of the last list, where the next search starts
+	after   map[string]distbucket.Cursor // by name of the scheduling profile: where the next search of the index starts, which is behind the best node of the last list
 	lists   int                          // lists made so far
 
 	gang     *gangPlan  // the plan of the current gang; nil if the current pod is in no gang
@@ -52,8 +52,8 @@ func NewProposer(view func() *nodestate.View, o ProposerOptions) *Proposer {
 //
 //  1. Read the newest view, and prepare the filters for the pod.
 //  2. Search the index of nodes in the order of the profile's policy. If the profile has a ranker,
-//     use the ranker's order instead. Stop when enough nodes have sufficient coordinates (free
-//     resources) and pass every filter. Score each of these nodes.
+//     use the ranker's order instead. Stop when enough nodes have enough free resources for the pod
+//     and pass every filter. Score each of these nodes.
 //  3. If the pod prefers some nodes to others, find more nodes, and rate each by the pod's
 //     preferences.
 //  4. Sort the nodes, best first. Equally good nodes keep the order of the search.
@@ -89,11 +89,11 @@ func (p *Proposer) Propose(pod *sched.Pod) sched.List {
 	return list
 }
 
-// find finds the nodes for the current pod's list. If the profile has a ranker, find takes nodes
-// in the ranker's order. There are two exceptions. The first is that only some nodes may fit
-// (p.only), because a ranker cannot restrict its search to them. The second is that GPU groups
-// offer GPUs to the pod (GPURequest.Offer). In both cases find searches the index, and the ranker
-// only computes the scores of the nodes that were found.
+// find finds the nodes for the current pod's list. If the profile has a ranker, find takes nodes in
+// the ranker's order, except in two cases. First, p.only names the only nodes that may fit, and a
+// ranker cannot restrict its search to them. Second, GPU groups offer GPUs to the pod
+// (GPURequest.Offer). In both cases find searches the index, and the ranker only computes the
+// scores of the nodes that were found.
 func (p *Proposer) find(index *distbucket.ReservingView) {
 	if p.profile.Ranker != nil {
 		p.profile.Ranker.See(p.pod)
@@ -207,18 +207,19 @@ func (p *Proposer) query() distbucket.Query {
 // listsPerStart is the number of lists after which a proposer starts a search at a random node,
 // chosen among the nodes that the policy considers equally good. A search at a random node reads
 // nodes that are not in the processor's cache. The larger the cluster, the more cache misses such
-// searches cause. With 4 proposers, the value 64 causes no more conflicts between proposers than
-// 32 (BenchmarkCycle).
+// searches cause. With 4 proposers, the value 64 causes no more conflicts than 32 (BenchmarkCycle).
+// A conflict is that two proposers list the same node, so that the node has changed when the
+// committer gets the second list.
 const listsPerStart = 64
 
 // start returns the cursor behind which the search of the index starts. Normally the search starts
 // behind the best node of the last list, because the nodes near it are still in the processor's
-// cache. But after every listsPerStart lists, start returns an empty cursor, with which the search
-// starts at a random node. Otherwise two proposers could search the same nodes, one close behind
-// the other, and the second one would only find nodes that the first one has just used. There are
-// two exceptions. With the policy NextFit, every search starts behind the last best node. With any
-// other policy and without options.Rand, every cursor is empty, and among the nodes that the
-// policy considers equally good, the search starts at the first one by name.
+// cache. But after every listsPerStart lists, start returns an empty cursor, from which package
+// distbucket starts the search at a random node. Otherwise one proposer could follow another one
+// through the index, and would only find nodes that the other one has just used. There are two
+// exceptions. With the policy NextFit, every search starts behind the last best node. With any
+// other policy and without options.Rand, every cursor is empty, and among the nodes that the policy
+// considers equally good, the search starts at the first one by name.
 func (p *Proposer) start() distbucket.Cursor {
 	p.lists++
 	if p.profile.Policy != distbucket.NextFit && (p.options.Rand == nil || p.lists%listsPerStart == 0) {
@@ -277,8 +278,8 @@ func (p *Proposer) readSlot(slot *sched.Slot) bool {
 	return true
 }
 
-// candidate returns the candidate that readSlot has made for the given node. If readSlot has
-// accepted the node several times, candidate returns the newest one.
+// candidate returns the candidate that readSlot appended to p.accepted for the given node. If
+// readSlot has accepted the node several times, candidate returns the newest one.
 func (p *Proposer) candidate(n *distbucket.Node) sched.Candidate {
 	for i := len(p.accepted) - 1; ; i-- {
 		if p.accepted[i].slot == n.Record.(*sched.Slot) {

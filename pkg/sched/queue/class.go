@@ -10,15 +10,15 @@ import "github.com/numalet/numalet/pkg/sched/fairshare"
 // into one class was rejected: T4, V100 and T4|V100 would then be in one class, and a pod that
 // needs a T4 might have to wait for a pod that needs a V100.
 //
-// Most pods of the class are in one of its orders, which are the fields active, earlyRetry,
-// onPermit, unschedulable and aside. In two cases a pod is in none of the orders. First, while it
-// is in flight (Next returned it) and does not block the pods behind it. Second, while it backs off
-// and may not be retried early.
+// An order is a list of pods, sorted by their turns. The class has the orders active, earlyRetry,
+// onPermit, unschedulable and aside. A pod of the class is in one of them, except in two cases: it
+// is in flight (Next returned it) and does not block the pods behind it, or it backs off and Next
+// may not return it before its back-off ends.
 //
-// A pod in the state WaitingOnPermit was in flight, but was not placed, for example because a pod
-// ahead of it blocked it. It blocks the pods behind it. A pod is awaited if it is in flight, and
-// was WaitingOnPermit or Unschedulable before: the pods behind it wait until it is placed or
-// returned to the queue.
+// A pod enters the state WaitingOnPermit after it was in flight and was not placed, for example
+// because a pod ahead of it blocked it. In this state, it blocks the pods behind it. When Next
+// returns such a pod, or an unschedulable one, the pod is in flight again and is called awaited:
+// the pods behind it wait until it is placed or returned to the queue.
 type class struct {
 	name    fairshare.Type
 	rivals  []*class           // the other classes whose types overlap with this one
@@ -28,9 +28,9 @@ type class struct {
 
 	active        order
 	earlyRetry    order // pods in back-off that Next may return before their back-off ends
-	onPermit      order // pods in the state WaitingOnPermit, and awaited pods; without those awaited pods for which AllowBypass was called, so that they block no other pods
+	onPermit      order // pods in the state WaitingOnPermit, and awaited pods; an awaited pod is left out if AllowBypass was called for it, because it then blocks no other pods
 	unschedulable order
-	aside         order // pods that block no other pods: those that wait for something other than nodes (state Gated), and unschedulable ones that would not fit even if all other pods had ended (hopeless)
+	aside         order // two kinds of pods that block no other pods: gated ones, and unschedulable ones that would not fit even if all other pods had ended (item.hopeless)
 	failedRetries int   // how many attempts to schedule a pod of the class failed since the last change in the cluster that could help a pod (changedFor sets it to 0)
 }
 
@@ -86,7 +86,7 @@ func (c *class) turn() *item {
 }
 
 // blocker returns the pod that blocks the given pod of the class, or nil if no pod does. The
-// blocking pod may be of an overlapping type.
+// blocking pod is of this class, or of a class whose type overlaps.
 func (c *class) blocker(queued *item) *item {
 	if ahead := c.blocks(queued); ahead != nil {
 		return ahead

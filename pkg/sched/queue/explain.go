@@ -185,10 +185,9 @@ func (q *Queue) List() []Explanation {
 	return list
 }
 
-// countAhead adds to the position of each pod in the list pods the number of pods in the list
-// rivals whose turn comes before it. All pods in the list pods have one type. All pods in the list
-// rivals have one type, too, which is the same type or one that overlaps it. Both lists must be in
-// the order of turns.
+// countAhead is called with two lists of pods in the order of their turns. For each pod of the
+// first list, it counts the pods of the second list whose turn comes earlier, and adds this number
+// to the pod's Position. Each list has the pods of one type. The two types are equal or overlap.
 func countAhead(pods, rivals []Explanation) {
 	for i := range pods {
 		ahead, _ := slices.BinarySearchFunc(rivals, pods[i], Explanation.compare)

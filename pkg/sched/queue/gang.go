@@ -16,18 +16,17 @@ import (
 // gang is a gang with at least one pod that is pending, bound or has succeeded. GangQueue's lock
 // guards it.
 //
-// Invariant: the inner queue (GangQueue.Queue) has either one entry that represents all pending
-// pods of the gang (representative), or an entry of its own for each of them, or no entry for the
-// gang.
+// Invariant: the inner queue (GangQueue.Queue) has the pending pods of the gang in one of three
+// forms: as one entry that represents all of them (representative), as one entry for each of them,
+// or not at all.
 //
-// Complexity, for p pending pods of the gang that wait for t different types of resource and have m
-// different minima (the type minimum: how many pods have to start together, and the owner): to add
-// or remove a pod, or to record that it is bound, takes O(log p + m + t · log t) time, without the
-// calls of the inner queue. It takes O(p · log p) time if all pending pods then get entries of
-// their own in the inner queue, or lose these entries. To keep this cost low, the maps minima and
-// types count the pending pods, and the members of the representative are listed only when the
-// gang's turn comes. If they were listed whenever a pod is added or bound, a gang of n pods would
-// take O(n²) time until all its pods are bound.
+// Complexity: the gang has p pending pods, which wait for t different types of resource and have m
+// different values of the type minimum. To add or remove a pod, or to record that it is bound,
+// takes O(log p + m + t · log t) time, without the calls of the inner queue. It takes O(p · log p)
+// time if all pending pods then get entries of their own in the inner queue, or lose these entries.
+// To keep this cost low, the maps minima and types count the pending pods, and the members of the
+// representative are listed only when the gang's turn comes. If they were listed whenever a pod is
+// added or bound, a gang of n pods would take O(n²) time until all its pods are bound.
 type gang struct {
 	id      string
 	pending map[string]*member // by UID
@@ -41,15 +40,15 @@ type gang struct {
 	types  map[fairshare.Type]int // number of pending pods that wait for each type of resource
 
 	representative *sched.Pod // the pod that represents all pending pods in the inner queue; nil if the inner queue has no such pod
-	single         bool       // each pending pod, except those in the field fresh, has an entry of its own in the inner queue
-	fresh          []*member  // pending pods that do not have their entries in the inner queue yet although the field single is true
+	single         bool       // the pending pods have entries of their own in the inner queue, except those in the field fresh, whose entries are yet to be added
+	fresh          []*member  // if single is true: new pending pods whose entries are not in the inner queue yet
 }
 
 // member is a pending pod of a gang.
 type member struct {
 	Entry
 	index  int       // index in gang.byAge
-	single bool      // it has an entry of its own in the inner queue, because enough other pods of the gang are bound or have succeeded
+	single bool      // this pod has an entry of its own in the inner queue, because it need not start together with other pods of the gang (need returned 0 or less)
 	added  time.Time // when it was added to the queue
 }
 
@@ -102,12 +101,12 @@ func count[K comparable](in map[K]int, key K, add int) {
 	}
 }
 
-// need returns how many pods of the gang still have to start together: the gang's minimum, less
-// the pods that are bound or have succeeded. Each pod has the minimum that its gang had when the
-// pod was created. The method uses the pod with the smallest value, and so assumes that the
-// minimum of a gang only shrinks. From the minimum of a pod, it subtracts only those succeeded
-// pods that have the same owner as the pod, because succeeded pods of other owners may belong to
-// an earlier gang of the same name.
+// need returns how many pods of the gang still have to start together: the gang's minimum, less the
+// pods that are bound or have succeeded. Each pod has the minimum that its gang had when the pod
+// was created. If a gang's minimum changes, it is expected to shrink only. So need uses the pod for
+// which the result is smallest. From the minimum of a pod, it subtracts the number of succeeded
+// pods that have the same owner as the pod. It does not count succeeded pods of other owners,
+// because they may belong to an earlier gang with the same name, and therefore the same ID.
 func (g *gang) need() int {
 	least := math.MaxInt
 	for m := range g.minima {

@@ -10,7 +10,8 @@ import (
 
 // TestGangStandsWhereItsScarcestNeedStands checks that a gang is ordered among the pods that wait
 // for GPUs if any of its pods needs a GPU, even if its oldest pod needs only CPUs. In this test,
-// the gang must come after the pod of another tenant, which has used fewer GPUs.
+// the gang must come after a pod of ann, because ann has used fewer GPUs than eve, the tenant of
+// the gang.
 func TestGangStandsWhereItsScarcestNeedStands(t *testing.T) {
 	s := newScene(Options{Strict: true})
 	s.setScore("eve", "T4", 9)

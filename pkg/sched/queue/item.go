@@ -18,7 +18,7 @@ const (
 	none            State = iota
 	Active                // Next returns it when its turn comes
 	InFlight              // it is being scheduled, or its Binding is being written
-	WaitingOnPermit       // a pod ahead of it blocks it; or Requeue put it in this state, so that it blocks the pods behind it during its next attempt
+	WaitingOnPermit       // it was in flight, waits for its next attempt, and blocks the pods behind it: because a pod ahead of it blocked it (Permit), or because other pods took its nodes several times (Requeue)
 	Backoff               // its last attempt failed, and it is retried later
 	Unschedulable         // no node fits it: it waits for a change in the cluster that may help it
 	Gated                 // it has to wait for something other than nodes, such as a quota (sched.Pod.Wait)
@@ -41,10 +41,10 @@ type Depth [states]int
 
 // item is a pending pod in the queue. The queue's lock guards its fields.
 //
-// Invariant: if the pod is in one of the sort orders of its class, the field lane has the pod's
-// lane in that order. Otherwise, the field lane is nil. A lane has those pods of an order that have
-// the same tenant and the same priority. The method enterState decides which order a pod enters
-// when its state changes.
+// A lane has those pods of an order (see class) that have the same tenant and the same priority.
+// Invariant: if the pod is in one of the orders of its class, the field lane has the pod's lane in
+// that order. Otherwise, the field lane is nil. The method enterState decides which order a pod
+// enters when its state changes.
 type item struct {
 	Entry
 	class  *class
@@ -61,15 +61,15 @@ type item struct {
 	topics     []sched.Topic // the topics under which Queue.mu.waiting.byTopic has the pod
 	byAgeEntry *list.Element // its place in waiting.byAge; nil if the pod is not there
 	missed     bool          // it is in flight, and a change that may help it was announced for one of its topics (Notify)
-	retry      *time.Time    // only for the first unschedulable pod of a type with Options.Strict: the time from which Next may return it early; nil if no such time is set
+	retry      *time.Time    // set only with Options.Strict, and only for the first unschedulable pod of a type: the time from which Next may return it before its back-off ends; nil if no such time is set
 
 	unschedulableCount int       // number of calls of MarkUnschedulable for the pod since it last changed
 	requeueCount       int       // number of calls of Requeue and Undone for the pod since the last call of MarkUnschedulable or the last change of the pod, whichever was later
-	eventsSeen         uint64    // how often ReactivateTenant had been called (Queue.mu.events) when Next last returned the pod
+	eventsSeen         uint64    // the value of Queue.mu.events when Next last returned the pod: it tells whether ReactivateTenant was called during the attempt
 	added              time.Time // when it was added to the queue
-	unschedulableSince time.Time // time of the first attempt that found no node for it; only attempts since its last change and since its last failed Binding count; zero if there was none
+	unschedulableSince time.Time // time of the first attempt that found no node for it, since the pod last changed or its Binding last failed; zero if there was no such attempt
 	failed             time.Time // when MarkUnschedulable was last called for it
-	notBefore          time.Time // in the state Backoff, Unschedulable or Gated, the end of its back-off; in the state WaitingOnPermit, the time at which it becomes active at the latest
+	notBefore          time.Time // in the state Backoff, Unschedulable or Gated, the end of its back-off; in the state WaitingOnPermit, the time at which the state times out and the pod becomes active
 }
 
 // before reports whether the turn of pod a is before that of pod b. The two pods must wait for

@@ -20,9 +20,8 @@ import (
 // nothing.
 //
 // The result awaited reports whether the pod is awaited, and so blocks the pods behind it. A
-// permitted pod that is not awaited need not block any pod, because only one goroutine calls
-// Permit. Before this goroutine calls Permit for another pod, it places the permitted pod, or
-// returns it to the queue.
+// permitted pod that is not awaited need not block any pod: only one goroutine calls Permit, and
+// before it calls Permit for another pod, it places the permitted pod, or returns it to the queue.
 func (q *Queue) Permit(pod *sched.Pod) (ok, awaited bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -67,8 +66,9 @@ func (q *Queue) Placed(pod *sched.Pod) {
 }
 
 // Undone puts a pod that was placed, but whose Binding failed, back into the queue. A node fitted
-// the pod, so the pod no longer counts as unschedulable: an earlier AllowBypass no longer applies,
-// and Head.Since will be the time of the next attempt that finds no node.
+// the pod, so the pod no longer counts as unschedulable. If AllowBypass, which lets other pods be
+// scheduled before it, was called earlier, it no longer applies. If no node fits the pod later, it
+// counts as unschedulable since that attempt (Head.Since).
 func (q *Queue) Undone(pod *sched.Pod) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -78,9 +78,10 @@ func (q *Queue) Undone(pod *sched.Pod) {
 	}
 }
 
-// AllowBypass lets the pods behind an unschedulable pod be scheduled before it, until Block is
-// called for the unschedulable pod, or until that pod is placed or changes. Package reservation
-// calls AllowBypass after it has tried to reserve a node for the unschedulable pod.
+// AllowBypass lets the pods behind an unschedulable pod be scheduled before it. This ends when
+// Block is called for the unschedulable pod, when that pod is placed, or when its requests change
+// (Add). Package reservation calls AllowBypass after it has tried to reserve a node for the
+// unschedulable pod.
 func (q *Queue) AllowBypass(uid string) { q.setBypass(uid, true) }
 
 // Block undoes AllowBypass: the pods behind the unschedulable pod have to wait for it again.

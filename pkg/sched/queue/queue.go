@@ -70,10 +70,10 @@ type Options struct {
 //
 //   - A pod may block the pods behind it that wait for its type of resource or an overlapping type.
 //     Next does not return a blocked pod, and Permit refuses it. A pod blocks others while it is
-//     WaitingOnPermit. When Next then returns it, it continues to block them until it is placed
-//     (Placed) or returned to the queue. With Options.Strict, the first Unschedulable pod of a type
-//     blocks others too, unless AllowBypass was called for it. A hopeless pod (Env.Hopeless) does
-//     not count as the first one. Pods ahead of the blocking pod are not affected.
+//     WaitingOnPermit. After Next has returned it from this state, it still blocks them until it is
+//     placed (Placed) or returned to the queue. With Options.Strict, the first Unschedulable pod of
+//     a type blocks others too, unless AllowBypass was called for it. A hopeless pod (Env.Hopeless)
+//     does not count as the first one. Pods ahead of the blocking pod are not affected.
 //   - A pod that is blocked while it waits for its turn keeps its State. Whenever a pod may have
 //     become unblocked, a waiting call of Next checks again which pods are blocked. So no goroutine
 //     has to poll.
@@ -86,16 +86,16 @@ type Options struct {
 // Back-off limits how often a pod that always fails is tried, even if each change in the cluster
 // may help it. It applies to all pods, including the first unschedulable pod of a type and pods
 // whose fit depends on other nodes too (sched.Pod.Across). If a change may help an unschedulable
-// pod, the pod becomes active when its back-off ends. But while no pod of its type is active, Next
-// may return the pod before its back-off ends (earlyRetry). After the first failure of the pod,
-// Next may return it at once. After its second failure, Next may return it 10 ms later, and this
-// delay doubles with each further failure. These early retries stop when maxFailedRetries attempts
-// for pods of the type have failed since the last change.
+// pod, the pod becomes active when its back-off ends. If no other pod of its type may be scheduled,
+// Next may return the pod earlier (see the method earlyRetry): at once after the pod's first
+// failure, and 10 ms after its second failure. This delay doubles with each further failure. These
+// early retries stop when maxFailedRetries attempts for pods of the type have failed since the last
+// change.
 //
 // Two simpler ways to retry pods were rejected. In the first, there are no early retries: all pods
-// wait for the end of their back-off. In one case, 500 pods fitted only two nodes. Whenever a pod
-// on these nodes ended, all pending pods were retried, and all but one failed again. In the end,
-// all of them waited for the maximal back-off, and free CPUs stayed unused. In the second, all
+// wait for the end of their back-off. Then free CPUs stay unused, for example when 500 pods fit
+// only two nodes. Whenever a pod on these nodes ends, all pending pods are retried, and all but one
+// fail again. In the end, all of them wait for the maximal back-off. In the second, all
 // unschedulable pods are retried after each change. Each pod that ends would then cause one attempt
 // for each unschedulable pod.
 //

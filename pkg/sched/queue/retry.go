@@ -6,22 +6,22 @@ import (
 
 // atOnce is the number of times that a gang, or a pod whose fit depends on other nodes too
 // (sched.Pod.Across), is retried at once after other pods took its nodes. If other pods take its
-// nodes each time, it is then retried the same number of times from the state WaitingOnPermit, in
-// which it blocks the pods behind it.
+// nodes each time, it enters the state WaitingOnPermit, in which Permit refuses the pods behind it.
+// From this state, it is retried the same number of times.
 const atOnce = 2
 
 // Requeue returns a pod to the queue because other pods took its nodes. The pod backs off: it is
 // retried after a delay, which doubles each time that other pods take its nodes again or its
-// Binding fails. An attempt that finds no node sets the count of these failures to 0.
+// Binding fails. An attempt that finds no node sets the count of these failures to 0, because such
+// a pod then has another back-off (MarkUnschedulable).
 //
 // Gangs, and pods whose fit depends on other nodes too (sched.Pod.Across), lose their nodes to
 // other pods more often, because their search takes longer and depends on more nodes. So such a pod
 // does not back off immediately. First it is retried at once, up to atOnce times. Then it is
-// retried, up to the same number of times, in a way that blocks the pods behind it: until it is
-// placed or returned, Permit refuses these pods. If this fails too, it backs off. An alternative
-// was rejected: the committer, which assigns nodes to one pod after another, would itself search
-// for a node for such a pod. During this search, pods of all types would have to wait for the
-// committer.
+// retried, up to the same number of times, from the state WaitingOnPermit: until it is placed or
+// returned, Permit refuses the pods behind it. If this fails too, it backs off. An alternative was
+// rejected: the committer, which assigns nodes to one pod after another, would itself search for a
+// node for such a pod. During this search, pods of all types would have to wait for the committer.
 func (q *Queue) Requeue(pod *sched.Pod) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

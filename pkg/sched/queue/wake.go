@@ -20,9 +20,10 @@ func (q *Queue) Freed(node *sched.Node) {
 }
 
 // Notify retries the unschedulable and gated pods that have one of the given topics
-// (sched.Pod.Topics) and for which the function given as helps returns true. If helps is nil,
-// Notify retries all pods with such a topic. A pod in flight for which the same is true is retried
-// too, if its present attempt finds no node.
+// (sched.Pod.Topics) and for which the function in the argument helps returns true. If helps is
+// nil, Notify retries all pods with such a topic. If a pod in flight has one of the topics, and
+// helps is nil or returns true for it, the pod is retried too, if its present attempt finds no
+// node.
 func (q *Queue) Notify(topics []sched.Topic, helps func(*sched.Pod) bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -43,9 +44,9 @@ func (q *Queue) Notify(topics []sched.Topic, helps func(*sched.Pod) bool) {
 }
 
 // ReactivateTenant retries those unschedulable and gated pods of a tenant that no longer have to
-// wait for something other than nodes, such as a quota (sched.Pod.Wait). A pod in flight that may
-// have to wait (its field Wait is not nil) is retried too, whatever its tenant, if its present
-// attempt finds no node.
+// wait for something other than nodes, such as a quota (sched.Pod.Wait). Pods in flight whose field
+// Wait is not nil are retried too, if their present attempt finds no node. This applies to pods of
+// all tenants, because the queue only counts the calls of ReactivateTenant (item.eventsSeen).
 func (q *Queue) ReactivateTenant(tenant string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -118,9 +119,11 @@ func (q *Queue) changedFor(pods int) {
 // reactivate lets Next return an unschedulable or gated item, because a change in the cluster may
 // help it. If no other pod of its class may be scheduled, Next may return the item before its
 // back-off ends (earlyRetry). Otherwise Next returns it after its back-off. The argument sure is
-// true if a node fits the item as far as the queue knows. With Options.Strict, another rule
-// applies to the first unschedulable pod of a type. It stays unschedulable, so that it still
-// blocks the pods behind it, and Next may return it early even if other pods are active.
+// true if a node most likely fits the item now, for example because it has enough free resources,
+// and the item's fit does not depend on other nodes. With Options.Strict, another rule applies to
+// the first unschedulable pod of a type. It keeps the state Unschedulable, so that it still blocks
+// the pods behind it. Nevertheless Next may return it before its back-off ends, even if other pods
+// are active.
 func (q *Queue) reactivate(queued *item, sure bool) {
 	early := queued.earlyRetry(sure)
 	if q.options.Strict && queued == queued.class.unschedulable.first() {
@@ -179,7 +182,8 @@ func (queued *item) earlyRetry(sure bool) time.Time {
 
 // at calls the given function at the given time, or at once if this time has passed. If the item
 // has left its present state before this time, at does not call the function. The item must be
-// unschedulable, or it must be in the state Backoff and not be in class.earlyRetry yet.
+// unschedulable, or it must be in the state Backoff and not yet in the order class.earlyRetry,
+// because at finds out from this whether the item has left its state.
 func (q *Queue) at(queued *item, due time.Time, do func()) {
 	wait := due.Sub(q.env.Now())
 	if wait <= 0 {

@@ -30,8 +30,8 @@ func (rs *Reservations) charge(r *reservation) {
 	}
 }
 
-// kept returns what a reservation keeps from other pods on a node: those of the reserved resources
-// that are free. Reserved resources that another pod still uses are charged to that pod's tenant.
+// kept returns what a reservation keeps from other pods on a node: the part of the reserved
+// resources that no pod uses. The part that another pod still uses is charged to that pod's tenant.
 func kept(holding sched.Holding, node *sched.Node) []fairshare.Charge {
 	free := sched.Holding{Amounts: sched.Amounts{CPU: max(0, min(holding.CPU, node.Free.CPU))}}
 	parts := map[string]int64{}
@@ -46,7 +46,7 @@ func kept(holding sched.Holding, node *sched.Node) []fairshare.Charge {
 		}
 	}
 	whole := fairshare.Charges(holding, node)
-	return slices.DeleteFunc(fairshare.Charges(free, node), func(c fairshare.Charge) bool { // fairshare.Charges charges for CPUs only if there are no GPUs; as long as none of the reserved GPUs is free, the variable free has no GPUs, so drop the charge for the CPUs of such a GPU pod
+	return slices.DeleteFunc(fairshare.Charges(free, node), func(c fairshare.Charge) bool { // drop charges that the whole reservation does not have: if GPUs are reserved and none of them is free, the variable free has only CPUs, and fairshare.Charges charges for CPUs if there are no GPUs
 		return !slices.ContainsFunc(whole, func(w fairshare.Charge) bool { return w.Type == c.Type })
 	})
 }

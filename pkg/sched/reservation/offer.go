@@ -82,8 +82,9 @@ func On(pod *sched.Pod, node *sched.Node, assigned []AssignedPod) (Offer, bool) 
 }
 
 // needed returns those assigned pods that must end before the pod fits. left has the assigned pods
-// that were removed from the node, in the order of their removal. needed puts each of them back if
-// the pod then still fits. It also returns the node without the pods that it did not put back.
+// that were removed from the node, in the order of their removal. For each of them, needed checks
+// whether the pod also fits if the assigned pod stays. If so, it puts the assigned pod back on the
+// node. It also returns the node without the assigned pods that it did not put back.
 func needed(pod *sched.Pod, node *sched.Node, left []AssignedPod) ([]AssignedPod, *sched.Node) {
 	var needed []AssignedPod
 	for _, g := range left {

@@ -36,12 +36,12 @@ func (p plan) add(o Offer) plan {
 }
 
 // candidate is a node that may be reserved for a pod. If pods of the same gang are already planned
-// on the node, the fields node and assigned are as if these pods were placed and the pods in their
-// way had ended.
+// on the node, the fields node and assigned are as if the planned pods were placed, and as if the
+// assigned pods that must end before them had ended.
 type candidate struct {
 	node     *sched.Node
 	assigned []AssignedPod
-	offer    Offer // to the last evaluated pod; used to rank nodes for the gang's next pod, which usually has equal requests
+	offer    Offer // what the node offers the last evaluated pod; used to rank nodes for the gang's next pod, which usually has equal requests
 }
 
 // evaluate computes the node's offer to a pod and stores it in c.offer. It reports whether the node

@@ -35,10 +35,10 @@ type Options struct {
 
 // Reservations reserves nodes for the first unschedulable pod of each resource type
 // (sched.Pod.ResourceType). No other pod of the type gets a reservation, so that pods do not
-// reserve nodes that pods before them need. If types overlap, such as T4 and T4|V100, only the type
-// whose pod is first in the queue has a reservation. The pods behind a pod with a reservation may
-// be placed before it, because they cannot take what is reserved. Only one goroutine at a time may
-// use it.
+// reserve nodes that pods before them need. If types overlap, such as T4 and T4|V100, only one of
+// them has a reservation: the one whose first unschedulable pod comes before those of the others in
+// the queue. The pods behind a pod with a reservation may be placed before it, because they cannot
+// take what is reserved. Only one goroutine at a time may use it.
 type Reservations struct {
 	state   *nodestate.State
 	queue   *queue.Queue
@@ -164,9 +164,9 @@ func (r *reservation) expires(keep time.Duration) time.Time {
 }
 
 // update reserves the best node for head, the first pod of a resource type, if a search is due
-// (step 2 of Tend). behind has the first pods of other types that are later in the queue. If the
-// requests of a pod with a reservation change, the pod is added to the queue again. It then blocks
-// the pods behind it until update calls AllowBypass.
+// (step 2 of Tend). The argument behind has the first unschedulable pods of other types, as far as
+// they come after head in the queue. update also calls AllowBypass for a pod that already has a
+// reservation, because the queue forgets an earlier AllowBypass when the pod's requests change.
 func (rs *Reservations) update(head queue.Head, behind []queue.Head, now time.Time) {
 	r, rivals := rs.byType[head.Type], rs.rivals(head.Type)
 	switch {
@@ -212,9 +212,10 @@ func (rs *Reservations) rivals(resourceType fairshare.Type) (all []fairshare.Typ
 }
 
 // isBehind reports whether the pod that has the reservation of a resource type is one of the given
-// pods. The argument heads has the first unschedulable pod of each type, without those that come
-// earlier in the queue than the pod for which update searches a node. A pod that is being placed is
-// not unschedulable, so it is not one of them, and isBehind returns false.
+// pods. The argument heads has the first unschedulable pods of the types, as far as they come later
+// in the queue than the pod for which update searches a node. A pod that is being placed is not
+// unschedulable and so not one of them: isBehind then returns false, and the pod keeps its
+// reservation.
 func (rs *Reservations) isBehind(resourceType fairshare.Type, heads []queue.Head) bool {
 	return slices.ContainsFunc(heads, func(head queue.Head) bool {
 		return head.Type == resourceType && head.Pod.UID == rs.byType[resourceType].pod.UID
