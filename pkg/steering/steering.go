@@ -13,37 +13,38 @@ import (
 // files, so that another process can restore the original contents.
 type State map[string]Line
 
-// Line has the original set of CPUs of one file, and the sets that Plan has last given the file.
+// Line has the original set of CPUs of one file, and the sets before and after the latest write of
+// this file.
 type Line struct {
 	Original cpuset.Set `json:"original"`
-	// Written has the set that the file should have after the latest write, and then the set that
-	// it had before this write. If the process ended after it had saved the state and before it
-	// wrote the file, the file still has the second set.
+	// Written[0] is the set that the file should have after the latest write. Written[1] is the set
+	// that it had before this write. If the process ended after it had saved the state and before
+	// it wrote the file, the file still has Written[1].
 	Written [2]cpuset.Set `json:"written"`
 }
 
-// wrote reports whether the file's present set, which is given as now, is one of the sets in
-// l.Written. If it is not, another program wrote the file.
+// wrote reports whether the file's present set (the argument now) is one of the sets in l.Written.
+// If it is not, another program wrote the file.
 func (l Line) wrote(now cpuset.Set) bool {
 	return now.Equal(l.Written[0]) || now.Equal(l.Written[1]) && !l.Written[1].Empty()
 }
 
 // Plan returns what to write, so that each file has its original set without the isolated CPUs. If
 // no online CPU would remain, the file gets all online CPUs that are not isolated. A file whose
-// original set has no isolated CPU gets its original set.
+// original set has no isolated CPU gets its original set, even if all CPUs in this set are offline.
 //
 //   - The parameter files has the present contents of the files. A file that no longer exists is
 //     not in it, and will not be in the next state.
 //   - If another program has changed a file, the file's new set becomes its original set.
-//   - The parameter inherits is the name of a file whose set the kernel copies to new files, such
-//     as default_smp_affinity. So a new file may have a set that was written to the file
-//     "inherits". In this case, the original set of the file "inherits" becomes the original set
-//     of the new file too.
+//   - The parameter inherits is the name of a default file, such as default_smp_affinity: the
+//     kernel copies the set of this file to new files. So a new file may have a set that was
+//     written to the default file. In this case, the original set of the default file becomes the
+//     original set of the new file too.
 //
-// When no CPU is isolated and all files have their original sets, the state is empty. It is also
-// empty at the first call. Plan then takes the present set of each file as its original set. While
-// CPUs are isolated, the state has all files, so a file that is not in it is new. The caller saves
-// the next state, writes the files, and later calls Plan again on the next state.
+// When no CPU is isolated and all files have their original sets, the state is empty. If the state
+// is empty, as at the first call, Plan takes the present set of each file as its original set.
+// While CPUs are isolated, the state has all files, so a file that is not in it is new. The caller
+// saves the next state, writes the files, and later calls Plan again on the next state.
 func (s State) Plan(files map[string]cpuset.Set, inherits string, isolated, online cpuset.Set) (next State, writes map[string]cpuset.Set) {
 	next, writes = State{}, map[string]cpuset.Set{}
 	for name, now := range files {
@@ -67,8 +68,8 @@ func (s State) Plan(files map[string]cpuset.Set, inherits string, isolated, onli
 	return next, writes
 }
 
-// line returns the Line of a file, whose present set is given as now. It returns the Line in s, or
-// a new Line if the file is not in s or if another program has changed the file.
+// line returns the Line of a file. The argument now is the file's present set. It returns the Line
+// in s, or a new Line if the file is not in s or if another program has changed the file.
 func (s State) line(name string, now cpuset.Set, inherits string) Line {
 	known, ok := s[name]
 	if ok && known.wrote(now) {

@@ -65,8 +65,9 @@ type Node struct {
 	ID          NodeID
 	CPUs        cpuset.Set // online CPUs only
 	MemoryBytes uint64     // MemTotal; 0 for a node without memory
-	// KernelReserved is the part of MemoryBytes that processes cannot use, because of the kernel's
-	// watermarks and lowmem reserves.
+	// KernelReserved is the part of MemoryBytes that processes cannot use, because the kernel keeps
+	// it free: each memory zone has a watermark, and a part that is reserved for allocations that
+	// cannot use a higher zone (lowmem reserve).
 	KernelReserved uint64
 	HugePages      []HugePages
 	Distances      map[NodeID]int // ACPI SLIT: 10 is local, 255 unreachable; nil if unknown

@@ -40,7 +40,7 @@ type Container struct {
 	ID          string
 	Name        string
 	Sandbox     Sandbox
-	Annotations map[string]string // include those that the device plugin returned from Allocate
+	Annotations map[string]string // the container's annotations, with those that the device plugin returned from Allocate
 	Env         []string          // NAME=value; if a name occurs several times, the last one counts
 	Cgroup      string            // as the runtime writes it
 	Resources   Resources         // from its OCI spec, or from an update of the container
@@ -60,9 +60,10 @@ type Resources struct {
 }
 
 // WholeCPUs returns the number of CPUs of a container whose limit is a whole number of CPUs and
-// equals its request. It returns false for any other container. If the limit is more than 256 CPUs,
-// a request of 256 CPUs or more counts as equal, because the kubelet limits the shares (maxShares).
-// WholeCPUs inverts how the kubelet computes shares and quota (pkg/kubelet/cm/helpers_linux.go,
+// equals its request. It returns false for any other container. The request is known only from the
+// shares, and the kubelet writes at most the shares for 256 CPUs (maxShares). So if the limit is
+// more than 256 CPUs, any request of at least 256 CPUs counts as equal to the limit. WholeCPUs
+// inverts how the kubelet computes shares and quota (pkg/kubelet/cm/helpers_linux.go,
 // MilliCPUToShares and MilliCPUToQuota).
 func (r Resources) WholeCPUs() (int, bool) {
 	if r.QuotaMicros <= 0 || r.PeriodMicros == 0 || r.QuotaMicros%int64(r.PeriodMicros) != 0 {
@@ -80,11 +81,11 @@ const maxShares = 262144
 // sharesOf returns the shares that the kubelet writes for a request of n CPUs.
 func sharesOf(n int64) uint64 { return min(uint64(n)*1024, maxShares) }
 
-// ExclusiveCPUs returns the number of CPUs of a container with exclusive CPUs. It reads the number
-// from the CPU quota. A container that already has its exclusive CPUs has no quota, so
-// ExclusiveCPUs then reads the number from the CPU shares. It returns 0 if neither the quota nor
-// the shares tell the number. An error means that the number is not whole, or that the CPU limit
-// and the CPU request differ.
+// ExclusiveCPUs returns the number of CPUs of a container with exclusive CPUs. Before the container
+// gets its exclusive CPUs, it has a CPU quota, from which ExclusiveCPUs reads the number. Then the
+// quota is removed, so ExclusiveCPUs reads the number from the CPU shares. It returns 0 if neither
+// the quota nor the shares tell the number. An error means that the number is not whole, or that
+// the CPU limit and the CPU request differ.
 func (r Resources) ExclusiveCPUs() (int, error) {
 	switch {
 	case r.QuotaMicros > 0 && r.PeriodMicros > 0:
@@ -148,9 +149,10 @@ func (d Decision) String() string {
 // Answer is the agent's answer when the runtime creates or updates a container.
 type Answer struct {
 	Decision
-	// Specs are updates of the OCI specs of other containers that are created but not started.
-	// Without them, such a container could start on CPUs that have become exclusive since its
-	// creation, if the agent is not running when the container starts.
+	// Specs are updates of the OCI specs of other containers that are created but not started. Some
+	// of the CPUs in these specs may have become exclusive since the containers were created.
+	// Without the updates, a container would start on such CPUs if the agent is not running at that
+	// time.
 	Specs []Spec
 	// GPUs is the value of the environment variable that lists the container's GPUs. "" means that
 	// the variable is not changed.

@@ -48,7 +48,7 @@ func run(url, axeFile, shots string) error {
 	tab, closeTab := chromedp.NewContext(browser)
 	defer closeTab()
 	v := &visit{axe: string(axe), shots: shots}
-	if err := chromedp.Do(tab); err != nil { // starts the browser without a timeout, because the end of a timeout would stop it
+	if err := chromedp.Do(tab); err != nil { // starts the browser with a context without a timeout, because chromedp stops the browser when the context with which it was started ends
 		return fmt.Errorf("start Chromium: %w", err)
 	}
 	go v.listen(tab)

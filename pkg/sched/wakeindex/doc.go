@@ -14,8 +14,9 @@
 //
 // Let S be the number of shapes. Add and Remove take O(log S) steps. Helped usually takes O(log S)
 // steps, plus one for each shape whose requested amounts fit, plus one for each pod of the shapes
-// that pass the exact check. In the worst case it visits all S shapes: a search skips sets of
-// shapes by bounds of their amounts, and these bounds may be too wide to skip any.
+// that pass the exact check. The search skips a set of shapes if, of some amount, even the smallest
+// request in the set is more than the node has free. In the worst case, no set can be skipped, and
+// the search visits all S shapes.
 //
 // One list of pods for each resource was rejected. Each pod would be in the list of the resource
 // that it lacks, sorted by request. But a pod need not lack the same resource on all nodes: it may

@@ -14,9 +14,10 @@ import (
 //
 // Index stores shapes (groups of pods that fit the same nodes) in a distbucket.Index. A
 // distbucket.Index is made for nodes, and finds nodes with at least the requested amounts. Here,
-// shapes take the place of nodes: the less a shape requests, the larger is its coordinate
-// (smallness). To find the shapes that a node may help, a search asks for all shapes whose
-// coordinates are at least the smallness of the node's free resources.
+// shapes take the place of nodes. A shape fits if it requests at most what a node has free, so the
+// comparison must be reversed: each amount is replaced by its smallness, a number that is larger
+// for a smaller amount. A search asks for all shapes for which the smallness of the request is at
+// least the smallness of the node's free resources.
 type Index struct {
 	*Shapes
 	space    filter.Space
@@ -56,8 +57,9 @@ func (x *Index) Remove(uid string) {
 	}
 }
 
-// Helped returns the pods of the index that fit a node, in any order. It checks only what
-// filter.Check checks, and sched.Pod.Admits. A gang counts as fitting if one of its members fits.
+// Helped returns the pods of the index that fit a node, in any order. It checks the node's
+// resources (filter.Check), and the pod's own rules, such as its node selector (sched.Pod.Admits).
+// It does not check additional filters. A gang counts as fitting if one of its members fits.
 func (x *Index) Helped(node *sched.Node) (pods []*sched.Pod) {
 	unreserved := node
 	if node.Reserved != nil {
@@ -80,7 +82,8 @@ func (x *Index) Helped(node *sched.Node) (pods []*sched.Pod) {
 
 // covered returns the shapes that request no more of any amount in x.space than a node has free.
 // Because smallness is rounded, it may also return shapes that request slightly more. What is
-// reserved on the node counts as free.
+// reserved on the node counts as free, because it may be reserved for one of the pods. Helped then
+// checks this for each pod.
 func (x *Index) covered(node *sched.Node) []*shape {
 	x.searches++
 	x.found = x.found[:0]
@@ -123,10 +126,10 @@ func (x *Index) least(pod *sched.Pod) distbucket.Vector {
 // that differ by less than 0.4 % may have the same smallness.
 //
 // smallness does not simply negate the amount, or subtract it from a very large number. A search of
-// distbucket.Index would then skip fewer shapes. To skip many shapes at once, it compares the
-// request with upper bounds of their amounts (maxima). These bounds are in a short floating-point
-// format, in which all negative numbers are the same, and small differences between large numbers
-// are rounded away.
+// distbucket.Index would then skip fewer shapes. To skip a set of shapes at once, the search looks
+// at the largest smallness in the set. The index stores these largest numbers in a short
+// floating-point format, in which all negative numbers are the same, and small differences between
+// large numbers are rounded away.
 func smallness(amount int64) int64 {
 	const most = 64<<8 | 255
 	if amount <= 0 {

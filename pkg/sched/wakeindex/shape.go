@@ -9,7 +9,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched/filter"
 )
 
-// Shapes groups pods by shape (see ShapeOf). It must be used by only one goroutine at a time.
+// Shapes groups pods by shape: pods of one shape are equal in everything that decides whether they
+// fit a node (see ShapeOf). It must be used by only one goroutine at a time.
 type Shapes struct {
 	byKey map[string]*shape
 	byPod map[string]*shape // by UID
@@ -21,7 +22,7 @@ func NewShapes() *Shapes { return &Shapes{byKey: map[string]*shape{}, byPod: map
 // shape is all pods for which ShapeOf returns the same key. It has at least one pod.
 type shape struct {
 	key    string
-	sample *sched.Pod // copy of one of the pods; its Avoid is nil, because pods of one shape can avoid different nodes (sched.Pod.Avoid)
+	sample *sched.Pod // copy of one of the pods, without its function Avoid, which reports the nodes that a pod avoids for now: pods of one shape can avoid different nodes
 	pods   []*sched.Pod
 	index  map[string]int // in pods, by UID
 
@@ -87,10 +88,10 @@ func (g *Shapes) Released() (pods []*sched.Pod) {
 }
 
 // ShapeOf returns the key of a pod's shape. Pods with equal keys fit the same nodes, in the sense
-// of Index.Helped. There are two exceptions: a node that is reserved for a pod, and a node that a
-// pod avoids (sched.Pod.Avoid). A gang has a shape of its own. A pod with exclusive CPUs and the
-// CPU policy podspec.Random also has a shape of its own, because its Seed decides which CPUs it
-// gets.
+// of Index.Helped, with two exceptions: what is reserved on a node can be used by only one of them,
+// and a node may be avoided by some of them (sched.Pod.Avoid). A gang has a shape of its own. A pod
+// with exclusive CPUs and the CPU policy podspec.Random also has a shape of its own, because its
+// Seed decides which CPUs it gets.
 func ShapeOf(pod *sched.Pod) string {
 	if pod.Gang != nil || pod.CPUPolicy == podspec.Random && len(pod.Exclusive) > 0 {
 		return "only " + pod.UID

@@ -16,9 +16,9 @@ const columns = 80
 // Draw writes a machine as text. It writes a line of totals, and the tree of packages, NUMA nodes,
 // caches and online CPUs. Then it writes what is not in the tree, such as offline CPUs, and the
 // distances between NUMA nodes. In the tree, SMT siblings share a pair of brackets, and GPUs are
-// listed with their NUMA nodes. The function given as mark returns a suffix for a CPU's number,
-// such as the letter of the container that holds the CPU. If mark is nil, the numbers have no
-// suffixes.
+// listed with their NUMA nodes. The function in the argument mark returns a suffix for a CPU's
+// number, such as the letter of the container that holds the CPU. If mark is nil, the numbers have
+// no suffixes.
 func Draw(w io.Writer, machine *topology.Machine, gpus []gpu.GPU, mark func(cpuset.CPU) string) error {
 	return draw(w, machine, gpus, mark, nil)
 }
@@ -48,8 +48,8 @@ func draw(w io.Writer, machine *topology.Machine, gpus []gpu.GPU, mark func(cpus
 	return err
 }
 
-// drawGroup writes the parts of a group (a part of the machine), or the group's CPUs if it has no
-// parts. Each line begins with the text given as indent.
+// drawGroup writes a group of CPUs, such as a package: its parts, such as NUMA nodes, or its CPUs
+// if it has no parts. Each line begins with the text in the argument indent.
 func drawGroup(b *strings.Builder, g group, indent string, c cells) {
 	if len(g.parts) == 0 {
 		for _, line := range c.lines(g.cpus, columns-len([]rune(indent))-2) {
@@ -98,7 +98,7 @@ func totals(machine *topology.Machine) string {
 	}, " · ")
 }
 
-// known returns how many of the IDs are known. These have the value true in the map.
+// known returns how many IDs have the value true in the map, which marks the known IDs.
 func known[ID comparable](ids map[ID]bool) int {
 	n := 0
 	for _, isKnown := range ids {

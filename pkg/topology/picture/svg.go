@@ -81,7 +81,8 @@ func chip(class, line string, width, height int) box {
 	}}
 }
 
-// frame returns a box that has a border, and the box given as inner in it.
+// frame returns a box that draws a border around the box inner. The argument pad is the distance
+// between them.
 func frame(class string, pad int, inner box) box {
 	return box{inner.width + 2*pad, inner.height + 2*pad, func(b *strings.Builder, x, y int) {
 		fmt.Fprintf(b, "<rect class=\"%s\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"5\"/>\n", class, x, y, inner.width+2*pad, inner.height+2*pad)
@@ -101,7 +102,7 @@ func column(above, below box) box {
 	}}
 }
 
-// either returns the first of two boxes that is not empty.
+// either returns the box one, or the box other if one is empty.
 func either(one, other box) box {
 	if one.draw == nil {
 		return other
@@ -216,9 +217,9 @@ func (d *drawing) class(cpu cpuset.CPU) string {
 	return "shared"
 }
 
-// chips returns a box with the GPUs of the NUMA node that has all CPUs of the group. If the CPUs
-// are in several NUMA nodes, the box is empty. It is also empty if the GPUs of the NUMA node were
-// drawn before, so that no GPU is drawn twice.
+// chips returns a box with the GPUs of the NUMA node to which the CPUs of the group belong. If the
+// CPUs belong to several NUMA nodes, the box is empty. It is also empty if the GPUs of the NUMA
+// node were drawn before, so that no GPU is drawn twice.
 func (d *drawing) chips(g group) box {
 	node := g.cpus[0].NUMA
 	for _, cpu := range g.cpus {

@@ -107,8 +107,8 @@ func split(cpus []topology.CPU, levels []level) []group {
 	return groups
 }
 
-// name returns a function for the field label of a level. The labels consist of the word given as
-// what and an ID, such as "package 0".
+// name returns a function that makes labels such as "package 0" from an ID. The argument what is
+// the word, here "package". A level has such a function in its field label.
 func name(what string) func(int) string {
 	return func(id int) string {
 		if id == topology.Unknown {

@@ -7,9 +7,9 @@ import (
 )
 
 // lastLevelCache returns the CPUs that share the data cache of the highest level with the CPU whose
-// directory is dir. It returns the empty set if the kernel reports no cache. ia64 kernels report
-// caches with an empty set of CPUs. lastLevelCache assumes that the CPUs of the core share such a
-// cache.
+// directory is dir. It returns the empty set if the kernel reports no cache. If the kernel reports
+// an empty set of CPUs for this cache, as ia64 kernels do, lastLevelCache assumes that the CPUs of
+// the core share the cache.
 func (r *reader) lastLevelCache(dir string, core cpuset.Set) (cpuset.Set, error) {
 	var last cpuset.Set
 	highest := 0

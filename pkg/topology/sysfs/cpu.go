@@ -121,8 +121,8 @@ func (r *reader) readCPU(cpu *topology.CPU, online cpuset.Set) (shared cpuset.Se
 }
 
 // forgetContradictions sets the last-level cache of two CPUs to unknown if their files contradict
-// each other: those of one CPU say that the two share the cache, and those of the other list
-// different CPUs. It is not known which files are right.
+// each other: the set of CPUs in the files of the one CPU has the other CPU, but is not equal to
+// the set in the files of the other CPU. It is not known which files are right.
 func (r *reader) forgetContradictions(cpus []topology.CPU, caches map[cpuset.CPU]cpuset.Set) {
 	var wrong cpuset.Set
 	for id, shared := range caches {
@@ -155,9 +155,9 @@ func (r *reader) siblings(dir string) (cpuset.Set, error) {
 	return set, err
 }
 
-// smallest returns the smallest online CPU of a group, such as the CPUs of a core. The group comes
-// from the files of one CPU, which is given as self, and may have offline CPUs. If the group is
-// empty, or if it does not contain self, smallest returns Unknown.
+// smallest returns the smallest online CPU of a group, such as the CPUs of a core. The argument
+// self is the CPU from whose files the group comes. The group may have offline CPUs. If the group
+// is empty, or if it does not contain that CPU, smallest returns Unknown.
 func (r *reader) smallest(group, online cpuset.Set, self cpuset.CPU, what string) cpuset.CPU {
 	if group.Empty() {
 		return topology.Unknown

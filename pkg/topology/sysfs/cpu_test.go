@@ -195,8 +195,8 @@ node0 cpus 0-1
 	})
 }
 
-// quirk has a machine's files, and the machine that Discover must return for them, as the text that
-// the function describe makes of it.
+// quirk has a machine's files (tree), and the machine that Discover must return for them (want).
+// The machine is written as text, in the format of the function describe.
 type quirk struct {
 	tree tree
 	want string

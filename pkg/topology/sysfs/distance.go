@@ -12,10 +12,10 @@ import (
 // distances returns the distances from a NUMA node to the online NUMA nodes. The node's file
 // "distance" has a row of numbers without IDs. They are the distances to the online nodes, in
 // ascending order of the nodes' IDs (node_read_distance in
-// https://github.com/torvalds/linux/blob/master/drivers/base/node.c). If the row does not have as
-// many numbers as there are online nodes, but as many as there are possible nodes, they are taken
-// for the distances to all possible nodes, offline ones included. With any other number,
-// distances returns nil and adds a note.
+// https://github.com/torvalds/linux/blob/master/drivers/base/node.c). A row with one number for
+// each possible node (online, or could come online) is accepted too: the numbers are then taken for
+// the distances to all possible nodes. With any other number, distances returns nil and adds a
+// note.
 func (r *reader) distances(id topology.NodeID, online []topology.NodeID) (map[topology.NodeID]int, error) {
 	name := fmt.Sprintf("%s/node%d/distance", nodeDir, id)
 	text, err := r.text(name)
@@ -39,8 +39,8 @@ func (r *reader) distances(id topology.NodeID, online []topology.NodeID) (map[to
 	return nil, nil
 }
 
-// label returns the distances in a row, by node ID. The number row[i] is the distance to the node
-// with the ID columns[i]. Distances to offline nodes are left out.
+// label makes a map from node ID to distance. The number row[i] is the distance to the node with
+// the ID columns[i]. Distances to offline nodes are left out.
 func label(row []int, columns, online []topology.NodeID) map[topology.NodeID]int {
 	distances := map[topology.NodeID]int{}
 	for i, to := range columns {

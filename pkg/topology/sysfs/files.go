@@ -6,9 +6,10 @@ import (
 )
 
 // Files returns the names of the files and directories of root that describe the machine's
-// topology, sorted. These are the files that Discover reads. The result also has files that
-// programs such as lstopo read: they have the same sets of CPUs in another format, as a mask
-// instead of a list or vice versa. The files contain no name of a host, user or process.
+// topology, sorted. These are the files that Discover reads. Discover reads each set of CPUs from
+// one file. The kernel has most sets in two files, as a mask and as a list. The result has both,
+// because programs such as lstopo may read the other one. The files contain no name of a host, user
+// or process.
 func Files(root fs.FS) ([]string, error) {
 	var files []string
 	for _, pattern := range patterns() {
@@ -22,8 +23,9 @@ func Files(root fs.FS) ([]string, error) {
 	return slices.Compact(files), nil
 }
 
-// patterns returns a pattern for each name in the result of Files. No pattern matches all files of
-// a directory, because some files have serial numbers, such as topology/ppin.
+// patterns returns a pattern for each name in the result of Files. The file names are listed one by
+// one. A pattern such as topology/* would also match files with serial numbers, such as
+// topology/ppin.
 func patterns() []string {
 	const cpu, node = cpuDir + "/cpu[0-9]*", nodeDir + "/node[0-9]*"
 	all := []string{

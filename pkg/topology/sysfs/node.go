@@ -44,11 +44,11 @@ func (r *reader) nodes(online cpuset.Set) ([]topology.Node, error) {
 }
 
 // separate ensures that each CPU is in only one NUMA node. If several nodes list a CPU, the CPU
-// stays in the node with the fewest CPUs, because this node is the most precise. If several of
-// these nodes have equally few CPUs, the CPU stays in the first of them. Nodes can have common CPUs
-// on emulated machines, with faulty firmware, or if a node for a special kind of memory lists CPUs
-// of other nodes. lstopo instead ignores every node that overlaps an earlier node, so that some
-// CPUs are in no node.
+// stays in the node with the fewest CPUs, because this node says most precisely where the CPU is.
+// If several of these nodes have equally few CPUs, the CPU stays in the first of them. Nodes can
+// have common CPUs on emulated machines, with faulty firmware, or if a node for a special kind of
+// memory lists CPUs of other nodes. lstopo instead ignores every node that overlaps an earlier
+// node, so that some CPUs are in no node.
 func (r *reader) separate(nodes []topology.Node) {
 	bySize := make([]*topology.Node, len(nodes))
 	for i := range nodes {

@@ -15,7 +15,7 @@ type zone struct {
 	node          topology.NodeID
 	managed       uint64
 	highWatermark uint64
-	protection    uint64 // the largest lowmem reserve against any other zone
+	protection    uint64 // the largest lowmem reserve of the zone: how many pages an allocation that can use a higher zone must leave free
 }
 
 // reserved returns how many pages of the zone the kernel keeps from processes.

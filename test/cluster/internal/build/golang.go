@@ -16,9 +16,9 @@ func (b Builder) kubectl() artefact.Recipe {
 	return b.kubernetes("kubectl", "k8s.io/kubernetes/cmd/kubectl")
 }
 
-// kubernetes returns the recipe for the program with the given name. The program is built from the
-// package given as pkg in the Go module in the directory kubeone. The .mod file for the version of
-// Kubernetes pins all modules of Kubernetes.
+// kubernetes returns the recipe for the program with the given name. The argument pkg is the
+// program's package. The program is built in the Go module of the directory kubeone. The .mod file
+// for the version of Kubernetes pins all modules of Kubernetes.
 func (b Builder) kubernetes(name, pkg string) artefact.Recipe {
 	dir, flags, module := filepath.Join(b.Source, "kubeone"), b.Versions.flags(), b.Versions.module()
 	return artefact.Recipe{
@@ -77,8 +77,8 @@ func (b Builder) runtime() artefact.Recipe {
 
 // install builds packages of another module, with the dependencies in the go.mod file of that
 // module. The shorter command go install PACKAGE@VERSION refuses a module whose go.mod file has
-// exclude directives, such as containerd 2.0. The downloaded module has only a part of its
-// directory vendor. With -mod=readonly, go does not use this directory.
+// exclude directives, such as containerd 2.0. The flag -mod=readonly makes go ignore the module's
+// directory vendor, of which the module proxy provides only a part.
 func (b Builder) install(out string, i install) error {
 	dir, err := b.download(i.module + "@" + i.version)
 	if err != nil {

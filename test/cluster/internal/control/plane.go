@@ -27,7 +27,7 @@ type Plane struct {
 	Kubeone string // path of the program kubeone
 	CA      *pki.Authority
 	Ports   Ports
-	Nodes   []string // names of nodes, which the API server resolves to loopback, because the kubelets' ports are forwarded there
+	Nodes   []string // names of nodes; the API server resolves them to loopback addresses, because the kubelets' ports are forwarded to ports on loopback
 	Alone   bool     // without kube-scheduler and kube-controller-manager
 }
 

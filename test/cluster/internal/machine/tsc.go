@@ -7,8 +7,8 @@ import "time"
 func rdtsc() uint64
 
 // tscKHz measures the frequency of the time stamp counter. The guest gets the frequency as a kernel
-// parameter (tsc_early_khz). When the guest calibrated its clock itself, the clock was wrong by a
-// factor of seven on a busy host.
+// parameter (tsc_early_khz). Without it, the guest measures the frequency itself, which is
+// unreliable on a busy host: a guest's clock was once wrong by a factor of seven.
 func tscKHz() uint64 {
 	const span = 100 * time.Millisecond
 	t0, c0 := simultaneous()

@@ -51,8 +51,8 @@ func (r *Rig) tryBoot(ctx context.Context, p control.Plane, b build.Result, flav
 		return err
 	}
 	defer g.Close()
-	// A command below can wait for an answer of the machine, and does not notice the end of ctx. If
-	// ctx ends, the connection is closed, which ends the command.
+	// While loadImages waits for an answer of the machine, it does not notice the end of ctx. So
+	// the connection is closed when ctx ends, which makes loadImages fail.
 	defer context.AfterFunc(ctx, func() { g.Close() })()
 	fmt.Fprintf(r.Out, "%s: booted after %.1f s\n", flavour.Node, time.Since(start).Seconds())
 	if err := r.loadImages(g, flavour, b.Images); err != nil {
