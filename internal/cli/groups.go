@@ -39,9 +39,12 @@ func newGroupsPlan() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plan",
 		Short: "Propose groups in which all demands fit at the same time",
-		Long: `Propose a GPU group for each expected container, so that all containers fit at the
-same time, in any order of arrival. If they do not all fit, groups share GPUs and the
-exit status is 1. The nodes are a CSV file in the format of Alibaba's openb GPU trace.`,
+		Long: `Propose a GPU group for each container in --demands. A GPU group is a set of GPUs that
+only certain containers may use. Each group has, on one node, as many GPUs as its
+container needs, so that all containers fit at the same time, in any order of arrival.
+If no way to fit them all is found, groups share GPUs or are missing, and the exit
+status is 1.
+The nodes are a CSV file in the format of Alibaba's openb GPU trace.`,
 		Example: `  numalet groups plan --nodes nodes.csv --demands 2,1,2,3
   numalet groups plan --nodes openb_node_list_all_node.csv --demands 8,4,4 --type G2 -o json`,
 		Args: command.NoArgs,

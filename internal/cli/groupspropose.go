@@ -23,10 +23,11 @@ func newGroupsPropose(at *cluster) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "propose",
 		Short: "Write groups of this cluster's GPUs, in which all demands fit at the same time",
-		Long: `Write a GPUGroup for each expected container, from the GPUs that you may use and that
-are in no group yet, so that all containers fit at the same time, in any order of
-arrival. If they do not all fit, groups share GPUs and the exit status is 1. The cluster
-is not changed: review the output, edit it, and apply it.`,
+		Long: `Write a GPUGroup for each container in --demands, from the GPUs that you may use and
+that are in no group yet. Each group has, on one node, as many GPUs as its container
+needs, so that all containers fit at the same time, in any order of arrival. If no way
+to fit them all is found, groups share GPUs or are missing, and the exit status is 1.
+The cluster is not changed: review the output, edit it, and apply it.`,
 		Example: `  numalet groups propose --tenant ann --demands 2,1,2,3 > groups.yaml
   kubectl apply -f groups.yaml`,
 		Args: command.NoArgs,

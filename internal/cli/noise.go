@@ -37,8 +37,9 @@ func newNoise() *cobra.Command {
 		Long: `Show what others use of exclusive CPUs on this node: interrupts, threads of the
 kernel, and other processes, as percentages of the time of each container's CPUs.
 
-The agent of the node measures it every 10 seconds. Without --for the figures are those
-since the agent saw the container first.`,
+The agent of the node measures it every 10 seconds. Without --for, the figures of a
+container cover the time since the agent first measured it. They start again from zero
+when the agent restarts.`,
 		Example: `  numalet noise
   numalet noise --for 1m
   numalet noise -o json`,
@@ -46,7 +47,7 @@ since the agent saw the container first.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return n.run(cmd) },
 	}
 	cmd.Flags().Var(&n.agent, "agent", "Address of the agent (its --health-addr).")
-	cmd.Flags().DurationVar(&n.span, "for", 0, "How long to measure, at least 10s. 0 shows all since the agent saw the containers first.")
+	cmd.Flags().DurationVar(&n.span, "for", 0, "How long to measure, at least 10s. 0 shows all that the agent has measured since its last start.")
 	command.OutputFlag(cmd, &n.out)
 	return cmd
 }

@@ -52,7 +52,7 @@ No CPU is allocated. At least one CPU stays shared.`,
 	}
 	rootFlag(cmd, &root)
 	flags := cmd.Flags()
-	flags.TextVar(&o.Policy, "policy", podspec.Random, "Distribution of the CPUs over NUMA nodes: spread (evenly), single (all on one) or random (Numalet chooses).")
+	flags.TextVar(&o.Policy, "policy", podspec.Random, "Distribution of the CPUs over NUMA nodes: spread (evenly), single (all on one NUMA node) or random (on any NUMA nodes).")
 	command.Complete(cmd, "policy", podspec.Random.String(), podspec.Spread.String(), podspec.Single.String())
 	flags.IntVar(&o.CPUs, "cpus", 0, "Number of CPUs.")
 	flags.TextVar(&o.Used, "used", cpuset.Set{}, "CPUs that other containers hold, as a list such as 0-3,8.")

@@ -13,9 +13,8 @@ import (
 
 const byRights = `
 
-The queue is read through the API server, with your own rights: the role view of a
-namespace shows its pods. --all-namespaces needs the right to list pendingpods of the
-API group queue.numalet.dev everywhere.`
+The command reads the queue through the API server, with your own permissions. The role
+"view" in a namespace is enough to see the pending pods of this namespace.`
 
 // newQueue returns the command "numalet queue".
 func newQueue() *cobra.Command {
@@ -25,8 +24,12 @@ func newQueue() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "queue",
 		Short: "Show the pending pods in scheduling order",
-		Long:  "Show the pending pods of each type of resource in scheduling order, with their\ntenants' scores and what each waits for." + byRights,
-		Args:  command.NoArgs,
+		Long: `Show the pending pods in scheduling order, with what each waits for and the score of its
+tenant. Each type of resource (CPUs, or GPUs of certain models) has an order of its own:
+by priority (unless the controller has --pod-priority=false), then by score, then by
+age. Pods with a lower score come first. The score is an average of what the tenant has
+held of this type, in which recent use counts more, divided by the tenant's weight.` + byRights,
+		Args: command.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			pods, err := at.listQueue(cmd, all)
 			if err != nil {
@@ -37,7 +40,7 @@ func newQueue() *cobra.Command {
 		},
 	}
 	at.flag(cmd)
-	cmd.Flags().BoolVarP(&all, "all-namespaces", "A", false, "Show the pods of all namespaces.")
+	cmd.Flags().BoolVarP(&all, "all-namespaces", "A", false, "Show the pods of all namespaces. You need permission to list pendingpods.queue.numalet.dev in all namespaces.")
 	command.ViewFlag(cmd, &out)
 	return cmd
 }

@@ -21,8 +21,9 @@ func newTop() *cobra.Command {
 		Use:   "top [NODE]...",
 		Short: "Show how many CPUs and GPUs are free on each node and NUMA node",
 		Long: `Show how many CPUs can become exclusive and how many GPUs no pod holds, on each node; -o
-wide shows each NUMA node. Nodes publish this in their NodeTopologies, whose list or names
-your roles must grant.`,
+wide shows each NUMA node. The command reads this from the NodeTopologies that the nodes
+publish: from all of them if you may list them, otherwise from those that your roles
+name.`,
 		ValidArgsFunction: offer(100, at.nodeNames),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			client, err := at.objects()

@@ -118,9 +118,14 @@ func newFairness() *cobra.Command {
 		Long: `Simulate how users with different demand share a cluster, on a virtual clock. Three
 orders are compared: by score, as in the controller; by creation time; and as in
 kube-scheduler. Each user sends random pods of the trace and keeps a fixed number of
-GPU pods waiting. The second half of the time is measured: Jain's index of scores per
-weight, how long GPU pods waited, and how many of them wait at the end. Large pods are
-those that request several GPUs.`,
+GPU pods waiting. A user's score is an average of the GPUs that the user has held, in
+which recent use counts more. Every fourth user has the weight 2, and is entitled to twice
+the score of the others, which have the weight 1.
+
+The second half of the time is measured: Jain's fairness index of the scores, each
+divided by the user's weight (1 if all are equal); how many of the GPUs are in use; how
+many pods start; how long GPU pods wait; and how many GPU pods wait at the end. The
+columns "large" count only pods that request several GPUs.`,
 		Example: `  numalet simulate fairness --nodes openb_node_list_all_node.csv --pods openb_pod_list_default.csv --every 24`,
 		Args:    command.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

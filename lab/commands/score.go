@@ -21,10 +21,13 @@ func newScore() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "score",
 		Short: "Compute how a tenant's score follows its usage",
-		Long: `Compute how a tenant's score follows its usage, as the controller does. The command
-reads lines of "time,usage" from standard input and writes "time,usage,score". A usage
-lasts until the next line, and the score of the first line is 0. All times are numbers
-of seconds or durations such as 90m.`,
+		Long: `Compute how a tenant's score follows its usage, as the controller does. The usage is the
+amount of a resource that the tenant's pods hold, such as a number of GPUs. The score is
+an average of the usage in which recent usage counts more.
+
+The command reads lines of "time,usage" from standard input and writes
+"time,usage,score". A usage lasts until the next line, and the score of the first line
+is 0. All times are numbers of seconds or durations such as 90m.`,
 		Example: `  printf 'time,usage\n0,8\n604800,8\n' | numalet score
   numalet score --time-constant 10 --step 1 <usage.csv`,
 		Args: command.NoArgs,
@@ -45,7 +48,7 @@ of seconds or durations such as 90m.`,
 		},
 	}
 	cmd.Flags().Var(&constant, "time-constant", "Time constant: after it, the score has reached 63 % of a constant usage.")
-	cmd.Flags().Var(&step, "step", "Compute the score at least this often. The result is the same. (default once per line)")
+	cmd.Flags().Var(&step, "step", "Maximum time between two computations of the score. More computations change the result only by rounding errors. (default once per line)")
 	command.OutputFlag(cmd, &format)
 	return cmd
 }

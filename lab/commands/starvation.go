@@ -28,10 +28,15 @@ func newStarvation() *cobra.Command {
 		Use:   "starvation",
 		Short: "Simulate whether a large pod starves among small ones",
 		Long: `Simulate whether a large pod starves among small ones, on a virtual clock. Twenty users
-send pods of at most one GPU without end; then the largest pod of the trace arrives. The
-output shows how long it waited, how long it had to wait for the pods that ran on its
-node when that node was reserved, and what the reservation cost the small pods. For
-several trials it shows the mean and the worst case too.`,
+send pods of at most one GPU without end; then the largest pod of the trace arrives. Two
+orders are compared: by score, as in the controller, which reserves a node for the large
+pod; and as in kube-scheduler, which reserves none.
+
+The output shows three times since the arrival of the large pod: when a node was last
+reserved for it, when enough of the pods that ran on this node at that time had ended
+for the large pod to fit, and when it started. It also shows the GPU time of the small
+pods, in percent of what they get without the large pod. If the large pod got a reservation and started in each of several
+trials, the mean and the worst case follow.`,
 		Example: `  numalet simulate starvation --nodes openb_node_list_all_node.csv --pods openb_pod_list_default.csv --every 24`,
 		Args:    command.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return s.run(cmd.OutOrStdout()) },

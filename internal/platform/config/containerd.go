@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/numalet/numalet/pkg/containerdconf"
 )
 
 // Containerd is the configuration of numalet-containerd (cmd/containerd).
@@ -43,10 +45,10 @@ func (c *Containerd) bind(settings *pflag.FlagSet) {
 	settings.StringVar(&c.Unit, "containerd-unit", c.Unit, "The `name` of containerd's unit in systemd.")
 	settings.StringVar(&c.CRISocket, "cri-socket", c.CRISocket, "The `socket` at which containerd serves the kubelet, as a path of the node.")
 	settings.StringVar(&c.Agent, "agent", c.Agent, "Address (`URL`) of the agent of this node (its --health-addr).")
-	settings.StringVar(&c.StartFirst, "start-first", c.StartFirst, "Label `selector` of pods of this node that must start before the agent. Like static pods, they need the annotation with which they start without it.")
+	settings.StringVar(&c.StartFirst, "start-first", c.StartFirst, "Label `selector` of pods of this node that must start before the agent. These pods and static pods need the annotation "+containerdconf.Annotation+": \"true\", with which containerd starts them without the agent. While one lacks it, nothing is installed.")
 	settings.DurationVar(&c.Timeout, "restart-timeout", c.Timeout, "How long containerd and the agent may take to work again after containerd's restart, as a `duration`. After that, the old configuration is restored.")
 	settings.StringVar(&c.NodeName, "node-name", c.NodeName, "The `name` of this node in the cluster.")
-	settings.StringVar(&c.PodUID, "pod-uid", c.PodUID, "The `UID` of this pod. What failed is tried again by another pod only.")
+	settings.StringVar(&c.PodUID, "pod-uid", c.PodUID, "The `UID` of this pod. If an installation failed, or somebody changed its files, this pod does not install again. Delete the pod to try again: the pod that replaces it has another UID.")
 	bindKubeconfig(settings, &c.Kubeconfig)
 	renameEnv(settings, "node-name", "NODE_NAME")
 	renameEnv(settings, "pod-uid", "POD_UID")

@@ -28,6 +28,15 @@ func defaultDimensions() Dimensions {
 	return d
 }
 
+// dimensionsHelp returns the help text of the flag --dimensions.
+func dimensionsHelp() string {
+	return "Free resources by which nodes are compared, as a `list` with the most important first: " + strings.Join(filter.DimensionNames(), ", ") +
+		" or the full name of a resource. cpu is in thousandths of a CPU, memory in bytes." +
+		" numa-total counts the CPUs of the node that can still become exclusive, numa-single the most on one NUMA node, and numa-spread the most that can be spread evenly over the NUMA nodes." +
+		" gpus counts entirely free GPUs; gpu-share is the largest free part of a single GPU, and gpu-total the sum of all free parts, in thousandths of a GPU. gpus:H200 counts only GPUs of the model H200; the same suffix is possible with gpu-share and gpu-total." +
+		" A number after a slash is the granularity: with cpu/100, nodes are compared by tenths of a CPU."
+}
+
 // MarshalText returns the text form. It leaves out granularities of 1.
 func (d Dimensions) MarshalText() ([]byte, error) {
 	items := make([]string, len(d.Space))

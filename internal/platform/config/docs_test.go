@@ -36,11 +36,11 @@ func reference() string {
 	common := table("", shared.bind)
 	var b strings.Builder
 	b.WriteString(preface)
-	section(&b, "Both binaries of a node", table("", a.bind), func(name string) bool { return common.Lookup(name) != nil })
+	section(&b, "numalet-agent and numalet-deviceplugin", table("", a.bind), func(name string) bool { return common.Lookup(name) != nil })
 	own := func(name string) bool { return common.Lookup(name) == nil }
 	section(&b, "numalet-agent", table("", a.bind), own)
 	section(&b, "numalet-deviceplugin", table("", d.bind), own)
-	fmt.Fprintf(&b, "\nThe device plugin's default for `--health-addr` is `%s`. Both binaries share a\nnetwork namespace, so give the address as a flag, not in a file for both.\n", d.HealthAddr)
+	fmt.Fprintf(&b, "\nThe device plugin's default for `--health-addr` is `%s`. The agent and the device plugin share a\nnetwork namespace, so give the address as a flag, not in a file for both.\n", d.HealthAddr)
 	section(&b, "numalet-nvml", table("", n.bind), func(string) bool { return true })
 	section(&b, "numalet-containerd", table("", i.bind), func(string) bool { return true })
 	section(&b, "numalet-controller", table("", c.bind), func(string) bool { return true })

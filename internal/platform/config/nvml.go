@@ -56,7 +56,7 @@ func (n NVML) OwnCDIKind() string {
 
 func (n *NVML) bind(settings *pflag.FlagSet) {
 	settings.StringVar(&n.GPUSocket, "gpu-socket", n.GPUSocket, "Unix `socket` that serves this node's GPUs.")
-	settings.StringVar(&n.DriverRoot, "driver-root", n.DriverRoot, "`Directory` with the driver's libraries: the mount of the host's root, or / where NVIDIA's container toolkit mounts them.")
+	settings.StringVar(&n.DriverRoot, "driver-root", n.DriverRoot, "`Directory` with the driver's libraries: the mount of the host's root, or / if NVIDIA's container toolkit mounts the libraries into this container.")
 	settings.StringVar(&n.HostRoot, "host-driver-root", n.HostRoot, "`Directory` of the host that is mounted at --driver-root.")
 	settings.StringVar(&n.Library, "nvml-library", n.Library, "Path of libnvidia-ml.so.1 (a `file`). Empty searches under --driver-root.")
 	settings.StringVar(&n.SysfsRoot, "sysfs-root", n.SysfsRoot, "`Directory` that holds the machine's sys and proc.")

@@ -123,7 +123,7 @@ func (s *Shared) bind(settings *pflag.FlagSet) {
 	settings.StringVar(&s.GPUSocket, "gpu-socket", s.GPUSocket, "Unix `socket` of numalet-nvml on this node. Empty means that the node has no GPUs.")
 	settings.StringVar(&s.NodeName, "node-name", s.NodeName, "The `name` of this node in the cluster.")
 	bindKubeconfig(settings, &s.Kubeconfig)
-	settings.BoolVar(&s.Controller, "controller", s.Controller, "Work with the cluster controller: apply its placements of CPUs and GPUs, serve both request forms, and publish NodeTopology. false refuses every placement.")
+	settings.BoolVar(&s.Controller, "controller", s.Controller, "Work with the cluster controller: apply its placements of CPUs and GPUs, accept CPU requests by policy (numalet.dev/cpu-policy) and by NUMA node (such as numalet.dev/numa1-cpu), and publish NodeTopology. false refuses every placement.")
 	renameEnv(settings, "node-name", "NODE_NAME")
 	s.Process.bind(settings)
 }
@@ -140,7 +140,7 @@ func (p *Process) bind(settings *pflag.FlagSet) {
 
 func (a *Agent) bind(settings *pflag.FlagSet) {
 	a.Shared.bind(settings)
-	settings.TextVar(&a.RequestForm, "cpu-request-form", a.RequestForm, "The `form` of CPU requests that this node serves: policy or explicit.")
+	settings.TextVar(&a.RequestForm, "cpu-request-form", a.RequestForm, "The `form` of CPU requests that this node serves without the controller: policy (the annotation numalet.dev/cpu-policy) or explicit (limits such as numalet.dev/numa1-cpu).")
 	settings.BoolVar(&a.FullCores, "full-cores", a.FullCores, "Never let two pods share a physical core.")
 	settings.TextVar(&a.Enforce, "enforce", a.Enforce, "`Method` of pinning: nri, or cgroup for a runtime without NRI.")
 	settings.StringVar(&a.NRISocket, "nri-socket", a.NRISocket, "NRI `socket` of the container runtime.")
@@ -158,7 +158,7 @@ func (a *Agent) bind(settings *pflag.FlagSet) {
 func (d *DevicePlugin) bind(settings *pflag.FlagSet) {
 	d.Shared.bind(settings)
 	settings.DurationVar(&d.Refresh, "refresh", d.Refresh, "How often the machine and the kubelet's socket are checked for changes, as a `duration`.")
-	settings.StringVar(&d.GPUResource, "gpu-resource", d.GPUResource, "The `name` of the resource of whole GPUs. Shares are that name and .shared; MIG slices are its domain and /mig-1g.10gb.")
+	settings.StringVar(&d.GPUResource, "gpu-resource", d.GPUResource, "The `name` of the resource of whole GPUs. The resource of shares has this name with .shared added, such as nvidia.com/gpu.shared. Resources of MIG slices have the same domain, such as nvidia.com/mig-1g.10gb.")
 	settings.IntVar(&d.GPUShares, "gpu-shares", d.GPUShares, "Number of shares into which each GPU is also offered. A GPU is never allocated whole and in shares at once.")
 	settings.StringVar(&d.GPUMPSDir, "gpu-mps-dir", d.GPUMPSDir, "`Directory` on the host with pipe and shm of an MPS control daemon, which then limits each share's memory and threads. Empty means time slicing.")
 	settings.StringVar(&d.CDIKind, "gpu-cdi-kind", d.CDIKind, "Hand GPUs over as CDI devices of this `kind`, by UUID: numalet.dev/gpu, which numalet-nvml specifies, or nvidia.com/gpu from the specification that nvidia-ctk writes. Empty uses the environment variable NVIDIA_VISIBLE_DEVICES.")

@@ -32,7 +32,7 @@ func TestReferenceOfNames(t *testing.T) {
 	}
 	fmt.Fprintf(&b, "\n## Resources\n\n| name | meaning |\n|---|---|\n"+
 		"| `%s` | exclusive CPUs of NUMA node 1. The capacity is all CPUs of the NUMA node. Allocatable CPUs are those that are not reserved. For free CPUs see `kubectl get nodetopologies` |\n"+
-		"| `nvidia.com/gpu` | whole GPUs (`--gpu-resource`) |\n| `nvidia.com/gpu.shared` | shares of GPUs (`--gpu-shares`) |\n| `nvidia.com/mig-1g.10gb` | MIG slices of that profile |\n",
+		"| `nvidia.com/gpu` | whole GPUs. The device plugin's flag `--gpu-resource` changes the name |\n| `nvidia.com/gpu.shared` | shares of GPUs, if the device plugin has the flag `--gpu-shares` |\n| `nvidia.com/mig-1g.10gb` | MIG slices of that profile |\n",
 		v1alpha1.NUMAResource(1))
 	scenario.Golden(t, root+"/docs/reference/annotations.md", b.String())
 }

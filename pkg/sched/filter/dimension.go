@@ -67,19 +67,15 @@ func (s Space) Amounts() (amounts Space) {
 	return amounts
 }
 
-// ParseDimension parses "cpu", "memory", "pods", "numa-total", "numa-single", "numa-spread",
-// "gpus", "gpu-share" or "gpu-total". For "gpus", "gpu-share" and "gpu-total", the text may also
-// have a colon and a type of GPU at the end, as in "gpus:H200". ParseDimension also accepts the
-// full name of any other resource if the name has a dot or is "ephemeral-storage".
+// ParseDimension parses one of DimensionNames. For "gpus", "gpu-share" and "gpu-total", the text
+// may also have a colon and a type of GPU at the end, as in "gpus:H200". ParseDimension also accepts
+// the full name of any other resource if the name has a dot or is "ephemeral-storage".
 func ParseDimension(text string) (Dimension, error) {
 	name, kind, _ := strings.Cut(text, ":")
-	switch name {
-	case "gpus":
-		return wholeGPUs(text, kind), nil
-	case "gpu-share":
-		return largestShare(text, kind), nil
-	case "gpu-total":
-		return totalGPU(text, kind), nil
+	for _, d := range ofGPUs() {
+		if d.name == name {
+			return d.make(text, kind), nil
+		}
 	}
 	for _, d := range fixed() {
 		if d.Name == text {
@@ -89,7 +85,20 @@ func ParseDimension(text string) (Dimension, error) {
 	if strings.Contains(text, ".") || text == "ephemeral-storage" {
 		return extended(text), nil
 	}
-	return Dimension{}, fmt.Errorf("parse dimension %q: want cpu, memory, pods, numa-total, numa-single, numa-spread, gpus, gpu-share, gpu-total or the full name of a resource", text)
+	return Dimension{}, fmt.Errorf("parse dimension %q: want %s or the full name of a resource", text, strings.Join(DimensionNames(), ", "))
+}
+
+// DimensionNames returns the names of all dimensions except those that have the full name of a
+// resource: "cpu", "memory", "pods", "numa-total", "numa-single", "numa-spread", "gpus",
+// "gpu-share" and "gpu-total".
+func DimensionNames() (names []string) {
+	for _, d := range fixed() {
+		names = append(names, d.Name)
+	}
+	for _, d := range ofGPUs() {
+		names = append(names, d.name)
+	}
+	return names
 }
 
 // ParseSpace parses a comma-separated list of dimensions in the syntax of ParseDimension.

@@ -2,6 +2,18 @@ package filter
 
 import "github.com/numalet/numalet/pkg/sched"
 
+// gpuDimension is the name of a dimension that compares GPUs, and the function that makes the
+// dimension. The text is in the syntax of ParseDimension, and kind is the type of GPU in it, or ""
+// for all types.
+type gpuDimension struct {
+	name string
+	make func(text, kind string) Dimension
+}
+
+func ofGPUs() []gpuDimension {
+	return []gpuDimension{{"gpus", wholeGPUs}, {"gpu-share", largestShare}, {"gpu-total", totalGPU}}
+}
+
 // wholeGPUs returns the dimension that compares the number of entirely free GPUs of a
 // node with the number of whole GPUs that a pod requests. The dimension considers only
 // GPUs of the type kind, or of all types if kind is "".
