@@ -76,9 +76,10 @@ func TestMeter(t *testing.T) {
 	}
 }
 
-// TestMeterAgainstTwin checks that the foreign times of many short intervals add up to the foreign
-// time of one long interval, even if the counters of the CPUs are rounded down to steps of
-// /proc/stat. The difference may be at most twice maxDebt.
+// TestMeterAgainstTwin compares a Meter that is updated in many short intervals with a twin, which
+// is one subtraction over the whole time. The foreign times of the short intervals must add up to
+// that of the whole time, even if the counters of the CPUs are rounded down to steps of /proc/stat.
+// The difference may be at most twice maxDebt.
 func TestMeterAgainstTwin(t *testing.T) {
 	for seed := range uint64(50) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -140,14 +141,14 @@ func TestAlarm(t *testing.T) {
 		want    string
 	}{
 		{0, 0, "0% false"},
-		{30, 50, "50% false"}, // the readings do not span a whole window yet
+		{30, 50, "50% false"}, // no alarm yet, because the readings do not span a whole window
 		{30, 0, "25% true"},
 		{30, 0, "0% false"},
-		{30, 10, "5% true"}, // at the threshold
+		{30, 10, "5% true"}, // 30 s at 0% and 30 s at 10% are 5% of the window: exactly the threshold
 		{30, 0, "5% true"},
 		{30, 6, "3% true"}, // between half of the threshold and the threshold
 		{600, 2, "2% false"},
-		{600, 7, "7% true"}, // a suspended agent: one interval longer than the window
+		{600, 7, "7% true"}, // one interval that is longer than the window, as after a time in which the agent was suspended
 	} {
 		d := time.Duration(step.seconds) * second
 		sum = sum.Plus(Foreign{Other: d * time.Duration(step.percent) / 100, Exclusive: d})

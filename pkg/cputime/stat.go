@@ -1,7 +1,7 @@
 // Package cputime computes how much time of exclusive CPUs was used by anything but the container
-// that holds them. This foreign time is the time that the container's CPUs were busy minus the time
-// that the container used. It consists of the times of interrupts, kernel threads and other
-// processes.
+// that holds them. It computes this foreign time by subtraction: the CPUs were busy for some time,
+// and the container used a part of it. The remainder consists of the times of interrupts, kernel
+// threads and other processes.
 //
 // The package parses the text of kernel files, but does not read the files; the agent does that.
 package cputime
@@ -39,7 +39,8 @@ const (
 )
 
 // ParseStat returns the times of the online CPUs in /proc/stat. Steal time is not busy time,
-// because another virtual machine used the CPU. Guest time is part of user time.
+// because another virtual machine used the CPU. The columns guest and guest_nice are not added,
+// because the columns user and nice include their times.
 func ParseStat(text string) (map[cpuset.CPU]Times, error) {
 	cpus := map[cpuset.CPU]Times{}
 	for line := range strings.Lines(text) {

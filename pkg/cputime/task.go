@@ -15,7 +15,7 @@ type Task struct {
 	Kernel bool          // whether it is a kernel thread
 	CPU    cpuset.CPU    // the CPU on which it ran last
 	Used   time.Duration // CPU time in user and system mode since it was created
-	Start  uint64        // when it was created, in ticks after boot; differs for two tasks that have the same PID one after the other
+	Start  uint64        // when it was created, in ticks after boot; if a PID is used again, the new task has a different value
 }
 
 // Indexes of the fields of /proc/PID/stat that come after the name. Each is the number of the field

@@ -14,8 +14,8 @@ type PID int
 //
 // The time that a thread used between two updates is added to the CPU on which the thread ran last.
 // This is exact for threads that are bound to one CPU, as most kernel threads are. The kernel has
-// no counter of the time of kernel threads on each CPU. To trace all context switches was rejected,
-// because it would use too much CPU time.
+// no counter of the time of kernel threads on each CPU. Tracing all context switches would give
+// exact times, but it would use too much CPU time.
 type Threads struct {
 	last  map[PID]Task
 	onCPU map[cpuset.CPU]time.Duration
@@ -37,7 +37,7 @@ func (t *Threads) Update(now map[PID]Task) {
 func (t *Threads) add(now map[PID]Task) {
 	for pid, task := range now {
 		if strings.HasPrefix(task.Name, "ksoftirqd/") {
-			continue // its time is in the column softirq of /proc/stat; see account_process_tick in kernel/sched/cputime.c
+			continue // ksoftirqd runs soft interrupts, and its time is in the column softirq of /proc/stat; see account_process_tick in kernel/sched/cputime.c
 		}
 		used := task.Used
 		if before, ok := t.last[pid]; ok && before.Start == task.Start {

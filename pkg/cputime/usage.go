@@ -49,8 +49,8 @@ func ParseUsagePerCPU(text string, on cpuset.Set) (used time.Duration, err error
 }
 
 // parseCount parses a number of units of time. It returns an error if the time is longer than 292
-// years, the most that a time.Duration can hold. A sum of such times over many CPUs may overflow,
-// but the difference of two sums is still correct.
+// years, the most that a time.Duration can hold. A sum of such times over many CPUs may overflow.
+// It then wraps around, so the difference of two sums is still correct.
 func parseCount(text string, unit time.Duration) (time.Duration, error) {
 	n, err := strconv.ParseUint(text, 10, 64)
 	if err == nil && n > math.MaxInt64/uint64(unit) {

@@ -19,16 +19,17 @@ const exactUpTo = 16
 // compared by the criteria below. If two sets are equal by one criterion, the next
 // criterion decides:
 //
-//  1. the links inside the set: as few as possible of the weakest kind, then as few
-//     as possible of the second-weakest kind, and so on. So the weakest link inside
-//     the set is as strong as possible. An NVLink is stronger than a PCIe connection
-//     (Link.Compare);
+//  1. the links inside the set: as few as possible of the weakest kind, then as few as possible of
+//     the second-weakest kind, and so on. A set without links of the weakest kind beats every set
+//     with such links. So the weakest link inside the chosen set is as strong as possible. An
+//     NVLink is stronger than a PCIe connection (Link.Compare);
 //  2. the number of NUMA nodes of the GPUs: fewer are better. Each GPU whose NUMA node
 //     is unknown counts as one more NUMA node;
 //  3. the sum of Near over the GPUs: smaller is better;
-//  4. the links between the set and the remaining free GPUs: as few as possible of the
-//     strongest kind, then of the next-strongest kind, and so on. So Choose does not take
-//     one GPU of a pair with an NVLink bridge if another GPU is equal by criteria 1 to 3;
+//  4. the links between the set and the remaining free GPUs: as few as possible of the strongest
+//     kind, then of the next-strongest kind, and so on. For example, of two GPUs that are equal by
+//     criteria 1 to 3, Choose takes the one without an NVLink bridge to another free GPU. So two
+//     GPUs with a bridge stay free together;
 //  5. the indices: smaller are better.
 //
 // With up to 16 free GPUs, Choose finds the best set. It tries at most all sets of the requested
@@ -44,8 +45,9 @@ func (v *Inventory) Choose(free []int, w Wish) ([]int, bool) {
 	return v.best(all, all, w).gpus, true
 }
 
-// best returns the best set of w.Count GPUs from the candidates. The candidates are
-// some or all of the free GPUs, at least w.Count of them. Both lists are sorted.
+// best returns the best set of w.Count GPUs from the candidates. The candidates are all free GPUs
+// (for Choose) or those on one NUMA node (for ChooseAligned), and at least w.Count GPUs. Both lists
+// are sorted.
 func (v *Inventory) best(free, candidates []int, w Wish) *score {
 	s := newSearch(v, free, candidates, w)
 	all := w.Count == len(candidates)

@@ -33,10 +33,11 @@ func (v *Inventory) Check() error {
 	return v.Links.check(len(v.GPUs))
 }
 
-// WithLost returns v, with those GPUs added that only an earlier inventory has. The added GPUs are
-// as they were in the earlier inventory. While a GPU is missing, the driver may number the other
-// GPUs differently. So each GPU that the earlier inventory has keeps its Index from there. If no
-// GPU is missing, WithLost returns v. The time grows with the cube of the number of GPUs.
+// WithLost returns a copy of v that also has the GPUs that an earlier inventory has and v lacks.
+// These are as they were in the earlier inventory. While a GPU is missing, the driver may number
+// the other GPUs differently. So that an index always means the same GPU, each GPU of the earlier
+// inventory gets the Index that it had there. If no GPU is missing, WithLost returns v. The time
+// grows with the cube of the number of GPUs, because Find visits all GPUs for each link.
 func (v *Inventory) WithLost(earlier *Inventory) *Inventory {
 	all := *v
 	all.GPUs, all.Links = slices.Clone(v.GPUs), nil

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// Form says whether a request is for a whole GPU or for a part of one.
+// Form says whether a GPU, or a request for one, is a whole GPU or a part of one.
 type Form uint8
 
-// The forms of a GPU. In a request, AnyForm means that the request sets no form: it is
-// Virtual for less than a whole GPU, and else Physical.
+// The forms of a GPU. In a request, AnyForm means that the request sets no form: the request then
+// counts as Virtual if it asks for less than a whole GPU, and else as Physical.
 const (
 	AnyForm  Form = iota
 	Physical      // a whole GPU
@@ -60,10 +60,10 @@ func SliceTypeName(model, profile string) string {
 	return TypeName(model) + "-MIG-" + ProfileName(profile)
 }
 
-// ProfileName returns the name of a MIG profile as it is written in types and
-// resources. These names cannot have all characters of a profile. For example, the name
-// of the profile 1g.10gb+me is "1g.10gb.me". Its resource is nvidia.com/mig-1g.10gb.me,
-// as in NVIDIA's device plugin.
+// ProfileName returns the name of a MIG profile as it is written in types and resources. These
+// names cannot have the character "+", which some profiles have. For example, the name of the
+// profile 1g.10gb+me is "1g.10gb.me". Its resource is nvidia.com/mig-1g.10gb.me, as in NVIDIA's
+// device plugin.
 // https://github.com/NVIDIA/k8s-device-plugin/blob/main/internal/rm/rm.go
 func ProfileName(profile string) string {
 	return TypeName(strings.ReplaceAll(profile, "+", "."))

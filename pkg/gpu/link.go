@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Level says how close the nearest common ancestor of two GPUs in the PCIe topology is.
-// Larger values are closer.
+// Level says how close two GPUs are in the PCIe topology, which depends on their nearest common
+// ancestor. The larger the value, the closer are the GPUs.
 type Level uint8
 
 // The levels of nvmlGpuTopologyLevel_t.
@@ -120,11 +120,11 @@ func (t Links) Row(gpu int) []string {
 	return row
 }
 
-// ReadLinks returns the links between some of a machine's GPUs, from the row of each of
-// these GPUs. A row has the links to all GPUs of the machine, and "-" at the GPU's own
-// index. If a GPU's row is empty, its links are unknown. If all rows are empty,
-// ReadLinks returns nil. The error says which rows are invalid or contradict each
-// other.
+// ReadLinks returns the links between some of a machine's GPUs, from the row of each of these GPUs.
+// A row has one text for each GPU of the machine: the link to that GPU, or "-" for the GPU of the
+// row itself. So a row may also have links to GPUs that are not in the result. If a GPU's row is
+// empty, its links are unknown. If all rows are empty, ReadLinks returns nil. The error says which
+// rows are invalid or contradict each other.
 func ReadLinks(rows [][]string) (Links, error) {
 	if !slices.ContainsFunc(rows, func(row []string) bool { return len(row) > 0 }) {
 		return nil, nil

@@ -10,10 +10,10 @@ import (
 // score has the criteria by which sets of GPUs of one size are compared; smaller is
 // better. The comment of Inventory.Choose describes these criteria.
 type score struct {
-	inside []int // by kind of link: number of links inside the set, the weakest kind first
+	inside []int // number of links inside the set by their kind (search.kind), the weakest kind first
 	nodes  int   // number of NUMA nodes
 	near   int
-	cut    []int // by kind of link: number of links to the remaining free GPUs, the strongest kind first
+	cut    []int // number of links to the remaining free GPUs by their kind, the strongest kind first
 	gpus   []int
 }
 
@@ -29,9 +29,9 @@ func (s *score) compare(other *score) int {
 	)
 }
 
-// score writes the score of the chosen GPUs to an existing score, so that no memory
-// is allocated. Its time grows with the number of free GPUs times the square of the
-// number of chosen GPUs.
+// score computes the score of the chosen GPUs. It overwrites the score given as to, so that no
+// memory is allocated. Its time grows with the number of free GPUs times the square of the number
+// of chosen GPUs.
 func (s *search) score(to *score) {
 	to.inside = append(to.inside[:0], s.inside...)
 	to.cut = append(to.cut[:0], s.inside...)

@@ -54,11 +54,12 @@ func (v *Inventory) kinds(free []int) (kind [][]int, kinds int) {
 	return kind, len(different)
 }
 
-// searchFrom tries all sets that consist of the chosen GPUs and of candidates from the
-// i-th on (branch and bound). Adding a GPU to a set only adds links. So searchFrom
-// abandons a set as soon as its links are worse than those of the best set so far. Of
-// equivalent candidates, it adds a later one to a set only if the set has all earlier
-// ones. So it does not try sets that differ only in equivalent GPUs.
+// searchFrom tries all sets that consist of the chosen GPUs and of candidates from the i-th on
+// (branch and bound). Adding a GPU to a set only adds links, which never makes the set better by
+// criterion 1 of Choose. So searchFrom abandons a set as soon as its links are worse than those of
+// the best set so far. Of equivalent candidates, it always takes the earlier ones first: it adds a
+// candidate only if the set has all earlier candidates that are equivalent to it. So it does not
+// try sets that differ only in equivalent GPUs.
 func (s *search) searchFrom(i int) {
 	if s.found != nil && slices.Compare(s.inside, s.found.inside) > 0 {
 		return
@@ -107,13 +108,13 @@ func (s *search) remove() {
 	}
 }
 
-// equivalents returns, for each candidate, the index of the last earlier candidate
-// that is equivalent to it, or -1 if there is none. Two GPUs are equivalent if they
-// have the same links to all other free GPUs, the same NUMA node and the same
-// distance (Wish.Near). It does not matter which of them is chosen, so searchFrom
-// need not try both. To choose eight of sixteen GPUs that are behind one switch, with
-// eight on each of two NUMA nodes, only nine sets are tried. The time grows with the
-// square of the number of candidates times the number of free GPUs.
+// equivalents returns, for each candidate, the index of the nearest candidate before it that is
+// equivalent to it, or -1 if there is none. Two GPUs are equivalent if they have the same links to
+// all other free GPUs, the same NUMA node and the same distance (Wish.Near). It does not matter
+// which of them is chosen, so searchFrom need not try both. To choose eight of sixteen GPUs that
+// are behind one switch, with eight on each of two NUMA nodes, only nine sets are tried: those with
+// zero to eight GPUs of the first NUMA node. The time grows with the square of the number of
+// candidates times the number of free GPUs.
 func (s *search) equivalents() []int {
 	last := make([]int, len(s.candidates))
 	for i := range s.candidates {
@@ -147,9 +148,9 @@ func (s *search) near(gpu int) int {
 	return s.wish.Near(gpu)
 }
 
-// grow tries one set for each candidate. The set starts with that candidate, and grow
-// repeatedly adds the GPU with the best links to the chosen ones. If grow has found a
-// good set before searchFrom runs, searchFrom can abandon more sets.
+// grow tries one set for each candidate. The set starts with that candidate, and grow repeatedly
+// adds the GPU with the best links to the chosen ones. The method best calls grow before
+// searchFrom, because the better the best set so far is, the more sets searchFrom can abandon.
 func (s *search) grow() {
 	for _, first := range s.candidates {
 		s.add(first)

@@ -30,12 +30,12 @@ func twin(inventory *Inventory, free []int, w Wish) []int {
 }
 
 // better reports whether the GPUs given as set are a better choice than those given as other. The
-// parameter left has the free GPUs that are not in set, and otherLeft those that are not in other.
+// free GPUs that are not in set are given as left, and those that are not in other as otherLeft.
 func (v *Inventory) better(set, left, other, otherLeft []int, near func(int) int) bool {
 	weakest, strongest := Link.Compare, func(a, b Link) int { return b.Compare(a) }
 	return cmp.Or(
-		// The set with the weaker link at the first position where the sorted links differ is
-		// worse.
+		// The links of each set are sorted, the weakest first. At the first place where the two
+		// lists differ, the set with the weaker link is worse.
 		-slices.CompareFunc(v.sorted(set, set, weakest), v.sorted(other, other, weakest), Link.Compare),
 		cmp.Compare(v.nodes(set), v.nodes(other)),
 		cmp.Compare(total(set, near), total(other, near)),

@@ -38,9 +38,9 @@ func (p *planner) recordFailure(pod Pod) {
 // done returns how many of the job's current replicas have succeeded.
 func (p *planner) done() int { return p.Done.Below(p.job.Replicas) }
 
-// restarts returns how often nodes have restarted containers of the job's pods. It leaves out pods
-// that have failed or are being deleted. It returns 0 if restarts do not count as failures (see
-// Job.InPlace).
+// restarts returns how often containers of the job's pods have been restarted in their pods. It
+// leaves out pods that have failed or are being deleted. It returns 0 if restarts do not count as
+// failures (see Job.InPlace).
 func (p *planner) restarts() int {
 	sum := 0
 	for _, pod := range p.pods {
@@ -51,8 +51,8 @@ func (p *planner) restarts() int {
 	return sum
 }
 
-// lastFailure returns the end of the message about a failed job. This text says which pod failed
-// last, and why. It is "" if the reason is not known.
+// lastFailure returns a text to append to the message about a failed job. The text says which pod
+// failed last, and why. It is "" if the reason is not known.
 func (p *planner) lastFailure() string {
 	var last Pod
 	for _, pod := range p.pods {
@@ -83,9 +83,9 @@ func backoff(failures int) time.Duration {
 	return min(baseBackoff<<(failures-1), maxBackoff)
 }
 
-// isReplaceable reports whether a pod has failed or been disrupted, and can be replaced now. If the
-// delay before its replacement has not passed, isReplaceable requests another plan for the end of
-// the delay. During the delay the pod is not deleted, so that users can read its logs.
+// isReplaceable reports whether a pod has failed or been disrupted, and can be replaced now. During
+// the delay before the replacement, it returns false, and requests another call of Next for the end
+// of the delay (Plan.Requeue). The pod is not deleted before, so that users can read its logs.
 func (p *planner) isReplaceable(pod Pod) bool {
 	var wait time.Duration
 	switch pod.State {

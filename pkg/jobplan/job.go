@@ -29,8 +29,8 @@ type Pod struct {
 // State is the state of a pod.
 type State int
 
-// The states of a pod. A disrupted pod has failed for a reason other than its programs. For
-// example, it was evicted, or its node did not admit it.
+// The states of a pod. A disrupted pod has failed, but not because of its programs. For example, it
+// was evicted, or its node did not admit it.
 const (
 	Waiting State = iota
 	Running
@@ -42,9 +42,10 @@ const (
 // Phase is the phase of a job.
 type Phase string
 
-// The phases of a job. A job is Pending if no pod runs. It is also Pending if the number of pods
-// that run or have succeeded is smaller than MinAvailable. It may change between Pending, Running
-// and Suspended any number of times. Succeeded and Failed are final.
+// The phases of a job. A job that is neither suspended nor over is Running if at least one pod
+// runs, and if at least MinAvailable pods run or have succeeded. Otherwise it is Pending. A job may
+// change between Pending, Running and Suspended any number of times. Succeeded and Failed are
+// final.
 const (
 	Pending   Phase = "Pending"
 	Runs      Phase = "Running"
@@ -76,7 +77,7 @@ const (
 )
 
 // Progress is the stored progress of a job. Done and Failures also count pods that have been
-// deleted. Each pod counts once, even if it is passed to Next several times.
+// deleted. Each pod counts once, even if it is among the pods of several calls of Next.
 type Progress struct {
 	Phase    Phase
 	Reason   string // "" for the phases Pending and Running

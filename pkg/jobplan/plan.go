@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Plan is the next steps of a job. The caller must store Progress before it deletes a pod.
-// Otherwise the result of the pod would be lost.
+// Plan is the next steps of a job. The caller must store Progress before it deletes a pod. When the
+// pod is deleted, only the stored Progress still says whether the pod succeeded or failed.
 type Plan struct {
 	Progress
 	Create  []Creation

@@ -13,23 +13,27 @@
 //
 // Plan finds a solution if there is one, unless the search takes more than SearchLimit steps. A
 // greedy algorithm would refuse pods that fit. For example, app containers with 5, 2, 2 and 4 CPUs
-// and the policy "single" fit on NUMA nodes with 7 and 6 free CPUs only as {5, 2} and {2, 4}, which
-// best fit does not find. Therefore, Plan is a depth-first search. It tries the policy's best
-// choice first, so for most pods the first choice for each container succeeds. To place several
-// containers with the policy "single" is bin packing, which is NP-hard. A long search stores the
-// states from which there is no solution, and does not search them again. A state is which
-// containers are still to be placed, and what the pod uses on each NUMA node. If the caller
-// restricts the choices by a function of its own (Hooks.Allow), the search stores no states,
-// because two ways to the same state may then have different solutions. If the NUMA nodes are
+// and the policy "single" fit on NUMA nodes with 7 and 6 free CPUs only as {5, 2} and {2, 4}. Best
+// fit puts the container with 5 CPUs on the NUMA node with 6 free CPUs. Then the other containers,
+// which need 8 CPUs, do not fit on the other NUMA node. Therefore, Plan is a depth-first search. It
+// tries the policy's best choice first, so for most pods the first choice for each container
+// succeeds. To place several containers with the policy "single" is bin packing, which is NP-hard.
+// A long search stores the states from which there is no solution, and does not search them again.
+// A state consists of the containers that are still to be placed, and of the resources that the
+// placed containers use on each NUMA node. If the caller sets Hooks.Allow, the search stores no
+// states: Allow sees where each single container is placed, so it can refuse a solution after one
+// way to a state and allow it after another way to the same state. If the NUMA nodes are
 // interchangeable, states that differ only in the order of the NUMA nodes count as one state. After
 // SearchLimit steps, Plan gives up with the reason SearchCut.
 //
 // Plan need not know CPU ids, because the node's ledger can find CPU ids for the planned numbers.
-// (It may fail only if pods share no cores and a core of the machine spans NUMA nodes.) The ledger
-// gives containers their CPUs in the order in which they start, and each container first reuses
-// CPUs of containers that have ended before. So on each NUMA node the pod needs only as many CPUs
-// as its containers use there at one time. (The lifetimes of containers are intervals, and to
-// assign CPUs in this order is the greedy colouring of an interval graph, which is optimal.)
+// (There is one exception: if pods share no cores and the CPUs of one core belong to different NUMA
+// nodes, the ledger may fail.) The ledger gives containers their CPUs in the order in which they
+// start, and each container first reuses CPUs of containers that have ended before. So on each NUMA
+// node the pod needs only as many CPUs as its containers use there at one time. (The lifetimes of
+// containers are intervals of time. Giving each container, in the order of the starts, CPUs that
+// are idle then is the greedy colouring of an interval graph, which is known to need the fewest
+// CPUs.)
 //
 // plan.go has the API, search.go the search, and options.go the policies. resize.go has the
 // policies for containers that grow or shrink. reason.go and refusal.go have the codes and messages

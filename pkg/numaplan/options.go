@@ -10,9 +10,9 @@ import (
 )
 
 // options yields the ways to distribute the CPUs of container c over NUMA nodes by the pod's
-// policy, best first. If Hooks.Tiers is set, the parts of the machine that it prefers (tiers) are
-// tried one after another. The same way can be possible in several tiers, but options yields it
-// only once.
+// policy, best first. If Hooks.Tiers is set, it yields tiers, which are parts of the machine. Then
+// options tries these tiers one after another, and at last the whole machine. A distribution that
+// is possible in several tiers is yielded only once.
 func (s *search) options(c int) iter.Seq[Counts] {
 	want := s.Containers[c]
 	if want.PerNode != nil {
@@ -74,10 +74,10 @@ func (s *search) named(want podspec.Container) iter.Seq[Counts] {
 }
 
 // anywhere returns a tier for container c that is the whole machine. The tier's cost prefers the
-// NUMA nodes where the pod needs the fewest CPUs in addition to those that it already holds. If
-// several NUMA nodes need equally few, it depends on the policy which one is preferred. For one CPU
-// beyond the even share (policy "spread"), it is the one with the most free CPUs. For all CPUs of a
-// container (policy "single"), it is the one with the fewest free CPUs (best fit).
+// NUMA nodes where the pod needs the fewest CPUs in addition to those that it already holds. The
+// policy decides between NUMA nodes for which this number is equal. With the policy "spread", a CPU
+// beyond the even share goes to the NUMA node with the most free CPUs. With the policy "single",
+// the container goes to the NUMA node with the fewest free CPUs (best fit).
 func (s *search) anywhere(c int) Tier {
 	rooms := make([]Room, len(s.NUMA))
 	for n := range rooms {
@@ -132,8 +132,8 @@ func (t Tier) spread(k int) iter.Seq[Counts] {
 }
 
 // cheapest returns the NUMA nodes on which the container can get the larger of the two given
-// numbers of CPUs. The NUMA nodes are sorted by the cost of growing from the smaller number to the
-// larger one (t.Cost), lowest first.
+// numbers of CPUs. The NUMA nodes are sorted by t.Cost, lowest first: what it costs there to give
+// the container the larger number of CPUs instead of the smaller one.
 func (t Tier) cheapest(from, to int) []int {
 	able, few := make([]int, 0, len(t.Rooms)), [8]Cost{}
 	costs := few[:]
@@ -178,10 +178,11 @@ func combinations(n, k int) iter.Seq[[]int] {
 }
 
 // random yields the distribution of the CPUs of container c that the pod's seed selects. If no
-// container of the pod has PerNode, no other distribution has to be tried. The reason is that
-// containers are placed in the order in which they start, and each first reuses the pod's own idle
-// CPUs. So the pod needs only as many CPUs as its containers use at one time, and it cannot fit
-// with fewer. If some containers have PerNode, random yields all distributions after this one.
+// container of the pod has PerNode, this distribution is enough: containers are placed in the order
+// in which they start, and each first reuses CPUs that other containers of the pod leave idle. So
+// with this distribution, the pod holds only as many CPUs as its containers use at one time. No
+// distribution needs fewer, so if this one does not fit, none does. If some containers have
+// PerNode, random yields all distributions after this one.
 func (s *search) random(c int, t Tier) iter.Seq[Counts] {
 	k := s.Containers[c].CPUs
 	return func(yield func(Counts) bool) {
@@ -193,11 +194,11 @@ func (s *search) random(c int, t Tier) iter.Seq[Counts] {
 	}
 }
 
-// drawn distributes k CPUs over NUMA nodes, or returns false if there are too few. It first uses
-// CPUs of other containers of the pod that this container may reuse, then free CPUs in cores of
-// which the pod already holds another CPU. Then it repeats this step until it has k CPUs: it takes
-// CPUs from the NUMA node that can provide the most of those that are still missing, if possible in
-// whole cores (see roomiest). The seed decides between NUMA nodes that are equally good.
+// drawn distributes k CPUs over NUMA nodes, or returns false if there are too few. First it uses
+// CPUs of other containers of the pod that this container may reuse. If CPUs are missing then, it
+// uses free CPUs in cores of which the pod already holds another CPU. If CPUs are still missing, it
+// takes them from the NUMA node that can provide the most of them (see roomiest), and repeats this
+// until it has k CPUs. The seed decides between NUMA nodes that are equally good.
 func (t Tier) drawn(k int, seed uint64) (Counts, bool) {
 	counts, left := make(Counts, len(t.Rooms)), slices.Clone(t.Rooms)
 	for n := range left {
@@ -222,8 +223,9 @@ func (t Tier) drawn(k int, seed uint64) (Counts, bool) {
 	return counts, true
 }
 
-// give subtracts a number of CPUs from the free CPUs of r, and adds it to count. It returns this
-// number, which is given as cpus.
+// give subtracts a number of CPUs from the free CPUs of r, and adds it to count. The number is
+// given as cpus. It is also the result, so that the caller can subtract it from the CPUs that are
+// still missing.
 func give(r *Room, count *int, cpus int) int {
 	*count += cpus
 	r.Free -= cpus
@@ -232,9 +234,10 @@ func give(r *Room, count *int, cpus int) int {
 }
 
 // roomiest returns the NUMA node that can provide the most of k CPUs, and how many it can provide.
-// In two cases, only CPUs in whole cores count: if one NUMA node has k free CPUs in whole cores, or
-// if whole cores are free and no NUMA node has k free CPUs. If several NUMA nodes can provide
-// equally many CPUs, roomiest returns the one that comes first in the slice given as order.
+// If one NUMA node has k free CPUs in whole cores, only CPUs in whole cores count. If none has, but
+// one has k free CPUs, all free CPUs count. If no NUMA node has k free CPUs, only CPUs in whole
+// cores count, as long as there are any. If several NUMA nodes can provide equally many CPUs,
+// roomiest returns the one that comes first in the slice given as order.
 func roomiest(order []int, left []Room, k int) (node, cpus int) {
 	most := func(have func(Room) int) int {
 		return slices.MaxFunc(order, func(a, b int) int { return cmp.Compare(min(k, have(left[a])), min(k, have(left[b]))) })
@@ -247,7 +250,8 @@ func roomiest(order []int, left []Room, k int) (node, cpus int) {
 }
 
 // each yields all distributions that begin with the numbers given as counts and have k more CPUs on
-// the remaining NUMA nodes. It returns false if the function given as yield has returned false.
+// the remaining NUMA nodes. When the function given as yield returns false, each stops and returns
+// false.
 func (t Tier) each(counts Counts, k int, yield func(Counts) bool) bool {
 	n := len(counts)
 	if n == len(t.Rooms) {

@@ -20,8 +20,9 @@ type View struct {
 	// CoreWidth is the unit, in CPUs, in which CPUs are allocated. If pods never share a core, it
 	// is the number of threads of a core. 0 and 1 mean single CPUs.
 	CoreWidth int
-	// KeepShared requires that on at least one NUMA node as many CPUs stay free as NUMANode.Spare
-	// says. Otherwise containers without exclusive CPUs would have no CPU to run on.
+	// KeepShared requires that enough CPUs stay free on at least one NUMA node. NUMANode.Spare says
+	// how many CPUs are enough. Otherwise containers without exclusive CPUs would have no CPU to
+	// run on.
 	KeepShared bool
 }
 
@@ -33,9 +34,8 @@ type NUMANode struct {
 	// Spare is how many of the NUMA node's free CPUs must stay free so that one of them can be
 	// shared: 1, or the width of a core. It is 0 if none of them can be shared.
 	Spare int
-	// Near is set if other NUMA nodes have the same nearest memory as this one. It has the indexes
-	// in View.NUMA of these NUMA nodes and of this one. It is nil if no other NUMA node has the
-	// same nearest memory.
+	// Near lists all NUMA nodes that have the same nearest memory as this one, including this one,
+	// by their indexes in View.NUMA. It is nil if no other NUMA node has the same nearest memory.
 	Near []int
 }
 
@@ -46,8 +46,9 @@ type Counts []int
 type Hooks struct {
 	// Allow reports whether the containers that are placed so far may be placed in this way. The
 	// parameter placed has the Counts of each container. The Counts of a container that is not
-	// placed yet are nil. If Allow returns false, it must also return false when more containers
-	// are placed in addition.
+	// placed yet are nil. If it returns false for some placed containers, it must return false
+	// whatever further containers are placed in addition, because the search then does not try to
+	// place further containers.
 	Allow func(placed []Counts) bool
 	// Tiers yields parts of the machine that are preferred for a container, best first. An example
 	// of a part is all performance cores. A container that fits none of these parts is placed
@@ -68,12 +69,12 @@ type Tier struct {
 // Cost rates a choice of a NUMA node; see Tier.Cost.
 type Cost [6]int
 
-// Room has the numbers of CPUs that one container may get on one NUMA node, given the pod's
-// containers that are placed so far.
+// Room has the numbers of CPUs that one container may get on one NUMA node. They depend on the
+// containers of the pod that are placed already.
 type Room struct {
 	Idle  int // CPUs of other containers of the pod that this container may reuse
 	Free  int // free CPUs that the pod does not hold yet
-	Loose int // those of Free that are in cores which the pod already uses in part
+	Loose int // those of Free that are in cores of which the pod already holds another CPU
 	Whole int // those of Free that are in entirely free cores; all of Free if the cores are not known
 }
 

@@ -21,7 +21,7 @@ const (
 	Short              // a NUMA node has fewer free CPUs than the request names for it
 	NoMemory           // policy "single": no NUMA node has both enough free CPUs and enough free memory
 	NoneShared         // no CPU would stay shared
-	NotAllowed         // policy "single": none of the placements that fit is allowed, for example because too few GPUs are near
+	NotAllowed         // policy "single": Hooks.Allow permits none of the placements that fit, for example because too few GPUs are near the CPUs
 	SearchCut          // the search for a placement reached its limit of choices
 )
 
@@ -58,7 +58,8 @@ func (s *search) reason() Outcome {
 }
 
 // leastSpare returns the smallest number of CPUs that must stay free on a NUMA node so that one CPU
-// can be shared. If no free CPU can be shared, it returns the number of free CPUs.
+// can be shared. If no free CPU can be shared, it returns the number of all free CPUs, so that
+// reason returns NoneShared for every pod.
 func (s *search) leastSpare() int {
 	least := s.free()
 	for _, on := range s.NUMA {

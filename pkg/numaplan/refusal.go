@@ -10,10 +10,10 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// Refusal is the error for a pod that gets no exclusive CPUs. It has the first container that does
-// not fit, the request of this container, and the resources that are free after the containers
-// before it have been placed. A Refusal with the reason NoneShared or SearchCut is about the whole
-// pod instead.
+// Refusal is the error for a pod that gets no exclusive CPUs. It is about the first container that
+// does not fit. It has the request of this container, and the resources that are free after the
+// containers before it have been placed. A Refusal with the reason NoneShared or SearchCut is about
+// the whole pod instead.
 type Refusal struct {
 	Reason      Outcome
 	Container   string
@@ -32,8 +32,9 @@ type Refusal struct {
 
 // Explain returns why Plan found no solution for the same arguments. It places the containers in
 // the order in which they start, each by the policy's best choice that fits. It reports the first
-// container for which no choice fits. If each container has a choice that fits, the Refusal has the
-// reason NoneShared or SearchCut.
+// container for which no choice fits. Explain does not require that a CPU stays shared. So if each
+// container has a choice that fits, Plan has failed because no CPU would stay shared (NoneShared)
+// or because its search reached the limit (SearchCut).
 func Explain(request Request, view View, h Hooks) *Refusal {
 	_, reason := Plan(request, view, h)
 	s := newSearch(request, view, h)

@@ -57,8 +57,8 @@ func newSearch(request Request, view View, h Hooks) *search {
 // the pod names the number of CPUs on each NUMA node (PerNode) come first, because there is only
 // one way to place them. The other containers are sorted by descending number of CPUs, because
 // large containers are hardest to place. With the policy "random", the other containers keep the
-// order in which they start. If no container has PerNode, then only one way to place each container
-// has to be tried (see search.random).
+// order in which they start. In this order, the search has to try only one way to place each
+// container if no container has PerNode (see search.random).
 func (r Request) before(a, b podspec.Container) int {
 	switch {
 	case a.PerNode != nil && b.PerNode != nil:
@@ -99,10 +99,11 @@ func (s *search) place(i int) bool {
 	return false
 }
 
-// placeSparing is needed because the search with the policy "random" may try only one distribution,
-// which may leave no CPU that can be shared. For one NUMA node after another, placeSparing repeats
-// the search and keeps NUMANode.Spare CPUs of that NUMA node free, until the pod fits. With the
-// policies "single" and "spread", the search tries all distributions anyway.
+// placeSparing repeats a failed search with the policy "random". For one NUMA node after another,
+// it keeps NUMANode.Spare CPUs of that NUMA node free and searches again, until the pod fits. The
+// reason is that the search with this policy may try only one distribution, and this one may leave
+// no CPU that can be shared. With the policies "single" and "spread", the search tries all
+// distributions anyway.
 func (s *search) placeSparing() bool {
 	if !s.KeepShared || s.Policy != podspec.Random {
 		return false
@@ -159,8 +160,9 @@ func (s *search) beside(c, n int) int {
 
 // besides returns the most that the other containers of a pod use at one time while container c
 // runs. The function given as weight returns what a container uses, for example a number of CPUs.
-// To find a time when c runs, besides gives c a larger weight than all other containers together
-// have.
+// For this, besides gives c a weight that is larger than the weights of all other containers
+// together. So the largest sum of weights occurs while c runs, and this sum without the weight of c
+// is the result.
 func besides(containers []podspec.Container, c int, weight func(int) int64) int64 {
 	const heavy = 1 << 60
 	return podspec.Peak(containers, func(other int) int64 {
@@ -208,8 +210,8 @@ func (s *search) bound(c, n int) int64 {
 	return int64(s.Containers[c].MemoryBytes)
 }
 
-// boundNear returns how many of the bytes that container c binds may be in the memory nearest to
-// NUMA node n.
+// boundNear returns the bytes that container c binds on NUMA node n, or on another NUMA node that
+// has the same nearest memory as n (NUMANode.Near).
 func (s *search) boundNear(c, n int) int64 {
 	if s.NUMA[n].Near == nil {
 		return s.bound(c, n)
@@ -253,8 +255,9 @@ func (s *search) state(i int) string {
 	return string(rune(i)) + strings.Join(nodes, "|")
 }
 
-// interchangeable reports whether NUMA nodes differ only in their free resources. It checks that no
-// container names a NUMA node, and that no two NUMA nodes have the same nearest memory.
+// interchangeable reports whether it makes no difference to the search which NUMA node has which
+// free resources. That is so if no container names a NUMA node (PerNode), and no two NUMA nodes
+// have the same nearest memory.
 func (s *search) interchangeable() bool {
 	return !slices.ContainsFunc(s.NUMA, func(n NUMANode) bool { return n.Near != nil }) &&
 		!slices.ContainsFunc(s.Containers, func(container podspec.Container) bool { return container.PerNode != nil })

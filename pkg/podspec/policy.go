@@ -15,10 +15,10 @@ const (
 type Kind uint8
 
 // App containers all run at the same time, until the pod ends. An Init container ends before the
-// next container starts. Containers that start after it may reuse its CPUs, but two of them that
-// run at the same time never reuse the same CPU. A Sidecar (an init container with restartPolicy
-// Always) runs from its start until the pod ends. It may reuse CPUs of init containers that ran
-// before it, but no other container may use its CPUs.
+// next container starts. Containers that start after it may reuse its CPUs. If two of these
+// containers run at the same time, they reuse different CPUs. A Sidecar (an init container with
+// restartPolicy Always) runs from its start until the pod ends. It may reuse CPUs of init
+// containers that ran before it, but no other container may use its CPUs.
 const (
 	App Kind = iota
 	Init

@@ -6,8 +6,8 @@ import "time"
 // after each failure, and never exceeds Most.
 type Backoff struct{ First, Most time.Duration }
 
-// Or returns a copy of b. In the copy, each field that is not positive in b has the value
-// that it has in other.
+// Or returns a copy of b. Fields that are zero or negative are replaced by the same fields of
+// other.
 func (b Backoff) Or(other Backoff) Backoff {
 	if b.First <= 0 {
 		b.First = other.First

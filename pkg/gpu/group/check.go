@@ -59,7 +59,7 @@ func (c *checker) complete() {
 	}
 }
 
-// binding checks the GPUs that the group lists for one node.
+// binding checks one Binding, which has the GPUs that the group lists for one node.
 func (c *checker) binding(b Binding) {
 	v := c.nodes[b.Node]
 	if v == nil {
@@ -77,9 +77,9 @@ func (c *checker) binding(b Binding) {
 	}
 }
 
-// named checks the GPUs to which one name in a Binding of the group refers. The parameter
-// seen has the GPUs to which earlier names of the same node refer. If the name refers to
-// one of these GPUs too, the result is true. The GPUs of the name are added to seen.
+// named checks one name in a Binding. A name can refer to a GPU, to a slice, or to all slices of a
+// GPU. The parameter seen has the GPUs and slices to which earlier names in the same Binding refer,
+// and named adds those of this name. The result is true if one of them was in seen before.
 func (c *checker) named(node, name string, seen map[string]bool) (twice bool) {
 	found := units(c.nodes[node], name)
 	if len(found) == 0 {

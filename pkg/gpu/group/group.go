@@ -12,7 +12,7 @@ import (
 type Group struct {
 	Name    string
 	Tenants []string
-	Form    gpu.Form // Physical: the group serves whole GPUs; Virtual: it serves MIG slices and shares of GPUs
+	Form    gpu.Form // Physical: the group serves requests for whole GPUs; Virtual: it serves requests for MIG slices and for shares of a GPU
 	Type    string   // the only GPU type in the group, or "" for any
 	// Containers are the names of the containers that the group serves. If it is empty, the group
 	// serves all containers of its tenants.
@@ -22,7 +22,8 @@ type Group struct {
 	Quota sched.MilliGPU
 }
 
-// Binding lists the GPUs of one node that are in a group.
+// Binding lists the GPUs of one node that are in a group. It is not the Binding of the Kubernetes
+// API.
 type Binding struct {
 	Node string
 	// GPUs are UUIDs of GPUs or slices, or indexes of GPUs. The UUID or index of a GPU in

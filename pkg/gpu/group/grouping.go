@@ -19,8 +19,9 @@ type Grouping struct {
 // Empty reports whether there are no groups.
 func (g *Grouping) Empty() bool { return len(g.groups) == 0 }
 
-// unitKey identifies a GPU or slice. The id alone is not enough: in recorded traces for
-// simulations, such as the trace openb, the id of a GPU is only its index on the node.
+// unitKey identifies a GPU or slice. The id alone is not unique in simulations: in recorded traces
+// such as openb, the id of a GPU is only its index on its node, so GPUs of different nodes have the
+// same id.
 type unitKey struct{ node, id string }
 
 // unit is one GPU or slice.
@@ -29,9 +30,10 @@ type unit struct {
 	groups []int // the groups that have it, as indexes of Grouping.groups
 }
 
-// New returns the Grouping of groups that Check has accepted. A GPU that a group lists is left out
-// if it no longer exists, or if it no longer has the form or type of the group. For each GPU that a
-// group lists, New visits all GPUs and slices of the GPU's node.
+// New returns the Grouping of groups that Check has accepted. New leaves out a listed GPU if the
+// node no longer has it, or if it no longer suits the form and type of the group, for example
+// because it was put into MIG mode. For each GPU that a group lists, New visits all GPUs and slices
+// of the GPU's node.
 func New(groups []Group, nodes Nodes) *Grouping {
 	g := &Grouping{groups: slices.Clone(groups), units: map[unitKey]unit{}}
 	slices.SortFunc(g.groups, func(a, b Group) int { return cmp.Compare(a.Name, b.Name) })
@@ -65,9 +67,9 @@ func (g *Grouping) bind(group int, b Binding, inventory *gpu.Inventory) {
 	}
 }
 
-// holds reports whether a GPU or slice has a form and type that the group can have. A group of the
-// form "virtual" serves parts of GPUs. So it can have slices, and also whole GPUs, which are then
-// divided into shares.
+// holds reports whether a GPU or slice suits the form and type of the group. A group of the form
+// "physical" can have only whole GPUs. A group of the form "virtual" can have slices, and also
+// whole GPUs, which are then divided into shares.
 func (g *Group) holds(unit gpu.Unit) bool {
 	return (g.Form == gpu.Virtual || unit.Form == gpu.Physical) && (g.Type == "" || g.Type == unit.Type)
 }

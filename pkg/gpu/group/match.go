@@ -17,15 +17,16 @@ type Match struct {
 	groups   []int // indexes of Grouping.groups; empty means the GPUs that belong to no group
 }
 
-// Match returns the groups that serve a request. The first of these rules that applies
-// decides:
+// Match returns the groups that serve a request. Match tries these rules in this order, and uses
+// the first one that applies:
 //
 //  1. If the request names a group, that group serves it. If that group cannot, Match
 //     returns a *GPURefusal.
-//  2. The tenant's groups of the requested form and type that name the container serve
-//     it.
-//  3. The tenant's groups of that form and type that name no container serve it.
-//  4. The GPUs that belong to no group serve it.
+//  2. If some of the tenant's groups name the container and have the requested form and type, these
+//     groups serve it.
+//  3. If some of the tenant's groups name no container and have the requested form and type, these
+//     groups serve it.
+//  4. Otherwise, the GPUs that belong to no group serve it.
 func (g *Grouping) Match(request Request) (Match, error) {
 	if request.Group != "" {
 		return g.named(request)
@@ -73,9 +74,9 @@ func (g *Group) refuses(request Request) *GPURefusal {
 	return nil
 }
 
-// Without returns a Match that lacks some of the groups: those for which the function
-// given as drop returns true. At least one group must remain, because a Match without
-// groups means the GPUs that belong to no group.
+// Without returns a Match that lacks some of the groups: those for which the function given as drop
+// returns true. At least one group must remain: a Match without groups would not mean that no GPUs
+// are allowed, but the GPUs that belong to no group.
 func (m Match) Without(drop func(name string) bool) Match {
 	m.groups = slices.DeleteFunc(slices.Clone(m.groups), func(i int) bool { return drop(m.grouping.groups[i].Name) })
 	return m
@@ -91,8 +92,8 @@ func (m Match) Groups() []string {
 	return names
 }
 
-// Nodes returns the sorted names of the nodes of which the groups list GPUs. If the
-// Match has no groups, Nodes returns nil, which means any node.
+// Nodes returns the sorted names of the nodes whose GPUs the groups list. If the Match has no
+// groups, Nodes returns nil, which means any node.
 func (m Match) Nodes() []string {
 	var names []string
 	for _, i := range m.groups {
@@ -118,14 +119,14 @@ type GPUOffer struct {
 	Node  string
 	Group string           // "" for the GPUs that belong to no group
 	GPUs  []sched.GPUShare // free GPUs that suit the request, in the node's order; at least as many as requested
-	Over  int              // how many more GPUs there are than requested
+	Over  int              // how many more GPUs are offered than requested; the offer with the fewest is the best, because it leaves larger groups to larger requests
 }
 
 // On returns the offer of a node, and false if no group has enough free GPUs there. If several
-// groups have enough, the group with the fewest free GPUs on the node serves the request. Of groups
-// with equally few, it is the first by name. The caller must first remove from the node what is
-// reserved for other pods (sched.Node.For). For each group of the Match, On visits all GPUs of the
-// node.
+// groups have enough, the group with the fewest free GPUs on the node serves the request. If
+// several groups have equally few, the first of them by name serves it. On takes everything that is
+// free on the node as available, so the caller must pass a node without what is reserved for other
+// pods (sched.Node.For). For each group of the Match, On visits all GPUs of the node.
 func (m Match) On(node *sched.Node) (GPUOffer, bool) {
 	best, found := GPUOffer{}, false
 	for _, group := range m.sources() {

@@ -81,8 +81,8 @@ func (w *world) request() Request {
 }
 
 // twin returns those free GPUs of a node with which a group can serve a request, or nil if the
-// group does not serve the request. The group "" stands for the GPUs in no group. The tests compare
-// the results of twin with those of Match, which is less simple.
+// group does not serve the request. The group "" stands for the GPUs in no group. twin implements
+// the rules of Match in a simple way, so that the tests can compare the results of both.
 func (w *world) twin(request Request, group string, node *sched.Node) (free []string) {
 	serving := w.serving(request)
 	if group == "" && len(serving) > 0 || group != "" && !slices.Contains(serving, group) {
@@ -146,8 +146,9 @@ func (w *world) holders(node, id string) (names []string) {
 	return names
 }
 
-// come starts a container: it requests GPUs, checks that twin returns the same GPUs, and
-// marks them as used.
+// come starts a container: it requests GPUs with Match.Best, and marks as many of the offered GPUs
+// as requested as used. It checks that the offer has the GPUs that twin returns for the offer's
+// group and node, and that no other group and node has enough GPUs and fewer of them.
 func (w *world) come(t *testing.T, uid string, request Request) {
 	least := -1
 	for _, record := range w.records {

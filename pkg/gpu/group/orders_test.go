@@ -82,8 +82,9 @@ func estimate(demands []int) Estimate {
 }
 
 // TestWorkedExample starts containers with 2, 1, 2 and 3 GPUs on two nodes of four GPUs, in all 12
-// orders. It checks that all containers get GPUs from the proposed groups. If each node has only
-// one group instead, one container gets no GPUs in four of the orders.
+// orders. It checks that all containers get GPUs from the proposed groups. For comparison, it
+// repeats this with only one group for each node: then one container gets no GPUs in four of the
+// orders, so the smaller groups are needed.
 func TestWorkedExample(t *testing.T) {
 	nodes, e := machines(4, 4), estimate([]int{2, 1, 2, 3})
 	proposal, err := Propose(nodes, e, nil)

@@ -17,7 +17,7 @@ type Demand struct {
 
 // Estimate is what the containers of a tenant are expected to need at the same time.
 type Estimate struct {
-	Form    gpu.Form // Physical for whole GPUs; with Virtual, slices and whole GPUs are used
+	Form    gpu.Form // Physical: groups of whole GPUs; Virtual: groups of slices and of whole GPUs that are divided into shares
 	Type    string   // "" for any
 	Demands []Demand
 }
@@ -27,10 +27,9 @@ type Estimate struct {
 type Proposal struct {
 	Groups   []ProposedGroup
 	Unplaced []Demand // demands for more GPUs than any node has
-	// Outcome is pack.All if no GPU is in two groups, so that all demands can be served
-	// at the same time. It is pack.Proven if that is impossible, and pack.Unknown if the
-	// search for such groups was given up. In these two cases, some groups share GPUs or
-	// some demands have no group.
+	// Outcome is pack.All if no GPU is in two groups, so that all demands can be served at the same
+	// time. It is pack.Proven if that is impossible, and pack.Unknown if the search for such groups
+	// was given up. If it is not pack.All, some groups share GPUs or some demands have no group.
 	Outcome pack.Outcome
 }
 
@@ -42,13 +41,13 @@ type ProposedGroup struct {
 	Share bool     // other proposed groups have some of these GPUs, too
 }
 
-// Propose proposes groups of the permitted GPUs. If no two groups share a GPU and every demand has
-// a group, all demands can be served at the same time, in any order in which the containers start.
-// The reason is that each group has exactly as many GPUs as its demand. So the best offer for a
-// container (Match.Best) is a group of its size, and there are as many groups of each size as
-// containers. pack.Pack assigns the groups to nodes. The comment of Pack says when it finds the
-// best assignment. On a node, GPUs are given to the largest groups first, which get the
-// best-connected GPUs.
+// Propose proposes groups of the permitted GPUs. All demands can be served at the same time if
+// every demand has a group and no two groups share a GPU. The order in which the containers start
+// does not matter. The reason is that each group has exactly as many GPUs as its demand. Match.Best
+// prefers the offer with the fewest GPUs beyond the request, so each container gets a group of
+// exactly its size. There is one such group for each container. pack.Pack assigns the groups to
+// nodes. The comment of Pack says when it finds the best assignment. On a node, GPUs are given to
+// the largest groups first, which get the best-connected GPUs.
 //
 // Groups share GPUs only if pack.Pack finds no way to serve all demands at the same
 // time. Then the demands for which it found a node get their GPUs first, the largest
@@ -127,10 +126,10 @@ type supply struct {
 	holders   []int // the number of groups that each unit is in
 }
 
-// handOut assigns GPUs to the demands. The parameter bin has the node of each demand.
-// Demands that have a node there come first and get GPUs of that node, the largest demand
-// first. Then each other demand gets GPUs of the node with the most GPUs in no group. A
-// demand that fits on no node gets none.
+// handOut assigns GPUs to the demands. The parameter bin has the node of each demand, as an index
+// of all, or pack.Nowhere. The demands with a node come first, the largest first, and get GPUs of
+// their node. Then each other demand gets GPUs of the node with the most GPUs in no group. A demand
+// that fits on no node gets none.
 func handOut(all []*supply, sizes, bin []int) []ProposedGroup {
 	given := make([]ProposedGroup, len(sizes))
 	order := pack.LargestFirst(sizes)

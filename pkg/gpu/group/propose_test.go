@@ -9,10 +9,10 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// FuzzPropose checks the proposals for random nodes and demands. Each group must have as many
-// GPUs of one node as its demand asks for, and Check must accept it. A GPU may be in two
-// groups only if both groups are marked with Share. Groups may have that mark only if not all
-// demands fit at the same time. A demand may be without a group only if it fits on no node.
+// FuzzPropose checks the proposals for random nodes and demands. Each group must have as many GPUs
+// of one node as its demand asks for, and Check must accept it. A GPU may be in two groups only if
+// both groups are marked with Share. No group may be marked if all demands fit at the same time. A
+// demand may be without a group only if it fits on no node.
 func FuzzPropose(f *testing.F) {
 	f.Add([]byte{4, 4}, []byte{2, 1, 2, 3})
 	f.Add([]byte{4, 4}, []byte{3, 3, 2, 9})

@@ -10,8 +10,9 @@ import (
 	"github.com/numalet/numalet/pkg/sched/fairshare"
 )
 
-// Scope is what a quota limits: a tenant's GPUs of one type, its GPUs of all types
-// (sched.TypeAnyGPU), its GPUs of one group, or its CPU cores (sched.TypeCPU).
+// Scope is what a quota limits, in thousandths of a GPU or of a CPU core: a tenant's GPUs of one
+// type, its GPUs of all types (sched.TypeAnyGPU), its GPUs of one group, or its CPU cores
+// (sched.TypeCPU).
 type Scope struct {
 	Tenant string
 	Type   string // "" if Group is set
@@ -49,8 +50,9 @@ type QuotaCharge struct {
 	Milli sched.MilliGPU
 }
 
-// QuotaCharges converts the charges of a pod from the type of package fairshare to QuotaCharge. The
-// parameter group is the GPU group of the pod's GPUs, or "".
+// QuotaCharges converts a pod's charges, which say how much it holds of each resource, from the
+// type of package fairshare to QuotaCharge. The parameter group is the GPU group of the pod's GPUs,
+// or "".
 func QuotaCharges(used []fairshare.Charge, group string) []QuotaCharge {
 	charges := make([]QuotaCharge, len(used))
 	for i, u := range used {
@@ -62,9 +64,9 @@ func QuotaCharges(used []fairshare.Charge, group string) []QuotaCharge {
 	return charges
 }
 
-// Quotas has the limits of tenants, and counts how much of each limit they use. A pod counts from
-// the decision to place it (Charge) until Return is called for it. Quotas is not safe for
-// concurrent use.
+// Quotas has the limits of tenants, and counts how much of each limit they use. The caller calls
+// Charge for a pod when it decides to place it, and Return when the pod no longer holds anything.
+// The pod counts in the meantime. Quotas is not safe for concurrent use.
 type Quotas struct {
 	limits map[Scope]sched.MilliGPU
 	used   map[Scope]sched.MilliGPU
@@ -207,12 +209,11 @@ type PendingCharge struct {
 	QuotaCharge
 }
 
-// Together checks whether enough of the pods can be charged at the same time within the limits. The
-// parameter need says how many pods are enough. Pods that are already charged count too. Together
-// adds the other pods in the given order and skips a pod that would exceed a limit. It does not try
-// other selections of pods. If too few pods can be charged, Together returns a *GPURefusal. The
-// refusal names the first limit that would be exceeded, and how much of it the needed pods request
-// together.
+// Together checks that no limit prevents charging a number of the given pods at the same time. This
+// number is given as need. Pods that are already charged count too. Together adds the other pods in
+// the given order and skips a pod that would exceed a limit. It does not try other selections of
+// pods. If too few pods can be charged, Together returns a *GPURefusal. The refusal names the first
+// limit that would be exceeded, and how much of it the needed pods request together.
 func (q *Quotas) Together(all []PendingCharge, need int) error {
 	pending := slices.DeleteFunc(slices.Clone(all), func(d PendingCharge) bool { _, charged := q.pods[d.UID]; return charged })
 	need -= len(all) - len(pending)
@@ -236,8 +237,8 @@ func (q *Quotas) Together(all []PendingCharge, need int) error {
 	return q.refuse(exceeded[0], whole[exceeded[0]])
 }
 
-// beside returns the sums of the charges of other pods, which are given as others, with this charge
-// added to them.
+// beside returns a copy of the sums given as others, which are the charges of other pods, and adds
+// this charge to the copy.
 func (d PendingCharge) beside(others map[Scope]sched.MilliGPU) map[Scope]sched.MilliGPU {
 	sum := maps.Clone(others)
 	for s, amount := range sums(d.Tenant, []QuotaCharge{d.QuotaCharge}) {

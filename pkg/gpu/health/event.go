@@ -29,10 +29,10 @@ type Instance struct {
 	gpu, compute int
 }
 
-// Of returns the Instance with the IDs of a GPU instance and of a compute instance. A
-// negative ID means that the driver does not name one (it reports 0xFFFFFFFF). Without a
-// GPU instance, Of returns the GPU as a whole. Without a compute instance, it returns all
-// slices of the GPU instance.
+// Of returns the Instance with the IDs of a GPU instance and of a compute instance. A negative ID
+// means that the driver does not name one (it reports 0xFFFFFFFF). If no GPU instance is named, the
+// result means the GPU as a whole. If only the compute instance is not named, it means all slices
+// of the GPU instance.
 // https://docs.nvidia.com/deploy/nvml-api/structnvmlEventData__t.html
 func Of(gpuInstance, computeInstance int) Instance {
 	return Instance{named: gpuInstance >= 0, gpu: gpuInstance, compute: computeInstance}
@@ -43,15 +43,15 @@ func (i Instance) covers(gpuInstance, computeInstance int) bool {
 	return i.named && i.gpu == gpuInstance && (i.compute < 0 || i.compute == computeInstance)
 }
 
-// remedy is what must happen before a fault of a GPU counts as ended. The larger the
-// value, the worse is the fault.
+// remedy is what must happen before a fault of a GPU counts as ended. The values are in ascending
+// order of severity.
 type remedy uint8
 
 const (
 	none   remedy = iota // nothing, because it is not a fault of the GPU
 	probe                // a probe that the GPU answers, while the driver requests no recovery action
-	reset                // a reset of the GPU, or a report of the driver that no recovery action is needed
-	reboot               // as with reset, but only a reboot can reset this GPU, because it is not on the PCI bus
+	reset                // a reset of the GPU, or a probe in which the driver says that no recovery action is needed
+	reboot               // as with reset; but the GPU is not on the PCI bus, so the driver cannot reset it, and only a reboot helps
 )
 
 // advice returns what an administrator has to do about a fault with this remedy if the
@@ -66,11 +66,11 @@ func (r remedy) advice() string {
 	return ""
 }
 
-// xid returns the remedy for an Xid and a description. An Xid is the number of an error
-// of NVIDIA's driver. Xids that NVIDIA's own device plugin ignores are errors of
-// applications, and not faults of the GPU. Xid 154 is not a fault, either: it says that
-// the recovery action has changed, which the next probe reads. NVIDIA's catalog of Xids
-// says which Xids need a reset or a reboot.
+// xid returns the remedy for an Xid and a description. An Xid is the number of an error of NVIDIA's
+// driver. Xids that NVIDIA's own device plugin ignores are errors of applications, and not faults
+// of the GPU. Xid 154 is not a fault, either: it only says that the recovery action of the GPU has
+// changed. The next probe reads the new action. NVIDIA's catalog of Xids says which Xids need a
+// reset or a reboot.
 // https://github.com/NVIDIA/k8s-device-plugin/blob/main/internal/rm/health.go
 // https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html
 func xid(number uint64) (remedy, string) {

@@ -106,8 +106,8 @@ func (t *Tracker) ids(device int) []string {
 	return ids
 }
 
-// affected returns the IDs of the slices that an Instance of an event includes. If it
-// includes no known slice, affected returns the ID of the GPU.
+// affected returns the IDs of the slices that an Instance of an event includes. If it includes no
+// known slice, the fault counts for the GPU as a whole, so affected returns the ID of the GPU.
 func (t *Tracker) affected(device int, instance Instance) []string {
 	c := &t.inventory.GPUs[device]
 	var ids []string
@@ -122,8 +122,8 @@ func (t *Tracker) affected(device int, instance Instance) []string {
 	return ids
 }
 
-// change calls the function given as do. Of the GPU and its slices, it returns the IDs of
-// those whose health this call has changed.
+// change calls the function given as do. It compares the health of the GPU and its slices before
+// and after the call, and returns the IDs of those whose health has changed.
 func (t *Tracker) change(device int, do func()) []string {
 	ids := t.ids(device)
 	before := make([]gpu.Health, len(ids))

@@ -109,8 +109,8 @@ func take(b *testing.B, x *Index, name string, request Vector, sign int64) {
 	}
 }
 
-// BenchmarkUpdate measures one call of Update and the call of View after it. To change a node, the
-// goroutine that writes an index makes only these two calls.
+// BenchmarkUpdate measures one call of Update and the call of View after it. In a scheduler, the
+// goroutine that writes the index makes these two calls whenever a node changes.
 func BenchmarkUpdate(b *testing.B) {
 	for _, dims := range []int{2, 4, 6} {
 		for _, n := range sizes {
@@ -133,8 +133,9 @@ func BenchmarkUpdate(b *testing.B) {
 
 // BenchmarkShared measures decisions with several goroutines that search the index (proposers), and
 // one goroutine that writes it at the same time. Each proposer picks four nodes, with a filter that
-// takes some microseconds for each node. For each answer of a proposer, the writer makes an update
-// and a new view. The benchmark also reports how long the update and the view take together.
+// takes some microseconds for each node. Whenever a proposer answers with the name of a node, the
+// writer updates this node and makes a new view. The benchmark also reports how long the update and
+// the view take together.
 func BenchmarkShared(b *testing.B) {
 	nodes := cluster(10_000, 4, 0.5)
 	for _, proposers := range []int{1, 2, 4, 16} {
@@ -225,9 +226,10 @@ func cluster(n, dims int, fill float64) []Node {
 	return nodes
 }
 
-// edges returns requests that are hard for a search. It chooses as many random ratios between the
-// dimensions as the parameter count says. For each ratio, the first list has the largest request
-// that fits some node, and the second list has a slightly larger request that fits no node.
+// edges returns requests that are hard for a search. It repeats this as often as the parameter
+// count says: it chooses a random ratio between the amounts of a request, adds the largest request
+// with this ratio that fits some node to the first result, and adds a slightly larger request that
+// fits no node to the second result.
 func edges(nodes []Node, count int) (last, beyond []Vector) {
 	r := rand.New(rand.NewPCG(2, 2))
 	for range count {
@@ -263,8 +265,8 @@ func (v Vector) plus(n int64) Vector {
 	return sum
 }
 
-// along returns the largest factor by which the amounts in way can be multiplied so that none of
-// them is larger than the amount of the same dimension in free.
+// along returns the largest factor by which a request can be multiplied so that it still fits the
+// free amounts of a node. The request is given as way.
 func along(way []float64, free Vector) float64 {
 	scale := 1e9
 	for d := range way {

@@ -8,10 +8,11 @@ import (
 )
 
 // Bucket is a bucket of the DistBuckets paper: the nodes whose coordinates begin with the numbers
-// in the field X. The paper writes wildcards for the remaining numbers. The bucket with an empty X
-// is the root. A bucket whose X has a number for each dimension is a leaf.
+// in the field X. The paper writes a wildcard for each dimension of which X has no number, such as
+// (5,*). The bucket with an empty X is the root. A bucket whose X has a number for each dimension
+// is a leaf.
 type Bucket struct {
-	X    []int64 // numbers of a coordinate, in the order of Config.Order
+	X    []int64 // the first numbers of the coordinates; Config.Order has the order of the dimensions
 	view *View
 	span // the ranks of the bucket's nodes in the tree by coordinate
 }
@@ -61,8 +62,8 @@ func (b Bucket) entries() iter.Seq[*entry] {
 	}
 }
 
-// Children yields the buckets directly inside b, whose X has one number more than b.X, smallest
-// number first. It leaves out empty buckets.
+// Children yields the buckets directly inside b. The X of such a bucket has the numbers of b.X and
+// one more. The bucket with the smallest last number comes first. It leaves out empty buckets.
 func (b Bucket) Children() iter.Seq[Bucket] {
 	return func(yield func(Bucket) bool) {
 		for at := b.lo; at < b.hi && !b.Leaf(); {
@@ -92,8 +93,8 @@ func (t *tree) under(x []int64) span {
 }
 
 // flushed returns a copy of the view with an empty delta. The delta has the newest updates, which
-// are not yet in the tree by coordinate. In the copy, they are in this tree. So each bucket is a
-// range of the tree.
+// are not yet in the tree by coordinate. In the copy, they are in this tree. So the tree has all
+// nodes, and each bucket is a range of it.
 func (v View) flushed() View {
 	v.byCoord.apply(v.delta)
 	v.freeze()
@@ -104,9 +105,9 @@ func (v View) flushed() View {
 // Coordinate returns ⌈amount/θ⌉ for each dimension, in the order of Config.Order.
 func (v View) Coordinate(amounts Vector) []int64 { return v.space.coordinate(amounts) }
 
-// coordinate returns ⌈amount/θ⌉ for each dimension, in the order of Config.Order. Rounding up keeps
-// the order of amounts. So if a node covers a request, the node's coordinate is at least as large
-// as the request's coordinate in every dimension.
+// coordinate returns ⌈amount/θ⌉ for each dimension, in the order of Config.Order. Rounding up never
+// reverses the order of two amounts. So if a node has at least the requested amounts, the node's
+// coordinate is at least as large as the request's coordinate in every dimension.
 func (s space) coordinate(vector Vector) []int64 {
 	x := make([]int64, len(vector))
 	s.coordinateInto(x, vector)
@@ -124,8 +125,8 @@ type Iterator struct {
 	trace  func(Bucket)
 }
 
-// level is a bucket that the iterator has opened. The field left is the part of the bucket's range
-// of ranks that belongs to child buckets that have not been visited yet.
+// level is a bucket that the iterator has opened. Its child buckets are visited one after another.
+// The field left has the ranks of the nodes in those child buckets that have not been visited yet.
 type level struct {
 	Bucket
 	left span
@@ -195,9 +196,9 @@ func (it *Iterator) child() (Bucket, bool) {
 	return child, true
 }
 
-// fits reports whether the bucket b has to be opened: some coordinate in b may be at least as large
-// as that of the request in every dimension, and b has a node that the query allows. It visits each
-// candidate of the query.
+// fits reports whether the bucket b has to be opened. There are two conditions. First, b may have
+// coordinates that are at least as large as that of the request in every dimension. Second, b has a
+// node that the query allows. It visits each candidate of the query.
 func (it *Iterator) fits(b Bucket) bool {
 	if !meets(b.X, it.x) {
 		return false
@@ -208,8 +209,8 @@ func (it *Iterator) fits(b Bucket) bool {
 	return slices.ContainsFunc(it.search.candidates, func(e *entry) bool { return comparePrefix(e.coord, b.X) == 0 })
 }
 
-// meets reports whether some coordinate that begins with the numbers x is at least as large as the
-// coordinate of a request (the parameter least) in every dimension.
+// meets reports whether a coordinate that begins with the numbers x can be at least as large as the
+// coordinate of a request in every dimension. The coordinate of the request is given as least.
 func meets(x, least []int64) bool {
 	for l, c := range x {
 		if c < least[l] {

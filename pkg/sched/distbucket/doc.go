@@ -28,19 +28,21 @@
 //
 // # Complexity
 //
-// For n nodes, Add, Update and Remove take O(log n) time. Only an Add that has to give new labels
-// to all nodes (see Invariants) takes O(n log n) time, which is rare. The base of the logarithm is
-// about 7: with 100,000 nodes, each call reads about six pages of a B-tree. A search also reads
-// about six pages to find the next node that fits. In the worst case, the maxima exclude no page
-// although few nodes fit, and the search reads all pages.
+// For n nodes, Add, Update and Remove take O(log n) time. There is one exception, which is rare: an
+// Add that has to give new labels to all nodes takes O(n log n) time. (A label is an integer that
+// is compared instead of a node's name; see Invariants.) The base of the logarithm is about 7: with
+// 100,000 nodes, each call reads about six pages of a B-tree. A search also reads about six pages
+// to find the next node that fits. In the worst case, the maxima exclude no page although few nodes
+// fit, and the search reads all pages.
 //
-// The DistBuckets paper stores an array of child buckets in each bucket instead of a B-tree. For a
-// fixed number of possible coordinates, an operation then takes O(1) time. But the memory grows
-// with the number of possible coordinates, which is the product of capacity/θ over all dimensions.
-// With θ = 1, CPU in millicores and memory in MiB have 10¹¹ possible coordinates. If θ is large
-// enough for arrays, a leaf bucket has thousands of nodes, which must be sorted within the bucket.
-// Also, each update would copy a whole array per dimension, or make readers wait. The B-tree takes
-// O(n) memory for n nodes and every θ, and its snapshots share pages.
+// The DistBuckets paper stores an array of child buckets in each bucket instead of a B-tree. An
+// operation then finds a child bucket by its index in the array. So it takes O(1) time for a fixed
+// number of possible coordinates. But the memory grows with the number of possible coordinates,
+// which is the product of capacity/θ over all dimensions. With θ = 1, CPU in millicores and memory
+// in MiB have 10¹¹ possible coordinates. If θ is so large that the arrays fit into memory, a leaf
+// bucket has thousands of nodes, which must be sorted within the bucket. Also, an update would have
+// to copy a whole array for each dimension, or change the arrays in place while readers wait. The
+// B-tree takes O(n) memory for n nodes and every θ, and its snapshots share pages.
 //
 // # Concurrency
 //
@@ -55,7 +57,8 @@
 // also miss a node whose free resources have grown meanwhile. So the caller must search a newer
 // view before it concludes that no node fits. A newer view can have more free resources only if
 // resources were released. Package nodestate counts the releases (FreedSeq), and its View has the
-// count at the time when it was made. If the count has not changed, no newer view is needed.
+// count at the time when the View was made. As long as the current count is the same, no newer view
+// is needed.
 //
 // # Invariants
 //

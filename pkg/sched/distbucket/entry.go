@@ -20,17 +20,17 @@ type entry struct {
 	Node
 	coord    []int64
 	coordKey key
-	exactKey bool // no other coordinate is packed into the same coordKey
+	exactKey bool // coordKey is exact: no other coordinate has the same coordKey (see packCoord)
 	code     code // Free in a short form for fast comparisons, in which amounts are rounded down
 	handle   *Handle
-	// A Reserving is an index with reservations. It has two trees with only the reserved nodes. In
-	// the entries of these trees, this is the reservation of the node; in all others, it is nil.
+	// The reservation of the node, or nil. Only a Reserving, which is an index with reservations,
+	// sets it, and only in the entries of its two trees of reserved nodes.
 	*reservation
 }
 
-// entryWithVectors is an entry and, for up to six dimensions, the memory of its two vectors Free and
-// coord. Searches read both vectors. If the vectors were allocated separately, each would cause a
-// cache miss.
+// entryWithVectors is an entry together with memory for its two vectors Free and coord. The memory
+// is sufficient for up to six dimensions. Searches read both vectors. If the vectors were allocated
+// separately, each would cause a cache miss.
 type entryWithVectors struct {
 	entry
 	vectors [12]int64

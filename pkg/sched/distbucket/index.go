@@ -9,24 +9,25 @@ import (
 // Index is an index of nodes by their free resources, with which a scheduler finds nodes for a task
 // (see the package comment). One goroutine at a time may use it. Any number of goroutines may
 // search the views (snapshots) that View returns. For n nodes, Add, Update and Remove take O(log n)
-// time, except for an Add that calls relabel. View takes at most O(log n) time for each update
-// since the last view, or O(1) if there is none.
+// time, except for an Add that has to give new labels to all nodes (see relabel). View takes at
+// most O(log n) time for each update since the last view, or O(1) if there is none.
 //
 // An Index has two trees of nodes: one sorted by coordinate, and one sorted by name. A view has the
 // roots of both trees, whose pages no longer change, and the delta: the newest updates, which are
 // not yet in the tree by coordinate. When the delta is full, its updates are put into the tree by
-// coordinate together. Schedulers often take the node with the most free resources, so consecutive
-// updates need copies of mostly the same pages. If several updates are put into the tree together,
-// each page is copied only once, which saves garbage. With 100,000 nodes, a decision left 12.3 KB
-// of garbage without a delta, and 2.3 KB with it. (A decision takes one view and makes two updates:
-// one pod is placed, and another one ends. The figures are from BenchmarkDecide with dims=4,
-// fill=0.5, theta=coarse and the policy LeastFit.)
+// coordinate together. Schedulers often take the node with the most free resources. Such nodes are
+// next to each other in this tree, so consecutive updates change mostly the same pages. If several
+// updates are put into the tree together, each page is copied only once, which saves garbage. This
+// was measured for decisions, each of which takes one view and makes two updates: one pod is
+// placed, and another one ends. With 100,000 nodes, a decision left 12.3 KB of garbage without a
+// delta, and 2.3 KB with it. (The figures are from BenchmarkDecide with dims=4, fill=0.5,
+// theta=coarse and the policy LeastFit.)
 //
 // The tree by name changes only when nodes are added or removed, or get new labels (relabel). Its
 // entries refer to the handles of nodes, and each handle refers to the newest state of its node. An
 // alternative was measured: to put each update into this tree, too. With that design, the policies
-// FirstFit and NextFit were faster. A decision with another policy took 0.6 µs longer with
-// 1,000 nodes, and 1.0 µs longer with 100,000 nodes.
+// FirstFit and NextFit, which read the tree by name, were faster. But a decision with another
+// policy took 0.6 µs longer with 1,000 nodes, and 1.0 µs longer with 100,000 nodes.
 //
 // Two simpler ways to let goroutines search while the index changes were measured and rejected:
 //
@@ -136,9 +137,9 @@ func (x *Index) Len() int { return len(x.handles) }
 // Handle returns the handle of the node with the given name, or nil if the index has no such node.
 func (x *Index) Handle(name string) *Handle { return x.handles[name] }
 
-// View returns an immutable snapshot of the index. As long as a view is referenced, all later
-// updates stay in memory, and the view has to read them to find the old state of a node that has
-// changed. So keep a view only for one search.
+// View returns an immutable snapshot of the index. As long as a view is referenced, the garbage
+// collector cannot free the updates that were made after it. The view has to read them to find the
+// old state of a node that has changed. So keep a view only for one search.
 func (x *Index) View() View {
 	x.freeze()
 	return View{space: &x.space, trees: x.trees, delta: x.log.delta(), logPosition: x.log.position()}

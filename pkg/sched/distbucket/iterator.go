@@ -1,23 +1,23 @@
 package distbucket
 
-// iterator is a position between two entries of a frozen tree. To move it to the next entry takes
-// O(1) amortised time, because the move does not start from the root. An iterator is stored on the
-// stack, so a search with it allocates no memory.
+// iterator is a position between two entries of a tree that no longer changes. Moving it to the
+// next entry takes O(1) amortised time, because the move does not start from the root. An iterator
+// is stored on the stack, so a search with it allocates no memory.
 type iterator struct {
 	path  [maxDepth]frame // from the root
 	depth int
 }
 
-// frame is a page on the path from the root to the position. In the last frame of a path, index is
-// the number of items of the page that are before the position. In the other frames, index is the
-// index of the child that is on the path.
+// frame is a page on the path from the root to the position. The meaning of the field index depends
+// on the frame. In the last frame of a path, it is the number of items of the page that are before
+// the position. In the other frames, it says which child of the page is the next page of the path.
 type frame struct {
 	page  *page
 	index int
 }
 
-// maxDepth is greater than the depth of any tree. Even if each page has only 4 items, a tree of
-// depth maxDepth has 4¹⁶ entries.
+// maxDepth is greater than the depth of any tree. Each page except the root has at least 4 items
+// (fanout/2), so a tree of depth maxDepth would have at least 2·4¹⁵ entries, which is two billion.
 const maxDepth = 16
 
 // push appends a page and an index in the page to the path.
@@ -42,8 +42,9 @@ func (t *tree) end() (it iterator) {
 	return it
 }
 
-// seek returns the position before the first entry whose key is greater than k, or whose key is k
-// and for which isAfter returns true. It takes O(log n) time for n entries.
+// seek returns the position before the first entry that comes after k. An entry comes after k if
+// its key is greater than k, or if its key is k and isAfter returns true for it. It takes O(log n)
+// time for n entries.
 func (t *tree) seek(k key, isAfter func(*page, int) bool) (it iterator) {
 	for p := t.root; p != nil; {
 		i := p.search(k, isAfter)
@@ -63,8 +64,9 @@ func (t *tree) seek(k key, isAfter func(*page, int) bool) (it iterator) {
 // an entry below it may match. A zero matcher matches everything.
 //
 // The parent of a page has the maxima of the page, which are upper bounds of the free amounts below
-// it. If none of the maxima covers the request, the page is not read. A page is read, and an entry
-// matches, if it passes these tests, which are made from left to right:
+// it. If none of the maxima covers the request, the page is not read. The tests are made from left
+// to right. A page is read if it passes all tests of the first line, and an entry matches if it
+// passes all tests of the second line:
 //
 //	page:   rounded maxima (type maxima) → exact maximum of each dimension (exactMax)
 //	entry:  rounded free amounts (code) → exact free amounts (Free) → not replaced in the delta
@@ -76,9 +78,10 @@ type matcher struct {
 	limit  int   // when visits has this value, the method next returns nil; 0 means no limit
 }
 
-// mayMatch reports whether item i of a leaf page matches, or whether an entry below child i of an
-// inner page may match. The cheapest test comes first: the maxima, which are stored in the page
-// itself, exclude most of the children.
+// mayMatch tests item i of the page p. In a leaf page, the item is an entry, and mayMatch reports
+// whether it matches. In an inner page, the item is a child, and mayMatch reports whether an entry
+// below the child may match. The cheapest test comes first: the maxima, which are stored in the
+// page itself, exclude most of the children.
 func (m *matcher) mayMatch(p *page, i int) bool {
 	m.visits++
 	if p.children != nil {
@@ -152,17 +155,20 @@ func (m *matcher) previous(it *iterator) *entry {
 	return nil
 }
 
-// atLeafStart reports whether the entry that the method previous has returned is certainly the
-// first of its leaf bucket, because the item before it in the page has a different key. If it
-// returns true, the caller can take the entry at once, which saves two searches from the root. This
-// is common: if the amounts of the nodes differ, most nodes are alone in their leaf bucket.
+// atLeafStart is called after the method previous has returned an entry. It returns true if the
+// item before this entry in the page has a different key. Then the entry is the first of its leaf
+// bucket, and the caller can take it at once. If the result is false, the caller does not know
+// whether the entry is the first. It then needs two searches from the root: one to read the leaf
+// bucket from its start, and one to continue before it. The result true is common: if the amounts
+// of the nodes differ, most nodes are alone in their leaf bucket.
 func (it *iterator) atLeafStart() bool {
 	at := it.path[it.depth-1]
 	return at.index > 0 && at.page.separators[at.index-1].key != at.page.separators[at.index].key
 }
 
-// atLeafEnd reports whether the entry that the method next has returned is certainly the last of
-// its leaf bucket, because the item after it in the page has a different key.
+// atLeafEnd is called after the method next has returned an entry. It returns true if the item
+// after this entry in the page has a different key. Then the entry is the last of its leaf bucket.
+// If the result is false, the entry may be the last or not.
 func (it *iterator) atLeafEnd() bool {
 	at := it.path[it.depth-1]
 	return at.index < at.page.n && at.page.separators[at.index].key != at.page.separators[at.index-1].key

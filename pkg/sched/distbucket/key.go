@@ -18,15 +18,17 @@ type key uint64
 //
 // Each number c ≥ 0 of the coordinate is written as its bit length plus one in 6 bits, followed by
 // the bits of c after its leading 1 bit. This is a variant of the Elias gamma code that keeps the
-// order of numbers. For example:
+// order of numbers. For example, 5 is 101 in binary: its bit length plus one is 4 (000100), and 01
+// follows the leading 1 bit. The bit length of 0 is 0, so 0 is written as 000001:
 //
 //	(5, 0)  ↦  000100 01  000001
 //
 // Small numbers take few bits, so six dimensions usually fit into a key. Bits that do not fit are
 // cut off. Different coordinates may then have equal keys, but the order is never reversed. If two
 // keys are equal and not exact, the coordinates are compared. Negative numbers are written as
-// 000000, and numbers from 2⁵⁸ on as 111111. After a negative number or a number from 2⁵⁸ on, the
-// rest of the coordinate is left out.
+// 000000, and numbers from 2⁵⁸ on as 111111. Each of these two texts stands for many numbers. The
+// numbers after them are left out, because they decide the order of two coordinates only if all
+// numbers before them are equal.
 //
 // A fixed number of bits for each dimension was rejected. It would be too small for amounts of
 // memory in bytes, and larger than needed for numbers of GPUs.
@@ -108,9 +110,9 @@ func comparePrefix(x, prefix []int64) int {
 }
 
 // keyRange is the range of a bucket in the tree by coordinate: all entries whose coordinate begins
-// with prefix. The keys of these entries are in [first, last]. If the key of the prefix is not
-// exact (packCoord), other entries can have keys in this interval, too. Then each entry has to be
-// compared with the prefix.
+// with prefix. The keys of these entries are in [first, last]. If the prefix does not fit
+// completely into a key (packCoord), entries that begin with other numbers can have keys in this
+// interval, too. Then each entry has to be compared with the prefix.
 type keyRange struct {
 	prefix      []int64
 	first, last key
@@ -151,13 +153,14 @@ func (r *keyRange) seekAfterLabel(t *tree, label key) iterator {
 	})
 }
 
-// notBefore reports whether item i of a page is in the range r or after r. The key of the item
-// must be r.first.
+// notBefore reports whether item i of a page is in the range r or after r. It is called only for
+// items whose key is r.first, so it need not compare keys.
 func (r *keyRange) notBefore(p *page, i int) bool {
 	return r.exclusive || comparePrefix(p.items[i].coord, r.prefix) >= 0
 }
 
-// after reports whether item i of a page is after the range r. The key of the item must be r.last.
+// after reports whether item i of a page is after the range r. It is called only for items whose
+// key is r.last.
 func (r *keyRange) after(p *page, i int) bool {
 	return !r.exclusive && comparePrefix(p.items[i].coord, r.prefix) > 0
 }

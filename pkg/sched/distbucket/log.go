@@ -3,8 +3,9 @@ package distbucket
 import "sync/atomic"
 
 // deltaSize is the largest number of updates that are not yet in the tree by coordinate (see
-// Index). A larger number makes less garbage, but searches examine these updates one after another.
-// With 16 updates, the garbage collector saves more time than the searches lose.
+// Index). With a larger number, more updates share the copies of pages, so there is less garbage.
+// But searches examine these updates one after another. With 16 updates, the garbage collector
+// saves more time than the searches lose.
 const deltaSize = 16
 
 // log is the sequence of all updates of an index, to which the writer of the index appends. It has
@@ -21,14 +22,15 @@ const deltaSize = 16
 //     ▲ position of a view
 //
 // Chunks are linked only from older to newer ones. So a chunk stays in memory only if it is the
-// newest one, or if the position of some view is in this chunk or in an older one. The garbage
-// collector frees all other chunks.
+// newest one, or if it can be reached from a view. It can be reached if the view's position is in
+// this chunk or in an older one. The garbage collector frees all other chunks.
 type log struct {
 	chunk *chunk // the newest chunk, to which updates are appended
 	seq   uint64 // number of updates and added nodes so far
-	// relabelSeq is the value of seq at the last removal of a node, or at the last call of relabel,
-	// which gives all nodes new labels. A Cursor (a position in the order of names) has the label of
-	// a node. If the Cursor is older than relabelSeq, this label may be invalid.
+	// A Cursor (a position in the order of names) has the label of a node. Two events can make this
+	// label invalid: the removal of a node, and a call of relabel, which gives all nodes new
+	// labels. relabelSeq is the value of seq at the last such event. The label of an older Cursor
+	// may be invalid.
 	relabelSeq uint64
 }
 
@@ -48,9 +50,10 @@ type update struct {
 }
 
 // addNode makes the first entry of a node visible to readers. It need not add an update to the log.
-// The reason is that an older view usually does not refer to the handle of the new node. It does so
-// only if the handle was used before, by a node that was removed (see AddAt). A reader of this view
-// finds the removal of that node in the log.
+// Readers of older views find the states before updates in the log, but an older view does not have
+// the new node. It may refer to the handle of the new node, but only if the handle was used before
+// by a node that was removed (see AddAt). Then the reader finds the removal in the log, and with it
+// the state of the removed node.
 func (l *log) addNode(e *entry) {
 	l.seq++
 	e.seq = l.seq
@@ -74,7 +77,8 @@ func (l *log) addUpdate(u update) {
 func (l *log) full() bool { return l.chunk.count.Load() == deltaSize }
 
 // startChunk appends an empty chunk to the log. It is called when all updates so far are in the
-// tree by coordinate. The method relabel also calls it while it makes new trees.
+// tree by coordinate. The method relabel also calls it while it makes new trees, because it adds an
+// update for each node and a chunk has room for only a few.
 func (l *log) startChunk() {
 	next := new(chunk)
 	l.chunk.next.Store(next)
@@ -99,14 +103,15 @@ type logPosition struct {
 	seq, relabelSeq uint64 // the values of the log's fields at this position
 }
 
-// entry returns the entry that the handle's node had at the position p. The handle must have had a
-// node at that position. If the node has not changed since p, entry takes O(1) time. Otherwise it
-// reads the updates since p until it finds the first one of this node.
+// entry returns the entry that the handle's node had at the position p. The handle's node must have
+// been in the index at that position. If the node has not changed since p, entry takes O(1) time.
+// Otherwise it reads the updates since p until it finds the first one of this node.
 //
 // entry needs no lock. If the sequence number of the newest entry is not greater than that of p,
 // the newest entry is also the entry at p. Otherwise an update after p has replaced the entry at p.
-// The first update of the handle after p has the entry at p as its old entry. This update is in the
-// log, because addUpdate stores an update in the log before it stores the new entry in the handle.
+// So the first update of the handle after p is the one that has replaced it, and its field old is
+// the entry at p. This update is in the log, because addUpdate stores an update in the log before
+// it stores the new entry in the handle.
 func (p *logPosition) entry(handle *Handle) *entry {
 	e := handle.newest.Load()
 	if e != nil && e.seq <= p.seq {

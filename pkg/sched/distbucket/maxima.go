@@ -7,19 +7,20 @@ import "math/bits"
 // operations on 64-bit words. Codes are small, so that a page of the B-tree has room for many of
 // them.
 //
-// A lane has an amount v > 0 in a floating-point format: the bit length of v, and the eight bits
-// after the leading 1 bit. A lane of 0 means v ≤ 0:
+// A lane has an amount v > 0 in a floating-point format. Bit 14 is set. Bits 13 to 8 have the bit
+// length of v, and bits 7 to 0 have the eight bits of v after its leading 1 bit. If v ≤ 0, the
+// whole lane is 0:
 //
 //	15 | 14 | 13 … 8         | 7 … 0
 //	 0 |  1 | bits.Len64(v)  | bits after the leading one, truncated
 //
-// Lanes have the order of the amounts,
+// Of two amounts, the larger one never has the smaller lane:
 //
 //	a ≥ b ⇒ lane(a) ≥ lane(b)
 //
-// so a comparison of codes never excludes a node that fits. Lanes are exact for amounts up to 511.
-// For larger amounts, the error is at most 0.4 %. Bit 15 of a lane is always 0, so that comparisons
-// can use it (see covers). Dimensions from the ninth on are not in the code.
+// Therefore a comparison of codes never excludes a node that fits. Lanes are exact for amounts up
+// to 511. For larger amounts, the error is at most 0.4 %. Bit 15 of a lane is always 0, so that
+// comparisons can use it (see covers). Dimensions from the ninth on are not in the code.
 type code [2]uint64
 
 const (
@@ -45,10 +46,10 @@ func lane(v int64) uint64 {
 	return 1<<14 | uint64(n)<<8 | uint64(v)<<(64-n)<<1>>(64-8)
 }
 
-// covers reports whether each lane of c is at least as large as the same lane of want. It sets bit
-// 15 of each lane of c, which is called the guard bit, and subtracts want. A lane that is too small
-// borrows from its guard bit. So covers returns true if all guard bits are still set after the
-// subtraction.
+// covers reports whether each lane of c is at least as large as the same lane of want. Bit 15 of
+// each lane is called the guard bit. covers sets the guard bits of c, and then subtracts want. If a
+// lane of c is smaller than the lane of want, the subtraction borrows from the guard bit, which is
+// then 0. So all lanes are large enough if all guard bits are still set.
 func (c *code) covers(want *code) bool {
 	return ((c[0]|guardBits)-want[0])&((c[1]|guardBits)-want[1])&guardBits == guardBits
 }
@@ -63,10 +64,10 @@ func (c *code) max(other *code) code { return code{maxLanes(c[0], other[0]), max
 //
 //	min(Σ(max − c), Σ(max − other)) over all lanes
 //
-// Lanes are roughly logarithmic: twice the amount makes a lane larger by 256. Bit 14 is set in
-// every lane except that of an amount of 0. So the distance between 0 and any other amount is
-// large. Therefore mergeNearest rarely merges the code of a node on which none of a resource is
-// free with the code of a node on which some is free.
+// Lanes are roughly logarithmic: if an amount is doubled, its bit length in bits 8 to 13 grows by
+// one, so the lane grows by 256. Bit 14 is set in every lane except that of an amount of 0. So the
+// distance between 0 and any other amount is large. Therefore, if a resource is free on one node
+// but not on another node, mergeNearest rarely merges the codes of the two nodes.
 func (c *code) distance(other *code) uint64 {
 	m := c.max(other)
 	return min(sumLanes(m[0]-c[0])+sumLanes(m[1]-c[1]), sumLanes(m[0]-other[0])+sumLanes(m[1]-other[1]))
@@ -82,7 +83,7 @@ func sumLanes(w uint64) uint64 {
 // maxLanes returns a word in which each 16-bit lane is the maximum of the same lanes of a and b.
 func maxLanes(a, b uint64) uint64 {
 	less := guardBits &^ ((a | guardBits) - b) // guard bits of the lanes where a < b
-	mask := less - less>>15                    // the 15 value bits of these lanes
+	mask := less - less>>15                    // bits 0 to 14 of these lanes (in each of them, 0x8000 − 1)
 	return a&^mask | b&mask
 }
 
@@ -94,14 +95,14 @@ func maxLanes(a, b uint64) uint64 {
 // free memory, a single maximum covers a request for a GPU and memory, although no node fits it.
 // The difference was measured while pods with one GPU each filled 5,000 half-full nodes. To find
 // four nodes, a search examined up to 2,000 items of pages if each page had one maximum, and 20 to
-// 50 items if it had three. A fourth maximum reduced the number of examined items by a quarter, but
-// only if six resources ran out independently. It increased the CPU time of updates by 50 % (30,000
-// nodes).
+// 50 items if it had three. A fourth maximum was useful only if six resources ran out
+// independently: it then reduced the number of examined items by a quarter. It increased the CPU
+// time of updates by 50 % (30,000 nodes).
 //
 // In an earlier version, pages had one maximum, and a third tree was searched if few nodes fitted.
-// In this tree, nodes were sorted along a Z-order curve. The tree was removed, because with three
-// maxima a search of the tree by coordinate examines fewer items than a search of either tree did
-// before.
+// In this tree, nodes were sorted along a Z-order curve. With three maxima, a search of the tree by
+// coordinate examines fewer items than a search of either tree did in that version. Therefore the
+// third tree was removed.
 type maxima [3]code
 
 // add changes the maxima so that one of them covers c. It takes O(1) time.
@@ -158,8 +159,9 @@ func (m *maxima) covers(want *code) bool {
 // The values in exactMax may be too high, because they are not lowered when an entry is removed or
 // replaced. To lower them, every entry of the page would have to be read. They are computed again
 // only when items move between pages. Values that are too high do little harm, because the maxima
-// of the page, which are codes, are computed again after each change. They exclude the page if all
-// its amounts in some dimension are smaller than requested by more than the precision of a code.
+// of the page, which are codes, are computed again after each change. So the maxima exclude the
+// page if in some dimension, all its amounts are clearly smaller than the requested amount: the
+// difference must be larger than the rounding of the codes.
 type exactMax [2 * lanesPerWord]int64
 
 // covers reports whether m is at least as large as request in each of the dimensions that m has.

@@ -2,8 +2,8 @@
 // enough room. Bins may have different sizes. Sizes are small integers, such as numbers
 // of GPUs.
 //
-// The result says whether all demands have a bin. If some have none, it says whether it
-// is proven that not all can have one, or whether the search was given up.
+// The result says whether all demands have a bin. If some have none, it says whether it is proven
+// that no packing of all demands exists, or whether the search was given up.
 //
 //	p := pack.Pack([]int{4, 4}, []int{2, 1, 2, 3}) // p.Bin is [1 0 1 0], p.Outcome is pack.All
 package pack
@@ -16,7 +16,7 @@ type Outcome uint8
 // The outcomes.
 const (
 	All     Outcome = iota // all demands have a bin
-	Proven                 // some demands have no bin, and it is proven that not all of them can have one
+	Proven                 // some demands have no bin, and it is proven that no packing of all demands exists
 	Unknown                // some demands have no bin, because the search was given up
 )
 
@@ -33,21 +33,22 @@ const Nowhere = -1
 // the algorithm "best fit decreasing", in which some demands have no bin. All demands
 // must be positive.
 //
-// If each size of the demands divides the next larger one, as with 1, 2, 4 and 8, Pack
-// always finds a packing of all demands if there is one. Proof: assign the demands in
-// descending order, each to any bin with room. When a demand of size s is to be
-// assigned, all sizes assigned so far are multiples of s. So a bin i with capacity cᵢ,
-// of which uᵢ is used, has room for ⌊cᵢ/s⌋ − uᵢ/s more demands of size s. If no bin has
-// room, the assigned demands have the total size Σ ⌊cᵢ/s⌋·s, which is the most that
-// demands of size s and its multiples can fill. So they cannot be packed together with
-// one more demand of size s. (Coffman, Garey and Johnson, "Bin packing with divisible
-// item sizes", Journal of Complexity 3, 1987, for bins of one size.)
+// Suppose that the different sizes of the demands are in ascending order and each divides the next
+// one, as 1, 2, 4 and 8 do. Then Pack always finds a packing of all demands if there is one. Proof:
+// assign the demands in descending order, each to any bin with room. When a demand of size s is to
+// be assigned, all sizes assigned so far are multiples of s, because s divides all larger sizes. So
+// the used part uᵢ of a bin i is a multiple of s, too. A bin with capacity cᵢ therefore has room
+// for exactly ⌊cᵢ/s⌋ − uᵢ/s more demands of size s. If no bin has room, the assigned demands have
+// the total size Σ ⌊cᵢ/s⌋·s, which is the most that demands of size s and its multiples can fill.
+// So no packing of the assigned demands and one more demand of size s exists. (Coffman, Garey and
+// Johnson, "Bin packing with divisible item sizes", Journal of Complexity 3, 1987, for bins of one
+// size.)
 //
-// For other sizes, Pack first tries best fit decreasing, and then searches for at most
-// 200,000 steps. If the search ends before that limit, its answer is exact. The limit is
-// not enough for all inputs, because the problem is NP-complete. With bins of one size,
-// best fit decreasing needs at most 11/9 of the smallest possible number of bins, plus 4
-// (Johnson et al., "Worst-case performance bounds for simple one-dimensional packing
+// For other sizes, Pack first tries best fit decreasing, and then searches for at most 200,000
+// steps. If the search ends before that limit, its answer is exact. The limit is not enough for all
+// inputs, because the problem is NP-complete. Best fit decreasing alone is not far from the best
+// packing: with bins of one size, it needs at most 11/9 of the smallest possible number of bins,
+// plus 4 (Johnson et al., "Worst-case performance bounds for simple one-dimensional packing
 // algorithms", SIAM Journal on Computing 3, 1974).
 func Pack(bins, demands []int) Packing {
 	order := LargestFirst(demands)
@@ -68,9 +69,9 @@ func Pack(bins, demands []int) Packing {
 	return Packing{packing, Proven}
 }
 
-// impossible reports whether the demands obviously cannot be packed: for some size, the
-// demands of at least that size add up to more than the capacity of all bins of at
-// least that size.
+// impossible reports whether the demands obviously cannot be packed: there is a size s such that
+// the demands of size s or more add up to more than the capacity of all bins of size s or more. No
+// other bin can hold one of these demands.
 func impossible(bins, demands []int) bool {
 	for _, least := range slices.Compact(slices.Sorted(slices.Values(demands))) {
 		need, room := 0, 0

@@ -9,22 +9,22 @@ import (
 // given up.
 const maxSteps = 200_000
 
-// search searches for a packing of all demands, bin by bin. It is the algorithm of Korf,
-// "An improved algorithm for optimal bin packing", IJCAI 2003, extended to bins of
-// several sizes. It puts the largest remaining demand into a bin, and tries this with
-// one bin of each remaining size. Then it fills that bin until no remaining demand fits.
-// It need not try the same bin with fewer demands, because a demand that still fits
-// could always be moved there from another bin.
+// search searches for a packing of all demands, bin by bin. It is the algorithm of Korf, "An
+// improved algorithm for optimal bin packing", IJCAI 2003, extended to bins of several sizes. It
+// puts the largest remaining demand into an empty bin, and tries one bin of each remaining size for
+// it. Then it fills that bin until no remaining demand fits. It need not try to leave room in the
+// bin for another demand: if a packing leaves such room, that demand can be moved there from its
+// own bin, and the result is a packing, too.
 //
-// The slack is the capacity of all bins minus the sum of all demands. A packing of all
-// demands leaves exactly this much room unused, so the search abandons a state that
-// leaves more unused. Demands of one size are interchangeable, and so are bins of one
-// size. So a state of the search is the numbers of remaining demands and bins of each
-// size. A state without a solution is not searched again.
+// The slack is the capacity of all bins minus the sum of all demands. In a packing of all demands,
+// the unused room of all bins together is exactly the slack. So the search abandons a state as soon
+// as the filled bins have more unused room than that. Demands of one size are interchangeable, and
+// so are bins of one size. So a state of the search is the numbers of remaining demands and bins of
+// each size. A state without a solution is not searched again.
 type search struct {
 	demands counts // largest first
 	bins    counts // smallest first
-	slack   int    // how much room may still remain unused in the remaining bins
+	slack   int    // how much room may stay unused in the bins that are not filled yet
 	steps   int    // how many more assignments are allowed; negative if the search was given up
 	filled  []fill
 	failed  map[string]bool
@@ -102,8 +102,8 @@ func (s *search) open(bin, largest int) bool {
 
 // complete tries all ways to put demands into the newest bin until no remaining demand fits there.
 // The parameter room is how much room the bin still has. For each way, complete also tries to fill
-// the remaining bins. The parameter from is the index of a demand size. complete adds only demands
-// of this size and of smaller sizes, the largest first.
+// the remaining bins. It adds the largest demands first, and none that is larger than the demand
+// size whose index is given as from.
 func (s *search) complete(room, from int) bool {
 	for d := s.next(from, room); d >= 0 && s.steps >= 0; d = s.next(d+1, room) {
 		s.add(d)
