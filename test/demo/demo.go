@@ -16,8 +16,8 @@ import (
 	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
-// actor is a pod of the demo. In the first act, each pod with exclusive CPUs has a letter, which
-// marks its CPUs in the picture.
+// actor is a pod of the demo. The demo draws a picture of the machine, in which the letter of a pod
+// marks the pod's exclusive CPUs. Only some pods of the first act (part of the demo) have a letter.
 type actor struct {
 	letter byte
 	pod    *corev1.Pod
@@ -220,7 +220,8 @@ func (d demo) showReturned(ctx context.Context, actors []actor) error {
 	return nil
 }
 
-// awaitAll waits until a pod with shared CPUs may use all CPUs of the machine again.
+// awaitAll waits until a pod with shared CPUs may use all CPUs of the machine again, after the pods
+// with exclusive CPUs were deleted.
 func (d demo) awaitAll(ctx context.Context, a actor, machine *topology.Machine) (cpuset.Set, error) {
 	for {
 		cpus, err := d.allowed(ctx, a)

@@ -103,9 +103,10 @@ func (d demo) showWho(ctx context.Context, actors []actor) error {
 	return nil
 }
 
-// forward makes the API server forward requests for the queue API to the controller that is the
-// leader, until the caller calls the returned function. The API server of the test cluster runs on
-// the host. From the host, it can reach pods only through forwarded ports.
+// forward registers the queue API, which `numalet queue` and `numalet why` call. The API server
+// passes requests for this API to the controller that is the leader. In the test cluster, the API
+// server runs on the host, and can reach pods only through forwarded ports. So forward starts a
+// port forwarding to the leader. The returned function ends both.
 func (d demo) forward(ctx context.Context) (stop func(), err error) {
 	const queueAPI = "deploy/controller/queueapi"
 	if _, err := kubectl(ctx, "apply", "-k", queueAPI); err != nil {

@@ -26,9 +26,10 @@ import (
 var victims = []string{"numalet-agent", "containerd", "kubeone"}
 
 // TestChurn starts and ends pods of all kinds, several at a time. Meanwhile it kills the agent,
-// containerd and the kubelet. The program `probe watch` on the node checks that no CPU of one
-// container's exclusive cpuset is in the cpuset of another container. The containers also record
-// their own allowed CPUs. The test checks these records at the end.
+// containerd and the kubelet. The program `probe watch` on the node reads the cpusets of all
+// containers. It checks that a CPU that is exclusive to one container is not in the cpuset of
+// another one. The containers also record their own allowed CPUs. The test checks these records at
+// the end.
 func TestChurn(t *testing.T) {
 	t.Logf("seed %d: repeat with -seed %[1]d", *seed)
 	ctx := start(t, 2*time.Minute+time.Duration(*churnPods)*40*time.Second, churnNames(*churnPods)...)
@@ -61,9 +62,9 @@ func TestChurn(t *testing.T) {
 	nothingHeld(ctx, t)
 }
 
-// churnOne creates a pod, waits until it runs, and deletes it. If a program was killed while the
-// pod started, a pod whose containers are not restarted may end early. churnOne does not count this
-// as a failure.
+// churnOne creates a pod, waits until it runs, and deletes it. If the test kills a program while
+// the pod starts, the pod may end early, unless its containers are restarted. churnOne does not
+// count this as a failure.
 func churnOne(ctx context.Context, t *testing.T, i int) {
 	rng := rand.New(rand.NewPCG(*seed, uint64(i)+1))
 	pod := shape(rng, i)

@@ -64,8 +64,8 @@ func checkTwoLeft(ctx context.Context, t *testing.T) {
 	checkLives(ctx, t)
 }
 
-// awaitLeader waits until exactly one replica is the leader, and this is not the replica whose name
-// is given as not.
+// awaitLeader waits until exactly one replica is the leader, and its name differs from the argument
+// not.
 func awaitLeader(ctx context.Context, not string) error {
 	for {
 		found, err := find(ctx)

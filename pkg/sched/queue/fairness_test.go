@@ -11,11 +11,11 @@ import (
 	"github.com/numalet/numalet/pkg/sched/fairshare"
 )
 
-// TestScoresMeet checks when a new tenant's score reaches that of a tenant who has used the cluster
-// before. Ann has used all eight GPUs for a week when Bob's first pods arrive. All GPUs must go to
-// Bob as they become free, until his score equals Ann's. T is the time constant with which scores
-// decay, and t is the time since Bob's pods arrived. A week is 4·T, so Ann's score has reached 8·(1
-// − e^(−4)) when Bob's pods arrive. The scores are equal when
+// TestScoresMeet checks when a new tenant's score reaches that of a tenant who has used the
+// cluster before. Ann has used all eight GPUs for a week when Bob's first pods arrive. All
+// GPUs must go to Bob as they become free, until his score equals Ann's. T is the time
+// constant with which scores decay, and t is the time since Bob's pods arrived. A week is
+// 4·T, so Ann's score is 8·(1−e^(−4)) at t = 0. The scores are equal when
 //
 //	8 − 8·e^(−t/T) = 8·(1 − e^(−4))·e^(−t/T)  at  t = T · ln(2 − e^(−4)) = 28.7 h
 //

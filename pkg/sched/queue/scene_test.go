@@ -13,14 +13,21 @@ import (
 // TestScenarios runs the scripts testdata/*.txt, on a queue with Options.Strict. They
 // use these commands:
 //
-//	score ann T4 7.8 sets ann's score for the type T4 add a1 ann T4 [2] [prio=5] adds a pod of ann
-//	that requests 2 GPUs (default 1) next calls Next permit a1 calls Permit for a1 placed a1 a1,
-//	which blocks the pods behind it, has got a node unbound a1 the Binding of a1 failed blocked a1
-//	a1 fits no node lost a1 other pods took the node that a1 was to get bound a1, gone a1 a1 is no
-//	longer pending free T4 2 2 GPUs of a node have become free reserve a1, release a1 calls
-//	AllowBypass or Block for a1 bar ann, unbar ann makes ann's pods wait as if a quota were
-//	exhausted, or ends that wait 30s advances the time show prints the state of each pod, and what
-//	it waits for why a1 prints the same for a1, with the pods ahead of it
+//	score ann T4 7.8             sets ann's score for the type T4
+//	add a1 ann T4 [2] [prio=5]   adds a pod of ann that requests 2 GPUs (default 1)
+//	next                         calls Next
+//	permit a1                    calls Permit for a1
+//	placed a1                    a1, which blocks the pods behind it, has got a node
+//	unbound a1                   the Binding of a1 failed
+//	blocked a1                   a1 fits no node
+//	lost a1                      other pods took the node that a1 was to get
+//	bound a1, gone a1            a1 is no longer pending
+//	free T4 2                    2 GPUs of a node have become free
+//	reserve a1, release a1       calls AllowBypass or Block for a1
+//	bar ann, unbar ann           makes ann's pods wait as if a quota were exhausted, or ends that
+//	wait 30s                     advances the time
+//	show                         prints the state of each pod, and what it waits for
+//	why a1                       prints the same for a1, with the pods ahead of it
 func TestScenarios(t *testing.T) {
 	scenario.Walk(t, func(*testing.T, *scenario.Answer) scenario.Commands {
 		return newScene(Options{Strict: true}).commands()

@@ -25,8 +25,7 @@ import (
 //	run a node1 2 [1h]     runs pod a on 2 GPUs of node1; it ends after 1 hour, if that is given
 //	end a                  ends pod a, and has the queue retry pods that fit now
 //	wait big 8 [prio=1] [type=T4|V100]
-//	                       adds pod big, which requests 8 GPUs, and does the same as the command
-//	                       try
+//	                       adds pod big, which requests 8 GPUs, and does the same as "try"
 //	held                   prints what each reservation keeps from other pods
 //	gang train 3 4 [apart] adds gang train of 3 pods with 4 GPUs each, and does the same as try;
 //	                       with apart, the pods must be on different nodes

@@ -98,10 +98,11 @@ func TestToleranceIsForSystemPods(t *testing.T) {
 	expect(t, err, "")
 }
 
-// TestAgentPatchesItsOwnNode sends patches of nodes with the user info of an agent's token, which
-// is bound to the agent's node. It checks that the agent can change only its own node. Of this
-// node, it can change only the startup taint (numalet.dev/agent-not-ready, which keeps pods off a
-// new node until its agent is ready) and the label numalet.dev/exclusive-cpus.
+// TestAgentPatchesItsOwnNode sends patches of nodes as an agent. The user info of these requests
+// names the agent's node, as with the token of a real agent. The test checks that the agent can
+// change only its own node. Of this node, it can change only the startup taint
+// (numalet.dev/agent-not-ready, which keeps pods off a new node until its agent is ready) and the
+// label numalet.dev/exclusive-cpus.
 func TestAgentPatchesItsOwnNode(t *testing.T) {
 	client, config := server(t)
 	for _, name := range []string{"numalet-e2e-own", "numalet-e2e-other"} {

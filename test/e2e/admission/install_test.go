@@ -91,9 +91,10 @@ func kind(object *unstructured.Unstructured) schema.GroupVersionResource {
 	return object.GroupVersionKind().GroupVersion().WithResource(plural)
 }
 
-// await waits until the admission policies for pods are active: they must refuse two pods and add a
-// nodeSelector to a third one. After a policy is created, the API server needs some time to compile
-// it.
+// await waits until the admission policies for pods are active: they must refuse a pod with an
+// unknown CPU policy and a pod with an annotation that only system pods may have, and add a
+// nodeSelector to a pod with exclusive CPUs. After a policy is created, the API server needs some
+// time to compile it.
 func await(t *testing.T, client *kubernetes.Clientset) {
 	t.Helper()
 	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(200 * time.Millisecond) {

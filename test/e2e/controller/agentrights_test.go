@@ -16,8 +16,8 @@ import (
 )
 
 // TestEveryPermissionOfTheAgentIsNeeded starts the agent on the machine that runs the test, without
-// a kubelet. At first, the agent has only one of its permissions: withdrawOnNode leaves it the
-// permission to patch events. For each missing permission, the test checks that a request fails
+// a kubelet. At first, the agent has only one of its permissions, the permission to patch events,
+// which another test checks. For each missing permission, the test checks that a request fails
 // because the permission is missing, and that the agent logs this. After that, the permission is
 // granted again.
 func TestEveryPermissionOfTheAgentIsNeeded(t *testing.T) {
@@ -40,7 +40,7 @@ func TestEveryPermissionOfTheAgentIsNeeded(t *testing.T) {
 		t.Cleanup(func() { _ = agent.Stop(10 * time.Second); w.show(file) })
 		return agent
 	}
-	<-start("static", "static.yaml").Over() // the agent exits, after its request to remove the label of the node was refused
+	<-start("static", "static.yaml").Over() // with this kubelet configuration, the agent requests to remove the label of the node, which is refused, and exits
 	start("agent", "none.yaml")
 	w.await("the agent reports its node", func() bool {
 		version, err := w.Kubectl(w.ctx, "get", "nodetopology", "node-00000", "-o", "jsonpath={.status.conditions[0].type}")
@@ -51,7 +51,7 @@ func TestEveryPermissionOfTheAgentIsNeeded(t *testing.T) {
 		_, err := w.api.CoordinationV1().Leases("numalet-system").Get(w.ctx, v1alpha1.HeartbeatName("node-00000"), metav1.GetOptions{})
 		return err == nil
 	})
-	<-start("static-again", "static.yaml").Over() // the agent exits, after its request to report why it does not start was refused
+	<-start("static-again", "static.yaml").Over() // now the agent requests to report why it does not start, which is refused, and exits
 	w.await("nothing is missing", lacking.done)
 	lacking.check()
 }

@@ -2,9 +2,9 @@ package controller
 
 import "strings"
 
-// attack is an attempt of a user to get something without permission. There are three kinds of
-// attacks: the API server refuses the attempt, or the attempt has no effect that helps the user, or
-// another test covers the attack.
+// attack is an attempt of a user to get something without permission. The test checks that the
+// attack fails: the API server refuses it, or it has no effect that helps the user. Some attacks
+// are only listed here, because another test checks them.
 type attack struct {
 	name    string
 	as      string // "" for mallory, a user with the role edit in the namespace team-m, and nothing else
@@ -14,7 +14,7 @@ type attack struct {
 	refused string // a part of the API server's refusal
 	or      string // another possible part of the refusal: if two policies refuse the request, the API server names only one
 	query   string // arguments of kubectl get, to check the outcome of an attack that is not refused
-	gains   string // text that the output of query must contain
+	gains   string // text that the output of query must contain: it shows that the attack did not help the user
 	gained  string // the outcome in words, for docs/security.md
 	test    string // the other test that covers the attack
 }
@@ -69,7 +69,7 @@ const (
 	oneGPU       = `cpu: 100m, memory: 1Mi, nvidia.com/gpu: "1"`
 	oneCPU       = `cpu: "1", memory: 1Mi`
 	single       = `, annotations: {numalet.dev/cpu-policy: single}`
-	onAgents     = `nodeSelector: {numalet.dev/exclusive-cpus: "true"}, ` // which a policy adds from Kubernetes 1.36
+	onAgents     = `nodeSelector: {numalet.dev/exclusive-cpus: "true"}, ` // from Kubernetes 1.36 on, a policy adds this node selector
 	ofVictim     = `, labels: {numalet.dev/tenant: victim}`
 	waitsBecause = ` -o jsonpath={.status.conditions[?(@.type=="PodScheduled")].message}`
 	bypasses     = "which bypasses numalet-scheduler; remove spec.nodeName"

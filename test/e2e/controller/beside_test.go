@@ -28,7 +28,8 @@ var besideDir = flag.String("beside", repository+"/build/ecosystem", "the direct
 
 // TestBeside runs Kueue and JobSet with the controller on one API server: Kueue admits batch Jobs,
 // pods and JobSets, and Numalet places their pods. The Job controller of kube-controller-manager
-// creates the pods of Jobs. No pod really runs, so the test sets the phases of pods.
+// creates the pods of Jobs. No pod really runs, because there is no kubelet. So the test itself
+// sets the phases of pods, such as Succeeded.
 func TestBeside(t *testing.T) {
 	w := newWorld(t, 1, hollowcluster.Shape{NUMA: 2, CPUs: 8, GPUs: 4, Model: "NVIDIA A100"})
 	w.jobController()
@@ -194,7 +195,7 @@ func (w *world) besideProgram(name, port, group string) {
 	w.must(err)
 	files, err := os.ReadDir(definitions)
 	w.must(err)
-	w.await("the API server serves "+group, func() bool { return w.resourcesOf(group) == len(files) }) // Kueue ends if it does not
+	w.await("the API server serves "+group, func() bool { return w.resourcesOf(group) == len(files) }) // otherwise Kueue would exit when it starts
 	authority := w.certificate(w.File(name))
 	config := fmt.Sprintf(`
 apiVersion: config.%s/%s

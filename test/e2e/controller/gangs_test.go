@@ -17,8 +17,8 @@ import (
 
 // TestGangs creates two gangs (groups of pods that start together) of six pods each, for ten nodes.
 // Each pod needs a node of its own. The test checks that one gang runs, and that no pod of the
-// second gang is bound until the first has ended. Nodes are reserved for the second gang, so that
-// single pods that would fit on them start later.
+// second gang is bound until the first has ended. Nodes are reserved for the second gang, so single
+// pods that would fit on these nodes must not start before it.
 func TestGangs(t *testing.T) {
 	w := newWorld(t, 10, hollowcluster.Shape{NUMA: 1, CPUs: 5})
 	for i := range 6 { // the pods of the gangs alternate, as if two operators created them at the same time
@@ -85,7 +85,7 @@ func (w *world) gang(name string) (n int) {
 }
 
 // ofGang returns the i-th pod of a gang. The pod needs a whole node of five CPUs. The pods of the
-// gang start only when a minimum number of them, which is given as least, can start together.
+// gang start only when at least a minimum number of them (the argument least) can start together.
 func ofGang(gang string, i, least int) *corev1.Pod {
 	pod := hollowcluster.Pod("default", fmt.Sprint(gang, "-", i), "numalet-scheduler", "4", 0)
 	pod.Labels[v1alpha1.LabelGang] = gang

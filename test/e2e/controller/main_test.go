@@ -41,8 +41,8 @@ type world struct {
 	readers    int // number of accounts that the method reader has created
 }
 
-// newWorld starts a control plane with n simulated nodes of a shape, and a controller with the
-// flags given as settings.
+// newWorld starts a control plane with n simulated nodes of a shape, and a controller. The argument
+// settings has additional flags of the controller.
 func newWorld(t *testing.T, n int, s hollowcluster.Shape, settings ...string) *world {
 	t.Helper()
 	w := newPlane(t, n, s)
@@ -91,9 +91,11 @@ func (w *world) admission() {
 // inForce reports whether the admission policies are active. It sends a pod that requests exclusive
 // CPUs and has no schedulerName. From Kubernetes 1.36 on, the policies are active if the API server
 // adds the controller's schedulerName. Before 1.36, they are active if the API server refuses the
-// pod. The API server would admit a pod of an administrator in any case, because administrators may
-// choose any scheduler. So the request comes from the account of kube-controller-manager. For
-// requests of this account, the policies check the permissions of the pod's service account.
+// pod. The request must not come from an administrator, who may choose any scheduler: the API
+// server would admit the pod whether the policies are active or not. So the request comes from the
+// account of kube-controller-manager. For requests of this account, the policies check the
+// permissions of the pod's service account instead, and this account has no permission to use
+// another scheduler.
 func (w *world) inForce() bool {
 	w.Helper()
 	config, err := w.Config()
@@ -117,8 +119,8 @@ func (w *world) confine() {
 	w.install("admission", "before-1.36/admission")
 }
 
-// install applies a folder of deploy. On Kubernetes before 1.36, it applies the folder given as
-// before instead.
+// install applies a folder of deploy: the one named by the argument before on Kubernetes older than
+// 1.36, and the one named by the argument folder on newer versions.
 func (w *world) install(folder, before string) {
 	w.Helper()
 	if !w.mutates() {
@@ -158,8 +160,8 @@ func (w *world) pod(name string) *corev1.Pod {
 // patience is the longest time that await waits. It is long enough for a busy machine.
 const patience = 2 * time.Minute
 
-// await calls the function given as ok until it returns true. If it has not returned true within
-// the time patience, await fails the test.
+// await calls the function ok until it returns true. After the time in the constant patience, it
+// fails the test. The argument what says for the error message what the test waits for.
 func (w *world) await(what string, ok func() bool) {
 	w.Helper()
 	for deadline := time.Now().Add(patience); !ok(); time.Sleep(50 * time.Millisecond) {

@@ -181,12 +181,12 @@ func (w *world) hears(who user, pod, want string) {
 // TestReasonsOfOthers checks that `numalet why` names the cause and the remedy for pods that wait
 // because of other pods. The pod "more" waits because all GPUs of its group are in use. The pod
 // "large" fits no node, and the pod "behind" waits for it. The test runs two controllers, one after
-// the other. The first one reserves nodes only after ten minutes, so "large" blocks "behind". The
-// second one reserves the only node for "large" at once, so the free CPUs are reserved when
-// "behind" is tried. Between the two, the test deletes "more", because it could get the reservation
-// instead of "large": a node has at most one. It also deletes "behind", because the second
-// controller could place it before it has tried "large". After that, the test creates "behind"
-// again.
+// the other. The first controller reserves nodes only after ten minutes, so "large" blocks
+// "behind". The second controller reserves the only node for "large" at once, so the free CPUs are
+// reserved when "behind" is tried. Before the test starts the second controller, it deletes two
+// pods. It deletes "more", because the node has at most one reservation, and "more" could get it
+// instead of "large". It deletes "behind", because the second controller could place it before it
+// has tried "large". Once "large" has been tried, the test creates "behind" again.
 func TestReasonsOfOthers(t *testing.T) {
 	w := newPlane(t, 1, hollowcluster.Shape{NUMA: 2, CPUs: 8, GPUs: 4, Model: "NVIDIA A100"})
 	whoever := user{w, w.Kubeconfig}

@@ -64,8 +64,9 @@ func (r *replicas) stop() {
 	}
 }
 
-// leader waits until a replica is the leader, and returns this replica. It ignores the replica
-// given as but, which may be nil.
+// leader waits until a replica is the leader, and returns this replica. Meanwhile it restarts
+// replicas that have ended. It neither returns nor restarts the replica in the argument but, which
+// may be nil.
 func (r *replicas) leader(but *hollowcluster.Controller) (leader *hollowcluster.Controller) {
 	r.Helper()
 	r.await("a replica leads", func() bool {
@@ -80,8 +81,8 @@ func (r *replicas) leader(but *hollowcluster.Controller) (leader *hollowcluster.
 	return leader
 }
 
-// tend restarts all replicas that have ended, except for the replica given as but, which may be
-// nil.
+// tend restarts all replicas that have ended, except for the replica in the argument but, which may
+// be nil.
 func (r *replicas) tend(but *hollowcluster.Controller) {
 	r.Helper()
 	for i, c := range r.running {
@@ -119,8 +120,8 @@ func (r *replicas) kill(leader *hollowcluster.Controller) {
 }
 
 // freeze stops the leader's process with SIGSTOP, and waits until another replica is the leader.
-// Then it calls the function given as meanwhile, and lets the stopped process continue. It checks
-// that the old leader then notices that it has lost the lease, and ends.
+// Then it calls the function meanwhile, and lets the stopped process continue. It checks that the
+// old leader then notices that it has lost the lease, and ends.
 func (r *replicas) freeze(leader *hollowcluster.Controller, meanwhile func()) {
 	r.Helper()
 	r.must(leader.Signal(syscall.SIGSTOP))

@@ -16,12 +16,12 @@ import (
 	"github.com/numalet/numalet/test/hollowcluster"
 )
 
-// TestEveryPermissionIsNeeded withdraws all permissions of the controller except one (see the call
-// of lacking.elsewhere), and starts the controller. Then the test makes the controller use all of
-// its functions. For each missing permission, the test checks that a request fails because the
-// permission is missing, and that the controller reports this in its log or in the condition of a
-// GPUGroup. After that, the permission is granted again, and the controller has to work. If you add
-// a rule to a role, add a step here that fails without the rule.
+// TestEveryPermissionIsNeeded withdraws all permissions of the controller except one that it cannot
+// check (the argument of lacking.elsewhere), and starts the controller. Then the test makes the
+// controller use all of its functions. For each missing permission, the test checks that a request
+// fails because the permission is missing, and that the controller reports this in its log or in
+// the condition of a GPUGroup. After that, the permission is granted again, and the controller has
+// to work. If you add a rule to a role, add a step here that fails without the rule.
 func TestEveryPermissionIsNeeded(t *testing.T) {
 	w := newPlane(t, 2, hollowcluster.Shape{NUMA: 2, CPUs: 16, GPUs: 4, Model: "NVIDIA A100"})
 	w.upstream()
@@ -50,7 +50,7 @@ func TestEveryPermissionIsNeeded(t *testing.T) {
 func (w *world) everything(proxy *hollowcluster.Refusals) {
 	w.Helper()
 	proxy.Fail(http.MethodPut, "/resourceclaims/one", http.StatusConflict) // the controller then reads the claim again
-	for _, pod := range []string{"own", "second"} {                        // after a failed Binding, the controller releases the claims of the pod
+	for _, pod := range []string{"own", "second"} {                        // the Binding fails, so the controller has to release the pod's ResourceClaims
 		proxy.Fail(http.MethodPost, "/pods/"+pod+"/binding", http.StatusBadRequest)
 	}
 	for _, name := range []string{"claim", "claim-template", "device-freed", "volume-later", "volume-local", "volume-race"} {
@@ -125,8 +125,8 @@ spec:
   volumes: [{name: disk, persistentVolumeClaim: {claimName: provisioned}}]
 `
 
-// foreign first creates a Service and a ConfigMap with the name of a job that they do not belong
-// to. Then it creates the job.
+// foreign first creates a Service and a ConfigMap, and then a job with the same name. They are in
+// the way of the Service and the ConfigMap that the controller creates for the job.
 func foreign(j *jobs) {
 	for _, kind := range []string{"service", "configmap"} {
 		args := []string{"create", kind, "foreign"}

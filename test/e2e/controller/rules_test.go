@@ -46,7 +46,7 @@ func (w *world) attack(t *testing.T, a attack) {
 		}
 		return
 	case err != nil && !w.mutates() && incomplete(said):
-		return // before Kubernetes 1.36, the API server refuses an object without these fields, so the attack has failed; from 1.36, a policy adds them, and the checks below apply
+		return // before Kubernetes 1.36, no policy adds the missing fields, so the API server has refused the object, and the attack has failed; from 1.36 on, a policy adds them, and the checks below apply
 	case err != nil:
 		t.Fatalf("refused: %s", said)
 	}

@@ -25,10 +25,10 @@ func TestKilled(t *testing.T) {
 	takeOver(t, func(r *replicas, _ int, _ func()) { r.kill(r.leader(nil)) })
 }
 
-// TestFrozen stops the leader's process until another replica has acquired the lease. In rounds
-// with an even number, it waits until this replica has also bound pods. Then the stopped process
-// continues. TestFrozen checks that every pod is bound once, and that no resource is assigned
-// twice.
+// TestFrozen stops the leader's process with SIGSTOP, in several rounds. In each round, it waits
+// until another replica has acquired the lease, and in every second round, until this replica has
+// also bound pods. Then the stopped process continues. TestFrozen checks that every pod is bound
+// once, and that no resource is assigned twice.
 func TestFrozen(t *testing.T) {
 	takeOver(t, func(r *replicas, round int, someBound func()) {
 		r.freeze(r.leader(nil), func() {
@@ -42,7 +42,7 @@ func TestFrozen(t *testing.T) {
 // takeOver creates pods with different forms of requests. All of them are pending at the start.
 // Whenever more than a fifth of the pods are bound, the Witness (test/hollowcluster) deletes some,
 // so that the nodes stay nearly full. In each round, takeOver waits until more of the pods have
-// been bound. Then it calls the function given as goes, which kills or stops the leader.
+// been bound. Then it calls the function goes, which kills or stops the leader.
 func takeOver(t *testing.T, goes func(r *replicas, round int, someBound func())) {
 	pods := *takeoverPods
 	shape := hollowcluster.Shape{NUMA: 2, CPUs: 8, GPUs: 2}
@@ -74,8 +74,8 @@ func takeOver(t *testing.T, goes func(r *replicas, round int, someBound func()))
 	t.Logf("%d pods bound once by %d replicas; %d binds were left alone without a lease", pods, len(r.logs), r.fenced)
 }
 
-// full deletes all pods, and then creates pods that together need all exclusive CPUs. If all new
-// pods are bound, no CPU is still assigned to a deleted pod.
+// full deletes all pods, and then creates pods that together need all exclusive CPUs. It checks
+// that all new pods are bound, which is possible only if no CPU is still assigned to a deleted pod.
 func (w *world) full(nodes int, s hollowcluster.Shape, await func(n int)) {
 	w.Helper()
 	w.must(w.Clear(w.ctx, "default"))

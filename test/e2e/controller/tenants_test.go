@@ -163,9 +163,9 @@ func TestTenants(t *testing.T) {
 	o.restart()
 }
 
-// firstSeen checks that carl's score counts the time before the controller started. It compares the
-// score with 2 · (1 − e^(−t/T)), where t is how long his pod has run with 2 cores and T is the time
-// constant.
+// firstSeen checks that carl's score counts the time before the controller started. With a constant
+// use of 2 cores, a score approaches 2 exponentially, with the time constant T of the decay. So his
+// score must be 2 · (1 − e^(−t/T)), where t is how long his pod has run.
 func (o *office) firstSeen(began time.Time) {
 	o.Helper()
 	var a fairshare.Account

@@ -24,9 +24,9 @@ import (
 type permission struct{ group, resource, verb string }
 
 // withdrawn has the permissions that the test has removed from a program's roles. A permission is
-// granted again when the API server has refused a request for lack of it and the program has
-// reported the refusal. So a single run of the program shows for each permission what fails without
-// it.
+// granted again after two things have happened: the API server has refused a request because the
+// permission is missing, and the program has reported this. So a single run of the program shows
+// for each permission what fails without it.
 type withdrawn struct {
 	*world
 
@@ -209,7 +209,7 @@ func (r *withdrawn) give(p permission, holders []*role) error {
 }
 
 // elsewhere grants a permission again. The test then does not check whether the program needs this
-// permission, for the reason given as why: another test checks it, or the program uses it only if
+// permission. The argument why says why not: another test checks it, or the program uses it only if
 // requests happen in a certain order.
 func (r *withdrawn) elsewhere(p permission, why string) {
 	r.Helper()
@@ -241,8 +241,8 @@ func (r *withdrawn) check() {
 var byRBAC = regexp.MustCompile(`cannot (\w+) resource "([^"]+)" in API group "([^"]*)"`)
 
 // indirect has the permissions that admission plugins check. These permissions are for other
-// objects than the requested one, and the refusals do not name them. So each key is a part of the
-// message of a refusal, and the value is the permission that is missing.
+// objects than the requested one, and the message of a refusal does not name them. So indirect
+// lists which permission is missing (the value) if the message contains certain words (the key).
 var indirect = map[string]permission{
 	"which only the numalet controller may set":                                                           {"numalet.dev", "placements", "create"},
 	"cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't set finalizers on": {"numalet.dev", "jobs/finalizers", "update"},

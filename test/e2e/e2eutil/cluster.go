@@ -169,8 +169,9 @@ func (c *Cluster) Forget(ctx context.Context) error {
 	return err
 }
 
-// poll calls the function given as check until it returns true for done or an error, or until ctx
-// ends. If poll fails, its error contains the last state that the function has returned.
+// poll calls the function check repeatedly. It ends when check returns done = true, when check
+// returns an error, or when ctx ends. The result state of check says what is still missing. If poll
+// fails, its error contains the last state.
 func poll(ctx context.Context, check func() (done bool, state string, err error)) error {
 	var last string
 	err := wait.PollUntilContextCancel(ctx, 300*time.Millisecond, true, func(context.Context) (bool, error) {

@@ -12,9 +12,9 @@ import (
 // Histogram has how often each latency occurred, in steps of 1 µs.
 type Histogram map[time.Duration]int
 
-// ParseCyclictest parses the output of cyclictest --histogram. It adds up the threads. An error
-// means that there is no latency, or that a latency was too large for the histogram.
-// Source: https://manpages.debian.org/bookworm/rt-tests/cyclictest.8.en.html
+// ParseCyclictest parses the output of cyclictest --histogram. It adds up the counts of all
+// threads. An error means that there is no latency, or that a latency was too large for the
+// histogram. Source: https://manpages.debian.org/bookworm/rt-tests/cyclictest.8.en.html
 func ParseCyclictest(text string) (Histogram, error) {
 	all := Histogram{}
 	for line := range strings.Lines(text) {

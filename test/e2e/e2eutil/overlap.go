@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// Overlaps describes each pair of containers of which one could run on a CPU while the other held
-// this CPU exclusively. It names the first Sample (one reading of the CPUs that a container may
+// Overlaps finds pairs of containers: one has a CPU exclusively, and the other could run on this
+// CPU at the same time. It names the first Sample (one reading of the CPUs that a container may
 // use) that shows this. Overlaps also describes each exclusive container whose CPUs changed while
-// it ran. There are no false positives: a sample counts only if it was read between the first and
-// the last sample of the exclusive container.
+// it ran. The exclusive container surely has its CPUs from its first to its last sample. A sample
+// of another container counts only if it was read in this time, so there are no false positives.
 func Overlaps(lives []Life) []string {
 	var found []string
 	for _, holder := range lives {
