@@ -48,12 +48,12 @@ func newGPUPublisher(cfg config.DevicePlugin, log logr.Logger) (*gpuPublisher, e
 	return g, nil
 }
 
-// watchPods sets g.pods if the device plugin needs to know this node's pods. It needs
-// them if the controller decides which GPUs pods get. It also needs them if GPUs are
-// offered both whole and in shares: no container may get a share of a GPU that is in
-// use as a whole, or the reverse. The kubelet does not list the GPUs of init
-// containers. So a GPU that an init container got counts as in use until the device
-// plugin sees that the pod has ended.
+// watchPods sets g.pods if the device plugin needs to know this node's pods. It needs them if the
+// controller decides which GPUs pods get. It also needs them if a GPU can be allocated either as a
+// whole or in shares. No container may then get a share of a GPU that another container has as a
+// whole, or the reverse, so the device plugin must know which GPUs containers have. The kubelet
+// lists these GPUs, except those of init containers. For them, the device plugin finds out from the
+// pods whether the pod has ended, and until then the GPU counts as in use.
 func (g *gpuPublisher) watchPods(cfg config.DevicePlugin) error {
 	if !cfg.WatchesPods() {
 		return nil
@@ -66,8 +66,9 @@ func (g *gpuPublisher) watchPods(cfg config.DevicePlugin) error {
 	return err
 }
 
-// watchGroups sets g.groups, which watches the GPU groups. Until the groups are known,
-// every GPU counts as a GPU in a group, so that no share of a grouped GPU is allocated.
+// watchGroups sets g.groups, which watches the GPU groups. The controller decides which pods get
+// the GPUs of a group (GPUGroup), and no shares of these GPUs are allocated. Until the groups are
+// known, every GPU is treated as a GPU of a group.
 func (g *gpuPublisher) watchGroups(cfg config.DevicePlugin) error {
 	resources, err := nodeapi.NewResources(cfg.Kubeconfig)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/numalet/numalet/pkg/topology/sysfs"
 )
 
-// onlineFile lists the online CPUs. Nothing else in the topology of a running machine can change
-// the number of devices.
+// onlineFile lists the online CPUs. The device plugin publishes one device for each online CPU of a
+// NUMA node. While a machine runs, nothing else than this list changes the number of devices.
 // Source: https://docs.kernel.org/admin-guide/cputopology.html
 const onlineFile = "sys/devices/system/cpu/online"
 

@@ -109,7 +109,7 @@ func writeConfig(t *testing.T, dir, file string, dropIns map[string]string) stri
 
 func TestCheckCPUManager(t *testing.T) {
 	for name, tc := range map[string]struct {
-		policy, state string // state "" for no file
+		policy, state string // policy is cpuManagerPolicy in the kubelet's configuration, state is the text of the file cpu_manager_state ("" for no file)
 		static        bool
 		want          string // part of the error, "" for none
 	}{

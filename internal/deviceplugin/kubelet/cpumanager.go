@@ -15,12 +15,11 @@ var ErrStaticCPUManager = errors.New("the kubelet's CPU manager policy is static
 // the kubelet's root directory. Its field policyName is the CPU manager policy.
 const stateFile = "cpu_manager_state"
 
-// CheckCPUManager returns an error that wraps ErrStaticCPUManager if the kubelet's CPU
-// manager policy is static. The error says where the policy was found and how to change
-// it. CheckCPUManager looks in the kubelet's configuration and in the CPU manager's
-// state file under the kubelet's root directory. A kubelet does not start with the
-// state file of another policy. So the state file also shows a policy that was set by a
-// flag.
+// CheckCPUManager returns an error that wraps ErrStaticCPUManager if the kubelet's CPU manager
+// policy is static. The error says where the policy was found and how to change it. CheckCPUManager
+// looks in the kubelet's configuration and in the CPU manager's state file under the kubelet's root
+// directory. A kubelet does not start if the policy in the state file differs from its own policy.
+// So the state file of a running kubelet shows the kubelet's policy, even if it was set by a flag.
 func CheckCPUManager(config Config, root string) error {
 	if config.CPUManagerPolicy == "static" {
 		return staticError(fmt.Sprintf("cpuManagerPolicy in %s", config.Files), root)
@@ -36,10 +35,10 @@ func CheckCPUManager(config Config, root string) error {
 	return nil
 }
 
-// staticError returns ErrStaticCPUManager with instructions for an administrator. The
-// instructions stop the kubelet before they delete the state file. Containers of
-// Numalet mount this file, and a kubelet that runs may restart them while the file is
-// missing. The container runtime would then create a directory in place of the file.
+// staticError returns ErrStaticCPUManager with instructions for an administrator. The instructions
+// stop the kubelet before they delete the state file, because containers of Numalet mount this
+// file. If a running kubelet restarted such a container while the file is missing, the container
+// runtime would create a directory in place of the file.
 func staticError(where, root string) error {
 	return fmt.Errorf("%w (%s); drain the node, stop the kubelet, set cpuManagerPolicy: none, delete %s and start the kubelet",
 		ErrStaticCPUManager, where, filepath.Join(root, stateFile))

@@ -12,9 +12,9 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// CPUs is the Source of exclusive CPUs. It publishes one resource per NUMA node with
-// CPUs. The capacity of the resource is the number of online CPUs. Its allocatable is
-// the number of online CPUs that are not reserved.
+// CPUs is the Source of exclusive CPUs: it lists and allocates them for the Publisher. It publishes
+// one resource per NUMA node with CPUs. The capacity of the resource is the number of online CPUs.
+// The allocatable amount of the resource is the number of online CPUs that are not reserved.
 type CPUs struct {
 	Reserved cpuset.Set                        // CPUs that never become exclusive
 	Discover func() (*topology.Machine, error) // reads the machine
@@ -41,8 +41,8 @@ func (c *CPUs) list(before previous) (map[string][]*pluginapi.Device, error) {
 	return devices, nil
 }
 
-// tokensOf returns those of the device IDs that belong to a NUMA node's resource. Such
-// devices are called tokens: each stands for some CPU of the NUMA node.
+// tokensOf returns the device IDs in ids that belong to the resource of a NUMA node. These devices
+// are called tokens: each stands for one CPU of the NUMA node, but for no particular CPU.
 func tokensOf(ids map[string]bool, node topology.NodeID) map[string]bool {
 	own := map[string]bool{}
 	for id := range ids {

@@ -12,13 +12,13 @@ import (
 	"github.com/numalet/numalet/pkg/gpu"
 )
 
-// choose returns the devices that the controller chose for the container. If the
-// controller made no choice, it returns the best-connected GPUs, or shares and slices
-// of as few GPUs as possible. It leaves out shares of a GPU that is allocated whole,
-// and whole GPUs of which a share is allocated, because the kubelet may not know yet
-// that it cannot allocate these. If too few devices remain, choose returns only those
-// that the kubelet requires. The kubelet then picks the rest itself, and allocate
-// refuses devices that conflict.
+// choose returns the devices that the controller chose for the container. If the controller made no
+// choice, it returns the best-connected GPUs, or shares and slices of as few GPUs as possible. It
+// leaves out shares of a GPU that is allocated whole, and whole GPUs of which a share is allocated.
+// The kubelet can still offer these, because it may not have received the list yet in which they
+// are unhealthy. If too few devices remain, choose returns only those that the kubelet requires
+// (MustIncludeDeviceIDs). The kubelet then picks the rest itself, and allocate refuses devices that
+// conflict.
 func (g *GPUs) choose(ctx context.Context, resource string, r *pluginapi.ContainerPreferredAllocationRequest) []string {
 	d := g.Decider.decide(ctx, asRequest(resource, r))
 	if d.ids != nil {
@@ -38,9 +38,8 @@ func (g *GPUs) choose(ctx context.Context, resource string, r *pluginapi.Contain
 	return slices.Concat(r.MustIncludeDeviceIDs, packed(v, free, missing))
 }
 
-// free returns the available devices that can still be chosen. Devices that the
-// controller chose for other pods are included only if too few other devices are
-// available. Callers hold g.mu.
+// free returns the available devices that can still be chosen. It leaves out devices that the
+// controller chose for other pods, unless too few devices would then remain. Callers hold g.mu.
 func (g *GPUs) free(r *pluginapi.ContainerPreferredAllocationRequest, others map[string]bool, missing int) []string {
 	var free, spare []string
 	for _, id := range r.AvailableDeviceIDs {
@@ -68,9 +67,10 @@ func (g *GPUs) conflicts(id string) bool {
 	return g.sharesInUse(id)
 }
 
-// connected returns those free GPUs that are best connected to each other, as many as the
-// parameter count says. If several sets of GPUs are connected equally well, it returns the
-// set with the fewest GPUs outside of the NUMA nodes of the required GPUs (must).
+// connected returns those free GPUs that are best connected to each other, as many as the parameter
+// count says. The parameter must has the GPUs that the kubelet requires. If several sets of GPUs
+// are connected equally well, connected returns the set with the fewest GPUs outside of the NUMA
+// nodes of the required GPUs.
 func connected(inventory *gpu.Inventory, free, must []string, count int) []string {
 	near := func(device int) int {
 		far := 0

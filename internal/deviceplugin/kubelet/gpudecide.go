@@ -14,9 +14,10 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// informerDelay is the timeout of decide. decide waits for the kubelet's list of pods, and for
-// a pod that the kubelet admits but that the informer does not have yet. The kubelet and the
-// informer both watch the API server, and the kubelet may see the pod first.
+// informerDelay is the timeout of decide. decide first waits until the kubelet answers with its
+// list of pods. If the informer does not have the pod yet that the kubelet admits, decide also
+// waits for the informer. The kubelet and the informer both watch the API server, and the kubelet
+// may see the pod first.
 const informerDelay = time.Second
 
 // Pods is the informer's cache of this node's pods.
@@ -26,13 +27,14 @@ type Pods interface {
 	Added() <-chan struct{}
 }
 
-// Decider finds the GPUs that the controller chose for the container that the kubelet is
-// admitting. The device plugin API does not name that container. But the kubelet admits one pod
-// after another, and its pod resources API already lists a pod while the kubelet admits it. So
-// the container belongs to a listed pod, has no devices of the resource yet, and its limit is
-// the number of devices in the kubelet's call. More than one listed pod can match: before
-// Kubernetes 1.34, the kubelet also lists pods that it has rejected. Decider therefore leaves out
-// pods that have ended, and takes the oldest of the other pods whose GPUs are available.
+// Decider finds the GPUs that the controller chose for the container that the kubelet is admitting.
+// The device plugin API does not name that container. But the kubelet admits one pod after another,
+// and its pod resources API already lists a pod while the kubelet admits it. So Decider looks in
+// the listed pods for a container that has no devices of the resource yet, and whose limit for the
+// resource equals the number of devices that the kubelet asks for. Containers of several listed
+// pods can match: before Kubernetes 1.34, the kubelet also lists pods that it has rejected. Decider
+// therefore leaves out pods that have ended. Of the other pods, it takes the oldest one for which
+// the GPUs that the controller chose are available.
 //
 // The kubelet can answer the query of its pod resources API while it waits for this device
 // plugin, because its device manager releases its lock during calls of device plugins.
@@ -153,9 +155,9 @@ func candidates(pods []*corev1.Pod, listed []*podresources.PodResources, r reque
 }
 
 // allKnown reports whether the informer already has every pod that the kubelet may be admitting.
-// These are the listed pods that have no devices of the resource yet. If a pod of the informer has
-// ended or is being deleted, a listed pod with the same name may be a new pod. So the listed pod
-// counts as unknown.
+// These are the listed pods that have no devices of the resource yet. If the informer's pod has
+// ended or is being deleted, the listed pod may be a new pod with the same name, which the informer
+// does not have yet. So the informer does not count as having the listed pod.
 func allKnown(pods []*corev1.Pod, listed []*podresources.PodResources, resource string) bool {
 	known := map[types.NamespacedName]bool{}
 	for _, pod := range pods {
@@ -187,13 +189,13 @@ func holds(pod *podresources.PodResources, container, resource string) bool {
 	return false
 }
 
-// devices returns the devices for the container. It returns nil if the controller chose no GPUs
-// for the container, or if too few of the GPUs that it chose for the pod are available. First
-// come the devices that the kubelet requires, then the GPUs that the controller chose for the
-// container, then the GPUs that it chose for other containers of the pod. GPUs of other containers
-// are needed for this reason: the kubelet gives the devices of an init container to any later
-// container of the pod, and does not know the controller's choice. So another container of the pod
-// may already have a GPU that the controller chose for this one.
+// devices returns the devices for the container. It returns nil in two cases: the controller chose
+// no GPUs for the container, or too few of the GPUs chosen for the pod are available. First come
+// the devices that the kubelet requires, then the GPUs that the controller chose for the container,
+// then the GPUs that it chose for other containers of the pod. The last group is needed because the
+// kubelet does not know the controller's choice: it gives the devices of an init container to any
+// later container of the pod. So another container of the pod may already have a GPU that was
+// chosen for this container, and this container then gets the other one's GPU.
 func (c candidate) devices(r request) []string {
 	own := decidedOn(c.pod, c.container)
 	if len(own) == 0 {

@@ -230,9 +230,9 @@ func TestDecideUnheardOf(t *testing.T) {
 	}
 }
 
-// admission simulates a kubelet with four GPUs, and a controller that assigns GPUs. The
-// controller and the kubelet each have their own record of the GPUs in use. Both may know
-// about a pod before the device plugin does.
+// admission simulates a kubelet with four GPUs, and a controller that assigns GPUs. The controller
+// and the kubelet each have their own record of the GPUs in use. As in a cluster, the informer of
+// the device plugin may deliver a pod only after the kubelet has begun to admit it.
 type admission struct {
 	t      *testing.T
 	api    *apiServer
@@ -245,9 +245,9 @@ type admission struct {
 	free   []string          // free GPUs, in the controller's view
 }
 
-// TestDecideRace checks that each pod gets the GPUs that the controller chose for it, even if
-// the kubelet admits pods in another order than the informer delivers them. 300 pods of one or
-// two GPUs start and end, as many at a time as fit.
+// TestDecideRace checks that each pod gets the GPUs that the controller chose for it, even if the
+// kubelet admits pods in another order than the informer delivers them. 300 pods of one or two GPUs
+// start and end. Each starts as soon as enough of the four GPUs are free.
 func TestDecideRace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &admission{

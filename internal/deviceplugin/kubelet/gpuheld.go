@@ -15,14 +15,16 @@ import (
 //   - If the kubelet has listed the device, the allocation ends when the kubelet no longer
 //     lists it. The kubelet lists the devices of app containers and sidecars once it has
 //     admitted their pod.
-//   - If the kubelet does not list the device within allocationGrace, the container is an init
-//     container, or the kubelet did not admit the pod. The device plugin API does not name the
-//     pod. So the allocation ends when all pods that may have the device have ended. If the
-//     device plugin does not watch the pods, the allocation ends after allocationGrace.
+//   - If the kubelet does not list the device within allocationGrace, there are two
+//     possibilities: the kubelet did not admit the pod, or the container is an init container,
+//     whose devices the kubelet never lists. The device plugin API does not name the pod. So the
+//     device may be in use by any pod that has such an init container when allocationGrace has
+//     passed, and the allocation ends when all these pods have ended. If the device plugin does
+//     not watch the pods, the allocation ends after allocationGrace.
 //
-// The kubelet itself allocates a device to a second pod only after the first pod has ended. GPUs
-// records allocations nevertheless, because a GPU and its shares are different devices for the
-// kubelet. Without the record, the kubelet would allocate shares of a GPU that is in use as a whole.
+// The type GPUs records allocations because, for the kubelet, a GPU and its shares are different
+// devices. The kubelet itself makes sure that it does not allocate one device to two pods at a
+// time. But without the record, it would allocate shares of a GPU that is in use as a whole.
 type allocation struct {
 	resource string
 	at       time.Time

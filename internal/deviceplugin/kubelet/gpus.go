@@ -121,14 +121,16 @@ func (g *GPUs) sharesInUse(uuid string) bool {
 
 // reserved reports whether the shares of a GPU cannot be allocated because the GPU is in a GPU
 // group, or because the groups are not known yet. The controller decides which pods get the GPUs of
-// a group. It cannot decide this for shares, because the kubelet chooses the share of a container.
+// a group, and the device plugin tells the kubelet its choice of whole GPUs (see Decider). The
+// controller chooses no shares, so the kubelet could give shares of a group's GPUs to any pod.
 func (g *GPUs) reserved(uuid string) bool { return g.Reserved != nil && g.Reserved(uuid) }
 
 // device returns a GPU, share or slice in the form in which the kubelet gets it. The parameter
-// otherForm says that the device cannot be allocated now, because its GPU is allocated in the other
-// form (whole or in shares) or is in a GPU group. A device that a container has stays healthy while
-// its health is unknown. The reason is that the kubelet admits its pods again, for example after a
-// reboot, and rejects a pod with an unhealthy device. A device with a known fault is unhealthy.
+// otherForm says that the device cannot be allocated now: it is a whole GPU of which a share is
+// allocated, or a share of a GPU that is allocated whole or is in a GPU group. A device that a
+// container has is listed as healthy unless it has a known fault, so also if its health is unknown.
+// The reason is that the kubelet admits its pods again, for example after a reboot, and rejects a
+// pod with an unhealthy device.
 func (g *GPUs) device(inventory *gpu.Inventory, unit gpu.Unit, id string, otherForm bool) *pluginapi.Device {
 	healthy := unit.Health.State == gpu.Healthy && !otherForm || unit.Health.State != gpu.Unhealthy && g.inUse(id)
 	node := inventory.GPUs[unit.GPU].NUMA

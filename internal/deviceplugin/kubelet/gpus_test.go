@@ -68,10 +68,10 @@ func asShown(devices map[string][]*pluginapi.Device) map[string]string {
 	return shown
 }
 
-// TestGPUsAreGivenOneWay allocates one GPU whole and a share of another. It checks that the
-// shares of the first GPU are then unhealthy, and that the second GPU is unhealthy as a whole.
-// It also checks that a slice with a known fault is unhealthy, and that devices that
-// containers have stay healthy while GPUs are not monitored.
+// TestGPUsAreGivenOneWay checks that a GPU is allocated either as a whole or in shares. After one
+// GPU is allocated as a whole, its shares are unhealthy. After a share of another GPU is allocated,
+// this GPU is unhealthy as a whole. It also checks that a slice with a known fault is unhealthy,
+// and that devices that containers have stay healthy while GPUs are not monitored.
 func TestGPUsAreGivenOneWay(t *testing.T) {
 	v := gpus()
 	now := time.Time{}
@@ -161,7 +161,7 @@ func TestGroupedGPUsHaveNoShares(t *testing.T) {
 
 func TestChoose(t *testing.T) {
 	for name, tc := range map[string]struct {
-		given           string // ids
+		given           string // IDs of the devices that are allocated before
 		resource        string
 		available, must string
 		count           int32

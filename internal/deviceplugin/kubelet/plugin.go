@@ -15,9 +15,8 @@ import (
 
 // Source lists and allocates one kind of device: exclusive CPUs or GPUs.
 type Source interface {
-	// list returns the current devices of each resource. Once a result had a resource,
-	// all later results have it, too. If the resource has no devices anymore, its list
-	// is empty.
+	// list returns the current devices of each resource. A resource that has been in one result is
+	// in all later results. If it has no devices any more, its list is empty.
 	list(previous) (map[string][]*pluginapi.Device, error)
 	// owns reports whether a device of one of the Source's resources is from this
 	// Source. It is false for devices of another device plugin that registered the same
@@ -37,7 +36,8 @@ type chooser interface {
 	choose(ctx context.Context, resource string, r *pluginapi.ContainerPreferredAllocationRequest) []string
 }
 
-// previous is the state that a Source gets when it lists its devices.
+// previous tells the method list of a Source which devices containers hold, and which devices were
+// published last.
 type previous struct {
 	held    func(resource string) map[string]bool     // the IDs of the devices that containers hold
 	devices func(resource string) []*pluginapi.Device // the devices that were published last

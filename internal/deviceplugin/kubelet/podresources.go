@@ -10,9 +10,9 @@ import (
 	podresources "k8s.io/kubelet/pkg/apis/podresources/v1"
 )
 
-// allocationsTimeout is how long to wait until the kubelet lists the allocated devices. The
-// publisher waits for this list before it registers its resources, but registers them without the
-// list after this time.
+// allocationsTimeout is how long to wait for the kubelet's list of the allocated devices. The
+// publisher asks for this list before it registers its resources. If the kubelet does not answer in
+// time, the publisher registers them without the list.
 const allocationsTimeout = 5 * time.Second
 
 // maxPodResources is the largest size of an answer of the pod resources API: 16 MiB, which is also
@@ -36,7 +36,7 @@ func (m idsByResource) add(devices []*podresources.ContainerDevices) {
 // allocations is what the kubelet knows about the devices of all device plugins.
 type allocations struct {
 	held    idsByResource // devices that containers hold
-	healthy idsByResource // devices that were healthy in the plugin's latest list
+	healthy idsByResource // devices that were healthy in the latest list of their device plugin
 }
 
 // podResourcesSocket returns the path of the socket on which the kubelet with this root directory

@@ -18,11 +18,11 @@ import (
 	pluginapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
 )
 
-// The delay between attempts to reach the kubelet. It doubles from the minimum to the maximum.
-// The minimum is long enough for the kubelet to see that the streams of the previous session have
-// ended. The kubelet disconnects a plugin when it sees the end of the plugin's stream, and it
-// identifies plugins only by name (runClient in its device manager). So if it saw the end of an old
-// stream after the plugin has registered again, it would disconnect the new registration.
+// The delay between attempts to reach the kubelet. It doubles from the minimum to the maximum. The
+// minimum is long enough for the kubelet to see that the streams of the previous session have
+// ended. When the kubelet sees that a stream has ended, it removes the registration with the name
+// of the stream's plugin (runClient in its device manager). If the plugin had registered again by
+// then, the kubelet would remove this new registration, which has the same name.
 const (
 	minRetryDelay = 200 * time.Millisecond
 	maxRetryDelay = 5 * time.Second
@@ -57,7 +57,7 @@ type Publisher struct {
 	allocations allocations        // what the kubelet answered last
 	listError   error              // the error of the last refresh
 	stable      bool               // whether the current session has lasted until a tick
-	droppedBy   os.FileInfo        // the kubelet's socket in the session in which the kubelet ended a stream; nil after the next registration
+	droppedBy   os.FileInfo        // set if the kubelet ended a stream: the file of the kubelet's socket at that time, which is another file after a restart of the kubelet; nil after the next registration
 
 	mu struct {
 		sync.Mutex
@@ -65,8 +65,9 @@ type Publisher struct {
 	}
 }
 
-// panicked counts and logs a panic in a call from the kubelet. It is called in the deferred
-// function that recovers the panic, so the logged stack still shows where the panic happened.
+// panicked counts and logs a panic in a call from the kubelet. It must be called by the deferred
+// function that calls recover. The stack then still has the calls that led to the panic, so that
+// the log shows where the panic happened.
 func (p *Publisher) panicked(call string, cause any) {
 	p.metrics.panics.Inc()
 	p.Log.Error(fmt.Errorf("panic: %v", cause), "the kubelet's call failed; please report this with the stack", "call", call, "stack", string(debug.Stack()))
@@ -97,8 +98,8 @@ func (p *Publisher) Notify() {
 	}
 }
 
-// Run publishes devices until ctx ends, and then returns nil. No failure of the kubelet makes it
-// return earlier.
+// Run publishes devices until ctx ends, and then returns nil. If the kubelet fails, Run does not
+// return, but tries again.
 func (p *Publisher) Run(ctx context.Context) error {
 	hints, err := watchFile(ctx, p.registry)
 	if err != nil {
@@ -211,11 +212,11 @@ func (p *Publisher) devices(resource string) []*pluginapi.Device {
 	return nil
 }
 
-// conflict returns an error if the kubelet lists devices of another device plugin under one of
-// the Publisher's resources. If two plugins register the same resource, the kubelet keeps the
-// last registration and reports no error. If the Publisher then registered again, the two plugins
-// would replace each other again and again. So the Publisher only reports the conflict until the
-// other plugin is gone.
+// conflict returns an error if another device plugin has registered one of the Publisher's
+// resources. In this case, the kubelet lists devices for the resource that do not belong to the
+// Publisher. If two plugins register the same resource, the kubelet keeps the last registration and
+// reports no error. If the Publisher then registered again, the two plugins would replace each
+// other again and again. So the Publisher only reports the conflict until the other plugin is gone.
 func (p *Publisher) conflict() error {
 	var errs []error
 	for _, one := range p.sorted() {

@@ -10,11 +10,11 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// Reserved returns the CPUs that never become exclusive. The returned text names the
-// setting that they come from, for the log. The first of these settings that is set
-// counts: --reserved-cpus, the kubelet's reservedSystemCPUs, and the number of CPUs in
-// the kubelet's systemReserved and kubeReserved, rounded up. Offline CPUs are left out,
-// so that the program can still start after a reserved CPU went offline.
+// Reserved returns the CPUs that never become exclusive. They come from --reserved-cpus. If this is
+// not set, they come from the kubelet's reservedSystemCPUs, and if this is not set either, from the
+// number of CPUs in the kubelet's systemReserved and kubeReserved, rounded up. The returned text
+// names the setting, for the log. Offline CPUs are left out, so that the program can still start
+// after a reserved CPU went offline.
 func Reserved(own config.Reserved, c Config, machine *topology.Machine) (cpuset.Set, string, error) {
 	online := machine.Online()
 	switch {

@@ -27,12 +27,12 @@ const stopTimeout = 2 * time.Second
 type server struct {
 	*plugin
 	path    string
-	socket  os.FileInfo // the socket's file as it was created; if path is another file now, another process made it
+	socket  os.FileInfo // the file of the socket when it was created; if there is another file at path later, another process has replaced the socket
 	grpc    *grpc.Server
 	stop    chan struct{}
 	dropped chan<- *plugin // receives when the kubelet ends a stream
 	streams atomic.Int32   // number of open streams of ListAndWatch
-	unheard int            // consecutive ticks without a stream
+	unheard int            // number of ticks (Options.Tick) in a row at which no stream was open, so that the kubelet could not receive changes
 }
 
 // serve starts a server for p on a socket in dir.

@@ -47,8 +47,8 @@ func (p *Publisher) runSession(ctx context.Context, hints <-chan struct{}) error
 		return err
 	}
 	// 4. Remember the kubelet's socket. If the path has another socket later, the kubelet
-	//    has restarted. A restart during the steps above does not count, because it loses
-	//    no registration: the plugins register after it.
+	//    has restarted. A restart before this step does no harm, because the plugins
+	//    register only in the next step.
 	if s.kubelet, err = os.Lstat(p.registry); err != nil {
 		return fmt.Errorf("the kubelet is not running: %w", err)
 	}

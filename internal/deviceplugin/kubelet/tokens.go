@@ -12,8 +12,9 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// Limits of the kubelet's Topology Manager: its bit masks of NUMA nodes have 64 bits, and by
-// default the kubelet does not start on a machine with more than 8 NUMA nodes.
+// These are limits of the kubelet's Topology Manager. maxHintNode is the largest ID of a NUMA node
+// that fits into its bit masks, which have 64 bits. maxHintNodes is the largest number of NUMA
+// nodes of a machine on which the kubelet starts by default.
 // Source: k8s.io/kubernetes/pkg/kubelet/cm/topologymanager (bitmask, defaultMaxAllowableNUMANodes).
 const (
 	maxHintNode  topology.NodeID = 63
@@ -25,7 +26,7 @@ const (
 type count struct {
 	cpus     int
 	reserved int
-	hint     bool // whether the devices name their NUMA node, for the kubelet's Topology Manager
+	hint     bool // whether the device plugin tells the kubelet the NUMA node of the devices, for its Topology Manager
 }
 
 // counts returns the count of each NUMA node with online CPUs. NUMA nodes without CPUs are left
@@ -48,11 +49,12 @@ func counts(machine *topology.Machine, reserved cpuset.Set) map[topology.NodeID]
 // certain CPU: "numa1-cpu-3" is the fourth token of NUMA node 1, not CPU 3.
 //
 // The kubelet reports the number of tokens as capacity and the number of Healthy tokens as
-// allocatable. So as many tokens are Unhealthy as CPUs are reserved. An allocated token is always
-// listed and Healthy, because the kubelet admits its pods again, for example after a reboot, and
-// rejects a pod with an Unhealthy token. If more tokens are allocated than CPUs are allocatable now,
-// all allocated tokens stay, and no token is free. The kubelet may be allocating any of the Healthy
-// tokens at this moment. So, if possible, the tokens that were Healthy before stay Healthy.
+// allocatable. So the number of Unhealthy tokens must be the number of reserved CPUs. An allocated
+// token is always listed and Healthy, because the kubelet admits its pods again, for example after
+// a reboot, and rejects a pod with an Unhealthy token. If more tokens are allocated than CPUs are
+// allocatable now, for example because CPUs went offline, the allocated tokens stay Healthy, and
+// all other tokens are Unhealthy. The kubelet may be allocating any of the Healthy tokens at this
+// moment. So, if possible, the tokens that were Healthy before stay Healthy.
 func tokens(node topology.NodeID, n count, allocated map[string]bool, before []*pluginapi.Device) []*pluginapi.Device {
 	free := freeTokens(node, n.cpus-len(allocated), allocated)
 	preferUnhealthy(free, before)
@@ -85,6 +87,8 @@ func freeTokens(node topology.NodeID, n int, allocated map[string]bool) []string
 }
 
 // preferUnhealthy moves the IDs of tokens that were Unhealthy in the previous list to the front.
+// The caller makes the first tokens Unhealthy, so the tokens that were Healthy stay Healthy if
+// possible.
 func preferUnhealthy(ids []string, before []*pluginapi.Device) {
 	unhealthy := map[string]int{}
 	for _, d := range before {

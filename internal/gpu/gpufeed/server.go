@@ -35,8 +35,8 @@ func NewServer(socket string) *Server {
 	return s
 }
 
-// Publish makes Run send the inventory to all clients. It does not block. It panics if
-// the inventory cannot be encoded as JSON, which cannot happen.
+// Publish makes Run send the inventory to all clients. It does not block. It returns no error,
+// because every inventory can be encoded as JSON.
 func (s *Server) Publish(inventory *gpu.Inventory) {
 	line, err := json.Marshal(inventory)
 	if err != nil {

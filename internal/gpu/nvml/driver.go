@@ -16,8 +16,8 @@ import (
 // node has no usable GPUs.
 var ErrAbsent = errors.New("no NVIDIA driver on this node")
 
-// Driver is an open session with the NVIDIA driver. Two methods must not run at the same
-// time, with one exception: while Next runs, any other method except Close may run.
+// Driver is an open session with the NVIDIA driver. Next may run at the same time as any other
+// method except Close. Apart from this, only one method may run at a time.
 type Driver interface {
 	// Inventory returns the GPUs that the driver can read, with unknown health. It also
 	// returns the joined errors of GPUs that cannot be read, or whose events cannot be

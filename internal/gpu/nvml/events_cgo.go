@@ -63,8 +63,9 @@ func (d *driver) Next(wait time.Duration) (health.Event, bool, error) {
 	return d.event(data), true, nil
 }
 
-// event translates an event of NVML. It finds the GPU's UUID by the GPU's handle,
-// because a lost GPU does not return its UUID.
+// event translates an event of NVML. The event has the handle of the GPU, by which the function
+// finds the UUID among the watched GPUs. It does not ask NVML for the UUID, because NVML does not
+// return the UUID of a lost GPU.
 func (d *driver) event(data nvml.EventData) health.Event {
 	d.mu.Lock()
 	e := health.Event{GPU: d.mu.watched[data.Device]}

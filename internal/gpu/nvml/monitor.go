@@ -45,7 +45,7 @@ type MonitorOptions struct {
 // until the driver lists it again.
 type Monitor struct {
 	MonitorOptions
-	complete  *gpu.Inventory // all GPUs that the driver ever listed; a lost GPU as it was listed last
+	complete  *gpu.Inventory // all GPUs that the driver ever listed; a GPU that it no longer lists (a lost GPU) is here as it was listed last
 	health    *health.Tracker
 	dog       *watchdog
 	open      cdi.Source     // the driver of this session; nil between sessions
@@ -60,10 +60,10 @@ func NewMonitor(o MonitorOptions) *Monitor {
 	return &Monitor{MonitorOptions: o, complete: none, health: health.New(none, o.MinFault), dog: newWatchdog(o.Now), published: none}
 }
 
-// Run publishes the inventory until ctx ends, and then returns nil. If NVML exists but
-// cannot be initialized, Run returns an error, so that the process ends and is started
-// again. A process keeps the version of the library that it has loaded. So after an upgrade
-// of the driver, only a new process loads the new version.
+// Run publishes the inventory until ctx ends, and then returns nil. If NVML exists but cannot be
+// initialized, Run returns an error, so that the process ends and is started again. This helps
+// after an upgrade of the driver: the process still has the old version of the library, which does
+// not work with the new driver. Only a new process loads the new version.
 func (m *Monitor) Run(ctx context.Context) error {
 	for {
 		switch err := m.session(ctx); {

@@ -81,8 +81,8 @@ func (l *listed) Probe(uuid string) health.Probe {
 	return health.Probe{Answers: answers}
 }
 
-// TestLostGPUFreezesNoOther checks that the inventory still follows the slices of one GPU,
-// which are created and destroyed, while another GPU is lost.
+// TestLostGPUFreezesNoOther checks a time in which one GPU is lost, while slices of another GPU are
+// created and destroyed. The inventory must still show these changes.
 func TestLostGPUFreezesNoOther(t *testing.T) {
 	var units []string
 	monitor := NewMonitor(MonitorOptions{Now: time.Now, Log: funcr.New(func(_, _ string) {}, funcr.Options{}), Publish: func(inventory *gpu.Inventory) {

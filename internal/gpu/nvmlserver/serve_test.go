@@ -33,9 +33,9 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// TestNothingIsGivenThatNoRuntimeResolves checks that all GPUs have unknown health on a
-// machine that has NVML but no device files. The CDI devices of these GPUs would be
-// incomplete, so no container may get the GPUs.
+// TestNothingIsGivenThatNoRuntimeResolves checks that all GPUs have unknown health on a machine
+// that has NVML but no device files. The CDI specification would lack these files, so that a
+// container could not use the GPUs. GPUs with unknown health are not allocated to containers.
 func TestNothingIsGivenThatNoRuntimeResolves(t *testing.T) {
 	dir := t.TempDir()
 	old := cdi.Path(dir, "example.com/gpu")

@@ -20,7 +20,7 @@ type Containerd struct {
 	Unit       string // the systemd unit of containerd
 	CRISocket  string // containerd's socket, as a path in the node's file system
 	Agent      string // URL of the agent of this node
-	StartFirst string // label selector of pods that must start before the agent, besides static pods
+	StartFirst string // label selector of pods that must be able to start while the agent does not run; static pods always must
 	Timeout    time.Duration
 	NodeName   string
 	PodUID     string

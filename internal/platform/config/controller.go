@@ -21,21 +21,21 @@ type Controller struct {
 	SchedulerName     string        // spec.schedulerName of the pods that the controller schedules
 	Kubescheduler     []byte        // the KubeSchedulerConfiguration in the file of --config, or nil
 	GPUResource       string        // the resource of whole GPUs
-	ScoreTimeConstant time.Duration // time constant with which the score of a tenant follows its usage
+	ScoreTimeConstant time.Duration // time constant with which a tenant's score, an average of its usage over time, follows its usage
 	HalfLife          Maybe         // time in which the score of a tenant that uses nothing halves; if it is set, ScoreTimeConstant has no effect
 	ScoreInterval     time.Duration // time between updates of the stored scores
 	UnknownTenants    UnknownTenants
 	PodPriority       bool // order the queue by the priority of pods first, and then by the scores of their tenants
 	Policy            filter.NodePolicy
 	Dimensions        Dimensions
-	Candidates        int // number of nodes that a search for a pod returns; if the first cannot be used, the next is tried
-	Rated             int // number of fitting nodes that are rated for a pod that prefers some nodes to others
+	Candidates        int // number of nodes that a search for a pod returns; if the pod cannot be assigned to the first of these nodes, the next one is tried
+	Rated             int // for a pod that prefers some nodes to others: number of fitting nodes that get a score, as with percentageOfNodesToScore in kube-scheduler
 	Proposers         int
 	Binders           int     // concurrent bind requests
 	BindRate          float32 // bind requests per second
 	BindTimeout       time.Duration
 	RequestRate       float32 // requests per second other than bind requests
-	ReserveAfter      Maybe   // how long a pod waits before a node is reserved for it; 0: never
+	ReserveAfter      Maybe   // how long a pod that fits no node blocks later pods of its type; after this time, resources of a node are reserved for it, and later pods may use the rest; 0: no blocking and no reservations
 	QueueAddr         string  // host:port of the queue API; "" for none
 	PodIP             string  // IP of the pod that this process runs in; "" outside of a cluster
 	LeaderElect       bool

@@ -8,18 +8,19 @@ import (
 	"github.com/numalet/numalet/pkg/sched/filter"
 )
 
-// Dimensions are the resources by which the scheduler searches for nodes. Each has a
-// granularity: the search compares amounts in units of this size. The text form is a list
-// such as "cpu/100,memory/134217728,pods".
+// Dimensions are the resources by which the scheduler searches for nodes: the search finds the
+// nodes that have enough of each of them. Each has a granularity: the search compares amounts in
+// units of this size. The text form is a list such as "cpu/100,memory/134217728,pods".
 type Dimensions struct {
 	Space filter.Space
-	Theta []int64 // the granularity of each resource
+	Theta []int64 // the granularity of each resource, in the order of Space
 }
 
-// defaultDimensions are the resources that all pods have (cpu, memory, pods), exclusive
-// CPUs (numa-total), and the usual resource of GPUs. The granularities of 100
-// millicores and 128 MiB are small enough for this search. By other resources, the
-// scheduler does not search. It checks them on each node that the search finds.
+// defaultDimensions are the resources that all pods have (cpu, memory, pods), exclusive CPUs
+// (numa-total), and the usual resource of GPUs. The granularities are 100 millicores of CPU and 128
+// MiB of memory: if the free amounts of two nodes differ by less, it does not matter which node a
+// pod gets. By other resources, the scheduler does not search. It checks them on each node that the
+// search finds.
 func defaultDimensions() Dimensions {
 	var d Dimensions
 	if err := d.UnmarshalText([]byte("cpu/100,memory/134217728,pods,numa-total,nvidia.com/gpu")); err != nil {

@@ -70,10 +70,10 @@ func LoadController(in Input) (Controller, error) {
 	return c, c.validate()
 }
 
-// load sets the settings of a program. Flags override the environment, the environment
-// overrides the file, and the file overrides the defaults. load reads the flags first,
-// then the environment, then the file. Each of these sets only the settings that are
-// not set yet. load returns the KubeSchedulerConfiguration in the file, or nil.
+// load sets the settings of a program. Flags override the environment, the environment overrides
+// the file, and the file overrides the defaults. load reads the flags first, then the environment,
+// then the file. Each of these sources sets only the settings that no earlier source has set. load
+// returns the KubeSchedulerConfiguration in the file, or nil.
 func load(binary string, bind func(*pflag.FlagSet), in Input) (kubescheduler []byte, err error) {
 	settings := table(binary, bind)
 	flags, actions := withActions(settings)
@@ -124,9 +124,10 @@ type actions struct {
 	print, version bool
 }
 
-// withActions returns a new flag set with the settings and the actions. The new flag set
-// and the given one share the *pflag.Flag values of the settings. So a flag that is set
-// through one flag set counts as changed in both.
+// withActions returns a new flag set with the settings and the actions. The new flag set and the
+// given one share the *pflag.Flag values of the settings. So if a flag is set through one flag set,
+// it is marked as changed in both. From this mark, the function that reads the file knows which
+// settings it must not change.
 func withActions(settings *pflag.FlagSet) (*pflag.FlagSet, *actions) {
 	var a actions
 	all := pflag.NewFlagSet(settings.Name(), pflag.ContinueOnError)

@@ -40,10 +40,10 @@ func (w *SpecWriter) writeSpec(units []gpu.Unit, driver Source) error {
 	return w.save(devices, common)
 }
 
-// checkHook returns an error if the program that the hooks run (nvidia-cdi-hook) is
-// missing on the host. Without this program, no container with GPUs would start.
-// checkHook checks nothing if the mounted driver root is not the root directory of the
-// host, because the program is a file of the host.
+// checkHook returns an error if the program that the hooks run (nvidia-cdi-hook) is missing on the
+// host. Without this program, no container with GPUs would start. If the mounted driver root is not
+// the root directory of the host, the program may be outside of it, where this process does not see
+// it. checkHook then checks nothing.
 func (w *SpecWriter) checkHook() error {
 	if w.Hook == "" || w.HostRoot != "/" {
 		return nil
@@ -76,9 +76,9 @@ func (w *SpecWriter) devices(units []gpu.Unit, describer Describer) []specs.Devi
 	return all
 }
 
-// check returns an error if the description of a GPU by nvcdi is incomplete. nvcdi
-// leaves out device files that it does not find. A GPU has one device file. A MIG slice
-// also needs the files of its two capabilities.
+// check returns an error if the description of a GPU by nvcdi is incomplete. nvcdi leaves out
+// device files that it does not find. A GPU has one device file. A MIG slice also needs two files
+// of /dev/nvidia-caps: one for its GPU instance, and one for its compute instance.
 func (w *SpecWriter) check(unit gpu.Unit, described []specs.Device) error {
 	if len(described) != 1 || described[0].Name != unit.ID {
 		return fmt.Errorf("nvcdi describes it as %d devices; want one with the name %s", len(described), unit.ID)

@@ -46,7 +46,7 @@ type SpecWriter struct {
 	Options
 	written string            // the summary (see the function summary) of the GPUs when the file was written last
 	missing map[string]string // the GPUs that the file lacks: UUID to reason
-	retry   bool              // one of the missing GPUs has no known fault, so the next attempt may succeed
+	retry   bool              // whether to write the file again at the next call of Prepare: a GPU without a known fault is missing, and may be described then
 }
 
 // NewSpecWriter returns a SpecWriter. It writes nothing until Prepare is called.
