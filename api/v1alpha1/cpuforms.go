@@ -132,8 +132,9 @@ func (c PodContainer) requestsExplicitly() bool {
 
 // wholeCPUs returns a cpu limit as a number of CPUs, and reports whether the limit is a
 // positive integer. The kubelet's static CPU manager uses the same rule to choose the
-// containers that get exclusive CPUs. Amount returns MaxAmount (2⁵⁰) for every larger limit,
-// so a limit above MaxAmount counts as an integer even if it has a fraction. That does no
+// containers that get exclusive CPUs. A limit is an integer if it equals Amount of it, which is the
+// limit rounded up. For every limit above MaxAmount (2⁵⁰), Amount returns MaxAmount, so wholeCPUs
+// cannot compare them: such a limit counts as an integer even if it has a fraction. That does no
 // harm, because no node has that many CPUs. Source: guaranteedCPUs in
 // k8s.io/kubernetes/pkg/kubelet/cm/cpumanager/policy_static.go.
 func wholeCPUs(quantity resource.Quantity) (int, bool) {
@@ -141,8 +142,9 @@ func wholeCPUs(quantity resource.Quantity) (int, bool) {
 	return int(n), n == MaxAmount || n > 0 && quantity.Cmp(*resource.NewQuantity(n, resource.DecimalSI)) == 0
 }
 
-// limitsOf lists the CPU limits of the containers for an error message, such as "a: 1500m, b:
-// 2 but exempted by …".
+// limitsOf lists the CPU limits of the containers for an error message, such as "a: 1500m, b: 2 but
+// exempted by …". The containers named in the parameter exempt get no exclusive CPUs, because the
+// pod's annotation shared-containers lists them.
 func limitsOf(containers []PodContainer, exempt []string) string {
 	var list []string
 	for _, container := range containers {

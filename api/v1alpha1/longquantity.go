@@ -9,8 +9,8 @@ import (
 
 // longExponent matches a quantity whose decimal exponent has more than two digits. Parsing such a
 // quantity can take hours, because the parser of Kubernetes (resource.ParseQuantity) raises 10 to
-// the power of the exponent. An exponent that does not fit in 32 bits overflows, and may change its
-// sign.
+// the power of the exponent. Negative exponents match, too: an exponent that does not fit in 32
+// bits overflows, and may change its sign.
 // Source: https://github.com/kubernetes/apimachinery/blob/v0.36.3/pkg/api/resource/quantity.go, ParseQuantity.
 // The API server refuses such quantities in the fields of Numalet's custom resources, by the
 // schemas in deploy/crds.
@@ -66,8 +66,8 @@ func checkQuantities(spec []byte) error {
 	}
 }
 
-// level is what checkQuantities knows about a JSON value: an object or list that it has begun to
-// read, or a string or number in one.
+// level describes a JSON value at one level of nesting: an object or list that checkQuantities has
+// begun to read, or a string or number that is a value in an object or list.
 type level struct {
 	object   bool
 	named    bool   // whether the next token is a value, because its name was just read; only for objects

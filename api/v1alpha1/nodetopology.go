@@ -61,8 +61,8 @@ const ConditionKubeletCompatible = "KubeletCompatible"
 // ConditionCPUsReserved of a NodeTopology is false while no CPU is reserved. Containers without
 // exclusive CPUs are created on the reserved CPUs, and the agent lets them run on all shared CPUs
 // when they start. If no CPU is reserved, such a container is created on the CPUs that are shared
-// at that time. Some of these CPUs may become exclusive to another container before it starts. If
-// the agent ends in between, the container starts on them.
+// at that time. Before it starts, some of these CPUs may become exclusive to another container. If
+// the agent then ends before the container starts, the container starts on exclusive CPUs.
 const ConditionCPUsReserved = "CPUsReserved"
 
 // ConditionCPUsUndisturbed of a NodeTopology is false while interrupts, kernel threads and

@@ -214,9 +214,10 @@ func compareCounts(container podspec.Container, p ContainerPlacement) error {
 
 // Sized returns the request with the numbers of CPUs that the placement gives the
 // containers. If the pod was resized after the placement was made, its request has other
-// numbers than the placement, and ReadPlacement would refuse the placement. So callers
-// pass ReadPlacement the result of Sized for such a pod. Containers with limits per NUMA
-// node cannot be resized, and keep their numbers.
+// numbers than the placement, and ReadPlacement would refuse the placement. So for such a pod,
+// callers pass ReadPlacement the result of Sized. ReadPlacement then still checks the names of the
+// containers, and which of them have exclusive CPUs. Containers with limits per NUMA node cannot be
+// resized, and keep their numbers.
 func (r CPURequest) Sized(p Placement) CPURequest {
 	r.Containers = slices.Clone(r.Containers)
 	for i, container := range r.Containers {

@@ -18,8 +18,8 @@ func TestAmount(t *testing.T) {
 		"1125899906842623":     {MaxAmount - 1, MaxAmount},
 		"1125899906842623m":    {1125899906843, MaxAmount - 1},
 		"9223372036854775":     {MaxAmount, MaxAmount},
-		"9223372036854776":     {MaxAmount, MaxAmount}, // the thousandths of this quantity have 64 bits
-		"18446744073709552":    {MaxAmount, MaxAmount}, // the thousandths of this quantity have 65 bits, and their low 64 bits are a small number
+		"9223372036854776":     {MaxAmount, MaxAmount}, // the number of thousandths needs 64 bits, so it is negative as an int64
+		"18446744073709552":    {MaxAmount, MaxAmount}, // the number of thousandths needs 65 bits, and its low 64 bits are a small number
 		"9223372036854775807":  {MaxAmount, MaxAmount},
 		"1e30":                 {MaxAmount, MaxAmount},
 		"-9223372036854775807": {-MaxAmount, -MaxAmount},

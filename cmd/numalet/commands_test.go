@@ -35,8 +35,8 @@ func TestCommandsOfTheDocs(t *testing.T) {
 			switch {
 			case strings.HasPrefix(line, "go run ./cmd/numalet "):
 				ran++
-				// On a machine with few CPUs, the command fails with this advice, because the
-				// example requests more CPUs than the machine has.
+				// On a machine with few CPUs, the command fails, because the example requests more
+				// CPUs than the machine has. The output then advises to ask for fewer CPUs.
 				if out, status := run(words[3:]); status != 0 && !strings.Contains(out, "ask for fewer CPUs") {
 					t.Errorf("%s: %s: status %d:\n%s", page, line, status, out)
 				}

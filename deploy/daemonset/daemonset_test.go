@@ -18,8 +18,8 @@ import (
 )
 
 // TestSettingsAreAccepted checks that the agent and the device plugin accept their settings
-// in the manifests. It loads the arguments, the environment and the file as these programs
-// do, but does not start them.
+// in the manifests. It loads the arguments, the environment variables and the configuration file as
+// these programs do, but does not start the programs.
 func TestSettingsAreAccepted(t *testing.T) {
 	pod := manifest(t).Spec.Template.Spec
 	agent, err := config.LoadAgent(input(pod.Containers[0]))

@@ -15,7 +15,7 @@ const namespace = "numalet-system"
 // namespace, too.
 func Manifests(c *helmchart.Chart) (map[string]string, error) {
 	rendered, err := Render(c, Target{Release: "numalet", Namespace: namespace}, map[string]any{
-		"checksums":  false, // kustomize instead renames the ConfigMap when its content changes
+		"checksums":  false, // no annotation with the ConfigMap's checksum: kustomize renames the ConfigMap when its content changes
 		"controller": map[string]any{"enabled": false},
 	})
 	if err != nil {
