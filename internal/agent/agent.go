@@ -121,8 +121,8 @@ func newAgent(ctx context.Context, cfg config.Agent, log logr.Logger) (_ *agent,
 }
 
 // panicked counts and logs a panic in an NRI hook or in the handling of a changed pod. The deferred
-// function that recovers the panic must call panicked itself. The stack trace that panicked logs
-// shows where the panic began only if panicked is called there.
+// function that recovers the panic must call panicked itself. Otherwise the logged stack trace does
+// not show where the panic began.
 func (a *agent) panicked(object string, cause any) {
 	a.measured.Panicked()
 	a.log.Error(fmt.Errorf("panic: %v", cause), "the hook failed, or the change of the pod is ignored until the next one; please report this with the stack", "object", object, "stack", string(debug.Stack()))
@@ -132,7 +132,7 @@ func (a *agent) panicked(object string, cause any) {
 // reserved memory.
 type reservation struct {
 	cpus   cpuset.Set
-	memory map[topology.NodeID]uint64 // bytes of each NUMA node to which no container's memory can be bound
+	memory map[topology.NodeID]uint64 // in bytes; the memory of containers can only be bound to the rest of a NUMA node
 }
 
 // readMachine returns the machine's topology, and the CPUs and memory that are reserved on it. It
@@ -173,8 +173,9 @@ func kernelReserved(machine *topology.Machine) map[topology.NodeID]uint64 {
 // newNode sets a.node, with the grants that the checkpoint file lists. A grant is the exclusive
 // CPUs of a pod. If the file is missing or damaged, a.node rebuilds the grants from the running
 // containers. If the file has another format version, newNode returns an error and leaves the file
-// as it is. If the agent overwrote this file, the grants of containers that are not running now
-// would be lost.
+// as it is. If the agent rebuilt the grants in this case, too, it would overwrite the file. The
+// grants of pods whose containers are not running now, for example because they restart, would be
+// lost.
 func (a *agent) newNode(machine *topology.Machine, reserved reservation, measured *metrics.Metrics) error {
 	bootID, err := checkpoint.BootID(os.DirFS(a.cfg.SysfsRoot))
 	if err != nil {

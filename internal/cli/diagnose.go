@@ -43,7 +43,8 @@ func (c *cluster) diagnose(ctx context.Context, namespace, name string, asked er
 }
 
 // unqueued explains why a pod that is not in the scheduling queue does not run. The parameter away
-// is true if the queue API of numalet-controller does not answer.
+// is true if the cluster does not serve the queue API of numalet-controller. It is false if the API
+// answered that the pod is not in the queue.
 func unqueued(pod *corev1.Pod, away bool, now time.Time) queueapi.PendingPod {
 	p := queueapi.PendingPod{
 		TypeMeta:   metav1.TypeMeta{APIVersion: queueapi.Group + "/" + queueapi.Version, Kind: queueapi.Kind},

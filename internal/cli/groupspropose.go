@@ -66,11 +66,11 @@ The cluster is not changed: review the output, edit it, and apply it.`,
 // names.
 type naming struct{ tenant, prefix string }
 
-// writeProposal proposes a GPU group for each demand of an estimate that fits on a node, and writes
-// the groups to the writer given as out. A demand is the number of GPUs that one container is
-// expected to need, and the estimate has all demands of a tenant. If the demands do not all fit at
-// the same time, writeProposal then returns an error. Otherwise it tells the user that they fit,
-// with a message to the writer given as messages.
+// writeProposal proposes GPU groups for an estimate, which has all demands of a tenant. A demand is
+// the number of GPUs that one container is expected to need. For each demand that fits on a node,
+// writeProposal writes a GPU group to the writer given as out. If the demands do not all fit at the
+// same time, it then returns an error. Otherwise it tells the user that they fit, with a message to
+// the writer given as messages.
 func writeProposal(out, messages io.Writer, nodes group.Nodes, e group.Estimate, n naming) error {
 	proposal, err := group.Propose(nodes, e, nil)
 	if err != nil {

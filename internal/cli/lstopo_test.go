@@ -110,8 +110,9 @@ func agree(t *testing.T, lstopo, root string) {
 
 // lines converts the output of numalet topo to the form that readLstopo returns: the place of every
 // online CPU. numalet topo has one NUMA node for each CPU. lstopo lists a second NUMA node for a CPU
-// if a NUMA node without CPUs is local to this CPU. So that the two results can be equal, lines
-// copies lstopo's list for a CPU if this list contains the NUMA node from numalet topo.
+// if a NUMA node without CPUs is local to this CPU. So if lstopo's list for a CPU contains the NUMA
+// node from numalet topo, lines replaces this NUMA node by lstopo's list. Otherwise the two results
+// could not be equal.
 func lines(machine machineJSON, lstopo map[int]place) map[int]place {
 	got := map[int]place{}
 	for _, cpu := range machine.CPUs {

@@ -126,9 +126,9 @@ func (c *controller) newState(context.Context) (err error) {
 	return err
 }
 
-// learn tells the ranker of the scheduling profile which pods hold resources of a node, and which
-// pods are gone. Only some scheduling policies have a ranker, which rates candidate nodes. learn
-// is a subscriber of the state of the nodes.
+// learn is a subscriber of the state of the nodes. Some scheduling policies have a ranker, which
+// rates candidate nodes by what it knows about pods. learn tells the ranker which pods hold
+// resources of a node, and which pods are gone.
 func (c *controller) learn(event nodestate.Event) {
 	ranker := c.state.Profile("").Ranker
 	switch {

@@ -9,7 +9,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched/queue"
 )
 
-// The constant again says how long an unschedulable pod waits for its next attempt if no change in
+// An unschedulable pod waits for its next attempt as long as this constant says, if no change in
 // the cluster may help it earlier.
 const again = time.Minute
 
@@ -21,9 +21,9 @@ type pending struct {
 }
 
 // MarkUnschedulable records in the queue that a pod fits no node. If the pod is still pending, the
-// reporter then writes this as the pod's condition and as an event. The parameter gains is how
-// often resources had become free (queue.Env.FreedSeq) when the nodes were read. If resources have
-// become free since then, the queue usually retries the pod soon.
+// reporter then writes this as the pod's condition and as an event. The parameter gains is the
+// count of the times that resources became free (queue.Env.FreedSeq), as it was when the nodes were
+// read. If resources have become free since then, the queue usually retries the pod soon.
 func (p pending) MarkUnschedulable(pod *sched.Pod, gains uint64) {
 	p.GangQueue.MarkUnschedulable(pod, gains)
 	if _, waits := p.Waited(pod.UID); waits {
@@ -59,9 +59,9 @@ func (c *controller) retryOn(name string) {
 	}
 }
 
-// lookAgain retries each unschedulable pod when a minute (the constant again) has passed since its
-// last attempt. It continues until ctx is done. If many pods failed at the same time, it spreads
-// their retries over about half a minute.
+// lookAgain retries each unschedulable pod when a minute has passed since its last attempt. It
+// continues until ctx is done. If many pods failed at the same time, it spreads their retries over
+// about half a minute.
 func (c *controller) lookAgain(ctx context.Context) error {
 	return every(ctx, time.Second, func() { c.queue.RetryOverdue(again, 1+c.queue.Waiting()/30) })
 }

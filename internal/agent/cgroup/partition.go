@@ -15,8 +15,9 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// These are the kernel's files of a cgroup for cpuset partitions. The CPUs in the first file are
-// those that the partition has, or that partitions below the cgroup may have.
+// These are the kernel's files of a cgroup for cpuset partitions. The first file of a partition has
+// the partition's CPUs. The first file of a cgroup above partitions has the CPUs that these
+// partitions may have.
 // Source: https://docs.kernel.org/admin-guide/cgroup-v2.html#cpuset.
 const (
 	exclusiveFile = "cpuset.cpus.exclusive"
@@ -84,10 +85,10 @@ func (p partitions) trySet(group string, cpus cpuset.Set, want workload.Partitio
 	return p.become(group, want)
 }
 
-// allow adds CPUs to cpuset.cpus.exclusive of the cgroups above a container. Before that, it tidies
-// the topmost of these cgroups and all cgroups below it, including those of other pods. The cgroup
-// of another pod may still have CPUs of a container that has ended, and the kernel lets no two
-// siblings have the same CPU in this file.
+// allow adds CPUs to cpuset.cpus.exclusive of the cgroups above a container. Before that, it calls
+// tidy for the topmost of these cgroups. tidy removes the CPUs of ended containers from all cgroups
+// below it, including those of other pods. The cgroup of another pod may still have CPUs of a
+// container that has ended, and the kernel lets no two siblings have the same CPU in this file.
 func (p partitions) allow(above []string, cpus cpuset.Set) error {
 	if err := p.tidy(above[0]); err != nil {
 		return err

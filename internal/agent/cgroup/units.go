@@ -120,11 +120,11 @@ func (u *units) invalidate(unit string) {
 // also forgets which properties systemd acknowledged for the units of these requests, because it is
 // unknown which properties these units have until systemd answers.
 //
-// The newest requests come first, and those that were already sent come last. So a new sandbox, which
-// is not limited to its CPUs after a daemon-reload until systemd has its request, does not wait until
-// systemd has handled a long list of older requests. And requests that systemd refuses do not keep
-// other requests waiting. An older request waits only as long as systemd answers more slowly than
-// new requests are recorded.
+// The newest requests come first, and those that were already sent come last. So the request for a
+// new sandbox does not wait until systemd has handled a long list of older requests. Until systemd
+// has this request, a daemon-reload would let the sandbox run on other CPUs. And requests that
+// systemd refuses do not keep other requests waiting. An older request waits as long as systemd
+// answers more slowly than new requests are recorded, but not longer.
 func (u *units) pending(limit int) map[string]*request {
 	u.mu.Lock()
 	defer u.mu.Unlock()

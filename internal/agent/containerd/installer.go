@@ -159,7 +159,7 @@ func (i *Installer) load(ctx context.Context) (journal, place, error) {
 // restart of containerd.
 func (i *Installer) find(ctx context.Context, j journal) (place, error) {
 	release, there, err := i.files.text("/etc/os-release")
-	if err != nil || !there { // such as for a symbolic link with an absolute target, which os.Root does not follow; the link usually leads to the next file
+	if err != nil || !there { // for example, a symbolic link with an absolute target, which os.Root does not follow; the target is usually /usr/lib/os-release, which is read instead
 		if release, _, err = i.files.text("/usr/lib/os-release"); err != nil {
 			return place{}, err
 		}

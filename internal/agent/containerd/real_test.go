@@ -10,9 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestRealContainerd calls Install and Undo with the containerd that `make rig-up` has built. The
-// test must run as root, because it starts containerd with a temporary directory as root directory
-// (chroot).
+// TestRealContainerd calls Install and Undo with the containerd that `make rig-up` has built for
+// the virtual machines of the end-to-end tests. The test must run as root, because it starts
+// containerd with a temporary directory as root directory (chroot).
 func TestRealContainerd(t *testing.T) {
 	home, err := os.UserCacheDir()
 	if err != nil {

@@ -51,8 +51,9 @@ type Options struct {
 	// not exist.
 	Usage func(cgroup string, on cpuset.Set) (time.Duration, error)
 	// A container is reported when its share of foreign time reaches Threshold. The share is the
-	// foreign time within Window, divided by the measured time within Window times the number of
-	// the container's exclusive CPUs. A Threshold of 0 means that no container is reported.
+	// foreign time within Window, divided by the CPU time that the container could have used in the
+	// same time: the measured part of Window, times the number of the container's exclusive CPUs. A
+	// Threshold of 0 means that no container is reported.
 	Threshold float64
 	Window    time.Duration
 	// Warn is called to report a container with too much foreign time. Changed is called when the

@@ -14,9 +14,9 @@ import (
 	"github.com/numalet/numalet/pkg/cpuset"
 )
 
-// These are names for two of the kernel's files. The map steering.State has the original contents
-// of the files by such names, and files.path returns the path of a file. The file of an interrupt
-// has a name such as irq/24.
+// These are names for two of the kernel's files. Before the agent changes a file for the first
+// time, it stores the file's content under such a name in the map steering.State. files.path
+// returns the path of a file. The file of an interrupt has a name such as irq/24.
 const (
 	defaultIRQ = "irq/default" // the CPUs of interrupts that drivers add later
 	workqueues = "workqueue"

@@ -47,7 +47,8 @@ type subject struct {
 }
 
 // classify decides what a container gets. It changes nothing, and does not wait. If the result is
-// awaitsPod, the caller may wait for the pod and call classify again.
+// awaitsPod, the agent needs the Pod object and does not know it yet. The caller may then wait for
+// it and call classify again.
 func classify(s subject) class {
 	if err := s.checkNew(); err != nil {
 		return s.refused(err)

@@ -19,7 +19,7 @@ import (
 type decision struct {
 	pod       string // arguments of the script command `pod` (see script.pod), without the pod's name
 	container string // the name of the container; "" means main
-	given     string // the devices that the kubelet allocated: "" for the CPUs by NUMA node in the limits, gpu=ID,… for GPUs in addition, NODE=CPUS,… for other CPUs instead, "none" for no CPUs
+	given     string // the devices that the kubelet allocated: "" for as many CPUs of each NUMA node as in the limits; gpu=ID,… for these CPUs and GPUs; NODE=CPUS,… for other CPUs than in the limits; "none" for no CPUs
 	want      string
 }
 

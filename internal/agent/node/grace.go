@@ -31,8 +31,8 @@ func (n *Node) leaving() []Held {
 	return all
 }
 
-// finishResizes makes the CPUs shared that containers gave back in a resize, unless the constant
-// grace requires that they stay idle for longer. Callers hold n.mu.
+// finishResizes handles the CPUs that containers gave back in a resize. It makes them shared,
+// unless they must stay idle for longer (see the constant grace). Callers hold n.mu.
 func (n *Node) finishResizes(ctx context.Context) {
 	now, returned := n.env.Now(), false
 	for _, h := range n.leaving() {

@@ -34,8 +34,9 @@ func (n *Node) Synchronize(ctx context.Context, sandboxes []workload.Sandbox, co
 		n.addContainer(c)
 	}
 	n.mu.synced = true
-	// The runtime does not send its list while it updates a container. So it confirms none of the
-	// resizes in n.mu.confirm any more, and its list says whether each of them was applied.
+	// The runtime confirms a resize at the end of an update, and does not send its list during an
+	// update. So no confirmation for a resize in n.mu.confirm will come any more. The list says
+	// whether each of these resizes was applied.
 	clear(n.mu.confirm)
 	n.reconcile(ctx)
 }
@@ -61,9 +62,9 @@ func (n *Node) Synced() bool {
 // in these steps:
 //
 //  1. release pods that have ended, and static pods without a sandbox
-//  2. add grants for running containers that have none in the checkpoint file, and replace
-//     unconfirmed grants (made from a container's spec while the agent did not know the pod) of
-//     containers whose pod the agent knows now
+//  2. add grants for running containers that have none in the checkpoint file, and replace the
+//     unconfirmed grants of pods that the agent knows now. An unconfirmed grant was made from a
+//     container's spec while the agent did not know the pod
 //  3. replace CPUs that went offline
 //  4. finish resizes that the agent has missed
 //  5. write the checkpoint

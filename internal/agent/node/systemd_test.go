@@ -81,10 +81,10 @@ func (w *world) hook() context.Context {
 	return ctx
 }
 
-// lookAtUnits is called when a container may start. If the container has exclusive CPUs, a
-// daemon-reload must not let other processes run on them. It would revert the values of all cgroups
-// that the agent has not sent to systemd. If there are such cgroups, lookAtUnits adds a message
-// with their names to w.overlaps. It leaves out the container's own cgroup if the CPUs are in the
+// lookAtUnits is called when a container may start. A daemon-reload reverts each cgroup whose
+// current CPUs the agent has not sent to systemd. If the container has exclusive CPUs, this must
+// not let other processes run on them. If there are such cgroups, lookAtUnits adds a message with
+// their names to w.overlaps. It leaves out the container's own cgroup if the CPUs are in the
 // container's spec, because the container runtime has sent these to systemd. It also leaves out a
 // cgroup to which a daemon-reload would give none of the container's CPUs.
 func (w *world) lookAtUnits(id string, d workload.Decision) {

@@ -14,15 +14,16 @@ import (
 // was late. The kubelet tries again 10 to 15 s after a failure.
 const giveBackAfter = 30 * time.Second
 
-// withheld is CPUs that shared containers may not use before the time until, even if no pod holds
-// them.
+// withheld is CPUs that shared containers may not use for some time, even if no pod holds them. The
+// field until is the end of this time.
 //
 // If systemd has many units to change, one hook does not have the time to wait for all of them. The
 // hook then fails, and the grant is undone. If the shared containers got the CPUs back at once, all
 // units would have to change again, and no later hook would have the time either. Because the CPUs
-// are withheld, the kubelet's next attempt usually finds the shared containers off the CPUs that it
-// reserves, which are the same CPUs. It then waits only for the units that systemd has not changed
-// yet. Meanwhile, the agent sends requests for these units in the background (PersistLater).
+// are withheld, the shared containers are still off these CPUs at the kubelet's next attempt, which
+// usually reserves the same CPUs. The attempt then waits only for the units that systemd has not
+// changed yet. Meanwhile, the agent sends requests for these units in the background
+// (PersistLater).
 type withheld struct {
 	cpus  cpuset.Set
 	until time.Time

@@ -27,8 +27,9 @@ type Handlers struct {
 	// that ends while the agent runs, or that is terminal when the agent starts. Ended is also
 	// called for a deleted mirror pod, although its static pod may still run.
 	Ended func(pod *corev1.Pod)
-	// Panicked is called when Changed or Ended has panicked. The function that recovers the panic
-	// calls it. If Panicked is nil, a panic ends the process.
+	// Panicked is called when Changed or Ended has panicked. The deferred function that recovers
+	// the panic calls it, so that a stack trace taken in Panicked shows where the panic began. If
+	// Panicked is nil, a panic ends the process.
 	Panicked func(object string, cause any)
 }
 

@@ -47,9 +47,10 @@ func (r *Rejecter) Reject(pod PodRef, reason, message string) {
 
 // Enforce sets a pod to Failed again if it was rejected but is not terminal. Call it for each
 // change of a pod. The kubelet may overwrite the phase Failed of a rejected pod with the phase that
-// it last computed itself. It ends the pod, and keeps the phase Failed, only if it syncs the pod
-// before it writes the pod's status again. The kubelet never removes the condition that marks a
-// rejected pod, so Enforce also works after a restart of the agent.
+// it last computed itself. This happens if the kubelet writes the pod's status before it has
+// handled the change of the phase. If it handles the change first, it ends the pod, and the phase
+// stays Failed. The kubelet never removes the condition that marks a rejected pod, so Enforce also
+// works after a restart of the agent.
 // Source: mergePodStatus and needsReconcile in
 // https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/status/status_manager.go,
 // UpdatePod in https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/pod_workers.go.

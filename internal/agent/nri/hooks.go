@@ -94,9 +94,10 @@ func (p *plugin) StartContainer(ctx context.Context, pod *api.PodSandbox, contai
 }
 
 // UpdateContainer is called before the container runtime writes new resources of a container. The
-// runtime merges the last of the returned updates into these resources. The returned updates
-// before the last are for other containers, which do not run yet, and the runtime applies them
-// first. If UpdateContainer returns an error, the runtime does not write the new resources.
+// last of the returned updates is for this container, and the runtime merges it into these
+// resources. The returned updates before the last are for other containers, which do not run yet,
+// and the runtime applies them first. If UpdateContainer returns an error, the runtime does not
+// write the new resources.
 func (p *plugin) UpdateContainer(ctx context.Context, pod *api.PodSandbox, container *api.Container, want *api.LinuxResources) (_ []*api.ContainerUpdate, err error) {
 	ctx, end := p.hook(ctx, "UpdateContainer", containerOf(pod, container)...)
 	defer end(&err)

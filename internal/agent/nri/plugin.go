@@ -34,7 +34,8 @@ type plugin struct {
 	node    Node
 	log     logr.Logger
 	observe func(hook string, took time.Duration, err error)
-	// panicked is called when a hook has panicked. The function that recovers the panic calls it.
+	// panicked is called when a hook has panicked. The deferred function that recovers the panic
+	// calls it, so that a stack trace taken in panicked shows where the panic began.
 	panicked func(object string, cause any)
 	synced   func()
 	// runtimeTimeout returns how long the container runtime waits for a hook. The result is valid

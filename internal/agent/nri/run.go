@@ -42,7 +42,8 @@ type Options struct {
 	Node    Node
 	Log     logr.Logger
 	Observe func(hook string, took time.Duration, err error)
-	// Panicked is called when a hook has panicked. The function that recovers the panic calls it.
+	// Panicked is called when a hook has panicked. The deferred function that recovers the panic
+	// calls it, so that a stack trace taken in Panicked shows where the panic began.
 	Panicked func(object string, cause any)
 }
 

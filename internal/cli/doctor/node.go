@@ -120,7 +120,8 @@ func checkIsolation(m machine) (Finding, error) {
 			}, nil
 		}
 	}
-	// The pattern does not match a file of the root cgroup, because that cgroup never has this file.
+	// The pattern is only for the children of the root cgroup, because the root cgroup itself never
+	// has this file.
 	partitions, err := fs.Glob(m, "sys/fs/cgroup/*/cpuset.cpus.exclusive")
 	if err != nil || len(partitions) == 0 {
 		return Finding{

@@ -113,8 +113,8 @@ func known(id *int32) int {
 	return int(*id)
 }
 
-// useOf returns which containers hold the node's CPUs and GPUs. It lists all GPUs of a pod with the
-// pod's first container that has exclusive CPUs, because a NodeTopology does not say which
+// useOf returns which containers hold the node's CPUs and GPUs. It counts all GPUs of a pod as held
+// by the pod's first container that has exclusive CPUs, because a NodeTopology does not say which
 // container of the pod has which GPU.
 func useOf(status *v1alpha1.NodeTopologyStatus) (*picture.Use, error) {
 	reserved, err := cpuset.Parse(status.Machine.ReservedCPUs)

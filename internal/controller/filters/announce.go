@@ -16,11 +16,11 @@ import (
 // Notify retries all pods that have one of the topics.
 type Notify func(topics []sched.Topic, helps func(*sched.Pod) bool)
 
-// Outdated is called when the explanations of why some pods wait become outdated. The rules of a
-// pod are its node selector, required node affinity and tolerations. The parameter rules is the key
-// of certain rules (sched.Pod.NodeRules), and the explanations are those for the pods with these
-// rules. Explanations become outdated when a node is added or removed, or when a change of a node
-// changes whether or why the node refuses these pods.
+// Outdated is called when the explanations of why some pods wait become outdated. These are the
+// pods whose key of rules (sched.Pod.NodeRules) is the parameter rules. The rules of a pod are its
+// node selector, required node affinity and tolerations. Explanations become outdated when a node
+// is added or removed, or when a change of a node changes whether or why the node refuses these
+// pods.
 type Outdated func(rules string)
 
 // announcer retries waiting pods when a node or a placed pod changes. It retries only pods whose
@@ -39,9 +39,10 @@ type announcer struct {
 // that make explanations outdated. The caller must subscribe c.Observe to the state before it calls
 // Announce. Otherwise a pod could be retried before the filters know the change that may help it.
 //
-// A placed pod is announced only when it is bound, although its node was decided some milliseconds
-// before. So no pod is retried in vain because of a placed pod whose Binding then fails. Also, the
-// committer (the goroutine that decides the nodes) need not wait for the announcement.
+// The node of a pod is decided some milliseconds before the pod is bound. Such a placed pod is
+// announced only when it is bound. So no pod is retried in vain because of a placed pod whose
+// Binding then fails. Also, the committer (the goroutine that decides the nodes) need not wait for
+// the announcement.
 func (c *Cluster) Announce(notify Notify, outdated Outdated) {
 	a := &announcer{cluster: c, notify: notify, outdated: outdated}
 	c.state.Subscribe(a.observe, nodestate.Bound, nodestate.Released, nodestate.Undone, nodestate.NodeChanged)

@@ -78,8 +78,8 @@ func (c *Committer) Resume(pod *sched.Pod, with any) sched.Reason {
 
 // resumeWide makes the given pod the current pod. This pod has required pod (anti-)affinity or
 // topology spread. So a proposer has counted the pods on many nodes for it. mark is the number of
-// the first change (see changes) after this. resumeWide reads only the changes since then, and does
-// not count the pods again.
+// the first change (see changes) that was stored after the proposer had begun to count. resumeWide
+// reads only the changes since then, and does not count the pods again.
 func (c *Committer) resumeWide(pod *sched.Pod, mark uint64) sched.Reason {
 	c.use(pod)
 	still, ok := c.lister.stillFits(pod, mark)

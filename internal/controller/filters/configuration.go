@@ -130,7 +130,8 @@ func wishesIn(profile config.KubeSchedulerProfile) (w wishes) {
 }
 
 // complete applies the settings of a pod's profile to the pod. It drops requests for resources that
-// the profile ignores. p.rules and p.neighbors are keys of cached results. If there are several
+// the profile ignores. It is cached which nodes the rules of pods admit, under the key p.rules, and
+// how many pods match a required pod affinity, under the key p.neighbors. If there are several
 // profiles, complete adds the profile's name to these keys, so that pods of different profiles
 // share no result.
 func (c *Configuration) complete(p *Pod, to *sched.Pod) {

@@ -60,9 +60,9 @@ func (i *images) count(all []v1.ContainerImage, sign int) {
 	}
 }
 
-// worthless is a size in bytes. If all images that a node has for a pod are together not larger,
-// the plugin ImageLocality gives the node the score 0. In this total, the size of each image is
-// multiplied by the share of the cluster's nodes that have the image.
+// worthless is a size in bytes. If the images that a node has for a pod have at most this size in
+// total, the plugin ImageLocality gives the node the score 0. In this total, the size of each image
+// is multiplied by the share of the cluster's nodes that have the image.
 // Source: https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/scheduler/framework/plugins/imagelocality/image_locality.go,
 // minThreshold.
 const worthless = 23 << 20

@@ -86,9 +86,9 @@ func (s *nodeSet) add(name string, info *nodeInfo) sched.Reason {
 }
 
 // remove removes a node, and returns the reason if the rules refused the node. If s.names is nil
-// because there were too many admitted nodes, it stays nil until no node is admitted: to find the
-// names again would need a visit to all nodes. Until then, proposers use their index of free
-// resources.
+// because there were too many admitted nodes, it stays nil, because finding the names again would
+// need a visit to all nodes. Proposers then use their index of free resources. When no node is
+// admitted any more, s.names becomes an empty map, which is correct without a visit.
 func (s *nodeSet) remove(name string, info *nodeInfo) sched.Reason {
 	s.all--
 	why := s.refuse(info)

@@ -113,7 +113,7 @@ func (p *Proposer) rate(nodes []*sched.Node) []int64 {
 	status := p.framework.RunPreScorePlugins(p.ctx, p.state, l.pod.info.Pod, infos)
 	var all []fwk.NodePluginScores
 	if status.IsSuccess() {
-		l.surveyed = make([]fwk.NodeInfo, p.nodes) // from here on, only its length is read, once for each rated node
+		l.surveyed = make([]fwk.NodeInfo, p.nodes) // the score plugins read only the length of this list, once for each rated node, so it needs no elements
 		all, status = p.framework.RunScorePlugins(p.ctx, p.state, l.pod.info.Pod, infos)
 	}
 	if !status.IsSuccess() {

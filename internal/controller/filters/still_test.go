@@ -110,9 +110,9 @@ func apart(name string) *st.PodWrapper {
 }
 
 // TestCountedAfterPlan checks that a pod without a gang does not reuse the pod counts of an earlier
-// pod without a gang, because other pods may have been bound in between. This once happened if the
-// same proposer had planned a gang before. Two pods with anti-affinity could then get the same
-// node.
+// pod without a gang, because other pods may have been bound in between. In an earlier version,
+// this happened if the same proposer had planned a gang before. Two pods with anti-affinity could
+// then get the same node.
 func TestCountedAfterPlan(t *testing.T) {
 	s := newScene(t).with([]*v1.Node{node("n0").Obj(), node("n1").Obj()})
 	first := s.request(apart("first").Obj())
@@ -137,8 +137,8 @@ func TestCountedAfterPlan(t *testing.T) {
 
 // TestCountedMark plans a gang. After the filters have counted the pods on the nodes for an earlier
 // pod of the gang, another pod is bound to a node. The test checks that the proposer or the
-// committer refuses this node for a later pod of the gang, which reuses the counts. The committer
-// once looked only at the changes since the later pod was filtered.
+// committer refuses this node for a later pod of the gang, which reuses the counts. In an earlier
+// version, the committer looked only at the changes since the later pod was filtered.
 func TestCountedMark(t *testing.T) {
 	s := newScene(t).with([]*v1.Node{node("n0").Obj(), node("n1").Obj(), node("n2").Obj()})
 	var plan []sched.Decision

@@ -87,7 +87,8 @@ func (c *Cluster) lacks(neighbors string) bool {
 }
 
 // refusals returns, for each reason, how many nodes a node set leaves out for this reason. It
-// returns nil if the set has any node.
+// returns nil if the set has any node: the reasons are needed only to explain why no node suits a
+// pod.
 func (c *Cluster) refusals(s *nodeSet) sched.Tally {
 	c.sets.Lock()
 	defer c.sets.Unlock()

@@ -167,7 +167,7 @@ func (c claim) offer(node *sched.Node) sched.Offer {
 	}
 	over := o.Over
 	if o.Group == "" {
-		over = 0 // Over of a sched.Offer is how many GPUs of a group stay free after the pod was placed; these GPUs are in no group, so there are none
+		over = 0 // these GPUs are in no group, so no GPUs of a group would stay free on the node (see sched.Offer)
 	}
 	return sched.Offer{GPUs: gpus, Group: o.Group, Over: over}
 }

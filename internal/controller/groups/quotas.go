@@ -18,9 +18,10 @@ import (
 // the moment when its node is decided (see Observe). Any goroutine may call the methods of Quotas.
 // But the functions freed and moved, which Quotas calls, must not call its methods.
 //
-// Charges are computed only for tenants with a quota, and for pods with GPUs of a group. This saves
-// time: the committer, which decides the nodes, waits while a decision is charged, and most tenants
-// have no quota. When a tenant gets its first quota, it is charged for its assigned pods at once.
+// A tenant is charged for a pod: what the pod holds is added to what the tenant holds. Charges are
+// computed only for tenants with a quota, and for pods with GPUs of a group. This saves time: the
+// committer, which decides the nodes, waits while a decision is charged, and most tenants have no
+// quota. When a tenant gets its first quota, it is charged for its assigned pods at once.
 type Quotas struct {
 	assigned Assigned
 	freed    func(tenant string) // is called when a tenant has returned resources; its pending pods may now be within its quotas

@@ -289,7 +289,8 @@ func (r *Registry) checkGroup(ctx context.Context, object *v1alpha1.GPUGroup, no
 	return v.serving(r.checkForm(ctx, inForm(object, v.InForce), nodes, true, recheck))
 }
 
-// inForm returns a copy of a GPUGroup object with another version of its spec.
+// inForm returns a copy of a GPUGroup object with the spec and the generation given as form, which
+// are those of another version of the object.
 func inForm(object *v1alpha1.GPUGroup, form *v1alpha1.GPUGroupForm) *v1alpha1.GPUGroup {
 	changed := *object
 	changed.Generation, changed.Spec = form.Generation, form.Spec

@@ -64,9 +64,10 @@ type reported struct {
 	nodestate.Assignment
 }
 
-// The method in returns the report about the pod, and the UID under which the report is stored. The
-// report must have the pod's namespace and name. Otherwise somebody could set the annotation for
-// the kubelet's UID to the UID of another pod, and so claim the report about that pod.
+// in looks up the report about the pod. It returns the report, and the UID under which the report
+// is stored. The report must have the pod's namespace and name. Otherwise somebody could set the
+// annotation for the kubelet's UID to the UID of another pod, and so claim the report about that
+// pod.
 func (p reported) in(reports map[string]report) (r report, uid string) {
 	for _, uid := range []string{p.UID, p.onNode} {
 		if r, known := reports[uid]; known && r.namespace == p.namespace && r.name == p.name {
@@ -111,10 +112,11 @@ func withMemory(shares, placed []sched.NUMAShare) []sched.NUMAShare {
 }
 
 // deduct subtracts from the free GPUs of a node those that pods hold according to the agent's
-// report, but that no assignment in the state names. These are shares of GPUs, and GPUs of pods
-// without a matching assignment. Such a pod may not exist at the API server, may have ended
-// according to the API server, or may have been placed with other GPUs. gpus is the name of the
-// resource that counts whole GPUs.
+// report, but that no assignment in the state names. These are shares of GPUs, which no assignment
+// names because the kubelet chooses the GPU of a share. They are also the GPUs of pods without a
+// matching assignment. Such a pod may not exist at the API server, may have ended according to the
+// API server, or may have been placed with other GPUs. gpus is the name of the resource that counts
+// whole GPUs.
 func (n *node) deduct(base *sched.Node, gpus string) {
 	assigned := map[string][]sched.GPUShare{} // by the UID under which the agent reports the pod
 	for _, pod := range n.reported {

@@ -26,11 +26,11 @@ import (
 //	                                      gpu-holders=UID:ID+ID,UID@NAME:ID (GPUs of pods)
 //	agent n1 away | agent n1 alive        the node's agent stops renewing its Lease | renews it again
 //	pod a cpu=2 policy=single             adds or changes a pod; options: node=n1 (it is bound),
-//	                                      placement=0:2,1:1 | bad (CPUs by NUMA node | not valid), gpu-placement=ID+ID (GPUs),
+//	                                      placement=0:2,1:1 (CPUs by NUMA node) or placement=bad (not valid), gpu-placement=ID+ID (GPUs),
 //	                                      scheduler=NAME, phase=Running, gated= (it has a scheduling gate), deleting= (it is being deleted),
 //	                                      static=UID (it is a mirror pod; the kubelet uses this UID),
-//	                                      allocated=2 actual=2 resize=Deferred (in-place resize to the CPUs in cpu=: CPUs that the kubelet
-//	                                      has allocated, CPUs of the running container, why the resize is pending or in progress),
+//	                                      for an in-place resize to the CPUs in cpu=: allocated=2 (CPUs that the kubelet has allocated),
+//	                                      actual=2 (CPUs of the running container), resize=Deferred (why the resize is pending or in progress),
 //	                                      gpus=2, parts=gpu.shared:1, gpu-type=T4|V100, gpu-form=virtual (the annotations),
 //	                                      tenant=ann, since=SECOND (when it was bound), gang=train, least=4 (pods start together)
 //	gone node|topology|pod NAME           deletes the object
