@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// Form says whether a GPU, or a request for one, is a whole GPU or a part of one.
+// Form is the form of a GPU or of a request for GPUs. It says whether whole GPUs are meant, or
+// parts of GPUs.
 type Form uint8
 
 // The forms of a GPU. In a request, AnyForm means that the request sets no form: the request then

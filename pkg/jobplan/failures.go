@@ -38,9 +38,9 @@ func (p *planner) recordFailure(pod Pod) {
 // done returns how many of the job's current replicas have succeeded.
 func (p *planner) done() int { return p.Done.Below(p.job.Replicas) }
 
-// restarts returns how often containers of the job's pods have been restarted in their pods. It
-// leaves out pods that have failed or are being deleted. It returns 0 if restarts do not count as
-// failures (see Job.InPlace).
+// restarts returns how often the containers of the job's pods have been restarted. It leaves out
+// pods that have failed or are being deleted. It returns 0 if restarts do not count as failures
+// (see Job.InPlace).
 func (p *planner) restarts() int {
 	sum := 0
 	for _, pod := range p.pods {

@@ -146,8 +146,8 @@ func (w *world) holders(node, id string) (names []string) {
 	return names
 }
 
-// come starts a container: it requests GPUs with Match.Best, and marks as many of the offered GPUs
-// as requested as used. It checks that the offer has the GPUs that twin returns for the offer's
+// come starts a container: it gets an offer from Match.Best, and marks the requested number of the
+// offered GPUs as used. It checks that the offer has the GPUs that twin returns for the offer's
 // group and node, and that no other group and node has enough GPUs and fewer of them.
 func (w *world) come(t *testing.T, uid string, request Request) {
 	least := -1
