@@ -52,8 +52,8 @@ func newGPUPublisher(cfg config.DevicePlugin, log logr.Logger) (*gpuPublisher, e
 // controller decides which GPUs pods get. It also needs them if a GPU can be allocated either as a
 // whole or in shares. No container may then get a share of a GPU that another container has as a
 // whole, or the reverse, so the device plugin must know which GPUs containers have. The kubelet
-// lists these GPUs, except those of init containers. For them, the device plugin finds out from the
-// pods whether the pod has ended, and until then the GPU counts as in use.
+// lists these GPUs, except those of init containers. So a GPU that an init container got counts as
+// in use until the device plugin sees that the pod has ended.
 func (g *gpuPublisher) watchPods(cfg config.DevicePlugin) error {
 	if !cfg.WatchesPods() {
 		return nil

@@ -157,7 +157,7 @@ func candidates(pods []*corev1.Pod, listed []*podresources.PodResources, r reque
 // allKnown reports whether the informer already has every pod that the kubelet may be admitting.
 // These are the listed pods that have no devices of the resource yet. If the informer's pod has
 // ended or is being deleted, the listed pod may be a new pod with the same name, which the informer
-// does not have yet. So the informer does not count as having the listed pod.
+// does not have yet. In this case, allKnown returns false.
 func allKnown(pods []*corev1.Pod, listed []*podresources.PodResources, resource string) bool {
 	known := map[types.NamespacedName]bool{}
 	for _, pod := range pods {
