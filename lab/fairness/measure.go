@@ -41,8 +41,8 @@ func (n *Pods) add(pod *sched.Pod) {
 // Waits are waiting times.
 type Waits []time.Duration
 
-// Quantile sorts the times and returns their q-quantile: the shortest time in the list that is at
-// least as long as the fraction q of all times. It returns 0 if the list is empty.
+// Quantile sorts the times and returns their q-quantile: for q = 0.9, this is the shortest time
+// in the list that at least 90 % of the times do not exceed. It returns 0 if the list is empty.
 func (w Waits) Quantile(q float64) time.Duration {
 	if len(w) == 0 {
 		return 0

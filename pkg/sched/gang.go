@@ -4,9 +4,9 @@ package sched
 type Gang struct {
 	ID string // it differs from the UIDs of all pods, and is the key of the gang's reservations on nodes
 	// Owner is the UID of the object, such as a Job, that recreates a pod of the gang when the pod
-	// fails. It is "" if there is no such object. It is also "" if Members is not empty. Such a
-	// Gang belongs to the one Pod that represents all pending pods of the gang in the queue, and
-	// these pods may have different owners. (Each of the pods has a Gang of its own, without
+	// fails. It is "" if there is no such object. It is also "" if Members is not empty. In the
+	// queue, one Pod stands for all pending pods of a gang. Only the Gang of this Pod has Members,
+	// and they may have different owners. (Each of the pods has a Gang of its own, without
 	// Members.)
 	Owner string
 	// Need is how many of Members must be placed at the same time. Pods of the gang that are

@@ -8,8 +8,9 @@ import "cmp"
 type Candidate struct {
 	Node *Node
 	// Surplus is how many GPUs of the pod's GPU group (GPUs that belong to some tenants) would stay
-	// free on the node. If it is above 0, the pod uses only some of a set of free GPUs that a pod with
-	// a larger request could use as a whole. Surplus is 0 for a pod without GPURequest.Offer.
+	// free on the node. If it is above 0, the pod takes only some of the group's free GPUs on this
+	// node, although a pod with a larger request could use all of them. Surplus is 0 for a pod
+	// without GPURequest.Offer.
 	Surplus int
 	// Preference is the Preferrer's rating of how much the pod prefers the node. It is 0 for all
 	// candidates of a pod that prefers no node to another.
@@ -74,10 +75,11 @@ type Relay interface {
 	// results are immutable.
 	Results() any
 	// Resume is called instead of Begin. The argument begun is what Results of another instance
-	// returned for the same pod. Resume is cheaper than Begin. If the pod's fit depends on other nodes
-	// (Pod.Across), Resume and the following calls of Check accept a node only if the pod fitted it
-	// when Begin was called, and if no later change may affect the pod's fit on the node. For a pod of
-	// a gang, begun may instead be the results for another pod of the gang.
+	// returned for the same pod. Resume is cheaper than Begin. If the pod's fit depends on other
+	// nodes (Pod.Across), these results may be out of date. Then Resume and the following calls of
+	// Check accept a node only if the pod fitted it when Begin was called in the other instance,
+	// and if no change since then may affect the pod's fit on the node. For a pod of a gang, begun
+	// may instead be the results for another pod of the gang.
 	Resume(pod *Pod, begun any) Reason
 }
 
@@ -88,9 +90,10 @@ type Preferrer interface {
 	// Preferring returns how many nodes should be rated for the pod given to Begin. The argument is
 	// the number of nodes in the cluster. It returns 0 if the pod prefers no node to another.
 	Preferring(nodes int) int
-	// Prefer rates the given nodes, which fit the pod given to Begin. It calls the function choose
-	// with one rating for each node; a greater rating is better. The function choose returns the index
-	// of the node that the pod will probably get. When the filter rates nodes for later pods, it may
-	// assume that the pod runs on this node.
+	// Prefer rates the given nodes, which fit the pod given to Begin. It passes its ratings, one
+	// for each node, to the function in the parameter choose; a greater rating is better. This
+	// function, which the caller provides, returns the index of the node that the pod will probably
+	// get. The filter may remember this node: when it rates nodes for later pods, the pod may not
+	// be assigned yet, but counts as if it ran there.
 	Prefer(nodes []*Node, choose func(ratings []int64) int)
 }

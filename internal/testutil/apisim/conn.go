@@ -85,7 +85,7 @@ type request struct {
 // events except the event that a pod was bound to a node ("Successfully assigned …"). client-go's
 // event broadcaster may write the other events while it holds a mutex. Other goroutines may wait
 // for this mutex during a delay. In a synctest bubble, no time passes while a goroutine waits for a
-// mutex, so the delay would never end.
+// mutex, so the delay might never end.
 func (r *request) hurried() bool {
 	if r.resource.Resource != "events" {
 		return false

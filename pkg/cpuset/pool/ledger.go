@@ -34,8 +34,8 @@ type Options struct {
 //	shared      all others, such as reserved and free CPUs
 //
 // The shared set is never empty. Reserve never leaves only isolated CPUs in it, because the kernel
-// does not balance load across them. No free CPU is set aside for the shared set in advance. Only
-// when pods request the last free CPUs, Reserve chooses a CPU that stays shared.
+// does not balance load across them. No free CPU is set aside for the shared set in advance.
+// Reserve chooses a CPU that stays shared only when pods request the last free CPUs.
 //
 // A Ledger is not safe for concurrent use.
 type Ledger struct {

@@ -29,8 +29,9 @@ func TestLaneKeepsOrder(t *testing.T) {
 	}
 }
 
-// TestCode checks the methods of code, which compare all lanes at once with 64-bit words. Their
-// results must equal those of loops over the single lanes.
+// TestCode checks the methods of the type code, a vector of rounded amounts in fields of 16
+// bits (lanes). These methods compare all lanes at once with 64-bit words. Their results must
+// equal those of loops over the single lanes.
 func TestCode(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 2))
 	for range 5000 {
@@ -58,8 +59,9 @@ func TestCode(t *testing.T) {
 	}
 }
 
-// TestMaxima checks that the maxima cover each code that was added, and that the first three codes
-// are not merged with each other.
+// TestMaxima checks maxima, which are three upper bounds for a set of codes: in all lanes, each
+// code that was added is at most as large as one of the bounds. It also checks that the first
+// three codes themselves become the bounds.
 func TestMaxima(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	for range 2000 {

@@ -26,8 +26,9 @@ func (n naive) fitting(query Query) []string {
 	return names
 }
 
-// leaves returns the coordinates of the leaf buckets that View.Leaves has to yield for
-// LeastFit and BestFit.
+// leaves returns the coordinates (rounded free amounts) of the leaf buckets that
+// View.Leaves has to yield for LeastFit and BestFit. A leaf bucket is all nodes with
+// equal coordinates.
 func (n naive) leaves(query Query) [][]int64 {
 	want := n.space.coordinate(query.Request)
 	var leaves [][]int64
@@ -57,8 +58,9 @@ func (n naive) names(query Query) []string {
 	return names
 }
 
-// lap returns 0 for names behind the cursor query.After, which come first, and 1 for
-// other names. For the policy FirstFit, it returns 0 for all names.
+// lap returns 0 for names greater than the name at which the search starts (query.After),
+// and 1 for other names, which come later. For the policy FirstFit, it returns 0 for all
+// names.
 func lap(query Query, name string) int {
 	if query.Policy == FirstFit || name > query.After.name {
 		return 0

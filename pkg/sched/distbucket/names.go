@@ -45,11 +45,11 @@ func (x *Index) assignLabel(e *entry) bool {
 //
 //	label of the i-th node = i·⌊maxKey/(n+1)⌋
 //
-// It is called if no label is left between two neighbours. This is rare. A new label differs from
-// the labels of both neighbours by at least labelStride, or by half of the difference between these
-// two labels if that is smaller. So at least 32 nodes must have been added at one place in the
-// order of names, each next to the one that was added there before. relabel takes O(n log n) time
-// for n nodes.
+// It is called if no label is left between two neighbours. This is rare. The distance of a new
+// label to the labels of its neighbours is at least labelStride (2³²), or half of the gap between
+// these two labels if the gap is too small for that. So new nodes make a gap smaller than
+// labelStride only by halving it, and it is used up only after 32 nodes, each of which was added
+// next to the one before. relabel takes O(n log n) time for n nodes.
 func (x *Index) relabel() {
 	all, step, at := x.byName, maxKey/key(x.Len()+1), noLabel
 	x.trees = newTrees()
@@ -66,7 +66,7 @@ func (x *Index) relabel() {
 		x.insert(next)
 		return true
 	})
-	x.log.startChunk() // the new trees include all updates
+	x.log.startChunk() // views of the new trees need none of the updates in the log so far, because the trees include them
 }
 
 // find returns the entry with the given name, or nil if there is none. The tree must be ordered by
@@ -119,9 +119,10 @@ func (p *page) firstAfterName(name string) int {
 //
 // The cursor also has the label of the node, an integer that stands for the name, which saves a
 // search for the name. The label is valid in a view of the same index under two conditions. The
-// view must have the update that made the node's entry. Between this update and the view, no node
-// may have been removed, and relabel may not have been called. In the views of another index, the
-// position of the cursor is undefined.
+// view must include the update of the node after which the cursor was made. Between this update
+// and the view, no node may have been removed, and relabel may not have been called: after a
+// removal, another node can get the label of the removed node, and the index does not record
+// which node was removed. In the views of another index, the position of the cursor is undefined.
 type Cursor struct {
 	name  string
 	label key    // the label of the name, or noLabel

@@ -58,9 +58,9 @@ func TestLabels(t *testing.T) {
 
 // TestCursorSavesSearch checks which part of a cursor a search uses. A cursor has the name of a
 // node, and the integer label that the node had when the cursor was made. The search must use the
-// label, except in a view from before the cursor or after new labels were given (relabel). In these
-// views it must use the name. To tell which of the two was used, the test gives the cursor a wrong
-// name.
+// label. It must use the name if the view is older than the cursor, or if all nodes have got new
+// labels since the cursor was made (relabel). To tell which of the two was used, the test gives the
+// cursor a wrong name.
 func TestCursorSavesSearch(t *testing.T) {
 	index := indexOf(t, Vector{1}, []Node{{Name: "n1", Free: Vector{1}}, {Name: "n5", Free: Vector{1}}, {Name: "n9", Free: Vector{1}}})
 	before := index.View()
@@ -81,9 +81,9 @@ func TestCursorSavesSearch(t *testing.T) {
 }
 
 // TestCursorOfHeldNode checks that a search with the cursor of the node n5 begins behind n5. The
-// node has a reservation, and was updated in its index with a Node that a view of another index had
-// returned. The label in that Node is one of the other index, so the cursor must not have this
-// label.
+// node has a reservation. The test updates it with a Node that was read from another index. This
+// Node has the label (an integer that stands for the name) of n5 in the other index. The cursor
+// must not use this label.
 func TestCursorOfHeldNode(t *testing.T) {
 	other := indexOf(t, Vector{1}, cluster(50, 1, 0.5))
 	if err := other.Add(Node{Name: "n5", Free: Vector{1}}); err != nil {

@@ -14,9 +14,9 @@ type page struct {
 	owner      *owner
 	children   *children // nil in a leaf page
 	codes      *codes    // nil in an inner page
-	exactMax   *exactMax // the largest free amounts of all entries below, or larger amounts; nil if tree.freeze, which is called for each new view, has to compute it
+	exactMax   *exactMax // upper bounds of the free amounts of all entries below; nil if tree.freeze, which is called for each new view, has to compute them
 	n          int
-	separators [fanout + 1]separator // separators of items, by the same index
+	separators [fanout + 1]separator // separators[i] is the separator of items[i]
 	items      [fanout + 1]*entry
 }
 
@@ -34,8 +34,10 @@ type owner struct{ _ byte }
 
 // separator has the two integers by which the items of a page are compared: the key, and the label,
 // which stands for the name of the node (see assignLabel). Pages store the separators of their
-// items. A search has to read an entry elsewhere in memory only if two keys are equal although the
-// entries differ, for example because two coordinates are too long for a key (packCoord).
+// items, so a search can compare items without reading the entries themselves, which are elsewhere
+// in memory. It has to read them only if two keys are equal although the entries differ. In the
+// tree by coordinate, this happens if the coordinates do not fit into 64 bits: the key has only the
+// first bits (packCoord).
 type separator struct{ key, label key }
 
 // codes are the codes of the items of a leaf page, by index of the item. A code is a vector of free
@@ -62,8 +64,9 @@ const allChildren bitset = 1<<(fanout+1) - 1
 // has reports whether bit i is set.
 func (b bitset) has(i int) bool { return b>>i&1 == 1 }
 
-// Each of these types is one kind of page: the struct page, and the data that only pages of this
-// kind need. Both are in one allocation, because they are read and copied together.
+// There is one type for each kind of page. A value of the type has the struct page and the data
+// that only pages of this kind need. Both are in one allocation, because they are read and
+// copied together.
 type (
 	leafPage struct {
 		page
@@ -192,8 +195,8 @@ func (p *page) dropLast(count int) {
 	p.n -= count
 }
 
-// appendFrom moves the items of another page (next) to the end of p, from item i on. p must have
-// room for them.
+// appendFrom moves items from another page (the parameter next) to the end of p: item i of that
+// page and all items after it. p must have room for them.
 func (p *page) appendFrom(next *page, i int) {
 	copy(p.separators[p.n:], next.separators[i:next.n])
 	copy(p.items[p.n:], next.items[i:next.n])
@@ -202,9 +205,9 @@ func (p *page) appendFrom(next *page, i int) {
 	next.dropLast(next.n - i)
 }
 
-// copyPayload copies what another page stores for a range (some) of its items: the codes of a leaf
-// page, or the children of an inner page and their summaries. It stores the copies in p from index
-// i on. Both pages must be of the same kind.
+// copyPayload copies what another page stores for a range of its items (the parameter "some"): the
+// codes of a leaf page, or the children of an inner page and their summaries. It stores the copies
+// in p from index i on. Both pages must be of the same kind.
 func (p *page) copyPayload(i int, other *page, some span) {
 	if p.children != nil {
 		p.children.copyFrom(i, other.children, some)
@@ -213,8 +216,9 @@ func (p *page) copyPayload(i int, other *page, some span) {
 	}
 }
 
-// copyFrom copies a range (some) of the children of another page, and stores the copies in c from
-// index i on. It marks all children of c as written, because their positions may have changed.
+// copyFrom copies a range (the parameter "some") of the children of another page, and stores the
+// copies in c from index i on. It marks all children of c as written, because their positions may
+// have changed.
 func (c *children) copyFrom(i int, other *children, some span) {
 	copy(c.pages[i:], other.pages[some.lo:some.hi])
 	copy(c.size[i:], other.size[some.lo:some.hi])

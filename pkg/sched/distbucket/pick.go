@@ -6,17 +6,18 @@ import "slices"
 // returns the extended slice. If n is positive and any node of the view fits, it appends at least
 // one node.
 //
-// With the policies LeastFit and BestFit, nodes are sorted by coordinate (free amounts divided by θ
-// and rounded up). Nodes with equal coordinates, which form a leaf bucket, are sorted by name,
-// beginning behind Query.After. The search in the DistBuckets paper, which goes from leaf bucket to
-// leaf bucket, finds the same nodes. AppendPick allocates no memory if n is at most 8,
-// Query.Candidates is nil, and dst has room. Query.Accept may be called more than once for a node.
+// With the policies LeastFit and BestFit, nodes are sorted by coordinate: free amounts, divided by
+// the granularity (Config.Theta) and rounded up. Nodes with equal coordinates, which form a leaf
+// bucket, are sorted by name, beginning behind Query.After. The search in the DistBuckets paper,
+// which goes from leaf bucket to leaf bucket, finds the same nodes. AppendPick allocates no memory
+// if n is at most 8, Query.Candidates is nil, and dst has room. Query.Accept may be called more
+// than once for a node.
 //
 // Each policy has a fast way to find its first nodes. If this way fails, the search reads all nodes
 // that fit. These are the fast ways:
 //
-//	LeastFit, BestFit  scan the tree by coordinate, without pages below which too little is free
-//	FirstFit, NextFit  scan the tree by name; fails if scanLimit nodes in a row have too little free
+//	LeastFit, BestFit  scan the nodes sorted by coordinate; skip pages in which no node has enough free
+//	FirstFit, NextFit  scan the nodes sorted by name; fails if scanLimit nodes in a row have too little free
 //	Random             draw sampleTries nodes at random; fails if too few of them fit
 //
 // If the query has candidates, none of these ways is used, and every candidate is read.
@@ -76,8 +77,9 @@ func (s *search) selectCandidates(dst []*entry) int {
 }
 
 // selectAll fills dst with the best nodes that fit, and returns their number. It reads every entry
-// that fits, and also entries that do not fit but are in pages that the maxima do not exclude.
-// Because of this cost, it is used only if few nodes fit.
+// that fits. It also reads entries that do not fit, if they are in a page that its maxima (upper
+// bounds of the free amounts in the page) do not exclude. Because of this cost, it is used only if
+// few nodes fit.
 func (s *search) selectAll(dst []*entry) int {
 	sel := selection{search: s, dst: dst}
 	var buf [deltaSize]*entry
@@ -130,8 +132,9 @@ type selection struct {
 	after       *entry // offer keeps only entries that come after this one in the order of the policy; nil means no limit
 }
 
-// fill runs a selection: it calls the function offer, which must pass all entries to s.offer, and
-// returns how many entries were kept.
+// fill runs a selection, and returns how many entries were kept. The function in its parameter
+// must call the method s.offer for all entries. fill calls this function once, or twice for a
+// second pass.
 //
 // Query.Accept runs a scheduler's filters, which takes much longer than a comparison of two
 // entries. So the first pass selects entries without Accept, and then Accept is called only for the

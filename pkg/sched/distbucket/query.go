@@ -12,7 +12,7 @@ type Query struct {
 	Policy     Policy           // the order of the nodes that fit
 	Candidates []string         // names of the only nodes that the search may return; nil allows all nodes, an empty slice allows none
 	Accept     func(*Node) bool // is called for nodes with enough free resources, and returns false for a node that must not be returned; nil accepts all
-	After      Cursor           // a position in the order of names: nodes behind it come before the others, with NextFit among all nodes, with LeastFit and BestFit only among nodes with equal coordinates; FirstFit and Random ignore it
+	After      Cursor           // the name after which the search begins: nodes with greater names come first, then the others; with NextFit this holds for all nodes, with LeastFit and BestFit only among nodes with equal coordinates; FirstFit and Random ignore it
 	Task       string           // amounts that are reserved for this task count as free; see Reserving
 
 	// Rand is the random source of the policy Random. If it is nil, Random is the same as FirstFit.
@@ -153,8 +153,8 @@ func (s *search) lap(e *entry) int {
 	return 1
 }
 
-// matcher returns a matcher that finds the entries in the tree by coordinate that cover the
-// request.
+// matcher returns a matcher for the tree by coordinate. It finds the entries whose free
+// amounts are large enough for the request.
 func (s *search) matcher() matcher {
 	return matcher{want: s.Request, code: s.code, delta: s.view.delta}
 }

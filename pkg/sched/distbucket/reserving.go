@@ -19,13 +19,13 @@ import (
 //	B.Free(n) = max(Free(n) − reserved(n), 0)
 //
 // A search for a task reads B and the nodes of A that are reserved for the task, and merges the
-// results in the order of the query's policy. Because A is small, a search reads all nodes of the
-// task in A. So the pages of A need no upper bounds of free amounts (maxima) to skip nodes, and its
-// entries no labels (integers that are compared faster than names). If there are no reservations, A
-// is empty and takes no time.
+// results in the order of the query's policy. A task has few nodes in A, so a search reads all of
+// them. So A needs nothing that makes searches of many nodes fast: neither upper bounds of free
+// amounts in its pages (maxima), with which nodes are skipped, nor labels (integers that are
+// compared faster than names). If there are no reservations, A is empty and takes no time.
 //
-// A single index that knows the reservations was rejected, because a node's coordinate would then
-// be different for different tasks.
+// A single index that knows the reservations was rejected: an index sorts nodes by their free
+// amounts, and these would be different for different tasks.
 //
 // As with Index, one goroutine at a time may use it, and any number of goroutines may search its
 // views.
@@ -57,7 +57,8 @@ func compareTask(a, b *entry) int {
 // Add adds a node. See Index.Add.
 func (r *Reserving) Add(node Node) error { return r.unreserved.Add(node) }
 
-// AddAt adds a node, and uses the given handle as the handle of the node. See Index.AddAt.
+// AddAt adds a node, and makes the given Handle the handle of the node, with which
+// UpdateAt finds the node. See Index.AddAt.
 func (r *Reserving) AddAt(handle *Handle, node Node) error { return r.unreserved.AddAt(handle, node) }
 
 // Update replaces the node that has the name node.Name, and keeps the node's reservation. It
@@ -158,7 +159,8 @@ func (r *Reserving) find(name string) *Node {
 	return nil
 }
 
-// UpdateAt replaces the node of a handle, and keeps the node's reservation. See Index.UpdateAt.
+// UpdateAt replaces the node to which the Handle belongs (see AddAt), and keeps the node's
+// reservation. See Index.UpdateAt.
 func (r *Reserving) UpdateAt(handle *Handle, node Node) error {
 	if old := r.heldByName.find(node.Name); old != nil {
 		return r.setReserved(node, old.reservation)
@@ -185,7 +187,7 @@ func (v ReservingView) AppendPick(dst []*Node, query Query, n int) []*Node {
 	if len(own) == 0 || n <= 0 {
 		return v.unreserved.AppendPick(dst, query, n)
 	}
-	found := make([]*entry, n) // the best nodes of B, with which own is merged
+	found := make([]*entry, n) // the best nodes of B; the task's own nodes of A are merged with them below
 	search := v.unreserved.search(v.exceptOwn(query, own))
 	s := selection{search: &search, dst: found, kept: search.pick(found)}
 	search.Accept = query.Accept

@@ -15,8 +15,9 @@ package distbucket
 // bucket, the scan reads the nodes in the order of their names. A scan goes from one item of a page
 // to the next one, and skips pages whose maxima (upper bounds of the free amounts below) are too
 // small for the request. The iterator of the DistBuckets paper (buckets_test.go) has the same
-// result, but goes down a tree of buckets instead: from the nodes with an equal first number, such
-// as (5,*), to those whose second number is equal too.
+// result, but uses a tree of buckets: on its first level, a bucket has all nodes whose coordinates
+// begin with the same number, such as (5,*). This bucket has one bucket below it for each second
+// number, such as (5,2).
 //
 // For the policies FirstFit and NextFit, a scan reads the tree by name, which has no maxima. If
 // many nodes fit, it soon finds one. If few nodes fit, it gives up after it has visited scanLimit
@@ -48,7 +49,7 @@ func (s *search) scan(dst []*entry) (int, bool) {
 		sc.leastFit()
 	case BestFit:
 		sc.bestFit()
-	default: // by name; before the scan, the maxima in the root of the tree by coordinate often show that no node fits
+	default: // by name; this tree has no maxima, so first those in the root of the tree by coordinate are checked, which often show that no node fits
 		if !sc.mayMatchAny(&s.view.byCoord) {
 			return 0, false
 		}
@@ -106,7 +107,7 @@ func (s *scan) leastFit() {
 			return
 		}
 		if it.atLeafStart() {
-			s.takeInOrder(e) // e is the first entry of its leaf bucket; previous has already read the other entries of the bucket, and none of them fits
+			s.takeInOrder(e) // e is the first entry of its leaf bucket; the method previous has already read the other entries, from the end of the bucket, and none of them fits
 			continue
 		}
 		leaf := leafRange(e)
@@ -127,7 +128,7 @@ func (s *scan) bestFit() {
 			return
 		}
 		if it.atLeafEnd() {
-			s.takeInOrder(e) // e is the last entry of its leaf bucket; next has already read the other entries of the bucket, and none of them fits
+			s.takeInOrder(e) // e is the last entry of its leaf bucket; the method next has already read the other entries, from the start of the bucket, and none of them fits
 			continue
 		}
 		leaf := leafRange(e)

@@ -24,8 +24,8 @@ type tree struct {
 	root          *page // nil if the tree is empty
 	owner         *owner
 	keyOf         func(*entry) key
-	order         func(a, b *entry) int // compares two entries: by their keys (keyOf) if these differ, otherwise by more; returns 0 only if both entries belong to the same node
-	ordersByLabel bool                  // if the keys of two entries are equal and stand for only one coordinate (entry.exactKey), the labels (integers in the order of names) decide
+	order         func(a, b *entry) int // compares two entries by their keys (keyOf), and if these are equal, by other data of the entries; returns 0 only if both entries belong to the same node
+	ordersByLabel bool                  // of entries with equal keys, order compares the labels (integers in the order of names), if no two coordinates have this key (entry.exactKey)
 	hasMaxima     bool                  // pages have upper bounds of the free amounts below them: maxima, which are rounded, and exactMax, which is not
 }
 

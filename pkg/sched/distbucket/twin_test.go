@@ -15,10 +15,10 @@ type world struct {
 	rand        *rand.Rand
 	x           *Index
 	twin        naive
-	handles     map[string]*Handle // by name of the node: its handle when the node was last updated
+	handles     map[string]*Handle // by name of the node: the Handle (a reference to the node in the index) that it had when it was last updated
 	span        int64              // amounts are at most this large
 	many        int                // number of different names of nodes
-	removalOdds int                // of the changes of a node that is in the index, one in this many is a removal
+	removalOdds int                // a change of a node that is in the index is a removal with the probability 1/removalOdds
 	cursors     []Cursor           // cursors of some nodes that searches have returned
 }
 

@@ -21,9 +21,10 @@ type Account struct {
 // carried.
 type account struct {
 	Account
-	// After Book.Restore, carried is the part of the restored usage for whose tasks Book.Start has not
-	// been called yet. A task that started after the time in the field through is not part of carried.
-	// Both fields are zero if nothing was restored.
+	// After Book.Restore, the account has the usage of tasks for which Book.Start will be called
+	// only later. The field carried is the usage of those for which it has not been called yet. The
+	// field through is a time: tasks that started after it are not in the restored usage. Both
+	// fields are zero if nothing was restored.
 	carried Milli
 	through time.Time
 }
@@ -44,10 +45,10 @@ func (a *account) change(d Decay, now time.Time, by Milli) {
 }
 
 // start adds a task that started at the time since and has held the given amount from then on. If
-// the task did not start after a.through, its amount may be included in a.carried, and has then
-// already been charged. In this case start moves as much of the amount as possible out of
-// a.carried. For the rest of the amount, start adds the score that a tenant would have if it had
-// held only this amount:
+// the task did not start after a.through, its amount may be in the usage that was restored
+// (a.carried), and the score then already includes it. So start first takes as much of the amount
+// as possible out of a.carried. For the rest of the amount, start adds the score that a tenant
+// would have if it had held only this amount:
 //
 //	amount · (1 − e^(−(now − since)/T))
 func (a *account) start(d Decay, now, since time.Time, amount Milli) {

@@ -51,7 +51,7 @@ type task struct {
 type tenant struct {
 	weight   Weight
 	accounts map[Type]*account
-	recent   []string // UIDs of the newest tasks, in the order of the calls of Start: all that started less than Margin (a few seconds) ago, and maybe older ones; Stored leaves tasks younger than Margin out
+	recent   []string // UIDs of the newest tasks, in the order of the calls of Start: all that are younger than Margin (a few seconds), and maybe older ones; Stored reads the list to leave the younger ones out of the accounts
 }
 
 // New returns an empty book. The decay d says how fast scores follow usage.
@@ -141,10 +141,11 @@ func (b *Book) Weigh(tenant string, w Weight) error {
 //
 //	Σ score(u) / weight
 //
-// The sum is over those types u of the tenant's accounts that count for t (Type.Counts). This is t
-// itself; for a type such as "T4|V100", the types T4 and V100; for AnyGPU, all types except CPU;
-// and for parts of any model, such as "SHARED", these parts of each model. For an unknown tenant,
-// Rank returns 0.
+// The sum is over those types u of the tenant's accounts that count for t (Type.Counts). For a
+// list of types, such as "T4|V100", these are the types in the list. For AnyGPU, they are all
+// types except CPU. For parts of GPUs of any model, such as "SHARED", they are the types of these
+// parts for each model, such as "T4-SHARED". For every other type, only t itself counts. For an
+// unknown tenant, Rank returns 0.
 func (b *Book) Rank(tenant string, t Type, now time.Time) float64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()

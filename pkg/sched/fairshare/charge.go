@@ -57,9 +57,9 @@ func sorted(charges []Charge) []Charge {
 // GPUs of the node these are. All GPUs of such a node must have the same type. The result also has
 // the charges for the parts of GPUs that the pod holds.
 //
-// If the node is not known yet, node must be nil. The pod is then charged only for n GPUs of the
-// type AnyGPU. So in this case, n must be the number of its whole GPUs plus the number of its parts
-// of GPUs.
+// If the node is not known yet, node must be nil. The result then has no separate charges for parts
+// of GPUs, but only one for n GPUs of the type AnyGPU. So in this case, n must also count each part
+// as a GPU.
 func ChargeUnnamed(n int64, holding sched.Holding, node *sched.Node) []Charge {
 	kind := AnyGPU
 	if node != nil && len(node.GPUs) > 0 {
@@ -155,8 +155,8 @@ func (t Type) isWhole() bool {
 	return t != CPU && !slices.ContainsFunc(t.alternatives(), part)
 }
 
-// Counts reports whether a tenant's score for the type given as used counts in the rank of the
-// tenant's pods that wait for the type t (Book.Rank).
+// Counts reports whether a tenant's score for one type (the parameter "used") counts in the
+// rank of the tenant's pods that wait for the type t (Book.Rank).
 func (t Type) Counts(used Type) bool {
 	switch t {
 	case used:

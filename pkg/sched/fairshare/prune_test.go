@@ -37,7 +37,7 @@ func TestPrune(t *testing.T) {
 		want []string
 	}{
 		{3600, []string{"long", "running", "weighed"}},
-		{3600 + 6*3600, []string{"long", "running", "weighed"}}, // 0.63 · e^−6 = 0.0016
+		{3600 + 6*3600, []string{"long", "running", "weighed"}}, // the score of "long" was 1 − e^−1 = 0.63 after an hour, and is now 0.63 · e^−6 = 0.0016
 		{3600 + 7*3600, []string{"running", "weighed"}},         // 0.63 · e^−7 = 0.0006, which is negligible
 	} {
 		b.Prune(at(tc.at))

@@ -32,8 +32,9 @@ func (b *Book) accounts(tenant string, now time.Time) []Account {
 
 // Margin is the age below which Stored leaves a task out of the accounts. The writer of the
 // accounts may learn of a task late, and start times have a resolution of one second. Margin allows
-// for both. So a program that restores stored accounts can tell from a task's start time alone
-// whether the accounts include the task.
+// for both. So the accounts include exactly the running tasks that started at least Margin before
+// the accounts were stored. A program that restores them can tell from a task's start time alone
+// whether they include the task.
 const Margin = 5 * time.Second
 
 // Stored returns a tenant's accounts with their scores at the time now, sorted by type, for the

@@ -81,7 +81,7 @@ func (w *world) act(kind, who, what, when uint8) {
 	case 0, 1:
 		since := now - float64(who)
 		if known, ok := w.book.mu.tasks[uid]; ok && known.recentAt(after(w.second)) {
-			return // after a restart, the score would not be exact for a task that has changed what it holds while it was younger than Margin, so the test makes no such change
+			return // Stored subtracts the score of young tasks as if they had always held what they hold now; this is not exact for a young task whose amounts have changed, so the test makes no such change
 		}
 		w.twin.start(uid, tenant, float64(what)/1000, since, now)
 		w.book.Start(Task{uid, tenant, after(since), []Charge{{"T4", Milli(what)}}}, after(now))

@@ -76,14 +76,15 @@ func offered(shares []sched.GPUShare, node *sched.Node) []sched.GPU {
 	return gpus
 }
 
-// choose chooses a pod's GPUs, and returns them in the order that sched.GPURequest.Split expects.
-// The argument containers has the containers of the pod that have exclusive CPUs, and says on
-// which NUMA nodes these CPUs are. If the pod requests several whole GPUs and the links between
-// the node's GPUs are known, choose prefers the GPUs with the best connections. Otherwise, it
-// first chooses GPUs for containers with exclusive CPUs, near these CPUs if possible, and then
-// GPUs for the other containers. The result leaves out GPUs without an ID: only the number of
-// free GPUs is then known, and the kubelet chooses the GPUs. For n candidate GPUs and a request
-// for k GPUs, choose takes O(n · k) time, plus the time of gpu.Inventory.Choose.
+// choose chooses a pod's GPUs, and returns them in the order in which sched.GPURequest.Split
+// divides them among the pod's containers. The argument containers has the containers of the pod
+// that have exclusive CPUs, and says on which NUMA nodes these CPUs are. If the pod requests
+// several whole GPUs and the links between the node's GPUs are known, choose prefers the GPUs
+// with the best connections. Otherwise, it first chooses GPUs for containers with exclusive CPUs,
+// near these CPUs if possible, and then GPUs for the other containers. The result leaves out GPUs
+// without an ID: only the number of free GPUs is then known, and the kubelet chooses the GPUs.
+// For n candidate GPUs and a request for k GPUs, choose takes O(n · k) time, plus the time of
+// gpu.Inventory.Choose.
 func (cs candidates) choose(pod *sched.Pod, node *sched.Node, containers []podspec.Container) []sched.GPUShare {
 	if pod.GPUs.Count <= 0 {
 		return nil
@@ -106,10 +107,10 @@ func (cs candidates) choose(pod *sched.Pod, node *sched.Node, containers []podsp
 }
 
 // beside chooses the GPUs of a pod so that each of them is near the CPUs of the containers that
-// use it, if possible. For each GPU of the pod, the argument near has a list of the NUMA nodes of
-// these CPUs. An empty list means that any GPU is suitable. The method first chooses the GPUs
-// whose lists are not empty. Otherwise, a GPU on a NUMA node of such a list could be chosen for
-// an empty list.
+// use it, if possible. The argument near has a list for each GPU that the pod requests: the NUMA
+// nodes of these CPUs. An empty list means that any GPU is suitable. The method first chooses the
+// GPUs for the lists that are not empty. Otherwise, an empty list could get a GPU that is near
+// the CPUs of another list.
 func (cs candidates) beside(near [][]topology.NodeID) []sched.GPU {
 	chosen, taken := make([]sched.GPU, len(near)), make([]bool, len(cs.gpus))
 	for _, listed := range []bool{true, false} {
@@ -174,9 +175,10 @@ func lacks(request sched.GPURequest, node *sched.Node) sched.Reason {
 	return sched.Reason{}
 }
 
-// unlike returns a reason if a request is for parts of GPUs, such as MIG devices, and the node's
-// parts are not of a type that the request allows, or GPU groups do not allow them. It does not
-// check whether enough parts are free, because the function plain checks that.
+// unlike returns a reason if a request is for parts of GPUs, such as MIG devices, and the pod
+// may not use the node's parts: the request does not allow their type, or GPU groups
+// (GPURequest.Offer) do not allow the pod to use them. It does not check whether enough parts
+// are free, because the function plain checks that.
 func unlike(request sched.GPURequest, node *sched.Node) sched.Reason {
 	if request.Part.Count == 0 {
 		return sched.Reason{}

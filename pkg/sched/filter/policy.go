@@ -9,12 +9,16 @@ import (
 
 // NodePolicy says which of the nodes that fit a pod is preferred. It is one of the policies of
 // the index of nodes (distbucket.Policy), or "fragmentation", the policy of package
-// fragmentation. This policy prefers the node on which the pod makes the least free GPU
-// capacity useless to other pods. NodePolicy implements encoding.TextMarshaler and
+// fragmentation. With this policy, as little free GPU capacity as possible becomes useless to
+// other pods because of the pod. NodePolicy implements encoding.TextMarshaler and
 // encoding.TextUnmarshaler.
 type NodePolicy struct {
-	Index         distbucket.Policy
-	Fragmentation bool // package fragmentation orders the nodes; for two kinds of pods it orders only the nodes that a search with the policy Index has found: pods that may be placed only on certain nodes, because the package cannot search only these, and pods to which GPU groups offer GPUs (sched.GPURequest.Offer), because it does not know GPU groups
+	Index distbucket.Policy
+	// Fragmentation means that package fragmentation orders the nodes. For two kinds of pods, a search
+	// with the policy Index finds the nodes, and the package orders only these: pods that may be placed
+	// only on certain nodes, because the package cannot search only these nodes, and pods to which GPU
+	// groups offer GPUs (sched.GPURequest.Offer), because the package does not know GPU groups.
+	Fragmentation bool
 }
 
 // fragmentationName is the name of the policy of package fragmentation in configuration files.

@@ -15,9 +15,10 @@ type Profile struct {
 	Space  Space   // the dimensions (resources) by which the index of nodes is sorted, most important first
 	Theta  []int64 // granularity of each dimension; nil means 1 for all
 	Policy distbucket.Policy
-	// Candidates is how many nodes a proposer (pipeline.Proposer) lists for a pod; 0 means 4. If
-	// another pod takes the first listed node, the committer (pipeline.Committer) tries the next
-	// one, and no second search is needed.
+	// Candidates is how many nodes a search lists for a pod; 0 means 4. A pipeline.Proposer
+	// searches and lists nodes, and a pipeline.Committer assigns the pod to the first listed
+	// node. If another pod has taken that node, the committer tries the next one, so no second
+	// search is needed.
 	Candidates int
 	// Ranker, if not nil, decides the order of nodes instead of Policy. Two profiles must not share
 	// a Ranker.

@@ -6,8 +6,9 @@
 // ended pods of the same class (Class), or of similar classes, that ran longer than the running
 // pod has already run. The future then ends the pods in the order of the drawn times. Whenever
 // resources become free, the future starts the waiting pods that fit, in the order of the queue.
-// It makes reservations similar to those of package reservation. It does not consider pods that
-// are created later.
+// Similar to package reservation, it keeps nodes free for pods that do not fit yet, so that
+// later pods do not take the resources that become free. It does not consider pods that are
+// created later.
 //
 // The package reads no clock, and its randomness comes from a seed. A forecast is information for
 // users. The scheduler does not use it.

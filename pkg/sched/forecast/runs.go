@@ -35,9 +35,9 @@ func (c Class) keys() [4]key {
 }
 
 const (
-	// enough is a minimum number of recorded run times. Left estimates from the run times of one
+	// enough is a minimum number of recorded run times. The method Left uses the run times of one
 	// key if at least this many of them are longer than the time that the pod has already run.
-	// Otherwise Left uses the next key, which is less specific. For the last key, one such run time
+	// Otherwise it uses the next key, which is less specific. For the last key, one such run time
 	// is enough.
 	enough = 5
 	// maxKeys is the maximum number of keys (classes of pods and sets of classes). It limits the
@@ -69,8 +69,8 @@ func (r *Runs) Ended(c Class, took time.Duration) {
 }
 
 // at returns the window (the latest run times) of a key. If there is none, it makes one. If there
-// are maxKeys windows already, the new window replaces the window for which at was not called for
-// the longest time.
+// are maxKeys windows already, the new window replaces the one that was not used for the longest
+// time.
 func (r *Runs) at(k key) *window {
 	if e, ok := r.windows[k]; ok {
 		r.recent.MoveToFront(e)

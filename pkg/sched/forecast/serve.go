@@ -22,8 +22,9 @@ func (f *future) all() []int {
 // waiting pods did not fit the other nodes before, and nothing has become free on those since.
 // Before a pod starts, the waiting pods that it would overtake get their reservations, so that it
 // does not take their resources. An alternative was rejected: to reserve a node for a pod as soon
-// as the pod does not fit. To find these nodes would take longer than the rest of the function, and
-// most reservations would be useless, because usually no pod behind can start anyway.
+// as the pod does not fit. To find these nodes would take longer than the rest of the function.
+// Most of these reservations would be useless: usually no pod behind it in the queue fits the freed
+// nodes, so none would overtake it.
 func (f *future) serve(freed []int) (started bool) {
 	for len(freed) > 0 && f.checks > 0 {
 		var unreserved []int

@@ -61,8 +61,8 @@ func newMeasure(kinds []want) (m measure) {
 
 // lost returns the value lost(n) that the comment of measure defines, in thousandths of a GPU. The
 // argument s has the node's free amounts. For each group, lost reads each lot (GPUs with the same
-// type and free amount) once. It visits the kinds in a group one by one only if the node may have
-// too little CPU or memory for the pods of some kind to use all GPUs.
+// type and free amount) once. It visits the kinds in a group one by one only if CPU or memory may
+// keep pods of some kind from using all GPUs of the node.
 func (m measure) lost(s *stock) float64 {
 	free := s.free()
 	if free == 0 {

@@ -29,10 +29,10 @@ const DefaultTimeConstant = 42 * time.Hour
 // computes no scores. It only adds the changed node to a log. Best and Score read the log, and
 // compute new scores for the changed nodes. The placement of a pod changes one node, and each kind
 // has a cached score of this node. If pods of k kinds are scheduled, each of the k kinds needs a
-// new score of this one node. So about k scores are computed for each decision, however many nodes
-// there are. A decision then compares the cached scores of all nodes. Two other designs were
-// slower: to compute the scores of all nodes for each pod, and to compute a node's scores for all
-// kinds whenever the node changes.
+// new score of this one node, when a pod of this kind is scheduled next. So each placement causes
+// about k computations of scores, however many nodes there are. A decision then compares the
+// cached scores of all nodes. Two other designs were slower: to compute the scores of all nodes
+// for each pod, and to compute a node's scores for all kinds whenever the node changes.
 //
 // Each pod that is seen changes the learned workload. Scores are computed with the measured
 // workload, an earlier copy of the learned workload. The measured workload is replaced by a new
@@ -85,8 +85,8 @@ func New(o Options) *Ranker {
 	return r
 }
 
-// Set adds a node, or updates it, with the given record. The argument slot is what Best returns for
-// the node. Callers of Best read the node's newest record from it.
+// Set adds a node, or updates it, with the given record. The argument slot stores the node's newest
+// record. Best returns it, so that its callers can read this record.
 func (r *Ranker) Set(slot *sched.Slot, record *sched.Node) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -240,8 +240,8 @@ func (r *Ranker) see(uid string, want request, at time.Time) {
 }
 
 const (
-	// firstCheck is the smallest number of pods that are added between two calls of learn. The first
-	// pod causes the first call.
+	// firstCheck is the smallest number of pods from one call of learn to the next. (The first call
+	// is at the first pod.)
 	firstCheck = 8
 	// mostDistance is the largest difference (see the function distance) that the measured workload,
 	// with which scores are computed, may have from the learned workload. If the difference is larger,

@@ -31,7 +31,7 @@ func randomPod(r *rand.Rand, uid string) *sched.Pod {
 
 func randomNode(r *rand.Rand, name string) *sched.Node {
 	node := &sched.Node{Name: name, Free: sched.Amounts{CPU: sched.MilliCPU(r.IntN(16000)), Memory: sched.Bytes(r.IntN(9)), Pods: 100}}
-	models := []string{"T4", "T4", "T4", "T4", "G2", "G2", "G2"}[r.IntN(4):] // GPUs of one model are next to each other: of GPUs with equal free capacity, package filter takes the first in this order, but stock.less takes one model after another, which is the same only in this case
+	models := []string{"T4", "T4", "T4", "T4", "G2", "G2", "G2"}[r.IntN(4):] // GPUs of one model are next to each other in the list; only then do these two choices agree: of GPUs with equal free capacity, package filter takes the first in the list, but stock.less takes one model after another
 	for g := range r.IntN(5) {
 		free := []sched.MilliGPU{-100, 0, 190, 500, 810, 1000, 1000}[r.IntN(7)]
 		node.GPUs = append(node.GPUs, sched.GPU{ID: fmt.Sprint(len(node.GPUs)), Type: models[g], Free: free})
@@ -127,7 +127,7 @@ func (s *scene) step() {
 // It returns Unfit if the pod does not fit.
 func twinScore(kinds []fragmentation.Typical, pod *sched.Pod, node *sched.Node) int64 {
 	seen := *node.For(pod.Claim())
-	seen.Reserved = nil // For has already subtracted it
+	seen.Reserved = nil // the method For has already subtracted it
 	node = &seen
 	at, why := filter.Place(pod, node)
 	if why.Refuses() {

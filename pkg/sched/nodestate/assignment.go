@@ -32,7 +32,8 @@ type Assignment struct {
 	index int // in entry.pods
 }
 
-// Entry returns the node's entry, or nil if the assignment was never added to the state.
+// Entry returns the Entry that has the state of the node, or nil if the assignment was
+// never added to a State.
 func (a *Assignment) Entry() *Entry { return a.entry }
 
 // Decided returns the assignment that results from a scheduling decision. The pod is not bound yet.
@@ -199,7 +200,7 @@ func (s *State) Assignments(node string) []*Assignment {
 
 // Visit calls f once, with all assignments in any order. No assignment can change until Visit
 // returns. f must obey the rules for subscribers (see Subscriber). f may read the records of the
-// assignments' entries.
+// nodes of the assignments (Assignment.Entry).
 func (s *State) Visit(f func(iter.Seq[*Assignment])) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
