@@ -64,8 +64,7 @@ func checkTwoLeft(ctx context.Context, t *testing.T) {
 	checkLives(ctx, t)
 }
 
-// awaitLeader waits until exactly one replica is the leader, and its name differs from the argument
-// not.
+// awaitLeader waits until exactly one replica is the leader, and its name is not the given one.
 func awaitLeader(ctx context.Context, not string) error {
 	for {
 		found, err := find(ctx)

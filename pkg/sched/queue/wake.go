@@ -183,7 +183,7 @@ func (queued *item) earlyRetry(sure bool) time.Time {
 // at calls the given function at the given time, or at once if this time has passed. If the item
 // has left its present state before this time, at does not call the function. The item must be
 // unschedulable, or it must be in the state Backoff and not yet in the order class.earlyRetry,
-// because at finds out from this whether the item has left its state.
+// because the method finds out from this whether the item has left its state.
 func (q *Queue) at(queued *item, due time.Time, do func()) {
 	wait := due.Sub(q.env.Now())
 	if wait <= 0 {

@@ -81,8 +81,8 @@ func chip(class, line string, width, height int) box {
 	}}
 }
 
-// frame returns a box that draws a border around the box inner. The argument pad is the distance
-// between them.
+// frame returns a box that has a border around the given box. The argument pad is the distance
+// between the two.
 func frame(class string, pad int, inner box) box {
 	return box{inner.width + 2*pad, inner.height + 2*pad, func(b *strings.Builder, x, y int) {
 		fmt.Fprintf(b, "<rect class=\"%s\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"5\"/>\n", class, x, y, inner.width+2*pad, inner.height+2*pad)
@@ -102,7 +102,7 @@ func column(above, below box) box {
 	}}
 }
 
-// either returns the box one, or the box other if one is empty.
+// either returns its first argument, or its second one if the first is empty (draw is nil).
 func either(one, other box) box {
 	if one.draw == nil {
 		return other

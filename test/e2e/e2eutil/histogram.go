@@ -14,7 +14,8 @@ type Histogram map[time.Duration]int
 
 // ParseCyclictest parses the output of cyclictest --histogram. It adds up the counts of all
 // threads. An error means that there is no latency, or that a latency was too large for the
-// histogram. Source: https://manpages.debian.org/bookworm/rt-tests/cyclictest.8.en.html
+// histogram.
+// Source: https://manpages.debian.org/bookworm/rt-tests/cyclictest.8.en.html
 func ParseCyclictest(text string) (Histogram, error) {
 	all := Histogram{}
 	for line := range strings.Lines(text) {
