@@ -5,9 +5,11 @@
 // The measure is that of FGD (Weng et al., "Beware of Fragmentation: Scheduling
 // GPU-Sharing Workloads with Fragmentation Gradient Descent", USENIX ATC 2023):
 //
-//	F(n) = Σ p(m) · f(n, m)  for a node n, over the kinds m of pods; p(m) is the share of m among all pods
-//	f(n, m) = the free capacity of all GPUs of n                 if m does not fit n, or requests no GPU
-//	          the free capacity of the GPUs that m cannot use    otherwise
+//	F(n) = Σ p(m) · f(n, m)
+//
+// F(n) is the measure for the node n. The sum is over the kinds m of pods, and p(m) is the share of
+// the kind m among all pods. f(n, m) is the free capacity of those GPUs of n that pods of the kind m
+// cannot use. These are all GPUs of n if m does not fit n or requests no GPU.
 package fragmentation
 
 import (

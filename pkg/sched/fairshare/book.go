@@ -141,11 +141,11 @@ func (b *Book) Weigh(tenant string, w Weight) error {
 //
 //	Σ score(u) / weight
 //
-// The sum is over those types u of the tenant's accounts that count for t (Type.Counts). For a
-// list of types, such as "T4|V100", these are the types in the list. For AnyGPU, they are all
-// types except CPU. For parts of GPUs of any model, such as "SHARED", they are the types of these
-// parts for each model, such as "T4-SHARED". For every other type, only t itself counts. For an
-// unknown tenant, Rank returns 0.
+// The sum is over those types u of the tenant's accounts that count for t (Type.Counts). The type
+// t itself always counts. For a list of types, such as "T4|V100", the types in the list count
+// too. For AnyGPU, all types except CPU count. For parts of GPUs of any model, such as "SHARED",
+// the types of these parts for each model count too, such as "T4-SHARED". For an unknown tenant,
+// Rank returns 0.
 func (b *Book) Rank(tenant string, t Type, now time.Time) float64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()

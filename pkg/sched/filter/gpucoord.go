@@ -72,9 +72,9 @@ func sum(node *sched.Node, kind string, weight func(sched.GPU) int64) int64 {
 }
 
 // of returns a pod's coordinate in a dimension that considers only GPUs of one type (the
-// parameter kind), or of all types if kind is "". If the pod accepts only GPUs of this
-// type, the coordinate is the amount that the pod requests. Otherwise it is 0, because
-// the pod may need no GPU of this type.
+// parameter kind), or of all types if kind is "". The argument amount is what the pod
+// requests. If kind is "", or if the pod accepts only GPUs of this type, the coordinate
+// is this amount. Otherwise it is 0, because the pod may need no GPU of this type.
 func of(pod *sched.Pod, kind string, amount int64) int64 {
 	if kind == "" || len(pod.GPUs.Types) == 1 && pod.GPUs.Types[0] == kind {
 		return amount
