@@ -43,9 +43,9 @@ type JobStatus struct {
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
-	// StartTime is the first time at which minAvailable pods ran or had succeeded, and at
-	// least one pod ran. If the job was suspended and resumed, it is the first such time
-	// after the latest resumption.
+	// StartTime is when the job first had enough pods: at least one pod ran, and the number of pods
+	// that ran or had succeeded was at least minAvailable. If the job was suspended and resumed, it
+	// is the first such time after the latest resumption.
 	// +optional
 	StartTime *metav1.Time `json:"startTime,omitempty"`
 	// CompletionTime is the time at which the job succeeded.

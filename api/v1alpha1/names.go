@@ -25,10 +25,10 @@ const (
 	// CPUs, or "any" not to bind it. The default is "local" if the CPU policy is "single", and
 	// "any" otherwise.
 	AnnotationMemoryPolicy = Group + "/memory-policy"
-	// AnnotationIsolation is "full" or "load-balanced": the agent also keeps interrupts, unbound
-	// workqueues and, from Linux 6.7, all processes of others off the exclusive CPUs. With "full",
-	// the kernel does not balance the container's threads over its CPUs. The node must be prepared
-	// for this (deploy/isolation).
+	// AnnotationIsolation is "full" or "load-balanced": the agent keeps not only other containers
+	// off the exclusive CPUs, but also interrupts, unbound workqueues and, from Linux 6.7, all
+	// processes outside of the pod's containers. With "full", the kernel does not balance the
+	// container's threads over its CPUs. The node must be prepared for this (deploy/isolation).
 	AnnotationIsolation = Group + "/isolation"
 	// AnnotationGPUType names the GPU models that the pod accepts. Several models are separated by
 	// "|".
@@ -49,9 +49,9 @@ const (
 	// of a Job with a minAvailable above 1, its value is the name of the Job.
 	LabelGang = Group + "/gang"
 	// AnnotationGangMinAvailable is the number of pods of the gang that start together or not at
-	// all: a whole number, 1 or more. Pods of the gang that are already bound count, too. In each
-	// pod of a Job, while the pod is not bound yet, the controller lowers the number by the number
-	// of pods that have succeeded, but not below 1.
+	// all: a whole number, 1 or more. Pods of the gang that are already bound count, too. Pods of a
+	// Job that have succeeded do not start again. So in each pod of a Job that is not bound yet,
+	// the controller lowers the number by the number of succeeded pods, but not below 1.
 	AnnotationGangMinAvailable = Group + "/gang-min-available"
 )
 

@@ -52,10 +52,10 @@ type TenantSpec struct {
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:XValidation:rule="!string(self).matches('[eE][+-]?[0-9]{3}') && quantity(string(self)).isGreaterThan(quantity('0'))",message="weight must be more than 0, with at most two digits in its exponent"
 	Weight *resource.Quantity `json:"weight,omitempty"`
-	// Quotas limit how much the tenant may hold at one time, by type of resource. The types are "cpu"
-	// for the CPU requests of pods without GPUs, where 1 is one logical CPU, the name of a GPU model
-	// for GPUs of that model, and "gpu" for GPUs of all models together. The use of a type without a
-	// quota is not limited.
+	// Quotas limit how much the tenant may hold at one time, by type of resource. The type is "cpu"
+	// (the CPU requests of pods without GPUs, in logical CPUs), the name of a GPU model (GPUs of
+	// that model), or "gpu" (GPUs of all models together). The use of a type without a quota is not
+	// limited.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=24
 	// +kubebuilder:validation:XValidation:rule="self.all(t, size(t) > 0 && !t.contains('|') && !t.contains(','))",message="a quota is of one type of resource: cpu, gpu, or the name of one model of GPU"
@@ -85,7 +85,8 @@ type TenantStatus struct {
 
 // Account is a tenant's use of one type of resource.
 type Account struct {
-	// Type is "cpu", the name of a GPU model, or "gpu" for GPUs of unknown model.
+	// Type is "cpu", the name of a GPU model, or "gpu" for GPUs of unknown model. Unlike in a
+	// quota, "gpu" does not stand for the GPUs of all models.
 	// +kubebuilder:validation:MinLength=1
 	Type string `json:"type"`
 	// Usage is the amount that the tenant held at LastUpdateTime, in CPUs or GPUs, to the
@@ -94,7 +95,8 @@ type Account struct {
 	Usage resource.Quantity `json:"usage"`
 	// Score is the decayed average of usage, in CPUs or GPUs: recent usage counts more
 	// than old usage. Tenants with a lower score per weight come first in the queue. The score is a
-	// decimal number with enough digits to continue the average exactly.
+	// decimal number with so many digits that a new leader of the controller can continue to
+	// compute it exactly.
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:Pattern=`^[0-9]+(\.[0-9]+)?(e[+-][0-9]+)?$`
 	Score string `json:"score"`

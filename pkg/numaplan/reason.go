@@ -21,7 +21,7 @@ const (
 	Short              // a NUMA node has fewer free CPUs than the request names for it
 	NoMemory           // policy "single": no NUMA node has both enough free CPUs and enough free memory
 	NoneShared         // no CPU would stay shared
-	NotAllowed         // policy "single": Hooks.Allow permits none of the placements that fit, for example because too few GPUs are near the CPUs
+	NotAllowed         // policy "single": none of the placements that fit is allowed, for example because too few GPUs are near the CPUs
 	SearchCut          // the search for a placement reached its limit of choices
 )
 

@@ -17,7 +17,7 @@ import (
 )
 
 // TestWide checks that a container gets 2 GPUs and 8 CPUs of one NUMA node. Only the second NUMA
-// node of the machine has 2 GPUs and 8 CPUs available, and it has no more.
+// node of the machine has 2 GPUs and 8 CPUs available, so the container must get all of them.
 func TestWide(t *testing.T) {
 	if *flavour != "wide" {
 		t.Skip("no NUMA node has 8 CPUs: run `make e2e-wide`")

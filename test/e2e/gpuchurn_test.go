@@ -54,8 +54,9 @@ func gpuChurn(ctx context.Context, t *testing.T) {
 		*gpuPods, len(wholeGPUs()), asked.Load())
 }
 
-// comeAndGo runs the i-th pod to its end and checks its GPUs. It returns true if it could also
-// compare them with the kubelet's list. The pod may have ended before that.
+// comeAndGo runs the i-th pod to its end and checks its GPUs. It also compares them with the
+// kubelet's list, which has only running pods. It returns false if the pod had ended too early for
+// this.
 func comeAndGo(ctx context.Context, t *testing.T, i int) (asked bool) {
 	tenant, requests := turn(i)
 	pod := ofTenant(gpuPod(gpuName(i), 5*time.Second, requests...), tenant)
@@ -89,9 +90,8 @@ func turn(i int) (tenant string, requests []map[string]int) {
 }
 
 // checkGroup checks that a pod has GPUs of its tenant's group in gpu/groups.yaml. A pod without a
-// tenant must have the GPU that is in none of the groups of ann and ben. It is in the group of eve,
-// but the controller does not accept this group, because eve has no permission for the GPU. So the
-// group has no effect.
+// tenant must have the GPU that is in no accepted group. Only the group of eve names this GPU, and
+// the controller does not accept that group, because eve has no permission for the GPU.
 func checkGroup(t *testing.T, pod *corev1.Pod, tenant string) {
 	t.Helper()
 	if got := pod.Annotations[v1alpha1.AnnotationGPUGroup]; got != tenant {

@@ -29,12 +29,12 @@ func gpuGroups(ctx context.Context, t *testing.T) {
 	over := overQuota(ctx, t, pair)
 	next := editApplies(ctx, t, other)
 	mustHold(ctx, t, next)
-	mustHold(ctx, t, over) // checks that the pod keeps its GPUs, although its group has other GPUs now
+	mustHold(ctx, t, over) // the pod "over" keeps its GPUs, although editApplies has given its group another GPU
 	must(t, cluster.Delete(ctx, "over", "next"))
 }
 
 // refused checks that two pods wait. One names a GPU group that is not for its tenant. The other
-// names a group of its tenant, who has no permission for the group's GPUs.
+// names a group that is for its tenant, but this tenant has no permission for the group's GPUs.
 func refused(ctx context.Context, t *testing.T) {
 	t.Helper()
 	for name, tc := range map[string]struct{ tenant, group, why string }{
@@ -117,8 +117,8 @@ func awaitBound(ctx context.Context, t *testing.T, pod *corev1.Pod) time.Time {
 	return time.Time{}
 }
 
-// awaitReason waits until the condition PodScheduled and an event of a pod both contain the given
-// text (why).
+// awaitReason waits until two messages contain the text given as why: that of the pod's condition
+// PodScheduled, and that of an event of the pod.
 func awaitReason(ctx context.Context, t *testing.T, pod, why string) {
 	t.Helper()
 	said, err := cluster.Await(ctx, pod, func(p *corev1.Pod) bool { return strings.Contains(e2eutil.WaitsFor(p), why) })

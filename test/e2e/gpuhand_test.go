@@ -32,9 +32,10 @@ func gpuRejected(ctx context.Context, t *testing.T) {
 	must(t, cluster.Delete(ctx, "first", "second"))
 }
 
-// bindGPUs creates a pod that no scheduler handles, and binds it with the controller's account. The
-// Binding has a placement: the annotation with the CPUs and GPUs that the controller has chosen for
-// each container. This placement has the given GPUs for the pod's first container.
+// bindGPUs creates a pod that no scheduler handles. It binds the pod with the controller's account,
+// because no other account may set a placement. The Binding has a placement: the annotation with
+// the CPUs and GPUs that the controller has chosen for each container. This placement has the given
+// GPUs for the pod's first container.
 func bindGPUs(ctx context.Context, t *testing.T, pod *corev1.Pod, ids []string) {
 	t.Helper()
 	pod.Spec.SchedulerName = "nobody"

@@ -37,7 +37,7 @@ func TestInstaller(t *testing.T) {
 	if now := container(ctx, t, "running"); now != life {
 		t.Errorf("running was container %s, and is %s", life, now)
 	}
-	numalet(ctx, t, "delete", "pods", "-l", "app.kubernetes.io/name=numalet-containerd", "--wait") // the new pod of the installer must change nothing
+	numalet(ctx, t, "delete", "pods", "-l", "app.kubernetes.io/name=numalet-containerd", "--wait") // the DaemonSet creates a new pod of the installer, which must change nothing
 	awaitInstaller(ctx, t)
 	if again := containerd(ctx, t); again != restarted {
 		t.Errorf("the next pod has restarted containerd: process %s, and now %s", restarted, again)
@@ -51,7 +51,7 @@ func TestInstaller(t *testing.T) {
 		t.Errorf("running was container %s, and is %s", life, now)
 	}
 	checkLives(ctx, t)
-	must(t, cluster.Delete(ctx, "late", "running")) // deleted before the undo: after it, containers start without the agent, and could run on exclusive CPUs
+	must(t, cluster.Delete(ctx, "late", "running")) // after the undo, containers may start without the agent and run on exclusive CPUs, so these pods are deleted first
 
 	chart(ctx, t, "containerd.installer=undo") // the installer's pod must start although the agent is away
 	awaitInstaller(ctx, t)

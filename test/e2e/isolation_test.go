@@ -19,9 +19,9 @@ import (
 
 // TestIsolation creates pods with the annotation numalet.dev/isolation. On a kernel with cpuset
 // partitions, their containers must be partitions, and no process outside of them may run on their
-// CPUs, not even one outside of Kubernetes. That must stay so while the agent, systemd and the
-// container restart, and while the container is resized. On an older kernel, an event must say that
-// only interrupts and workqueues are kept off the CPUs.
+// CPUs, not even one outside of Kubernetes. All of this must stay true while the agent, systemd and
+// the container restart, and while the container is resized. On an older kernel, an event must say
+// that only interrupts and workqueues are kept off the CPUs.
 func TestIsolation(t *testing.T) {
 	ctx := start(t, 20*time.Minute, "resize", "balanced", "shared")
 	enableIsolation(ctx, t)
@@ -75,8 +75,9 @@ func TestIsolation(t *testing.T) {
 	}
 }
 
-// TestIsolationOffline sets a CPU of an isolated container offline. The container must get another
-// CPU of its NUMA node, which has one CPU more than the container, and stay isolated.
+// TestIsolationOffline sets a CPU of an isolated container offline. The container has three of the
+// four CPUs of its NUMA node. It must get the fourth CPU instead of the offline one, and stay
+// isolated.
 func TestIsolationOffline(t *testing.T) {
 	ctx := start(t, 12*time.Minute, "held", "shared")
 	enableIsolation(ctx, t)

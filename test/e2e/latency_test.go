@@ -19,10 +19,10 @@ const latencyRuns = 3
 
 // TestLatency measures the delay that exclusive CPUs cause when a container is created: the
 // containers with shared CPUs must lose these CPUs first. To take the CPUs away, the agent writes
-// the cgroups of the containers itself. For comparison, the test also measures container updates in
-// an NRI response, which the agent does not use. The test prints a table for
-// docs/benchmarks/logs/performance.md. It fails if the shared containers have not lost the CPUs,
-// but not because of a long delay.
+// the cgroups of the containers itself. For comparison, the test also measures a method that the
+// agent does not use: container updates in the response to an NRI request. The test prints a table
+// for docs/benchmarks/logs/performance.md. It fails if the shared containers have not lost the
+// CPUs. A long delay is no failure.
 func TestLatency(t *testing.T) {
 	ctx := start(t, 75*time.Minute, "crowd", "guest", "trigger")
 	var timings []e2eutil.Timing
@@ -33,9 +33,9 @@ func TestLatency(t *testing.T) {
 	must(t, requireAgent(ctx, false))
 	t.Cleanup(func() { must(t, requireAgent(context.Background(), true)) })
 	sendAway(ctx, t)
-	// timeUpdates does not run with 100 containers. In emulation, each of the 100 updates would take
-	// about 0.9 s, which is too close to the kubelet's timeout of 2 minutes for the creation of a
-	// container.
+	// timeUpdates measures the container updates. It does not run with 100 containers. In
+	// emulation, each of the 100 updates would take about 0.9 s, which is too close to the
+	// kubelet's timeout of 2 minutes for the creation of a container.
 	for _, n := range []int{1, 10} {
 		timings = append(timings, timeUpdates(ctx, t, n)...)
 	}
@@ -65,9 +65,9 @@ func timeAgent(ctx context.Context, t *testing.T, n int) []e2eutil.Timing {
 	return []e2eutil.Timing{hook, shrink}
 }
 
-// checkOneCreated checks that the agent has handled the creation of exactly one container between
-// two scrapes of its metrics. Failed attempts to create the container may come first. Their time is
-// included in the measurement, and they are logged.
+// checkOneCreated checks that the agent has answered exactly one creation of a container without an
+// error between two scrapes of its metrics. It logs the attempts that failed before. Their time is
+// included in the measurement.
 func checkOneCreated(t *testing.T, before, after e2eutil.Series) {
 	t.Helper()
 	const count = `numalet_hook_duration_seconds_count{hook="CreateContainer",result=`
@@ -96,7 +96,7 @@ func crowd(ctx context.Context, t *testing.T, atLeast int) cgroups {
 	t.Helper()
 	pod, err := cluster.API.CoreV1().Pods(cluster.Namespace).Get(ctx, "crowd", metav1.GetOptions{})
 	must(t, err)
-	return cgroups{strings.ReplaceAll(string(pod.UID), "-", "?"), atLeast} // the cgroup's name contains the UID with - or, with the systemd cgroup driver, with _
+	return cgroups{strings.ReplaceAll(string(pod.UID), "-", "?"), atLeast} // ? matches "-" and "_": with the systemd cgroup driver, the UID in the cgroup's name has "_" in place of "-"
 }
 
 // cgroups are at least so many cgroups of containers and sandboxes. uid is a pattern for the UIDs of

@@ -21,10 +21,11 @@ import (
 const measureFor = time.Minute
 
 // TestLatencyIsolation measures how much a pod with exclusive CPUs is disturbed without and with
-// isolation. Meanwhile, a service of systemd, a pod with shared CPUs, and reads of the disk, which
-// cause interrupts, use CPU time. cyclictest measures the wake-up latency, in the cgroup of the
-// pod's container. The test writes the results to the file of the flag -disturbed, and prints them.
-// It checks that the service and the kubelet may not run on isolated CPUs, but not the durations.
+// isolation. Meanwhile, a service of systemd and a pod with shared CPUs use CPU time, and another
+// service reads the disk, which causes interrupts. cyclictest measures the wake-up latency, in the
+// cgroup of the pod's container. The test writes the results to the file of the flag -disturbed,
+// and prints them. It checks that the services and the kubelet may not run on isolated CPUs. It
+// does not check the measured values.
 func TestLatencyIsolation(t *testing.T) {
 	ctx := start(t, 15*time.Minute, "noisy", "held")
 	if !hasPartitions(ctx, t) {
@@ -55,7 +56,7 @@ func TestLatencyIsolation(t *testing.T) {
 	}
 }
 
-// disturbed measures the pod held.
+// disturbed measures how much the pod named "held" is disturbed.
 func disturbed(ctx context.Context, t *testing.T, isolation string) e2eutil.Disturbed {
 	t.Helper()
 	before := scrape(ctx, t)

@@ -2,9 +2,9 @@
 
 // Package e2e tests Numalet on a virtual machine with a real kubelet, containerd and runc. The
 // kubelet has joined a real control plane. The machine has four NUMA nodes with the CPUs 0-3, 4-7,
-// 8-11 and 12-15, and CPUs 0 and 1 are reserved for the system. Some tests need another machine:
-// for TestWide it has two NUMA nodes with eight CPUs each, and for the tests in nfv_test.go CPUs 8
-// and 9 are also reserved. `make e2e` prepares the machine and runs the tests.
+// 8-11 and 12-15, and CPUs 0 and 1 are reserved for the system. Some tests need another machine.
+// The machine for TestWide has two NUMA nodes with eight CPUs each. On the machine for the tests in
+// nfv_test.go, CPUs 8 and 9 are reserved, too. `make e2e` prepares the machine and runs the tests.
 package e2e
 
 import (

@@ -28,15 +28,16 @@ const (
 
 // TestManyPods fills the node with shared pods of one container, up to -many-pods, and then
 // replaces these pods one by one for the time of -many-for. All the while, pods of all kinds come
-// and go, most of them with exclusive CPUs. The test measures how long pods take to start while
-// few and while many pods are on the node, which part of this time the agent needs, and how much
-// memory the agent uses. It checks all CPUs as TestChurn does, but not the measured values.
+// and go, most of them with exclusive CPUs. The test measures three things while few pods are on
+// the node, and again while many are: how long pods take to start, which part of this time the
+// agent needs, and how much memory the agent uses. It checks all CPUs as TestChurn does, but not
+// the measured values.
 func TestManyPods(t *testing.T) {
 	t.Logf("seed %d: repeat with -seed %[1]d", *seed)
 	n := *manyPods
 	limit := 15*time.Minute + *manyFor + time.Duration(n)*15*time.Second
 	ctx := start(t, limit, slices.Concat(manyNames(n), churnNames(n), timedNames(fewPods), timedNames(n))...)
-	stop := watch(ctx, t, "-every", "2s") // longer pauses than usual, because each time the watcher reads two files of each of about 2n cgroups (n pods, and their sandboxes)
+	stop := watch(ctx, t, "-every", "2s") // longer pauses than usual, because the watcher reads many files each time: two for each container and two for each sandbox
 	guests, memory := guests{}, &strings.Builder{}
 
 	noteMemory(ctx, t, memory, "none")
@@ -80,8 +81,8 @@ func timedNames(n int) (names []string) {
 
 func manyName(i int) string { return fmt.Sprintf("many-%03d", i) }
 
-// eachPod calls do with the numbers of shared pods from first up to, but not including, past. It
-// makes manyStarters calls at a time.
+// eachPod calls the function given as do once for each shared pod. It passes the index of the pod,
+// from the parameter first to past-1. It makes manyStarters calls at a time.
 func eachPod(ctx context.Context, t *testing.T, first, past int, do func(ctx context.Context, i int) error) {
 	t.Helper()
 	began, next := time.Now(), make(chan int)

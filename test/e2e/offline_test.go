@@ -40,9 +40,9 @@ func TestOffline(t *testing.T) {
 	checkLives(ctx, t)
 }
 
-// checkRoom creates a pod with two exclusive CPUs. It checks that both are in the set given as
-// room, and that the pod "shared" may use the remaining CPUs of this set. Then it deletes the
-// created pod.
+// checkRoom creates a pod with two exclusive CPUs. The parameter room is the set of CPUs from which
+// the pod must get them. The pod "shared" must then have the other CPUs of this set. Last,
+// checkRoom deletes the created pod.
 func checkRoom(ctx context.Context, t *testing.T, name string, room cpuset.Set) {
 	t.Helper()
 	create(ctx, t, e2eutil.Pod(name, "single", e2eutil.Container{Name: "c", CPU: "2"}))
@@ -80,9 +80,9 @@ func awaitNewAgent(ctx context.Context, t *testing.T, change func()) {
 }
 
 // publishes returns a function that checks the CPUs that the node publishes for each NUMA node. The
-// capacity must be the number of CPUs in the set given as online. The allocatable CPUs must be the
-// same, except for NUMA node 0: two of its CPUs, 0 and 1, are reserved. The function returns what
-// is wrong, or "".
+// parameter online is the set of online CPUs. The capacity must be the number of these CPUs. The
+// allocatable CPUs must be the same, except for NUMA node 0: two of its CPUs, 0 and 1, are
+// reserved. The function returns what is wrong, or "".
 func publishes(online cpuset.Set) func(*corev1.Node) string {
 	capacity := map[int]int64{}
 	for c := range online.All() {

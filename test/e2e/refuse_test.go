@@ -25,7 +25,7 @@ var badInput = map[string]struct {
 	cpu     string
 	spoil   func(*corev1.Pod)
 	message string
-	late    bool // only the node can find out that the request is invalid, so the API server admits the pod
+	late    bool // whether the API server admits the pod, because the request is invalid only on this node
 }{
 	"no-integer":      {"single", "1500m", nil, "no container has an integer cpu limit (c: 1500m)", false},
 	"request-unlike":  {"single", "2", requestLess, `container "c" requests cpu 1 with a limit of 2; make the request equal to the limit`, false},

@@ -21,9 +21,9 @@ import (
 const resizedReason = "NumaletResized"
 
 // TestResize checks that a container with the CPU policy "single" can grow and shrink in place. The
-// container can have at most the four CPUs of one NUMA node. It begins with three CPUs, so that it
-// cannot be on NUMA node 0, which has two reserved CPUs. A shared container must never run on the
-// CPUs of the resized container.
+// container can have at most the four CPUs of one NUMA node. It begins with three CPUs. So it
+// cannot be on NUMA node 0, where two of the four CPUs are reserved. A shared container must never
+// run on the CPUs of the resized container.
 func TestResize(t *testing.T) {
 	ctx := start(t, 5*time.Minute, "resize", "witness")
 	create(ctx, t, e2eutil.Pod("witness", "", e2eutil.Container{Name: "c", CPU: "100m"}))
@@ -90,8 +90,8 @@ func resized(ctx context.Context, t *testing.T, cpu string) cpuset.Set {
 }
 
 // awaitSize waits until the status of the pod has the new CPU request and the container may use as
-// many CPUs. It does not check the CPU limit in the status, because the kubelet reads that limit
-// from the CFS quota. Containers with exclusive CPUs have no CFS quota.
+// many CPUs. It does not check the CPU limit in the status: the kubelet computes this limit from
+// the CFS quota, and containers with exclusive CPUs have no CFS quota.
 func awaitSize(ctx context.Context, t *testing.T, cpu string) cpuset.Set {
 	t.Helper()
 	_, err := cluster.Await(ctx, "resize", func(pod *corev1.Pod) bool {
@@ -125,8 +125,8 @@ func condition(pod *corev1.Pod, kind corev1.PodConditionType, reason string) boo
 	return false
 }
 
-// onNodes returns a map with one entry for each NUMA node that has some of the CPUs. Only the
-// number of entries is meaningful. The keys are not the IDs of the NUMA nodes, because the function
+// onNodes returns a map with one entry for each NUMA node that has some of the CPUs. The caller
+// uses only the number of entries: the keys are not the IDs of the NUMA nodes, because the function
 // counts returns its numbers in ascending order, not in the order of the NUMA nodes.
 func onNodes(cpus cpuset.Set) map[int]bool {
 	on := map[int]bool{}

@@ -26,16 +26,16 @@ import (
 	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
-// release is a release of Numalet. The field tree is a copy of its sources, whose folder deploy has
-// the manifests. The field tag is the tag of its image.
+// release is a release of Numalet. Its sources, with the manifests in the folder deploy, are in the
+// directory given by the field tree. The field tag is the tag of its image.
 type release struct{ tree, tag string }
 
 // TestSkew upgrades from the previous release in the order of docs/upgrade.md. Then it downgrades
 // only the agent, and upgrades it again. So a new agent runs with an old controller, and an old
 // agent with a new controller. In both cases, pods of every kind are placed and get the CPUs that
-// the controller chose. No pod may end or get other CPUs while programs are replaced. In each case,
-// the older program reads objects with fields that it does not know: a placement, the agent's
-// checkpoint file, or the NodeTopology.
+// the controller chose. No pod may end or get other CPUs while programs are replaced. The test adds
+// unknown fields to a placement, to the agent's checkpoint file and to the NodeTopology, as a newer
+// program would. The older program must still be able to read them.
 func TestSkew(t *testing.T) {
 	old, current := previous(t), release{"../..", "dev"}
 	ctx := start(t, 40*time.Minute, skewNames()...)
@@ -257,8 +257,8 @@ func (s *skew) addUnknown(ctx context.Context, name string) {
 	s.ran(ctx, name)
 }
 
-// refuse creates a pod whose placement requires a feature that no release knows. The agent must
-// refuse it.
+// refuse creates a pod whose placement names, in its field requires, a feature that no release
+// knows. The agent must refuse the pod.
 func (s *skew) refuse(ctx context.Context, name string) {
 	s.Helper()
 	s.bindTo(ctx, name, `{"version":1,"requires":["later"],"containers":{"c":{"cpus":{"%d":1}}}}`)
@@ -305,7 +305,8 @@ func (s *skew) downgradeAgent(ctx context.Context, old release) {
 	}
 }
 
-// addToCheckpoint adds unknown fields to the agent's checkpoint file, and writes the checksum anew.
+// addToCheckpoint adds fields that no release knows to the agent's checkpoint file, and corrects
+// the checksum in the file.
 func (s *skew) addToCheckpoint(ctx context.Context) {
 	s.Helper()
 	const path = "/var/lib/numalet/checkpoint.json"

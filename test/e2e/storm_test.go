@@ -87,7 +87,7 @@ func hostController(ctx context.Context, t *testing.T, args ...string) *hollowcl
 type storm struct {
 	*testing.T
 	ledger           hollowcluster.Ledger
-	turn             map[types.UID]bool // pods that have run, or have been bound to the simulated node
+	turn             map[types.UID]bool // by UID: pods that have had their turn, which means that they ran or were bound to the simulated node
 	bound, gone, ran int
 }
 
@@ -120,8 +120,8 @@ func watchPods(ctx context.Context, t *testing.T) <-chan apiwatch.Event {
 	return w.ResultChan()
 }
 
-// create creates the pods of TestStorm. Successive pods have the three CPU policies in turn, and 1
-// to 4 CPUs.
+// create creates the pods of TestStorm. Successive pods have the CPU policies spread, single and
+// random in turn. They request 1 to 4 CPUs.
 func (s *storm) create(ctx context.Context) {
 	for i := range stormPods {
 		policy := []string{v1alpha1.PolicySpread, v1alpha1.PolicySingle, v1alpha1.PolicyRandom}[i%3]

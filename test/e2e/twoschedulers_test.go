@@ -32,9 +32,10 @@ const (
 )
 
 // TestTwoSchedulers lets kube-scheduler and the controller assign the GPUs of one node at the same
-// time, in a Namespace with the label numalet.dev/enforcement: advisory. It checks that no two pods
-// use the same GPU at the same time. Each scheduler binds half of the pods. All pods are created at
-// the beginning, so both schedulers try to bind a pod whenever a GPU becomes free.
+// time, in a Namespace with the label numalet.dev/enforcement: advisory. In such a Namespace, pods
+// with GPUs may use another scheduler than the controller. The test checks that no two pods use the
+// same GPU at the same time. Each scheduler binds half of the pods. All pods are created at the
+// beginning, so both schedulers try to bind a pod whenever a GPU becomes free.
 func TestTwoSchedulers(t *testing.T) {
 	ctx := start(t, 10*time.Minute+time.Duration(*mixedPods)*10*time.Second)
 	withGPUs(ctx, t, "eight.layout", map[string]int64{whole: 6, small: 2, medium: 1})
@@ -57,7 +58,7 @@ type mixed struct {
 	e2eutil.Cluster
 	began    time.Time
 	over     map[types.UID]bool
-	rejected map[int]int              // number of rejections by turn
+	rejected map[int]int              // number of rejections, by the number of the pod (see turnLabel)
 	why      map[string]int           // number of rejections, by scheduler and reason
 	last     map[string]time.Duration // by scheduler: the time from the start of the test until its last pod succeeded
 	uses     []e2eutil.Use
@@ -181,8 +182,8 @@ func (m *mixed) reject(pod *corev1.Pod, turn int) {
 	}
 }
 
-// histogram returns how many turns had each number of rejections. The keys are numbers of
-// rejections.
+// histogram returns a map. The key is a number of rejections, and the value is how many of the
+// numbers of pods (see turnLabel) had so many rejections.
 func (m *mixed) histogram() map[int]int {
 	counts := map[int]int{0: *mixedPods - len(m.rejected)}
 	for _, n := range m.rejected {

@@ -15,8 +15,9 @@ import (
 const isolated = "NUMALET_TEST_ISOLATED"
 
 // Isolated reports whether the test runs in a user and a mount namespace of its own, in which it
-// may mount file systems. Otherwise Isolated runs the test again in new namespaces and returns
-// false; the caller must then return. It skips the test if it cannot create such namespaces.
+// may mount file systems. Otherwise Isolated runs the test again, in a new process of the test
+// binary with namespaces of its own. It takes over the result of this process and returns false;
+// the caller must then return. It skips the test if it cannot create such namespaces.
 func Isolated(t *testing.T) bool {
 	t.Helper()
 	if os.Getenv(isolated) != "" {

@@ -48,8 +48,8 @@ func (p *Plane) StartController(ctx context.Context, name, program string, setti
 }
 
 // GiveUpLease creates a Lease without a holder, as if a former leader had released it. Without this
-// Lease, the first replica would wait before it begins to lead: it would have to assume that a
-// former leader has not released the Lease, and that Bindings of this leader are still in progress.
+// Lease, the first replica would wait before it begins to lead, in case a former leader has
+// Bindings that are still in progress. A leader releases its Lease only when it has none.
 func (p *Plane) GiveUpLease(ctx context.Context, namespace, name string) error {
 	client, err := p.API()
 	if err != nil {
@@ -93,8 +93,8 @@ const profiled = 30 * time.Second
 // the next 32 seconds to NAME.allocs.pprof. The controller must run with --profiling.
 func (c *Controller) Profile(ctx context.Context, name string) error {
 	// An allocation profile contains only allocations before the last garbage collection. So the
-	// garbage collector runs once before the profiles start, and once after the end of the CPU
-	// profile, before the end of the allocation profile.
+	// garbage collector runs twice: before the profiles start, and after the end of the CPU
+	// profile. The allocation profile ends two seconds later, so that it contains the second run.
 	if err := c.collect(ctx); err != nil {
 		return err
 	}

@@ -112,8 +112,8 @@ func (l *Ledger) room(node string, name corev1.ResourceName) int64 {
 }
 
 // holds returns the resources that a pod holds: its requests, the exclusive CPUs of each NUMA node
-// according to its placement, and each of its GPUs. The number of exclusive CPUs is the maximum
-// that the pod uses at a time (peak).
+// according to its placement, and each of its GPUs. For each NUMA node, the number of exclusive
+// CPUs is the maximum that the pod uses on this node at the same time (peak).
 func holds(pod *corev1.Pod, placement string) (Amounts, error) {
 	a := AmountsOf(resource.PodRequests(pod, resource.PodResourcesOptions{}))
 	a[corev1.ResourcePods] = 1000

@@ -40,7 +40,7 @@ func TestLedger(t *testing.T) {
 	ended.Status.Phase = corev1.PodFailed
 	for name, tc := range map[string]struct {
 		events []watch.Event
-		want   string // the error of the last event; the events before it have none
+		want   string // the error after the last of these events of a watch; the events before it cause no error
 		bound  int
 	}{
 		"waits":        {[]watch.Event{{Type: watch.Added, Object: on("", "one")}}, "", 0},
@@ -76,8 +76,8 @@ func TestLedger(t *testing.T) {
 	}
 }
 
-// TestPeak checks that later containers use the CPUs of an init container again, but not those of a
-// sidecar.
+// TestPeak checks that the CPUs of an init container count for the later containers, too, but not
+// those of a sidecar, which keeps its CPUs.
 func TestPeak(t *testing.T) {
 	always := corev1.ContainerRestartPolicyAlways
 	pod := &corev1.Pod{Spec: corev1.PodSpec{

@@ -26,7 +26,7 @@ type Refusals struct {
 	refused func(message string)
 
 	mu   sync.Mutex
-	fail map[string]int // HTTP status for the next request that Fail selects, by method and end of the path
+	fail map[string]int // HTTP status for the next request that Fail selects; the key is the method and the end of the path, such as "POST /pods/a/binding"
 }
 
 // Refusals starts a proxy for the API server of a kubeconfig file. It returns the proxy, and the
@@ -95,8 +95,8 @@ func (r *Refusals) failure(q *http.Request) int {
 	return 0
 }
 
-// read calls the function r.refused if a response says that the API server has refused the request.
-// It leaves the response unchanged.
+// read calls the function r.refused if the API server has refused a request (status 403 or 422). It
+// leaves the response unchanged.
 func (r *Refusals) read(answer *http.Response) error {
 	if answer.StatusCode != http.StatusForbidden && answer.StatusCode != http.StatusUnprocessableEntity {
 		return nil

@@ -18,10 +18,10 @@ import (
 )
 
 // Witness watches all pods and checks with a Ledger that no resource is assigned twice. It can also
-// keep a cluster nearly full for a long time. For this, it deletes the pod that was bound first
-// whenever another pod has been bound and more than a given number of pods are bound. If no waiting
-// pod fits any more, no pod is bound, and so none would be deleted. So the Witness also deletes a
-// pod at regular intervals.
+// keep a cluster nearly full for a long time. For this, it counts the bound pods after each
+// binding. If they are more than a given number, it deletes the pod that was bound first. If no
+// waiting pod fits any more, no pod is bound, and so none would be deleted. So the Witness also
+// deletes a pod at regular intervals.
 type Witness struct {
 	client kubernetes.Interface
 	keep   int
@@ -38,8 +38,8 @@ type Witness struct {
 // enders is the number of pods that are deleted at the same time.
 const enders = 4
 
-// Witness starts to watch all pods until ctx ends. The parameter keep is the number of bound pods
-// above which the Witness deletes pods. If it is 0, the Witness deletes no pod.
+// Witness starts to watch all pods until ctx ends. If the parameter keep is 0, the Witness deletes
+// no pods. Otherwise it deletes pods while more than keep pods are bound.
 func (p *Plane) Witness(ctx context.Context, keep int) (*Witness, error) {
 	client, err := p.API()
 	if err != nil {

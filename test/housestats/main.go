@@ -22,8 +22,8 @@ import (
 // smallFile is the number of lines below which a file counts as small.
 const smallFile = 30
 
-// An exported type is listed if its name is declared more often than commonTypes, and a function if
-// its name is declared more often than commonFunctions.
+// An exported type is listed if more than commonTypes types of the repository have its name. A
+// function is listed if more than commonFunctions functions have its name.
 const (
 	commonTypes     = 1
 	commonFunctions = 5

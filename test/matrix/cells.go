@@ -25,7 +25,7 @@ func rows() []row {
 type column struct {
 	name    string
 	command string
-	machine bool // needs a virtual machine with the versions of the row; a column without this needs only a control plane
+	machine bool // whether the tests need a virtual machine with the versions of the row, and not only a control plane
 }
 
 func columns() []column {

@@ -14,8 +14,8 @@ import (
 // rounds is how many random cases each test tries. The random numbers have a fixed seed.
 const rounds = 3000
 
-// Options of the kubelet's static policy. Each test sets one of them. A test that needs no option
-// sets packed, which is the option strict-cpu-reservation. This option has no effect in these tests.
+// Options of the kubelet's static policy. kubeletPick takes one of them. A test that needs no
+// option passes packed (the option strict-cpu-reservation), which has no effect in these tests.
 const (
 	packed      = cpumanager.StrictCPUReservationOption
 	byCache     = cpumanager.PreferAlignByUnCoreCacheOption

@@ -19,8 +19,9 @@ type bound struct {
 	Min, Max *float64 `json:",omitempty"`
 }
 
-// check compares the results with a file of bounds (bounds.yaml) and prints each quotient. It skips
-// the bounds for rounds that were not run. If file is "", it checks nothing.
+// check reads a file of bounds (bounds.yaml). For each bound, it prints the quotient of the two
+// results that the bound names, and compares the quotient with the bound. It skips the bounds for
+// rounds that were not run. If file is "", it checks nothing.
 func check(out io.Writer, file string, results results) error {
 	if file == "" {
 		return nil
@@ -45,9 +46,9 @@ func check(out io.Writer, file string, results results) error {
 	return broken
 }
 
-// hold compares the quotient of two results with the bound. It returns a line with the quotient,
-// and an error if the quotient is less than Min or more than Max. The line is "" if one of the
-// results was not measured.
+// hold divides the result of the contender b.Of by that of the contender b.To, and compares this
+// quotient with the bound. It returns a line with the quotient, and an error if the quotient is
+// less than Min or more than Max. The line is "" if one of the results was not measured.
 func (b bound) hold(results results) (string, error) {
 	value, to := b.value(b.Of, results), b.value(b.To, results)
 	if value == 0 || to == 0 {

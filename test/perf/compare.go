@@ -16,7 +16,8 @@ type round struct {
 }
 
 // rounds returns the rounds to run, in order. If the flag -only is set, these are the rounds that
-// match its value (only). Otherwise they are the usual rounds (load.usual).
+// match its value, which is parsed in the parameter only. Otherwise they are the usual rounds
+// (load.usual).
 func rounds(o options, only *regexp.Regexp) []round {
 	var all []round
 	for _, l := range loads(o) {

@@ -19,7 +19,7 @@ type contender struct {
 	start     func(context.Context, *field) (started, error)
 }
 
-// Names of the contenders with which the results compare other contenders.
+// These are the names of the contenders that the tables and bounds compare with other contenders.
 const (
 	floorName = "floor"
 	kubeName  = "kube-scheduler"

@@ -46,7 +46,7 @@ func cluster(o options) string {
 	return text
 }
 
-// favors lists the conditions of the measurement that give Numalet an advantage.
+// favors lists the ways in which the setup of the measurement gives Numalet an advantage.
 func favors(o options) []string {
 	all := []string{
 		"nodes are objects without kubelets, etcd does not sync to disk, and all programs share one machine",

@@ -15,9 +15,10 @@ type kubeSettings struct {
 	plugins string // plugins of its profile, as YAML
 }
 
-// kubeSchedulers returns kube-scheduler with its default settings, and with each setting that could
-// explain why it is slower than Numalet. The settings correspond to three differences: Numalet
-// collects garbage less often, scores nodes by fewer criteria, and visits fewer nodes.
+// kubeSchedulers returns kube-scheduler several times: once with its default settings, and then
+// each time with one other setting that could explain why it is slower than Numalet. The settings
+// correspond to three differences: Numalet collects garbage less often, scores nodes by fewer
+// criteria, and visits fewer nodes.
 func kubeSchedulers() []contender {
 	var all []contender
 	for _, s := range []kubeSettings{

@@ -11,10 +11,10 @@ import (
 // same value of this label.
 const setLabel = "numalet.test/set"
 
-// mixed returns a small pod for a busy cluster. Of 20 consecutive pods, four have a rule about
-// their node. Each of the four has a different rule: node affinity for two zones, anti-affinity to
-// the pods of its set, an even spread over the zones, and affinity to the zone of the pods of its
-// set. A set consists of the pods with the same value of setLabel.
+// mixed returns a small pod for a busy cluster. A set consists of the pods with the same value of
+// setLabel. Of 20 consecutive pods, four have a rule about their node. Each of the four has a
+// different rule: node affinity for two zones, anti-affinity to the pods of its set, an even spread
+// over the zones, and affinity to the zone of the pods of its set.
 func mixed(i int, scheduler string) *corev1.Pod {
 	pod := hollowcluster.Pod(namespace, podName(i), scheduler, "100m", 0)
 	switch i % 20 {

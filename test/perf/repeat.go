@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// medians returns one result for each round. If rounds were repeated, its rates and its CPU time are
-// the medians of the repetitions, each for itself. Single results differ by a tenth or more, because
-// other programs use the machine. The waiting times of the result are those of all repetitions, and
-// its peak memory is the highest.
+// medians returns one result for each round. If a round was repeated, each rate and the CPU time in
+// its result are medians. Each median is computed separately from the values of the repetitions.
+// Single results differ by a tenth or more, because other programs use the machine. The waiting
+// times of the result are those of all repetitions, and its peak memory is the highest.
 func (rs results) medians() results {
 	var all results
 	for len(rs) > 0 {
@@ -36,7 +36,8 @@ func (rs results) combined() result {
 	return r
 }
 
-// medianOf returns the median of a value of the results, and of two middle values the higher one.
+// medianOf returns the median of a value of the results. If two values are in the middle, it
+// returns the higher one.
 func medianOf[T cmp.Ordered](rs results, value func(result) T) T {
 	var all []T
 	for _, r := range rs {

@@ -52,8 +52,8 @@ func TestTables(t *testing.T) {
 	}
 }
 
-// TestBounds checks that a quotient beyond its bound is an error. It also checks that bounds for
-// values that were not measured are left out.
+// TestBounds checks that a quotient beyond its bound is an error. It also checks that a bound for
+// values that were not measured causes neither output nor an error.
 func TestBounds(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "bounds.yaml")
 	const text = `
@@ -82,8 +82,8 @@ plain pods, cpu of numalet : floor = 1.00
 	}
 }
 
-// TestStopped checks the rate of a contender that was stopped. The rate counts the time until the
-// contender was stopped, and not until its last binding.
+// TestStopped checks the rate of a contender that was stopped. For the rate, the time ends when the
+// contender was stopped, and not with its last binding.
 func TestStopped(t *testing.T) {
 	began := time.Unix(0, 0)
 	at := map[string]time.Time{"a": began.Add(time.Second), "b": began.Add(2 * time.Second)}

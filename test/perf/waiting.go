@@ -25,7 +25,8 @@ const (
 
 // makeWaiting creates n pods that fit no node. For Numalet it also creates a gang (a group of pods
 // that start together) with one member more than there are nodes for the gang. For kube-scheduler
-// it creates no gang, because kube-scheduler would bind all members but one.
+// it creates no gang, because kube-scheduler has no gangs: it would bind all members but one, so
+// they would not wait.
 func (f *field) makeWaiting(ctx context.Context, c contender, n int) error {
 	if n == 0 {
 		return nil

@@ -13,9 +13,10 @@ type Use struct {
 }
 
 // UsedTwice describes uses of the same device that overlap in time. It goes through the uses of a
-// device in the order in which they began. It compares each use with only one of the earlier uses:
-// the one that ends last. Times in a pod's status are rounded down to seconds. So two uses do not
-// count as an overlap if one begins at the time at which the other ends.
+// device in the order in which they began. It compares each use with only one of the earlier uses,
+// the one that ends last: a use that overlaps any earlier use also overlaps this one. Times in a
+// pod's status are rounded down to seconds. So two uses do not count as an overlap if one begins at
+// the time at which the other ends.
 func UsedTwice(uses []Use) (sentences []string) {
 	inOrder := slices.SortedFunc(slices.Values(uses), func(a, b Use) int { return a.From.Compare(b.From) })
 	last := map[string]Use{} // by device: the use that ends last

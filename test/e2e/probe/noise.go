@@ -27,8 +27,8 @@ func noise(args []string) error {
 			for {
 				for until := time.Now().Add(*busy); time.Now().Before(until); {
 				}
-				// The system call, unlike time.Sleep, wakes this thread, and not another one that
-				// has to hand over to it.
+				// After this system call, the kernel wakes this thread directly. After time.Sleep,
+				// the Go runtime would first run on another thread, and then hand over to this one.
 				pause := syscall.NsecToTimespec(every.Nanoseconds())
 				_ = syscall.Nanosleep(&pause, nil)
 			}

@@ -13,7 +13,7 @@ import (
 
 // roleVariable is the environment variable that says whether a test's container has shared or
 // exclusive CPUs. Until the container's program runs, the container's cgroup contains processes of
-// runc, which do not have the variable.
+// runc, which do not have the variable. So until then, the role of the container is unknown.
 const roleVariable = "NUMALET_ROLE="
 
 type role int

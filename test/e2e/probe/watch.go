@@ -18,8 +18,9 @@ type report struct {
 	Shared     int      `json:"shared"`     // distinct shared containers seen
 	Violations []string `json:"violations"` // overlaps of containers, in words
 	// Sandboxes counts how often a pause process was on exclusive CPUs of a container. This is no
-	// violation: a new pause process sleeps on these CPUs until the sandbox is ready and the
-	// runtime calls the agent (RunPodSandbox). No program of the pod runs before that.
+	// violation: the runtime calls the agent (RunPodSandbox) only after the pause process has
+	// started, so the agent cannot move this process earlier. Until then, the process only sleeps,
+	// and no program of the pod runs.
 	Sandboxes int   `json:"sandboxes"`
 	LongestMS int64 `json:"longestMs"` // longest time between two passes
 }
@@ -49,19 +50,21 @@ func watch(args []string) error {
 	}
 }
 
-// watcher reads the cpusets of all containers again and again. The field known has the role of each
-// container, so that later passes only need to read cpusets.
+// watcher reads the cpusets of all containers again and again. Each such reading is a pass. The map
+// in the field known stores the role of each container, so that later passes only need to read
+// cpusets.
 type watcher struct {
 	tree   tree
 	known  map[string]role
 	report report
 }
 
-// pass reads the cpusets of all exclusive containers, and then those of all containers. If the
-// cpuset of a container overlaps that of an exclusive container, pass reads the exclusive container
-// again. It counts the overlap only if the exclusive container still has the same CPUs. This order
-// avoids false alarms while CPUs are reassigned. Before CPUs become exclusive, the agent removes
-// them from all other containers. If CPUs have become shared again, the second reading shows this.
+// pass first reads the cpusets of all exclusive containers, and then those of all containers. In
+// this order, CPUs that become exclusive cause no false alarm: before the exclusive container gets
+// them, the agent removes them from all other containers, which pass reads later. If the cpuset of
+// a container overlaps that of an exclusive container, the CPUs may have become shared in between.
+// So pass reads the exclusive container again, and counts the overlap only if it still has the same
+// CPUs.
 func (w *watcher) pass() {
 	all := w.tree.containers()
 	w.classify(all)
