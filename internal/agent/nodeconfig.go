@@ -18,8 +18,9 @@ import (
 )
 
 // EventNodeConfig is the reason of the events that report a fault in the configuration of a Node.
-// The conditions of the NodeTopology report most of these faults, too, but without
-// numalet-controller there is no NodeTopology.
+// Conditions of the NodeTopology, the custom resource in which the agent describes this node,
+// report most of these faults, too. But the agent publishes a NodeTopology only if it works with
+// numalet-controller (the flag --controller).
 const EventNodeConfig = "NumaletNodeConfig"
 
 // kubeletEvery is the time between two checks of the kubelet's configuration. One check is not

@@ -19,8 +19,8 @@ import (
 // schedulerName is the default scheduler name of numalet-controller.
 const schedulerName = "numalet-scheduler"
 
-// notQueued is the state that numalet why shows for a pod that is not in the scheduling queue. It
-// also shows this state if numalet-controller's queue API does not answer.
+// notQueued is the state that the command "numalet why" shows for a pod if the pod is not in the
+// scheduling queue, or if numalet-controller's queue API does not answer.
 const notQueued = "notQueued"
 
 // diagnose explains why a pod does not run, if the queue API of numalet-controller cannot explain

@@ -69,10 +69,10 @@ func (c *containerNoise) addSource(source string, seconds float64) {
 }
 
 // The method since returns how much the foreign time of each container has grown since earlier
-// readings (the parameter before). The order is by namespace, pod and container. If the CPU time of
-// a container is smaller than in the earlier reading, the agent has restarted, and its counters
-// have started at zero again. In this case, the method subtracts nothing, and returns the foreign
-// time since the restart.
+// readings (the parameter before). The order is by namespace, pod and container. If the field
+// CPUSeconds of a container is smaller than in the earlier reading, the agent has restarted, and
+// its counters have started at zero again. In this case, the method subtracts nothing, and returns
+// the foreign time since the restart.
 func (n noises) since(before noises) []containerNoise {
 	all := []containerNoise{}
 	for _, key := range slices.Sorted(maps.Keys(n)) {

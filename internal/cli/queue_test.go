@@ -100,8 +100,8 @@ func TestShow(t *testing.T) {
 	}
 }
 
-// TestShowNothing checks the exit status and the message of these commands if the cluster has
-// nothing to show.
+// TestShowNothing checks the exit status and the message of the commands of numalet that read a
+// cluster, if there is nothing to show.
 func TestShowNothing(t *testing.T) {
 	file := kubeconfig(t, fakeCluster(t))
 	for line, want := range map[string]string{

@@ -36,7 +36,7 @@ const component = "numalet-controller"
 // (kubernetes/kubernetes#135900), or could delay the renewal of the leader's lease until the lease
 // expires.
 type clients struct {
-	watch      kubernetes.Interface                         // for informers, for access reviews, and for the filters, which also write the volume and resource claims of a pod before its Binding
+	watch      kubernetes.Interface                         // for informers, for access reviews, and for the filters, which in PreBind also change the volume and resource claims of a pod
 	bind       kubernetes.Interface                         // to read pods after a Binding; not rate-limited, because the binder has its own limit
 	report     kubernetes.Interface                         // for pod conditions, and for events about pods that cannot be scheduled
 	bindings   func(context.Context, *corev1.Binding) error // creates a Binding; not rate-limited

@@ -89,7 +89,7 @@ type epoch struct {
 	starts    atomic.Int64
 	made      int // number of single pods and gangs that were created
 	uids      int
-	quiet     bool // set once the faults have stopped; the method live then no longer replaces pending pods
+	quiet     bool // set once the faults have stopped; the method live then no longer deletes pending pods to create them again
 	simulated time.Duration
 }
 
@@ -253,8 +253,8 @@ func (e *epoch) settle() {
 }
 
 // checkFitting checks that no pending pod fits a node. It compares only the numbers of CPUs and
-// GPUs. So it leaves out pods of gangs and pods with exclusive CPUs, because more than these
-// numbers decides whether such a pod fits. It checks nothing if the controller may reserve nodes
+// GPUs. Pods of gangs and pods with exclusive CPUs may not fit although these numbers suffice, so
+// checkFitting leaves them out. It checks nothing if the controller may reserve nodes
 // (--reserve-after), because a pod may then have to wait although it fits.
 func (e *epoch) checkFitting() {
 	if e.leader().reservations != nil {

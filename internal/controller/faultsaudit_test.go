@@ -96,7 +96,7 @@ func (a *audit) name(uid, name string) {
 }
 
 // request adds an entry to the history of the pod with the given name: the class of a request that
-// has reached the API server, and the fault that was injected into it.
+// has reached the API server, such as "bind", and the fault that was injected into the request.
 func (a *audit) request(name, class, fault string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

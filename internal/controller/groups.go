@@ -25,7 +25,8 @@ type gpuGroups struct {
 	synced   []cache.InformerSynced
 }
 
-// newGroups creates the registry of GPU groups, the quotas, and the set of known tenants.
+// newGroups creates the registry of GPU groups, the quotas, and the set of the tenants that have a
+// Tenant object.
 func (c *controller) newGroups(context.Context) error {
 	g := &c.groups
 	c.known = tenants.NewKnown(c.cfg.UnknownTenants)

@@ -49,8 +49,9 @@ type TopologySource struct {
 	Client    kubernetes.Interface
 	Resources dynamic.Interface
 	Node      string
-	// Status returns the current status for the NodeTopology. If a condition in it has the same
-	// status as in the published NodeTopology, the condition keeps its published transition time.
+	// Status returns the current status of the node for the NodeTopology. Topology keeps the
+	// published transition time of a condition as long as the status of the condition (True, False
+	// or Unknown) does not change.
 	Status func() v1alpha1.NodeTopologyStatus
 }
 

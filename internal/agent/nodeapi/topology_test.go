@@ -31,7 +31,7 @@ type published struct {
 	refuse   atomic.Int32 // number of patches that the API server refuses before it accepts one
 	mu       sync.Mutex
 	status   v1alpha1.NodeTopologyStatus // the state of the node
-	seen     int                         // number of requests at the last call of p.writes
+	seen     int                         // number of requests that the API server had received at the last call of p.writes
 }
 
 // change changes the state of the fake node.
@@ -95,9 +95,10 @@ func holder(name, cpus string) v1alpha1.PodCPUs {
 	return v1alpha1.PodCPUs{UID: "uid-" + name, Namespace: "default", Name: name, Containers: []v1alpha1.ContainerCPUs{{Name: "main", CPUs: cpus}}}
 }
 
-// waitAndCompare waits until the fake node has published its NodeTopology. It compares the field
-// managers of the patches since the previous call of waitAndCompare with the list want. It also
-// checks that the NodeTopology in the API server agrees with the node's state.
+// waitAndCompare waits until the fake node has published its NodeTopology. It compares the list
+// want with the field managers of the patches that were sent since the previous call of
+// waitAndCompare. It also checks that the NodeTopology in the API server agrees with the node's
+// state.
 func (p *published) waitAndCompare(want ...string) {
 	p.Helper()
 	time.Sleep(time.Minute)

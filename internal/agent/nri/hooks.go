@@ -11,7 +11,7 @@ import (
 
 // Synchronize is the first hook that the container runtime calls on every connection. It gets all
 // sandboxes, including stopped sandboxes, and the containers that are created or running. It
-// returns no updates of containers, because the node writes their cgroups directly.
+// returns no updates of containers, because p.node writes their cgroups directly.
 func (p *plugin) Synchronize(ctx context.Context, pods []*api.PodSandbox, containers []*api.Container) (_ []*api.ContainerUpdate, err error) {
 	ctx, end := p.hook(ctx, "Synchronize", "sandboxes", len(pods), "containers", len(containers))
 	defer end(&err)
@@ -57,7 +57,7 @@ func (p *plugin) RemovePodSandbox(ctx context.Context, pod *api.PodSandbox) (err
 // part of the container's OCI spec, so the first instruction of the container already runs on the
 // CPUs in the adjustment. The returned updates are for other containers, which do not run yet. For
 // these containers, the container runtime changes only the stored specs. The updates contain no
-// running containers, because the node has already written their cgroups.
+// running containers, because p.node has already written their cgroups.
 func (p *plugin) CreateContainer(ctx context.Context, pod *api.PodSandbox, container *api.Container) (_ *api.ContainerAdjustment, _ []*api.ContainerUpdate, err error) {
 	ctx, end := p.hook(ctx, "CreateContainer", containerOf(pod, container)...)
 	defer end(&err)

@@ -142,7 +142,7 @@ func TestCreateContainer(t *testing.T) {
 }
 
 // TestCreateContainerGPUs checks that the plugin changes NVIDIA_VISIBLE_DEVICES of a container only
-// if the node returns a value for it.
+// if the Node, the interface that decides about CPUs and GPUs, returns a value for it.
 func TestCreateContainerGPUs(t *testing.T) {
 	socket, n := socketIn(t), &recorder{decision: workload.Decision{CPUs: cpuset.Of(1)}}
 	runtime := newRuntime(t, socket)

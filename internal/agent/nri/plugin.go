@@ -45,9 +45,10 @@ type plugin struct {
 	op             atomic.Uint64
 }
 
-// hook is called at the start of each hook that calls Node. It returns a context that has a
-// timeout, and a logger with the ID of the operation. It also returns the function end. The hook
-// must defer a call of end with a pointer to the error that the hook returns.
+// hook is called at the start of each hook that calls Node. It returns a context with a timeout.
+// The context also has a logger, which adds a number for this call of the hook (the key op) to each
+// message. The second result is the function end. The hook must defer a call of end with a pointer
+// to the error that the hook returns.
 //
 // end recovers a panic of the hook, so that only this hook fails. If the panic ended the agent, the
 // container runtime could continue without the agent, and the same pod would cause a panic in the

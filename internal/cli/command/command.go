@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Execute runs a command and returns the exit status. The status is 0 for success, 1 for a failure
-// or a request that cannot be met, and 2 for wrong usage.
+// Execute runs a command and returns the exit status. The status is 0 for success, 2 for wrong
+// usage, and 1 for any other error, for example if a machine has fewer CPUs than the user asks for.
 func Execute(root *cobra.Command, stderr io.Writer) int {
 	cmd, err := root.ExecuteC()
 	if err == nil {

@@ -93,7 +93,7 @@ func (w *world) clients(t *testing.T) Clients {
 func TestCluster(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change func(*world)
-		want   string // "check status: found", one for each finding that is not OK
+		want   string // the fields Check, Status and Found of each finding that is not OK, as "Check Status: Found"
 	}{
 		"healthy": {func(*world) {}, ""},
 		"elsewhere": {

@@ -48,7 +48,7 @@ func tree(files map[string]string) fstest.MapFS {
 func TestNode(t *testing.T) {
 	for name, tc := range map[string]struct {
 		files map[string]string // files that are added to those of healthy, or replace them
-		want  string            // "check status: found", one for each finding that is not OK
+		want  string            // the fields Check, Status and Found of each finding that is not OK, as "Check Status: Found"
 	}{
 		"healthy": {},
 		"no cgroups": {

@@ -25,9 +25,9 @@ type runner struct {
 	unruled   skips // all plugins except those that check a pod's rules (see rulesOf)
 }
 
-// preparing is a PreFilter plugin. The field itself is a set of Filter plugins (type skips) that
-// has only this plugin, to add the plugin to the plugins that need not run. If the plugin is no
-// Filter plugin, the set is empty.
+// preparing is a PreFilter plugin. The field named "itself" is a set of Filter plugins (type skips)
+// with this plugin as the only element. It is used to add the plugin to the plugins that need not
+// run. If the plugin is no Filter plugin, the set is empty.
 type preparing struct {
 	fwk.PreFilterPlugin
 	itself skips

@@ -16,7 +16,8 @@ type Matcher struct {
 	Groups *Registry
 	Quotas *Quotas
 	// Known returns nil if a tenant is known, and otherwise the reason why the tenant's pods have
-	// to wait. If the field Known is nil, all tenants are known.
+	// to wait. A tenant is known if it has a Tenant object, or if the settings require none. If the
+	// field Known is nil, all tenants are known.
 	Known func(tenant string) error
 }
 
