@@ -119,7 +119,7 @@ func (e *epoch) live() {
 		case bound && pod.Status.Phase == corev1.PodPending:
 			e.setPhase(pod, corev1.PodRunning)
 		case waits:
-		case bound && e.chance(.01), !bound && e.chance(.002): // like the deletion of a pod with finalizers: even a pending pod then exists for a while longer
+		case bound && e.chance(.01), !bound && e.chance(.002): // as for a pod with finalizers, the pod first gets only a deletionTimestamp; the next step deletes it
 			apisim.Update(e.server, pod.Namespace, pod.Name, func(pod *corev1.Pod) bool {
 				now := metav1.NewTime(time.Now())
 				pod.DeletionTimestamp = &now

@@ -53,7 +53,7 @@ type Plugin struct {
 	o  Options
 	mu struct {
 		sync.Mutex
-		notReady error // nil while connected and synchronized
+		notReady error // the result of Ready: nil while the plugin is connected and the runtime has called Synchronize
 	}
 }
 

@@ -23,10 +23,10 @@ type Notify func(topics []sched.Topic, helps func(*sched.Pod) bool)
 // pods.
 type Outdated func(rules string)
 
-// announcer retries waiting pods when a node or a placed pod changes. It retries only pods whose
-// fit on a node also depends on other pods or other nodes, for example because of pod affinity.
-// After a change of a node, announcer also reports which explanations of why pods wait are
-// outdated.
+// announcer retries waiting pods when a node changes, and when another pod is bound, changes or is
+// gone. It retries only pods whose fit on a node also depends on other pods or other nodes, for
+// example because of pod affinity. After a change of a node, announcer also reports which
+// explanations of why pods wait are outdated.
 type announcer struct {
 	cluster  *Cluster
 	notify   Notify

@@ -67,8 +67,8 @@ func NewBoundPod(pod *v1.Pod, before *nodestate.Assignment) (*Pod, error) {
 }
 
 // Reader reads pods and nodes for package mirror, which watches the API server and does not know
-// the types of the filters. If Cluster is nil, Reader does not set the fields Admits and Lacks of
-// sched.Pod.
+// the types of the filters. If Cluster is nil, Reader does not set the fields of sched.Pod that read
+// the Cluster (Admits and Lacks).
 type Reader struct {
 	Cluster       *Cluster
 	Configuration *Configuration    // nil for the default

@@ -35,7 +35,7 @@ import (
 //	                                  author=carl, was=true (its status says that this spec was accepted)
 //	remake g ann n1=0                 deletes the group, and creates it again at once
 //	again                             creates a new registry, which gets all objects
-//	give u ann g 1500                 assigns 1.5 GPUs of the group g to the pod u of the tenant ann
+//	give u ann g 1500                 assigns 1,500 thousandths of a GPU (1.5 GPUs) of the group g to the pod u of the tenant ann
 //	end u                             ends the pod u
 //	quota ann T4=2                    sets the quotas of a tenant
 //	limited ann                       prints whether a tenant has a quota
