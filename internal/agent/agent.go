@@ -42,7 +42,7 @@ type agent struct {
 	events     *nodeapi.Events
 	cluster    *cluster    // nil without numalet-controller
 	gpus       *gpus       // nil if Numalet assigns no GPUs on this node
-	holders    *gpuHolders // nil without numalet-controller, or if gpus is nil
+	holders    *gpuHolders // finds the pods that hold the node's GPUs; nil without numalet-controller, or if gpus is nil
 	cgroups    *cgroup.Cgroups
 	node       *node.Node
 	runtime    adapter // pins containers to their CPUs, by hooks of the container runtime (NRI) or by writing cgroups
@@ -128,11 +128,11 @@ func (a *agent) panicked(object string, cause any) {
 	a.log.Error(fmt.Errorf("panic: %v", cause), "the hook failed, or the change of the pod is ignored until the next one; please report this with the stack", "object", object, "stack", string(debug.Stack()))
 }
 
-// reservation is what Numalet never gives to one container exclusively: the reserved CPUs and the
-// reserved memory.
+// reservation is the CPUs that Numalet never gives to a container exclusively, and the memory of
+// each NUMA node that Numalet leaves free when it binds the memory of containers to the node.
 type reservation struct {
 	cpus   cpuset.Set
-	memory map[topology.NodeID]uint64 // in bytes; the memory of containers can only be bound to the rest of a NUMA node
+	memory map[topology.NodeID]uint64 // in bytes
 }
 
 // readMachine returns the machine's topology, and the CPUs and memory that are reserved on it. It

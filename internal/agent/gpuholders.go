@@ -121,9 +121,9 @@ func (h *gpuHolders) merge(listed []kubelet.PodDevices) []v1alpha1.GPUHolder {
 	byUID := map[string]v1alpha1.GPUHolder{}
 	add := func(one v1alpha1.GPUHolder) {
 		if other, taken := byUID[one.UID]; taken && (other.Namespace != one.Namespace || other.Name != one.Name) {
-			// Two pods have this UID. For a mirror pod, the UID is an annotation with the UID of the
-			// static pod, and a user can set this annotation to the UID of another pod. Namespace
-			// and name are unique in any case, so they replace the UID of this pod.
+			// Two pods have this UID. NodeUID reads the UID of a mirror pod from an annotation,
+			// which a user can set to the UID of another pod. Namespace and name are unique in any
+			// case, so they replace the UID of this pod.
 			one.UID = one.Namespace + "/" + one.Name
 		}
 		one.Devices = append(one.Devices, byUID[one.UID].Devices...)

@@ -206,9 +206,10 @@ func TestMarkRestoresTheLabel(t *testing.T) {
 	}
 }
 
-// TestMarkNeedsSystemd checks that a node does not have the label numalet.dev/exclusive-cpus after
-// its systemd has not answered for unservedAfter. The agent refuses new pods with exclusive CPUs
-// until systemd answers, so no such pod should be scheduled to the node.
+// TestMarkNeedsSystemd checks that the agent sets the label numalet.dev/exclusive-cpus when systemd
+// answers, and removes it when systemd has not answered for the time unservedAfter. The agent
+// refuses new pods with exclusive CPUs until systemd answers, so no such pod should be scheduled to
+// the node.
 func TestMarkNeedsSystemd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		runtime, systemd := &flaky{}, &flaky{}

@@ -15,19 +15,19 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// These are the kernel's files of a cgroup for cpuset partitions. The first file of a partition has
-// the partition's CPUs. The first file of a cgroup above partitions has the CPUs that these
-// partitions may have.
+// These are the kernel's files of a cgroup for cpuset partitions. In the cgroup of a partition,
+// exclusiveFile has the partition's CPUs, and partitionFile has the type of the partition. In a
+// cgroup above partitions, exclusiveFile has the CPUs that these partitions may have.
 // Source: https://docs.kernel.org/admin-guide/cgroup-v2.html#cpuset.
 const (
 	exclusiveFile = "cpuset.cpus.exclusive"
 	partitionFile = "cpuset.cpus.partition"
 )
 
-// partitions turns the cgroups of containers into cpuset partitions, and removes what partitions
-// leave behind in the cgroups above them. It keeps no state, because the files of the containers'
-// cgroups show which CPUs each cgroup above them must have in cpuset.cpus.exclusive. So a new agent
-// process continues where a killed one ended.
+// partitions turns the cgroups of containers into cpuset partitions. When partitions have ended, it
+// removes their CPUs from cpuset.cpus.exclusive of the cgroups above them. It keeps no state,
+// because the files of the containers' cgroups show which CPUs each cgroup above them must have in
+// cpuset.cpus.exclusive. So a new agent process continues where a killed one ended.
 //
 // The partitions are remote partitions, because the cgroups above a container are no partitions.
 // The kernel takes the CPUs of a remote partition from the root cgroup, and so from all other

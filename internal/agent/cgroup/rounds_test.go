@@ -53,7 +53,8 @@ func (q *queue) SystemStateContext(ctx context.Context) (*systemd.Property, erro
 	return &systemd.Property{}, q.handle(ctx, "last request of a round")
 }
 
-// newBacklog returns units of which 500 are pending at a fake systemd that takes 50 ms for each call.
+// newBacklog returns a units value with 500 pending requests, and the fake systemd to which it
+// sends them. The fake systemd takes 50 ms for each call.
 func newBacklog() (*units, *queue) {
 	q := newQueue(50 * time.Millisecond)
 	u := newUnits(q)
@@ -153,8 +154,9 @@ func TestRefusedRequestsComeLast(t *testing.T) {
 	})
 }
 
-// TestLateForTheHookIsReady checks that the deadline of a hook does not make a systemd unready that
-// has answered some requests of the hook, and that a systemd is unready that has answered none.
+// TestLateForTheHookIsReady checks whether systemd counts as ready after it has answered too few
+// requests before the deadline of a hook. If it has answered some, it is ready. If it has answered
+// none, it is not ready.
 func TestLateForTheHookIsReady(t *testing.T) {
 	for name, tc := range map[string]struct {
 		each  time.Duration

@@ -106,10 +106,10 @@ func includes(acknowledged, p properties) bool {
 	return true
 }
 
-// invalidate forgets which properties systemd acknowledged for a unit. Cgroups calls it whenever it
-// changes the settings of the unit's cgroup. If systemd has already acknowledged the new settings,
-// another process has changed the cgroup since then, and maybe the unit, too. So the next request
-// for the unit is sent to systemd even if the properties in it did not change.
+// invalidate forgets which properties systemd acknowledged for a unit. Cgroups calls it whenever
+// the unit's cgroup did not have the wanted settings. If systemd has already acknowledged these
+// settings, another process has changed the cgroup since then, and maybe the unit, too. So the next
+// request for the unit is sent to systemd even if the properties in it did not change.
 func (u *units) invalidate(unit string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -38,8 +38,8 @@ func (p *procfs) read() (map[cpuset.CPU]cputime.Times, error) {
 // readThreads reads the CPU time of each kernel thread. It reads any other process only once, to
 // find out that the process is not a kernel thread. To read all processes each time would be slow,
 // because a machine can have far more other processes than kernel threads. If a process ends and a
-// new kernel thread gets its PID before the next read, readThreads takes the thread for the
-// process. The CPU time of that thread then counts as time of other processes.
+// new kernel thread gets its PID before the next read, readThreads does not notice that the PID now
+// belongs to a kernel thread. The CPU time of that thread then counts as time of other processes.
 func (p *procfs) readThreads() error {
 	entries, err := fs.ReadDir(p.root, ".")
 	if err != nil {

@@ -52,8 +52,9 @@ func (c *cluster) report(b record.EventBroadcaster) func(kind, message string) {
 }
 
 // tolerated checks the pods of the node that must start before the agent. containerd
-// starts such a pod without the agent only if the pod has a certain annotation. If pods
-// lack this annotation, tolerated returns an error with their names.
+// starts such a pod without the agent only if the pod has containerdconf.Annotation with
+// the value "true". If pods lack this annotation, tolerated returns an error with their
+// names.
 func (c *cluster) tolerated(ctx context.Context) error {
 	pods, err := c.client.CoreV1().Pods("").List(ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("spec.nodeName", c.node).String()})
 	if err != nil {

@@ -16,9 +16,9 @@ import (
 //
 //  1. reserve the requested CPUs in the ledger of exclusive CPUs: all of them, or none
 //  2. write the checkpoint
-//  3. remove the CFS quota of the pod's cgroup; systemd learns of this change in step 4
-//  4. remove the CPUs from the cpusets of all shared containers, and move interrupts off these CPUs
-//     if the pod requests isolation
+//  3. remove the CFS quota of the pod's cgroup
+//  4. remove the CPUs from the cpusets of all shared containers, send systemd the changes of steps 3
+//     and 4, and move interrupts off these CPUs if the pod requests isolation
 //
 // If a step fails, carve reverts the steps before it, so that the pod does not hold these CPUs. Two
 // changes stay, because the kubelet will try to create the container again. The CFS quota stays

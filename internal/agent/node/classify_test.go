@@ -19,7 +19,7 @@ import (
 type decision struct {
 	pod       string // arguments of the script command `pod` (see script.pod), without the pod's name
 	container string // the name of the container; "" means main
-	given     string // the devices that the kubelet allocated: "" for as many CPUs of each NUMA node as in the limits; gpu=ID,… for these CPUs and GPUs; NODE=CPUS,… for other CPUs than in the limits; "none" for no CPUs
+	given     string // the devices that the kubelet allocated. "" means the CPUs of each NUMA node that are in the limits; gpu=ID,… means the same CPUs and also these GPUs; NODE=CPUS,… means this number of CPUs of each NUMA node, whatever the limits are; "none" means no CPUs
 	want      string
 }
 

@@ -12,9 +12,9 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// sweepInterval is the time between two calls of Sweep, which releases the CPUs of ended pods,
-// while an ended pod still has processes, while a resize is not complete, or while CPUs are
-// withheld. The ended pod keeps its CPUs until all of its processes have ended.
+// sweepInterval is the time between two calls of Sweep while Sweep has work left: while an ended
+// pod still has processes, while a resize is not complete, or while CPUs are withheld. An ended pod
+// keeps its CPUs until all of its processes have ended.
 const sweepInterval = time.Second
 
 // staticSweepInterval is the time between two checks whether static pods that hold CPUs have ended.

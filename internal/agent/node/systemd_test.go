@@ -83,10 +83,10 @@ func (w *world) hook() context.Context {
 
 // lookAtUnits is called when a container may start. A daemon-reload reverts each cgroup whose
 // current CPUs the agent has not sent to systemd. If the container has exclusive CPUs, this must
-// not let other processes run on them. If there are such cgroups, lookAtUnits adds a message with
-// their names to w.overlaps. It leaves out the container's own cgroup if the CPUs are in the
-// container's spec, because the container runtime has sent these to systemd. It also leaves out a
-// cgroup to which a daemon-reload would give none of the container's CPUs.
+// not let other processes run on them. If a daemon-reload would revert any cgroups, lookAtUnits
+// adds a message with their names to w.overlaps. It leaves out the container's own cgroup if the
+// CPUs are in the container's spec, because the container runtime has sent these to systemd. It
+// also leaves out a cgroup to which a daemon-reload would give none of the container's CPUs.
 func (w *world) lookAtUnits(id string, d workload.Decision) {
 	pending := maps.Clone(w.systemd.pending)
 	if c := w.containers[id]; c != nil && pending[c.Cgroup] == d.CPUs.String() {

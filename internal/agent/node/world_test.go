@@ -193,8 +193,9 @@ func (w *world) Persist(ctx context.Context) error {
 	return nil
 }
 
-// PersistLater calls systemd at once, as if the agent's loop for this had no delay. If the number
-// of units that systemd applies in a call is limited, PersistLater makes one call.
+// PersistLater calls systemd once and immediately, as if the agent's loop for this had no delay. If
+// the field limit of systemd is set, systemd applies at most this number of units. Otherwise it
+// applies all pending units. If systemd is down or slow, PersistLater does nothing.
 func (w *world) PersistLater() {
 	switch {
 	case w.systemd.down || w.systemd.slow:
