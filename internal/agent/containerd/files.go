@@ -14,9 +14,9 @@ import (
 	"github.com/numalet/numalet/pkg/containerdconf"
 )
 
-// stateDir is a directory of this program. The journal in it records how far a change of
-// containerd's configuration has come. The trial files in it let containerd check a new
-// configuration.
+// stateDir is the directory in which the program numalet-containerd keeps its state. The journal in
+// it records how far a change of containerd's configuration has come. The trial files in it let
+// containerd check a new configuration.
 const stateDir = "/var/lib/numalet/containerd"
 
 const (

@@ -21,8 +21,8 @@ const dumpTimeout = time.Minute
 // no path.
 const programDirs = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// Chroot implements Binary, the interface that runs the node's containerd. The node's file system
-// is mounted at Root.
+// Chroot implements Binary, the interface through which the Installer runs the node's containerd.
+// The node's file system is mounted at Root.
 type Chroot struct{ Root *os.Root }
 
 // Dump implements Binary. It runs containerd in a chroot, in the node's root directory. This needs

@@ -30,9 +30,9 @@ func notDecided(container string, decided, given []string) *v1alpha1.Refusal {
 }
 
 // asDecided reports whether a container has the GPUs that numalet-controller decided on. Containers
-// of a pod that run one after another may share GPUs, and the kubelet assigns the pod's GPUs to
-// them in any order. For the containers of such a pod, asDecided checks only that the container has
-// enough of the pod's GPUs. A container may also have devices on which the controller did not
+// of a pod that run one after another may use the same GPUs, and the kubelet assigns the pod's GPUs
+// to them in any order. For the containers of such a pod, asDecided checks only that the container
+// has enough of the pod's GPUs. A container may also have devices on which the controller did not
 // decide, such as MIG slices in addition to whole GPUs. The kubelet chooses these devices.
 func asDecided(p v1alpha1.Placement, decided, given []string) bool {
 	wanted := decided

@@ -7,7 +7,7 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// View is which CPUs and how much memory of this machine are allocated at one moment.
+// View says which CPUs and how much memory of this machine are allocated at one moment.
 type View struct {
 	Shared    cpuset.Set
 	Exclusive cpuset.Set

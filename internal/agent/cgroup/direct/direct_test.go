@@ -41,7 +41,7 @@ func TestTranslate(t *testing.T) {
 		{Target: "/kubepods/podu/pause", ID: "pause"}, {Target: "/kubepods/podu/c1", ID: "c1"},
 	}}
 	policy := map[string]string{v1alpha1.AnnotationCPUPolicy: "single"}
-	// whole returns the one sandbox into which translate converts the whole pod. The parameter
+	// whole returns the sandbox with which translate represents a whole pod. The parameter
 	// target is the cgroup whose cpuset package node must write, or "" if it must write none.
 	whole := func(id, target string, pod *corev1.Pod) workload.Sandbox {
 		s := workload.Sandbox{ID: id, Pod: workload.Pod{UID: "u"}, PodCgroup: "/kubepods/podu", Cgroup: target}
