@@ -86,9 +86,10 @@ func (p partitions) trySet(group string, cpus cpuset.Set, want workload.Partitio
 }
 
 // allow adds CPUs to cpuset.cpus.exclusive of the cgroups above a container. Before that, it calls
-// tidy for the topmost of these cgroups. tidy removes the CPUs of ended containers from all cgroups
-// below it, including those of other pods. The cgroup of another pod may still have CPUs of a
-// container that has ended, and the kernel lets no two siblings have the same CPU in this file.
+// tidy for the topmost of these cgroups. tidy removes the CPUs of ended containers from this cgroup
+// and from all cgroups below it, including those of other pods. The cgroup of another pod may still
+// have CPUs of a container that has ended, and the kernel lets no two siblings have the same CPU in
+// this file.
 func (p partitions) allow(above []string, cpus cpuset.Set) error {
 	if err := p.tidy(above[0]); err != nil {
 		return err
