@@ -132,10 +132,10 @@ func (c PodContainer) requestsExplicitly() bool {
 
 // wholeCPUs returns a cpu limit as a number of CPUs, and reports whether the limit is a
 // positive integer. The kubelet's static CPU manager uses the same rule to choose the
-// containers that get exclusive CPUs. A limit is an integer if it equals Amount of it, which is the
-// limit rounded up. For every limit above MaxAmount (2⁵⁰), Amount returns MaxAmount, so wholeCPUs
-// cannot compare them: such a limit counts as an integer even if it has a fraction. That does no
-// harm, because no node has that many CPUs. Source: guaranteedCPUs in
+// containers that get exclusive CPUs. The function Amount rounds a limit up, so a limit is an
+// integer if it equals the result of Amount. For a limit above MaxAmount (2⁵⁰), Amount returns
+// MaxAmount. Such a limit counts as an integer even if it has a fraction, which does no harm,
+// because no node has that many CPUs. Source: guaranteedCPUs in
 // k8s.io/kubernetes/pkg/kubelet/cm/cpumanager/policy_static.go.
 func wholeCPUs(quantity resource.Quantity) (int, bool) {
 	n := Amount(quantity)

@@ -90,9 +90,10 @@ type GPUGroupSpec struct {
 	// +kubebuilder:validation:XValidation:rule="!string(self).matches('[eE][+-]?[0-9]{3}') && quantity(string(self)).isGreaterThan(quantity('0'))",message="quota must be more than 0, with at most two digits in its exponent; leave it out where there is no bound"
 	Quota *resource.Quantity `json:"quota,omitempty"`
 	// Enforcement says who enforces the group. With strict, the controller and the nodes
-	// enforce it: a node refuses a container that got a GPU of the group, or a share of
-	// such a GPU, without a decision of the controller. With advisory, only the
-	// controller enforces the group, for the pods that it schedules.
+	// enforce it: a node refuses a container if the kubelet gave it a GPU of the group, or
+	// a share of such a GPU (nvidia.com/gpu.shared), that the controller did not assign to
+	// the pod. With advisory, only the controller enforces the group, for the pods that it
+	// schedules.
 	// +optional
 	// +kubebuilder:default=strict
 	// +kubebuilder:validation:Enum=strict;advisory
@@ -121,9 +122,10 @@ type GPUGroupNode struct {
 // Conditions of a GPUGroup.
 const (
 	// ConditionAccepted is true while the controller applies the newest spec of the group. It
-	// becomes true only if the nodes in the spec have the listed GPUs, and RBAC allows each tenant
-	// in the spec the verb "use" on these GPUs or on the NodeTopologies of their nodes. If it is
-	// false, the message of the condition says why, and which older spec the controller applies, if
+	// becomes true only if the nodes in the spec have the listed GPUs, and each tenant in the spec
+	// has permission for the RBAC verb "use" on these GPUs (the resource "gpus") or on the
+	// NodeTopologies of their nodes. In RBAC, a tenant is the user group numalet.dev:tenant:NAME. If
+	// the condition is false, its message says why, and which older spec the controller applies, if
 	// any.
 	ConditionAccepted = "Accepted"
 	// ConditionShared is true if another group has some of the GPUs of this group, too.
@@ -140,9 +142,9 @@ type GPUGroupStatus struct {
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 	// InForce is the spec that the controller applies: the spec that it accepted last. Each tenant
-	// of this spec needs permission for the RBAC verb "use" on the listed GPUs. If a role that gives
-	// this permission is removed, nobody gets these GPUs until the tenants have the permission
-	// again.
+	// of this spec needs permission for the RBAC verb "use" on the listed GPUs or on the
+	// NodeTopologies of their nodes. If a role that gives this permission is removed, nobody gets
+	// these GPUs until the tenants have the permission again.
 	// +optional
 	InForce *GPUGroupForm `json:"inForce,omitempty"`
 	// GPUs is the number of GPUs or slices in the group.

@@ -165,8 +165,9 @@ func AllocatedGPUs(resource string) string {
 	return allocatedPrefix + resource[strings.IndexByte(resource, '/')+1:]
 }
 
-// GPUShareSeparator separates the UUID of a GPU from the number of a share in a device ID, such as
-// "GPU-5a…::0". NVIDIA's device plugin uses the same IDs.
+// GPUShareSeparator is part of the ID of each device that stands for a share of a GPU (the resource
+// nvidia.com/gpu.shared), such as "GPU-5a…::0". It separates the UUID of the GPU from a number.
+// NVIDIA's device plugin uses the same IDs.
 const GPUShareSeparator = "::"
 
 // GPUOf returns the UUID of the GPU or slice to which a device ID belongs.

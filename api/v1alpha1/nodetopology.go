@@ -94,8 +94,8 @@ type NodeTopologyStatus struct {
 	// +listMapKey=id
 	NUMA []NUMANode `json:"numa,omitempty"`
 	// Caches lists the online cores, grouped by the last-level cache that they share. The
-	// groups are ordered by the smallest CPU number in each. A cache that spans packages or
-	// NUMA nodes is listed once for each of them.
+	// groups are ordered by the smallest CPU number in each. If the cores of a cache are in
+	// several packages or NUMA nodes, there is one group for each package and NUMA node.
 	// +optional
 	// +listType=atomic
 	Caches []Cache `json:"caches,omitempty"`

@@ -244,8 +244,8 @@ func invalidPlacement(container, format string, args ...any) *Refusal {
 
 // Rejection returns the condition that says that an agent ended the pod. An agent sets
 // this condition if its node cannot apply the placement of the pod. Rejection returns
-// false if the pod has no such condition. The condition remains even if the kubelet
-// overwrites the phase of the pod.
+// false if the pod has no such condition. The agent also sets the phase of the pod to
+// Failed. The kubelet may overwrite this phase, but not the condition.
 func Rejection(pod *corev1.Pod) (corev1.PodCondition, bool) {
 	for _, condition := range pod.Status.Conditions {
 		if condition.Type == corev1.DisruptionTarget && condition.Status == corev1.ConditionTrue && condition.Reason == ReasonPlacementRejected {

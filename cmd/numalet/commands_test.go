@@ -35,8 +35,8 @@ func TestCommandsOfTheDocs(t *testing.T) {
 			switch {
 			case strings.HasPrefix(line, "go run ./cmd/numalet "):
 				ran++
-				// On a machine with few CPUs, the command fails, because the example requests more
-				// CPUs than the machine has. The output then advises to ask for fewer CPUs.
+				// A command of the docs fails if it requests more CPUs than this machine has. Its
+				// output then advises to ask for fewer CPUs.
 				if out, status := run(words[3:]); status != 0 && !strings.Contains(out, "ask for fewer CPUs") {
 					t.Errorf("%s: %s: status %d:\n%s", page, line, status, out)
 				}

@@ -139,8 +139,9 @@ func TestSubjectsFollowTheNamespace(t *testing.T) {
 	}
 }
 
-// checkAccount checks that a regular expression matches the names of the service account
-// numalet-agent or numalet-controller that it must match, and no others.
+// checkAccount checks a regular expression that must match the user names of one service account:
+// numalet-agent or numalet-controller, in any namespace, with or without a prefix and a suffix. It
+// must match no other user names.
 func checkAccount(t *testing.T, e *regexp.Regexp) {
 	t.Helper()
 	name := "numalet-agent"

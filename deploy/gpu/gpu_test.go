@@ -118,7 +118,8 @@ func container(t *testing.T, d appsv1.DaemonSet, name string) corev1.Container {
 }
 
 // input returns the arguments and the environment with which the kubelet would start a
-// container, without the settings file that all containers share.
+// container. It leaves out the argument --config, because the file that it names is not in
+// deploy/gpu.
 func input(container corev1.Container) config.Input {
 	var args []string
 	if len(container.Command) > 2 {

@@ -18,9 +18,9 @@ import (
 	"github.com/numalet/numalet/deploy/release/chart"
 )
 
-// release writes a release and returns its folder. In place of the program for Linux, it uses
-// the program of this test, because the bill of materials reads what the linker recorded in a
-// program.
+// release writes a release and returns its folder. In place of the program numalet for Linux, it
+// uses the program of this test. An arbitrary file would not do, because the bill of materials
+// lists the Go modules that the linker recorded in the program.
 func release(t *testing.T, version string) (string, error) {
 	t.Helper()
 	programs, out := t.TempDir(), t.TempDir()
