@@ -28,7 +28,7 @@ const (
 	// AnnotationIsolation is "full" or "load-balanced": the agent keeps not only other containers
 	// off the exclusive CPUs, but also interrupts, unbound workqueues and, from Linux 6.7, all
 	// processes outside of the pod's containers. With "full", the kernel does not balance the
-	// container's threads over its CPUs. The node must be prepared for this (deploy/isolation).
+	// container's threads over its CPUs. Both values need a node with deploy/isolation.
 	AnnotationIsolation = Group + "/isolation"
 	// AnnotationGPUType names the GPU models that the pod accepts. Several models are separated by
 	// "|".
