@@ -3,6 +3,8 @@ package tenants
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -60,10 +62,7 @@ func (l *Ledger) Open(stored []v1alpha1.Tenant) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, task := range l.mu.running {
-		book.Start(task, now)
-	}
-	book.Complete(now)
+	book.Complete(slices.Collect(maps.Values(l.mu.running)), now)
 	l.mu.running = nil
 	l.book.Store(book)
 	return errors.Join(errs...)

@@ -21,10 +21,10 @@ type Account struct {
 // carried.
 type account struct {
 	Account
-	// After Book.Restore, the account has the usage of tasks for which Book.Start will be called
-	// only later. The field carried is the usage of those for which it has not been called yet. The
-	// field through is a time: tasks that started after it are not in the restored usage. Both
-	// fields are zero if nothing was restored.
+	// carried is the part of the restored usage that was not assigned to running tasks yet. It is 0
+	// except between Book.Restore and the end of Book.Complete. A task whose start time is after the
+	// time in the field through is not in the restored usage. Both fields are zero if nothing was
+	// restored.
 	carried Milli
 	through time.Time
 }
@@ -51,6 +51,11 @@ func (a *account) change(d Decay, now time.Time, by Milli) {
 // would have if it had held only this amount:
 //
 //	amount · (1 − e^(−(now − since)/T))
+//
+// While a.carried is not 0, start must be called for older tasks first. The field through does not
+// suffice: if start times are from a clock that is behind that of the writer of the account, a task
+// that started after the write also has a start time before a.through. But tasks that the account
+// includes are still older than such a task.
 func (a *account) start(d Decay, now, since time.Time, amount Milli) {
 	a.change(d, now, 0)
 	if !since.After(a.through) {
@@ -64,8 +69,8 @@ func (a *account) start(d Decay, now, since time.Time, amount Milli) {
 	a.Usage += amount
 }
 
-// complete is called after start was called for all running tasks. The tasks that are still
-// included in a.carried have ended, so complete subtracts a.carried from the usage, and then sets
+// complete is called after start was called for all running tasks. What is left in a.carried was
+// held by tasks that have ended, so complete subtracts a.carried from the usage, and then sets
 // a.carried to zero.
 func (a *account) complete(d Decay, now time.Time) {
 	a.change(d, now, -a.carried)

@@ -66,7 +66,11 @@ func New(d Decay) *Book {
 func (b *Book) Start(t Task, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	now = b.advance(now)
+	b.start(t, b.advance(now))
+}
+
+// start does the work of Start. The caller must hold b.mu.
+func (b *Book) start(t Task, now time.Time) {
 	known, ok := b.mu.tasks[t.UID]
 	if t.Since.IsZero() {
 		t.Since = now

@@ -3,7 +3,6 @@ package fairshare
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -137,23 +136,86 @@ func TestRestart(t *testing.T) {
 	one.Start(gpus("young", 38, 8), after(39))
 	stored := first.Stored("ann", after(40))
 	one.Start(gpus("late", 45, 4), after(45)) // the second controller learns of this task at second 60
-	second := New(decay)
-	for _, a := range stored {
-		if err := second.Restore("ann", a, after(60)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	second.Start(gpus("late", 45, 4), after(60))
-	second.Start(gpus("young", 38, 8), after(60))
-	second.Start(gpus("stays", 0, 2), after(60))
-	second.Start(Task{UID: "cores", Tenant: "ann", Since: start, Holds: []Charge{{CPU, 12_500}}}, after(60))
-	second.Complete(after(60)) // the task with the UID "ends" ended before this restart, and End was not called for it, so it is charged until now
+	second := restarted(t, decay, stored, []Task{
+		gpus("late", 45, 4),
+		gpus("young", 38, 8),
+		gpus("stays", 0, 2),
+		{UID: "cores", Tenant: "ann", Since: start, Holds: []Charge{{CPU, 12_500}}},
+	}, after(60)) // the task with the UID "ends" ended before this restart, and End was not called for it, so it is charged until now
 	one.End("ends", after(60))
 	for _, second60 := range []float64{60, 61, 75, 200} {
 		if diff := cmp.Diff(one.Accounts("ann", after(second60)), second.Accounts("ann", after(second60)), cmp.Comparer(near)); diff != "" {
 			t.Errorf("at second %v (-one controller +two):\n%s", second60, diff)
 		}
 	}
+}
+
+// TestClocksDiffer checks the score after a restart if the clock that gives tasks their start times
+// is ahead of or behind the clock of the book. A first controller stores its accounts at second
+// 1000. The task "after" starts one second later. A second controller restores the accounts at
+// second 1010. The task "before" must not be charged twice. If the start times are ahead, the score
+// may be too low by the usage of the tasks for the time by which they are ahead.
+func TestClocksDiffer(t *testing.T) {
+	decay := newDecay(t, 1000)
+	for _, ahead := range []float64{-1e6, -1000, -60, -10, -6, -5, -3, 0, 3, 5, 6, 10, 60, 1000} {
+		before, later := gpus("before", ahead, 2), gpus("after", 1001+ahead, 3)
+		for _, order := range [][]Task{{before, later}, {later, before}} {
+			first := New(decay)
+			first.Start(before, start)
+			stored := first.Stored("ann", after(1000))
+			first.Start(later, after(1001))
+			second := restarted(t, decay, stored, order, after(1010))
+			for _, now := range []time.Time{after(1010), after(3000)} {
+				most := first.Rank("ann", "T4", now)
+				least := most - decay.Next(0, 2+3, max(0, ahead))
+				if got := second.Rank("ann", "T4", now); got > most+1e-9 || got < least-1e-9 {
+					t.Errorf("start times are %v s ahead, %q comes first: score %v, want %v to %v", ahead, order[0].UID, got, least, most)
+				}
+			}
+		}
+	}
+}
+
+// TestWriterAhead checks that a task is not charged twice if the clock of the first controller is ahead
+// of that of the second one. The stored score includes the task, although the task started less
+// than Margin before the restart by the clock of the second controller.
+func TestWriterAhead(t *testing.T) {
+	decay := newDecay(t, 10)
+	task := gpus("a", 49, 1)
+	first := New(decay)
+	first.Start(task, after(99))
+	stored := first.Stored("ann", after(100))
+	second := restarted(t, decay, stored, []Task{task}, after(52))
+	want := []Account{{"T4", 1000, 1 - math.Exp(-5.1), after(52)}}
+	if diff := cmp.Diff(want, second.Accounts("ann", after(52)), cmp.Comparer(near)); diff != "" {
+		t.Errorf("accounts (-want +got):\n%s", diff)
+	}
+}
+
+// TestWithoutStartTime checks that Complete takes tasks without a start time for the newest tasks.
+func TestWithoutStartTime(t *testing.T) {
+	decay := newDecay(t, 10)
+	first := New(decay)
+	first.Start(gpus("a", 0, 1), start)
+	stored := first.Stored("ann", after(100))
+	second := restarted(t, decay, stored, []Task{{UID: "b", Tenant: "ann", Holds: []Charge{{"T4", 1000}}}, gpus("a", 0, 1)}, after(50))
+	want := []Account{{"T4", 2000, 1 - math.Exp(-10), after(50)}}
+	if diff := cmp.Diff(want, second.Accounts("ann", after(50)), cmp.Comparer(near)); diff != "" {
+		t.Errorf("accounts (-want +got):\n%s", diff)
+	}
+}
+
+// restarted returns a book of tenant ann that restores stored accounts at the time now.
+func restarted(t *testing.T, d Decay, stored []Account, running []Task, now time.Time) *Book {
+	t.Helper()
+	book := New(d)
+	for _, a := range stored {
+		if err := book.Restore("ann", a, now); err != nil {
+			t.Fatal(err)
+		}
+	}
+	book.Complete(running, now)
+	return book
 }
 
 // TestStoredBySeconds checks restarts if start times of tasks are rounded to whole seconds. Two
@@ -168,16 +230,7 @@ func TestStoredBySeconds(t *testing.T) {
 		task := gpus(fmt.Sprint(half), float64(half/2), 1)
 		started = append(started, task)
 		one.Start(task, now)
-		second := New(decay)
-		for _, a := range one.Stored("ann", now) {
-			if err := second.Restore("ann", a, now); err != nil {
-				t.Fatal(err)
-			}
-		}
-		for _, task := range slices.Backward(started) {
-			second.Start(task, now)
-		}
-		second.Complete(now)
+		second := restarted(t, decay, one.Stored("ann", now), started, now)
 		if diff := cmp.Diff(one.Accounts("ann", now), second.Accounts("ann", now), cmp.Comparer(near)); diff != "" {
 			t.Fatalf("after %d tasks (-one controller +two):\n%s", half+1, diff)
 		}

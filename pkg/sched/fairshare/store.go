@@ -1,6 +1,7 @@
 package fairshare
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -32,9 +33,9 @@ func (b *Book) accounts(tenant string, now time.Time) []Account {
 
 // Margin is the age below which Stored leaves a task out of the accounts. The writer of the
 // accounts may learn of a task late, and start times have a resolution of one second. Margin allows
-// for both. So the accounts include exactly the running tasks that started at least Margin before
-// the accounts were stored. A program that restores them can tell from a task's start time alone
-// whether they include the task.
+// for both, and for start times from a clock that is behind the writer's clock. If the three together
+// are less than Margin, a program that restores stored accounts can tell from a task's start time
+// alone whether the accounts include the task. Complete also says what happens if they are more.
 const Margin = 5 * time.Second
 
 // Stored returns a tenant's accounts with their scores at the time now, sorted by type, for the
@@ -101,11 +102,10 @@ func (b *Book) Tenants() []string {
 	return slices.Sorted(maps.Keys(b.mu.tenants))
 }
 
-// Restore creates an account with the state that Stored returned before a restart. It must be
-// called before Start is called for the first task of the tenant. The stored usage is charged until
-// Complete is called. If a task may be included in the stored usage, Start does not charge the task
-// again for the time before the restart. If stored.Time is after now, for example because the clock
-// of another machine was ahead, Restore uses now instead.
+// Restore creates an account with the state that Stored returned before a restart. After all calls
+// of Restore, Complete must be called once, and Start only after that. The stored usage is charged
+// until Complete is called. If stored.Time is after now, for example because the clock of another
+// machine was ahead, the score counts as that of the time now.
 func (b *Book) Restore(tenant string, stored Account, now time.Time) error {
 	if stored.Usage < 0 || !(stored.Score >= 0) || math.IsInf(stored.Score, 1) {
 		return fmt.Errorf("tenant %s: stored account of %s has usage %d and score %v: want 0 or more; without it the score is made anew from what runs",
@@ -114,6 +114,7 @@ func (b *Book) Restore(tenant string, stored Account, now time.Time) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now = b.advance(now)
+	through := stored.Time.Add(-Margin) // as Stored computed it, even if stored.Time is after now
 	if stored.Time.After(now) {
 		stored.Time = now
 	}
@@ -121,20 +122,45 @@ func (b *Book) Restore(tenant string, stored Account, now time.Time) error {
 	if owner.accounts[stored.Type] != nil {
 		return fmt.Errorf("tenant %s: account of %s is open already: restore accounts once, before tasks start", tenant, stored.Type)
 	}
-	owner.accounts[stored.Type] = &account{Account: stored, carried: stored.Usage, through: stored.Time.Add(-Margin)}
+	owner.accounts[stored.Type] = &account{Account: stored, carried: stored.Usage, through: through}
 	return nil
 }
 
-// Complete ends the restoring of accounts after a restart. It must be called after Start was called
-// for all running tasks. The other tasks in the restored usage have ended, so Complete ends the
-// charge for them. It visits all accounts.
-func (b *Book) Complete(now time.Time) {
+// Complete ends the restoring of accounts after a restart. It charges tenants for all running tasks
+// as Start does. But it does not charge a task that the restored accounts may include again for the
+// time before they were stored. For the rest of the restored usage, whose tasks have ended, Complete
+// ends the charge. It visits all accounts.
+//
+// It is not stored which tasks an account includes. Complete assigns the restored usage to the
+// oldest of the tasks that, by their start times, started at least Margin before the account was
+// stored. So no task is charged twice, whatever the difference is between the clock of the start
+// times and that of the writer, as long as start times have the order in which tasks started. If a
+// task that the account includes has ended, and the clock of the start times is behind, the amount
+// of this task may be assigned to a task that started after the account was stored. The score is
+// then wrong by at most the charge for this amount between that time and now.
+func (b *Book) Complete(running []Task, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now = b.advance(now)
+	for _, t := range oldestFirst(running, now) {
+		b.start(t, now)
+	}
 	for _, owner := range b.mu.tenants {
 		for _, a := range owner.accounts {
 			a.complete(b.decay, now)
 		}
 	}
+}
+
+// oldestFirst returns tasks sorted by start time, and by UID if start times are equal. In the
+// result, the start time is now for tasks without one.
+func oldestFirst(tasks []Task, now time.Time) []Task {
+	tasks = slices.Clone(tasks)
+	for i := range tasks {
+		if tasks[i].Since.IsZero() {
+			tasks[i].Since = now
+		}
+	}
+	slices.SortFunc(tasks, func(a, b Task) int { return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.UID, b.UID)) })
+	return tasks
 }
