@@ -129,6 +129,7 @@ func (g *group) room(s *stock) (r room) {
 			continue
 		}
 		r.able += l.n
+		// Both amounts fit in 32 bits: no GPU has more than sched.WholeGPU free, and g.milli ≤ l.free.
 		r.slots += int(uint32(l.free)/uint32(g.milli)) * l.n
 	}
 	return r
