@@ -57,7 +57,8 @@ type GPUGroupSpec struct {
 	// +kubebuilder:validation:items:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
 	Tenants []string `json:"tenants"`
 	// Form says whether the GPUs are allocated whole (physical) or in parts (virtual). The
-	// controller does not accept groups of the form virtual.
+	// controller does not accept groups of the form virtual, because the kubelet alone decides
+	// which part a container gets.
 	// +optional
 	// +kubebuilder:default=physical
 	// +kubebuilder:validation:Enum=physical;virtual
@@ -143,8 +144,9 @@ type GPUGroupStatus struct {
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 	// InForce is the spec that the controller applies: the spec that it accepted last. Each tenant
 	// of this spec needs permission for the RBAC verb "use" on the listed GPUs or on the
-	// NodeTopologies of their nodes. If a role that gives this permission is removed, nobody gets
-	// these GPUs until the tenants have the permission again.
+	// NodeTopologies of their nodes. In role bindings, a tenant is the user group
+	// numalet.dev:tenant:NAME. While a tenant lacks the permission for one of the GPUs, nobody gets
+	// GPUs of the group.
 	// +optional
 	InForce *GPUGroupForm `json:"inForce,omitempty"`
 	// GPUs is the number of GPUs or slices in the group.

@@ -18,8 +18,9 @@ const (
 	// container are distributed over NUMA nodes: spread (evenly), single (all on one NUMA node) or
 	// random (on any NUMA nodes).
 	AnnotationCPUPolicy = Group + "/cpu-policy"
-	// AnnotationSharedContainers lists the names of containers, separated by commas, that use
-	// shared CPUs although their cpu limit is an integer.
+	// AnnotationSharedContainers lists the names of containers, separated by commas. These containers
+	// use shared CPUs, although containers of the pod with an integer cpu limit otherwise get
+	// exclusive CPUs.
 	AnnotationSharedContainers = Group + "/shared-containers"
 	// AnnotationMemoryPolicy is "local" to bind the memory of containers to the NUMA node of their
 	// CPUs, or "any" not to bind it. The default is "local" if the CPU policy is "single", and
@@ -72,7 +73,7 @@ const (
 	LabelJobIndex = Group + "/job-index"
 	// LabelJobAttempt is the number of earlier pods of the Job that had the same index and failed.
 	LabelJobAttempt = Group + "/job-attempt"
-	// AnnotationAuthor names the user who wrote the spec of a GPUGroup.
+	// AnnotationAuthor names the user who created a GPUGroup or last changed its spec.
 	AnnotationAuthor = Group + "/author"
 	// AnnotationAuthorGroups lists the user groups of the user in the annotation
 	// numalet.dev/author, one a line.

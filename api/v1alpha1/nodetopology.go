@@ -175,14 +175,14 @@ type NUMANode struct {
 	// Memory is the total memory of the NUMA node.
 	// +optional
 	Memory *resource.Quantity `json:"memory,omitempty"`
-	// AllocatableMemory is the memory that could be bound to containers on CPUs of this NUMA
-	// node if no memory was bound yet. Huge pages and the memory that is reserved for the
-	// kernel and the kubelet do not count. Absent if the NUMA node has no CPUs.
+	// AllocatableMemory is how much memory the containers with exclusive CPUs of this NUMA node
+	// can bind together (annotation numalet.dev/memory-policy). Huge pages and the memory that
+	// is reserved for the kernel and the kubelet do not count. Absent if the NUMA node has no
+	// CPUs.
 	// +optional
 	AllocatableMemory *resource.Quantity `json:"allocatableMemory,omitempty"`
-	// AvailableMemory is the memory that can still be bound to containers on CPUs of this
-	// NUMA node: the part of allocatableMemory that no pod has bound. Absent if the NUMA
-	// node has no CPUs.
+	// AvailableMemory is the part of allocatableMemory that new containers can still bind. Absent if
+	// the NUMA node has no CPUs.
 	// +optional
 	AvailableMemory *resource.Quantity `json:"availableMemory,omitempty"`
 	// Distances are the distances to all NUMA nodes, as reported by the firmware (ACPI
@@ -265,8 +265,9 @@ type GPU struct {
 
 // GPUHolder is a pod that holds GPUs.
 type GPUHolder struct {
-	// UID is the UID that the kubelet uses for the pod. It is NAMESPACE/NAME if the API
-	// server does not have the pod, or if another pod in the list has the same UID.
+	// UID is the UID that the kubelet uses for the pod. For a static pod, this is an annotation
+	// of the pod, so two pods can seem to have one UID. UID is NAMESPACE/NAME if another pod in
+	// the list has the same UID, or if the API server does not have the pod.
 	// +kubebuilder:validation:MinLength=1
 	UID string `json:"uid"`
 	// Namespace is the namespace of the pod.
