@@ -70,8 +70,8 @@ type GPUGroupSpec struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Type string `json:"type,omitempty"`
-	// Containers are the names of the containers that may use the group. Absent means all
-	// containers of the tenants.
+	// Containers are names of containers. A pod may use the group only if one of them is the
+	// name of the pod's container with the most GPUs. Absent means all pods of the tenants.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1

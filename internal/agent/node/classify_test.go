@@ -34,7 +34,7 @@ func TestClassify(t *testing.T) {
 		notServed   = "refused, FormNotServed: the pod requests CPUs in the %s form, but this node serves the %s form (--cpu-request-form=%s); use that form, or run the pod on a node that serves its own"
 		notAsked    = "refused, NotAsked: the kubelet allocated map[%s] exclusive CPUs per NUMA node to container \"main\", whose limits say map[%s]; delete the pod, so that it is made and allocated anew (if that does not help, another device plugin serves these resources: see /readyz of numalet-deviceplugin)"
 		reserved    = "refused, GPUReserved: the kubelet gave container \"main\" the GPU r, which is reserved for GPU group ann; delete the pod, and let the controller schedule it (spec.schedulerName)"
-		fails       = "refused, PlacementRejected: this node cannot honour the pod's placement: %s; the pod has failed, and nobody makes it anew, for no controller owns it: create it again"
+		fails       = "refused, PlacementRejected: this node cannot honour the pod's placement: %s; the pod has failed, and no controller owns it, so no new pod is created: create it again"
 		notOfPod    = "the placement in the annotation numalet.dev/placement is not one of this pod: "
 	)
 	alone := Config{RequestForm: v1alpha1.PolicyForm}

@@ -76,7 +76,7 @@ func (n *Node) refit(ctx context.Context, c workload.Container) (specs []workloa
 			c.Name, claim.CPUs, lost)
 	}
 	if gone := n.withoutMemory(claim); len(gone) > 0 {
-		return nil, refuse(MachineChanged, "the memory of container %q is bound to the NUMA nodes %v, which are gone or have no memory; restore them, or delete the pod, so that it is made and placed anew", c.Name, gone)
+		return nil, refuse(MachineChanged, "the memory of container %q is bound to the NUMA nodes %v, which are gone or have no memory; restore them, or delete the pod, so that a new pod is placed again", c.Name, gone)
 	}
 	return specs, nil
 }

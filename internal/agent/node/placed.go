@@ -116,10 +116,10 @@ func (n *Node) endedPodHolds() bool {
 // pod to Failed. The message of the refusal says whether the pod's controller, such as a Job,
 // creates a new pod.
 func rejection(pod *corev1.Pod, why *v1alpha1.Refusal) *v1alpha1.Refusal {
-	next := "nobody makes it anew, for no controller owns it: create it again"
+	next := "no controller owns it, so no new pod is created: create it again"
 	if pod != nil {
 		if owner := metav1.GetControllerOf(pod); owner != nil {
-			next = owner.Kind + " " + owner.Name + " makes a new one, which is placed anew"
+			next = owner.Kind + " " + owner.Name + " creates a new pod, which is placed again"
 		}
 	}
 	return refuse(PlacementRejected, "this node cannot honour the pod's placement: %s; the pod has failed, and %s", why.Message, next)
