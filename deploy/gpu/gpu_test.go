@@ -91,7 +91,7 @@ func TestLeastPrivilege(t *testing.T) {
 }
 
 // onHost converts a path in one container of the DaemonSet to the path of the same file on the
-// host. The parameter name is the name of the container.
+// host. The parameter `name` is the name of the container.
 func onHost(t *testing.T, d appsv1.DaemonSet, name, path string) string {
 	t.Helper()
 	for _, m := range container(t, d, name).VolumeMounts {

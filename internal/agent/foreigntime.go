@@ -61,7 +61,7 @@ func (a *agent) foreignTimes() (all []metrics.ForeignTime) {
 }
 
 // undisturbed returns the condition CPUsUndisturbed of the NodeTopology, the custom resource in
-// which the agent describes this node. The parameter noisy has the names of the containers on whose
+// which the agent describes this node. The parameter `noisy` has the names of the containers on whose
 // exclusive CPUs interrupts, kernel threads or other processes used too much time.
 func undisturbed(noisy []string, percent float64, window time.Duration) metav1.Condition {
 	condition := metav1.Condition{

@@ -24,7 +24,7 @@ const schedulerName = "numalet-scheduler"
 const notQueued = "notQueued"
 
 // diagnose explains why a pod does not run, if the queue API of numalet-controller cannot explain
-// it. It finds the cause in the pod itself. The parameter asked is the error with which the queue
+// it. It finds the cause in the pod itself. The parameter `asked` is the error with which the queue
 // API answered.
 func (c *cluster) diagnose(ctx context.Context, namespace, name string, asked error) (queueapi.PendingPod, error) {
 	config, err := c.config()
@@ -42,7 +42,7 @@ func (c *cluster) diagnose(ctx context.Context, namespace, name string, asked er
 	return unqueued(pod, errors.Is(asked, queueapi.ErrNoAPI), time.Now()), nil
 }
 
-// unqueued explains why a pod that is not in the scheduling queue does not run. The parameter away
+// unqueued explains why a pod that is not in the scheduling queue does not run. The parameter `away`
 // is true if the cluster does not serve the queue API of numalet-controller. It is false if the API
 // answered that the pod is not in the queue.
 func unqueued(pod *corev1.Pod, away bool, now time.Time) queueapi.PendingPod {

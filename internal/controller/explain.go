@@ -39,7 +39,7 @@ func (c *controller) reportWaiting(ctx context.Context) error {
 type waitReport struct{ why, message string }
 
 // reportOnce writes an event for each pod that has waited long and whose reason to wait has
-// changed, but not more than atOnce events. The parameter reported has the last report about each
+// changed, but not more than atOnce events. The parameter `reported` has the last report about each
 // pod, by the pod's UID: the caller must pass the result of the previous call.
 func (c *controller) reportOnce(reported map[string]waitReport) map[string]waitReport {
 	if !c.schedules() {
@@ -53,7 +53,7 @@ func (c *controller) reportOnce(reported map[string]waitReport) map[string]waitR
 }
 
 // dueReports returns the pods about which reportOnce writes an event, and the result of reportOnce.
-// The parameter reported has the result of the previous call. The function given as last returns
+// The parameter `reported` has the result of the previous call. The function given as `last` returns
 // the message of the newest report about a pod, whatever the report says, by the pod's UID. If this
 // is not the message in reported, the pod is left out: something else has been reported about the
 // pod since the previous call, for example that no node suits the pod.

@@ -21,7 +21,7 @@ type pending struct {
 }
 
 // MarkUnschedulable records in the queue that a pod fits no node. If the pod is still pending, the
-// reporter then writes this as the pod's condition and as an event. The parameter gains says how
+// reporter then writes this as the pod's condition and as an event. The parameter `gains` says how
 // often resources had become free when the nodes were read (the value of queue.Env.FreedSeq). If
 // resources have become free since then, the queue usually retries the pod soon.
 func (p pending) MarkUnschedulable(pod *sched.Pod, gains uint64) {

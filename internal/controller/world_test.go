@@ -192,7 +192,7 @@ func (w *world) node(name string, cpus int, more ...func(*corev1.Node, *v1alpha1
 }
 
 // newNode returns a node with two NUMA nodes, and its NodeTopology. Each NUMA node has the given
-// number of CPUs. The node also has CPU 0, which is reserved. The functions given as more may
+// number of CPUs. The node also has CPU 0, which is reserved. The functions given as `more` may
 // change both objects.
 func newNode(name string, cpus int, more ...func(*corev1.Node, *v1alpha1.NodeTopology)) (*corev1.Node, *v1alpha1.NodeTopology) {
 	list := corev1.ResourceList{"cpu": *resource.NewQuantity(int64(2*cpus+1), ""), "memory": resource.MustParse("64Gi"), "pods": resource.MustParse("110")}
@@ -282,7 +282,7 @@ func (w *world) pods() []corev1.Pod {
 	return list.Items
 }
 
-// await calls the function given as holds until it returns true. It fails the test if this takes
+// await calls the function given as `holds` until it returns true. It fails the test if this takes
 // more than 20 seconds.
 func (w *world) await(what string, holds func() bool) {
 	w.Helper()

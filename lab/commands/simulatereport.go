@@ -26,7 +26,7 @@ type simulated struct {
 	DecisionsPerSecond   float64 `json:"decisionsPerSecond"`
 }
 
-// report summarizes a simulation. The parameter placed is the number of placed pods, and took is
+// report summarizes a simulation. The parameter `placed` is the number of placed pods, and took is
 // the time that all decisions took.
 func report(s simulation, state *nodestate.State, pods []*sched.Pod, placed int, took time.Duration) simulated {
 	sum := simulated{

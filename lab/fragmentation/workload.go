@@ -88,7 +88,7 @@ func freeOf(node *sched.Node) (sum sched.MilliGPU) {
 }
 
 // useless returns how much of a node's free GPU capacity one pod cannot use. This is f(n, m) in the
-// comment of the package. The parameter free is the free capacity of all GPUs of the node.
+// comment of the package. The parameter `free` is the free capacity of all GPUs of the node.
 func useless(node *sched.Node, pod *sched.Pod, free sched.MilliGPU) sched.MilliGPU {
 	if pod.GPUs.Count == 0 || filter.Check(pod, node).Refuses() {
 		return free

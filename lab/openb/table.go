@@ -56,7 +56,7 @@ func CSVError(err error) error {
 	return fmt.Errorf("line %d, column %d: %s: put the whole field in quotes, and double the quotes in it", p.Line, p.Column, what)
 }
 
-// The method each calls the function given as do for every row after the first. It stops at the
+// The method each calls the function given as `do` for every row after the first. It stops at the
 // first invalid row, and returns an error with the line number of this row.
 func (t *table) each(do func(row *row)) error {
 	for {
@@ -86,7 +86,7 @@ type row struct {
 	err    error
 }
 
-// wrong records the error that the field in a column is invalid. The parameter want says what a
+// wrong records the error that the field in a column is invalid. The parameter `want` says what a
 // valid field is. Only the first error of a row is kept.
 func (r *row) wrong(column, want string) {
 	if r.err == nil {

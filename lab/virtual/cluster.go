@@ -120,7 +120,7 @@ func (v *Cluster) Fits(pod *sched.Pod, node string) time.Time {
 	return offer.Ready
 }
 
-// Every calls the function given as do at intervals of the duration d. The first call is after d.
+// Every calls the function given as `do` at intervals of the duration d. The first call is after d.
 func (v *Cluster) Every(d time.Duration, do func()) {
 	v.clock.after(d, func() {
 		do()
@@ -128,7 +128,7 @@ func (v *Cluster) Every(d time.Duration, do func()) {
 	})
 }
 
-// After calls the function given as do once, after the duration d.
+// After calls the function given as `do` once, after the duration d.
 func (v *Cluster) After(d time.Duration, do func()) { v.clock.after(d, do) }
 
 // Run advances the clock by d. Pods are scheduled at the start and after each event. If several

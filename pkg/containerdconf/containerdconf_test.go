@@ -25,7 +25,7 @@ func TestReferenceDropIn(t *testing.T) {
 }
 
 // defaults returns the configuration that containerd 2.4.2 prints if it has no configuration file.
-// The arguments given as replace are pairs of texts: defaults replaces the first text of each pair
+// The arguments given as `replace` are pairs of texts: defaults replaces the first text of each pair
 // by the second one.
 func defaults(t *testing.T, replace ...string) Dump {
 	t.Helper()
@@ -179,7 +179,7 @@ func TestImport(t *testing.T) {
 	}
 }
 
-// added returns the first line that is in the text given as after and not in the text given as
+// added returns the first line that is in the text given as `after` and not in the text given as
 // before. If there is no such line, it returns "".
 func added(before, after string) string {
 	for line := range strings.SplitSeq(after, "\n") {

@@ -36,7 +36,7 @@ func MainFile(command []string) string {
 }
 
 // Managed returns an error if the node's main configuration file must not be changed, for example
-// because other software writes it. The parameter main is the path of this file, and release is the
+// because other software writes it. The parameter `main` is the path of this file, and release is the
 // text of the node's /etc/os-release.
 func Managed(main, release string) error {
 	for line := range strings.SplitSeq(release, "\n") {
@@ -59,7 +59,7 @@ func Managed(main, release string) error {
 var imports = regexp.MustCompile(`(?m)^[ \t]*imports[ \t]*=[ \t]*\[`)
 
 // AddImport returns the text of containerd's main configuration file, changed so that it also
-// imports Numalet's drop-in file. RemoveImport undoes the change. The parameter main is the path of
+// imports Numalet's drop-in file. RemoveImport undoes the change. The parameter `main` is the path of
 // the main configuration file, and text is its content, or "" if the file does not exist.
 func AddImport(main, text string) string {
 	if has(main, text) {

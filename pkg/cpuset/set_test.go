@@ -14,7 +14,7 @@ type naive map[CPU]bool
 
 func (n naive) slice() []CPU { return slices.Sorted(maps.Keys(n)) }
 
-// filter returns the CPUs of a and b for which the function given as keep returns true.
+// filter returns the CPUs of a and b for which the function given as `keep` returns true.
 func filter(a, b naive, keep func(inA, inB bool) bool) naive {
 	out := naive{}
 	for _, from := range []naive{a, b} {

@@ -17,7 +17,7 @@ type Sample struct {
 	Owner     time.Duration // CPU time that the container used
 }
 
-// Take returns a sample of a container. The parameter owner is the CPU time that the container
+// Take returns a sample of a container. The parameter `owner` is the CPU time that the container
 // used, online has the times of the machine's online CPUs, and kernel has the times of the
 // machine's kernel threads.
 func Take(at time.Time, container string, cpus cpuset.Set, owner time.Duration, online map[cpuset.CPU]Times, kernel *Threads) Sample {

@@ -21,7 +21,7 @@ type Threads struct {
 	onCPU map[cpuset.CPU]time.Duration
 }
 
-// Update adds the times that kernel threads used since the last update. The parameter now has the
+// Update adds the times that kernel threads used since the last update. The parameter `now` has the
 // kernel threads that exist, with their counters.
 func (t *Threads) Update(now map[PID]Task) {
 	if t.onCPU == nil {

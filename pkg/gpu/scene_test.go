@@ -57,7 +57,7 @@ func (s *scene) aligned(c *scenario.Command) {
 	c.Line("numa%d: %s", on, s.describe(gpus))
 }
 
-// numa returns the NUMA node that is given as key=NODE, or Unknown if it is not given.
+// numa returns the NUMA node that is given as `key`=NODE, or Unknown if it is not given.
 func (s *scene) numa(c *scenario.Command, key string) topology.NodeID {
 	return topology.NodeID(c.IntValue(key, int(topology.Unknown)))
 }

@@ -29,7 +29,7 @@ func (s *score) compare(other *score) int {
 	)
 }
 
-// score computes the score of the chosen GPUs. It overwrites the score given as to, so that no
+// score computes the score of the chosen GPUs. It overwrites the score given as `to`, so that no
 // memory is allocated. Its time grows with the number of free GPUs times the square of the number
 // of chosen GPUs.
 func (s *search) score(to *score) {

@@ -29,8 +29,8 @@ func twin(inventory *Inventory, free []int, w Wish) []int {
 	return best
 }
 
-// better reports whether the GPUs given as set are a better choice than those given as other. The
-// free GPUs that are not in set are given as left, and those that are not in other as otherLeft.
+// better reports whether the GPUs given as `set` are a better choice than those given as other. The
+// free GPUs that are not in set are given as `left`, and those that are not in other as otherLeft.
 func (v *Inventory) better(set, left, other, otherLeft []int, near func(int) int) bool {
 	weakest, strongest := Link.Compare, func(a, b Link) int { return b.Compare(a) }
 	return cmp.Or(

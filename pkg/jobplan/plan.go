@@ -126,7 +126,7 @@ func (p *planner) run() {
 // isExcess reports whether the pod's index is beyond the current number of replicas.
 func (p *planner) isExcess(pod Pod) bool { return pod.Index >= p.job.Replicas }
 
-// deleteWhere plans to delete the pods for which the function given as unwanted returns true. It
+// deleteWhere plans to delete the pods for which the function given as `unwanted` returns true. It
 // leaves out pods that are being deleted already.
 func (p *planner) deleteWhere(unwanted func(Pod) bool) {
 	for _, pod := range p.pods {

@@ -8,7 +8,7 @@ import (
 )
 
 // Grow returns how many of k more CPUs a running container gets on each NUMA node, or false if
-// there are too few. For each NUMA node, the parameter held has the number of CPUs that the
+// there are too few. For each NUMA node, the parameter `held` has the number of CPUs that the
 // container has and keeps there, and room has how many more CPUs it may get there. Grow adds one
 // CPU after another. The policy decides on which NUMA node each CPU is added:
 //

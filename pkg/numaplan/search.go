@@ -159,7 +159,7 @@ func (s *search) beside(c, n int) int {
 }
 
 // besides returns the most that the other containers of a pod use at one time while container c
-// runs. The function given as weight returns what a container uses, for example a number of CPUs.
+// runs. The function given as `weight` returns what a container uses, for example a number of CPUs.
 // For this, besides gives c a weight that is larger than the weights of all other containers
 // together. So the largest sum of weights occurs while c runs, and this sum without the weight of c
 // is the result.

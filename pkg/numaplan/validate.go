@@ -9,7 +9,7 @@ import (
 
 // Validate returns a refusal if a request is invalid, for example because two containers have the
 // same name. It also returns a refusal if a request names more CPUs on a NUMA node than the NUMA
-// node has. Otherwise it returns nil. The parameter capacity is the number of CPUs of each NUMA
+// node has. Otherwise it returns nil. The parameter `capacity` is the number of CPUs of each NUMA
 // node, including CPUs in use.
 func Validate(request Request, capacity map[topology.NodeID]int) *Refusal {
 	invalid := func(container podspec.Container, format string, args ...any) *Refusal {

@@ -74,7 +74,7 @@ type Relay interface {
 	// Results returns what Begin found out about the current pod, for Resume of another instance. The
 	// results are immutable.
 	Results() any
-	// Resume is called instead of Begin. The argument begun is what Results of another instance
+	// Resume is called instead of Begin. The argument `begun` is what Results of another instance
 	// returned for the same pod. Resume is cheaper than Begin. If the pod's fit depends on other
 	// nodes (Pod.Across), these results may be out of date. Then Resume and the following calls of
 	// Check accept a node only if the pod fitted it when Begin was called in the other instance,
@@ -91,7 +91,7 @@ type Preferrer interface {
 	// the number of nodes in the cluster. It returns 0 if the pod prefers no node to another.
 	Preferring(nodes int) int
 	// Prefer rates the given nodes, which fit the pod given to Begin. It passes its ratings, one
-	// for each node, to the function in the parameter choose; a greater rating is better. This
+	// for each node, to the function in the parameter `choose`; a greater rating is better. This
 	// function, which the caller provides, returns the index of the node that the pod will probably
 	// get. The filter may remember this node: when it rates nodes for later pods, the pod may not
 	// be assigned yet, but counts as if it ran there.

@@ -23,7 +23,7 @@ type Line struct {
 	Written [2]cpuset.Set `json:"written"`
 }
 
-// wrote reports whether the file's present set (the argument now) is one of the sets in l.Written.
+// wrote reports whether the file's present set (the argument `now`) is one of the sets in l.Written.
 // If it is not, another program wrote the file.
 func (l Line) wrote(now cpuset.Set) bool {
 	return now.Equal(l.Written[0]) || now.Equal(l.Written[1]) && !l.Written[1].Empty()
@@ -33,10 +33,10 @@ func (l Line) wrote(now cpuset.Set) bool {
 // no online CPU would remain, the file gets all online CPUs that are not isolated. A file whose
 // original set has no isolated CPU gets its original set, even if all CPUs in this set are offline.
 //
-//   - The parameter files has the present contents of the files. A file that no longer exists is
+//   - The parameter `files` has the present contents of the files. A file that no longer exists is
 //     not in it, and will not be in the next state.
 //   - If another program has changed a file, the file's new set becomes its original set.
-//   - The parameter inherits is the name of a default file, such as default_smp_affinity: the
+//   - The parameter `inherits` is the name of a default file, such as default_smp_affinity: the
 //     kernel copies the set of this file to new files. So a new file may have a set that was
 //     written to the default file. In this case, the original set of the default file becomes the
 //     original set of the new file too.
@@ -68,7 +68,7 @@ func (s State) Plan(files map[string]cpuset.Set, inherits string, isolated, onli
 	return next, writes
 }
 
-// line returns the Line of a file. The argument now is the file's present set. It returns the Line
+// line returns the Line of a file. The argument `now` is the file's present set. It returns the Line
 // in s, or a new Line if the file is not in s or if another program has changed the file.
 func (s State) line(name string, now cpuset.Set, inherits string) Line {
 	known, ok := s[name]

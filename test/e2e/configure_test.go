@@ -66,7 +66,7 @@ func requireAgent(ctx context.Context, on bool) error {
 	return err
 }
 
-// awaitNode polls the node until nothing is wrong with it. The argument wrong is a function that
+// awaitNode polls the node until nothing is wrong with it. The argument `wrong` is a function that
 // returns what is wrong with the node, or "" if nothing is wrong.
 func awaitNode(ctx context.Context, t *testing.T, wrong func(*corev1.Node) string) {
 	t.Helper()

@@ -117,7 +117,7 @@ func awaitBound(ctx context.Context, t *testing.T, pod *corev1.Pod) time.Time {
 	return time.Time{}
 }
 
-// awaitReason waits until two messages contain the text given as why: that of the pod's condition
+// awaitReason waits until two messages contain the text given as `why`: that of the pod's condition
 // PodScheduled, and that of an event of the pod.
 func awaitReason(ctx context.Context, t *testing.T, pod, why string) {
 	t.Helper()

@@ -81,8 +81,8 @@ func timedNames(n int) (names []string) {
 
 func manyName(i int) string { return fmt.Sprintf("many-%03d", i) }
 
-// eachPod calls the function given as do once for each shared pod. It passes the index of the pod,
-// from the parameter first to past-1. It makes manyStarters calls at a time.
+// eachPod calls the function given as `do` once for each shared pod. It passes the index of the pod,
+// from the parameter `first` to past-1. It makes manyStarters calls at a time.
 func eachPod(ctx context.Context, t *testing.T, first, past int, do func(ctx context.Context, i int) error) {
 	t.Helper()
 	began, next := time.Now(), make(chan int)

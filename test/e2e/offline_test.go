@@ -40,7 +40,7 @@ func TestOffline(t *testing.T) {
 	checkLives(ctx, t)
 }
 
-// checkRoom creates a pod with two exclusive CPUs. The parameter room is the set of CPUs from which
+// checkRoom creates a pod with two exclusive CPUs. The parameter `room` is the set of CPUs from which
 // the pod must get them. The pod "shared" must then have the other CPUs of this set. Last,
 // checkRoom deletes the created pod.
 func checkRoom(ctx context.Context, t *testing.T, name string, room cpuset.Set) {
@@ -80,7 +80,7 @@ func awaitNewAgent(ctx context.Context, t *testing.T, change func()) {
 }
 
 // publishes returns a function that checks the CPUs that the node publishes for each NUMA node. The
-// parameter online is the set of online CPUs. The capacity must be the number of these CPUs. The
+// parameter `online` is the set of online CPUs. The capacity must be the number of these CPUs. The
 // allocatable CPUs must be the same, except for NUMA node 0: two of its CPUs, 0 and 1, are
 // reserved. The function returns what is wrong, or "".
 func publishes(online cpuset.Set) func(*corev1.Node) string {

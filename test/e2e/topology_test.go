@@ -37,7 +37,7 @@ func TestNodeTopology(t *testing.T) {
 	}
 }
 
-// awaitTopology polls the NodeTopology of the node until the function given as wrong accepts its
+// awaitTopology polls the NodeTopology of the node until the function given as `wrong` accepts its
 // status. This function returns what is wrong, or "" if nothing is wrong.
 func awaitTopology(ctx context.Context, t *testing.T, wrong func(v1alpha1.NodeTopologyStatus) string) {
 	t.Helper()

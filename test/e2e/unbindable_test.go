@@ -47,7 +47,7 @@ func TestFailedBind(t *testing.T) {
 }
 
 // awaitUndone waits until the leader has undone n decisions where to place a pod, because their
-// Bindings failed. The parameter before is an earlier scrape of the leader's metrics: what was
+// Bindings failed. The parameter `before` is an earlier scrape of the leader's metrics: what was
 // undone before this scrape does not count.
 func awaitUndone(ctx context.Context, t *testing.T, before e2eutil.Series, n float64) {
 	t.Helper()

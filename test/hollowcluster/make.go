@@ -41,7 +41,7 @@ func (p *Plane) MakeNodes(ctx context.Context, n int, s Shape) error {
 }
 
 // MakeNodesFrom creates nodes as MakeNodes does. But it takes the Node objects from a function of the
-// caller (the parameter node), not from Shape.Node. So the caller can add labels and taints.
+// caller (the parameter `node`), not from Shape.Node. So the caller can add labels and taints.
 func (p *Plane) MakeNodesFrom(ctx context.Context, n int, s Shape, node func(i int) *corev1.Node) error {
 	config, err := p.Config()
 	if err != nil {

@@ -50,7 +50,7 @@ func (r *Process) Signal(s syscall.Signal) error { return r.cmd.Process.Signal(s
 // Over returns a channel that is closed when the process ends.
 func (r *Process) Over() <-chan struct{} { return r.over }
 
-// Stop sends SIGTERM to the process. If the process still runs after the duration given as grace,
+// Stop sends SIGTERM to the process. If the process still runs after the duration given as `grace`,
 // Stop sends SIGKILL. It returns when the process has ended.
 func (r *Process) Stop(grace time.Duration) error {
 	if err := r.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {

@@ -31,7 +31,7 @@ type Refusals struct {
 
 // Refusals starts a proxy for the API server of a kubeconfig file. It returns the proxy, and the
 // path of a kubeconfig file for clients of the proxy. If a response has the status 403 or 422, the
-// proxy first calls the function given as refused with the body of the response. Then it sends the
+// proxy first calls the function given as `refused` with the body of the response. Then it sends the
 // response to the client.
 func (p *Plane) Refusals(file string, refused func(message string)) (*Refusals, string, error) {
 	config, err := clientcmd.LoadFromFile(file)

@@ -38,7 +38,7 @@ type Witness struct {
 // enders is the number of pods that are deleted at the same time.
 const enders = 4
 
-// Witness starts to watch all pods until ctx ends. If the parameter keep is 0, the Witness deletes
+// Witness starts to watch all pods until ctx ends. If the parameter `keep` is 0, the Witness deletes
 // no pods. Otherwise it deletes pods while more than keep pods are bound.
 func (p *Plane) Witness(ctx context.Context, keep int) (*Witness, error) {
 	client, err := p.API()
@@ -112,7 +112,7 @@ func (w *Witness) see(e watch.Event) {
 	w.makeRoom(w.keep)
 }
 
-// makeRoom puts one pod into the queue for deletion, if more pods are bound than the parameter keep
+// makeRoom puts one pod into the queue for deletion, if more pods are bound than the parameter `keep`
 // says. It selects the pod that was bound first.
 func (w *Witness) makeRoom(keep int) {
 	w.mu.Lock()
@@ -164,7 +164,7 @@ func (w *Witness) Said() (bound int, err error) {
 }
 
 // Await waits until n pods were bound. It returns an error if Said reports an error, or if no
-// further pod is bound for stallTimeout. While it waits, it calls the function given as tend every
+// further pod is bound for stallTimeout. While it waits, it calls the function given as `tend` every
 // few milliseconds.
 func (w *Witness) Await(ctx context.Context, n int, stallTimeout time.Duration, tend func()) error {
 	last, stuck := -1, time.Now()

@@ -22,7 +22,7 @@ type result struct {
 	told      float64         // events per second until the last event was written; 0 if there are no events
 }
 
-// fillRate computes how many pods per second were bound. The map in the parameter at has the time
+// fillRate computes how many pods per second were bound. The map in the parameter `at` has the time
 // of each binding. The rate is the number of bindings, divided by the time from began to the last
 // binding. If the time limit passed before all pods were bound (r.stopped), the time from began to
 // end is used instead.

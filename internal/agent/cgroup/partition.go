@@ -57,7 +57,7 @@ func (p partitions) supported() bool {
 	return false
 }
 
-// set turns a container's cgroup into a partition of the type given as want, with exactly the given
+// set turns a container's cgroup into a partition of the type given as `want`, with exactly the given
 // CPUs. If the cgroup already is that partition, set writes nothing, so that the processes in it
 // notice nothing. The error wraps workload.ErrPartition, and has the kernel's reason.
 func (p partitions) set(group string, cpus cpuset.Set, want workload.Partition) error {

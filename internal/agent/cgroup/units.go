@@ -116,7 +116,7 @@ func (u *units) invalidate(unit string) {
 	delete(u.mu.acknowledged, unit)
 }
 
-// pending returns the requests to send to systemd, at most as many as the parameter limit says. It
+// pending returns the requests to send to systemd, at most as many as the parameter `limit` says. It
 // also forgets which properties systemd acknowledged for the units of these requests, because it is
 // unknown which properties these units have until systemd answers.
 //
@@ -205,8 +205,8 @@ func (u *units) isPending() bool {
 	return len(u.mu.desired) > 0
 }
 
-// update sends systemd the pending requests, at most as many as the parameter limit says. First it
-// calls the function in the parameter needed with the number of these requests. If this function
+// update sends systemd the pending requests, at most as many as the parameter `limit` says. First it
+// calls the function in the parameter `needed` with the number of these requests. If this function
 // returns false, update sends nothing.
 func (u *units) update(ctx context.Context, limit int, needed func(pending int) bool) error {
 	ctx, cancel := context.WithTimeout(ctx, persistTimeout)

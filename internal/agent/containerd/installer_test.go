@@ -86,7 +86,7 @@ func newNode(t *testing.T, text string) *node {
 
 type killed struct{}
 
-// process simulates one process: it calls the function given as run with a new Installer. It
+// process simulates one process: it calls the function given as `run` with a new Installer. It
 // reports whether the process was killed, which happens before the step with the number n.killAt.
 func (n *node) process(attempt string, run func(*Installer) error) (dead bool, err error) {
 	defer func() {

@@ -117,7 +117,7 @@ func (b *book) holder(uid, container string) (Held, pool.Claim, bool) {
 	return Held{}, pool.Claim{}, false
 }
 
-// change changes a grant. The parameter before is the grant until now, and by is the function that
+// change changes a grant. The parameter `before` is the grant until now, and by is the function that
 // makes the change in the ledger. change returns a function that undoes the change. If by returns
 // an error, change undoes what by has already changed.
 func (b *book) change(before Held, by func(l *pool.Ledger, uid string) (pool.Grant, error)) (undo func(), err error) {

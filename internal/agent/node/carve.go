@@ -58,7 +58,7 @@ func (n *Node) commit(ctx context.Context, s workload.Sandbox, undo func()) ([]w
 }
 
 // revert calls undo, which reverts a change of the ledger for the sandbox's pod. It then gives the
-// CPUs of the change back to shared containers. If the parameter late is true, it withholds these
+// CPUs of the change back to shared containers. If the parameter `late` is true, it withholds these
 // CPUs instead: shared containers may use them only after some time (see withheld). late means that
 // the hook's time ran out, or that systemd does not have the CPUs of all containers yet. Callers
 // hold n.mu.
@@ -133,7 +133,7 @@ func (n *Node) isolateAfterRelease(ctx context.Context) {
 
 // confineSharers writes the shared CPUs to the cpuset of every sandbox and of every shared
 // container, and sends them to systemd. After a failure, it continues with the others. The
-// parameter why is Shrink if CPUs become exclusive, and Grow if released CPUs become shared. With
+// parameter `why` is Shrink if CPUs become exclusive, and Grow if released CPUs become shared. With
 // Grow, confineSharers does not wait for systemd. Until systemd has the new CPUs, it has fewer CPUs
 // for these containers than they may use. So even a daemon-reload would let none of them run on
 // exclusive CPUs. confineSharers returns new specs for the shared containers without a cgroup,

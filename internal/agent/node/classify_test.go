@@ -189,7 +189,7 @@ func TestClassifyAlways(t *testing.T) {
 	}
 }
 
-// checkClass checks the class of a container. Each bit of the parameter flags changes a setting of
+// checkClass checks the class of a container. Each bit of the parameter `flags` changes a setting of
 // the agent, or what the agent knows about the container.
 func checkClass(t *testing.T, s subject, flags int) {
 	t.Helper()

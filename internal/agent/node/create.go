@@ -175,7 +175,7 @@ func (n *Node) assert(ctx context.Context, c workload.Container, d workload.Deci
 
 // confine writes the CPUs of a container to its cgroup. The error for a container without a cgroup
 // is fs.ErrNotExist. If the container is exclusive, confine also sends the CPUs to systemd. If that
-// fails, confine returns an error. But if the parameter bySpec is true, it returns none: the CPUs
+// fails, confine returns an error. But if the parameter `bySpec` is true, it returns none: the CPUs
 // are then in the container's spec, so the container runtime has already sent them to systemd.
 //
 // confine does not wait for systemd for a shared container, which has no exclusive CPUs to protect.

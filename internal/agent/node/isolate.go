@@ -16,8 +16,8 @@ const PartlyIsolatedReason = "NumaletPartlyIsolated"
 
 // partitionInterval is the time between two checks of the cpuset partitions. A partition is a
 // cgroup whose CPUs no other cgroup can use. If a pod requests isolation, the agent makes the
-// cgroups of its exclusive containers partitions. The kernel ends a partition, for example, while
-// all of its CPUs are offline.
+// cgroups of its exclusive containers partitions. The kernel can end a partition, for example when
+// all of its CPUs go offline. The check makes the cgroup a partition again.
 const partitionInterval = 10 * time.Second
 
 // isolates reports whether an annotation of the sandbox's pod requests isolation of the pod's

@@ -185,7 +185,7 @@ func (n *Node) noteGrowth(c workload.Container) {
 }
 
 // noteSize writes an event on the pod if the exclusive CPUs of a container have changed. The
-// parameter before is the container's claim from before the change.
+// parameter `before` is the container's claim from before the change.
 func (n *Node) noteSize(c workload.Container, before pool.Claim) {
 	claim, _ := n.mu.book.claim(c.Sandbox.Pod.UID, c.Name)
 	if claim.CPUs.Equal(before.CPUs) {

@@ -105,8 +105,8 @@ func (w *world) startAgent() error {
 }
 
 // isolator is a fake Isolator. After the script command `break irqbalance`, its method Check fails.
-// After `break interrupts`, its method Isolate fails. After `break kernel`, the kernel has no
-// partitions.
+// After `break interrupts`, its method Isolate fails. After `break kernel`, its method Partitions
+// says that the kernel does not support cpuset partitions.
 type isolator struct{ *world }
 
 func (i isolator) Partitions() bool { return !i.broken["kernel"] }

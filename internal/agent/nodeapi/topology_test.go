@@ -47,7 +47,7 @@ func (p *published) now() (s v1alpha1.NodeTopologyStatus) {
 	return s
 }
 
-// publishing calls the function given as test while a fake node publishes its NodeTopology. Package
+// publishing calls the function given as `test` while a fake node publishes its NodeTopology. Package
 // synctest simulates the time.
 func publishing(t *testing.T, test func(p *published)) {
 	synctest.Test(t, func(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 // have a few megabytes.
 const maxInput = 64 << 20
 
-// ReadFile opens a text file, calls the function given as read with a reader of its content, and
+// ReadFile opens a text file, calls the function given as `read` with a reader of its content, and
 // returns the result of this call. Errors contain the name of the file.
 func ReadFile[T any](name string, read func(io.Reader) (T, error)) (T, error) {
 	var none T

@@ -136,7 +136,7 @@ func (s Source) picture(w http.ResponseWriter, r *http.Request) {
 	w.Write(svg.Bytes())
 }
 
-// list returns a handler that calls the function given as load for each request, and answers with
+// list returns a handler that calls the function given as `load` for each request, and answers with
 // its result as JSON.
 func list(load func(context.Context) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {

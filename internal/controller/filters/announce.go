@@ -35,7 +35,7 @@ type announcer struct {
 }
 
 // Announce subscribes to the state of the nodes. From then on, it calls the function given as
-// notify after changes that may help waiting pods, and the function given as outdated after changes
+// notify after changes that may help waiting pods, and the function given as `outdated` after changes
 // that make explanations outdated. The caller must subscribe c.Observe to the state before it calls
 // Announce. Otherwise a pod could be retried before the filters know the change that may help it.
 //

@@ -38,7 +38,7 @@ type arena struct {
 }
 
 // newArena returns an arena of servers with 64 CPUs, 512 GiB and 8 GPUs. Each has the given number
-// of pods, which together use about the fraction given as fill (0 to 1) of its CPUs and of its
+// of pods, which together use about the fraction given as `fill` (0 to 1) of its CPUs and of its
 // memory. The fake API server has a default Namespace and the given objects.
 func newArena(b *testing.B, servers, pods int, fill float64, objects ...apiruntime.Object) *arena {
 	b.Helper()
@@ -78,7 +78,7 @@ func (a *arena) addServer(name string) {
 	a.records = append(a.records, record)
 }
 
-// use fills a server with a number of pods. Together they use about the fraction given as fill of
+// use fills a server with a number of pods. Together they use about the fraction given as `fill` of
 // its CPUs and of its memory. CPU and memory deviate from this fraction at random, independently of
 // each other.
 func (a *arena) use(r *rand.Rand, server string, pods int, fill float64) {

@@ -7,7 +7,7 @@ import (
 )
 
 // Changed returns a copy of a pod that the filters handle as if the pod had another spec. The
-// function given as change gets a copy of the spec, changes this copy in place, and returns whether
+// function given as `change` gets a copy of the spec, changes this copy in place, and returns whether
 // it changed anything. If it returns false, Changed returns nil. The field Requests stays that of
 // the given pod, even if the changed spec has other requests.
 func (r Reader) Changed(pod *sched.Pod, change func(*v1.PodSpec) bool) (*sched.Pod, error) {

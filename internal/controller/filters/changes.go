@@ -49,7 +49,7 @@ func (c *changes) add(one change) {
 	c.next++
 }
 
-// since calls the function given as visit for the changes whose number is at least mark, in order,
+// since calls the function given as `visit` for the changes whose number is at least mark, in order,
 // until the function returns false. since returns false if the function returned false, or if some
 // of these changes are no longer kept. The function must not block, because it runs under a lock
 // that the placement of pods needs.

@@ -58,8 +58,9 @@ func (c *Committer) Begin(pod *sched.Pod) ([]string, sched.Reason) {
 //
 // First, if the pod has required pod (anti-)affinity or topology spread, Resume uses only the mark
 // in the proposer's results. The mark is the number of the first change (see changes) that was
-// stored after the proposer had begun to filter the pod, or another pod of the same gang. Check
-// then refuses the nodes on which the pod may no longer fit because of the changes since this mark.
+// stored after the proposer had begun to filter the pod. A pod that reuses the counts of an earlier
+// pod of its gang has that pod's mark. Check then refuses the nodes on which the pod may no longer
+// fit because of the changes since the mark.
 //
 // Second, if the pod has volumes or devices, PreFilter runs again. The plugins store in the results
 // of PreFilter which volumes and devices they will reserve, and these may have been reserved for
@@ -163,7 +164,7 @@ func (c *Committer) Unreserve(d sched.Decision) {
 }
 
 // Bind runs PreBind, which prepares the pod's volumes and devices, and then calls the function
-// given as post, which binds the pod. PreBind may wait long until a volume is provisioned. So
+// given as `post`, which binds the pod. PreBind may wait long until a volume is provisioned. So
 // before PreBind, Bind calls the function given as detach. Another goroutine then binds the next
 // pods. If nothing is reserved for the pod, Bind only calls post. If Bind fails, the caller must
 // call Unreserve.

@@ -78,7 +78,7 @@ func BenchmarkHeld(b *testing.B) {
 }
 
 // gang returns a queue entry (sched.Pod) for a whole gang. fit is the number of its pods that fit,
-// and large is the number of its pods that fit no node. The function given as rules adds
+// and large is the number of its pods that fit no node. The function given as `rules` adds
 // (anti-)affinity or a volume to each pod.
 func (a *arena) gang(name string, fit, large int, rules func(*st.PodWrapper) *st.PodWrapper) *sched.Pod {
 	g := &sched.Gang{ID: name, Need: fit + large}
@@ -96,7 +96,7 @@ func (a *arena) gang(name string, fit, large int, rules func(*st.PodWrapper) *st
 	return &first
 }
 
-// ruled returns a pod to which the function given as rules has added (anti-)affinity or a volume.
+// ruled returns a pod to which the function given as `rules` has added (anti-)affinity or a volume.
 func (a *arena) ruled(name string, cpu int64, rules func(*st.PodWrapper) *st.PodWrapper) *sched.Pod {
 	a.Helper()
 	p := a.pod(name, cpu, 4<<30, 0)

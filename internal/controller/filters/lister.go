@@ -43,7 +43,7 @@ func (l *lister) at(node *sched.Node) *nodeInfo {
 	return l.on(node.Name, l.cluster.at(node))
 }
 
-// on returns the nodeInfo of a node, like l.node. The argument info is the newest nodeInfo of the
+// on returns the nodeInfo of a node, like l.node. The argument `info` is the newest nodeInfo of the
 // node, or nil. While nodes are rated, the result also has the pods that are proposed for the node
 // (see proposals).
 func (l *lister) on(name string, info *nodeInfo) *nodeInfo {

@@ -33,7 +33,7 @@ func (p *Proposer) Plan(pods []sched.Decision) {
 	l.planned.pods = pods
 }
 
-// begins reports whether the list given as pods begins with all pods of p. To save time, it
+// begins reports whether the list given as `pods` begins with all pods of p. To save time, it
 // compares only the last pod of p with the pod at the same place in the list.
 func (p *planned) begins(pods []sched.Decision) bool {
 	n := len(p.pods)

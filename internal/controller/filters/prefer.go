@@ -68,7 +68,7 @@ func (p *Proposer) Preferring(nodes int) int {
 // DefaultRated is how many nodes are rated by default for a pod that prefers some nodes to others.
 const DefaultRated = 256
 
-// Prefer rates nodes that fit the current pod, and calls the function given as choose with the
+// Prefer rates nodes that fit the current pod, and calls the function given as `choose` with the
 // ratings. A rating is the weighted sum of the scores that kube-scheduler's plugins give a node.
 // The function choose returns the index of the node that the pod will probably get. If the
 // preferences of the current pod depend on other pods, Prefer stores this node as a proposal (see

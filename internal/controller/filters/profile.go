@@ -92,7 +92,7 @@ func newFramework(ctx context.Context, p *config.KubeSchedulerProfile, r runtime
 	return f, nil
 }
 
-// registry returns a registry of kube-scheduler's plugins. The parameter made is a map of plugins
+// registry returns a registry of kube-scheduler's plugins. The parameter `made` is a map of plugins
 // by name. The registry reuses the plugins in this map, and adds each plugin that it creates to it.
 // A framework does not expose its plugins, so the caller finds them in the map.
 func registry(made map[string]fwk.Plugin) runtime.Registry {

@@ -97,7 +97,7 @@ func (t *terms) forget(known *term) {
 }
 
 // nodes returns the names of the nodes that have a pod with a term that selects the given pod. The
-// function given as namespace returns the labels of the given pod's Namespace. It is called only if
+// function given as `namespace` returns the labels of the given pod's Namespace. It is called only if
 // needed.
 func (t *terms) nodes(pod *v1.Pod, namespace func() labels.Set) sets.Set[string] {
 	if !t.some.Load() {

@@ -131,7 +131,7 @@ func (c *Cluster) neighborsFor(pod *Pod) *neighbors {
 }
 
 // crowdFor returns the cached crowd, which has the placed pods that at least one element of the
-// list all selects. The argument key is the key of this list (see keyOf). If the crowd is not
+// list all selects. The argument `key` is the key of this list (see keyOf). If the crowd is not
 // cached, crowdFor makes it.
 func (c *Cluster) crowdFor(key string, all []selected) *crowd {
 	return c.sets.crowds.find(c, key, func() *crowd { return newCrowd(all) })

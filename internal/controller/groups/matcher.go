@@ -24,7 +24,7 @@ type Matcher struct {
 // Complete restricts a pod with whole GPUs to the nodes and GPUs of the groups that serve the pod.
 // If the pod names no group and none serves it, Complete restricts it to GPUs that are in no group.
 // Complete also makes the pod wait while its tenant is unknown, and while a quota of its tenant is
-// used up. The parameter annotations has the annotations of the pod. The caller must call Complete
+// used up. The parameter `annotations` has the annotations of the pod. The caller must call Complete
 // again when the groups in force change, when the tenant becomes known or unknown, and when the
 // tenant's quotas change. The error is a sentence for the author of the pod.
 func (m Matcher) Complete(pod *sched.Pod, annotations map[string]string) error {

@@ -75,7 +75,7 @@ func (q *Quotas) SetGroups(groups []group.Group) {
 }
 
 // SetTenant replaces the quotas of a tenant, and reports whether they have changed. If the
-// parameter quotas is nil, the tenant has no quotas any more.
+// parameter `quotas` is nil, the tenant has no quotas any more.
 func (q *Quotas) SetTenant(name string, quotas map[string]resource.Quantity) bool {
 	own := limits{}
 	for kind, most := range quotas {
@@ -97,7 +97,7 @@ func (q *Quotas) SetTenant(name string, quotas map[string]resource.Quantity) boo
 }
 
 // replace removes the limits in the map old, and sets those in the map now. If a tenant had no
-// limit until now, replace charges it for its assigned pods. The parameter pods has the assignments
+// limit until now, replace charges it for its assigned pods. The parameter `pods` has the assignments
 // of all pods. The caller holds q.mu.
 func (q *Quotas) replace(old, now limits, pods iter.Seq[*nodestate.Assignment]) {
 	for s := range old {
@@ -179,7 +179,7 @@ func due(pod *sched.Pod) group.QuotaCharge {
 }
 
 // Check returns an error if a scheduling decision exceeds a quota of the pod's tenant. The
-// parameter node is the record of the chosen node, and tells the types of its GPUs. Only the
+// parameter `node` is the record of the chosen node, and tells the types of its GPUs. Only the
 // committer calls Check, and only the committer makes decisions. So no other decision is made
 // between a call of Check and the assignment of the pod.
 func (q *Quotas) Check(decision sched.Decision, node *sched.Node) error {

@@ -242,7 +242,7 @@ func (r *Registry) input() (objects []*v1alpha1.GPUGroup, nodes group.Nodes, mov
 	return objects, maps.Clone(r.mu.nodes), moved
 }
 
-// contained calls the function given as check, and returns its verdict on a group. If check panics,
+// contained calls the function given as `check`, and returns its verdict on a group. If check panics,
 // contained returns a verdict that says so, and the group is closed if it was accepted before. So a
 // panic in the check of one group affects neither the other groups nor the scheduling of pods.
 func (r *Registry) contained(object *v1alpha1.GPUGroup, check func() Verdict) (verdict Verdict) {
@@ -289,7 +289,7 @@ func (r *Registry) checkGroup(ctx context.Context, object *v1alpha1.GPUGroup, no
 	return v.serving(r.checkForm(ctx, inForm(object, v.InForce), nodes, true, recheck))
 }
 
-// inForm returns a copy of a GPUGroup object with the spec and the generation given as form, which
+// inForm returns a copy of a GPUGroup object with the spec and the generation given as `form`, which
 // are those of another version of the object.
 func inForm(object *v1alpha1.GPUGroup, form *v1alpha1.GPUGroupForm) *v1alpha1.GPUGroup {
 	changed := *object
@@ -310,7 +310,7 @@ func (r *Registry) lastInForce(object *v1alpha1.GPUGroup) *v1alpha1.GPUGroupForm
 	return object.Status.InForce
 }
 
-// checkForm returns the verdict on one version of a group's spec. The parameter before is true if
+// checkForm returns the verdict on one version of a group's spec. The parameter `before` is true if
 // this version was accepted before. Then the version is accepted again even if some of its GPUs
 // have disappeared, or if its permissions cannot be checked.
 func (r *Registry) checkForm(ctx context.Context, object *v1alpha1.GPUGroup, nodes group.Nodes, before, recheck bool) Verdict {

@@ -132,7 +132,7 @@ func (w *StatusWriter) outdated(of Holders) map[*v1alpha1.GPUGroup]v1alpha1.GPUG
 }
 
 // status returns the new status of a group, made from the newest verdict and from what each tenant
-// holds of the group's GPUs. The parameter before is the current status of the group. If the status
+// holds of the group's GPUs. The parameter `before` is the current status of the group. If the status
 // of a condition does not change, the condition keeps its transition time.
 func status(before v1alpha1.GPUGroupStatus, verdict Verdict, holders map[string]sched.MilliGPU, now metav1.Time) v1alpha1.GPUGroupStatus {
 	s := v1alpha1.GPUGroupStatus{ObservedGeneration: verdict.Generation, Conditions: slices.Clone(before.Conditions), InForce: verdict.InForce, GPUs: int32(verdict.GPUs)}

@@ -69,7 +69,7 @@ func (v Verdict) refused(why []*group.GPURefusal) Verdict {
 }
 
 // serving is for a verdict v that refuses the newest spec of a group, while an older spec was
-// accepted before. The parameter older is the verdict on this older spec. serving returns a copy of
+// accepted before. The parameter `older` is the verdict on this older spec. serving returns a copy of
 // v that says what becomes of the group. If the older verdict says that pods may use the GPUs, the
 // older spec stays in force. Otherwise the group is closed.
 func (v Verdict) serving(older Verdict) Verdict {
@@ -81,7 +81,7 @@ func (v Verdict) serving(older Verdict) Verdict {
 }
 
 // closed is for a verdict v on a group that was accepted before, but whose GPUs nobody may use now.
-// It returns a copy of v. The message of the copy also has the text given as why, and says that
+// It returns a copy of v. The message of the copy also has the text given as `why`, and says that
 // nobody gets the GPUs.
 func (v Verdict) closed(why string) Verdict {
 	if why != "" {

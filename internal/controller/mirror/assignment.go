@@ -47,7 +47,7 @@ func (m *Mirror) readBound(pod *corev1.Pod) boundPod {
 // with a placement does not apply to mirror pods: a kubelet runs a static pod even if the mirror
 // pod is refused.
 //
-// The parameter gpus is the name of the resource that counts whole GPUs.
+// The parameter `gpus` is the name of the resource that counts whole GPUs.
 func assignment(pod *corev1.Pod, gpus string) (a nodestate.Assignment, all bool) {
 	a = nodestate.Assignment{UID: string(pod.UID), Node: pod.Spec.NodeName, Gang: gangID(pod), Since: boundSince(pod)}
 	a.Ends = ends(pod, a.Since)

@@ -14,7 +14,7 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// NewCustom returns an informer of all custom resources of one kind. The parameter one is any
+// NewCustom returns an informer of all custom resources of one kind. The parameter `one` is any
 // object of this kind. The objects in the informer's cache have the same Go type.
 func NewCustom(config *rest.Config, resource schema.GroupVersionResource, one runtime.Object) (cache.SharedIndexInformer, error) {
 	scheme := runtime.NewScheme()

@@ -12,7 +12,7 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// newEnded returns an informer that calls h for ended pods. The parameter which has the field
+// newEnded returns an informer that calls h for ended pods. The parameter `which` has the field
 // selector and the label selector of these pods. (The mirror's own informer of pods leaves out all
 // ended pods.) The second result reports whether h has handled the initial list. To save memory,
 // the informer keeps only a few fields of each pod.

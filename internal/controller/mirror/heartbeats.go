@@ -34,7 +34,7 @@ type beat struct {
 	expired  bool
 }
 
-// NewHeartbeats returns Heartbeats that call the function given as set when the agent of a node
+// NewHeartbeats returns Heartbeats that call the function given as `set` when the agent of a node
 // stops renewing its Lease, and when it renews the Lease again.
 func NewHeartbeats(now func() time.Time, set func(node string, alive bool)) *Heartbeats {
 	h := &Heartbeats{now: now, set: set}

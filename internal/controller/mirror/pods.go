@@ -57,7 +57,7 @@ func (m *Mirror) nominate(pod *corev1.Pod) {
 	m.env.Filters.Nominate(pod.UID, pending)
 }
 
-// RemovePod removes a pod that was deleted. The argument pod is the last version of the pod.
+// RemovePod removes a pod that was deleted. The argument `pod` is the last version of the pod.
 func (m *Mirror) RemovePod(pod *corev1.Pod) {
 	m.env.Filters.Nominate(pod.UID, nil)
 	m.mu.Lock()

@@ -9,7 +9,7 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// NewRejected returns an informer of failed pods. The informer calls the function given as notify
+// NewRejected returns an informer of failed pods. The informer calls the function given as `notify`
 // for each pod whose placement the agent of its node has rejected. The argument owner of this
 // function is the UID of the object that controls the pod, such as a Job. The informer does not
 // call the function for pods that no object controls, or for failed pods in its initial list.

@@ -39,13 +39,13 @@ func Watch(factory informers.SharedInformerFactory, topologies cache.SharedIndex
 	return synced, newest, nil
 }
 
-// Handle returns an event handler. The handler calls the function given as set when an object is
-// added or changes, and the function given as remove when an object is deleted.
+// Handle returns an event handler. The handler calls the function given as `set` when an object is
+// added or changes, and the function given as `remove` when an object is deleted.
 func Handle[T metav1.Object](set, remove func(T)) cache.ResourceEventHandler {
 	return handle(set, remove, sameVersion)
 }
 
-// handle is like Handle, but the event handler skips an update if the function given as same says
+// handle is like Handle, but the event handler skips an update if the function given as `same` says
 // that the object is unchanged. If an update replaces a deleted object by a new object with the
 // same name, the handler removes the old object first.
 func handle[T metav1.Object](set, remove func(T), same func(before, now T) bool) cache.ResourceEventHandler {

@@ -73,7 +73,7 @@ func (r *Reporter) renew(ctx context.Context) {
 
 // renew puts failures into the queue again: those of all pods that have one of the given rules, and
 // whose last report was an explanation. It leaves out pods with a newer failure in the queue. The
-// new reports of these pods get explanations that are made at the time given as now, or later. The
+// new reports of these pods get explanations that are made at the time given as `now`, or later. The
 // pods of a gang still share one attempt.
 func (q *failureQueue) renew(rules map[string]bool, now time.Time) {
 	q.mu.Lock()

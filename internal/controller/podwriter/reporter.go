@@ -111,7 +111,7 @@ func (r *Reporter) Refused(pod *sched.Pod, err error) {
 	r.failures.add(failure{pod: pod, reason: corev1.PodReasonUnschedulable, message: err.Error()})
 }
 
-// Waits reports that a pod waits in the queue. The text given as why says what the pod waits for,
+// Waits reports that a pod waits in the queue. The text given as `why` says what the pod waits for,
 // for example for the pods that come before it.
 func (r *Reporter) Waits(pod *sched.Pod, why string) {
 	r.failures.add(failure{pod: pod, reason: corev1.PodReasonUnschedulable, message: why})

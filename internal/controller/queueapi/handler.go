@@ -144,7 +144,7 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 }
 
 // asksFor reports whether the first media type in the Accept header of a request has the parameter
-// given as form, such as "as=Table".
+// given as `form`, such as "as=Table".
 func asksFor(r *http.Request, form string) bool {
 	first, _, _ := strings.Cut(r.Header.Get("Accept"), ",")
 	return strings.Contains(first, form)

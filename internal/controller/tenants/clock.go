@@ -3,7 +3,7 @@ package tenants
 import "time"
 
 // SteadyClock returns a clock that does not jump, for a Ledger. The clock shows the time given as
-// start plus the time that has passed since then. The function given as since returns how much time
+// start plus the time that has passed since then. The function given as `since` returns how much time
 // has passed. Programs pass time.Since, which uses the monotonic clock. Tests pass other functions.
 //
 // A Ledger does not use the wall clock, because the wall clock can jump. The time of a Ledger never

@@ -18,7 +18,7 @@ type Known struct {
 	}
 }
 
-// NewKnown returns a Known without tenants. The parameter unknown says whether the pods of tenants
+// NewKnown returns a Known without tenants. The parameter `unknown` says whether the pods of tenants
 // without a Tenant object have to wait.
 func NewKnown(unknown config.UnknownTenants) *Known {
 	k := &Known{unknown: unknown}

@@ -22,7 +22,7 @@ import (
 // process compares a task's start time with the time of the accounts, and so knows whether they
 // include the task. The 5 s are necessary because start times have a resolution of one second, and
 // the ledger may learn of a task late. updateStatus reports whether the status has changed and must
-// be written. The parameter invalid is the error in the Tenant's spec, or nil.
+// be written. The parameter `invalid` is the error in the Tenant's spec, or nil.
 func (l *Ledger) updateStatus(tenant *v1alpha1.Tenant, invalid error) bool {
 	before := tenant.Status.DeepCopy()
 	now := l.now()
@@ -63,7 +63,7 @@ func (l *Ledger) stale(stored []v1alpha1.Account, now []fairshare.Account) bool 
 	return false
 }
 
-// ready returns the condition Ready of a Tenant. The parameter invalid is the error in the Tenant's
+// ready returns the condition Ready of a Tenant. The parameter `invalid` is the error in the Tenant's
 // spec, or nil.
 func ready(invalid error) metav1.Condition {
 	if invalid != nil {

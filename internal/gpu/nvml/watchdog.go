@@ -55,7 +55,7 @@ func (w *watchdog) live() error {
 	return nil
 }
 
-// open opens a driver with the function given as open, and returns a Driver that records its calls in
+// open opens a driver with the function given as `open`, and returns a Driver that records its calls in
 // the watchdog. It also records the call of open.
 func (w *watchdog) open(open func() (Driver, error)) (Driver, error) {
 	defer w.watch("opening the driver")()

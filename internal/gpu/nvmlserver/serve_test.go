@@ -94,7 +94,7 @@ func states(inventory *gpu.Inventory) map[gpu.State]int {
 	return all
 }
 
-// start runs the function given as part until the test ends.
+// start runs the function given as `part` until the test ends.
 func start(t *testing.T, part func(context.Context) error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())

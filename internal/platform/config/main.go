@@ -10,7 +10,7 @@ import (
 )
 
 // Main is the main function of all programs other than the command line tool. It loads
-// the configuration and calls the function given as serve, with a context that ends at
+// the configuration and calls the function given as `serve`, with a context that ends at
 // SIGTERM or SIGINT. After an error, it writes the program's name and the error to
 // standard error, and exits with status 1.
 func Main[C any](name, version string, load func(Input) (C, error), serve func(context.Context, C) error) {
@@ -27,7 +27,7 @@ func Main[C any](name, version string, load func(Input) (C, error), serve func(c
 	}
 }
 
-// untilSignal calls the function given as serve with a context that ends at SIGTERM or
+// untilSignal calls the function given as `serve` with a context that ends at SIGTERM or
 // SIGINT.
 func untilSignal(serve func(context.Context) error) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)

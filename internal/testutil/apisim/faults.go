@@ -162,9 +162,10 @@ func (f *Faults) of(r *request) *fault {
 	}
 }
 
-// The method one decides at random whether a fault occurs. The parameter rate is the probability.
-// If a fault occurs, the method returns one of the given faults, chosen at random, and counts it
-// for the class of requests given as the parameter "of". If no fault occurs, it returns "".
+// one, a method of Faults, decides at random whether a fault occurs. The parameter `rate` is the
+// probability. If a fault occurs, the method returns one of the given faults, chosen at random, and
+// counts it for the class of requests given as the parameter "of". If no fault occurs, it returns
+// "".
 func (f *Faults) one(rate float64, of string, faults ...string) string {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -119,7 +119,7 @@ func (s *Server) Create(o Object) {
 	s.put(resource, nil, o.DeepCopyObject().(Object))
 }
 
-// Update changes an object, and reports whether the object exists. The function given as edit
+// Update changes an object, and reports whether the object exists. The function given as `edit`
 // changes a copy of the object. If this function returns false, the copy is discarded and the
 // object stays as it is. Tests call Update directly, so no fault is injected.
 func Update[T Object](s *Server, namespace, name string, edit func(T) bool) bool {
@@ -139,7 +139,7 @@ func Update[T Object](s *Server, namespace, name string, edit func(T) bool) bool
 }
 
 // Delete deletes an object, and reports whether it did. Tests call it directly, so no fault is
-// injected. If the object has another UID than the one given as uid, Delete does nothing and
+// injected. If the object has another UID than the one given as `uid`, Delete does nothing and
 // returns false.
 func Delete[T Object](s *Server, namespace, name, uid string) bool {
 	s.mu.Lock()
@@ -178,7 +178,7 @@ func (s *Server) store(resource schema.GroupResource) *store {
 	return stored
 }
 
-// put stores an object and returns its new version. The parameter before is the version that it
+// put stores an object and returns its new version. The parameter `before` is the version that it
 // replaces, or nil for a new object. The caller must not change the object after the call.
 func (s *Server) put(resource schema.GroupResource, before *version, o Object) *version {
 	s.mu.version++

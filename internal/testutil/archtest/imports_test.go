@@ -100,8 +100,8 @@ func TestForbidden(t *testing.T) {
 }
 
 // forbidden explains why one package may not import another. It returns "" if the import is
-// allowed. The parameter from is the path of the importing package, relative to the module.
-// The parameter to is the full import path of the imported package.
+// allowed. The parameter `from` is the path of the importing package, relative to the module.
+// The parameter `to` is the full import path of the imported package.
 func forbidden(from, to string) string {
 	own := strings.HasPrefix(to, module)
 	to = strings.TrimPrefix(to, module)
@@ -127,7 +127,7 @@ func forbidden(from, to string) string {
 }
 
 // forbiddenInside is the part of forbidden for importing packages under internal. The parameter
-// own is true if the imported package is of this module. In that case, the parameter to is its
+// own is true if the imported package is of this module. In that case, the parameter `to` is its
 // path relative to the module.
 func forbiddenInside(from, to string, own bool) string {
 	switch {

@@ -79,7 +79,7 @@ func (d definition) write(b *strings.Builder) {
 }
 
 // write writes the rows of the reference table for the fields that the schema has, at all
-// depths. The parameter path is the path of the field to which the schema belongs, such as
+// depths. The parameter `path` is the path of the field to which the schema belongs, such as
 // "spec".
 func (s schema) write(b *strings.Builder, path string) {
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {

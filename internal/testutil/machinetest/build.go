@@ -35,7 +35,7 @@ func (b Builder) Build() *topology.Machine {
 	return machine
 }
 
-// cpu returns one hardware thread of a core. The parameter core is the number of the core in the
+// cpu returns one hardware thread of a core. The parameter `core` is the number of the core in the
 // whole machine, and thread is the number of the thread in the core. Both count from 0.
 func (b Builder) cpu(core, thread int) topology.CPU {
 	pkg := core / b.cores

@@ -10,7 +10,7 @@ import (
 )
 
 // New returns a State without nodes. A State has an index by which the scheduler finds nodes
-// with enough free resources. The parameter dimensions lists the amounts that this index
+// with enough free resources. The parameter `dimensions` lists the amounts that this index
 // compares, such as "cpu,memory,numa-single" (see filter.ParseSpace).
 func New(t testing.TB, dimensions string, p filter.Profile) *nodestate.State {
 	t.Helper()

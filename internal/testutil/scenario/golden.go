@@ -18,7 +18,7 @@ var rewrite = flag.Bool("rewrite", false, "write the present results of the test
 // instead of comparing its output with them.
 func Rewrite() bool { return *rewrite }
 
-// Each starts a subtest for each file that matches a pattern, and calls the function given as run
+// Each starts a subtest for each file that matches a pattern, and calls the function given as `run`
 // in it. The test fails if no file matches.
 func Each(t *testing.T, pattern string, run func(t *testing.T, file string)) {
 	t.Helper()
@@ -50,7 +50,7 @@ func Golden(t *testing.T, file, got string) {
 }
 
 // Cases runs a subtest for each file that matches a pattern. Each file is a txtar archive. The
-// function given as answer gets all sections of the file, and returns the output of the code under
+// function given as `answer` gets all sections of the file, and returns the output of the code under
 // test as sections. The subtest passes if the file ends with the same sections.
 func Cases(t *testing.T, pattern string, answer func(t *testing.T, sections []txtar.File) []txtar.File) {
 	t.Helper()

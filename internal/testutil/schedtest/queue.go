@@ -63,7 +63,7 @@ func (q *Queue) Requeue(pod *sched.Pod) {
 	q.back(func() { q.mu.pending = append(q.mu.pending, pod) })
 }
 
-// MarkUnschedulable is called when a pod that was in flight fits on no node. The parameter gains
+// MarkUnschedulable is called when a pod that was in flight fits on no node. The parameter `gains`
 // is the number that the function given to NewQueue returned when the scheduler tried the pod.
 // If this number has grown since then, resources have become free, and the pod becomes pending
 // at once. Otherwise the queue notices that resources have become free only in the next call of
@@ -86,7 +86,7 @@ func (q *Queue) Unschedulable() []*sched.Pod {
 	return slices.Clone(q.mu.unschedulable)
 }
 
-// back records that a pod is no longer in flight. It calls the function given as enter, which
+// back records that a pod is no longer in flight. It calls the function given as `enter`, which
 // adds the pod to the queue again if it is not bound. If resources have become free since the
 // last call of back, it first makes all unschedulable pods pending again.
 func (q *Queue) back(enter func()) {

@@ -112,7 +112,7 @@ func filled(b *testing.B, m *topology.Machine, used cpuset.Set) *Ledger {
 	return l
 }
 
-// measure runs the function given as op b.N times. In addition to the mean, it reports the median
+// measure runs the function given as `op` b.N times. In addition to the mean, it reports the median
 // and the 99th percentile in microseconds.
 func measure(b *testing.B, op func()) {
 	b.ReportAllocs()

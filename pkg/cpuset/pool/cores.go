@@ -33,7 +33,7 @@ func (d *domain) takeCores(k int, s *stock) {
 	}
 }
 
-// narrowest considers the cores of d for which the function given as qualifies returns true, and
+// narrowest considers the cores of d for which the function given as `qualifies` returns true, and
 // returns the one with the fewest free CPUs. If several cores have equally few, it returns the
 // first of them.
 func (d *domain) narrowest(s *stock, qualifies func(core int) bool) (best int, ok bool) {

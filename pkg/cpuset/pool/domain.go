@@ -56,7 +56,7 @@ func (l *layout) addDomain(cpus []topology.CPU, at level) domain {
 
 // groupOf returns a number that identifies the part to which the CPU c of a domain belongs: its
 // package in a NUMA node, its last-level cache in a package, or its core in a last-level cache.
-// The parameter at is the level of the domain. Two CPUs of the domain get equal numbers only if
+// The parameter `at` is the level of the domain. Two CPUs of the domain get equal numbers only if
 // they are in the same part.
 func groupOf(c topology.CPU, at level) int {
 	switch at {
@@ -68,7 +68,7 @@ func groupOf(c topology.CPU, at level) int {
 	return int(coreOf(c))
 }
 
-// chunks yields cpus in pieces. Each piece has consecutive CPUs for which the function given as key
+// chunks yields cpus in pieces. Each piece has consecutive CPUs for which the function given as `key`
 // returns the same number.
 func chunks(cpus []topology.CPU, key func(topology.CPU) int) iter.Seq[[]topology.CPU] {
 	return func(yield func([]topology.CPU) bool) {

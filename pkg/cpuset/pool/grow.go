@@ -89,7 +89,7 @@ func (o growth) choose(k int) (cpuset.Set, bool) {
 }
 
 // takeNear takes k free CPUs of the NUMA node d, or all if d has fewer. It first takes CPUs that
-// share a last-level cache with the container's present CPUs (the parameter current), then CPUs
+// share a last-level cache with the container's present CPUs (the parameter `current`), then CPUs
 // that share a package with them, then other CPUs of d. It returns how many CPUs it took.
 func (d *domain) takeNear(k int, s *stock, current cpuset.Set) (taken int) {
 	if k == 0 || !slices.ContainsFunc(s.cores[d.first:d.end], func(c core) bool { return c.count(current) > 0 }) {

@@ -27,7 +27,7 @@ func held(claims []Claim) cpuset.Set {
 	return all
 }
 
-// peak returns the most that containers of a pod use at the same time. The function given as weight
+// peak returns the most that containers of a pod use at the same time. The function given as `weight`
 // returns what the container of one claim uses, for example bytes of memory. The claims must be in
 // the order in which their containers run. The formula is that of a pod's effective request in
 // Kubernetes:

@@ -20,7 +20,7 @@ type offer struct {
 }
 
 // offers returns the offers to container i, one for each of the given classes of CPUs. The
-// parameter claims has what each container of the pod holds so far. Containers that are not placed
+// parameter `claims` has what each container of the pod holds so far. Containers that are not placed
 // yet hold no CPUs.
 func (p *placer) offers(claims []Claim, i int, free cpuset.Set, classes []cpuset.Set) []*offer {
 	var all, busy cpuset.Set

@@ -137,7 +137,7 @@ func (l *Ledger) fits(pod Pod) bool {
 }
 
 // tiers yields, for each class of CPUs (see layout.classes), how many CPUs of the class container c
-// may get on each NUMA node. The parameter placed has, for each container placed so far, how many
+// may get on each NUMA node. The parameter `placed` has, for each container placed so far, how many
 // CPUs it gets on each NUMA node.
 func (p *placer) tiers(c int, placed []numaplan.Counts) iter.Seq[numaplan.Tier] {
 	claims, free, ok := p.claims(), p.free, true
@@ -211,7 +211,7 @@ func (p *placer) claims() []Claim {
 	return claims
 }
 
-// carve chooses the CPUs of container i from the first class that has enough. The parameter counts
+// carve chooses the CPUs of container i from the first class that has enough. The parameter `counts`
 // says how many CPUs it must get on each NUMA node. If no class has enough, carve returns false.
 func (p *placer) carve(claims []Claim, i int, counts numaplan.Counts, free cpuset.Set, classes []cpuset.Set) bool {
 	offers := p.first

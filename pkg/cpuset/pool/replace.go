@@ -71,7 +71,7 @@ func (g Grant) used() (all cpuset.Set) {
 	return all
 }
 
-// exchange returns a copy of the grant. In all claims of the copy, the CPU given as other takes the
+// exchange returns a copy of the grant. In all claims of the copy, the CPU given as `other` takes the
 // place of the CPU given as lost.
 func (g Grant) exchange(lost, other cpuset.CPU) Grant {
 	g.Claims = slices.Clone(g.Claims)

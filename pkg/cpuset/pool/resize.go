@@ -39,7 +39,7 @@ func (l *Ledger) Grow(uid, container string, n int) (Grant, error) {
 // Shrink takes CPUs away from a container, which then has only the CPUs given as kept. Ledger.Keep
 // chooses which CPUs these are. The pod still holds the CPUs that were taken from the container,
 // until Return is called. An error means that the ledger has no such container, or that the set
-// given as kept is empty or has CPUs that the container does not have.
+// given as `kept` is empty or has CPUs that the container does not have.
 func (l *Ledger) Shrink(uid, container string, kept cpuset.Set) (Grant, error) {
 	g, i, err := l.claimOf(uid, container)
 	if err != nil {

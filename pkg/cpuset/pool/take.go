@@ -121,7 +121,7 @@ type rank struct {
 	tally tally
 }
 
-// ranked returns the parts of d, sorted by their tallies. The function given as order compares two
+// ranked returns the parts of d, sorted by their tallies. The function given as `order` compares two
 // tallies. Parts with equal tallies keep their order.
 func (d *domain) ranked(s *stock, order func(a, b tally) int) []rank {
 	all := make([]rank, len(d.parts))

@@ -74,7 +74,7 @@ func (g *Group) refuses(request Request) *GPURefusal {
 	return nil
 }
 
-// Without returns a Match that lacks some of the groups: those for which the function given as drop
+// Without returns a Match that lacks some of the groups: those for which the function given as `drop`
 // returns true. At least one group must remain: a Match without groups would not mean that no GPUs
 // are allowed, but the GPUs that belong to no group.
 func (m Match) Without(drop func(name string) bool) Match {
@@ -223,7 +223,7 @@ func (m Match) refuse(nodes []*sched.Node) *GPURefusal {
 		m.request, most, m, where)
 }
 
-// have returns the text that follows "no node has" in a refusal. The parameter most is
+// have returns the text that follows "no node has" in a refusal. The parameter `most` is
 // the largest number of GPUs of one node that suit the request.
 func (m Match) have(most int) string {
 	if most == 0 {

@@ -42,7 +42,7 @@ func records(nodes Nodes) []*sched.Node {
 
 func cmpNames(a, b string) int { return slices.Compare([]byte(a), []byte(b)) }
 
-// arrive allocates GPUs to containers, one after another. The parameter order has the number of
+// arrive allocates GPUs to containers, one after another. The parameter `order` has the number of
 // GPUs that each container requests, in the order in which the containers start. For each container
 // that got no GPUs, arrive returns the number of GPUs that it requested.
 func arrive(t *testing.T, groups []Group, nodes Nodes, order []int) (stranded []int) {
@@ -112,7 +112,7 @@ func TestWorkedExample(t *testing.T) {
 	}
 }
 
-// each calls the function given as do once for every order of the given numbers, which must be
+// each calls the function given as `do` once for every order of the given numbers, which must be
 // sorted. Orders that differ only in the places of equal numbers count as one order.
 func each(numbers []int, do func([]int)) {
 	var build func(order, left []int)

@@ -126,7 +126,7 @@ type supply struct {
 	holders   []int // the number of groups that each unit is in
 }
 
-// handOut assigns GPUs to the demands. The parameter bin has the node of each demand, as an index
+// handOut assigns GPUs to the demands. The parameter `bin` has the node of each demand, as an index
 // of all, or pack.Nowhere. The demands with a node come first, the largest first, and get GPUs of
 // their node. Then each other demand gets GPUs of the node with the most GPUs in no group. A demand
 // that fits on no node gets none.
@@ -154,7 +154,7 @@ func handOut(all []*supply, sizes, bin []int) []ProposedGroup {
 	return given
 }
 
-// roomiest considers the nodes that have at least as many GPUs as the parameter count
+// roomiest considers the nodes that have at least as many GPUs as the parameter `count`
 // says. It returns the one with the most GPUs in no group, or nil if there is no such
 // node.
 func roomiest(all []*supply, count int) *supply {

@@ -59,7 +59,7 @@ func shared(g ProposedGroup, holders map[string]int) bool {
 }
 
 // small returns numbers from 1 to 9, one for each byte of the text. It returns at most as
-// many numbers as the parameter most says.
+// many numbers as the parameter `most` says.
 func small(text []byte, most int) []int {
 	var all []int
 	for _, c := range text[:min(most, len(text))] {

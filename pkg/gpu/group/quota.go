@@ -51,7 +51,7 @@ type QuotaCharge struct {
 }
 
 // QuotaCharges converts a pod's charges, which say how much it holds of each resource, from the
-// type of package fairshare to QuotaCharge. The parameter group is the GPU group of the pod's GPUs,
+// type of package fairshare to QuotaCharge. The parameter `group` is the GPU group of the pod's GPUs,
 // or "".
 func QuotaCharges(used []fairshare.Charge, group string) []QuotaCharge {
 	charges := make([]QuotaCharge, len(used))
@@ -237,7 +237,7 @@ func (q *Quotas) Together(all []PendingCharge, need int) error {
 	return q.refuse(exceeded[0], whole[exceeded[0]])
 }
 
-// beside returns a copy of the sums given as others, which are the charges of other pods, and adds
+// beside returns a copy of the sums given as `others`, which are the charges of other pods, and adds
 // this charge to the copy.
 func (d PendingCharge) beside(others map[Scope]sched.MilliGPU) map[Scope]sched.MilliGPU {
 	sum := maps.Clone(others)

@@ -41,7 +41,7 @@ func (u *unit) add(f fault) {
 	u.faults = append(u.faults, f)
 }
 
-// remove removes the faults for which the function given as ended returns true.
+// remove removes the faults for which the function given as `ended` returns true.
 func (u *unit) remove(ended func(fault) bool) {
 	var remaining []fault
 	for _, f := range u.faults {

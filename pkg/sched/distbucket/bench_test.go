@@ -209,7 +209,7 @@ var (
 	small    = Vector{2000, 8 << 10, 0, 1, 1, 10}
 )
 
-// cluster returns n nodes. The parameter fill is the average share of each resource that is in use,
+// cluster returns n nodes. The parameter `fill` is the average share of each resource that is in use,
 // from 0 to 1. The share is random for each node and dimension, so different nodes run out of
 // different resources.
 func cluster(n, dims int, fill float64) []Node {

@@ -209,8 +209,8 @@ func (it *Iterator) fits(b Bucket) bool {
 	return slices.ContainsFunc(it.search.candidates, func(e *entry) bool { return comparePrefix(e.coord, b.X) == 0 })
 }
 
-// meets reports whether a coordinate that begins with the numbers x can be at least as large as the
-// coordinate of a request in every dimension. The coordinate of the request is given as least.
+// meets reports whether a coordinate whose first numbers are x can be at least as large as the
+// coordinate of a request, `least`, in every dimension.
 func meets(x, least []int64) bool {
 	for l, c := range x {
 		if c < least[l] {

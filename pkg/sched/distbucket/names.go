@@ -45,11 +45,11 @@ func (x *Index) assignLabel(e *entry) bool {
 //
 //	label of the i-th node = i·⌊maxKey/(n+1)⌋
 //
-// It is called if no label is left between two neighbours. This is rare. The distance of a new
-// label to the labels of its neighbours is at least labelStride (2³²), or half of the gap between
-// these two labels if the gap is too small for that. So new nodes make a gap smaller than
-// labelStride only by halving it, and it is used up only after 32 nodes, each of which was added
-// next to the one before. relabel takes O(n log n) time for n nodes.
+// It is called if no label is left between two neighbours. This is rare. When a node is inserted
+// between two neighbours later, the distance of its label to theirs is at least labelStride (2³²),
+// or half of the gap between these two labels if the gap is too small for that. So new nodes make a
+// gap smaller than labelStride only by halving it, and it is used up only after 32 nodes, each of
+// which was added next to the one before. relabel takes O(n log n) time for n nodes.
 func (x *Index) relabel() {
 	all, step, at := x.byName, maxKey/key(x.Len()+1), noLabel
 	x.trees = newTrees()

@@ -195,7 +195,7 @@ func (p *page) dropLast(count int) {
 	p.n -= count
 }
 
-// appendFrom moves items from another page (the parameter next) to the end of p: item i of that
+// appendFrom moves items from another page (the parameter `next`) to the end of p: item i of that
 // page and all items after it. p must have room for them.
 func (p *page) appendFrom(next *page, i int) {
 	copy(p.separators[p.n:], next.separators[i:next.n])

@@ -51,7 +51,7 @@ func HalfLife(seconds float64) (Decay, error) {
 }
 
 // Next returns a tenant's new score after the given number of seconds, which must be at least 0.
-// The argument score is the tenant's score before these seconds. The argument used is the amount
+// The argument `score` is the tenant's score before these seconds. The argument `used` is the amount
 // that the tenant holds during these seconds, which must be constant. Next computes
 //
 //	1 − e^x as −expm1(x)

@@ -18,7 +18,7 @@ type team struct {
 }
 
 // teams divides a pod's GPUs into teams, and returns the teams in the order in which GPUs
-// are to be chosen for them. For each GPU of the pod, the argument near lists the NUMA
+// are to be chosen for them. For each GPU of the pod, the argument `near` lists the NUMA
 // nodes on which the GPU should be, if possible. Teams of containers with exclusive CPUs
 // come first, so that other teams do not take the GPUs near these CPUs. Among the other
 // teams, and among those with exclusive CPUs, larger teams come first, because their
@@ -76,7 +76,7 @@ func (cs candidates) inventory(node *sched.Node) (v *gpu.Inventory, free []int) 
 }
 
 // choose chooses GPUs for the team, and returns their indexes in the inventory. The
-// argument free has the indexes of the GPUs from which it chooses, at least t.count.
+// argument `free` has the indexes of the GPUs from which it chooses, at least t.count.
 func (t team) choose(inventory *gpu.Inventory, free []int, policy podspec.Policy) []int {
 	isNear := func(on topology.NodeID) bool { return slices.Contains(t.near, on) }
 	if policy == podspec.Single && len(t.near) > 0 {

@@ -10,7 +10,7 @@ import (
 
 // exclusive distributes the exclusive CPUs of a pod's containers over a node's NUMA
 // nodes. It returns the containers with the number of CPUs on each NUMA node, or the
-// reason why the CPUs do not fit. The argument gpus has the GPUs from which the pod's
+// reason why the CPUs do not fit. The argument `gpus` has the GPUs from which the pod's
 // GPUs will be chosen. These GPUs matter only if a container's CPUs and GPUs must be
 // on one NUMA node.
 func exclusive(pod *sched.Pod, node *sched.Node, gpus candidates) ([]podspec.Container, sched.Reason) {

@@ -62,7 +62,7 @@ func leastFree(request sched.GPURequest, gpus []sched.GPU) []sched.GPU {
 	return gpus[best : best+1]
 }
 
-// offered returns the GPUs of a node that a GPU group offers to a pod. The argument shares has
+// offered returns the GPUs of a node that a GPU group offers to a pod. The argument `shares` has
 // the IDs of these GPUs.
 func offered(shares []sched.GPUShare, node *sched.Node) []sched.GPU {
 	known := make(map[string]sched.GPU, len(node.GPUs))
@@ -77,7 +77,7 @@ func offered(shares []sched.GPUShare, node *sched.Node) []sched.GPU {
 }
 
 // choose chooses a pod's GPUs, and returns them in the order in which sched.GPURequest.Split
-// divides them among the pod's containers. The argument containers has the containers of the pod
+// divides them among the pod's containers. The argument `containers` has the containers of the pod
 // that have exclusive CPUs, and says on which NUMA nodes these CPUs are. If the pod requests
 // several whole GPUs and the links between the node's GPUs are known, choose prefers the GPUs
 // with the best connections. Otherwise, it first chooses GPUs for containers with exclusive CPUs,
@@ -107,7 +107,7 @@ func (cs candidates) choose(pod *sched.Pod, node *sched.Node, containers []podsp
 }
 
 // beside chooses the GPUs of a pod so that each of them is near the CPUs of the containers that
-// use it, if possible. The argument near has a list for each GPU that the pod requests: the NUMA
+// use it, if possible. The argument `near` has a list for each GPU that the pod requests: the NUMA
 // nodes of these CPUs. An empty list means that any GPU is suitable. The method first chooses the
 // GPUs for the lists that are not empty. Otherwise, an empty list could get a GPU that is near
 // the CPUs of another list.

@@ -15,8 +15,8 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// machine returns a node. The argument cpus has the number of free CPUs of each NUMA node, and
-// the argument gpus has the NUMA node of each GPU. The ID of a GPU is its index in gpus.
+// machine returns a node. The argument `cpus` has the number of free CPUs of each NUMA node, and
+// the argument `gpus` has the NUMA node of each GPU. The ID of a GPU is its index in gpus.
 func machine(cpus []int, gpus ...topology.NodeID) *sched.Node {
 	node := &sched.Node{Name: "n", Free: sched.Amounts{CPU: 1 << 40}, CoreWidth: 1}
 	for id, free := range cpus {
@@ -203,7 +203,7 @@ func fitsWithGPUs(pod *sched.Pod, node *sched.Node, given []numaplan.Counts) boo
 }
 
 // assignable reports whether the pod's GPUs can be assigned so that each container with
-// exclusive CPUs has its GPUs on the NUMA node of these CPUs. The argument taken has the GPUs
+// exclusive CPUs has its GPUs on the NUMA node of these CPUs. The argument `taken` has the GPUs
 // that are already assigned to the pod. For the pod's other GPUs, assignable tries the node's
 // remaining GPUs in every order.
 func assignable(pod *sched.Pod, node *sched.Node, given []numaplan.Counts, taken []sched.GPUShare) bool {

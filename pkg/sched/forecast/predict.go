@@ -57,7 +57,7 @@ func Predict(present Present, runs *Runs, seed uint64) Answer {
 	return answer(starts)
 }
 
-// answer returns the quantiles of the pod's start times over all futures. The argument starts has
+// answer returns the quantiles of the pod's start times over all futures. The argument `starts` has
 // the start times in those futures in which the pod starts. The other futures count as if the pod
 // started later than at all these times.
 func answer(starts []time.Time) Answer {

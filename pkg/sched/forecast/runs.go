@@ -88,7 +88,7 @@ func (r *Runs) at(k key) *window {
 // Empty reports whether no pod has ended yet.
 func (r *Runs) Empty() bool { return len(r.windows) == 0 }
 
-// Left returns how much longer a pod of class c will run. The argument ran is the time for which
+// Left returns how much longer a pod of class c will run. The argument `ran` is the time for which
 // the pod has already run. Left takes the recorded run times that are longer than ran, of the most
 // specific key that has enough of them. It subtracts ran from each, and returns the q-quantile, for
 // a q from 0 to 1. If no recorded run time is longer than ran, Left returns ran: it assumes that

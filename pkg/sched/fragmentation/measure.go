@@ -86,7 +86,7 @@ func (m measure) lost(s *stock) float64 {
 }
 
 // scarce returns what the group adds to lost(n) if the node may have too little CPU or memory for
-// the pods of some kind to use all GPUs. The argument pods is the number of pods of the group for
+// the pods of some kind to use all GPUs. The argument `pods` is the number of pods of the group for
 // which the node's GPUs suffice.
 func (g *group) scarce(s *stock, r room, pods int, free sched.MilliGPU) (sum float64) {
 	for i := range g.needs {

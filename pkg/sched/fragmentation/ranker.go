@@ -85,7 +85,7 @@ func New(o Options) *Ranker {
 	return r
 }
 
-// Set adds a node, or updates it, with the given record. The argument slot stores the node's newest
+// Set adds a node, or updates it, with the given record. The argument `slot` stores the node's newest
 // record. Best returns it, so that its callers can read this record.
 func (r *Ranker) Set(slot *sched.Slot, record *sched.Node) {
 	r.mu.Lock()
@@ -208,7 +208,7 @@ func (r *Ranker) See(pod *sched.Pod) {
 }
 
 // SeeHeld adds a bound pod to the learned workload. Callers use it to restore the workload after a
-// restart. The argument gpus is the number of the pod's GPUs, and at is the time at which it was
+// restart. The argument `gpus` is the number of the pod's GPUs, and at is the time at which it was
 // bound, or zero if it was bound just now. The pod counts as a pod that allows any GPU type,
 // because the types that it requested are not known.
 func (r *Ranker) SeeHeld(uid string, holding sched.Holding, gpus int, at time.Time) {

@@ -37,7 +37,7 @@ func requestOf(pod *sched.Pod) request {
 
 // stockOf returns the free amounts in a node's record. It overwrites the given slice of lots, and
 // uses the slice's memory for the result. If the node's GPUs have no IDs, the number of free GPUs
-// is the free amount of an extended resource, which the argument resource names.
+// is the free amount of an extended resource, which the argument `resource` names.
 func stockOf(node *sched.Node, resource string, lots []lot) stock {
 	s := stock{node.Free.CPU, node.Free.Memory, lots[:0]}
 	if len(node.GPUs) > 0 && node.GPUs[0].ID == "" {

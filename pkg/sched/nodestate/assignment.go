@@ -75,8 +75,8 @@ func (a *Assignment) SameCharges(was *Assignment) bool {
 }
 
 // Place assigns a pod to a node and releases the reservations under the pod's UID. The caller must
-// have checked that the pod fits the node. The argument read is the record of the node that it
-// checked. The argument seen is what NarrowSeq returned before the check. NarrowSeq counts changes
+// have checked that the pod fits the node. The argument `read` is the record of the node that it
+// checked. The argument `seen` is what NarrowSeq returned before the check. NarrowSeq counts changes
 // after which a pod may no longer fit a node although the node's record is the same, for example
 // because a pod with anti-affinity was placed on another node. Place returns false and changes
 // nothing in three cases: the node has a newer record than read, NarrowSeq has grown since, or the

@@ -110,8 +110,8 @@ func (e *Entry) enterIndex(index *distbucket.Reserving, handle *distbucket.Handl
 	}
 }
 
-// held returns the reserved amounts of a node. The parameter free has what is free on the node,
-// including what is reserved. The parameter left has what pods without the reservation may use of
+// held returns the reserved amounts of a node. The parameter `free` has what is free on the node,
+// including what is reserved. The parameter `left` has what pods without the reservation may use of
 // it. The function returns the difference of the two, and overwrites the slice left with it.
 func held(free, left []int64) []int64 {
 	for d := range left {

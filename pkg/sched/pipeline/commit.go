@@ -205,7 +205,7 @@ func (c *Committer) place(list sched.List, nodes []entry) (sched.Decision, bool)
 	return sched.Decision{}, false
 }
 
-// record records a decision in the state, and reports whether it succeeded. The argument seen is
+// record records a decision in the state, and reports whether it succeeded. The argument `seen` is
 // List.NarrowSeq of the pod's list. For most pods, it does not call the reserver, because the
 // reserver may refuse a decision only in the three cases that the comment of Reserver.Reserve
 // lists.

@@ -34,7 +34,7 @@ func (p *Pipeline) commit(list sched.List) bool {
 	return p.committer.Commit(list)
 }
 
-// tryBind binds a decision. If Bind panics, tryBind calls the function in the argument detach, so
+// tryBind binds a decision. If Bind panics, tryBind calls the function in the argument `detach`, so
 // that another goroutine binds the next decisions. Then it calls Resolve, which waits until it
 // knows whether the pod is bound.
 func (p *Pipeline) tryBind(ctx context.Context, decision sched.Decision, detach func()) (err error) {

@@ -88,7 +88,7 @@ func (c *Committer) placeGang(list sched.List) (placed []sched.Decision) {
 	return placed
 }
 
-// placePlanned places one pod of a plan. The argument others is the number of pods of the same
+// placePlanned places one pod of a plan. The argument `others` is the number of pods of the same
 // plan that were already placed on the planned node. Each of these pods has increased the version
 // of the node's record by 1.
 func (c *Committer) placePlanned(planned sched.Planned, list sched.List, others sched.Version) (sched.Decision, bool) {

@@ -39,7 +39,7 @@ type Proposer struct {
 	accept   func(*distbucket.Node) bool
 }
 
-// NewProposer returns a proposer. For each list, the proposer calls the function given as view,
+// NewProposer returns a proposer. For each list, the proposer calls the function given as `view`,
 // and searches the view of the cluster that this function returns.
 func NewProposer(view func() *nodestate.View, o ProposerOptions) *Proposer {
 	p := &Proposer{view: view, options: o, after: map[string]distbucket.Cursor{}}

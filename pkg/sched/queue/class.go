@@ -99,9 +99,10 @@ func (c *class) blocker(queued *item) *item {
 	return nil
 }
 
-// blocks returns the pod of class c that blocks the given pod, or nil if no pod of c does. The
-// first pod that is WaitingOnPermit or awaited blocks all pods behind it. With Options.Strict, the
-// first unschedulable pod blocks all pods behind it too, unless AllowBypass was called for the
+// blocks returns the pod of class c that blocks the given pod, or nil if no pod of c does. A pod
+// that waits for its next attempt in the state WaitingOnPermit blocks all pods behind it. So does a
+// pod that is awaited, that is, in flight again after that state. With Options.Strict, the first
+// unschedulable pod blocks all pods behind it too, unless AllowBypass was called for the
 // unschedulable pod.
 func (c *class) blocks(queued *item) *item {
 	if ahead := c.onPermit.first(); ahead != nil && ahead.before(queued) {

@@ -81,7 +81,7 @@ func (q *GangQueue) Observe(event nodestate.Event) {
 	}
 }
 
-// Bound records that a pod is bound. The argument id is the ID of the pod's gang, or "" if the pod
+// Bound records that a pod is bound. The argument `id` is the ID of the pod's gang, or "" if the pod
 // is in no gang.
 func (q *GangQueue) Bound(uid, id string) {
 	q.mu.Lock()
@@ -110,7 +110,7 @@ func (q *GangQueue) Remove(uid string) {
 	q.remove(uid)
 }
 
-// Succeeded records that a pod has succeeded. The argument id is the ID of the pod's gang, and
+// Succeeded records that a pod has succeeded. The argument `id` is the ID of the pod's gang, and
 // owner is the pod's sched.Gang.Owner. Until Forgotten is called for the pod, the pod counts as
 // started for those pods of the gang that have the same owner.
 func (q *GangQueue) Succeeded(uid, id, owner string) {

@@ -20,7 +20,7 @@ func (q *Queue) Freed(node *sched.Node) {
 }
 
 // Notify retries the unschedulable and gated pods that have one of the given topics
-// (sched.Pod.Topics) and for which the function in the argument helps returns true. If helps is
+// (sched.Pod.Topics) and for which the function in the argument `helps` returns true. If helps is
 // nil, Notify retries all pods with such a topic. If a pod in flight has one of the topics, and
 // helps is nil or returns true for it, the pod is retried too, if its present attempt finds no
 // node.
@@ -118,7 +118,7 @@ func (q *Queue) changedFor(pods int) {
 
 // reactivate lets Next return an unschedulable or gated item, because a change in the cluster may
 // help it. If no other pod of its class may be scheduled, Next may return the item before its
-// back-off ends (earlyRetry). Otherwise Next returns it after its back-off. The argument sure is
+// back-off ends (earlyRetry). Otherwise Next returns it after its back-off. The argument `sure` is
 // true if a node most likely fits the item now, for example because it has enough free resources,
 // and the item's fit does not depend on other nodes. With Options.Strict, another rule applies to
 // the first unschedulable pod of a type. It keeps the state Unschedulable, so that it still blocks
@@ -162,7 +162,7 @@ func (q *Queue) reactivateHead(queued *item, early time.Time, sure bool) {
 // earlyRetry returns the time from which Next may return a pod although its back-off has not
 // ended, if a change in the cluster may help the pod. After the first failure of the pod, this is
 // the time of the failure. After the second failure, it is 10 ms after the failure, and this delay
-// doubles with each further failure. The delay grows to at most 10 s. If the argument sure is
+// doubles with each further failure. The delay grows to at most 10 s. If the argument `sure` is
 // true, a node fits the pod as far as the queue knows, and the delay grows to at most 1 s, so that
 // free resources do not stay unused.
 func (queued *item) earlyRetry(sure bool) time.Time {

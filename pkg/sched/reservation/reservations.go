@@ -164,7 +164,7 @@ func (r *reservation) expires(keep time.Duration) time.Time {
 }
 
 // update reserves the best node for head, the first pod of a resource type, if a search is due
-// (step 2 of Tend). The argument behind has the first unschedulable pods of other types, as far as
+// (step 2 of Tend). The argument `behind` has the first unschedulable pods of other types, as far as
 // they come after head in the queue. update also calls AllowBypass for a pod that already has a
 // reservation, because the queue forgets an earlier AllowBypass when the pod's requests change.
 func (rs *Reservations) update(head queue.Head, behind []queue.Head, now time.Time) {
@@ -212,7 +212,7 @@ func (rs *Reservations) rivals(resourceType fairshare.Type) (all []fairshare.Typ
 }
 
 // isBehind reports whether the pod that has the reservation of a resource type is one of the given
-// pods. The argument heads has the first unschedulable pods of the types, as far as they come later
+// pods. The argument `heads` has the first unschedulable pods of the types, as far as they come later
 // in the queue than the pod for which update searches a node. A pod that is being placed is not
 // unschedulable and so not one of them: isBehind then returns false, and the pod keeps its
 // reservation.

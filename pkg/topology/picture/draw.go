@@ -16,7 +16,7 @@ const columns = 80
 // Draw writes a machine as text. It writes a line of totals, and the tree of packages, NUMA nodes,
 // caches and online CPUs. Then it writes what is not in the tree, such as offline CPUs, and the
 // distances between NUMA nodes. In the tree, SMT siblings share a pair of brackets, and GPUs are
-// listed with their NUMA nodes. The function in the argument mark returns a suffix for a CPU's
+// listed with their NUMA nodes. The function in the argument `mark` returns a suffix for a CPU's
 // number, such as the letter of the container that holds the CPU. If mark is nil, the numbers have
 // no suffixes.
 func Draw(w io.Writer, machine *topology.Machine, gpus []gpu.GPU, mark func(cpuset.CPU) string) error {

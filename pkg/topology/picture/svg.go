@@ -81,7 +81,7 @@ func chip(class, line string, width, height int) box {
 	}}
 }
 
-// frame returns a box that has a border around the given box. The argument pad is the distance
+// frame returns a box that has a border around the given box. The argument `pad` is the distance
 // between the two.
 func frame(class string, pad int, inner box) box {
 	return box{inner.width + 2*pad, inner.height + 2*pad, func(b *strings.Builder, x, y int) {

@@ -107,7 +107,7 @@ func split(cpus []topology.CPU, levels []level) []group {
 	return groups
 }
 
-// name returns a function that makes labels such as "package 0" from an ID. The argument what is
+// name returns a function that makes labels such as "package 0" from an ID. The argument `what` is
 // the word, here "package". A level has such a function in its field label.
 func name(what string) func(int) string {
 	return func(id int) string {

@@ -76,7 +76,7 @@ func parseZones(text string) ([]zone, error) {
 	return zones, nil
 }
 
-// parse sets a field of the zone from one line of /proc/zoneinfo. The parameter name is the first
+// parse sets a field of the zone from one line of /proc/zoneinfo. The parameter `name` is the first
 // word of the line, and values has the other words.
 func (z *zone) parse(name string, values []string) error {
 	switch name {

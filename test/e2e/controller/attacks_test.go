@@ -34,7 +34,7 @@ const (
 )
 
 // attackPod returns the manifest of a pod, with additions to its metadata and its spec. If the
-// parameter spec has no schedulerName, attackPod adds that of Numalet's controller. Before
+// parameter `spec` has no schedulerName, attackPod adds that of Numalet's controller. Before
 // Kubernetes 1.36, no policy adds the schedulerName. The API server would then refuse the pod
 // because the schedulerName is missing, and the test would not show whether it refuses the attack.
 func attackPod(name, metadata, spec, resources string) string {

@@ -85,7 +85,7 @@ func (w *world) gang(name string) (n int) {
 }
 
 // ofGang returns the i-th pod of a gang. The pod needs a whole node of five CPUs. The pods of the
-// gang start only when at least a minimum number of them (the argument least) can start together.
+// gang start only when at least a minimum number of them (the argument `least`) can start together.
 func ofGang(gang string, i, least int) *corev1.Pod {
 	pod := hollowcluster.Pod("default", fmt.Sprint(gang, "-", i), "numalet-scheduler", "4", 0)
 	pod.Labels[v1alpha1.LabelGang] = gang

@@ -119,8 +119,8 @@ func (w *world) confine() {
 	w.install("admission", "before-1.36/admission")
 }
 
-// install applies a folder of deploy: the one named by the argument before on Kubernetes older than
-// 1.36, and the one named by the argument folder on newer versions.
+// install applies a folder of deploy: the one named by the argument `before` on Kubernetes older than
+// 1.36, and the one named by the argument `folder` on newer versions.
 func (w *world) install(folder, before string) {
 	w.Helper()
 	if !w.mutates() {
@@ -161,7 +161,7 @@ func (w *world) pod(name string) *corev1.Pod {
 const patience = 2 * time.Minute
 
 // await calls the function ok until it returns true. After the time in the constant patience, it
-// fails the test. The argument what says for the error message what the test waits for.
+// fails the test. The argument `what` says for the error message what the test waits for.
 func (w *world) await(what string, ok func() bool) {
 	w.Helper()
 	for deadline := time.Now().Add(patience); !ok(); time.Sleep(50 * time.Millisecond) {

@@ -81,7 +81,7 @@ func (s *stage) still() string {
 	}
 }
 
-// compare waits until the verdicts of the pods (see still) are equal to the argument want, and are
+// compare waits until the verdicts of the pods (see still) are equal to the argument `want`, and are
 // still the same a second later. It fails the test if this does not happen within 40 s.
 func (s *stage) compare(want string) {
 	s.Helper()
@@ -114,7 +114,7 @@ func plain(message string) string {
 }
 
 // profiles writes a copy of testdata/profiles.yaml and returns its path. In the copy, the name of
-// the scheduler precedes the name of each profile. The argument kubeconfig is the path of
+// the scheduler precedes the name of each profile. The argument `kubeconfig` is the path of
 // kube-scheduler's kubeconfig, or "" if the copy is for the controller. If it is not "", the copy
 // also contains this path, and a profile whose name is only the name of the scheduler. In the copy
 // for the controller, such a profile would replace the controller's default profile.

@@ -65,7 +65,7 @@ func (r *replicas) stop() {
 }
 
 // leader waits until a replica is the leader, and returns this replica. Meanwhile it restarts
-// replicas that have ended. It neither returns nor restarts the replica in the argument but, which
+// replicas that have ended. It neither returns nor restarts the replica in the argument `but`, which
 // may be nil.
 func (r *replicas) leader(but *hollowcluster.Controller) (leader *hollowcluster.Controller) {
 	r.Helper()
@@ -81,7 +81,7 @@ func (r *replicas) leader(but *hollowcluster.Controller) (leader *hollowcluster.
 	return leader
 }
 
-// tend restarts all replicas that have ended, except for the replica in the argument but, which may
+// tend restarts all replicas that have ended, except for the replica in the argument `but`, which may
 // be nil.
 func (r *replicas) tend(but *hollowcluster.Controller) {
 	r.Helper()

@@ -27,7 +27,7 @@ func TestReferenceSecurity(t *testing.T) {
 }
 
 // between replaces one generated part of the page by the given text, and returns the page. The
-// argument what is the name of the part, which is in the two HTML comments before and after the
+// argument `what` is the name of the part, which is in the two HTML comments before and after the
 // part.
 func between(t *testing.T, page, what, text string) string {
 	t.Helper()

@@ -59,7 +59,7 @@ func newOffice(t *testing.T) *office {
 	return o
 }
 
-// begin starts a controller with a short time constant of scores. The parameter name is the name of
+// begin starts a controller with a short time constant of scores. The parameter `name` is the name of
 // its process.
 func (o *office) begin(name string) {
 	o.Helper()

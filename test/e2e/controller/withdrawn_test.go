@@ -209,7 +209,7 @@ func (r *withdrawn) give(p permission, holders []*role) error {
 }
 
 // elsewhere grants a permission again. The test then does not check whether the program needs this
-// permission. The argument why says why not: another test checks it, or the program uses it only if
+// permission. The argument `why` says why not: another test checks it, or the program uses it only if
 // requests happen in a certain order.
 func (r *withdrawn) elsewhere(p permission, why string) {
 	r.Helper()

@@ -93,7 +93,7 @@ func impossible(bins, demands []int) bool {
 }
 
 // divides reports whether each size of the demands divides the next larger one. The
-// parameter order has the indices of the demands, by descending size of the demands.
+// parameter `order` has the indices of the demands, by descending size of the demands.
 func divides(demands, order []int) bool {
 	for i := 1; i < len(order); i++ {
 		if demands[order[i-1]]%demands[order[i]] != 0 {

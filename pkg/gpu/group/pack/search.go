@@ -101,7 +101,7 @@ func (s *search) open(bin, largest int) bool {
 }
 
 // complete tries all ways to put demands into the newest bin until no remaining demand fits there.
-// The parameter room is how much room the bin still has. For each way, complete also tries to fill
+// The parameter `room` is how much room the bin still has. For each way, complete also tries to fill
 // the remaining bins. It adds the largest demands first, and none that is larger than the demand
 // size whose index is given as from.
 func (s *search) complete(room, from int) bool {
@@ -138,7 +138,7 @@ func (s *search) remove(d int) {
 
 // next looks for the largest demand that remains and fits in the given room. It returns
 // the index of the demand's size, or -1 if no demand fits. It considers only the size
-// whose index is given as from, and smaller sizes.
+// whose index is given as `from`, and smaller sizes.
 func (s *search) next(from, room int) int {
 	for d := from; d < len(s.demands.sizes); d++ {
 		if s.demands.left[d] > 0 && s.demands.sizes[d] <= room {

@@ -16,7 +16,7 @@ func (b Builder) kubectl() artefact.Recipe {
 	return b.kubernetes("kubectl", "k8s.io/kubernetes/cmd/kubectl")
 }
 
-// kubernetes returns the recipe for the program with the given name. The argument pkg is the
+// kubernetes returns the recipe for the program with the given name. The argument `pkg` is the
 // program's package. The program is built in the Go module of the directory kubeone. The .mod file
 // for the version of Kubernetes pins all modules of Kubernetes.
 func (b Builder) kubernetes(name, pkg string) artefact.Recipe {

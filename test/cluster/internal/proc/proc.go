@@ -71,7 +71,7 @@ func (p Process) PID() int {
 	return pid
 }
 
-// Stop sends SIGTERM. If the process still runs after the time given as grace, Stop sends SIGKILL.
+// Stop sends SIGTERM. If the process still runs after the time given as `grace`, Stop sends SIGKILL.
 // It returns no error if the process does not run.
 func (p Process) Stop(grace time.Duration) error {
 	defer os.Remove(p.pidFile())

@@ -19,7 +19,7 @@ type Reporter struct {
 	done int
 }
 
-// Step runs the function given as do, which is the next step of the job. At the start it reports
+// Step runs the function given as `do`, which is the next step of the job. At the start it reports
 // the step, such as "[2/7] kubectl (about 1 min cold) ...". If the function returns no error, Step
 // also reports how long the function took.
 func (r *Reporter) Step(title string, do func() error) error {

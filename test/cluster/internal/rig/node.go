@@ -159,7 +159,7 @@ func (r *Rig) Enter(flavour machine.Flavour) (*guest.Client, error) {
 	return d.Dial(30 * time.Second)
 }
 
-// awaitNode waits until the node is Ready and its boot ID differs from the argument previous, which
+// awaitNode waits until the node is Ready and its boot ID differs from the argument `previous`, which
 // is the boot ID before the reboot ("" if the machine was not rebooted). A node whose machine has
 // just been reset may still have the status Ready from before. The boot ID shows whether the status
 // is from before or after the reboot.
