@@ -37,7 +37,7 @@ type unsupported struct{}
 func (unsupported) Run(context.Context) error { return nri.ErrUnsupported }
 func (unsupported) Ready() error              { return nri.ErrUnsupported }
 
-// flaky is a fake container runtime. While the value of the field there is true, the runtime is
+// flaky is a fake container runtime. While the value of the field `there` is true, the runtime is
 // connected to the agent.
 type flaky struct{ there atomic.Bool }
 

@@ -68,7 +68,7 @@ func (c *containerNoise) addSource(source string, seconds float64) {
 	}
 }
 
-// The method since returns how much the foreign time of each container has grown since earlier
+// The method `since` returns how much the foreign time of each container has grown since earlier
 // readings (the parameter `before`). The order is by namespace, pod and container. If the field
 // CPUSeconds of a container is smaller than in the earlier reading, the agent has restarted, and
 // its counters have started at zero again. In this case, the method subtracts nothing, and returns

@@ -41,7 +41,7 @@ type controller struct {
 	clients      clients
 	factory      informers.SharedInformerFactory
 	synced       []cache.InformerSynced // each reports whether the objects of one informer's initial list were handled
-	newest       *mirror.Newest         // the largest resource version among the pods that the field mirror has handled
+	newest       *mirror.Newest         // the largest resource version among the pods that the field `mirror` has handled
 	state        *nodestate.State
 	ledger       *tenants.Ledger // usage of the tenants, and their scores (decayed averages of the usage)
 	groups       gpuGroups       // GPU groups and quotas

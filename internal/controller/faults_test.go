@@ -215,7 +215,7 @@ func (e *epoch) start() *process {
 	return p
 }
 
-// close closes the health and metrics servers. The method run would close them, but the test calls
+// close closes the health and metrics servers. The method `run` would close them, but the test calls
 // runWith without servers.
 func (c *controller) close() {
 	over, cancel := context.WithCancel(context.Background())

@@ -40,7 +40,7 @@ type heldNode struct {
 	pods      map[string]held // by UID
 }
 
-// held is what a bound pod holds. The field gpus has the IDs of the pod's GPUs, if the pod's
+// held is what a bound pod holds. The field `gpus` has the IDs of the pod's GPUs, if the pod's
 // placement names them.
 type held struct {
 	cpu, count int64

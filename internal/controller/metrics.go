@@ -85,7 +85,7 @@ func collectAccount(to chan<- prometheus.Metric, tenant string, account fairshar
 	}
 }
 
-// countedMetric is a metric whose value is a counter of the scheduling pipeline. The field value is
+// countedMetric is a metric whose value is a counter of the scheduling pipeline. The field `value` is
 // the function that reads the counter.
 type countedMetric struct {
 	name, help string

@@ -29,7 +29,7 @@ import (
 )
 
 const (
-	crowdNodes = 200 // number of nodes in TestWaiting; a fifth of them have the label "gang" that the pods made by the function lone require
+	crowdNodes = 200 // number of nodes in TestWaiting; a fifth of them have the label "gang" that the pods made by the function `lone` require
 	fresh      = 200 // TestWaiting creates this number of fitting pods together, and later the same number one by one
 	// mostRetries is the largest number of failed scheduling attempts that TestWaiting accepts
 	// while pods are created one by one. The test also accepts up to this number of explanations of
@@ -114,7 +114,7 @@ func newCrowd(t testing.TB, nodes int) *crowd {
 
 // unwatched returns a controller without its parts: the caller creates and connects them (see
 // connect). The controller's informers of custom resources watch empty sources. It uses the given
-// client for all requests but Bindings. The caller must call the function end when the test is
+// client for all requests but Bindings. The caller must call the function `end` when the test is
 // over.
 func unwatched(t testing.TB, client kubernetes.Interface, bind func(context.Context, *corev1.Binding) error) (c *controller, end func()) {
 	cfg, err := config.LoadController(config.Input{

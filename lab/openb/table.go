@@ -56,7 +56,7 @@ func CSVError(err error) error {
 	return fmt.Errorf("line %d, column %d: %s: put the whole field in quotes, and double the quotes in it", p.Line, p.Column, what)
 }
 
-// The method each calls the function given as `do` for every row after the first. It stops at the
+// The method `each` calls the function given as `do` for every row after the first. It stops at the
 // first invalid row, and returns an error with the line number of this row.
 func (t *table) each(do func(row *row)) error {
 	for {
@@ -79,7 +79,7 @@ func (t *table) each(do func(row *row)) error {
 	}
 }
 
-// row is one row of a table. The field err is the first error that was found in the row.
+// row is one row of a table. The field `err` is the first error that was found in the row.
 type row struct {
 	*table
 	fields []string

@@ -13,7 +13,7 @@ type clock struct {
 	count  int
 }
 
-// event is a planned call of the function do at the time given by the field at. Events of the
+// event is a planned call of the function `do` at the time given by the field at. Events of the
 // same time run in the order in which they were planned.
 type event struct {
 	at    time.Duration

@@ -58,7 +58,7 @@ type Cluster struct {
 	committer    *pipeline.Committer
 	pending      map[string]Ran // by UID
 	running      map[string]Ran
-	tending      bool // whether a call of the method tend, which reserves and releases nodes, is due within a second
+	tending      bool // whether a call of the method `tend`, which reserves and releases nodes, is due within a second
 }
 
 // NewCluster returns an idle cluster with the nodes of state.

@@ -13,12 +13,12 @@ type search struct {
 	wish       Wish
 
 	kind   [][]int // the kind of the link between two GPUs, by their indexes
-	like   []int   // the result of the method equivalents
+	like   []int   // the result of the method `equivalents`
 	chosen []int
 	inside []int  // by kind: number of links between the chosen GPUs, the weakest kind first
 	found  *score // the best set so far, or nil
-	spare  *score // a score that the method record can overwrite
-	least  []int  // a buffer of the method next, to save allocations
+	spare  *score // a score that the method `record` can overwrite
+	least  []int  // a buffer of the method `next`, to save allocations
 }
 
 func newSearch(inventory *Inventory, free, candidates []int, w Wish) *search {

@@ -139,7 +139,7 @@ type skew struct {
 	pods []skewPod
 }
 
-// skewPod is a pod that must continue to run on the same CPUs. The field cpus has its exclusive
+// skewPod is a pod that must continue to run on the same CPUs. The field `cpus` has its exclusive
 // CPUs. It is empty if the pod has shared CPUs.
 type skewPod struct {
 	*corev1.Pod
@@ -186,7 +186,7 @@ func (s *skew) add(ctx context.Context, pod *corev1.Pod) {
 }
 
 // ran waits until a pod runs. If the pod has exclusive CPUs, ran checks that they are the CPUs that
-// the controller chose, and that the NodeTopology lists them. Later calls of the method check
+// the controller chose, and that the NodeTopology lists them. Later calls of the method `check`
 // include this pod.
 func (s *skew) ran(ctx context.Context, name string) {
 	s.Helper()

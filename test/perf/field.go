@@ -56,7 +56,7 @@ func (f *field) furnish(ctx context.Context) (err error) {
 }
 
 // countEvents waits until there are as many events as pods in the backlog. It also stops waiting if
-// no event was written for 10 seconds (the constant quiet). It returns the number of events and the
+// no event was written for 10 seconds (the constant `quiet`). It returns the number of events and the
 // time of the last one. It does not wait for a contender that writes no events.
 func (f *field) countEvents(ctx context.Context, c contender) (n int, last time.Time, err error) {
 	for last = time.Now(); !c.silent && n < f.Pods && time.Since(last) < quiet; time.Sleep(100 * time.Millisecond) {

@@ -195,7 +195,7 @@ type kernel struct {
 	*testing.T
 	groups map[string]*cpusetGroup // by path
 	admin  bool                    // the process has CAP_SYS_ADMIN
-	slow   bool                    // the CPUs of a removed partition return to the root cgroup only later; until then, the field dying has them
+	slow   bool                    // the CPUs of a removed partition return to the root cgroup only later; until then, the field `dying` has them
 	dying  cpuset.Set
 	writes int
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/numalet/numalet/pkg/cpuset"
 )
 
-// queue is a fake systemd that handles one call after another. The field each is the time that it
+// queue is a fake systemd that handles one call after another. The field `each` is the time that it
 // takes for a call. It records the units in the order in which it has handled them.
 type queue struct {
 	each  time.Duration

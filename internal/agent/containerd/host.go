@@ -17,7 +17,7 @@ import (
 // dumpTimeout is how long `containerd config dump` may run. On an emulated machine, it took 2 s.
 const dumpTimeout = time.Minute
 
-// programDirs are the directories in which the method look searches for a program, if its name has
+// programDirs are the directories in which the method `look` searches for a program, if its name has
 // no path.
 const programDirs = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 

@@ -76,7 +76,7 @@ func Run(ctx context.Context, cfg config.Containerd) error {
 	return group.Wait()
 }
 
-// keeper calls its function do regularly, and reports an outcome if it differs from the outcome of
+// keeper calls its function `do` regularly, and reports an outcome if it differs from the outcome of
 // the call before.
 type keeper struct {
 	do     func(context.Context) error
@@ -88,7 +88,7 @@ type keeper struct {
 	state error
 }
 
-// Ready returns nil if the last call of the function do succeeded, and otherwise the error of this
+// Ready returns nil if the last call of the function `do` succeeded, and otherwise the error of this
 // call.
 func (k *keeper) Ready() error {
 	k.mu.Lock()
@@ -96,7 +96,7 @@ func (k *keeper) Ready() error {
 	return k.state
 }
 
-// setState records the outcome of a call of the function do, and reports whether it differs from
+// setState records the outcome of a call of the function `do`, and reports whether it differs from
 // the outcome of the call before.
 func (k *keeper) setState(err error) (changed bool) {
 	k.mu.Lock()

@@ -21,7 +21,7 @@ import (
 )
 
 // world is a fake machine with a kernel, a container runtime and an API server, all in memory. Its
-// field node is the Node under test.
+// field `node` is the Node under test.
 type world struct {
 	machine *topology.Machine
 	cfg     Config

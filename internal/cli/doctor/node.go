@@ -16,7 +16,7 @@ type NodeOptions struct {
 	KubeletConfig string // "" means var/lib/kubelet/config.yaml
 }
 
-// nodeCheck is a check of a machine's files. If a file does not exist, the function run returns a
+// nodeCheck is a check of a machine's files. If a file does not exist, the function `run` returns a
 // finding about that, and no error. If run returns an error, the report has a finding with the
 // status Unknown.
 type nodeCheck struct {

@@ -44,7 +44,7 @@ func New(token string, source Source) (http.Handler, error) {
 	return guard{token, mux}, nil
 }
 
-// guard is a handler that passes a request to another handler (the field next) only if the request
+// guard is a handler that passes a request to another handler (the field `next`) only if the request
 // has the token.
 type guard struct {
 	token string

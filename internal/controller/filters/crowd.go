@@ -235,7 +235,7 @@ func (l *lister) showing(nodes map[string]near) []fwk.NodeInfo {
 	return found
 }
 
-// nodesOf returns a copy of the field nodes of a crowd: the pods of the crowd, by node name.
+// nodesOf returns a copy of the field `nodes` of a crowd: the pods of the crowd, by node name.
 func (c *Cluster) nodesOf(of *crowd) map[string]near {
 	c.sets.Lock()
 	defer c.sets.Unlock()

@@ -33,7 +33,7 @@ type roomy struct {
 	room [8]fwk.PodInfo
 }
 
-// with returns a new nodeInfo that has the data of the NodeInfo given as u, and the field open of
+// with returns a new nodeInfo that has the data of the NodeInfo given as u, and the field `open` of
 // n. Its list of pods is a copy with room for one more pod. The caller may change this list in
 // place.
 func (n *nodeInfo) with(u *framework.NodeInfo) *nodeInfo {

@@ -18,7 +18,7 @@ import (
 // and counts if their rules, their required pod (anti-)affinity or their preferences are equal.
 // Cluster keeps them up to date under the lock of tracked. When a pod needs a set or a count that
 // is not cached, tracked visits all nodes to make it. A lookup of a cached set or count takes no
-// lock. But the field nodes of a crowd and the field refused of a nodeSet are read under the lock.
+// lock. But the field `nodes` of a crowd and the field refused of a nodeSet are read under the lock.
 //
 // tracked keeps at most maxSets values of each of these three types. When there would be more
 // values of one type, it drops all of this type, and those that are still needed are made again.

@@ -45,8 +45,8 @@ func unsupported(c *config.KubeSchedulerConfiguration, o Options) (errs []error)
 	return errs
 }
 
-// point is an extension point of kube-scheduler. The field set has the plugins that a profile
-// enables and disables at this extension point. The field allow has the names of the plugins that
+// point is an extension point of kube-scheduler. The field `set` has the plugins that a profile
+// enables and disables at this extension point. The field `allow` has the names of the plugins that
 // Numalet supports there.
 type point struct {
 	name  string

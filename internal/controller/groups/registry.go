@@ -232,7 +232,7 @@ func (r *Registry) checkGroups(ctx context.Context, recheck bool) {
 	r.report(verdicts, now.grouping)
 }
 
-// input returns the GPUGroup objects, sorted by name, and the GPUs of the nodes. The result moved
+// input returns the GPUGroup objects, sorted by name, and the GPUs of the nodes. The result `moved`
 // says whether the GPUs of any node have changed since the last call of input.
 func (r *Registry) input() (objects []*v1alpha1.GPUGroup, nodes group.Nodes, moved bool) {
 	r.mu.Lock()

@@ -63,7 +63,7 @@ func New(client kubernetes.Interface, o Options) (*Lease, error) {
 	return l, nil
 }
 
-// Run waits until this replica is the leader, and then calls the function lead (its argument) once.
+// Run waits until this replica is the leader, and then calls the function `lead` (its argument) once.
 // It releases the lease when lead returns, or when ctx is done before lead is called. The context
 // that is passed to lead ends when ctx is done, and when the lease is lost. If the lease is lost,
 // Run returns an error that wraps ErrLost. Run may be called only once.
@@ -80,7 +80,7 @@ func (l *Lease) Run(ctx context.Context, lead func(context.Context) error) error
 	}
 }
 
-// The method lead waits until no step of a former leader can be in progress, and then calls the
+// The method `lead` waits until no step of a former leader can be in progress, and then calls the
 // function given as lead. The context leading ends when the lease is lost.
 func (l *Lease) lead(ctx, leading context.Context, lead func(context.Context) error) error {
 	both, cancel := context.WithCancel(ctx)

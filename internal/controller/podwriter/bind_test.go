@@ -30,7 +30,7 @@ func decision(containers ...podspec.Container) sched.Decision {
 }
 
 // server is a fake API server. It answers Bindings with the given answers one after another, and
-// then repeats the last answer. If the field binds is true, the server binds the pod at each
+// then repeats the last answer. If the field `binds` is true, the server binds the pod at each
 // Binding, even if the answer is an error.
 type server struct {
 	*fake.Clientset
@@ -254,7 +254,7 @@ func after(asked, n int, err error, stop func()) error {
 	return err
 }
 
-// The function between returns the result of one call of a fence. asked is the number of this call,
+// The function `between` returns the result of one call of a fence. asked is the number of this call,
 // counted from 1. If asked is at least from and less than until, the fence is closed, and the
 // function returns err. Otherwise it returns nil.
 func between(asked, from, until int, err error) error {

@@ -141,7 +141,7 @@ func (b *boundEvents) writeExtra(ctx context.Context) {
 	}
 }
 
-// drain writes events until the queue is empty, ctx is done, or the function more (a parameter)
+// drain writes events until the queue is empty, ctx is done, or the function `more` (a parameter)
 // returns false.
 func (b *boundEvents) drain(ctx context.Context, more func() bool) {
 	for ctx.Err() == nil && more() {

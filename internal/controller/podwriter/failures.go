@@ -27,9 +27,9 @@ type failureQueue struct {
 	arrived    chan struct{}
 }
 
-// failure is a pod that was not scheduled. The field reason is the reason in the pod's condition
-// PodScheduled. If the field message is empty, the failure is an attempt that found no node (the
-// field attempt). The message, an explanation of why, is then made when the failure is reported.
+// failure is a pod that was not scheduled. The field `reason` is the reason in the pod's condition
+// PodScheduled. If the field `message` is empty, the failure is an attempt that found no node (the
+// field `attempt`). The message, an explanation of why, is then made when the failure is reported.
 type failure struct {
 	pod             *sched.Pod
 	reason, message string
@@ -54,7 +54,7 @@ func (a *attempt) explain(f func(*sched.Pod) string) string {
 	return a.why
 }
 
-// action returns the field action of the event that reports a failure. Errors (reason
+// action returns the field `action` of the event that reports a failure. Errors (reason
 // SchedulerError) and pods that fit no node (reason Unschedulable) have different actions. If the
 // actions were equal, client-go's recorder would merge an event about an error with an event about
 // no fitting node, if both concern the same pod and are less than six minutes apart. It would keep
@@ -198,7 +198,7 @@ func (q *failureQueue) later(f failure) {
 }
 
 // recordReport records that f is reported, and returns the previous report about the pod. The
-// result known is false if there was none.
+// result `known` is false if there was none.
 func (q *failureQueue) recordReport(f failure) (before report, known bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -252,7 +252,7 @@ func (r *Reporter) setCondition(ctx context.Context, f failure) error {
 }
 
 // precondition returns the resource version that the patch of a pod's condition must contain. It
-// returns nil if the patch applies to any version of the pod. The result pending is false if the
+// returns nil if the patch applies to any version of the pod. The result `pending` is false if the
 // pod is bound or gone.
 func (r *Reporter) precondition(pod *sched.Pod) (version any, pending bool) {
 	if r.newest == nil {

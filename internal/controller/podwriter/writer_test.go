@@ -41,7 +41,7 @@ func TestBind(t *testing.T) {
 			answer: refused,
 			written: []string{
 				"event Warning FailedScheduling Binding by numalet-scheduler on a: bind pod default/a to node \"n1\": no",
-				"status of a: bind pod default/a to node \\", // the function written cuts the message off at its first quotation mark
+				"status of a: bind pod default/a to node \\", // the function `written` cuts the message off at its first quotation mark
 			},
 		},
 		"gone": {answer: apierrors.NewNotFound(corev1.Resource("pods"), "a")},

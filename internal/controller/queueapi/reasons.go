@@ -9,7 +9,7 @@ import (
 // the cause is recognized. The cause and the remedy are shown as one sentence: "CAUSE: REMEDY".
 type Reason struct {
 	Name   string // short name
-	Cause  string // $1, $2, … stand for the texts that the capturing groups in the field pattern match
+	Cause  string // $1, $2, … stand for the texts that the capturing groups in the field `pattern` match
 	Remedy string
 
 	pattern *regexp.Regexp // matches messages that have this cause

@@ -26,8 +26,8 @@ func NewKnown(unknown config.UnknownTenants) *Known {
 	return k
 }
 
-// Set records whether a tenant has a Tenant object. The result changed says whether the result of
-// Check may have changed for this tenant. The result all says whether the result of Check may have
+// Set records whether a tenant has a Tenant object. The result `changed` says whether the result of
+// Check may have changed for this tenant. The result `all` says whether the result of Check may have
 // changed for all other tenants as well. This happens with config.WaitIfAny when the first Tenant
 // object is created or the last one is deleted.
 func (k *Known) Set(name string, exists bool) (changed, all bool) {

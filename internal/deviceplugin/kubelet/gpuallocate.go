@@ -70,7 +70,7 @@ func (g *GPUs) uuids(ids []string) []string {
 	return uuids
 }
 
-// portion is the part of one GPU that a container has: a number of shares (the field shares), and
+// portion is the part of one GPU that a container has: a number of shares (the field `shares`), and
 // the number of shares into which the GPU is divided (the field of).
 type portion struct {
 	shares, of  int

@@ -125,7 +125,7 @@ func packed(inventory *gpu.Inventory, free []string, count int) []string {
 	return ids
 }
 
-// waste says how badly a GPU fits a request: the function packed uses the GPU with the
+// waste says how badly a GPU fits a request: the function `packed` uses the GPU with the
 // smallest result. The parameter `have` is the number of free devices of the GPU, and
 // missing is the number of devices that are still needed. The results are ordered as
 // follows. A GPU with enough free devices comes before a GPU with too few. Of GPUs with

@@ -240,7 +240,7 @@ type admission struct {
 	queue  chan *corev1.Pod
 
 	mu     sync.Mutex
-	listed map[string]string // arguments of the function lists, by the name of the pod
+	listed map[string]string // arguments of the function `lists`, by the name of the pod
 	used   map[string]bool   // GPUs in use, in the kubelet's view
 	free   []string          // free GPUs, in the controller's view
 }

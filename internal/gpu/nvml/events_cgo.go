@@ -36,7 +36,7 @@ func (d *driver) register(uuid string, gpu nvml.Device) error {
 
 // watch adds a GPU to the watched GPUs, and reports whether the GPU is new among them.
 // The caller registers for the events of the GPU only after this call, because the
-// function event finds the UUID of an event's GPU among the watched GPUs.
+// function `event` finds the UUID of an event's GPU among the watched GPUs.
 func (d *driver) watch(gpu nvml.Device, uuid string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

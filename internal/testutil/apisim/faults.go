@@ -16,7 +16,7 @@ import (
 // arrives. The order of the requests depends on the order in which goroutines run, so a request
 // can get another decision in another run. Its methods are safe for concurrent use.
 type Faults struct {
-	// Rates has the share of requests that fail, by class of the request (see the function class).
+	// Rates has the share of requests that fail, by class of the request (see the function `class`).
 	// Stream is the probability that a watch fails when it has changes to send. Stale is the share
 	// of lists from the server's cache that are out of date.
 	Rates         map[string]float64

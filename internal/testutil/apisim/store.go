@@ -72,7 +72,7 @@ type store struct {
 	watchers map[*watcher]bool
 }
 
-// version is one version of an object. It never changes, except that the method encoding adds to
+// version is one version of an object. It never changes, except that the method `encoding` adds to
 // the field encoded.
 type version struct {
 	Object

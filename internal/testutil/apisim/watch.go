@@ -27,7 +27,7 @@ type watcher struct {
 
 	mu    sync.Mutex
 	sent  []byte
-	err   error // the error that Read returns after the last byte of the field sent
+	err   error // the error that Read returns after the last byte of the field `sent`
 	ready chan struct{}
 }
 
@@ -113,7 +113,7 @@ func (w *watcher) send(more []byte, err error) {
 	signal(w.ready)
 }
 
-// notify wakes the method run, because there may be new changes.
+// notify wakes the method `run`, because there may be new changes.
 func (w *watcher) notify() { signal(w.changed) }
 
 func signal(c chan struct{}) {

@@ -6,7 +6,7 @@ import (
 )
 
 // foreign is a third-party library that only some packages may import, such as NVIDIA's go-nvml.
-// The field importers lists these packages; packages below them may import the library, too.
+// The field `importers` lists these packages; packages below them may import the library, too.
 type foreign struct {
 	path      string
 	importers []string

@@ -23,13 +23,13 @@ type Queue struct {
 		sync.Mutex
 		pending       []*sched.Pod
 		unschedulable []*sched.Pod // pods that become pending again when resources have become free
-		seen          uint64       // what the function gains returned when the queue last checked it
+		seen          uint64       // what the function `gains` returned when the queue last checked it
 		out           int
 	}
 	changed sync.Cond
 }
 
-// NewQueue returns a queue of pods. The function gains must return a number that grows each time
+// NewQueue returns a queue of pods. The function `gains` must return a number that grows each time
 // that resources become free.
 func NewQueue(pods []*sched.Pod, gains func() uint64) *Queue {
 	q := &Queue{gains: gains}

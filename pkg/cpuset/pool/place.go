@@ -44,8 +44,8 @@ type placer struct {
 	free   cpuset.Set   // free CPUs before any container of the pod is placed
 	spare  []cpuset.Set // by NUMA node: the free CPUs to leave out if the pod would otherwise get all CPUs that are shared (spareOf)
 	view   numaplan.View
-	// The field first has the offers to one container, one offer for each class of CPUs (see
-	// layout.classes). The container's index is firstOf. The function plan computes these offers
+	// The field `first` has the offers to one container, one offer for each class of CPUs (see
+	// layout.classes). The container's index is firstOf. The function `plan` computes these offers
 	// before any container of the pod is placed. If the pod has one container, they are still
 	// valid in assign, which uses them instead of computing them again.
 	first   []*offer

@@ -123,7 +123,7 @@ func (d device) gpu() (g gpu.GPU, err error) {
 }
 
 // Node returns the NUMA node of a PCI device. It is topology.Unknown if the firmware does
-// not report it; the kernel then writes -1. The result known is false if the device has
+// not report it; the kernel then writes -1. The result `known` is false if the device has
 // no file numa_node, for example because there is no such device.
 // https://www.kernel.org/doc/Documentation/ABI/testing/sysfs-bus-pci
 func Node(root fs.FS, address gpu.Address) (node topology.NodeID, known bool, err error) {

@@ -24,7 +24,7 @@ var (
 )
 
 // BenchmarkPick measures searches for three kinds of requests: a small request, the largest
-// requests that fit some node, and slightly larger requests that fit no node. The function edges
+// requests that fit some node, and slightly larger requests that fit no node. The function `edges`
 // computes the second and the third kind.
 func BenchmarkPick(b *testing.B) {
 	for _, dims := range []int{2, 4, 6} {

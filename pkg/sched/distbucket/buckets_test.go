@@ -126,7 +126,7 @@ type Iterator struct {
 }
 
 // level is a bucket that the iterator has opened. Its child buckets are visited one after another.
-// The field left has the ranks of the nodes in those child buckets that have not been visited yet.
+// The field `left` has the ranks of the nodes in those child buckets that have not been visited yet.
 type level struct {
 	Bucket
 	left span

@@ -8,7 +8,7 @@ type iterator struct {
 	depth int
 }
 
-// frame is a page on the path from the root to the position. The meaning of the field index depends
+// frame is a page on the path from the root to the position. The meaning of the field `index` depends
 // on the frame. In the last frame of a path, it is the number of items of the page that are before
 // the position. In the other frames, it says which child of the page is the next page of the path.
 type frame struct {
@@ -75,7 +75,7 @@ type matcher struct {
 	code   code  // code of want, rounded down, for fast comparisons
 	delta  delta // the newest updates, which are not yet in the tree; an entry that one of them has replaced does not match
 	visits int   // number of items examined so far, a measure of the cost that does not depend on the machine
-	limit  int   // when visits has this value, the method next returns nil; 0 means no limit
+	limit  int   // when visits has this value, the method `next` returns nil; 0 means no limit
 }
 
 // mayMatch tests item i of the page p. In a leaf page, the item is an entry, and mayMatch reports
@@ -133,7 +133,7 @@ func (m *matcher) next(it *iterator, last key) *entry {
 }
 
 // previous moves the iterator before the previous entry that matches, and returns the entry. It
-// returns nil if no earlier entry matches. It ignores the field limit, because only scans by name
+// returns nil if no earlier entry matches. It ignores the field `limit`, because only scans by name
 // have a limit, and these scans go forward.
 func (m *matcher) previous(it *iterator) *entry {
 	for it.depth > 0 {
@@ -155,7 +155,7 @@ func (m *matcher) previous(it *iterator) *entry {
 	return nil
 }
 
-// atLeafStart is called after the method previous has returned an entry. It returns true if the
+// atLeafStart is called after the method `previous` has returned an entry. It returns true if the
 // item before this entry in the page has a different key. Then the entry is the first of its leaf
 // bucket, and the caller can take it at once. If the result is false, the caller does not know
 // whether the entry is the first. It then needs two searches from the root: one to read the leaf
@@ -166,7 +166,7 @@ func (it *iterator) atLeafStart() bool {
 	return at.index > 0 && at.page.separators[at.index-1].key != at.page.separators[at.index].key
 }
 
-// atLeafEnd is called after the method next has returned an entry. It returns true if the item
+// atLeafEnd is called after the method `next` has returned an entry. It returns true if the item
 // after this entry in the page has a different key. Then the entry is the last of its leaf bucket.
 // If the result is false, the entry may be the last or not.
 func (it *iterator) atLeafEnd() bool {

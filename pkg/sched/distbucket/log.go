@@ -109,7 +109,7 @@ type logPosition struct {
 //
 // entry needs no lock. If the sequence number of the newest entry is not greater than that of p,
 // the newest entry is also the entry at p. Otherwise an update after p has replaced the entry at p.
-// So the first update of the handle after p is the one that has replaced it, and its field old is
+// So the first update of the handle after p is the one that has replaced it, and its field `old` is
 // the entry at p. This update is in the log, because addUpdate stores an update in the log before
 // it stores the new entry in the handle.
 func (p *logPosition) entry(handle *Handle) *entry {

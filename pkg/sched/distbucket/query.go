@@ -125,7 +125,7 @@ func (s *search) accepts(e *entry) bool {
 
 // compare orders entries by the policy. For LeastFit and BestFit, it compares coordinates first.
 // Entries that are equal so far are ordered by name, and the names up to the start of the search
-// (see the method start) come last. No two nodes are equal in this order. The results of the policy
+// (see the method `start`) come last. No two nodes are equal in this order. The results of the policy
 // Random do not depend on this order.
 func (s *search) compare(e, f *entry) int {
 	c := 0

@@ -3,7 +3,7 @@ package distbucket
 import "cmp"
 
 // tree is a copy-on-write B-tree of entries. After freeze, a copy of the struct tree is an
-// immutable snapshot of the tree. The field owner marks the pages that were made since the last
+// immutable snapshot of the tree. The field `owner` marks the pages that were made since the last
 // freeze: they have the same owner as the tree. freeze gives the tree a new owner, so no page that
 // the snapshot can reach has the owner of the tree. The writer changes only pages that have it.
 // Instead of any other page, it changes a copy, which gets the owner of the tree. So it copies a

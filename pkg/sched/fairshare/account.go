@@ -23,7 +23,7 @@ type account struct {
 	Account
 	// carried is the part of the restored usage that was not assigned to running tasks yet. It is 0
 	// except between Book.Restore and the end of Book.Complete. A task whose start time is after the
-	// time in the field through is not in the restored usage. Both fields are zero if nothing was
+	// time in the field `through` is not in the restored usage. Both fields are zero if nothing was
 	// restored.
 	carried Milli
 	through time.Time
@@ -52,7 +52,7 @@ func (a *account) change(d Decay, now time.Time, by Milli) {
 //
 //	amount · (1 − e^(−(now − since)/T))
 //
-// While a.carried is not 0, start must be called for older tasks first. The field through does not
+// While a.carried is not 0, start must be called for older tasks first. The field `through` does not
 // suffice: if start times are from a clock that is behind that of the writer of the account, a task
 // that started after the write also has a start time before a.through. But tasks that the account
 // includes are still older than such a task.

@@ -11,7 +11,7 @@ import (
 )
 
 // team is a range of a pod's GPUs that are chosen together because one container uses
-// them. The field near has the NUMA nodes on which the container has exclusive CPUs.
+// them. The field `near` has the NUMA nodes on which the container has exclusive CPUs.
 type team struct {
 	first, count int
 	near         []topology.NodeID
@@ -63,7 +63,7 @@ func (cs candidates) connected(pod *sched.Pod, node *sched.Node, near [][]topolo
 }
 
 // inventory returns all GPUs of a node in the format of package gpu, which chooses well
-// connected GPUs. The result free has the indexes of those GPUs that are candidates.
+// connected GPUs. The result `free` has the indexes of those GPUs that are candidates.
 func (cs candidates) inventory(node *sched.Node) (v *gpu.Inventory, free []int) {
 	v = &gpu.Inventory{GPUs: make([]gpu.GPU, len(node.GPUs)), Links: node.Links}
 	for i, device := range node.GPUs {

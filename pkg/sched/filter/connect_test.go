@@ -103,7 +103,7 @@ func (w worth) compare(other worth) int {
 	return cmp.Or(-slices.CompareFunc(w.links, other.links, gpu.Link.Compare), cmp.Compare(w.nodes, other.nodes), cmp.Compare(w.far, other.far))
 }
 
-// score returns the value of a set of GPUs for the container. The field links of the result
+// score returns the value of a set of GPUs for the container. The field `links` of the result
 // is sorted, the weakest link first.
 func (l linking) score(set []sched.GPUShare) (w worth) {
 	var gpus []int

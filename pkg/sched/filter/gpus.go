@@ -108,7 +108,7 @@ func (cs candidates) choose(pod *sched.Pod, node *sched.Node, containers []podsp
 
 // beside chooses the GPUs of a pod so that each of them is near the CPUs of the containers that
 // use it, if possible. The argument `near` has a list for each GPU that the pod requests: the NUMA
-// nodes of these CPUs. An empty list means that any GPU is suitable. The method first chooses the
+// nodes of these CPUs. An empty list means that any GPU is suitable. The method `first` chooses the
 // GPUs for the lists that are not empty. Otherwise, an empty list could get a GPU that is near
 // the CPUs of another list.
 func (cs candidates) beside(near [][]topology.NodeID) []sched.GPU {

@@ -12,7 +12,7 @@ const windowSize = 256
 
 // window has the latest run times of a key (a class of pods or a set of classes).
 //
-// Invariant: the field sorted has the same times as the field latest, in ascending order.
+// Invariant: the field `sorted` has the same times as the field `latest`, in ascending order.
 type window struct {
 	latest []time.Duration // ring buffer; once it has windowSize times, latest[next] is the oldest
 	next   int

@@ -43,8 +43,8 @@ type Ranker struct {
 	mu      struct {
 		sync.Mutex
 		workload workload
-		counted  map[string]bool // UIDs of the existing pods that were added to the field workload
-		pods     int             // number of pods that were added to the field workload, including those that no longer exist
+		counted  map[string]bool // UIDs of the existing pods that were added to the field `workload`
+		pods     int             // number of pods that were added to the field `workload`, including those that no longer exist
 		checkAt  int             // value of pods at which learn is called next
 		typical  []want          // the measured workload
 		measure  measure

@@ -25,7 +25,7 @@ type want struct {
 // where now is the present time and T is a time constant. So if pods of a kind are no longer seen,
 // the share of this kind falls. Only ratios of weights matter. Therefore, the stored weights of old
 // pods are not lowered as time passes. Instead, a pod that is seen at t gets the weight e^((t −
-// origin)/T), which grows with t. The field origin is at first the time at which the first pod was
+// origin)/T), which grows with t. The field `origin` is at first the time at which the first pod was
 // seen. It is set to a later time before weights become too large.
 type workload struct {
 	constant time.Duration // T

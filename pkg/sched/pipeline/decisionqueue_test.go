@@ -10,7 +10,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// number returns the number of a decision that the function decision made: the number is how many
+// number returns the number of a decision that the function `decision` made: the number is how many
 // containers the decision has.
 func number(decision sched.Decision) int { return len(decision.At.Containers) }
 

@@ -24,7 +24,7 @@ type Refuser interface {
 
 // Explain counts the nodes of the newest view by the reason why they do not fit a pod. Nodes that
 // fit are not counted. For a gang, Explain plans one pod after another, and counts the nodes for
-// the first pod that fits no node. The result planned is the number of pods that were planned
+// the first pod that fits no node. The result `planned` is the number of pods that were planned
 // before that pod. If as many pods fit as must start together, planned is the number of these
 // pods, and tally is nil. Explain checks every node, unless the additional filters can count the
 // nodes (Refuser). So call it for messages to users, and not in every attempt to schedule a pod.
@@ -50,7 +50,7 @@ func (p *Proposer) Explain(pod *sched.Pod) (planned int, tally sched.Tally) {
 }
 
 // rehearsal plans the pods of a gang one after another, to find the first pod that fits no node.
-// Its field nodes has the records of all nodes as they would be if the pods planned so far were
+// Its field `nodes` has the records of all nodes as they would be if the pods planned so far were
 // placed.
 type rehearsal struct {
 	*Proposer

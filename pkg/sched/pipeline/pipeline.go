@@ -31,7 +31,7 @@ type Gate interface {
 	// Permit again. awaited is true if other pods wait until this pod is placed. The caller must then
 	// call Placed after it has placed the pod. If awaited is false, the caller need not call Placed.
 	Permit(*sched.Pod) (ok, awaited bool)
-	// Placed tells the queue that a node was assigned to a pod for which the result awaited of
+	// Placed tells the queue that a node was assigned to a pod for which the result `awaited` of
 	// Permit was true.
 	Placed(*sched.Pod)
 	// Undone puts a pod back into the queue, because it was placed but could not be bound.

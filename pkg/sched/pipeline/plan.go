@@ -24,7 +24,7 @@ type gangPlan struct {
 	nodes   map[*sched.Slot]*plannedNode
 	order   []*plannedNode // in the order in which the nodes got their first planned pod
 	planned []sched.Planned
-	placed  []sched.Decision // the pods in the field planned, in the form that the additional filters need (Planner)
+	placed  []sched.Decision // the pods in the field `planned`, in the form that the additional filters need (Planner)
 }
 
 // plannedNode is a node with planned pods.
@@ -94,7 +94,7 @@ func (p *Proposer) planMember(pod *sched.Pod, view *nodestate.View, list *sched.
 // bestPlanned returns the best node that fits a pod, among the nodes for which pods of the gang are
 // already planned. The argument `found` has the other nodes that fit the pod, best first. bestPlanned
 // returns false in three cases: no node with planned pods fits; found[0] is better than all of
-// them; or the method compares returns false, because found then has the nodes with planned pods
+// them; or the method `compares` returns false, because found then has the nodes with planned pods
 // too. Of equally good nodes, the first by name counts as better.
 func (p *Proposer) bestPlanned(pod *sched.Pod, found []sched.Candidate) (best sched.Candidate, ok bool) {
 	if !p.compares() {

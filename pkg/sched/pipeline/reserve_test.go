@@ -10,8 +10,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched/pipeline"
 )
 
-// reserver is a filter that accepts every node. The field reserved counts the calls of
-// Reserve that were not undone by Unreserve. If the field refuses is true, Reserve
+// reserver is a filter that accepts every node. The field `reserved` counts the calls of
+// Reserve that were not undone by Unreserve. If the field `refuses` is true, Reserve
 // refuses every decision.
 type reserver struct {
 	refuses  bool

@@ -70,7 +70,7 @@ func (c *class) competing() int {
 }
 
 // turn returns the pod that Queue.Next returns when it is the turn of the class, or nil if the
-// method next returns no pod of the class. The pod may be of a class with an overlapping type, if
+// method `next` returns no pod of the class. The pod may be of a class with an overlapping type, if
 // the next pod of that class comes before the next pod of c.
 func (c *class) turn() *item {
 	next := c.next()

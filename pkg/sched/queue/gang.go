@@ -40,7 +40,7 @@ type gang struct {
 	types  map[fairshare.Type]int // number of pending pods that wait for each type of resource
 
 	representative *sched.Pod // the pod that represents all pending pods in the inner queue; nil if the inner queue has no such pod
-	single         bool       // the pending pods have entries of their own in the inner queue, except those in the field fresh, whose entries are yet to be added
+	single         bool       // the pending pods have entries of their own in the inner queue, except those in the field `fresh`, whose entries are yet to be added
 	fresh          []*member  // if single is true: new pending pods whose entries are not in the inner queue yet
 }
 
@@ -135,7 +135,7 @@ func (g *gang) members() []*member {
 // the tenant and the age of the oldest pending pod. The entry waits for one type of resource, in
 // which the types of all pending pods are combined (fairshare.Type.And): if some pods need GPUs, it
 // is a type of GPUs, and if they need different models, it overlaps the types of all these models.
-// The entry's pod does not list the members of the gang. The method complete adds them when the
+// The entry's pod does not list the members of the gang. The method `complete` adds them when the
 // gang's turn comes.
 func (g *gang) represent(need int) Entry {
 	entry := g.byAge[0].Entry

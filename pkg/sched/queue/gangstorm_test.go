@@ -44,7 +44,7 @@ type storm struct {
 
 // TestNobodyIsLost checks two rules with random sequences of events. First, pods of a gang
 // may start only if at that moment enough pods of the gang have a node or have succeeded.
-// The constant least is the number that is enough. Second, when the cluster at last has room
+// The constant `least` is the number that is enough. Second, when the cluster at last has room
 // for all pods, all pods must be bound except those of incomplete gangs.
 func TestNobodyIsLost(t *testing.T) {
 	for seed := range uint64(60) {

@@ -19,7 +19,7 @@ import (
 // becomes active. Permit also returns false for a pod that is not in flight, and then changes
 // nothing.
 //
-// The result awaited reports whether the pod is awaited, and so blocks the pods behind it. A
+// The result `awaited` reports whether the pod is awaited, and so blocks the pods behind it. A
 // permitted pod that is not awaited need not block any pod: only one goroutine calls Permit, and
 // before it calls Permit for another pod, it places the permitted pod, or returns it to the queue.
 func (q *Queue) Permit(pod *sched.Pod) (ok, awaited bool) {

@@ -59,7 +59,7 @@ func SVG(w io.Writer, machine *topology.Machine, gpus []gpu.GPU, use *Use) error
 	return err
 }
 
-// box is a part of the picture. The function draw writes the SVG elements of the box. The point x,
+// box is a part of the picture. The function `draw` writes the SVG elements of the box. The point x,
 // y is the upper left corner of the box.
 type box struct {
 	width, height int

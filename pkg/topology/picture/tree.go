@@ -7,7 +7,7 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// group is the online CPUs of one part of the machine, such as a package. The field parts divides
+// group is the online CPUs of one part of the machine, such as a package. The field `parts` divides
 // these CPUs into smaller groups, such as one for each NUMA node of the package. The smallest
 // groups have no parts.
 type group struct {
@@ -16,8 +16,8 @@ type group struct {
 	cpus  []topology.CPU
 }
 
-// level is one level of the tree, such as packages or NUMA nodes. The function id returns, for
-// example, the ID of the package that has a CPU. The function label returns the label for such an
+// level is one level of the tree, such as packages or NUMA nodes. The function `id` returns, for
+// example, the ID of the package that has a CPU. The function `label` returns the label for such an
 // ID.
 type level struct {
 	id    func(topology.CPU) int

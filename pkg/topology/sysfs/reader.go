@@ -57,7 +57,7 @@ func (r *reader) id(name string) (int, error) {
 	return int(n), nil
 }
 
-// list returns the set in a file that has a list, such as "0-3,8". The result found is false if the
+// list returns the set in a file that has a list, such as "0-3,8". The result `found` is false if the
 // file is missing or empty.
 func (r *reader) list(name string) (set cpuset.Set, found bool, err error) {
 	return r.set(name, cpuset.Parse)

@@ -14,7 +14,7 @@ import (
 )
 
 // replicas are two controllers, one of which is the leader. A leader on a busy machine may lose its
-// lease, and its process then ends. The method tend restarts such a controller, as a kubelet would.
+// lease, and its process then ends. The method `tend` restarts such a controller, as a kubelet would.
 type replicas struct {
 	*world
 	running [2]*hollowcluster.Controller

@@ -178,7 +178,7 @@ func (r *withdrawn) told(words string) bool {
 	return false
 }
 
-// logs adds a log file of the program. The method told searches all added files.
+// logs adds a log file of the program. The method `told` searches all added files.
 func (r *withdrawn) logs(file string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -170,7 +170,7 @@ func (c *Cluster) Forget(ctx context.Context) error {
 }
 
 // poll calls the function check repeatedly. It ends when check returns done = true, when check
-// returns an error, or when ctx ends. The result state of check describes what check has read. If
+// returns an error, or when ctx ends. The result `state` of check describes what check has read. If
 // poll fails, its error contains the last of these descriptions.
 func poll(ctx context.Context, check func() (done bool, state string, err error)) error {
 	var last string

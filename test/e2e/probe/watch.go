@@ -51,7 +51,7 @@ func watch(args []string) error {
 }
 
 // watcher reads the cpusets of all containers again and again. Each such reading is a pass. The map
-// in the field known stores the role of each container, so that later passes only need to read
+// in the field `known` stores the role of each container, so that later passes only need to read
 // cpusets.
 type watcher struct {
 	tree   tree

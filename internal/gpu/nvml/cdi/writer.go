@@ -44,7 +44,7 @@ type Options struct {
 // SpecWriter keeps one CDI specification up to date. It is not safe for concurrent use.
 type SpecWriter struct {
 	Options
-	written string            // the summary (see the function summary) of the GPUs when the file was written last
+	written string            // the summary (see the function `summary`) of the GPUs when the file was written last
 	missing map[string]string // the GPUs that the file lacks: UUID to reason
 	retry   bool              // whether to write the file again at the next call of Prepare: a GPU without a known fault is missing, and may be described then
 }

@@ -101,7 +101,7 @@ func (b Builder) step(p *progress.Reporter, title string, recipe artefact.Recipe
 	return dir, err
 }
 
-// tool has settings for a program that the method run executes: its working directory, and
+// tool has settings for a program that the method `run` executes: its working directory, and
 // environment variables in addition to those of this process.
 type tool struct {
 	Dir string
