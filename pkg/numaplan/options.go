@@ -236,8 +236,8 @@ func give(r *Room, count *int, cpus int) int {
 // roomiest returns the NUMA node that can provide the most of k CPUs, and how many it can provide.
 // If one NUMA node has k free CPUs in whole cores, only CPUs in whole cores count. If none has, but
 // one has k free CPUs, all free CPUs count. If no NUMA node has k free CPUs, only CPUs in whole
-// cores count, as long as there are any. If several NUMA nodes can provide equally many CPUs,
-// roomiest returns the one that comes first in the slice given as order.
+// cores count, or all free CPUs if no NUMA node has a CPU in a whole core. If several NUMA nodes can
+// provide equally many CPUs, roomiest returns the one that comes first in `order`.
 func roomiest(order []int, left []Room, k int) (node, cpus int) {
 	most := func(have func(Room) int) int {
 		return slices.MaxFunc(order, func(a, b int) int { return cmp.Compare(min(k, have(left[a])), min(k, have(left[b]))) })

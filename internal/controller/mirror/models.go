@@ -112,11 +112,11 @@ func allowed(pod *corev1.Pod, asked gpu.Form, n int, resource string) ([]string,
 	return models, nil
 }
 
-// recount updates m.mu.models after the record of a node has changed from before to now. A nil
+// recount updates m.mu.models after the record of a node has changed from `before` to `now`. A nil
 // record means that the node does not exist. If the models of the node's GPUs have changed, recount
-// queues again the pending pods that name several models. For such pods, the result of known
-// depends on which models the nodes have. For a pod that names only one model, known returns this
-// model in any case.
+// queues again the pending pods that name several models, because the function `known` chooses the
+// model of such a pod by the models that the nodes have. For a pod that names only one model, known
+// returns this model in any case.
 func (m *Mirror) recount(before, now *sched.Node) {
 	lost, got := modelsOf(before), modelsOf(now)
 	if slices.Equal(lost, got) {

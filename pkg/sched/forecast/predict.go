@@ -24,8 +24,9 @@ const (
 // futures. Each future takes O((R+W)·W) checks of this kind, and O(N+R) more for each reservation
 // that it makes. Predict gives up after maxChecks checks.
 //
-// A single future in which each pod has the median run time was rejected. The first of many running
-// pods ends long before the median, so the forecast would be far too late.
+// Predict could simulate a single future in which each pod has the median run time. This was
+// rejected, because the first of many running pods ends long before the median, so the forecast
+// would be far too late.
 func Predict(present Present, runs *Runs, seed uint64) Answer {
 	switch {
 	case present.Pod.Gang != nil:

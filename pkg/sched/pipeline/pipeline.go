@@ -24,7 +24,8 @@ type Queue interface {
 	MarkUnschedulable(pod *sched.Pod, freedSeq uint64)
 }
 
-// Gate is an optional interface of a Queue that keeps pods in order until they are placed.
+// Gate is an optional interface of a Queue. The Queue then decides, when a pod is about to be placed,
+// whether another pod must be placed before it.
 type Gate interface {
 	// Permit reports whether a pod may be placed now. If ok is false, the queue has taken the pod
 	// back. If ok is true, the caller places the pod, or returns it to the queue, before it calls
