@@ -189,8 +189,8 @@ func TestConfinePartition(t *testing.T) {
 	}
 }
 
-// kernel is a fake of the kernel's remote partitions, as in Linux 6.12. It has the CPUs 0-3. A
-// cgroup is created with its first container.
+// kernel is a fake of the kernel's remote partitions, as in Linux 6.12. It has the CPUs 0-3.
+// The method `start` creates the cgroup of a container, and the cgroups above it that do not exist.
 type kernel struct {
 	*testing.T
 	groups map[string]*cpusetGroup // by path

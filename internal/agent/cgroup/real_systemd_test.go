@@ -55,9 +55,9 @@ func daemonReload(t *testing.T) {
 	}
 }
 
-// TestRealDaemonReload checks two things about a daemon-reload of systemd (systemd#40438). It
-// reverts CPUs that Confine wrote but Persist did not send to systemd, so Persist is needed. It
-// keeps CPUs that Persist sent, so Persist is sufficient.
+// TestRealDaemonReload checks two things about a daemon-reload of systemd (systemd#40438). A
+// daemon-reload reverts CPUs that Confine wrote but Persist did not send to systemd, so Persist is
+// needed. It keeps CPUs that Persist sent, so Persist is sufficient.
 func TestRealDaemonReload(t *testing.T) {
 	c, all := host(t)
 	target := transientScope(t, all)

@@ -80,8 +80,9 @@ func retryAll(t *testing.T, u *units) (rounds int) {
 	return rounds
 }
 
-// TestRetryOfManyUnits checks that a systemd that answers steadily is ready, although it needs 25 s
-// for all pending requests, and that all requests are sent.
+// TestRetryOfManyUnits checks that systemd gets all 500 pending requests, and that the method `ready`
+// returns nil during this time. systemd needs 25 s to answer all of them, but each call of the
+// method `retry` has a deadline of 5 s.
 func TestRetryOfManyUnits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u, q := newBacklog()
@@ -92,8 +93,8 @@ func TestRetryOfManyUnits(t *testing.T) {
 	})
 }
 
-// TestHookGetsItsTurn checks how long a hook waits while the agent sends many requests in the
-// background.
+// TestHookGetsItsTurn checks that an NRI hook that calls persist gets its turn within 2 s, while the
+// agent sends many requests to systemd with the method `retry`.
 func TestHookGetsItsTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u, _ := newBacklog()

@@ -65,11 +65,11 @@ type units struct {
 }
 
 // request is the properties that one unit should have. The properties of a request are never
-// changed. Instead, a new request replaces it. So acknowledge can compare pointers to find out
-// whether a newer request has replaced the one that was sent.
+// changed. Instead, a new request replaces it. So the method `complete` can compare pointers to
+// find out whether a newer request has replaced the one that was sent.
 type request struct {
 	properties
-	order int // retry sends the requests with the highest order first; units.mu guards it
+	order int // requests with a higher order are sent first; negative after the request was sent; units.mu guards it
 }
 
 func newUnits(conn UnitSetter) *units {

@@ -211,7 +211,7 @@ func mkdir(t *testing.T, dir string) {
 }
 
 // TestStaticPod checks a static pod for which several pods claim to be its mirror pod. The watcher
-// must accept the right one of these pods.
+// must choose the pod whose status lists a container of the static pod's cgroup.
 func TestStaticPod(t *testing.T) {
 	mirror := func(name, container string) *corev1.Pod {
 		p := &corev1.Pod{}
