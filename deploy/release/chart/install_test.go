@@ -132,7 +132,8 @@ func plane(t *testing.T) string {
 	return regexp.MustCompile(`KUBECONFIG=(.+)\n`).FindStringSubmatch(string(said))[1]
 }
 
-// await calls do again and again until it returns no error.
+// await calls the function given as `do` again and again until the function returns no error. If it
+// still returns an error after 30 s, the test fails with a message that contains the text `what`.
 func await(t *testing.T, what string, do func() error) {
 	t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(100 * time.Millisecond) {
