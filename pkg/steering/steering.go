@@ -41,9 +41,9 @@ func (l Line) wrote(now cpuset.Set) bool {
 //     written to the default file. In this case, the original set of the default file becomes the
 //     original set of the new file too.
 //
-// When no CPU is isolated and all files have their original sets, the state is empty. If the state
-// is empty, as at the first call, Plan takes the present set of each file as its original set.
-// While CPUs are isolated, the state has all files, so a file that is not in it is new. The caller
+// When no CPU is isolated and all files have their original sets, the next state is empty. If the
+// state s is empty, as at the first call, Plan takes the present set of each file as its original
+// set. While CPUs are isolated, s has all files, so a file that is not in it is new. The caller
 // saves the next state, writes the files, and later calls Plan again on the next state.
 func (s State) Plan(files map[string]cpuset.Set, inherits string, isolated, online cpuset.Set) (next State, writes map[string]cpuset.Set) {
 	next, writes = State{}, map[string]cpuset.Set{}

@@ -32,7 +32,7 @@ type Sandbox struct {
 	Pod         Pod
 	Annotations map[string]string
 	PodCgroup   string // cgroup of the whole pod
-	Cgroup      string // cgroup of the pause process, as the runtime writes it; "" if there is none
+	Cgroup      string // cgroup of the pause process, in the form of cgroupsPath in the OCI spec; "" if there is none
 }
 
 // Container is one container, as reported by the runtime.
@@ -42,7 +42,7 @@ type Container struct {
 	Sandbox     Sandbox
 	Annotations map[string]string // the container's annotations, with those that the device plugin returned from Allocate
 	Env         []string          // NAME=value; if a name occurs several times, the last one counts
-	Cgroup      string            // as the runtime writes it
+	Cgroup      string            // in the form of cgroupsPath in the OCI spec
 	Resources   Resources         // from its OCI spec, or from an update of the container
 }
 

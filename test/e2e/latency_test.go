@@ -90,8 +90,8 @@ func scrape(ctx context.Context, t *testing.T) e2eutil.Series {
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// crowd returns at least so many of the cgroups that the containers and the sandbox of the pod crowd
-// have.
+// crowd returns the cgroups of the containers and of the sandbox of the pod crowd. The parameter
+// `atLeast` is how many of them must have the expected CPUs.
 func crowd(ctx context.Context, t *testing.T, atLeast int) cgroups {
 	t.Helper()
 	pod, err := cluster.API.CoreV1().Pods(cluster.Namespace).Get(ctx, "crowd", metav1.GetOptions{})
@@ -99,8 +99,9 @@ func crowd(ctx context.Context, t *testing.T, atLeast int) cgroups {
 	return cgroups{strings.ReplaceAll(string(pod.UID), "-", "?"), atLeast} // ? matches "-" and "_": with the systemd cgroup driver, the UID in the cgroup's name has "_" in place of "-"
 }
 
-// cgroups are at least so many cgroups of containers and sandboxes. uid is a pattern for the UIDs of
-// their pods, which have the QoS class Burstable.
+// cgroups are the cgroups of the containers and sandboxes of pods of the QoS class Burstable. The
+// field `uid` is a pattern for the UIDs of the pods. The methods check and await require the given
+// CPUs of at least `atLeast` cgroups.
 type cgroups struct {
 	uid     string
 	atLeast int

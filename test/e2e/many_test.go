@@ -221,7 +221,7 @@ func startHooks(t *testing.T, before, after e2eutil.Series) time.Duration {
 }
 
 // noteMemory writes the resident memory of the agent to a table, in MiB: now, and the highest so
-// far. running says how many shared pods run.
+// far. The parameter `running` says how many shared pods run.
 func noteMemory(ctx context.Context, t *testing.T, table *strings.Builder, running string) {
 	t.Helper()
 	if table.Len() == 0 {

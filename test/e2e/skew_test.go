@@ -27,7 +27,7 @@ import (
 )
 
 // release is a release of Numalet. Its sources, with the manifests in the folder deploy, are in the
-// directory given by the field tree. The field tag is the tag of its image.
+// directory given by the field `tree`. The field `tag` is the tag of its image.
 type release struct{ tree, tag string }
 
 // TestSkew upgrades from the previous release in the order of docs/upgrade.md. Then it downgrades
@@ -257,7 +257,7 @@ func (s *skew) addUnknown(ctx context.Context, name string) {
 	s.ran(ctx, name)
 }
 
-// refuse creates a pod whose placement names, in its field requires, a feature that no release
+// refuse creates a pod whose placement names, in its field `requires`, a feature that no release
 // knows. The agent must refuse the pod.
 func (s *skew) refuse(ctx context.Context, name string) {
 	s.Helper()

@@ -182,8 +182,8 @@ func (m *mixed) reject(pod *corev1.Pod, turn int) {
 	}
 }
 
-// histogram returns a map. The key is a number of rejections, and the value is how many of the
-// numbers of pods (see turnLabel) had so many rejections.
+// histogram returns a map. The key is a number of rejections, and the value is how many turns (see
+// turnLabel) had that many rejections.
 func (m *mixed) histogram() map[int]int {
 	counts := map[int]int{0: *mixedPods - len(m.rejected)}
 	for _, n := range m.rejected {

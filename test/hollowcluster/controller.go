@@ -49,7 +49,8 @@ func (p *Plane) StartController(ctx context.Context, name, program string, setti
 
 // GiveUpLease creates a Lease without a holder, as if a former leader had released it. Without this
 // Lease, the first replica would wait before it begins to lead, in case a former leader has
-// Bindings that are still in progress. A leader releases its Lease only when it has none.
+// Bindings that are still in progress. A leader releases its Lease only when none of its Bindings
+// is in progress.
 func (p *Plane) GiveUpLease(ctx context.Context, namespace, name string) error {
 	client, err := p.API()
 	if err != nil {

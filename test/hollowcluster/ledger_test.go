@@ -76,8 +76,8 @@ func TestLedger(t *testing.T) {
 	}
 }
 
-// TestPeak checks that the CPUs of an init container count for the later containers, too, but not
-// those of a sidecar, which keeps its CPUs.
+// TestPeak checks that later containers reuse the CPUs of an init container, but not those of a
+// sidecar, which keeps its CPUs.
 func TestPeak(t *testing.T) {
 	always := corev1.ContainerRestartPolicyAlways
 	pod := &corev1.Pod{Spec: corev1.PodSpec{

@@ -17,8 +17,9 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// kubeletPick lets the kubelet's static CPU manager choose k CPUs on a machine. The CPUs given as
-// used are already in use. If the CPU manager refuses the request, kubeletPick returns false.
+// kubeletPick lets the kubelet's static CPU manager choose k CPUs on a machine. The parameter
+// `used` has the CPUs that are already in use. If the CPU manager refuses the request, kubeletPick
+// returns false.
 func kubeletPick(t *testing.T, machine *topology.Machine, reserved, used cpuset.Set, k int, option string) (cpuset.Set, bool) {
 	t.Helper()
 	policy, err := cpumanager.NewStaticPolicy(logr.Discard(), kubeletTopology(machine), reserved.Len(), foreign(reserved),

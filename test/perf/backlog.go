@@ -23,8 +23,8 @@ func (f *field) make(ctx context.Context, l load, scheduler string) error {
 	return f.plane.MakePods(ctx, namespace, f.Pods, func(i int) *corev1.Pod { return l.pod(i, scheduler) })
 }
 
-// await waits until n pods are bound, but no longer than the duration given as limit. If fewer pods
-// are bound at the end of this time, the result `stopped` is true.
+// await waits until n pods are bound, but no longer than the duration given as `limit`. If fewer
+// pods are bound at the end of this time, the result `stopped` is true.
 func (f *field) await(ctx context.Context, binds *hollowcluster.Binds, n int, limit time.Duration) (stopped bool, err error) {
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

@@ -16,7 +16,7 @@ type round struct {
 }
 
 // rounds returns the rounds to run, in order. If the flag -only is set, these are the rounds that
-// match its value, which is parsed in the parameter only. Otherwise they are the usual rounds
+// match its value. The parameter `only` has the parsed value. Otherwise they are the usual rounds
 // (load.usual).
 func rounds(o options, only *regexp.Regexp) []round {
 	var all []round

@@ -23,9 +23,9 @@ type result struct {
 }
 
 // fillRate computes how many pods per second were bound. The map in the parameter `at` has the time
-// of each binding. The rate is the number of bindings, divided by the time from began to the last
-// binding. If the time limit passed before all pods were bound (r.stopped), the time from began to
-// end is used instead.
+// of each binding. The rate is the number of bindings, divided by the time from the start (`began`)
+// to the last binding. If the time limit passed before all pods were bound (r.stopped), the time
+// from `began` to `end` is used instead.
 func (r *result) fillRate(began, end time.Time, at map[string]time.Time) {
 	for _, t := range at {
 		r.backlog = append(r.backlog, t.Sub(began))
@@ -44,7 +44,8 @@ func (r *result) fillUsage(before, after hollowcluster.Usage) {
 	r.peak = after.Peak
 }
 
-// fillTold computes how many events per second were written from began until the last event.
+// fillTold computes how many events per second were written from the start (`began`) until the last
+// event.
 func (r *result) fillTold(began, last time.Time, events int) {
 	if events > 0 {
 		r.told = float64(events) / last.Sub(began).Seconds()

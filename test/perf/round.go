@@ -52,9 +52,9 @@ func (f *field) round(ctx context.Context, c contender, l load) (r result, err e
 	}
 	r.fillRate(began, time.Now(), binds.At())
 	// 4. The contender writes the events of the backlog, and then becomes idle. If there are pods
-	//    that fit no node, the program does not wait until it is idle: a scheduler retries these
-	//    pods and may never be idle. This step is left out if the time limit has passed before all
-	//    pods were bound.
+	//    that fit no node, the program does not wait until the contender is idle: a scheduler
+	//    retries these pods and may never be idle. This step is left out if the time limit has
+	//    passed before all pods were bound.
 	if !r.stopped {
 		var events int
 		var last time.Time

@@ -13,8 +13,9 @@
 // # Complexity
 //
 // Let S be the number of shapes. Add and Remove take O(log S) steps. Helped usually takes O(log S)
-// steps, plus one for each shape whose requested amounts fit, plus one for each pod of the shapes
-// that pass the exact check. The search skips a set of shapes if, of some amount, even the smallest
+// steps, plus one for each shape that the search finds, plus one for each pod of the shapes that
+// really fit the node. (The search compares only rounded amounts of resources, such as CPU and
+// memory.) The search skips a set of shapes if there is a resource of which even the smallest
 // request in the set is more than the node has free. In the worst case, no set can be skipped, and
 // the search visits all S shapes.
 //

@@ -22,7 +22,7 @@ type Index struct {
 	*Shapes
 	space    filter.Space
 	bySize   *distbucket.Index
-	made     int      // number of shapes made so far, which is the name of the newest shape in bySize
+	made     int      // number of shapes made so far; this number serves as the name of the newest shape in bySize
 	searches uint64   // number of searches so far
 	found    []*shape // shapes that the current search has found
 	size     distbucket.Vector
@@ -59,7 +59,8 @@ func (x *Index) Remove(uid string) {
 
 // Helped returns the pods of the index that fit a node, in any order. It checks the node's
 // resources (filter.Check), and the pod's own rules, such as its node selector (sched.Pod.Admits).
-// It does not check additional filters. A gang counts as fitting if one of its members fits.
+// It does not check the filters of other systems (sched.Filter), such as those for volumes. A gang
+// counts as fitting if one of its members fits.
 func (x *Index) Helped(node *sched.Node) (pods []*sched.Pod) {
 	unreserved := node
 	if node.Reserved != nil {
@@ -81,9 +82,9 @@ func (x *Index) Helped(node *sched.Node) (pods []*sched.Pod) {
 }
 
 // covered returns the shapes that request no more of any amount in x.space than a node has free.
-// Because smallness is rounded, it may also return shapes that request slightly more. What is
-// reserved on the node counts as free, because it may be reserved for one of the pods. Helped then
-// checks this for each pod.
+// The function smallness rounds the amounts, so covered may also return shapes that request
+// slightly more. What is reserved on the node counts as free, because it may be reserved for one of
+// the pods. Helped then checks for each pod whether the pod may use what is reserved.
 func (x *Index) covered(node *sched.Node) []*shape {
 	x.searches++
 	x.found = x.found[:0]

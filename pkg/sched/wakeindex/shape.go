@@ -76,8 +76,8 @@ func (g *Shapes) Remove(uid string) { g.remove(uid) }
 // Len returns the number of pods.
 func (g *Shapes) Len() int { return len(g.byPod) }
 
-// Released returns the pods that no longer have to wait (sched.Pod.Wait), in any order. It calls
-// Wait once for each shape.
+// Released returns, in any order, the pods for which sched.Pod.Wait gives no reason to wait, such
+// as an exhausted quota. It calls Wait once for each shape.
 func (g *Shapes) Released() (pods []*sched.Pod) {
 	for _, s := range g.byKey {
 		if !s.sample.Waits().Refuses() {

@@ -49,7 +49,7 @@ func draw(w io.Writer, machine *topology.Machine, gpus []gpu.GPU, mark func(cpus
 }
 
 // drawGroup writes a group of CPUs, such as a package: its parts, such as NUMA nodes, or its CPUs
-// if it has no parts. Each line begins with the text in the argument indent.
+// if it has no parts. Each line begins with the text in the argument `indent`.
 func drawGroup(b *strings.Builder, g group, indent string, c cells) {
 	if len(g.parts) == 0 {
 		for _, line := range c.lines(g.cpus, columns-len([]rune(indent))-2) {

@@ -108,7 +108,7 @@ func split(cpus []topology.CPU, levels []level) []group {
 }
 
 // name returns a function that makes labels such as "package 0" from an ID. The argument `what` is
-// the word, here "package". A level has such a function in its field label.
+// the word, here "package". A level has such a function in its field `label`.
 func name(what string) func(int) string {
 	return func(id int) string {
 		if id == topology.Unknown {

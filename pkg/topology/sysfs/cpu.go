@@ -121,8 +121,8 @@ func (r *reader) readCPU(cpu *topology.CPU, online cpuset.Set) (shared cpuset.Se
 }
 
 // forgetContradictions sets the last-level cache of two CPUs to unknown if their files contradict
-// each other: the set of CPUs in the files of the one CPU has the other CPU, but is not equal to
-// the set in the files of the other CPU. It is not known which files are right.
+// each other: the files of the first CPU say that the second CPU shares this cache, but the files
+// of the second CPU list another set of CPUs. It is not known which files are right.
 func (r *reader) forgetContradictions(cpus []topology.CPU, caches map[cpuset.CPU]cpuset.Set) {
 	var wrong cpuset.Set
 	for id, shared := range caches {

@@ -259,7 +259,7 @@ func (w *world) certificate(dir string) []byte {
 	return certificate
 }
 
-// service is the address of a webhook in the manifests, a Service of the cluster.
+// service matches the address of a webhook in a manifest. The address is a Service of the cluster.
 var service = regexp.MustCompile(`service:\n\s+name: webhook-service\n\s+namespace: system\n(\s+)path: (\S+)`)
 
 // webhooks returns the webhook configurations of another project, with the address of its process
@@ -283,7 +283,7 @@ func (w *world) kubectlApply(text string) error {
 }
 
 // retry calls do until it returns no error. If there is still an error after the time that the
-// constant patience allows, it fails the test.
+// constant `patience` allows, it fails the test.
 func (w *world) retry(what string, do func() error) {
 	w.Helper()
 	var err error

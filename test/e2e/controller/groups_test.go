@@ -153,9 +153,9 @@ func (w *world) asAnn(args ...string) string {
 }
 
 // TestGroupsExample checks the GPU groups that `numalet groups propose` proposes for pods of 2, 1,
-// 2 and 3 GPUs. Each of the three nodes has 4 GPUs. The tenant ann may use two of them. With the
-// proposed groups, all four pods run on these two nodes. No group contains the GPUs of the third
-// node. She sees only the groups that her roles name.
+// 2 and 3 GPUs. Each of the three nodes has 4 GPUs. The tenant ann may use the GPUs of two nodes.
+// With the proposed groups, all four pods run on these two nodes. No group contains the GPUs of the
+// third node. The users of ann see only the groups that their roles name.
 func TestGroupsExample(t *testing.T) {
 	w := newWorld(t, 3, hollowcluster.Shape{NUMA: 2, CPUs: 8, GPUs: 4, Model: "NVIDIA A100"})
 	rights, _, _ := strings.Cut(groupGuide(t), "---\napiVersion: numalet.dev")

@@ -93,8 +93,8 @@ func (w *world) admission() {
 // adds the controller's schedulerName. Before 1.36, they are active if the API server refuses the
 // pod. The request must not come from an administrator, who may choose any scheduler: the API
 // server would admit the pod whether the policies are active or not. So the request comes from the
-// account of kube-controller-manager. For requests of this account, the policies check the
-// permissions of the pod's service account instead, and this account has no permission to use
+// account of kube-controller-manager. For its requests, the policies check the permissions of the
+// pod's service account instead, and the service account of this pod has no permission to use
 // another scheduler.
 func (w *world) inForce() bool {
 	w.Helper()
@@ -160,7 +160,7 @@ func (w *world) pod(name string) *corev1.Pod {
 // patience is the longest time that await waits. It is long enough for a busy machine.
 const patience = 2 * time.Minute
 
-// await calls the function ok until it returns true. After the time in the constant patience, it
+// await calls the function ok until it returns true. After the time in the constant `patience`, it
 // fails the test. The argument `what` says for the error message what the test waits for.
 func (w *world) await(what string, ok func() bool) {
 	w.Helper()

@@ -217,7 +217,7 @@ func TestReasonsOfOthers(t *testing.T) {
 func (w *world) waitForOthers(whoever user) {
 	w.Helper()
 	w.apply("{apiVersion: numalet.dev/v1alpha1, kind: Tenant, metadata: {name: ann}}")
-	w.apply("{apiVersion: numalet.dev/v1alpha1, kind: Tenant, metadata: {name: default}}") // of the pods without a label
+	w.apply("{apiVersion: numalet.dev/v1alpha1, kind: Tenant, metadata: {name: default}}") // the tenant of the pods without a label
 	w.apply(strings.Replace(groupGuide(w.T), "quota: 2", "quota: 4", 1))
 	w.await("the group is accepted", func() bool { return w.condition("training") == "True Accepted" })
 	w.gpuPod("first", "ann", "training", 2)

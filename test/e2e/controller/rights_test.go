@@ -16,12 +16,13 @@ import (
 	"github.com/numalet/numalet/test/hollowcluster"
 )
 
-// TestEveryPermissionIsNeeded withdraws all permissions of the controller except one that it cannot
-// check (the argument of lacking.elsewhere), and starts the controller. Then the test makes the
-// controller use all of its functions. For each missing permission, the test checks that a request
-// fails because the permission is missing, and that the controller reports this in its log or in
-// the condition of a GPUGroup. After that, the permission is granted again, and the controller has
-// to work. If you add a rule to a role, add a step here that fails without the rule.
+// TestEveryPermissionIsNeeded withdraws all permissions of the controller except one, and starts
+// the controller. The one that remains is in the call of lacking.elsewhere: this test cannot check
+// it. Then the test makes the controller use all of its functions. For each missing permission, the
+// test checks that a request fails because the permission is missing, and that the controller
+// reports this in its log or in the condition of a GPUGroup. After that, the permission is granted
+// again, and the controller has to work. If you add a rule to a role, add a step here that fails
+// without the rule.
 func TestEveryPermissionIsNeeded(t *testing.T) {
 	w := newPlane(t, 2, hollowcluster.Shape{NUMA: 2, CPUs: 16, GPUs: 4, Model: "NVIDIA A100"})
 	w.upstream()

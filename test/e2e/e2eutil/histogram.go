@@ -52,8 +52,8 @@ func (h Histogram) Count() (n int) {
 	return n
 }
 
-// Quantile returns the smallest latency that a share of all latencies does not exceed, such as 0.999
-// for p99.9.
+// Quantile returns the smallest latency that the given share of all latencies does not exceed. For
+// example, Quantile(0.999) returns p99.9.
 func (h Histogram) Quantile(share float64) time.Duration {
 	left := int(share * float64(h.Count()))
 	for _, latency := range slices.Sorted(maps.Keys(h)) {

@@ -42,7 +42,8 @@ func (c Container) Exclusive(policy string) bool {
 }
 
 // Pod returns a Guaranteed pod. If policy is "", the pod has no annotation for a CPU policy, and
-// its containers use shared CPUs unless they set On.
+// its containers use shared CPUs, except for those that request CPUs of single NUMA nodes
+// (Container.On).
 func Pod(name, policy string, containers ...Container) *corev1.Pod {
 	grace := int64(1)
 	pod := &corev1.Pod{

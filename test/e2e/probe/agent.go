@@ -28,8 +28,8 @@ func awaitReady() error {
 	return fmt.Errorf("the agent is not ready after three minutes: %s", last)
 }
 
-// metrics reads the metrics of the program at an address, and writes them to the writer given as
-// to. If the token is not empty, metrics sends the token, over HTTPS.
+// metrics reads the metrics of the program at an address, and writes them to the writer `to`. If
+// the token is not empty, metrics sends the token, over HTTPS.
 func metrics(to io.Writer, address, token string) error {
 	status, body, err := get(address, "/metrics", token)
 	if err == nil && !strings.Contains(status, " 200 ") {

@@ -17,9 +17,9 @@ import (
 // compared with the time that a sample takes in an emulated machine.
 const period = 250 * time.Millisecond
 
-// run writes a sample of its allowed CPUs to a file at the interval period. It ends when it gets a
-// signal, or after the time that the flag -for gives. Before the first sample, it uses as many huge
-// pages as the flag -huge gives.
+// run writes a sample of its allowed CPUs to a file every 250 ms (the constant `period`). It ends
+// when it gets a signal, or after the time that the flag -for gives. Before the first sample, it
+// uses as many huge pages as the flag -huge gives.
 func run(args []string) error {
 	flags := flag.NewFlagSet("run", flag.ContinueOnError)
 	life := flags.Duration("for", 0, "stop after this long; 0: when told to")

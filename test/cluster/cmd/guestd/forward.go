@@ -7,8 +7,8 @@ import (
 	"net"
 )
 
-// forward listens for TCP connections at the address in the argument service. It forwards each
-// connection to the address in the argument target. It returns only if it fails.
+// forward listens for TCP connections at the address in the argument `service`. It forwards each
+// connection to the address in the argument `target`. It returns only if it fails.
 func forward(service, target string) error {
 	l, err := net.Listen("tcp", service)
 	if err != nil {

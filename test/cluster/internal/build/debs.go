@@ -72,7 +72,7 @@ func (d debs) dependency(name string) (string, error) {
 }
 
 // unpack downloads the packages with the given names, and unpacks them into the directory given as
-// tree.
+// `tree`.
 func (b Builder) unpack(d debs, tree string, names ...string) error {
 	if err := b.run(tool{Dir: d.dir}, append(d.apt("apt-get", "download"), names...)...); err != nil {
 		return err

@@ -47,7 +47,7 @@ func (b Builder) kernel(f machine.Flavour) artefact.Recipe {
 	return r
 }
 
-// unpackKernel downloads the newest kernel and unpacks it into the directory given as tree. Then
+// unpackKernel downloads the newest kernel and unpacks it into the directory given as `tree`. Then
 // tree/boot/vmlinuz-RELEASE is the kernel, and tree/lib/modules/RELEASE has its modules.
 func (b Builder) unpackKernel(backports bool, tree string) (release string, err error) {
 	d, err := b.openDebs(backports)

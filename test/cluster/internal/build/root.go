@@ -39,7 +39,7 @@ func (b Builder) root(f machine.Flavour, r Result) artefact.Recipe {
 	}
 }
 
-// busyboxBase writes a base system to the directory given as tree. The only program of this system
+// busyboxBase writes a base system to the directory given as `tree`. The only program of this system
 // is busybox.
 func (b Builder) busyboxBase(tree string) error {
 	applets, err := busyboxApplets()
@@ -67,7 +67,7 @@ func (b Builder) busyboxBase(tree string) error {
 	return nil
 }
 
-// debianBase installs a minimal Debian system in the directory given as tree. The system has the
+// debianBase installs a minimal Debian system in the directory given as `tree`. The system has the
 // same Debian release as the host.
 func (b Builder) debianBase(tree string) error {
 	uri, codename, err := mirror()
@@ -94,7 +94,7 @@ func (b Builder) nodePrograms(tree string, r Result) error {
 	return nil
 }
 
-// format creates an ext4 image of the files in the directory given as tree. It also initializes the
+// format creates an ext4 image of the files in the directory given as `tree`. It also initializes the
 // inode tables. Otherwise the kernel of the guest would initialize them, which takes a long time in
 // an emulated machine.
 func (b Builder) format(image, tree string) error {

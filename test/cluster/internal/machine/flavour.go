@@ -17,7 +17,8 @@ type Flavour struct {
 	ReservedCPUs string // the kubelet's reservedSystemCPUs
 	KernelArgs   string // in addition to kernelArgs
 
-	// Flavours derives the fields below from the name of the flavour and from its row in the table.
+	// Flavours derives the fields below from the name of the flavour and from its position in the
+	// table.
 	Node        string // Kubernetes node name
 	KubeletPort int    // port of the kubelet in the machine, and on the host's loopback
 	SSHPort     int    // port on the host's loopback

@@ -23,8 +23,8 @@ func (b Boot) MakeMailbox() error {
 	return f.Truncate(mailboxSize)
 }
 
-// Post writes a file to the mailbox. Then it calls the function take. The argument of this call is
-// a shell command that prints the file when it runs in the guest. The mailbox holds one file, so
+// Post writes a file to the mailbox. Then it calls the function `take`. The argument of this call
+// is a shell command that prints the file when it runs in the guest. The mailbox holds one file, so
 // Post waits while another Post for the same machine runs.
 func (b Boot) Post(file string, take func(read string) error) error {
 	box, err := os.OpenFile(b.Mailbox, os.O_WRONLY, 0)

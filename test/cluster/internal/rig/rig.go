@@ -70,7 +70,7 @@ func (r *Rig) builder() (build.Builder, error) {
 	return build.Builder{Store: artefact.Store{Dir: filepath.Join(r.Dir, "cache")}, Source: source, Log: log, Versions: r.Versions}, nil
 }
 
-// linkPrograms creates links to kubectl and kubeone in the directory given as bin. Users add this
+// linkPrograms creates links to kubectl and kubeone in the directory given as `bin`. Users add this
 // directory to their PATH.
 func linkPrograms(bin string, b build.Result) error {
 	if err := os.MkdirAll(bin, 0o755); err != nil {
