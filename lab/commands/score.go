@@ -108,7 +108,7 @@ func (s *scorer) line(now sample) error {
 const maxSteps = 1e7
 
 // follow updates the score from the time of the previous line to the time of the line given as
-// now. Between these two times, the usage is that of the previous line.
+// `now`. Between these two times, the usage is that of the previous line.
 func (s *scorer) follow(now sample) error {
 	before := s.last
 	s.last = now

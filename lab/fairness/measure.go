@@ -60,12 +60,12 @@ type meter struct {
 func (m *meter) reset(now time.Time) { m.sum, m.at = 0, now }
 
 // add changes the amount by a value, which may be negative. The new amount applies from the time
-// given as now.
+// given as `now`.
 func (m *meter) add(by float64, now time.Time) {
 	m.sum = m.area(now)
 	m.at = now
 	m.amount += by
 }
 
-// area returns the integral from the last reset to the time given as now.
+// area returns the integral from the last reset to the time given as `now`.
 func (m *meter) area(now time.Time) float64 { return m.sum + m.amount*now.Sub(m.at).Seconds() }

@@ -19,7 +19,7 @@ import (
 //	sample 0.5 1h           lets users also send pods of half a GPU that run for an hour
 //	users 5 2 32            sets five users, who keep 2 to 32 pods pending
 //	share 24h score         simulates a day, and prints what each user got in its second half
-//	starve 24h score [known] simulates a day, in the middle of which a pod of the largest sample arrives; known: the scheduler knows when pods end
+//	starve 24h score [known] simulates a day, in the middle of which the sample pod with the most GPUs arrives; known: the scheduler knows when pods end
 func TestScenarios(t *testing.T) {
 	scenario.Walk(t, func(t *testing.T, _ *scenario.Answer) scenario.Commands { return newScene(t).commands() })
 }

@@ -29,7 +29,7 @@ type User struct {
 }
 
 // Users returns n users. The first user has the demand given as `least`, and the last user has the
-// demand given as most. From each user to the next, the demand grows by the same factor. Every
+// demand given as `most`. From each user to the next, the demand grows by the same factor. Every
 // fourth user has a weight of 2; the others have the default weight.
 func Users(n, least, most int) []User {
 	users := make([]User, n)

@@ -17,8 +17,8 @@ func ReadPods(r io.Reader) ([]*sched.Pod, error) {
 	return pods, err
 }
 
-// eachPod calls the function given as `do` for each row, with the pod of the row. It returns an error
-// if the file lacks a column of pods or one of the columns given as more.
+// eachPod calls the function given as `do` for each row, with the pod of the row. It returns an
+// error if the file lacks a column of pods or one of the columns given as `more`.
 func eachPod(r io.Reader, do func(*row, *sched.Pod), more ...string) error {
 	t, err := open(r, append([]string{"name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli"}, more...)...)
 	if err != nil {

@@ -13,7 +13,7 @@ type clock struct {
 	count  int
 }
 
-// event is a planned call of the function `do` at the time given by the field at. Events of the
+// event is a planned call of the function `do` at the time in the field `at`. Events of the
 // same time run in the order in which they were planned.
 type event struct {
 	at    time.Duration
@@ -21,7 +21,7 @@ type event struct {
 	do    func()
 }
 
-// after plans a call of the function given as do. The call is due when the duration d has
+// after plans a call of the function given as `do`. The call is due when the duration d has
 // passed.
 func (c *clock) after(d time.Duration, do func()) {
 	c.count++

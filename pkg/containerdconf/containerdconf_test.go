@@ -180,7 +180,7 @@ func TestImport(t *testing.T) {
 }
 
 // added returns the first line that is in the text given as `after` and not in the text given as
-// before. If there is no such line, it returns "".
+// `before`. If there is no such line, it returns "".
 func added(before, after string) string {
 	for line := range strings.SplitSeq(after, "\n") {
 		if !strings.Contains("\n"+before, "\n"+line+"\n") {

@@ -92,9 +92,10 @@ func RemoveImport(main, text string) string {
 
 func has(main, text string) bool { return RemoveImport(main, text) != text }
 
-// The next three functions return the texts that AddImport adds: entry a new item for a main
-// configuration file that already has a list of imports, line a list of imports for a file without
-// such a list, and alone the whole text of a file that did not exist.
+// The next three functions return the texts that AddImport adds. If the main configuration file has
+// a list of imports, AddImport adds the result of `entry` to this list. If it has no such list,
+// AddImport adds the result of `line`, which is a list of imports. If the file did not exist, the
+// result of `alone` is its whole text.
 func entry(main string) string { return fmt.Sprintf("%q, ", path.Join(path.Dir(main), importName)) }
 func line(main string) string {
 	return fmt.Sprintf("imports = [%q] # by numalet-containerd\n", path.Join(path.Dir(main), importName))

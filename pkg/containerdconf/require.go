@@ -91,10 +91,10 @@ func (d Dump) servesNRI() error {
 	return nil
 }
 
-// sleepingRule returns the name of a rule that would come into force with the drop-in file, or
-// "" if there is none. The file turns on containerd's default validator for NRI, which has
-// several rules. If the validator is off, but the configuration already sets one of its other
-// rules to true, this rule has no effect until the file turns on the validator.
+// sleepingRule returns the name of a rule that would come into force with the drop-in file, or ""
+// if there is none. The file turns on containerd's default validator for NRI, which has several
+// rules. If the validator is off, but the configuration already sets one of its rules reject_* to
+// true, this rule has no effect until the file turns on the validator.
 func (d Dump) sleepingRule() string {
 	if d[enable] == "true" {
 		return ""

@@ -19,7 +19,7 @@ type reading struct {
 	sum Foreign
 }
 
-// Update records the sum of all foreign time until the time given as at. The alarm is switched on
+// Update records the sum of all foreign time until the time given as `at`. The alarm is switched on
 // when the share of foreign time over a whole window is at least the threshold. It is switched off
 // when the share is below half of the threshold, so that a share near the threshold does not switch
 // it repeatedly. Update returns whether the alarm is on, and the foreign time in the window. If the

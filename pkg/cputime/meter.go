@@ -83,7 +83,7 @@ type Meter struct {
 // counters are not larger. A larger debt would hide foreign time.
 const maxDebt = 2 * tick
 
-// Add returns the foreign time between the last sample and the sample given as now. Two samples
+// Add returns the foreign time between the last sample and the sample given as `now`. Two samples
 // cannot be compared if, between them, the container restarted, its online CPUs changed, or a
 // counter went back. For such samples, Add returns zero.
 func (m *Meter) Add(now Sample) Foreign {

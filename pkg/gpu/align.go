@@ -11,8 +11,9 @@ import (
 
 // ChooseAligned chooses GPUs that are all on one NUMA node. Of all such sets of GPUs, it chooses
 // the best-connected one. It returns the chosen GPUs and their NUMA node. The function given as
-// fits reports whether a NUMA node has enough of the other resources that the container requests,
-// such as CPUs. If fits is nil, every NUMA node has enough. The error is an *Unaligned.
+// `fits` reports whether a NUMA node has enough of the other resources that the container
+// requests, such as CPUs. If `fits` is nil, every NUMA node has enough. The error is an
+// *Unaligned.
 func (v *Inventory) ChooseAligned(free []int, count int, fits func(topology.NodeID) bool) ([]int, topology.NodeID, error) {
 	free = slices.Compact(slices.Sorted(slices.Values(free)))
 	refusal := &Unaligned{Count: count, Free: map[topology.NodeID]int{}}
@@ -44,7 +45,7 @@ func (v *Inventory) ChooseAligned(free []int, count int, fits func(topology.Node
 type Unaligned struct {
 	Count int
 	Free  map[topology.NodeID]int // number of free GPUs by NUMA node; the key Unknown counts GPUs whose NUMA node is not known
-	Full  []topology.NodeID       // NUMA nodes that have enough free GPUs, but too few other resources: fits returned false for them
+	Full  []topology.NodeID       // NUMA nodes that have enough free GPUs, but too few other resources: the function `fits` returned false for them
 }
 
 // Error says how many GPUs were requested, how many are free on each NUMA node, and

@@ -46,8 +46,8 @@ func (v *Inventory) Choose(free []int, w Wish) ([]int, bool) {
 }
 
 // best returns the best set of w.Count GPUs from the candidates. The candidates are all free GPUs
-// (for Choose) or those on one NUMA node (for ChooseAligned), and at least w.Count GPUs. Both lists
-// are sorted.
+// (for Choose), or the free GPUs on one NUMA node (for ChooseAligned). There must be at least
+// w.Count candidates. Both lists are sorted.
 func (v *Inventory) best(free, candidates []int, w Wish) *score {
 	s := newSearch(v, free, candidates, w)
 	all := w.Count == len(candidates)

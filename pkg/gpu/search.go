@@ -149,8 +149,8 @@ func (s *search) near(gpu int) int {
 }
 
 // grow tries one set for each candidate. The set starts with that candidate, and grow repeatedly
-// adds the GPU with the best links to the chosen ones. The method best calls grow before
-// searchFrom, because the better the best set so far is, the more sets searchFrom can abandon.
+// adds the GPU with the best links to the chosen ones. grow is called before searchFrom: the better
+// the best set so far is, the more sets searchFrom can abandon.
 func (s *search) grow() {
 	for _, first := range s.candidates {
 		s.add(first)

@@ -29,8 +29,9 @@ func twin(inventory *Inventory, free []int, w Wish) []int {
 	return best
 }
 
-// better reports whether the GPUs given as `set` are a better choice than those given as other. The
-// free GPUs that are not in set are given as `left`, and those that are not in other as otherLeft.
+// better reports whether the GPUs given as `set` are a better choice than those given as `other`.
+// The free GPUs that are not in `set` are given as `left`, and those that are not in `other` are
+// given as `otherLeft`.
 func (v *Inventory) better(set, left, other, otherLeft []int, near func(int) int) bool {
 	weakest, strongest := Link.Compare, func(a, b Link) int { return b.Compare(a) }
 	return cmp.Or(
@@ -45,7 +46,7 @@ func (v *Inventory) better(set, left, other, otherLeft []int, near func(int) int
 }
 
 // sorted returns the links between two sets of GPUs, sorted by the comparison function given as
-// order.
+// `order`.
 func (v *Inventory) sorted(from, to []int, order func(a, b Link) int) []Link {
 	var all []Link
 	for _, a := range from {

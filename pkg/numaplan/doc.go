@@ -21,10 +21,11 @@
 // A long search stores the states from which there is no solution, and does not search them again.
 // A state consists of the containers that are still to be placed, and of the resources that the
 // placed containers use on each NUMA node. If the caller sets Hooks.Allow, the search stores no
-// states: Allow sees where each single container is placed, so it can refuse a solution after one
-// way to a state and allow it after another way to the same state. If the NUMA nodes are
-// interchangeable, states that differ only in the order of the NUMA nodes count as one state. After
-// SearchLimit steps, Plan gives up with the reason SearchCut.
+// states: a state does not say where each single container is placed, but Allow may depend on this.
+// So Allow can refuse every solution from a state that was reached in one way, and allow a solution
+// from the same state that was reached in another way. If the NUMA nodes are interchangeable,
+// states that differ only in the order of the NUMA nodes count as one state. After SearchLimit
+// steps, Plan gives up with the reason SearchCut.
 //
 // Plan need not know CPU ids, because the node's ledger can find CPU ids for the planned numbers.
 // (There is one exception: if pods share no cores and the CPUs of one core belong to different NUMA

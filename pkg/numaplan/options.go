@@ -223,9 +223,8 @@ func (t Tier) drawn(k int, seed uint64) (Counts, bool) {
 	return counts, true
 }
 
-// give subtracts a number of CPUs from the free CPUs of r, and adds it to count. The number is
-// given as cpus. It is also the result, so that the caller can subtract it from the CPUs that are
-// still missing.
+// give subtracts the given number of CPUs from the free CPUs of r, and adds it to *count. It
+// returns the same number, so that the caller can subtract it from the CPUs that are still missing.
 func give(r *Room, count *int, cpus int) int {
 	*count += cpus
 	r.Free -= cpus

@@ -60,9 +60,9 @@ type Hooks struct {
 // get.
 type Tier struct {
 	Rooms []Room // by index in View.NUMA
-	// Cost rates an increase of the container's CPUs on one NUMA node. The parameters
-	// from and to are the numbers of CPUs before and after the increase. Costs are
-	// compared lexicographically, and the smaller one is better.
+	// Cost rates an increase of the container's CPUs on one NUMA node. The parameters `from` and
+	// `to` are the numbers of CPUs before and after the increase. Costs are compared
+	// lexicographically, and the smaller one is better.
 	Cost func(node, from, to int) Cost
 }
 

@@ -58,8 +58,8 @@ func (s *search) reason() Outcome {
 }
 
 // leastSpare returns the smallest number of CPUs that must stay free on a NUMA node so that one CPU
-// can be shared. If no free CPU can be shared, it returns the number of all free CPUs, so that
-// reason returns NoneShared for every pod.
+// can be shared. If no free CPU can be shared, it returns the number of all free CPUs. Then the
+// method `reason` returns NoneShared for every pod.
 func (s *search) leastSpare() int {
 	least := s.free()
 	for _, on := range s.NUMA {

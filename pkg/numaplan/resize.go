@@ -9,8 +9,9 @@ import (
 
 // Grow returns how many of k more CPUs a running container gets on each NUMA node, or false if
 // there are too few. For each NUMA node, the parameter `held` has the number of CPUs that the
-// container has and keeps there, and room has how many more CPUs it may get there. Grow adds one
-// CPU after another. The policy decides on which NUMA node each CPU is added:
+// container has and keeps there, and the parameter `room` has the number of CPUs that it may get
+// there in addition. Grow adds one CPU after another. The policy decides on which NUMA node each
+// CPU is added:
 //
 //	single: where the container is
 //	spread: where the container has the fewest CPUs; of several, where it can get the most
@@ -36,9 +37,9 @@ func Grow(policy podspec.Policy, held, room Counts, k int) (Counts, bool) {
 }
 
 // growOrder returns a negative number if the next CPU for a container should be on the first of two
-// NUMA nodes. The parameters held and room are the numbers of CPUs that the container has, and can
-// still get, on the first NUMA node. The parameters heldThere and roomThere are the same numbers
-// for the second NUMA node.
+// NUMA nodes. The parameters `held` and `room` are the numbers of CPUs that the container has, and
+// can still get, on the first NUMA node. The parameters `heldThere` and `roomThere` are the same
+// numbers for the second NUMA node.
 func growOrder(policy podspec.Policy, held, heldThere, room, roomThere int) int {
 	switch policy {
 	case podspec.Single:

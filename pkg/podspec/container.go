@@ -17,8 +17,9 @@ type Container struct {
 }
 
 // Peak returns the most that the containers of a pod use at the same time. The function given as
-// weight returns what the i-th container uses, for example a number of CPUs. The containers must be
-// in the order in which they start. The formula is that of a pod's effective request in Kubernetes:
+// `weight` returns what the i-th container uses, for example a number of CPUs. The containers must
+// be in the order in which they start. The formula is that of a pod's effective request in
+// Kubernetes:
 //
 //	max( initᵢ + Σ sidecars before i,  Σ apps + Σ sidecars )
 //

@@ -7,7 +7,7 @@ import "time"
 type Backoff struct{ First, Most time.Duration }
 
 // Or returns a copy of b. Fields that are zero or negative are replaced by the same fields of
-// other.
+// the parameter `other`.
 func (b Backoff) Or(other Backoff) Backoff {
 	if b.First <= 0 {
 		b.First = other.First

@@ -56,8 +56,9 @@ func fromEnv(flags *pflag.FlagSet, lookup func(string) (string, bool)) error {
 
 // fromFile sets settings from a file, except for those that are set already. All programs
 // can share one file, so fromFile skips the keys of other programs. Unknown and duplicate
-// keys are errors. fromFile returns the YAML document that is a KubeSchedulerConfiguration,
-// or nil.
+// keys are errors. The file may have two YAML documents: the settings, and a
+// KubeSchedulerConfiguration. fromFile returns the latter as text, or nil if the file has
+// none.
 func fromFile(settings *pflag.FlagSet, path string) (kubescheduler []byte, err error) {
 	if path == "" {
 		return nil, nil

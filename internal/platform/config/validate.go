@@ -19,8 +19,10 @@ const maxShares = 60
 // interval, a program would be busy reading the state of the machine all the time.
 const minRefresh = 100 * time.Millisecond
 
-// minForeignTimeWindow is the shortest ForeignTimeWindow that is allowed. It spans
-// several measurements, because the agent measures every 10 s.
+// minForeignTimeWindow is the shortest value allowed for the setting ForeignTimeWindow.
+// In such a window, the agent adds up the time that others than the container used of its
+// exclusive CPUs. It measures this time every 10 s, so the shortest window has several
+// measurements.
 const minForeignTimeWindow = time.Minute
 
 func (s Shared) validate() error {

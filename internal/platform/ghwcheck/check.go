@@ -2,7 +2,7 @@
 //
 // ghw (github.com/jaypipes/ghw) can leave out NUMA nodes without an error, and can merge cores of
 // different dies and packages. So Numalet reads the topology with its own package topology/sysfs.
-// The comparison is a check of this package: a difference is an error of ghw or of Numalet, and
+// The comparison is a check of topology/sysfs: a difference is an error of ghw or of Numalet, and
 // causes only a warning. Memory is not compared. ghw reports the size in /proc/meminfo. In a
 // container or a virtual machine, this size can be smaller than that of the NUMA nodes in sysfs,
 // although both sizes are correct.

@@ -27,7 +27,8 @@ const (
 	// also how long a watch lasts if its request has no timeoutSeconds.
 	answerTimeout = 30 * time.Second
 	// With some faults, the client gets an error, but the server applies the request to the stored
-	// objects later (see the constant late). overdue is the longest time until the server does so.
+	// objects later (see the constant `late`). overdue is the longest time until the server does
+	// so.
 	overdue = 10 * time.Second
 )
 
@@ -51,8 +52,8 @@ func (s *Server) Connect() *Conn {
 func (c *Conn) Cut() { c.once.Do(func() { close(c.down) }) }
 
 // Part simulates a network partition that lasts for the duration d. It blocks all requests of one
-// class (see the function class), and all changes that watches of this class would send. The class
-// "" stands for all classes. Requests that must not be delayed (see hurried) are not blocked.
+// class (see the function `class`), and all changes that watches of this class would send. The
+// class "" stands for all classes. Requests that must not be delayed (see hurried) are not blocked.
 func (c *Conn) Part(class string, d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -60,8 +60,8 @@ func (f *Faults) Counts() map[string]int {
 	return maps.Clone(f.counts)
 }
 
-// A value of type when says whether the server applies a failed request to the stored
-// objects, and at what time.
+// The type `when` says whether the server applies a failed request to the stored objects, and at
+// what time.
 type when string
 
 const (
@@ -164,8 +164,7 @@ func (f *Faults) of(r *request) *fault {
 
 // one, a method of Faults, decides at random whether a fault occurs. The parameter `rate` is the
 // probability. If a fault occurs, the method returns one of the given faults, chosen at random, and
-// counts it for the class of requests given as the parameter "of". If no fault occurs, it returns
-// "".
+// counts it for the class of requests given as `of`. If no fault occurs, it returns "".
 func (f *Faults) one(rate float64, of string, faults ...string) string {
 	f.mu.Lock()
 	defer f.mu.Unlock()

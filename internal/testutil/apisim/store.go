@@ -73,15 +73,15 @@ type store struct {
 }
 
 // version is one version of an object. It never changes, except that the method `encoding` adds to
-// the field encoded.
+// the field `encoded`.
 type version struct {
 	Object
 	number  uint64
 	encoded map[string][]byte // by media type
 }
 
-// change is an entry of the log of changes. For a deletion, the field after has the same state of
-// the object as the field before, but with the resource version of the deletion.
+// change is an entry of the log of changes. For a deletion, the field `after` has the same state of
+// the object as the field `before`, but with the resource version of the deletion.
 type change struct {
 	before, after *version
 	deleted       bool

@@ -70,9 +70,9 @@ func (s *Server) update(r *request) (runtime.Object, error) {
 	return s.put(r.resource, before, o).Object, nil
 }
 
-// precondition returns a Conflict if the UID or the resource version of the object differs from
-// the one that the client expects (the parameters uid and number). The client can leave either
-// one "": then any value matches.
+// precondition returns a Conflict if the UID or the resource version of the object differs from the
+// one that the client expects (the parameters `uid` and `number`). The client can leave either one
+// empty: then any value matches.
 func precondition(r *request, of *version, uid, number string) error {
 	switch {
 	case uid != "" && uid != string(of.GetUID()):

@@ -53,9 +53,9 @@ func library(path string) *foreign {
 	return found
 }
 
-// importer returns the first path in the list importers that is the package given as `from` or a
-// directory above it. It returns "" if there is none. Packages in the directory test may import
-// any library, so for them importer returns "test".
+// importer returns the first path in the list `importers` that is the package given as `from` or
+// a directory above it. It returns "" if there is none. Packages in the directory test may
+// import any library, so for them importer returns "test".
 func importer(from string, importers []string) string {
 	if top(from) == "test" {
 		return "test"

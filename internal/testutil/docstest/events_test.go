@@ -16,10 +16,11 @@ import (
 	"github.com/numalet/numalet/pkg/numaplan"
 )
 
-// notice is a row of the reference table of events or of conditions. The field name is the
-// reason of the event, or the type of the condition. The field kind is "Normal" or "Warning"
-// for an event, and "" for a condition. The field on is the kind of the object that has it,
-// when is the situation in which it occurs, and do is what a user must do then.
+// notice is a row of the reference table of events or of conditions. The field `name` is the
+// reason of the event, or the type of the condition. The field `kind` is "Normal" or "Warning" for
+// an event, and "" for a condition. The field `on` is the kind of the object that has the event or
+// condition. The field `when` is the situation in which it occurs, and the field `do` is what a
+// user must do then.
 type notice struct{ name, kind, on, when, do string }
 
 // events returns the events that Numalet's programs write.
@@ -102,7 +103,7 @@ func word(_ int, c constant) string {
 
 // reasons writes a section of the reference page, with a table of the constants of a Go file. Each
 // row has the reason that a constant stands for, and the comment of the constant. The parameter
-// reason is a function that returns the reason for a constant, or "" if the constant is not a
+// `reason` is a function that returns the reason for a constant, or "" if the constant is not a
 // reason. The table leaves out these constants, and constants without a comment.
 func reasons(t *testing.T, b *strings.Builder, title, preface, file string, reason func(int, constant) string) {
 	t.Helper()

@@ -9,8 +9,8 @@ import (
 // most limits the length of the README: it must have fewer words than this.
 const most = 700
 
-// TestReadmeIsShort checks that the README is shorter than the limit (see the constant most).
-// It counts words in code and tables, but not the targets of links.
+// TestReadmeIsShort checks that the README is shorter than the limit (see the constant
+// `most`). It counts words in code and tables, but not the targets of links.
 func TestReadmeIsShort(t *testing.T) {
 	text := read(t, root+"/README.md")
 	before, list, found := strings.Cut(text, "\n## Documentation\n")

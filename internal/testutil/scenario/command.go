@@ -110,7 +110,7 @@ func (w Words) Values() iter.Seq2[string, string] {
 }
 
 // IntValue returns the value of the word key=value as an integer. If there is no such word, it
-// returns the default value given as otherwise.
+// returns the default value, which is given as `otherwise`.
 func (w Words) IntValue(key string, otherwise int) int {
 	if value := w.Value(key); value != "" {
 		return Int(value)

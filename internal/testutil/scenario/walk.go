@@ -51,8 +51,7 @@ func transcript(t testing.TB, text string, commands Commands, out *Answer) strin
 	return strings.TrimRight(b.String(), "\n") + "\n"
 }
 
-// follows reports whether the next line, which is the first of lines, is a command or a
-// comment.
+// follows reports whether the next line, lines[0], is a command or a comment.
 func follows(lines []string) bool {
 	return len(lines) > 0 && (strings.HasPrefix(lines[0], ">") || strings.HasPrefix(lines[0], "#"))
 }
@@ -99,8 +98,8 @@ func (c Commands) run(line string, out *Answer) (err error) {
 	return nil
 }
 
-// Before returns a copy of the commands in which each command first calls the function given
-// as do.
+// Before returns a copy of the commands in which each command first calls the function given as
+// `do`.
 func (c Commands) Before(do func()) Commands {
 	return c.wrap(func(handle func(*Command)) func(*Command) {
 		return func(c *Command) { do(); handle(c) }
@@ -108,7 +107,7 @@ func (c Commands) Before(do func()) Commands {
 }
 
 // After returns a copy of the commands in which each command, when it is done, calls the
-// function given as do.
+// function given as `do`.
 func (c Commands) After(do func(*Command)) Commands {
 	return c.wrap(func(handle func(*Command)) func(*Command) {
 		return func(c *Command) { handle(c); do(c) }

@@ -22,10 +22,10 @@ func (a merit) compare(b merit) int {
 		cmp.Compare(a.caches, b.caches), cmp.Compare(a.split, b.split))
 }
 
-// judge returns the merit of a choice of CPUs. The fields packages and caches of the merit are the
-// numbers of packages and last-level caches with chosen CPUs. The field broken counts CPUs: the
-// chosen ones in cores that are not chosen as a whole. The field split counts cores: those that
-// were entirely free and of which only a part is chosen.
+// judge returns the merit of a choice of CPUs. The fields `packages` and `caches` of the merit are
+// the numbers of packages and last-level caches with chosen CPUs. The field `broken` counts CPUs:
+// the chosen ones in cores that are not chosen as a whole. The field `split` counts cores: those
+// that were entirely free and of which only a part is chosen.
 func judge(m *topology.Machine, free, cpus cpuset.Set) merit {
 	packages, caches, cores := map[int]bool{}, map[cpuset.CPU]bool{}, map[cpuset.CPU]cpuset.Set{}
 	for _, c := range m.CPUs {

@@ -17,8 +17,8 @@ type layout struct {
 	placed   cpuset.Set // online CPUs in a NUMA node; only these are given to pods
 	isolated cpuset.Set
 	// classes are sets of CPUs with the same kind of core and the same isolation (isolcpus). A
-	// container gets CPUs of one class if possible. The last class has all CPUs of the field
-	// placed, for containers that fit no other class.
+	// container gets CPUs of one class if possible. The last class is equal to the field `placed`,
+	// for containers that fit no other class.
 	classes []cpuset.Set
 	memory  []topology.Node // NUMA nodes with memory, sorted by id
 	// reservedMemory is Options.ReservedMemory.

@@ -11,9 +11,9 @@ import (
 
 // Options are settings of the node's administrator. They do not change while a ledger is in use.
 type Options struct {
-	// Reserved CPUs are for the shared set. Reserve gives no pod a reserved CPU. A pod can still
-	// hold one that was not reserved yet when the pod got it. Restore, with which a restarted
-	// agent restores what pods hold, lets the pod keep it.
+	// Reserved CPUs are for containers without exclusive CPUs. Reserve gives no pod a reserved CPU.
+	// A pod can still hold one that was not reserved yet when the pod got it. Restore, with which a
+	// restarted agent restores what pods hold, lets the pod keep it.
 	Reserved cpuset.Set
 	// FullCores ensures that a pod with exclusive CPUs shares no core with another pod. The free
 	// SMT siblings of the pod's CPUs stay idle. Reserve gives no pod a CPU of a core with a

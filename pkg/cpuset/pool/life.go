@@ -5,11 +5,10 @@ import (
 	"github.com/numalet/numalet/pkg/podspec"
 )
 
-// beside reports whether two containers of a pod may run at the same time: those whose CPUs are in
-// claims[i] and claims[j]. App containers and sidecars of a pod all run together. While an init
-// container runs, only the sidecars that started before it run too. Containers that start later
-// run after the init container has ended, so they may reuse its CPUs. The kubelet has the same
-// rule:
+// beside reports whether the containers of claims[i] and claims[j] may run at the same time. App
+// containers and sidecars of a pod all run together. While an init container runs, only the
+// sidecars that started before it run too. Containers that start later run after the init container
+// has ended, so they may reuse its CPUs. The kubelet has the same rule:
 // https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/cm/cpumanager/policy_static.go
 // (updateCPUsToReuse)
 func beside(claims []Claim, i, j int) bool {

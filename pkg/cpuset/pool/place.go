@@ -167,8 +167,9 @@ func (p *placer) tiers(c int, placed []numaplan.Counts) iter.Seq[numaplan.Tier] 
 // layout.classes). Then a container cannot reuse CPUs of an earlier container that are of another
 // class, so the pod may need more CPUs than its containers use at one time. If the containers do
 // not fit for this reason, assign ignores classes. It returns false if no CPU could stay shared.
-// This happens only with FullCores on a machine where a core spans NUMA nodes: there, CPUs that are
-// taken on one NUMA node can withhold the CPU that was to stay shared on another.
+// This happens only with FullCores on a machine where a core spans NUMA nodes: there, if CPUs of
+// the core are taken on one NUMA node, its CPU on another NUMA node has to stay idle, and this may
+// be the CPU that was to stay shared.
 func (p *placer) assign(counts []numaplan.Counts) (claims []Claim, ok bool) {
 	all := p.ledger.layout.classes
 	for _, classes := range [][]cpuset.Set{all, all[len(all)-1:]} {
@@ -187,8 +188,8 @@ func (p *placer) assign(counts []numaplan.Counts) (claims []Claim, ok bool) {
 	return claims, false
 }
 
-// within chooses the CPUs of all containers from the set given as free. It returns false if they do
-// not fit, or if no CPU that is not isolated would stay shared.
+// within chooses the CPUs of all containers from the set given as `free`. It returns false if they
+// do not fit, or if no CPU that is not isolated would stay shared.
 func (p *placer) within(counts []numaplan.Counts, free cpuset.Set, classes []cpuset.Set) ([]Claim, bool) {
 	claims := p.claims()
 	for i := range claims {
@@ -229,7 +230,8 @@ func (p *placer) carve(claims []Claim, i int, counts numaplan.Counts, free cpuse
 	return false
 }
 
-// bind binds the memory of container i to the memory nearest to its CPUs.
+// bind records that the memory of container i is bound to the NUMA nodes with memory that are
+// nearest to its CPUs.
 func (p *placer) bind(claims []Claim, i int) {
 	for _, n := range p.ledger.layout.nodes {
 		if n.cpus.Overlaps(claims[i].CPUs) {

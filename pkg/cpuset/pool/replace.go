@@ -27,9 +27,9 @@ func (l *Ledger) Homes(cpus cpuset.Set) Homes {
 func (l *Ledger) Lost(c Claim) cpuset.Set { return c.CPUs.Minus(l.layout.online) }
 
 // Replace exchanges each offline CPU of a pod for a free CPU of the same NUMA node. The parameter
-// homes says to which NUMA node each of the pod's CPUs belongs. If that NUMA node has no free CPU,
-// or if no CPU would stay shared, the pod still holds the offline CPU, and can use it again once it
-// is online. Replace returns the pod's grant, and whether the grant has changed.
+// `homes` says to which NUMA node each of the pod's CPUs belongs. If that NUMA node has no free
+// CPU, or if no CPU would stay shared, the pod still holds the offline CPU, and can use it again
+// once it is online. Replace returns the pod's grant, and whether the grant has changed.
 func (l *Ledger) Replace(uid string, homes Homes) (g Grant, changed bool) {
 	g = l.grants[uid]
 	for lost := range g.used().Minus(l.layout.online).All() {
@@ -71,8 +71,8 @@ func (g Grant) used() (all cpuset.Set) {
 	return all
 }
 
-// exchange returns a copy of the grant. In all claims of the copy, the CPU given as `other` takes the
-// place of the CPU given as lost.
+// exchange returns a copy of the grant. In all claims of the copy, the CPU given as `other` takes
+// the place of the CPU given as `lost`.
 func (g Grant) exchange(lost, other cpuset.CPU) Grant {
 	g.Claims = slices.Clone(g.Claims)
 	for i, c := range g.Claims {

@@ -36,10 +36,10 @@ func (l *Ledger) Grow(uid, container string, n int) (Grant, error) {
 	}), nil
 }
 
-// Shrink takes CPUs away from a container, which then has only the CPUs given as kept. Ledger.Keep
-// chooses which CPUs these are. The pod still holds the CPUs that were taken from the container,
-// until Return is called. An error means that the ledger has no such container, or that the set
-// given as `kept` is empty or has CPUs that the container does not have.
+// Shrink takes CPUs away from a container, which then has only the CPUs given as `kept`.
+// Ledger.Keep chooses which CPUs these are. The pod still holds the CPUs that were taken from the
+// container, until Return is called. An error means that the ledger has no such container, or that
+// the set given as `kept` is empty or has CPUs that the container does not have.
 func (l *Ledger) Shrink(uid, container string, kept cpuset.Set) (Grant, error) {
 	g, i, err := l.claimOf(uid, container)
 	if err != nil {
@@ -113,7 +113,7 @@ func (l *Ledger) Keep(uid, container string, n int) cpuset.Set {
 	return kept
 }
 
-// oldest returns n CPUs of the set given as among. It first takes CPUs that the container got at
+// oldest returns n CPUs of the set given as `among`. It first takes CPUs that the container got at
 // its start, then CPUs that calls of Grow added, in the order of the calls.
 func (l *Ledger) oldest(c Claim, among cpuset.Set, n int) cpuset.Set {
 	first := among

@@ -86,8 +86,8 @@ func (d *domain) takeAcross(k int, s *stock) {
 	}
 }
 
-// takeBest takes k CPUs from one part of d, the part that best returns. If best returns no part,
-// takeBest takes no CPU and returns false.
+// takeBest takes k CPUs from the part of d that the method `best` returns. If that method returns
+// no part, takeBest takes no CPU and returns false.
 func (d *domain) takeBest(k int, s *stock) bool {
 	p := d.best(k, s)
 	if p != nil && k > 0 {

@@ -74,9 +74,9 @@ func (g *Group) refuses(request Request) *GPURefusal {
 	return nil
 }
 
-// Without returns a Match that lacks some of the groups: those for which the function given as `drop`
-// returns true. At least one group must remain: a Match without groups would not mean that no GPUs
-// are allowed, but the GPUs that belong to no group.
+// Without returns a Match that lacks some of the groups: those for which the function given as
+// `drop` returns true. At least one group must remain, because a Match without groups allows the
+// GPUs that belong to no group.
 func (m Match) Without(drop func(name string) bool) Match {
 	m.groups = slices.DeleteFunc(slices.Clone(m.groups), func(i int) bool { return drop(m.grouping.groups[i].Name) })
 	return m

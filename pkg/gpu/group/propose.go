@@ -127,9 +127,9 @@ type supply struct {
 }
 
 // handOut assigns GPUs to the demands. The parameter `bin` has the node of each demand, as an index
-// of all, or pack.Nowhere. The demands with a node come first, the largest first, and get GPUs of
-// their node. Then each other demand gets GPUs of the node with the most GPUs in no group. A demand
-// that fits on no node gets none.
+// of the slice `all`, or pack.Nowhere. The demands with a node come first, the largest first, and
+// get GPUs of their node. Then each other demand gets GPUs of the node with the most GPUs in no
+// group. A demand that fits on no node gets none.
 func handOut(all []*supply, sizes, bin []int) []ProposedGroup {
 	given := make([]ProposedGroup, len(sizes))
 	order := pack.LargestFirst(sizes)

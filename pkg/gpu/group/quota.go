@@ -209,11 +209,11 @@ type PendingCharge struct {
 	QuotaCharge
 }
 
-// Together checks that no limit prevents charging a number of the given pods at the same time. This
-// number is given as need. Pods that are already charged count too. Together adds the other pods in
-// the given order and skips a pod that would exceed a limit. It does not try other selections of
-// pods. If too few pods can be charged, Together returns a *GPURefusal. The refusal names the first
-// limit that would be exceeded, and how much of it the needed pods request together.
+// Together checks that no limit prevents charging `need` of the given pods at the same time. Pods
+// that are already charged count too. Together adds the other pods in the given order and skips a
+// pod that would exceed a limit. It does not try other selections of pods. If too few pods can be
+// charged, Together returns a *GPURefusal. The refusal names the first limit that would be
+// exceeded, and how much of it the needed pods request together.
 func (q *Quotas) Together(all []PendingCharge, need int) error {
 	pending := slices.DeleteFunc(slices.Clone(all), func(d PendingCharge) bool { _, charged := q.pods[d.UID]; return charged })
 	need -= len(all) - len(pending)

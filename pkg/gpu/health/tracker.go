@@ -122,7 +122,7 @@ func (t *Tracker) affected(device int, instance Instance) []string {
 	return ids
 }
 
-// change calls the function given as do. It compares the health of the GPU and its slices before
+// change calls the function given as `do`. It compares the health of the GPU and its slices before
 // and after the call, and returns the IDs of those whose health has changed.
 func (t *Tracker) change(device int, do func()) []string {
 	ids := t.ids(device)

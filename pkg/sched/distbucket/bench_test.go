@@ -227,9 +227,9 @@ func cluster(n, dims int, fill float64) []Node {
 }
 
 // edges returns requests that are hard for a search. It repeats this as often as the parameter
-// count says: it chooses a random ratio between the amounts of a request, adds the largest request
-// with this ratio that fits some node to the first result, and adds a slightly larger request that
-// fits no node to the second result.
+// `count` says: it chooses a random ratio between the amounts of a request, adds the largest
+// request with this ratio that fits some node to the first result, and adds a slightly larger
+// request that fits no node to the second result.
 func edges(nodes []Node, count int) (last, beyond []Vector) {
 	r := rand.New(rand.NewPCG(2, 2))
 	for range count {
@@ -265,8 +265,8 @@ func (v Vector) plus(n int64) Vector {
 	return sum
 }
 
-// along returns the largest factor by which a request can be multiplied so that it still fits the
-// free amounts of a node. The request is given as way.
+// along returns the largest factor by which the request `way` can be multiplied so that it still
+// fits the free amounts of a node.
 func along(way []float64, free Vector) float64 {
 	scale := 1e9
 	for d := range way {

@@ -196,9 +196,9 @@ func (it *Iterator) child() (Bucket, bool) {
 	return child, true
 }
 
-// fits reports whether the bucket b has to be opened. There are two conditions. First, b may have
-// coordinates that are at least as large as that of the request in every dimension. Second, b has a
-// node that the query allows. It visits each candidate of the query.
+// fits reports whether the bucket b has to be opened. There are two conditions. First, a coordinate
+// that begins with b.X can be at least as large as the request's coordinate in every dimension.
+// Second, b has a node that the query allows. It visits each candidate of the query.
 func (it *Iterator) fits(b Bucket) bool {
 	if !meets(b.X, it.x) {
 		return false

@@ -106,8 +106,9 @@ func (m *matcher) mayMatchAny(t *tree) bool {
 func (m *matcher) limitReached() bool { return m.visits == m.limit && m.limit > 0 }
 
 // next moves the iterator behind the next entry that matches, and returns the entry. The parameter
-// last is the greatest key to search. next returns nil if no later entry up to this key matches, or
-// if the limit of visits is reached. It does not read pages in which no entry can match.
+// `last` is the greatest key to search. The method returns nil if no later entry up to this key
+// matches, or if the limit of visits is reached. It does not read pages in which no entry can
+// match.
 func (m *matcher) next(it *iterator, last key) *entry {
 	for it.depth > 0 && !m.limitReached() {
 		at := &it.path[it.depth-1]

@@ -26,9 +26,9 @@ type key uint64
 // Small numbers take few bits, so six dimensions usually fit into a key. Bits that do not fit are
 // cut off. Different coordinates may then have equal keys, but the order is never reversed. If two
 // keys are equal and not exact, the coordinates are compared. Negative numbers are written as
-// 000000, and numbers from 2⁵⁸ on as 111111. Each of these two texts stands for many numbers. The
-// numbers after them are left out, because they decide the order of two coordinates only if all
-// numbers before them are equal.
+// 000000, and numbers from 2⁵⁸ on as 111111. Each of these two bit patterns stands for many
+// numbers. The numbers after them are left out, because they decide the order of two coordinates
+// only if all numbers before them are equal.
 //
 // A fixed number of bits for each dimension was rejected. It would be too small for amounts of
 // memory in bytes, and larger than needed for numbers of GPUs.

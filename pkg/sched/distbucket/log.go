@@ -34,26 +34,27 @@ type log struct {
 	relabelSeq uint64
 }
 
-// chunk is a part of the log, with up to deltaSize updates. The writer stores an update before it
-// increases count, so readers may read the first count updates at any time.
+// chunk is a part of the log, with up to deltaSize updates. The field `count` is the number of
+// updates. The writer stores an update before it increases `count`, so readers may read all counted
+// updates at any time.
 type chunk struct {
 	updates [deltaSize]update
 	count   atomic.Int32
 	next    atomic.Pointer[chunk]
 }
 
-// update is the change of a node from an old entry to a new one. new is nil if the node was
-// removed.
+// update is the change of a node from an old entry to a new one. The field `new` is nil if the node
+// was removed.
 type update struct {
 	handle   *Handle
 	old, new *entry
 }
 
-// addNode makes the first entry of a node visible to readers. It need not add an update to the log.
-// Readers of older views find the states before updates in the log, but an older view does not have
-// the new node. It may refer to the handle of the new node, but only if the handle was used before
-// by a node that was removed (see AddAt). Then the reader finds the removal in the log, and with it
-// the state of the removed node.
+// addNode makes the first entry of a node visible to readers. It need not add an update to the log:
+// from an update, the reader of an older view learns the state that a node had before, but an older
+// view does not have the new node at all. The view may refer to the handle of the new node, but
+// only if the handle was used before by a node that was removed (see AddAt). Then the reader finds
+// the removal in the log, and with it the state of the removed node.
 func (l *log) addNode(e *entry) {
 	l.seq++
 	e.seq = l.seq
@@ -77,8 +78,8 @@ func (l *log) addUpdate(u update) {
 func (l *log) full() bool { return l.chunk.count.Load() == deltaSize }
 
 // startChunk appends an empty chunk to the log. It is called when all updates so far are in the
-// tree by coordinate. The method relabel also calls it while it makes new trees, because it adds an
-// update for each node and a chunk has room for only a few.
+// tree by coordinate. The method `relabel` also calls it while it makes new trees, because it adds
+// an update for each node and a chunk has room for only a few.
 func (l *log) startChunk() {
 	next := new(chunk)
 	l.chunk.next.Store(next)
@@ -96,7 +97,8 @@ func (l *log) position() logPosition {
 	return logPosition{chunk: l.chunk, count: len(l.delta()), seq: l.seq, relabelSeq: l.relabelSeq}
 }
 
-// logPosition is a position in the log, after the first count updates of a chunk.
+// logPosition is a position in the log, after the first updates of a chunk. The field `count` is
+// the number of these updates.
 type logPosition struct {
 	chunk           *chunk
 	count           int

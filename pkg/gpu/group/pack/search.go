@@ -101,9 +101,9 @@ func (s *search) open(bin, largest int) bool {
 }
 
 // complete tries all ways to put demands into the newest bin until no remaining demand fits there.
-// The parameter `room` is how much room the bin still has. For each way, complete also tries to fill
-// the remaining bins. It adds the largest demands first, and none that is larger than the demand
-// size whose index is given as from.
+// The parameter `room` is how much room the bin still has. For each way, complete also tries to
+// fill the remaining bins. It adds the largest demands first, and none that is larger than the
+// demand size with the index `from`.
 func (s *search) complete(room, from int) bool {
 	for d := s.next(from, room); d >= 0 && s.steps >= 0; d = s.next(d+1, room) {
 		s.add(d)
