@@ -114,7 +114,7 @@ func gauge(name, help string, n int, labels ...string) prometheus.Metric {
 	return constant(prometheus.GaugeValue, name, help, float64(n), labels)
 }
 
-// constant returns a metric with the fixed value n. The slice label is empty, or has two elements:
+// constant returns a metric with the fixed value n. The slice `label` is empty, or has two elements:
 // the name and the value of the metric's only label.
 func constant(kind prometheus.ValueType, name, help string, n float64, label []string) prometheus.Metric {
 	var names, values []string

@@ -45,8 +45,8 @@ func (c *controller) newReservations(ctx context.Context) error {
 }
 
 // chargeReservation charges the tenant of a pod for the resources that are reserved for the pod, as
-// if the pod were running. An empty list holds means that nothing is reserved for the pod any more,
-// and ends the charge.
+// if the pod were running. If the list `holds` is empty, nothing is reserved for the pod any more,
+// and the charge ends.
 func (c *controller) chargeReservation(pod *sched.Pod, holds []fairshare.Charge) {
 	task := fairshare.Task{UID: "reservation " + pod.Claim(), Tenant: pod.Tenant, Holds: holds}
 	if len(holds) == 0 {

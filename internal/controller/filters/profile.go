@@ -43,8 +43,9 @@ func local() []string {
 	}
 }
 
-// claiming returns the names of the plugins for volumes and devices. Some of these plugins keep
-// reservations in memory. So all filters share one instance of each plugin (see Claims).
+// claiming returns the names of the plugins for volumes and devices. Some of these plugins keep in
+// memory which volumes and devices are reserved for pods. So that all filters know of these
+// reservations, they share one instance of each plugin (see Claims).
 func claiming() []string {
 	return []string{names.NodeVolumeLimits, names.VolumeBinding, names.VolumeZone, names.DynamicResources}
 }

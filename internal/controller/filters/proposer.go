@@ -134,9 +134,9 @@ func (p *Proposer) prepare() ([]string, sched.Reason) {
 		return nil, sched.Reason{}
 	}
 	p.begun = p.newBegun()
-	// The plugins PodTopologySpread and InterPodAffinity read this list. If a key says which pods
-	// the pod's required (anti-)affinity selects (the field requires), InterPodAffinity gets a
-	// shorter list instead (see the type affinity, which wraps this plugin).
+	// The plugins PodTopologySpread and InterPodAffinity read this list. If the pod's field
+	// `requires` is not empty, InterPodAffinity gets a shorter list instead: the nodes that may
+	// have pods that the pod's required (anti-)affinity selects (see affinity.PreFilter).
 	var nodes []fwk.NodeInfo
 	if len(p.lister.pod.spread) > 0 || p.lister.pod.requires == "" {
 		nodes, _ = p.lister.List()

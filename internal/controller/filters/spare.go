@@ -73,9 +73,9 @@ var skipped = fwk.NewStatus(fwk.Skip)
 
 // affinity replaces the plugin InterPodAffinity. It saves time in two ways. First, it calls the
 // original plugin only if some (anti-)affinity matters for the pod. The original plugin would
-// prepare its state in any case. Second, it shows the original plugin only the nodes with pods that
-// matter, if these are known (Pod.requires). The original plugin counts the matching pods on all
-// nodes that it gets.
+// prepare its state in any case. Second, if the pod's field `requires` is not empty, it shows the
+// original plugin only the nodes that may have matching pods (see lister.required). The original
+// plugin counts the matching pods on all nodes that it gets.
 type affinity struct {
 	*interpodaffinity.InterPodAffinity
 	lister *lister

@@ -67,8 +67,9 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// TestCountedPlan plans the same pods in two ways: one after another, as for a gang, and all at
-// once. It checks that the filters refuse the same nodes for the same reasons in both cases.
+// TestCountedPlan passes the same planned pods to the filters in two ways: one after another, as
+// when a gang is placed, and all together in one call. It checks that the filters refuse the same
+// nodes for the same reasons in both cases.
 func TestCountedPlan(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
 	s := newScene(t)

@@ -19,7 +19,8 @@ import (
 //
 // kube-scheduler's plugins have queueing hints for the same purpose (EventsToRegister). Topics
 // replace queueing hints for two reasons. First, hints need to know which plugins refused a pod.
-// Numalet's search does not know this, because its index skips nodes without running the plugins.
+// Numalet does not know this, because it searches nodes by an index of their free resources, which
+// skips nodes without running the plugins.
 // Second, hints are called for each unschedulable pod at each event, while a topic finds only the
 // pods that the event may concern.
 var (

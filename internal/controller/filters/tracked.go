@@ -18,7 +18,8 @@ import (
 // and counts if their rules, their required pod (anti-)affinity or their preferences are equal.
 // Cluster keeps them up to date under the lock of tracked. When a pod needs a set or a count that
 // is not cached, tracked visits all nodes to make it. A lookup of a cached set or count takes no
-// lock. But the field `nodes` of a crowd and the field refused of a nodeSet are read under the lock.
+// lock. But the field `nodes` of a crowd and the field `refused` of a nodeSet are read under the
+// lock.
 //
 // tracked keeps at most maxSets values of each of these three types. When there would be more
 // values of one type, it drops all of this type, and those that are still needed are made again.
@@ -50,8 +51,8 @@ func (k *kept[T]) get(key string) (value T, ok bool) {
 	return value, ok
 }
 
-// find returns the value of a key. If the map has no such key, find calls the function given as
-// make and stores the result, both under the given lock.
+// find returns the value of a key. If the map has no such key, find calls the function `make` (a
+// parameter) and stores the result, both under the given lock.
 func (k *kept[T]) find(lock sync.Locker, key string, make func() T) T {
 	if found, ok := k.get(key); ok {
 		return found
@@ -108,8 +109,8 @@ func (c *Cluster) changed() []string {
 }
 
 // nodeSetFor returns the set of the nodes that the rules with the given key admit. If the set is
-// not cached, nodeSetFor makes it. For this, it calls the function given as refuse. This function
-// returns another function, which tells why the rules refuse a node.
+// not cached, nodeSetFor makes it. For this, it calls the function `refuse` (a parameter). This
+// function returns another function, which tells why the rules refuse a node.
 func (c *Cluster) nodeSetFor(rules string, refuse func() func(*nodeInfo) sched.Reason) *nodeSet {
 	return c.sets.nodes.find(&c.sets, rules, func() *nodeSet {
 		all := map[string]*nodeInfo{}
@@ -130,9 +131,8 @@ func (c *Cluster) neighborsFor(pod *Pod) *neighbors {
 	})
 }
 
-// crowdFor returns the cached crowd, which has the placed pods that at least one element of the
-// list all selects. The argument `key` is the key of this list (see keyOf). If the crowd is not
-// cached, crowdFor makes it.
+// crowdFor returns a crowd: the placed pods that at least one element of the list `all` selects. The
+// argument `key` is the key of this list (see keyOf). If the crowd is not cached, crowdFor makes it.
 func (c *Cluster) crowdFor(key string, all []selected) *crowd {
 	return c.sets.crowds.find(c, key, func() *crowd { return newCrowd(all) })
 }

@@ -57,7 +57,7 @@ type point struct {
 
 // unsupportedPlugins returns an error for each plugin that a profile enables although Numalet does
 // not support it, and for each plugin that a profile disables although Numalet cannot run without
-// it. at is the path of the plugins field in the file.
+// it. The parameter `at` is the path of the field `plugins` in the file.
 func unsupportedPlugins(at string, p *config.Plugins) (errs []error) {
 	own, filtering := "kube-scheduler's own plugins can be enabled only; remove it", append(local(), claiming()...)
 	for _, one := range []point{

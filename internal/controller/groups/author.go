@@ -26,10 +26,10 @@ func author(object *v1alpha1.GPUGroup) (who Subject, ok bool) {
 
 // authorLacks checks whether the author of a group's new spec may use the tenants and GPUs in this
 // spec. It returns a message if the author lacks a permission, and otherwise "". It also checks the
-// tenants and GPUs of the older spec that is still in force. The reason is that GPUs become open to
-// everybody when the new spec removes them from the group. The author needs these permissions only
-// when the spec is accepted. So the group stays in force even if the account of its author is
-// deleted later.
+// tenants and GPUs of the older spec that is still in force. Otherwise an author could remove
+// tenants and GPUs of others from the group. A removed tenant would lose the GPUs of the group, and
+// a removed GPU would be open to everybody. The author needs these permissions only when the spec is
+// accepted. So the group stays in force even if the account of its author is deleted later.
 func (r *Registry) authorLacks(ctx context.Context, object *v1alpha1.GPUGroup, nodes group.Nodes) (string, error) {
 	who, recorded := author(object)
 	if !recorded || r.deps.Authors == nil {

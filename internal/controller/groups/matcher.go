@@ -168,7 +168,7 @@ func (c claim) offer(node *sched.Node) sched.Offer {
 	}
 	over := o.Over
 	if o.Group == "" {
-		over = 0 // these GPUs are in no group, so no GPUs of a group would stay free on the node (see sched.Offer)
+		over = 0 // sched.Offer.Over counts only GPUs of a group, and these GPUs are in no group
 	}
 	return sched.Offer{GPUs: gpus, Group: o.Group, Over: over}
 }

@@ -48,8 +48,8 @@ func TestQuotasTwin(t *testing.T) {
 	}
 }
 
-// checkCharges checks how much q leaves of each quota in quotas. This must be exactly the quota
-// minus what the tenant's pods hold.
+// checkCharges checks how much of its quota each tenant can still use according to q. This must be
+// exactly the quota minus what the tenant's pods hold. The map `quotas` has the quotas by tenant.
 func checkCharges(t *testing.T, q *Quotas, state *nodestate.State, quotas map[string]int64) {
 	t.Helper()
 	held := map[string]sched.MilliCPU{}

@@ -166,8 +166,8 @@ func (r *Registry) notify() {
 	}
 }
 
-// Run checks all groups after each change and at intervals, until ctx is done. The function given
-// as synced reports whether the initial lists of the informers were handled.
+// Run checks all groups after each change and at intervals, until ctx is done. The function
+// `synced` (a parameter) reports whether the initial lists of the informers were handled.
 func (r *Registry) Run(ctx context.Context, synced func() bool) error {
 	r.notify()
 	var checked time.Time // when the permissions of all groups were last checked

@@ -44,8 +44,8 @@ func (t *task) applyRendezvous(ctx context.Context) error {
 	return t.apply(ctx, names, func() { names.Data = hostLists(t.job) })
 }
 
-// apply creates an object with the job's name, or corrects the existing object. The function given
-// as set fills in the object, except its namespace, name, labels and owner.
+// apply creates an object with the job's name, or corrects the existing object. The function `set`
+// (a parameter) fills in the object, except its namespace, name, labels and owner.
 func (t *task) apply(ctx context.Context, object client.Object, set func()) error {
 	object.SetNamespace(t.job.Namespace)
 	object.SetName(t.job.Name)

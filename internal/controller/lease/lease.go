@@ -80,8 +80,8 @@ func (l *Lease) Run(ctx context.Context, lead func(context.Context) error) error
 	}
 }
 
-// The method `lead` waits until no step of a former leader can be in progress, and then calls the
-// function given as lead. The context leading ends when the lease is lost.
+// The method `lead` waits until no step of a former leader can be in progress, and then calls its
+// parameter `lead`. The context `leading` ends when the lease is lost.
 func (l *Lease) lead(ctx, leading context.Context, lead func(context.Context) error) error {
 	both, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -7,8 +7,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// Panicked is called when the code that handles an object panics. object has the form "*v1.Pod
-// default/a".
+// Panicked is called when the code that handles an object panics. The parameter `object` has the
+// form "*v1.Pod default/a".
 type Panicked func(object string, cause any)
 
 // Contain returns an event handler that calls h. If h panics for an object, the handler reports the

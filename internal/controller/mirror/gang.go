@@ -32,10 +32,10 @@ func ownerOf(pod *corev1.Pod) string {
 }
 
 // gangOf returns the gang of a pending pod, or nil if the pod has none. A label of the pod names
-// the gang, and an annotation says how many pods of the gang must start together (Need). gangOf
-// returns an error if the pod has only the label or only the annotation. It also returns an error
-// for a pod that is in a Kubernetes PodGroup (spec.schedulingGroup) and does not have the label.
-// If the pods of PodGroups were placed one by one, two groups could wait for each other forever.
+// the gang, and an annotation says how many pods of the gang must start together. gangOf returns an
+// error if the pod has only the label or only the annotation. It also returns an error for a pod
+// that is in a Kubernetes PodGroup (spec.schedulingGroup) and does not have the label. If the pods
+// of PodGroups were placed one by one, two groups could wait for each other forever.
 func gangOf(pod *corev1.Pod) (*sched.Gang, error) {
 	id := gangID(pod)
 	if group := pod.Spec.SchedulingGroup; group != nil && id == "" {

@@ -27,8 +27,8 @@ type Env struct {
 	// NamespaceTenant returns the tenant that the label of a Namespace names, or "". If the field
 	// is nil, no Namespace names a tenant.
 	NamespaceTenant func(namespace string) string
-	// Limit restricts a pod to the GPUs and quotas of its tenant. annotations has the annotations
-	// of the pod.
+	// Limit restricts a pod to the GPUs and quotas of its tenant. The parameter `annotations` has
+	// the annotations of the pod.
 	Limit    func(p *sched.Pod, annotations map[string]string) error
 	Pending  func(queue.Entry)       // is called when a pod is pending, and when its request changes
 	Withdraw func(uid string)        // is called with the UID of a pod that has no node, if this controller does not schedule the pod, must not schedule it any more, or finds its request invalid
@@ -45,8 +45,8 @@ type Filters interface {
 	// determine.
 	ReadPod(*corev1.Pod, *sched.Pod) error
 	// ReadBoundPod returns the data of a bound pod that the filters need. If it returns an error,
-	// the result is usable, but leaves out what the error names. before is the pod's previous
-	// assignment, or nil.
+	// the result is usable, but leaves out what the error names. The parameter `before` is the
+	// pod's previous assignment, or nil.
 	ReadBoundPod(pod *corev1.Pod, before *nodestate.Assignment) (any, error)
 	// Nominate records for which node another scheduler has nominated a pending pod. A nil pod
 	// means that there is no nomination of the pod with this UID. The mirror holds no lock when it

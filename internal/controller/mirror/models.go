@@ -81,8 +81,9 @@ const maxModels = 64
 
 // allowed returns the models of GPUs to which the annotations of a pod restrict the pod, or nil for
 // any model. The error says what is wrong with the annotations. n is the number of GPUs or parts of
-// GPUs that the pod requests. asked is their form: gpu.Physical for whole GPUs, gpu.Virtual for
-// parts. resource is the name of the resource that counts whole GPUs.
+// GPUs that the pod requests. The parameter `asked` is their form: gpu.Physical for whole GPUs,
+// gpu.Virtual for parts. The parameter `resource` is the name of the resource that counts whole
+// GPUs.
 func allowed(pod *corev1.Pod, asked gpu.Form, n int, resource string) ([]string, error) {
 	list, typed := pod.Annotations[v1alpha1.AnnotationGPUType]
 	form, formed := pod.Annotations[v1alpha1.AnnotationGPUForm]
@@ -114,9 +115,9 @@ func allowed(pod *corev1.Pod, asked gpu.Form, n int, resource string) ([]string,
 
 // recount updates m.mu.models after the record of a node has changed from `before` to `now`. A nil
 // record means that the node does not exist. If the models of the node's GPUs have changed, recount
-// queues again the pending pods that name several models, because the function `known` chooses the
-// model of such a pod by the models that the nodes have. For a pod that names only one model, known
-// returns this model in any case.
+// queues again the pending pods that name several models, because the method `known` leaves out the
+// models that no node has. For a pod that names only one model, this method returns the model in any
+// case.
 func (m *Mirror) recount(before, now *sched.Node) {
 	lost, got := modelsOf(before), modelsOf(now)
 	if slices.Equal(lost, got) {

@@ -14,7 +14,7 @@ import (
 )
 
 // withLastPod returns a client of a fake API server, which has a single pod. The pod has the name
-// last and the resource version 100.
+// "last" and the resource version 100.
 func withLastPod(t *testing.T) *fake.FakeMetadataClient {
 	t.Helper()
 	scheme := fake.NewTestScheme()

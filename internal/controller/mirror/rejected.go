@@ -10,9 +10,9 @@ import (
 )
 
 // NewRejected returns an informer of failed pods. The informer calls the function given as `notify`
-// for each pod whose placement the agent of its node has rejected. The argument owner of this
-// function is the UID of the object that controls the pod, such as a Job. The informer does not
-// call the function for pods that no object controls, or for failed pods in its initial list.
+// for each pod whose placement the agent of its node has rejected. It passes the UID of the object
+// that controls the pod, such as a Job, and the name of the node. The informer does not call the
+// function for pods that no object controls, or for failed pods in its initial list.
 func NewRejected(client kubernetes.Interface, notify func(owner, node string), panicked Panicked) (cache.SharedIndexInformer, error) {
 	report := func(obj any) {
 		pod := obj.(*corev1.Pod)

@@ -92,8 +92,8 @@ func (b *Binder) Bind(ctx context.Context, decision sched.Decision, detach func(
 		case closed == nil && err == nil:
 			return nil
 		case closed == nil && isAnswer(err) && (unanswered || isServerError(err)) && !apierrors.IsNotFound(err):
-			// The error answers only the last request. If an earlier request had no answer, this
-			// earlier request may still take effect. After a server error, the last request may
+			// The error is the answer to the last request only. If an earlier request had no answer,
+			// this earlier request may still take effect. After a server error, the last request may
 			// still take effect, too.
 			detach()
 			if b.Resolve(ctx, decision) == nil {

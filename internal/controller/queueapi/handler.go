@@ -55,8 +55,8 @@ func New(s Source) *http.ServeMux {
 }
 
 // answer returns a handler that checks the permission of the user who sent a request, and then
-// responds with the result of read. The check comes first, so that a user without permission
-// learns nothing, not even whether this replica leads.
+// responds with the result of the function `read` (a parameter). The check comes first, so that a
+// user without permission learns nothing, not even whether this replica leads.
 func (s Source) answer(verb, sub string, read func(*http.Request) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		err := s.Allow(r, &authorizationv1.ResourceAttributes{

@@ -9,7 +9,7 @@ import (
 )
 
 // shape returns pods as a Table object if the client asks for one, as kubectl get does. Otherwise
-// it returns found unchanged.
+// it returns its parameter `found` unchanged.
 func shape(r *http.Request, found any) any {
 	if !asksFor(r, "as=Table") {
 		return found

@@ -2,9 +2,10 @@ package tenants
 
 import "time"
 
-// SteadyClock returns a clock that does not jump, for a Ledger. The clock shows the time given as
-// start plus the time that has passed since then. The function given as `since` returns how much time
-// has passed. Programs pass time.Since, which uses the monotonic clock. Tests pass other functions.
+// SteadyClock returns a clock that does not jump, for a Ledger. The clock shows the start time (the
+// parameter `start`) plus the time that has passed since then. The function given as `since` returns
+// how much time has passed. Programs pass time.Since, which uses the monotonic clock. Tests pass
+// other functions.
 //
 // A Ledger does not use the wall clock, because the wall clock can jump. The time of a Ledger never
 // goes back. So if the wall clock were 30 days ahead for a moment, the time of the Ledger would

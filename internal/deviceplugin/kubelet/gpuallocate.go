@@ -71,7 +71,7 @@ func (g *GPUs) uuids(ids []string) []string {
 }
 
 // portion is the part of one GPU that a container has: a number of shares (the field `shares`), and
-// the number of shares into which the GPU is divided (the field of).
+// the number of shares into which the GPU is divided (the field `of`).
 type portion struct {
 	shares, of  int
 	memoryBytes uint64 // memory of the whole GPU

@@ -64,8 +64,8 @@ func TestGPUCheck(t *testing.T) {
 	}
 }
 
-// monitor watches the GPUs of the driver until the test ends, and calls the function given as
-// publish with each new inventory.
+// monitor watches the GPUs of the driver until the test ends, and passes each new inventory to the
+// function `publish` (a parameter).
 func monitor(t *testing.T, library string, publish func(*gpu.Inventory)) {
 	t.Helper()
 	m := nvml.NewMonitor(nvml.MonitorOptions{

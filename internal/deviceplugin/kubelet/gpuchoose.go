@@ -68,7 +68,7 @@ func (g *GPUs) conflicts(id string) bool {
 }
 
 // connected returns those free GPUs that are best connected to each other, as many as the parameter
-// count says. The parameter `must` has the GPUs that the kubelet requires. If several sets of GPUs
+// `count` says. The parameter `must` has the GPUs that the kubelet requires. If several sets of GPUs
 // are connected equally well, connected returns the set with the fewest GPUs outside of the NUMA
 // nodes of the required GPUs.
 func connected(inventory *gpu.Inventory, free, must []string, count int) []string {
@@ -127,7 +127,7 @@ func packed(inventory *gpu.Inventory, free []string, count int) []string {
 
 // waste says how badly a GPU fits a request: the function `packed` uses the GPU with the
 // smallest result. The parameter `have` is the number of free devices of the GPU, and
-// missing is the number of devices that are still needed. The results are ordered as
+// `missing` is the number of devices that are still needed. The results are ordered as
 // follows. A GPU with enough free devices comes before a GPU with too few. Of GPUs with
 // enough free devices, the one with the fewest comes first. Of GPUs with too few, the one
 // with the most comes first.

@@ -64,9 +64,9 @@ func asRequest(resource string, r *pluginapi.ContainerPreferredAllocationRequest
 	return request{resource, r.AvailableDeviceIDs, r.MustIncludeDeviceIDs, int(r.AllocationSize)}
 }
 
-// decision has the devices that the controller chose for the container of a request. ids is nil
-// if the controller chose no devices for the container. others has the GPUs that the controller
-// chose for other pods.
+// decision has the devices that the controller chose for the container of a request. The field
+// `ids` is nil if the controller chose no devices for the container. The field `others` has the
+// GPUs that the controller chose for other pods.
 type decision struct {
 	ids    []string
 	others map[string]bool // GPUs and slices
@@ -213,9 +213,9 @@ func (c candidate) devices(r request) []string {
 	return ids
 }
 
-// decidedOn returns the GPUs that the controller chose for a container of a pod, or, if
-// container is "", for all containers of the pod. If the pod's placement is invalid, decidedOn
-// returns none, because the agent rejects the pod.
+// decidedOn returns the GPUs that the controller chose for the named container of a pod. If the name
+// is "", it returns those for all containers of the pod. If the pod's placement is invalid,
+// decidedOn returns none, because the agent rejects the pod.
 func decidedOn(pod *corev1.Pod, container string) []string {
 	text, decided := pod.Annotations[v1alpha1.AnnotationPlacement]
 	if !decided {

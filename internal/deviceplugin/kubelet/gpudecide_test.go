@@ -269,7 +269,7 @@ func TestDecideRace(t *testing.T) {
 	})
 }
 
-// soon calls the function do after a random time of less than a second.
+// soon calls the function `do` (a parameter) after a random time of less than a second.
 func (a *admission) soon(do func()) {
 	a.mu.Lock()
 	after := time.Duration(a.random.IntN(900)) * time.Millisecond

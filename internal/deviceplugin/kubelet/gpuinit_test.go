@@ -13,9 +13,9 @@ import (
 	"github.com/numalet/numalet/pkg/gpu"
 )
 
-// warming returns a pod with an init container that requests a GPU. If always is true,
-// the init container is a sidecar (restartPolicy Always), whose devices the kubelet
-// lists.
+// warming returns a pod with an init container that requests a GPU. If the parameter
+// `always` is true, the init container is a sidecar (restartPolicy Always), whose
+// devices the kubelet lists.
 func warming(name string, always bool) *corev1.Pod {
 	c := corev1.Container{Name: "warm", Resources: corev1.ResourceRequirements{Limits: corev1.ResourceList{whole: resource.MustParse("1")}}}
 	if policy := corev1.ContainerRestartPolicyAlways; always {

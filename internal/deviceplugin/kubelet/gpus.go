@@ -24,8 +24,8 @@ type GPUOptions struct {
 	Shares   int    // number of shares of each GPU; 0 for no shares
 	HandOver HandOver
 	Decider  *Decider // nil without a controller
-	// Pods returns this node's pods. known is false until they have been read. Pods is nil if the
-	// device plugin does not watch the pods.
+	// Pods returns this node's pods. The result `known` is false until they have been read. Pods is
+	// nil if the device plugin does not watch the pods.
 	Pods func() (pods []*corev1.Pod, known bool)
 	// Reserved reports whether a GPU is in a GPU group. The shares of such a GPU are unhealthy.
 	// Reserved is nil without a controller, because then there are no GPU groups.
@@ -128,9 +128,9 @@ func (g *GPUs) reserved(uuid string) bool { return g.Reserved != nil && g.Reserv
 // device returns a GPU, share or slice in the form in which the kubelet gets it. The parameter
 // otherForm says that the device cannot be allocated now: it is a whole GPU of which a share is
 // allocated, or a share of a GPU that is allocated whole or is in a GPU group. A device that a
-// container has is listed as healthy unless it has a known fault, so also if its health is unknown.
-// The reason is that the kubelet admits its pods again, for example after a reboot, and rejects a
-// pod with an unhealthy device.
+// container has is listed as healthy unless it has a known fault: it is listed as healthy even if
+// its health is unknown. The reason is that the kubelet admits its pods again, for example after a
+// reboot, and rejects a pod with an unhealthy device.
 func (g *GPUs) device(inventory *gpu.Inventory, unit gpu.Unit, id string, otherForm bool) *pluginapi.Device {
 	healthy := unit.Health.State == gpu.Healthy && !otherForm || unit.Health.State != gpu.Unhealthy && g.inUse(id)
 	node := inventory.GPUs[unit.GPU].NUMA

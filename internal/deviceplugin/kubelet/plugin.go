@@ -36,8 +36,8 @@ type chooser interface {
 	choose(ctx context.Context, resource string, r *pluginapi.ContainerPreferredAllocationRequest) []string
 }
 
-// previous tells the method list of a Source which devices containers hold, and which devices were
-// published last.
+// previous is the argument of Source.list. It tells which devices containers hold, and which devices
+// were published last.
 type previous struct {
 	held    func(resource string) map[string]bool     // the IDs of the devices that containers hold
 	devices func(resource string) []*pluginapi.Device // the devices that were published last
@@ -53,7 +53,7 @@ type plugin struct {
 	mu struct {
 		sync.Mutex
 		devices []*pluginapi.Device // publish replaces this slice; nothing changes the devices in it
-		changed chan struct{}       // closed when devices is replaced
+		changed chan struct{}       // closed when the slice `devices` is replaced
 	}
 }
 

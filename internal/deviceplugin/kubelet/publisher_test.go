@@ -90,8 +90,8 @@ func (r *rig) look(t *testing.T) {
 	}
 }
 
-// eventually waits until the function given as `got` returns the value given as want. It fails the test
-// after busyTimeout.
+// eventually waits until the function given as `got` returns the value given as `want`. It fails the
+// test after busyTimeout.
 func eventually[T any](t *testing.T, what string, want T, got func() T) {
 	t.Helper()
 	var diff string

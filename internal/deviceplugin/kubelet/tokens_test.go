@@ -97,7 +97,7 @@ func TestTokens(t *testing.T) {
 
 // TestTokensKeepTheirPromises changes the CPUs and the allocated tokens of one NUMA
 // node at random. After each change, it checks what the comment of the function
-// tokens promises.
+// `tokens` promises.
 func TestTokensKeepTheirPromises(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 200 {

@@ -40,8 +40,8 @@ func socket(t *testing.T) string {
 	return filepath.Join(dir, "gpu.sock")
 }
 
-// run starts the function given as part. It returns a function that ends the context of part, and
-// waits until part has returned.
+// run starts the function `part` (a parameter). It returns a function that ends the context of
+// `part`, and waits until `part` has returned.
 func run(t *testing.T, part func(context.Context) error) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())

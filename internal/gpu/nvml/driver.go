@@ -26,7 +26,7 @@ type Driver interface {
 	// Probe reads the health of a GPU.
 	Probe(device string) health.Probe
 	// Next waits for an event of a GPU that Inventory has returned. It returns false if
-	// no event comes within the duration given as wait.
+	// no event comes within the duration `wait`.
 	Next(wait time.Duration) (health.Event, bool, error)
 	// Describer returns a cdi.Describer, which describes the devices and files that
 	// containers need for the current GPUs. The cdi.Describer may be used until Close.

@@ -32,9 +32,9 @@ func (d *driver) links(handles []nvml.Device, gpus []gpu.GPU) gpu.Links {
 	return table
 }
 
-// nvlinks counts the active NVLinks of a GPU. direct has the number of links to each
-// other GPU, by the PCI address of that GPU. switched is the number of links to
-// NVSwitches. NVSwitches connect all GPUs that have links to them.
+// nvlinks counts the active NVLinks of a GPU. The map `direct` has the number of links to
+// every other GPU, by the PCI address of that GPU. The result `switched` is the number of
+// links to NVSwitches. NVSwitches connect all GPUs that have links to them.
 func nvlinks(device nvml.Device) (direct map[gpu.Address]int, switched int) {
 	direct = map[gpu.Address]int{}
 	for link := range nvml.NVLINK_MAX_LINKS {

@@ -56,7 +56,7 @@ func (w *watchdog) live() error {
 }
 
 // open opens a driver with the function given as `open`, and returns a Driver that records its calls in
-// the watchdog. It also records the call of open.
+// the watchdog. It also records its call of that function.
 func (w *watchdog) open(open func() (Driver, error)) (Driver, error) {
 	defer w.watch("opening the driver")()
 	d, err := open()

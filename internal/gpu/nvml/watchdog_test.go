@@ -13,7 +13,7 @@ import (
 )
 
 // stuck is a fake driver whose method Inventory does not return until the test closes
-// the channel in the field release.
+// the channel in the field `release`.
 type stuck struct {
 	listed
 	release chan struct{}
