@@ -49,8 +49,8 @@ func (a *agent) newCluster() error {
 	return nil
 }
 
-// parts returns the functions that must run as long as the agent. The method agent.run calls each
-// of them in a goroutine.
+// parts returns the functions that must run as long as the agent runs. The method agent.run calls
+// each of them in a goroutine.
 func (c *cluster) parts() []func(context.Context) error {
 	if c == nil {
 		return nil

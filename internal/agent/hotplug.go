@@ -80,8 +80,8 @@ func (a *agent) usableNow() (cpuset.Set, bool) {
 }
 
 // untilOthersOnline calls the function given as `online` at each tick. It returns an error when two
-// calls in a row return the same CPUs, and these are not the CPUs in the parameter known. It
-// returns nil when ctx ends. A failed call counts as a call that returned the CPUs in known.
+// calls in a row return the same CPUs, and these are not the CPUs in the parameter `known`. It
+// returns nil when ctx ends. A failed call counts as a call that returned the CPUs in `known`.
 func untilOthersOnline(ctx context.Context, known cpuset.Set, tick <-chan time.Time, online func() (cpuset.Set, bool)) error {
 	last := known
 	for {

@@ -85,10 +85,11 @@ func (a *agent) mark(ctx context.Context) error {
 	}
 }
 
-// serves reports whether the node can run containers with exclusive CPUs. ready is the error of the
-// first need that is not ready, or nil. unserved is the time since all needs were last ready. If an
-// interruption is shorter than unservedAfter and may end by itself, certain is false, and the
-// caller must not change the label yet.
+// serves reports whether the node can run containers with exclusive CPUs. The parameter `ready` is
+// the error of the first need that is not ready, or nil if all needs are ready. The parameter
+// `unserved` is the time since all needs were last ready. If a need is not ready, but may become
+// ready by itself, and this time is shorter than unservedAfter, then the result `certain` is false.
+// The caller must not change the label yet in this case.
 func (a *agent) serves(ready error, unserved time.Duration) (yes, certain bool) {
 	switch {
 	case !a.cfg.ExclusiveCPUs, errors.Is(ready, nri.ErrUnsupported), errors.Is(ready, kubelet.ErrStaticCPUManager), unserved >= unservedAfter:
@@ -100,8 +101,8 @@ func (a *agent) serves(ready error, unserved time.Duration) (yes, certain bool) 
 }
 
 // labelChanged reports whether another client set or removed the label numalet.dev/exclusive-cpus
-// of the node. labelled is true if the agent itself set the label last, and false if it removed the
-// label last.
+// of the node. The parameter `labelled` is what the agent itself did last: true if it set the
+// label, and false if it removed the label.
 func (a *agent) labelChanged(ctx context.Context, labelled bool) bool {
 	ctx, cancel := context.WithTimeout(ctx, labelTimeout)
 	defer cancel()

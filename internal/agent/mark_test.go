@@ -49,8 +49,8 @@ func (f *flaky) Ready() error {
 	return errors.New("no socket")
 }
 
-// labelled returns an agent for the Node n. If before is true, the Node already has the label
-// numalet.dev/exclusive-cpus, as if an earlier agent had set it.
+// labelled returns an agent for the Node n. If the parameter `before` is true, the Node already has
+// the label numalet.dev/exclusive-cpus, as if an earlier agent had set it.
 func labelled(t *testing.T, runtime adapter, before bool) *agent {
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}
 	if before {

@@ -68,9 +68,9 @@ type naming struct{ tenant, prefix string }
 
 // writeProposal proposes GPU groups for an estimate, which has all demands of a tenant. A demand is
 // the number of GPUs that one container is expected to need. For each demand that fits on a node,
-// writeProposal writes a GPU group to the writer given as out. If the demands do not all fit at the
-// same time, it then returns an error. Otherwise it tells the user that they fit, with a message to
-// the writer given as messages.
+// writeProposal writes a GPU group to the writer `out`. If the demands do not all fit at the same
+// time, it then returns an error. Otherwise it tells the user that they fit, with a message to the
+// writer `messages`.
 func writeProposal(out, messages io.Writer, nodes group.Nodes, e group.Estimate, n naming) error {
 	proposal, err := group.Propose(nodes, e, nil)
 	if err != nil {

@@ -48,7 +48,7 @@ func fakeCluster(t *testing.T) string {
 }
 
 // kubeconfig writes a kubeconfig file and returns its name. The current context has the namespace
-// team, and the context named "there" has the namespace other.
+// "team", and the context "there" has the namespace "other".
 func kubeconfig(t *testing.T, server string) string {
 	file := filepath.Join(t.TempDir(), "config")
 	content := `apiVersion: v1

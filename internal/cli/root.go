@@ -13,8 +13,8 @@ import (
 )
 
 // NewRoot returns the command numalet with the subcommands of package cli, and with the additional
-// subcommands that the caller gives as more. If the program was called as kubectl-numalet, its help
-// shows "kubectl numalet".
+// subcommands in the parameter `more`. If the program was called as kubectl-numalet, its help shows
+// "kubectl numalet".
 func NewRoot(calledAs string, more ...*cobra.Command) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "numalet",

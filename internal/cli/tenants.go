@@ -45,8 +45,8 @@ roles name.`,
 	return cmd
 }
 
-// chosen selects objects by name. It returns an error if there is no object with one of the names.
-// If no names are given, it returns all objects.
+// chosen selects objects by name. It returns an error if any of the names belongs to no object. If
+// no names are given, it returns all objects.
 func chosen[T any](all []T, names []string, name func(T) string) ([]T, error) {
 	if len(names) == 0 {
 		return all, nil

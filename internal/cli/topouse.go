@@ -11,7 +11,7 @@ import (
 	"github.com/numalet/numalet/internal/cli/nodemap"
 )
 
-// readUse reads a NodeTopology as JSON from a file. If file is "-", it reads the command's
+// readUse reads a NodeTopology as JSON from a file. If the name is "-", it reads the command's
 // standard input instead.
 func readUse(cmd *cobra.Command, file string) (nodemap.Node, error) {
 	if file == "-" {

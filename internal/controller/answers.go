@@ -87,9 +87,9 @@ func (c *controller) publish(ctx context.Context) error {
 }
 
 // publishOnce writes the address and the certificate of the queue API to the API server. It returns
-// the error as text, or "" if there is none. The parameter `last` is the result of the previous call.
-// publishOnce logs an error only if its text differs from last, so that the same error is not
-// logged at each call. Scheduling continues after an error, but users cannot ask why their pods
+// the error as text, or "" if there is none. The parameter `last` is the result of the previous
+// call. publishOnce logs an error only if its text differs from `last`, so that the same error is
+// not logged at each call. Scheduling continues after an error, but users cannot ask why their pods
 // wait.
 func (c *controller) publishOnce(ctx context.Context, last string) string {
 	err := c.publishAddress(ctx)

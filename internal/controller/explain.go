@@ -53,10 +53,10 @@ func (c *controller) reportOnce(reported map[string]waitReport) map[string]waitR
 }
 
 // dueReports returns the pods about which reportOnce writes an event, and the result of reportOnce.
-// The parameter `reported` has the result of the previous call. The function given as `last` returns
-// the message of the newest report about a pod, whatever the report says, by the pod's UID. If this
-// is not the message in reported, the pod is left out: something else has been reported about the
-// pod since the previous call, for example that no node suits the pod.
+// The parameter `reported` has the result of the previous call. The function given as `last`
+// returns the message of the newest report about a pod, whatever the report says, by the pod's UID.
+// If this is not the message in `reported`, the pod is left out: something else has been reported
+// about the pod since the previous call, for example that no node suits the pod.
 func dueReports(pods []queue.Explanation, reported map[string]waitReport, last func(uid string) string) (due []queue.Explanation, reports map[string]waitReport) {
 	reports = map[string]waitReport{}
 	for _, e := range pods {

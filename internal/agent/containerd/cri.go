@@ -59,9 +59,9 @@ func Connected(url string) func(context.Context) error {
 	}
 }
 
-// reasons shortens a response of the agent's readiness check (/readyz). It returns the failed
-// checks that the response lists, in one line. If the response lists none, reasons returns all of
-// it.
+// reasons shortens a response of the agent's readiness check (/readyz). It returns one line with
+// all failed checks that the response lists. If the response lists no failed check, reasons returns
+// the whole response.
 func reasons(text string) string {
 	var failed []string
 	for line := range strings.SplitSeq(text, "\n") {

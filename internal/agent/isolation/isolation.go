@@ -54,7 +54,7 @@ type Isolation struct {
 		sync.Mutex
 		state    steering.State
 		isolated cpuset.Set
-		known    bool // Isolate has been called, so that isolated is known
+		known    bool // Isolate has been called, so the field `isolated` is valid
 		done     bool // the last write of all settings succeeded
 	}
 }

@@ -117,9 +117,9 @@ func (b *book) holder(uid, container string) (Held, pool.Claim, bool) {
 	return Held{}, pool.Claim{}, false
 }
 
-// change changes a grant. The parameter `before` is the grant until now, and by is the function that
-// makes the change in the ledger. change returns a function that undoes the change. If by returns
-// an error, change undoes what by has already changed.
+// change changes a grant. The parameter `before` is the grant until now, and the parameter `by` is
+// the function that makes the change in the ledger. change returns a function that undoes the
+// change. If `by` returns an error, change undoes what `by` has already changed.
 func (b *book) change(before Held, by func(l *pool.Ledger, uid string) (pool.Grant, error)) (undo func(), err error) {
 	undo = func() { _ = b.restore(before) } // cannot fail: the CPUs have not been given to another pod meanwhile
 	after := before

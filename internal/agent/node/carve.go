@@ -22,10 +22,10 @@ import (
 //
 // If a step fails, carve reverts the steps before it, so that the pod does not hold these CPUs. Two
 // changes stay, because the kubelet will try to create the container again. The CFS quota stays
-// removed. And if systemd was late in step 4, the shared containers stay off the CPUs for a while
-// (see withheld). carve returns new specs for those shared containers (containers without exclusive
-// CPUs) that have no cgroup: only their specs can be changed (see confineSharers). Callers hold
-// n.mu.
+// removed. And if systemd did not apply all changes of step 4 before the hook's deadline, the
+// shared containers stay off the CPUs for a while (see withheld). carve returns new specs for those
+// shared containers (containers without exclusive CPUs) that have no cgroup: only their specs can
+// be changed (see confineSharers). Callers hold n.mu.
 func (n *Node) carve(ctx context.Context, c workload.Container, got class) ([]workload.Spec, error) {
 	undo, err := n.reserveOrReject(ctx, c, got)
 	if err != nil {
@@ -43,7 +43,8 @@ func (n *Node) carve(ctx context.Context, c workload.Container, got class) ([]wo
 // commit completes a change of the ledger of exclusive CPUs. It writes the checkpoint, removes the
 // CFS quota of the pod's cgroup, and moves shared containers off the pod's CPUs (steps 2 to 4 of
 // carve). If a step fails, it calls undo, which reverts the change of the ledger. Shared containers
-// then get the CPUs back: at once, or later if systemd was late (see withheld). Callers hold n.mu.
+// then get the CPUs back: at once, or later if systemd did not apply all changes before the hook's
+// deadline (see withheld). Callers hold n.mu.
 func (n *Node) commit(ctx context.Context, s workload.Sandbox, undo func()) ([]workload.Spec, error) {
 	if err := n.save(); err != nil {
 		undo()
@@ -59,9 +60,9 @@ func (n *Node) commit(ctx context.Context, s workload.Sandbox, undo func()) ([]w
 
 // revert calls undo, which reverts a change of the ledger for the sandbox's pod. It then gives the
 // CPUs of the change back to shared containers. If the parameter `late` is true, it withholds these
-// CPUs instead: shared containers may use them only after some time (see withheld). late means that
-// the hook's time ran out, or that systemd does not have the CPUs of all containers yet. Callers
-// hold n.mu.
+// CPUs instead: shared containers may use them only after some time (see withheld). `late` means
+// that the hook's time ran out, or that systemd does not know the new CPUs of all containers yet.
+// Callers hold n.mu.
 func (n *Node) revert(ctx context.Context, s workload.Sandbox, undo func(), late bool) {
 	before := n.mu.book.ledger.Shared()
 	undo()
@@ -134,10 +135,11 @@ func (n *Node) isolateAfterRelease(ctx context.Context) {
 // confineSharers writes the shared CPUs to the cpuset of every sandbox and of every shared
 // container, and sends them to systemd. After a failure, it continues with the others. The
 // parameter `why` is Shrink if CPUs become exclusive, and Grow if released CPUs become shared. With
-// Grow, confineSharers does not wait for systemd. Until systemd has the new CPUs, it has fewer CPUs
-// for these containers than they may use. So even a daemon-reload would let none of them run on
-// exclusive CPUs. confineSharers returns new specs for the shared containers without a cgroup,
-// which have not started or have ended. Callers hold n.mu.
+// Grow, confineSharers does not wait for systemd. Until systemd knows the new CPUs, it knows fewer
+// CPUs for these containers than they may use. At a daemon-reload, systemd writes the CPUs that it
+// knows to the cgroups. So even then, none of the containers would run on exclusive CPUs.
+// confineSharers returns new specs for the shared containers without a cgroup, which have not
+// started or have ended. Callers hold n.mu.
 func (n *Node) confineSharers(ctx context.Context, why Why) (absent []workload.Spec, err error) {
 	shared, start := n.shared(), n.env.Now()
 	written := 0

@@ -110,8 +110,8 @@ type Dependencies struct {
 	// that Numalet assigns none.
 	HasGPUs func() bool
 	// GroupOf returns the GPU group for which the GPU, MIG slice or share of a GPU with this ID is
-	// reserved. It returns "" if no group reserves it. known is false until the agent has read the
-	// GPU groups. A nil GroupOf means that there are no GPU groups.
+	// reserved. It returns "" if no group reserves it. The result `known` is false until the agent
+	// has read the GPU groups. A nil GroupOf means that there are no GPU groups.
 	GroupOf func(id string) (group string, known bool)
 	// GPUsFreed is called when a pod is no longer in the result of Node.GPUHolders. It must not
 	// block, and must not call methods of the Node. It may be nil.

@@ -12,11 +12,11 @@
 //
 // node.go has the state, and book.go the grants of CPUs. sandbox.go, create.go and update.go handle
 // the hooks of the container runtime, and synchronize.go handles a restart of the agent or the
-// runtime. release.go releases the CPUs of ended pods, and withhold.go returns CPUs to the shared
-// containers after systemd was late. classify.go decides what a container gets; request.go,
-// placed.go, placedgpus.go and static.go have parts of this decision. visible.go decides which GPUs
-// a container sees. carve.go and fullcores.go reserve CPUs. resize.go and grace.go change
-// how many CPUs a container has. unconfirmed.go holds the CPUs of containers whose pod is unknown.
-// machine.go handles changes of the machine, refuse.go has the refusals, and report.go has the
-// status of the NodeTopology.
+// runtime. release.go releases the CPUs of ended pods, and withhold.go keeps the shared containers
+// off CPUs for a while if systemd did not apply all changes before the deadline of a hook.
+// classify.go decides what a container gets; request.go, placed.go, placedgpus.go and static.go
+// have parts of this decision. visible.go decides which GPUs a container sees. carve.go and
+// fullcores.go reserve CPUs. resize.go and grace.go change how many CPUs a container has.
+// unconfirmed.go holds the CPUs of containers whose pod is unknown. machine.go handles changes of
+// the machine, refuse.go has the refusals, and report.go has the status of the NodeTopology.
 package node

@@ -38,7 +38,8 @@ type Node struct {
 		// leave has the grants with CPUs that a container gave back in a resize, by Grant.UID. The
 		// value is the earliest time at which these CPUs may become shared.
 		leave map[string]time.Time
-		// withheld has the CPUs that pods did not get because systemd was late, by UID of the pod.
+		// withheld has the CPUs that pods did not get because systemd did not apply all changes
+		// before the hook's deadline, by UID of the pod.
 		withheld map[string]withheld
 	}
 }

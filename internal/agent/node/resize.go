@@ -56,8 +56,9 @@ func (n *Node) checkWholeCores(c workload.Container, held cpuset.Set, undo func(
 	return fmt.Errorf("CPUs %s would stay idle beside them, and this node gives whole cores only (--full-cores)", idle)
 }
 
-// keep returns the online CPUs that a container keeps if it is resized to fewer CPUs. It refuses
-// the resize if none of these CPUs is online, or if checkWholeCores refuses it. Callers hold n.mu.
+// keep returns which online CPUs a container keeps if it is resized to fewer CPUs. It refuses the
+// resize if the container would keep only offline CPUs, or if checkWholeCores refuses it. Callers
+// hold n.mu.
 func (n *Node) keep(c workload.Container, claim pool.Claim, cpus int) (cpuset.Set, error) {
 	uid := c.Sandbox.Pod.UID
 	held, _, _ := n.mu.book.holder(uid, c.Name)

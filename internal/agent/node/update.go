@@ -48,7 +48,7 @@ func (n *Node) update(ctx context.Context, c workload.Container, want workload.R
 		n.mu.confirm[c.ID] = time.Time{}
 		a.Decision = n.decide(c)
 	}
-	if _, grows := n.mu.confirm[c.ID]; grows { // also if this is a retry after the runtime failed to apply it
+	if _, grows := n.mu.confirm[c.ID]; grows { // also if this is a retry after the runtime failed to apply the resize
 		n.mu.confirm[c.ID] = n.env.Now().Add(confirmation)
 	}
 	if to.cpus < claim.CPUs.Len() {

@@ -36,12 +36,13 @@ func (n *Node) visibleGPUs(c workload.Container) (string, error) {
 	return want, nil
 }
 
-// visibleOf returns the value of NVIDIA_VISIBLE_DEVICES for a container with GPUs. given lists
-// these GPUs, and set has the value of each entry for the variable in the container's environment.
-// visibleOf returns "" if the last value in set is right. It also returns "" if set is empty,
-// because the device plugin then passes the GPUs as CDI devices. If a container has GPUs of two
-// extended resources, the device plugin sets the variable once for each resource. The kubelet keeps
-// only one of these two values, so the value in set lacks the GPUs of the other resource.
+// visibleOf returns the value of NVIDIA_VISIBLE_DEVICES for a container with GPUs. The parameter
+// `given` lists these GPUs, and `set` has the value of each entry for the variable in the
+// container's environment. visibleOf returns "" if the last value in `set` is right. It also
+// returns "" if `set` is empty, because the device plugin then passes the GPUs as CDI devices. If a
+// container has GPUs of two extended resources, the device plugin sets the variable once for each
+// resource. The kubelet keeps only one of these two values, so the value in `set` lacks the GPUs of
+// the other resource.
 func visibleOf(given, set []string) string {
 	if len(set) == 0 {
 		return ""
@@ -61,9 +62,10 @@ func (n *Node) hidesGPUs(p workload.Pod) bool {
 	return n.env.HasGPUs != nil && n.env.HasGPUs() && !slices.Contains(n.cfg.GPUExemptNamespaces, p.Namespace)
 }
 
-// hiddenFrom returns the value of NVIDIA_VISIBLE_DEVICES for a container without GPUs. set has the
-// value of each entry for the variable in the container's environment. hiddenFrom returns "" if the
-// last of these values already hides all GPUs. The values "void", "none" and the empty value do so.
+// hiddenFrom returns the value of NVIDIA_VISIBLE_DEVICES for a container without GPUs. The
+// parameter `set` has the value of each entry for the variable in the container's environment.
+// hiddenFrom returns "" if the last of these values already hides all GPUs. The values "void",
+// "none" and the empty value do so.
 func hiddenFrom(set []string) string {
 	if len(set) > 0 && slices.Contains([]string{voidDevices, "none", ""}, set[len(set)-1]) {
 		return ""

@@ -11,7 +11,8 @@ import (
 )
 
 // giveBackAfter is how long shared containers stay off CPUs that a pod did not get because systemd
-// was late. The kubelet tries again 10 to 15 s after a failure.
+// did not apply all changes before the hook's deadline. The kubelet tries again 10 to 15 s after a
+// failure.
 const giveBackAfter = 30 * time.Second
 
 // withheld is CPUs that shared containers may not use for some time, even if no pod holds them. The
@@ -29,15 +30,17 @@ type withheld struct {
 	until time.Time
 }
 
-// notPersisted is an error that was caused by an error of Cgroups.Persist. It means that systemd does
-// not have the CPUs of all containers yet, for example because it was late.
+// notPersisted is an error that was caused by an error of Cgroups.Persist. It means that systemd
+// does not know the new CPUs of all containers yet, for example because it did not apply all
+// changes before the hook's deadline.
 type notPersisted struct{ error }
 
 func (e notPersisted) Unwrap() error { return e.error }
 
 // withhold keeps shared containers off the given CPUs for the time giveBackAfter. The pod with this
-// UID did not get these CPUs, because systemd was late. If other CPUs are withheld because of an
-// earlier attempt of the pod, withhold gives these back. Callers hold n.mu.
+// UID did not get these CPUs, because systemd did not apply all changes before the hook's deadline.
+// If other CPUs are withheld because of an earlier attempt of the pod, withhold gives these back.
+// Callers hold n.mu.
 func (n *Node) withhold(ctx context.Context, uid string, cpus cpuset.Set) {
 	earlier := n.mu.withheld[uid].cpus
 	n.mu.withheld[uid] = withheld{cpus, n.env.Now().Add(giveBackAfter)}

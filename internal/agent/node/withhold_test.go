@@ -75,8 +75,9 @@ func TestLateSystemdMakesProgress(t *testing.T) {
 	}
 }
 
-// TestWithheldCPUsBecomeShared checks when the shared containers get the CPUs back that an exclusive
-// container did not get because systemd was late.
+// TestWithheldCPUsBecomeShared checks when the shared containers get the CPUs back that an
+// exclusive container did not get because systemd did not apply all changes before the hook's
+// deadline.
 func TestWithheldCPUsBecomeShared(t *testing.T) {
 	for name, tc := range map[string]struct {
 		commands []string

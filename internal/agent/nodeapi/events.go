@@ -50,8 +50,8 @@ func (e *Events) Close() { e.broadcaster.Shutdown() }
 // PodRef identifies a pod by the namespace, name and UID that the container runtime has.
 type PodRef struct{ Namespace, Name, UID string }
 
-// ContainerRef returns the reference of a container, to which Warn can attach an event. If
-// container is "", it returns the reference of the pod.
+// ContainerRef returns the reference of a container, to which Warn can attach an event. If the
+// parameter `container` is "", it returns the reference of the pod.
 func ContainerRef(pod *corev1.Pod, container string) *corev1.ObjectReference {
 	ref := objectRef(PodRef{Namespace: pod.Namespace, Name: pod.Name, UID: string(pod.UID)})
 	field := "containers"

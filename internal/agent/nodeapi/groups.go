@@ -50,8 +50,8 @@ func (g *Groups) Run(ctx context.Context) error {
 	return nil
 }
 
-// all returns the GPUGroups in the cache, in no particular order. known is false until the cache
-// has the first complete list.
+// all returns the GPUGroups in the cache, in no particular order. The result `known` is false until
+// the cache has the first complete list.
 func (g *Groups) all() (all []*v1alpha1.GPUGroup, known bool) {
 	for _, obj := range g.informer.GetStore().List() {
 		all = append(all, obj.(*v1alpha1.GPUGroup))
@@ -61,7 +61,7 @@ func (g *Groups) all() (all []*v1alpha1.GPUGroup, known bool) {
 
 // Reserved returns the GPU group that reserves the device with this ID on a node, or "" if there is
 // none. The device is a GPU, or a MIG slice or share of a GPU. v is the inventory of the node's
-// GPUs. known is false until the cache has the first complete list of GPUGroups.
+// GPUs. The result `known` is false until the cache has the first complete list of GPUGroups.
 func (g *Groups) Reserved(node string, v *gpu.Inventory, id string) (group string, known bool) {
 	all, known := g.all()
 	return reservedFor(all, node, v, id), known

@@ -58,8 +58,9 @@ func (t *Topology) current() (s v1alpha1.NodeTopologyStatus, found bool, err err
 	return all.Status, true, nil
 }
 
-// withTransitionTimes returns the wanted conditions. If current has a condition with the same
-// status, the returned condition has the transition time of current.
+// withTransitionTimes returns the conditions in `want`. If the list `current` has a condition of
+// the same type with the same status, the returned condition has the transition time from
+// `current`.
 func withTransitionTimes(current, want []metav1.Condition) []metav1.Condition {
 	var out []metav1.Condition
 	for _, c := range want {

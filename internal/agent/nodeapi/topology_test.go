@@ -96,7 +96,7 @@ func holder(name, cpus string) v1alpha1.PodCPUs {
 }
 
 // waitAndCompare waits until the fake node has published its NodeTopology. It compares the list
-// want with the field managers of the patches that were sent since the previous call of
+// `want` with the field managers of the patches that were sent since the previous call of
 // waitAndCompare. It also checks that the NodeTopology in the API server agrees with the node's
 // state.
 func (p *published) waitAndCompare(want ...string) {

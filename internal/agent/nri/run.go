@@ -154,7 +154,7 @@ func (p *Plugin) newStub(conn net.Conn, synced func()) (stub.Stub, error) {
 	return s, nil
 }
 
-// watchedConn is a connection. When a read from it fails, it closes the channel in the field lost.
+// watchedConn is a connection that closes its channel `lost` when a read from the connection fails.
 type watchedConn struct {
 	net.Conn
 	once sync.Once

@@ -52,8 +52,8 @@ func asContainer(pod *api.PodSandbox, container *api.Container) workload.Contain
 }
 
 // cgroupAbove returns the parent of a container's cgroup: "/kubepods/pod1" for "/kubepods/pod1/c1",
-// and "kubepods-pod1.slice" for "kubepods-pod1.slice:cri-containerd:c1". If cgroup has neither
-// form, it returns "".
+// and "kubepods-pod1.slice" for "kubepods-pod1.slice:cri-containerd:c1". If the name of the cgroup
+// has neither form, it returns "".
 func cgroupAbove(cgroup string) string {
 	if slice, _, ok := strings.Cut(cgroup, ":"); ok {
 		return slice

@@ -24,8 +24,8 @@ const (
 	maxName = 4096
 )
 
-// Write writes the named files and directories of the file system root to w, in the format of a tar
-// file.
+// Write writes the named files and directories of the file system `root` to w, in the format of a
+// tar file.
 func Write(w io.Writer, root fs.FS, names []string) error {
 	out := tar.NewWriter(w)
 	for _, name := range names {
@@ -59,7 +59,7 @@ func add(out *tar.Writer, root fs.FS, name string) error {
 	return err
 }
 
-// WriteDir creates the directory dir, and copies the named files of the file system root into it.
+// WriteDir creates the directory dir, and copies the named files of the file system `root` into it.
 func WriteDir(dir string, root fs.FS, names []string) error {
 	var archive bytes.Buffer
 	if err := Write(&archive, root, names); err != nil {

@@ -26,8 +26,8 @@ type Clients struct {
 	Now       func() time.Time // the current time; the checks compute the age of the controller's Lease from it
 }
 
-// clusterCheck is one check of numalet doctor that reads objects from the API server. If run
-// returns an error, the report has a finding with the status Unknown.
+// clusterCheck is one check of numalet doctor that reads objects from the API server. If the
+// function `run` returns an error, the report has a finding with the status Unknown.
 type clusterCheck struct {
 	name string
 	run  func(context.Context, Clients) (Report, error)

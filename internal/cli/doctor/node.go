@@ -17,7 +17,7 @@ type NodeOptions struct {
 }
 
 // nodeCheck is a check of a machine's files. If a file does not exist, the function `run` returns a
-// finding about that, and no error. If run returns an error, the report has a finding with the
+// finding about that, and no error. If `run` returns an error, the report has a finding with the
 // status Unknown.
 type nodeCheck struct {
 	name string

@@ -12,15 +12,14 @@ import (
 )
 
 // Notify retries each waiting pod that has one of the topics (sched.Topic: names of what a pod
-// waits for) and for which the function given as helps returns true. If this function is nil,
+// waits for) and for which the function given as `helps` returns true. If this function is nil,
 // Notify retries all pods that have one of the topics.
 type Notify func(topics []sched.Topic, helps func(*sched.Pod) bool)
 
-// Outdated is called when the explanations of why some pods wait become outdated. These are the
-// pods whose key of rules (sched.Pod.NodeRules) is the parameter rules. The rules of a pod are its
-// node selector, required node affinity and tolerations. Explanations become outdated when a node
-// is added or removed, or when a change of a node changes whether or why the node refuses these
-// pods.
+// Outdated is called when the explanations of why some pods wait become outdated. The parameter
+// `rules` is the key of these pods' rules (sched.Pod.NodeRules). The rules of a pod are its node
+// selector, required node affinity and tolerations. Explanations become outdated when a node is
+// added or removed, or when a change of a node changes whether or why the node refuses these pods.
 type Outdated func(rules string)
 
 // announcer retries waiting pods when a node changes, and when another pod is bound, changes or is
@@ -35,9 +34,10 @@ type announcer struct {
 }
 
 // Announce subscribes to the state of the nodes. From then on, it calls the function given as
-// notify after changes that may help waiting pods, and the function given as `outdated` after changes
-// that make explanations outdated. The caller must subscribe c.Observe to the state before it calls
-// Announce. Otherwise a pod could be retried before the filters know the change that may help it.
+// `notify` after changes that may help waiting pods, and the function given as `outdated` after
+// changes that make explanations outdated. The caller must subscribe c.Observe to the state before
+// it calls Announce. Otherwise a pod could be retried before the filters know the change that may
+// help it.
 //
 // The node of a pod is decided some milliseconds before the pod is bound. Such a placed pod is
 // announced only when it is bound. So no pod is retried in vain because of a placed pod whose

@@ -26,8 +26,9 @@ import (
 // most is the largest number of proposers (goroutines that list nodes for pods) in the benchmarks.
 const most = 8
 
-// arena is a cluster of partly used servers for benchmarks. first has the filters of the proposers,
-// which list nodes for pods. second has the filters of the committer, which decides the node.
+// arena is a cluster of partly used servers for benchmarks. The field `first` has the filters of
+// the proposers, which list nodes for pods. The field `second` has the filters of the committer,
+// which decides the node.
 type arena struct {
 	*testing.B
 	cluster *Cluster

@@ -58,7 +58,8 @@ func TestUnreadable(t *testing.T) {
 }
 
 // TestRecords checks that Cluster.at returns a node's newest nodeInfo for each record of the node,
-// whether the record is old or new. It also checks that at returns nil once the node is removed.
+// whether the record is old or new. It also checks that Cluster.at returns nil once the node is
+// removed.
 func TestRecords(t *testing.T) {
 	s := newScene(t)
 	records := []*sched.Node{{Name: "a"}}

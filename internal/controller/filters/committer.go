@@ -165,8 +165,8 @@ func (c *Committer) Unreserve(d sched.Decision) {
 
 // Bind runs PreBind, which prepares the pod's volumes and devices, and then calls the function
 // given as `post`, which binds the pod. PreBind may wait long until a volume is provisioned. So
-// before PreBind, Bind calls the function given as detach. Another goroutine then binds the next
-// pods. If nothing is reserved for the pod, Bind only calls post. If Bind fails, the caller must
+// before PreBind, Bind calls the function given as `detach`. Another goroutine then binds the next
+// pods. If nothing is reserved for the pod, Bind only calls `post`. If Bind fails, the caller must
 // call Unreserve.
 func (c *Committer) Bind(ctx context.Context, d sched.Decision, detach func(), post func() error) error {
 	r, ok := c.reserved.Load(d.Pod.UID)

@@ -209,7 +209,7 @@ func (l *lister) crowded(candidates []fwk.NodeInfo) []fwk.NodeInfo {
 }
 
 // required returns the nodes that PreFilter of the plugin InterPodAffinity must read for the
-// current pod. It may be called only if the pod's field requires is not empty.
+// current pod. It may be called only if the pod's field `requires` is not empty.
 func (l *lister) required() []fwk.NodeInfo {
 	return l.showing(l.cluster.nodesOf(l.cluster.crowdFor(l.pod.requires, l.pod.required)))
 }
@@ -217,8 +217,9 @@ func (l *lister) required() []fwk.NodeInfo {
 // showing returns the nodes in the given map, and the nodes with planned or proposed pods (see
 // lister). The map has the pods of a crowd on each node. The nodes with planned or proposed pods
 // show all their pods. Each other node shows its pods without (anti-)affinity that belong to the
-// crowd. If the map counts pods with (anti-)affinity on the node (others is not 0), the node also
-// shows all its pods with (anti-)affinity, because its nodeInfo already has a list of these.
+// crowd. If the map counts pods with (anti-)affinity on the node (the field `others` is not 0), the
+// node also shows all its pods with (anti-)affinity, because its nodeInfo already has a list of
+// these.
 func (l *lister) showing(nodes map[string]near) []fwk.NodeInfo {
 	whole := sets.KeySet(l.planned.nodes).Union(sets.KeySet(l.proposed))
 	found := l.infos(whole)

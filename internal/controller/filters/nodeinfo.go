@@ -33,9 +33,8 @@ type roomy struct {
 	room [8]fwk.PodInfo
 }
 
-// with returns a new nodeInfo that has the data of the NodeInfo given as u, and the field `open` of
-// n. Its list of pods is a copy with room for one more pod. The caller may change this list in
-// place.
+// with returns a new nodeInfo that has the data of the NodeInfo `u`, and the field `open` of n. Its
+// list of pods is a copy with room for one more pod. The caller may change this list in place.
 func (n *nodeInfo) with(u *framework.NodeInfo) *nodeInfo {
 	var next *nodeInfo
 	var pods []fwk.PodInfo
@@ -51,7 +50,7 @@ func (n *nodeInfo) with(u *framework.NodeInfo) *nodeInfo {
 	return next
 }
 
-// withNode returns a copy of the nodeInfo old with another version of the Node object. A nil node
+// withNode returns a copy of the nodeInfo `old` with another version of the Node object. A nil node
 // means that the node was removed.
 func withNode(old *nodeInfo, node *v1.Node) *nodeInfo {
 	u := old.NodeInfo
@@ -65,7 +64,7 @@ func withNode(old *nodeInfo, node *v1.Node) *nodeInfo {
 	return next
 }
 
-// withPod returns a copy of the nodeInfo old with one more pod. The time that withPod takes grows
+// withPod returns a copy of the nodeInfo `old` with one more pod. The time that withPod takes grows
 // with the number of the node's pods, because it copies the list of pointers to them.
 func withPod(old *nodeInfo, pod *framework.PodInfo) *nodeInfo {
 	next := clone(old, pod.Pod)
@@ -73,8 +72,8 @@ func withPod(old *nodeInfo, pod *framework.PodInfo) *nodeInfo {
 	return next
 }
 
-// withoutPod returns a copy of the nodeInfo old without one of its pods. If the node does not have
-// the pod, the content is unchanged.
+// withoutPod returns a copy of the nodeInfo `old` without one of its pods. If the node does not
+// have the pod, the content is unchanged.
 func withoutPod(old *nodeInfo, pod *framework.PodInfo) *nodeInfo {
 	if rare(pod.Pod) {
 		return rebuilt(old, pod)
@@ -88,8 +87,8 @@ func withoutPod(old *nodeInfo, pod *framework.PodInfo) *nodeInfo {
 	return next
 }
 
-// rebuilt returns a nodeInfo with all pods of the nodeInfo old except the pod given as without. It
-// adds the other pods to an empty nodeInfo. The method framework.NodeInfo.RemovePod cannot be used,
+// rebuilt returns a nodeInfo with all pods of the nodeInfo `old` except the pod `without`. It adds
+// the other pods to an empty nodeInfo. The method framework.NodeInfo.RemovePod cannot be used,
 // because it would also release a host port that another pod still uses.
 func rebuilt(old *nodeInfo, without *framework.PodInfo) *nodeInfo {
 	next := withNode(old.with(framework.NewNodeInfo()), old.Node())
@@ -101,10 +100,10 @@ func rebuilt(old *nodeInfo, without *framework.PodInfo) *nodeInfo {
 	return next
 }
 
-// clone returns a copy of the nodeInfo old to which the given pod may be added with AddPodInfo, or
-// from which it may be removed with RemovePod. clone copies the data that these methods change in
-// place, and clips slices, so that append copies them. Before RemovePod, the caller must also copy
-// the lists PodsWithAffinity and PodsWithRequiredAntiAffinity.
+// clone returns a copy of the nodeInfo `old` to which the given pod may be added with AddPodInfo,
+// or from which it may be removed with RemovePod. clone copies the data that these methods change
+// in place, and clips slices, so that append copies them. Before RemovePod, the caller must also
+// copy the lists PodsWithAffinity and PodsWithRequiredAntiAffinity.
 func clone(old *nodeInfo, pod *v1.Pod) *nodeInfo {
 	if rare(pod) {
 		return old.with(old.SnapshotConcrete())

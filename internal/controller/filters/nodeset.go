@@ -51,7 +51,7 @@ func newNodeSet(refuse func(*nodeInfo) sched.Reason, nodes map[string]*nodeInfo)
 	return s
 }
 
-// change updates the set after the nodeInfo of a node has changed from before to now. A nil
+// change updates the set after the nodeInfo of a node has changed from `before` to `now`. A nil
 // nodeInfo means that the node does not exist. change returns true if the node was added or
 // removed, or if the result of the function `refuse` for the node has changed.
 func (s *nodeSet) change(name string, before, now *nodeInfo) bool {

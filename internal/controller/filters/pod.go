@@ -120,8 +120,8 @@ func (Reader) SameNode(a, b *v1.Node) bool { return SameNode(a, b) }
 // sameSpec reports whether the spec of a bound pod equals the spec that was read before the
 // Binding, apart from the node name. It compares the generations, because a Binding sets the node
 // name without a new generation. It always returns false for pods without a generation, and for
-// pods with host ports or volume claims, or with the special resource claims that the function rare
-// finds. Source:
+// pods with host ports or volume claims, or with the special resource claims for which the function
+// `rare` returns true. Source:
 // https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/registry/core/pod/strategy.go,
 // updatePodGeneration.
 func sameSpec(decided, bound *v1.Pod) bool {

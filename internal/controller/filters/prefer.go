@@ -70,7 +70,7 @@ const DefaultRated = 256
 
 // Prefer rates nodes that fit the current pod, and calls the function given as `choose` with the
 // ratings. A rating is the weighted sum of the scores that kube-scheduler's plugins give a node.
-// The function choose returns the index of the node that the pod will probably get. If the
+// The function `choose` returns the index of the node that the pod will probably get. If the
 // preferences of the current pod depend on other pods, Prefer stores this node as a proposal (see
 // proposals). When nodes are then rated for other pods, the current pod counts as if it were on
 // this node. It counts so until it is assigned, but not for longer than proposalTerm.

@@ -67,14 +67,15 @@ func TestPrefer(t *testing.T) {
 	}
 }
 
-// taint returns a function that adds a PreferNoSchedule taint to a node if its name is among names.
+// taint returns a function that adds a PreferNoSchedule taint to a node if the node's name is among
+// `names`.
 func taint(names ...string) func(*st.NodeWrapper) {
 	return on(names, func(n *st.NodeWrapper) {
 		n.Taints([]v1.Taint{{Key: "slow", Effect: v1.TaintEffectPreferNoSchedule}})
 	})
 }
 
-// cached returns a function that adds an image to a node if the node's name is among names.
+// cached returns a function that adds an image to a node if the node's name is among `names`.
 func cached(name string, size int64, names ...string) func(*st.NodeWrapper) {
 	return on(names, func(n *st.NodeWrapper) { n.Images(map[string]int64{name: size}) })
 }
