@@ -29,8 +29,9 @@ func (t Target) kubernetes() chartutil.KubeVersion {
 	return chartutil.KubeVersion{Version: "v1." + minor + ".0", Major: "1", Minor: minor}
 }
 
-// Load reads the chart in a directory. It follows symbolic links, because the admission
-// policies and custom resource definitions of the chart are in other directories.
+// Load reads the chart in a directory. The admission policies and custom resource definitions of
+// the chart are in other directories, to which this directory has symbolic links. Load follows
+// these links.
 func Load(dir string) (*helmchart.Chart, error) {
 	c, err := loader.LoadDir(dir)
 	if err != nil {
