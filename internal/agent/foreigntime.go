@@ -78,7 +78,7 @@ func undisturbed(noisy []string, percent float64, window time.Duration) metav1.C
 	return condition
 }
 
-// atMost returns all names if there are no more than limit. Otherwise it returns the first names,
+// atMost returns all names if there are no more than `limit`. Otherwise it returns the first names,
 // and a last element with the number of names that it left out, such as "and 3 more".
 func atMost(names []string, limit int) []string {
 	if len(names) <= limit {

@@ -53,8 +53,9 @@ func (g *gpus) latest() *gpu.Inventory { return g.client.Latest() }
 func (g *gpus) any() bool { return g != nil && (g.present || len(g.latest().GPUs) > 0) }
 
 // groupOf returns the GPU group that reserves the device with this ID. The device is a GPU of this
-// node, or a MIG slice or share of a GPU. If no GPU group reserves the device, group is "". The
-// result `known` is false as long as the agent has not read the GPU groups from the API server.
+// node, or a MIG slice or share of a GPU. If no GPU group reserves the device, the result `group`
+// is "". The result `known` is false as long as the agent has not read the GPU groups from the API
+// server.
 func (a *agent) groupOf(id string) (group string, known bool) {
 	if a.cluster == nil || a.gpus == nil {
 		return "", true

@@ -17,7 +17,7 @@ import (
 // gpuTimeout is how long numalet-nvml, the program that reads the GPUs, may take to answer.
 const gpuTimeout = 2 * time.Second
 
-// gpus returns the GPUs of the machine whose root directory is given as root. On the running
+// gpus returns the GPUs of the machine whose root directory is given as `root`. On the running
 // machine, it first asks the program numalet-nvml. If there is no answer, or if the machine is a
 // captured one, it reads the GPUs from sysfs. If the socket of numalet-nvml exists but the program
 // does not answer, gpus also returns a warning.

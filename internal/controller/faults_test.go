@@ -89,7 +89,7 @@ type epoch struct {
 	starts    atomic.Int64
 	made      int // number of single pods and gangs that were created
 	uids      int
-	quiet     bool // set once the faults have stopped; the method live then no longer deletes pending pods to create them again
+	quiet     bool // set once the faults have stopped; the method `live` then no longer deletes pending pods to create them again
 	simulated time.Duration
 }
 

@@ -59,8 +59,8 @@ imports = ['/etc/containerd/conf.d/*.toml']
       tolerate_missing_plugins_annotation = ''
 `
 
-// newNode returns a node whose main configuration file has this text. If text is "-", the node has
-// no main file.
+// newNode returns a node whose main configuration file has this text. If the parameter `text` is
+// "-", the node has no main file.
 func newNode(t *testing.T, text string) *node {
 	t.Helper()
 	n := &node{t: t, dir: t.TempDir(), state: State{"active", "process", 7}, dumps: printed}

@@ -32,7 +32,7 @@ func (n *Node) leaving() []Held {
 }
 
 // finishResizes handles the CPUs that containers gave back in a resize. It makes them shared,
-// unless they must stay idle for longer (see the constant grace). Callers hold n.mu.
+// unless they must stay idle for longer (see the constant `grace`). Callers hold n.mu.
 func (n *Node) finishResizes(ctx context.Context) {
 	now, returned := n.env.Now(), false
 	for _, h := range n.leaving() {

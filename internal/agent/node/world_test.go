@@ -194,7 +194,7 @@ func (w *world) Persist(ctx context.Context) error {
 }
 
 // PersistLater calls systemd once and immediately, as if the agent's loop for this had no delay. If
-// the field limit of systemd is set, systemd applies at most this number of units. Otherwise it
+// the field `limit` of systemd is set, systemd applies at most this number of units. Otherwise it
 // applies all pending units. If systemd is down or slow, PersistLater does nothing.
 func (w *world) PersistLater() {
 	switch {
@@ -300,8 +300,8 @@ func (w *world) sandbox(id string, pod *corev1.Pod) error {
 }
 
 // create creates a container, as the container runtime does. It fails while the agent is down,
-// because containerd's configuration lists the agent in required_plugins. If unpinned is true, it
-// does not fail, as if the configuration had no required_plugins.
+// because containerd's configuration lists the agent in required_plugins. If the parameter
+// `unpinned` is true, it does not fail, as if the configuration had no required_plugins.
 func (w *world) create(id string, c workload.Container, unpinned bool) error {
 	r := &runtimeContainer{Container: c, state: "created"}
 	r.ID, r.Cgroup = id, c.Sandbox.PodCgroup+"/"+id

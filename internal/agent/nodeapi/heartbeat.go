@@ -31,7 +31,8 @@ type Heartbeat struct {
 	lease lease.Controller
 }
 
-// NewHeartbeat returns the heartbeat of a node's agent. namespace is the namespace of the Lease.
+// NewHeartbeat returns the heartbeat of a node's agent. The parameter `namespace` is the namespace
+// of the Lease.
 func NewHeartbeat(client kubernetes.Interface, node, namespace string) *Heartbeat {
 	owned := func(l *coordinationv1.Lease) error {
 		l.Labels = map[string]string{v1alpha1.LabelHeartbeat: "true"}

@@ -34,8 +34,8 @@ func NodeMarked(ctx context.Context, client kubernetes.Interface, node string) (
 	return found.Labels[v1alpha1.LabelExclusiveCPUs] == "true", nil
 }
 
-// patchLabel sets the label numalet.dev/exclusive-cpus of a node to value. If value is nil, it
-// removes the label: in a JSON merge patch, null removes a field (RFC 7386).
+// patchLabel sets the label numalet.dev/exclusive-cpus of a node to the given value. If the value
+// is nil, it removes the label: in a JSON merge patch, null removes a field (RFC 7386).
 func patchLabel(ctx context.Context, client kubernetes.Interface, node string, value any) error {
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"labels": map[string]any{v1alpha1.LabelExclusiveCPUs: value}},

@@ -47,12 +47,12 @@ type plugin struct {
 
 // hook is called at the start of each hook that calls Node. It returns a context with a timeout.
 // The context also has a logger, which adds a number for this call of the hook (the key op) to each
-// message. The second result is the function end. The hook must defer a call of end with a pointer
-// to the error that the hook returns.
+// message. The second result is the function `end`. The hook must defer a call of `end` with a
+// pointer to the error that the hook returns.
 //
-// end recovers a panic of the hook, so that only this hook fails. If the panic ended the agent, the
-// container runtime could continue without the agent, and the same pod would cause a panic in the
-// next agent, too.
+// `end` recovers a panic of the hook, so that only this hook fails. If the panic ended the agent,
+// the container runtime could continue without the agent, and the same pod would cause a panic in
+// the next agent, too.
 func (p *plugin) hook(ctx context.Context, name string, of ...any) (_ context.Context, end func(*error)) {
 	log := p.log.WithValues("op", p.op.Add(1), "hook", name).WithValues(of...)
 	ctx, cancel := context.WithTimeout(logr.NewContext(ctx, log), time.Duration(p.timeout.Load()))

@@ -47,7 +47,7 @@ func ViewFlag(cmd *cobra.Command, v *View) {
 }
 
 // Write writes objects as JSON or YAML if v is one of these formats. Otherwise it calls the
-// function text, which writes the objects for people.
+// function given as `text`, which writes the objects for people.
 func (v View) Write(w io.Writer, objects any, text func(io.Writer) error) error {
 	switch v {
 	case View(JSON):

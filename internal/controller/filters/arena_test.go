@@ -94,8 +94,8 @@ func (a *arena) use(r *rand.Rand, server string, pods int, fill float64) {
 	}
 }
 
-// pod returns a pod with the given requests. The unit of cpu is a thousandth of a CPU, the unit of
-// memory is a byte, and gpus is a number of GPUs.
+// pod returns a pod with the given requests. The parameter `cpu` is in thousandths of a CPU,
+// `memory` is in bytes, and `gpus` is a number of GPUs.
 func (a *arena) pod(name string, cpu, memory, gpus int64) *sched.Pod {
 	a.Helper()
 	requests := v1.ResourceList{"cpu": *resource.NewMilliQuantity(cpu, resource.DecimalSI), "memory": *resource.NewQuantity(memory, resource.BinarySI)}

@@ -37,7 +37,8 @@ type reserved struct {
 	by    framework.Framework
 }
 
-// NewCommitter returns the filters of the committer. If quotas is nil, no quotas are checked.
+// NewCommitter returns the filters of the committer. If the parameter `quotas` is nil, no quotas
+// are checked.
 func NewCommitter(ctx context.Context, c *Cluster, api API, quotas Quotas) (*Committer, error) {
 	p, err := NewProposer(ctx, c, api)
 	if err != nil {
@@ -78,9 +79,9 @@ func (c *Committer) Resume(pod *sched.Pod, with any) sched.Reason {
 }
 
 // resumeWide makes the given pod the current pod. This pod has required pod (anti-)affinity or
-// topology spread. So a proposer has counted the pods on many nodes for it. mark is the number of
-// the first change (see changes) that was stored after the proposer had begun to count. resumeWide
-// reads only the changes since then, and does not count the pods again.
+// topology spread. So a proposer has counted the pods on many nodes for it. The parameter `mark` is
+// the number of the first change (see changes) that was stored after the proposer had begun to
+// count. resumeWide reads only the changes since then, and does not count the pods again.
 func (c *Committer) resumeWide(pod *sched.Pod, mark uint64) sched.Reason {
 	c.use(pod)
 	still, ok := c.lister.stillFits(pod, mark)

@@ -54,8 +54,8 @@ func (k *counts[T]) find(c *Cluster, key string, make func() T) T {
 }
 
 // countPod adds (sign 1) a placed pod to all counts whose condition the pod meets, or removes (sign
-// -1) it from them. topics are the topics of the pod. The caller holds the lock of the type
-// tracked, which has all counts of a Cluster.
+// -1) it from them. The parameter `topics` has the topics of the pod. The caller holds the lock of
+// the type tracked, which has all counts of a Cluster.
 func (k *counts[T]) countPod(topics []sched.Topic, pod *v1.Pod, node string, sign int) {
 	var done []T
 	for _, topic := range topics {

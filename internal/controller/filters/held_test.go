@@ -77,9 +77,9 @@ func BenchmarkHeld(b *testing.B) {
 	}
 }
 
-// gang returns a queue entry (sched.Pod) for a whole gang. fit is the number of its pods that fit,
-// and large is the number of its pods that fit no node. The function given as `rules` adds
-// (anti-)affinity or a volume to each pod.
+// gang returns a queue entry (sched.Pod) for a whole gang. The parameter `fit` is the number of its
+// pods that fit, and `large` is the number of its pods that fit no node. The function given as
+// `rules` adds (anti-)affinity or a volume to each pod.
 func (a *arena) gang(name string, fit, large int, rules func(*st.PodWrapper) *st.PodWrapper) *sched.Pod {
 	g := &sched.Gang{ID: name, Need: fit + large}
 	for i := range fit + large {

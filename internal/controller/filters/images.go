@@ -69,8 +69,8 @@ func (i *images) count(all []v1.ContainerImage, sign int) {
 const worthless = 23 << 20
 
 // matter returns those images of a pod that are on at least one node. It returns nil if these
-// images cannot make the plugin ImageLocality prefer any node. nodes is the number of nodes in the
-// cluster.
+// images cannot make the plugin ImageLocality prefer any node. The parameter `nodes` is the number
+// of nodes in the cluster.
 func (i *images) matter(pod *v1.Pod, nodes int) map[string]fwk.ImageStateSummary {
 	if !i.some.Load() {
 		return nil

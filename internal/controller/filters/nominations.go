@@ -27,8 +27,8 @@ type nominations struct {
 	}
 }
 
-// set nominates a pod for a node. An empty node ends the pod's nomination. set returns the node for
-// which the pod was nominated before. It returns "" if the pod was not nominated, or if it was
+// set nominates a pod for a node. An empty node ends the pod's nomination. The result is the node
+// for which the pod was nominated before. It is "" if the pod was not nominated, or if it was
 // nominated for the same node.
 func (n *nominations) set(uid types.UID, pod *v1.Pod, node string) (left string) {
 	if node == "" && n.some.Load() == 0 {

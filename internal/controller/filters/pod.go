@@ -54,8 +54,8 @@ func NewPod(pod *v1.Pod) (*Pod, error) {
 }
 
 // NewBoundPod returns the filters' data of a bound pod, which is stored in the pod's assignment.
-// before is the pod's previous assignment, or nil. The error names affinity terms that are invalid.
-// Even with an error, the result is usable: it leaves the invalid terms out.
+// The parameter `before` is the pod's previous assignment, or nil. The error names affinity terms
+// that are invalid. Even with an error, the result is usable: it leaves the invalid terms out.
 func NewBoundPod(pod *v1.Pod, before *nodestate.Assignment) (*Pod, error) {
 	if decided := podOf(before); decided != nil && !before.Bound && before.Node == pod.Spec.NodeName && sameSpec(decided.Pod, pod) {
 		info := *decided

@@ -42,12 +42,12 @@ func wishesOf(info *framework.PodInfo) wishes {
 	return w
 }
 
-// Preferring returns how many nodes to rate for the current pod. nodes is the number of nodes in
-// the cluster. Preferring returns 0 if Begin has found that no node suits the pod. It also returns
-// 0 if the pod prefers no node: its spec and its profile have no preferences, and no taints, images
-// or other pods make it prefer a node. Preferring is called for each pod and must be fast. So the
-// check of taints first reads one word, which tells whether any node has PreferNoSchedule taints.
-// The checks of images and of other pods begin in the same way.
+// Preferring returns how many nodes to rate for the current pod. The parameter `nodes` is the
+// number of nodes in the cluster. Preferring returns 0 if Begin has found that no node suits the
+// pod. It also returns 0 if the pod prefers no node: its spec and its profile have no preferences,
+// and no taints, images or other pods make it prefer a node. Preferring is called for each pod and
+// must be fast. So the check of taints first reads one word, which tells whether any node has
+// PreferNoSchedule taints. The checks of images and of other pods begin in the same way.
 func (p *Proposer) Preferring(nodes int) int {
 	pod, c := p.lister.pod, p.lister.cluster
 	if p.deferred {
