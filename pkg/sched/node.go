@@ -161,8 +161,8 @@ func (n *Node) shift(h Holding, sign int) {
 	}
 }
 
-// Cores returns the number of a pod's CPUs on one NUMA node. If the node allocates only whole
-// cores, the number is rounded up to whole cores.
+// Cores returns how many CPUs the node allocates if a pod needs the given number of CPUs on one
+// NUMA node: this number, rounded up to whole cores if the node allocates only whole cores.
 func (n *Node) Cores(cpus int) int {
 	if n.CoreWidth <= 1 {
 		return cpus

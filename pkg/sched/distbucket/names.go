@@ -47,9 +47,10 @@ func (x *Index) assignLabel(e *entry) bool {
 //
 // It is called if no label is left between two neighbours. This is rare. When a node is inserted
 // between two neighbours later, the distance of its label to theirs is at least labelStride (2³²),
-// or half of the gap between these two labels if the gap is too small for that. So new nodes make a
-// gap smaller than labelStride only by halving it, and it is used up only after 32 nodes, each of
-// which was added next to the one before. relabel takes O(n log n) time for n nodes.
+// or half of the gap between these two labels if the gap is too small for that. So a gap becomes
+// smaller than labelStride only by halving: the new node gets the label in its middle. To use up a
+// gap of labelStride takes at least 32 nodes, each of which is added next to the one before.
+// relabel takes O(n log n) time for n nodes.
 func (x *Index) relabel() {
 	all, step, at := x.byName, maxKey/key(x.Len()+1), noLabel
 	x.trees = newTrees()
@@ -66,7 +67,7 @@ func (x *Index) relabel() {
 		x.insert(next)
 		return true
 	})
-	x.log.startChunk() // views of the new trees need none of the updates in the log so far, because the trees include them
+	x.log.startChunk() // views need none of the updates that are in x.log so far, because the new trees include them
 }
 
 // find returns the entry with the given name, or nil if there is none. The tree must be ordered by
@@ -85,10 +86,10 @@ func (t *tree) find(name string) *entry {
 	return nil
 }
 
-// labelsAround returns the labels of the two neighbours of a name. before is the label of the last
-// name that is not after the given name. If there is none, before is noLabel. after is the label of
-// the first name that is after the given name. If there is none, after is maxKey. The tree must be
-// ordered by name. labelsAround takes O(log n) time for n entries.
+// labelsAround returns the labels of the two neighbours of a name. The result `before` is the label
+// of the last name that is not after the given name, or noLabel if there is none. The result
+// `after` is the label of the first name that is after the given name, or maxKey if there is none.
+// The tree must be ordered by name. labelsAround takes O(log n) time for n entries.
 func (t *tree) labelsAround(name string) (before, after key) {
 	after = maxKey
 	for page := t.root; page != nil; {
@@ -129,7 +130,7 @@ type Cursor struct {
 	seq   uint64 // the sequence number of the update that made the node's entry
 }
 
-// Cursor returns the position after the name of the node n, which a view must have returned.
+// Cursor returns the position after the name of n. A view must have returned the node n.
 func (n *Node) Cursor() Cursor { return Cursor{n.Name, n.label, n.seq} }
 
 // labelOf returns the greatest label of a node before the position of a cursor, or noLabel if no

@@ -35,9 +35,9 @@ type owner struct{ _ byte }
 // separator has the two integers by which the items of a page are compared: the key, and the label,
 // which stands for the name of the node (see assignLabel). Pages store the separators of their
 // items, so a search can compare items without reading the entries themselves, which are elsewhere
-// in memory. It has to read them only if two keys are equal although the entries differ. In the
-// tree by coordinate, this happens if the coordinates do not fit into 64 bits: the key has only the
-// first bits (packCoord).
+// in memory. It has to read them only if two keys are equal and the labels do not decide the order
+// of the entries either. In the tree by coordinate, this happens if the coordinates do not fit into
+// 64 bits: the key has only the first bits (packCoord).
 type separator struct{ key, label key }
 
 // codes are the codes of the items of a leaf page, by index of the item. A code is a vector of free

@@ -16,7 +16,7 @@ import "slices"
 // Each policy has a fast way to find its first nodes. If this way fails, the search reads all nodes
 // that fit. These are the fast ways:
 //
-//	LeastFit, BestFit  scan the nodes sorted by coordinate; skip pages in which no node has enough free
+//	LeastFit, BestFit  scan the nodes sorted by coordinate; skip tree pages in which no node has enough free
 //	FirstFit, NextFit  scan the nodes sorted by name; fails if scanLimit nodes in a row have too little free
 //	Random             draw sampleTries nodes at random; fails if too few of them fit
 //

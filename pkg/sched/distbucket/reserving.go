@@ -80,9 +80,9 @@ func (r *Reserving) Remove(name string) error {
 }
 
 // Reserve reserves amounts of a node for a task. It replaces an earlier reservation of the node for
-// the same task. The amounts may be greater than what is free. The index keeps the slice amounts,
+// the same task. The amounts may be greater than what is free. The index keeps the slice `amounts`,
 // so the caller must not change it. Reserve returns an error if the node is reserved for another
-// task or is not in the index, if task is empty, if an amount is negative, or if the number of
+// task or is not in the index, if `task` is empty, if an amount is negative, or if the number of
 // amounts is not the number of dimensions.
 func (r *Reserving) Reserve(node, task string, amounts Vector) error {
 	n, err := r.checkReserve(node, task, amounts)
@@ -199,9 +199,9 @@ func (v ReservingView) AppendPick(dst []*Node, query Query, n int) []*Node {
 	return appendNodes(dst, found[:s.kept])
 }
 
-// exceptOwn returns a copy of the query that leaves out the nodes in own, on which resources are
-// reserved for the task of the query. For this task, more is free on these nodes than v.unreserved
-// says.
+// exceptOwn returns a copy of the query that leaves out the nodes in `own`. These are the nodes on
+// which resources are reserved for the task of the query. For this task, more is free on these
+// nodes than v.unreserved says.
 func (v ReservingView) exceptOwn(query Query, own []*entry) Query {
 	accept := query.Accept
 	query.Accept = func(n *Node) bool {

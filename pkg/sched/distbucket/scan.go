@@ -49,7 +49,7 @@ func (s *search) scan(dst []*entry) (int, bool) {
 		sc.leastFit()
 	case BestFit:
 		sc.bestFit()
-	default: // by name; this tree has no maxima, so first those in the root of the tree by coordinate are checked, which often show that no node fits
+	default: // by name: this tree has no maxima (upper bounds of free amounts), so first the maxima in the root of the tree by coordinate are checked, which often show that no node fits
 		if !sc.mayMatchAny(&s.view.byCoord) {
 			return 0, false
 		}
@@ -159,9 +159,9 @@ func (s *scan) scanNames() {
 
 // scanNamesUpTo visits the nodes in the tree by name from the iterator's position up to the given
 // label, and appends to dst those that fit. It visits each of these nodes, because the tree by name
-// has no maxima.
+// has no maxima (upper bounds of free amounts), by which it could skip pages.
 func (s *scan) scanNamesUpTo(it iterator, label key) {
-	var all matcher // matches all entries, because the entries of the tree by name have no amounts
+	var all matcher // matches all entries: those of the tree by name have no free amounts, so the view's entry of the node, which has them, is compared below
 	for first := all.next(&it, label); first != nil; first = all.next(&it, label) {
 		if s.full() || s.limitReached() {
 			return

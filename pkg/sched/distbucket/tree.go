@@ -25,7 +25,7 @@ type tree struct {
 	owner         *owner
 	keyOf         func(*entry) key
 	order         func(a, b *entry) int // compares two entries by their keys (keyOf), and if these are equal, by other data of the entries; returns 0 only if both entries belong to the same node
-	ordersByLabel bool                  // of entries with equal keys, order compares the labels (integers in the order of names), if no two coordinates have this key (entry.exactKey)
+	ordersByLabel bool                  // of entries with equal keys, order compares the labels (integers in the order of names) if the key is exact, which means that all entries with this key have equal coordinates (entry.exactKey)
 	hasMaxima     bool                  // pages have upper bounds of the free amounts below them: maxima, which are rounded, and exactMax, which is not
 }
 
@@ -52,8 +52,8 @@ func (t *tree) replace(old, e *entry) {
 	t.put(e)
 }
 
-// putBelow puts e below p. It returns the page that replaces p (left). If that page was split, it
-// also returns the new right neighbour of left. A page with fanout+1 items is split into halves. A
+// putBelow puts e below p. The result `left` is the page that replaces p. If that page was split,
+// the result `right` is its new right neighbour. A page with fanout+1 items is split into halves. A
 // half has one item more than the minimum (fanout/2), and far fewer than the maximum (fanout). So
 // an entry that is removed and inserted again and again does not cause a merge and a split each
 // time.
@@ -134,8 +134,8 @@ func (t *tree) rebalance(p *page, i int) {
 	p.setChild(i, left)
 }
 
-// redistribute distributes the items of two neighbouring pages evenly. It changes left, and returns
-// a new page that replaces right.
+// redistribute distributes the items of two neighbouring pages evenly. It changes the page `left`,
+// and returns a new page that replaces the page `right`.
 func redistribute(left, right *page) *page {
 	next, half := right.emptyLike(), (left.n+right.n)/2
 	if left.n > half {

@@ -153,8 +153,8 @@ func TestRestart(t *testing.T) {
 // TestClocksDiffer checks the score after a restart if the clock that gives tasks their start times
 // is ahead of or behind the clock of the book. A first controller stores its accounts at second
 // 1000. The task "after" starts one second later. A second controller restores the accounts at
-// second 1010. The task "before" must not be charged twice. If the start times are ahead, the score
-// may be too low by the usage of the tasks for the time by which they are ahead.
+// second 1010. The task "before" must not be charged twice. If the start times are ahead by s
+// seconds, the score may be too low, but at most by what both tasks add to it in s seconds.
 func TestClocksDiffer(t *testing.T) {
 	decay := newDecay(t, 1000)
 	for _, ahead := range []float64{-1e6, -1000, -60, -10, -6, -5, -3, 0, 3, 5, 6, 10, 60, 1000} {
@@ -176,9 +176,10 @@ func TestClocksDiffer(t *testing.T) {
 	}
 }
 
-// TestWriterAhead checks that a task is not charged twice if the clock of the first controller is ahead
-// of that of the second one. The stored score includes the task, although the task started less
-// than Margin before the restart by the clock of the second controller.
+// TestWriterAhead checks that a task is not charged twice if the clock of the first controller is
+// ahead of that of the second one. The stored score includes the task. The second controller must
+// find this out although, by its own clock, the task is younger than Margin at the restart. (Stored
+// leaves out tasks that are younger than Margin by the clock of the first controller.)
 func TestWriterAhead(t *testing.T) {
 	decay := newDecay(t, 10)
 	task := gpus("a", 49, 1)
@@ -192,7 +193,7 @@ func TestWriterAhead(t *testing.T) {
 	}
 }
 
-// TestWithoutStartTime checks that Complete takes tasks without a start time for the newest tasks.
+// TestWithoutStartTime checks that Complete treats tasks without a start time as the newest tasks.
 func TestWithoutStartTime(t *testing.T) {
 	decay := newDecay(t, 10)
 	first := New(decay)

@@ -33,14 +33,16 @@ func (b *Book) accounts(tenant string, now time.Time) []Account {
 
 // Margin is the age below which Stored leaves a task out of the accounts. The writer of the
 // accounts may learn of a task late, and start times have a resolution of one second. Margin allows
-// for both, and for start times from a clock that is behind the writer's clock. If the three together
-// are less than Margin, a program that restores stored accounts can tell from a task's start time
-// alone whether the accounts include the task. Complete also says what happens if they are more.
+// for both, and for start times from a clock that is behind the writer's clock. If the three
+// together are less than Margin, a program that restores stored accounts can tell from a task's
+// start time alone whether the accounts include the task. The comment of Complete says what happens
+// otherwise.
 const Margin = 5 * time.Second
 
 // Stored returns a tenant's accounts with their scores at the time now, sorted by type, for the
-// caller to store. It leaves out tasks that are younger than Margin. Scores are linear, so Stored
-// subtracts, for each of these tasks, the score that the tenant would have with this task alone:
+// caller to store. It leaves out tasks that are younger than Margin. A tenant's score is the sum of
+// the scores that the tenant would have with each task alone. So for each task that it leaves out,
+// Stored subtracts the score with this task alone:
 //
 //	amount · (1 − e^(−(now − since)/T))
 //
@@ -114,7 +116,7 @@ func (b *Book) Restore(tenant string, stored Account, now time.Time) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now = b.advance(now)
-	through := stored.Time.Add(-Margin) // as Stored computed it, even if stored.Time is after now
+	through := stored.Time.Add(-Margin) // Margin before the time at which Stored was called, even if that time is after now
 	if stored.Time.After(now) {
 		stored.Time = now
 	}
@@ -127,9 +129,9 @@ func (b *Book) Restore(tenant string, stored Account, now time.Time) error {
 }
 
 // Complete ends the restoring of accounts after a restart. It charges tenants for all running tasks
-// as Start does. But it does not charge a task that the restored accounts may include again for the
-// time before they were stored. For the rest of the restored usage, whose tasks have ended, Complete
-// ends the charge. It visits all accounts.
+// as Start does. But if the restored accounts may include a task, the time before they were stored
+// is not charged again. For the rest of the restored usage, whose tasks have ended, Complete ends
+// the charge. It visits all accounts.
 //
 // It is not stored which tasks an account includes. Complete assigns the restored usage to the
 // oldest of the tasks that, by their start times, started at least Margin before the account was
@@ -137,7 +139,8 @@ func (b *Book) Restore(tenant string, stored Account, now time.Time) error {
 // times and that of the writer, as long as start times have the order in which tasks started. If a
 // task that the account includes has ended, and the clock of the start times is behind, the amount
 // of this task may be assigned to a task that started after the account was stored. The score is
-// then wrong by at most the charge for this amount between that time and now.
+// then wrong by at most the charge for this amount from the time at which the account was stored
+// until now.
 func (b *Book) Complete(running []Task, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -3,8 +3,8 @@ package filter
 import "github.com/numalet/numalet/pkg/sched"
 
 // gpuDimension is the name of a dimension that compares GPUs, and the function that makes the
-// dimension. The text is in the syntax of ParseDimension, and kind is the type of GPU in it, or ""
-// for all types.
+// dimension. The function's parameter `text` is the dimension in the syntax of ParseDimension,
+// such as "gpus:T4". Its parameter `kind` is the type of GPU in this text, or "" for all types.
 type gpuDimension struct {
 	name string
 	make func(text, kind string) Dimension

@@ -14,10 +14,11 @@ import (
 // encoding.TextUnmarshaler.
 type NodePolicy struct {
 	Index distbucket.Policy
-	// Fragmentation means that package fragmentation orders the nodes. For two kinds of pods, a search
-	// with the policy Index finds the nodes, and the package orders only these: pods that may be placed
-	// only on certain nodes, because the package cannot search only these nodes, and pods to which GPU
-	// groups offer GPUs (sched.GPURequest.Offer), because the package does not know GPU groups.
+	// Fragmentation means that package fragmentation orders the nodes. For two kinds of pods, the
+	// package orders only those nodes that a search with the policy Index has found. The first kind
+	// are pods that may be placed only on certain nodes, because the package cannot search only
+	// these nodes. The second kind are pods to which GPU groups offer GPUs
+	// (sched.GPURequest.Offer), because the package does not know GPU groups.
 	Fragmentation bool
 }
 

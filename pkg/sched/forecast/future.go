@@ -10,8 +10,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched/reservation"
 )
 
-// turn is a pending pod in a future, with its run time, and with its node if the future has started
-// it.
+// turn is a pending pod in a simulated future of the cluster, with its run time, and with its node
+// if it has started in this future.
 type turn struct {
 	Waiting
 	takes time.Duration // run time; negative if no run time was drawn
@@ -28,9 +28,9 @@ func (t *turn) ends(now time.Time) time.Time {
 	return now.Add(t.takes)
 }
 
-// future is a simulated state of the cluster, in which pods run, end and start on nodes. Its time
-// is the field now. It advances in steps: from the time at which one pod ends to the time at which
-// the next pod ends.
+// future is a simulated state of the cluster, in which pods run, end and start on nodes. Its time,
+// the field `now`, advances in steps: from the time at which one pod ends to the time at which the
+// next pod ends.
 type future struct {
 	now      time.Time
 	nodes    []*sched.Node
@@ -58,7 +58,7 @@ func (e end) compare(other end) int {
 }
 
 // begin returns a future whose state is the present state of the cluster. Its pods have no run
-// times, so its time must not be advanced: next must not be called.
+// times, so its time must not be advanced: the method `next` must not be called.
 func begin(present Present) *future {
 	f := &future{
 		now: present.Now, nodes: slices.Clone(present.Nodes), index: map[string]int{}, reserved: map[string]int{},

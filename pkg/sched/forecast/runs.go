@@ -36,9 +36,9 @@ func (c Class) keys() [4]key {
 
 const (
 	// enough is a minimum number of recorded run times. The method Left uses the run times of one
-	// key if at least this many of them are longer than the time that the pod has already run.
-	// Otherwise it uses the next key, which is less specific. For the last key, one such run time
-	// is enough.
+	// key (a class of pods or a set of classes) if at least this many of them are longer than the
+	// time that the pod has already run. Otherwise it uses the next key, which is less specific.
+	// For the last key, one such run time is enough.
 	enough = 5
 	// maxKeys is the maximum number of keys (classes of pods and sets of classes). It limits the
 	// memory to 4,096 keys with 256 run times of 16 bytes. When a new key is added beyond this number,
@@ -89,10 +89,11 @@ func (r *Runs) at(k key) *window {
 func (r *Runs) Empty() bool { return len(r.windows) == 0 }
 
 // Left returns how much longer a pod of class c will run. The argument `ran` is the time for which
-// the pod has already run. Left takes the recorded run times that are longer than ran, of the most
-// specific key that has enough of them. It subtracts ran from each, and returns the q-quantile, for
-// a q from 0 to 1. If no recorded run time is longer than ran, Left returns ran: it assumes that
-// the pod will run for as long as it has already run.
+// the pod has already run. Left takes recorded run times that are longer than `ran`: those of the
+// pod's class, or, if these are too few, those of a set of classes that contains it (see the
+// constant `enough`). It subtracts `ran` from each, and returns the q-quantile, for a q from 0 to
+// 1. If no recorded run time is longer than ran, Left returns ran: it assumes that the pod will run
+// for as long as it has already run.
 func (r *Runs) Left(c Class, ran time.Duration, q float64) time.Duration {
 	ran = max(0, ran)
 	for i, k := range c.keys() {

@@ -21,10 +21,10 @@ func (f *future) all() []int {
 // whether the pod whose start is forecast has started. It tries only the freed nodes, because
 // waiting pods did not fit the other nodes before, and nothing has become free on those since.
 // Before a pod starts, the waiting pods that it would overtake get their reservations, so that it
-// does not take their resources. An alternative was rejected: to reserve a node for a pod as soon
-// as the pod does not fit. To find these nodes would take longer than the rest of the function.
-// Most of these reservations would be useless: usually no pod behind it in the queue fits the freed
-// nodes, so none would overtake it.
+// does not take their resources. An alternative was rejected: to reserve a node for each pod as
+// soon as the pod does not fit. To find the nodes to reserve would take longer than the rest of the
+// function. Most of the reservations would be useless: usually no pod that is behind such a pod in
+// the queue fits the freed nodes, so no pod would overtake it.
 func (f *future) serve(freed []int) (started bool) {
 	for len(freed) > 0 && f.checks > 0 {
 		var unreserved []int

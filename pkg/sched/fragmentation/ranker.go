@@ -45,7 +45,7 @@ type Ranker struct {
 		workload workload
 		counted  map[string]bool // UIDs of the existing pods that were added to the field `workload`
 		pods     int             // number of pods that were added to the field `workload`, including those that no longer exist
-		checkAt  int             // value of pods at which learn is called next
+		checkAt  int             // value of the field `pods` at which learn is called next
 		typical  []want          // the measured workload
 		measure  measure
 		epoch    int // how often the measure was replaced
@@ -208,9 +208,9 @@ func (r *Ranker) See(pod *sched.Pod) {
 }
 
 // SeeHeld adds a bound pod to the learned workload. Callers use it to restore the workload after a
-// restart. The argument `gpus` is the number of the pod's GPUs, and at is the time at which it was
-// bound, or zero if it was bound just now. The pod counts as a pod that allows any GPU type,
-// because the types that it requested are not known.
+// restart. The argument `gpus` is the number of the pod's GPUs, and the argument `at` is the time
+// at which it was bound, or zero if it was bound just now. The pod counts as a pod that allows any
+// GPU type, because the types that it requested are not known.
 func (r *Ranker) SeeHeld(uid string, holding sched.Holding, gpus int, at time.Time) {
 	want := request{cpu: holding.CPU, memory: holding.Memory, count: max(gpus, len(holding.GPUs)), milli: sched.WholeGPU}
 	if len(holding.GPUs) > 0 {
@@ -240,8 +240,8 @@ func (r *Ranker) see(uid string, want request, at time.Time) {
 }
 
 const (
-	// firstCheck is the smallest number of pods from one call of learn to the next. (The first call
-	// is at the first pod.)
+	// From one call of learn to the next, at least firstCheck pods are added to the learned
+	// workload. (learn is called for the first time when the first pod is added.)
 	firstCheck = 8
 	// mostDistance is the largest difference (see the function distance) that the measured workload,
 	// with which scores are computed, may have from the learned workload. If the difference is larger,

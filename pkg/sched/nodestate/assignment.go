@@ -68,7 +68,7 @@ func (a *Assignment) HasGPUs() bool { return a.WholeGPUs > 0 || a.Parts > 0 }
 
 // SameCharges compares the assignment with an earlier one of the same pod (was). It reports whether
 // the two are equal in everything that decides what the pod's tenant is charged for, apart from the
-// node's record. It returns false if was is nil.
+// node's record. It returns false if `was` is nil.
 func (a *Assignment) SameCharges(was *Assignment) bool {
 	return was != nil && a.Bound == was.Bound && a.Node == was.Node && a.Tenant == was.Tenant && a.Group == was.Group && a.Since.Equal(was.Since) &&
 		a.CPU == was.CPU && a.Extended.Equal(was.Extended) && slices.Equal(a.GPUs, was.GPUs)

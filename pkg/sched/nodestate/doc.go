@@ -26,9 +26,9 @@
 // Every change of assignments and nodes is one Event. A change of reservations causes no event. The
 // subscribers of the event's kind are called in the order in which they subscribed, while the
 // state's lock is held. So all subscribers see events in the same order. Subscribers are called
-// before the node's record changes. In the same call, the counter freedSeq grows if resources may
-// have become free, and the functions that were added with OnFreed are called, which retry waiting
-// pods. The order for one event is
+// before the node's record changes. The method of the state that makes the change also increases
+// the counter freedSeq if resources may have become free, and at its end calls the functions that
+// were added with OnFreed, which retry waiting pods. The order for one event is
 //
 //	subscribers ─► freedSeq, if something becomes free ─► record ─► unlock ─► OnFreed
 //
@@ -36,9 +36,10 @@
 // as subscribers. Therefore, if a reader reads a record first and then the filters' data in the
 // Entry, the data is never older than the record. The data may be newer than the record. But an
 // event that changes the node, or what is free on it, also makes a newer record, and Place accepts
-// only the newest record. So if the record is still the newest, the check is still valid, as far as
-// it depends on this node only. When a pod ends, first its tenant's quota becomes free, then the
-// node's resources become free, and then waiting pods are retried.
+// only the newest record. So if Place accepts the record with which a pod was checked, the result
+// of this check is still valid, as far as it depends on this node only. When a pod ends, first its
+// tenant's quota becomes free, then the node's resources become free, and then waiting pods are
+// retried.
 //
 // A subscriber may take its own locks and call the queue (package queue). The lock order is state,
 // subscriber, queue. Subscribers and the queue may call only methods of the state that take no

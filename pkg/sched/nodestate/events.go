@@ -11,17 +11,18 @@ type Kind uint8
 
 // Kinds of events.
 const (
-	// Placed: this scheduler has decided on a node for a pod (State.Place). Now is the assignment.
+	// Placed: this scheduler has decided on a node for a pod (State.Place). The field Now has the
+	// assignment.
 	Placed Kind = iota
-	// Bound: a pod is known to be bound, or a bound pod holds different resources than before. Now
-	// is the new assignment. Was is the assignment that Now replaces, possibly on another node, or
-	// nil.
+	// Bound: a pod is known to be bound, or a bound pod holds different resources than before. The
+	// field Now has the new assignment. The field Was has the assignment that this one replaces,
+	// possibly on another node, or nil.
 	Bound
-	// Released: a pod has ended, or was deleted (then Gone is true). Was is the pod's assignment,
-	// or nil.
+	// Released: a pod has ended, or was deleted (then Gone is true). The field Was has the pod's
+	// assignment, or nil.
 	Released
-	// Undone: a decision could not be written to the API server. Was is the assignment of the
-	// decision, which an earlier event of kind Placed reported.
+	// Undone: a decision could not be written to the API server. The field Was has the assignment
+	// of the decision, which an earlier event of kind Placed reported.
 	Undone
 	// NodeChanged: a node is new, has changed, or was removed (then Node is nil). The node's
 	// assignments are unchanged.

@@ -112,7 +112,7 @@ func (e *Entry) enterIndex(index *distbucket.Reserving, handle *distbucket.Handl
 
 // held returns the reserved amounts of a node. The parameter `free` has what is free on the node,
 // including what is reserved. The parameter `left` has what pods without the reservation may use of
-// it. The function returns the difference of the two, and overwrites the slice left with it.
+// it. The function stores the difference of the two in the slice `left`, and returns this slice.
 func held(free, left []int64) []int64 {
 	for d := range left {
 		left[d] = max(0, free[d]-left[d])

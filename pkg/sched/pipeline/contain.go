@@ -57,7 +57,7 @@ func (p *Pipeline) resolve(ctx context.Context, decision sched.Decision) error {
 
 // contain must be deferred by a function that handles the given pod. If that function panics,
 // contain recovers the panic, reports it to Config.Panicked, and calls the function in the argument
-// then. Without a panic, or if Config.Panicked is nil, it does nothing.
+// `then`. Without a panic, or if Config.Panicked is nil, it does nothing.
 func (p *Pipeline) contain(pod *sched.Pod, then func()) {
 	if p.config.Panicked == nil {
 		return

@@ -6,8 +6,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// commitGang places the pods of a gang on the nodes that a proposer planned. It reports whether
-// the gang starts:
+// commitGang places the pods of a gang on the nodes that a proposer planned. It reports whether the
+// gang starts. Its steps are:
 //
 //  1. Mark the gang as unschedulable if it has to wait for something other than nodes, such as a
 //     quota (sched.Pod.Wait). Also do so if its plan is empty and too few of its pods already
@@ -70,7 +70,7 @@ func (c *Committer) held(gang *sched.Gang) (held int) {
 // placeGang places the pods of a plan that still fit their nodes. If the pods' fit depends on
 // other nodes too (sched.Pod.Across) and one of them no longer fits, it places none.
 func (c *Committer) placeGang(list sched.List) (placed []sched.Decision) {
-	own := map[sched.RecordSource]sched.Version{} // by node: by how much the placements of this plan have increased the version of the node's record, which is the number of pods placed there
+	own := map[sched.RecordSource]sched.Version{} // by node: how many pods of this plan were placed there; each of them has increased the version of the node's record by 1
 	for _, planned := range list.Planned {
 		if c.state.Holds(planned.Pod.UID) {
 			continue

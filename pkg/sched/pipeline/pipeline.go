@@ -27,10 +27,11 @@ type Queue interface {
 // Gate is an optional interface of a Queue. The Queue then decides, when a pod is about to be placed,
 // whether another pod must be placed before it.
 type Gate interface {
-	// Permit reports whether a pod may be placed now. If ok is false, the queue has taken the pod
-	// back. If ok is true, the caller places the pod, or returns it to the queue, before it calls
-	// Permit again. awaited is true if other pods wait until this pod is placed. The caller must then
-	// call Placed after it has placed the pod. If awaited is false, the caller need not call Placed.
+	// Permit reports whether a pod may be placed now. If `ok` is false, the queue has taken the pod
+	// back. If `ok` is true, the caller places the pod, or returns it to the queue, before it calls
+	// Permit again. The result `awaited` is true if other pods wait until this pod is placed. The
+	// caller must then call Placed after it has placed the pod. If `awaited` is false, the caller
+	// need not call Placed.
 	Permit(*sched.Pod) (ok, awaited bool)
 	// Placed tells the queue that a node was assigned to a pod for which the result `awaited` of
 	// Permit was true.

@@ -111,7 +111,7 @@ func (p *Proposer) find(index *distbucket.ReservingView) {
 
 // rank asks the ranker for its n best nodes (all nodes if n is -1), and checks one after another,
 // best first, whether it fits the current pod. It stops when the number of accepted nodes equals
-// the parameter most. It returns the number of accepted nodes.
+// the parameter `most`. It returns the number of accepted nodes.
 func (p *Proposer) rank(n, most int) int {
 	p.ranked = p.profile.Ranker.Best(p.ranked[:0], p.pod, n)
 	for _, slot := range p.ranked {

@@ -73,7 +73,7 @@ func TestGangCost(t *testing.T) {
 	}
 }
 
-// allocated calls the function live with a new queue and the given pods, and returns how many
+// allocated calls the function `live` with a new queue and the given pods, and returns how many
 // bytes this call allocates.
 func allocated(live func(*GangQueue, []*sched.Pod), pods []*sched.Pod) uint64 {
 	q := NewGangQueue(newScene(Options{}).Queue)

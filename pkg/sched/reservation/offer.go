@@ -18,8 +18,8 @@ type AssignedPod struct {
 	Ends time.Time // zero if unknown
 }
 
-// AssignedPods returns the pods that are assigned to a node. ends returns when a pod ends, or zero
-// if that is unknown.
+// AssignedPods returns the pods that are assigned to a node. The function in the parameter `ends`
+// returns when a pod ends, or zero if that is unknown.
 func AssignedPods(state *nodestate.State, node string, ends func(uid string) time.Time) []AssignedPod {
 	var pods []AssignedPod
 	for _, a := range state.Assignments(node) {
@@ -81,10 +81,11 @@ func On(pod *sched.Pod, node *sched.Node, assigned []AssignedPod) (Offer, bool) 
 	return o, true
 }
 
-// needed returns those assigned pods that must end before the pod fits. left has the assigned pods
-// that were removed from the node, in the order of their removal. For each of them, needed checks
-// whether the pod also fits if the assigned pod stays. If so, it puts the assigned pod back on the
-// node. It also returns the node without the assigned pods that it did not put back.
+// needed returns those assigned pods that must end before the pod fits. The parameter `left` has
+// the assigned pods that were removed from the node, in the order of their removal. For each of
+// them, needed checks whether the pod also fits if the assigned pod stays. If so, it puts the
+// assigned pod back on the node. It also returns the node without the assigned pods that it did not
+// put back.
 func needed(pod *sched.Pod, node *sched.Node, left []AssignedPod) ([]AssignedPod, *sched.Node) {
 	var needed []AssignedPod
 	for _, g := range left {

@@ -36,8 +36,8 @@ func (p plan) add(o Offer) plan {
 }
 
 // candidate is a node that may be reserved for a pod. If pods of the same gang are already planned
-// on the node, the fields node and assigned are as if the planned pods were placed, and as if the
-// assigned pods that must end before them had ended.
+// on the node, the fields `node` and `assigned` are as if the planned pods were placed, and as if
+// the assigned pods that must end before them had ended.
 type candidate struct {
 	node     *sched.Node
 	assigned []AssignedPod

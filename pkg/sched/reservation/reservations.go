@@ -28,8 +28,8 @@ type Options struct {
 	// every node fits.
 	Fits func(pod *sched.Pod, planned []sched.Decision) func(*sched.Node) bool
 	// Held is called when the free resources that a reservation keeps from other pods change, so
-	// that the tenant of the pod with the reservation is charged for them. holds is empty when the
-	// reservation ends. If Held is nil, no tenant is charged.
+	// that the tenant of the pod with the reservation is charged for them. The argument `holds` is
+	// empty when the reservation ends. If Held is nil, no tenant is charged.
 	Held func(pod *sched.Pod, holds []fairshare.Charge)
 }
 
@@ -152,7 +152,8 @@ func (rs *Reservations) release(r *reservation) {
 	}
 }
 
-// expires returns when the reservation ends if the pod is not placed. keep is Options.Keep.
+// expires returns when the reservation ends if the pod is not placed. The argument `keep` is
+// Options.Keep.
 func (r *reservation) expires(keep time.Duration) time.Time {
 	end := r.made.Add(keep)
 	for _, o := range r.plan {

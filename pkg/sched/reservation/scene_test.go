@@ -70,7 +70,7 @@ func newScene(t *testing.T) *scene {
 }
 
 // search is the function Options.Fits of the scene's Reservations. It counts its calls, and returns
-// the result of apart.
+// the result of the method `apart`.
 func (s *scene) search(pod *sched.Pod, planned []sched.Decision) func(*sched.Node) bool {
 	s.searches++
 	return s.apart(pod, planned)
