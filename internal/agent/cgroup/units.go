@@ -123,8 +123,8 @@ func (u *units) invalidate(unit string) {
 // The newest requests come first, and those that were already sent come last. So the request for a
 // new sandbox does not wait until systemd has handled a long list of older requests. Until systemd
 // has this request, a daemon-reload would let the sandbox run on other CPUs. And requests that
-// systemd refuses do not keep other requests waiting. An older request waits as long as systemd
-// answers more slowly than new requests are recorded, but not longer.
+// systemd refuses do not keep other requests waiting. An older request is sent when systemd answers
+// faster than new requests are recorded.
 func (u *units) pending(limit int) map[string]*request {
 	u.mu.Lock()
 	defer u.mu.Unlock()

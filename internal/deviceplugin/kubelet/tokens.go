@@ -29,8 +29,8 @@ type count struct {
 	hint     bool // whether the device plugin tells the kubelet the NUMA node of the devices, for its Topology Manager
 }
 
-// counts returns the count of each NUMA node with online CPUs. NUMA nodes without CPUs are left
-// out.
+// counts returns, for each NUMA node with online CPUs, how many CPUs it has and how many of them are
+// reserved.
 func counts(machine *topology.Machine, reserved cpuset.Set) map[topology.NodeID]count {
 	hint := len(machine.Nodes) <= maxHintNodes
 	for _, numaNode := range machine.Nodes {

@@ -55,8 +55,8 @@ func (w *watchdog) live() error {
 	return nil
 }
 
-// open opens a driver with the function given as `open`, and returns a Driver that records its calls in
-// the watchdog. It also records its call of that function.
+// open opens a driver with the function in its parameter `open`. The returned Driver records in the
+// watchdog each call of the driver. The call of the function is recorded, too.
 func (w *watchdog) open(open func() (Driver, error)) (Driver, error) {
 	defer w.watch("opening the driver")()
 	d, err := open()

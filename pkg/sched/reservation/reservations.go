@@ -79,9 +79,9 @@ func New(state *nodestate.State, q *queue.Queue, o Options) *Reservations {
 // Tend makes, moves and releases reservations. It must be called periodically:
 //
 //  1. Tend releases the reservation of a pod that was placed or deleted, or that has had the
-//     reservation for Options.Keep. It also releases the reservation of a resource type if another
-//     pod of the type is now the first unschedulable one, and has been unschedulable for
-//     Options.Wait.
+//     reservation for Options.Keep. It also releases the reservation of a pod that is no longer
+//     the first unschedulable pod of its resource type, if the pod that is now the first has been
+//     unschedulable for Options.Wait.
 //  2. For the first unschedulable pod of each resource type, Tend reserves the best node once the
 //     pod has been unschedulable for Options.Wait. If a worse node was reserved for the pod, Tend
 //     releases that node. A gang gets nodes for all pods that must start together. If the first
