@@ -38,7 +38,7 @@ func TestRejected(t *testing.T) {
 
 	failed, err := cluster.Await(ctx, first.Name, func(pod *corev1.Pod) bool { return pod.Status.Phase == corev1.PodFailed })
 	must(t, err)
-	if why, rejected := v1alpha1.Rejection(failed); !rejected || !strings.Contains(why.Message, "Job anew makes a new one") {
+	if why, rejected := v1alpha1.Rejection(failed); !rejected || !strings.Contains(why.Message, "Job anew creates a new pod") {
 		t.Errorf("failed: %+v", failed.Status)
 	}
 	must(t, cluster.AwaitEvent(ctx, first.Name, rejected, "this node cannot honour the pod's placement"))
