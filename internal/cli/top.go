@@ -85,8 +85,8 @@ func numaRows(topology *v1alpha1.NodeTopology) (rows [][]string) {
 	return rows
 }
 
-// countGPUs returns the number of a node's physical GPUs (all), and how many of these are free:
-// no pod holds the GPU, a share of it or one of its MIG slices.
+// countGPUs returns the number of a node's physical GPUs, and how many of these are free. A GPU is
+// free if no pod holds the GPU, a share of it or one of its MIG slices.
 func countGPUs(topology *v1alpha1.NodeTopology) (all, free int) {
 	gpus, held := nodemap.GPUs(&topology.Status), nodemap.HeldGPUs(&topology.Status)
 	for _, gpu := range gpus {

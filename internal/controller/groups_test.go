@@ -69,8 +69,8 @@ func withGPUs(gpus int) func(*corev1.Node, *v1alpha1.NodeTopology) {
 	}
 }
 
-// group creates or edits a group of the tenant ann. Each element of bindings has the form "n1=0,1":
-// a node and the indexes of its GPUs in the group.
+// group creates or edits a group of the tenant ann. Each element of `bindings` has the form
+// "n1=0,1": a node and the indexes of its GPUs in the group.
 func (w *world) group(name, quota string, bindings ...string) {
 	g := &v1alpha1.GPUGroup{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	if old, ok := w.made[name]; ok {
@@ -93,8 +93,8 @@ func (w *world) group(name, quota string, bindings ...string) {
 	w.made[name] = g
 }
 
-// gpuPod creates a pending pod of a tenant that requests GPUs. group is the GPU group that the pod
-// names, or "" if the pod names no group.
+// gpuPod creates a pending pod of a tenant that requests GPUs. The parameter `group` is the GPU
+// group that the pod names, or "" if the pod names no group.
 func (w *world) gpuPod(name, tenant, group string, gpus int64) {
 	w.Helper()
 	pod := pendingPod(name, "100m", "")

@@ -9,8 +9,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched/queue"
 )
 
-// An unschedulable pod waits for its next attempt as long as this constant says, if no change in
-// the cluster may help it earlier.
+// again is the time after which an unschedulable pod is tried again, even if no change in the
+// cluster may help it.
 const again = time.Minute
 
 // pending is the queue of pending pods for the scheduling pipeline. It also reports the pods that

@@ -212,7 +212,7 @@ func newNode(name string, cpus int, more ...func(*corev1.Node, *v1alpha1.NodeTop
 	return node, topology
 }
 
-// pod creates a pending pod. It has exclusive CPUs if policy is not empty.
+// pod creates a pending pod. The pod has exclusive CPUs if the parameter `policy` is not empty.
 func (w *world) pod(name, cpu, policy string) {
 	w.Helper()
 	w.create(pendingPod(name, cpu, policy))

@@ -122,7 +122,7 @@ const amount = 1<<42 - 1
 // constant `amount`. For any other field, the method records an error and returns 0.
 func (r *row) number(column string) int64 { return r.upTo(amount, column) }
 
-// upTo is like number, but with the upper limit given as `most`.
+// upTo is like the method `number`, but with the upper limit given as `most`.
 func (r *row) upTo(most int64, column string) int64 {
 	n, err := strconv.ParseInt(r.text(column), 10, 64)
 	if err != nil || n < 0 || n > most {

@@ -120,8 +120,8 @@ func TestParseForm(t *testing.T) {
 	}
 }
 
-// TestWithLost checks that WithLost adds the GPUs that the inventory does not have,
-// with their earlier links and indexes.
+// TestWithLost checks that WithLost adds the GPUs that only the earlier inventory has, with the
+// links and indexes that they have there.
 func TestWithLost(t *testing.T) {
 	// inventory returns an inventory with these GPUs, each written as UUID=INDEX. The
 	// number of NVLinks between two GPUs is the sum of the numbers of their letters,

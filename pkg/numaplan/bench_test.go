@@ -50,9 +50,9 @@ func nodes(free ...int) View {
 	return view
 }
 
-// TestSearchEnds checks that of the searches for places for 12 containers on 8 NUMA nodes, at most
-// one in twenty reaches SearchLimit. The NUMA nodes together have about as many CPUs as the
-// containers request, so a placement is hard to find or impossible.
+// TestSearchEnds searches for placements of 12 containers of random sizes on 8 NUMA nodes. It
+// checks that at most one search in twenty reaches SearchLimit. The NUMA nodes together have about
+// as many CPUs as the containers request, so a placement is hard to find or impossible.
 func TestSearchEnds(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	cut := 0

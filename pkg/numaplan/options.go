@@ -131,9 +131,9 @@ func (t Tier) spread(k int) iter.Seq[Counts] {
 	}
 }
 
-// cheapest returns the NUMA nodes on which the container can get the larger of the two given
-// numbers of CPUs. The NUMA nodes are sorted by t.Cost, lowest first: what it costs there to give
-// the container the larger number of CPUs instead of the smaller one.
+// cheapest returns the NUMA nodes on which the container can get as many CPUs as the parameter
+// `to` says. The NUMA nodes are sorted by the cost of `to` CPUs instead of `from` CPUs (t.Cost),
+// lowest first.
 func (t Tier) cheapest(from, to int) []int {
 	able, few := make([]int, 0, len(t.Rooms)), [8]Cost{}
 	costs := few[:]
@@ -182,7 +182,7 @@ func combinations(n, k int) iter.Seq[[]int] {
 // in which they start, and each first reuses CPUs that other containers of the pod leave idle. So
 // with this distribution, the pod holds only as many CPUs as its containers use at one time. No
 // distribution needs fewer, so if this one does not fit, none does. If some containers have
-// PerNode, random yields all distributions after this one.
+// PerNode, random then yields all distributions.
 func (s *search) random(c int, t Tier) iter.Seq[Counts] {
 	k := s.Containers[c].CPUs
 	return func(yield func(Counts) bool) {

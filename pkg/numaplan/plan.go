@@ -20,9 +20,8 @@ type View struct {
 	// CoreWidth is the unit, in CPUs, in which CPUs are allocated. If pods never share a core, it
 	// is the number of threads of a core. 0 and 1 mean single CPUs.
 	CoreWidth int
-	// KeepShared requires that enough CPUs stay free on at least one NUMA node. NUMANode.Spare says
-	// how many CPUs are enough. Otherwise containers without exclusive CPUs would have no CPU to
-	// run on.
+	// KeepShared requires that enough CPUs stay free on at least one NUMA node, so that containers
+	// without exclusive CPUs have a CPU to run on. NUMANode.Spare says how many CPUs are enough.
 	KeepShared bool
 }
 

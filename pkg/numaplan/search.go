@@ -30,7 +30,7 @@ type search struct {
 	Hooks
 	order  []int    // indexes of containers, in the order in which they are placed
 	placed []Counts // by container; nil if the container is not placed yet
-	few    struct { // storage for order and placed, to save allocations if there are few containers
+	few    struct { // storage for the fields `order` and `placed`, to save allocations if there are few containers
 		order  [4]int
 		placed [4]Counts
 	}

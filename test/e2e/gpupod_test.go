@@ -64,8 +64,8 @@ func request(container *corev1.Container, life time.Duration, gpus map[string]in
 	container.Resources.Limits = limits
 }
 
-// ofTenant sets the controller as the scheduler of a pod. It also sets the pod's tenant unless
-// tenant is "".
+// ofTenant sets the controller as the scheduler of a pod. It also sets the pod's tenant,
+// unless the parameter `tenant` is "".
 func ofTenant(pod *corev1.Pod, tenant string) *corev1.Pod {
 	pod.Spec.SchedulerName = e2eutil.Scheduler
 	if tenant != "" {

@@ -240,7 +240,7 @@ func withoutOwnName(manifest string) string {
 }
 
 // build returns the manifest that kustomize builds from a kustomization.yaml with the content given
-// as overlay. Paths in this content are relative to a temporary folder in deploy, in which build
+// as `overlay`. Paths in this content are relative to a temporary folder in deploy, in which build
 // writes the file.
 func build(t *testing.T, overlay string) string {
 	t.Helper()

@@ -93,7 +93,8 @@ func known[ID ~int](id ID) *int32 {
 
 func bytes(n uint64) *resource.Quantity { return resource.NewQuantity(int64(n), resource.BinarySI) }
 
-// podsOf groups the exclusive CPUs of containers by pod. held must be ordered by pod.
+// podsOf groups the exclusive CPUs of containers by pod. The list `held` must be ordered
+// by pod.
 func podsOf(held []Holding) []v1alpha1.PodCPUs {
 	var pods []v1alpha1.PodCPUs
 	for _, h := range held {

@@ -41,7 +41,7 @@ type begun struct {
 	state   fwk.CycleState
 	skip    skips            // the Filter plugins that need not run for the pod
 	only    sets.Set[string] // the nodes to which PreFilter restricts the pod; nil for all
-	outside sched.Reason     // the reason to refuse the nodes that are not in only
+	outside sched.Reason     // the reason to refuse the nodes that are not in the field `only`
 	room    framework.CycleState
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 // shunned counts how many nodes have each taint with the effect PreferNoSchedule. If no node has
-// such a taint, the method "by" reads only the field taints.
+// such a taint, the method `by` reads only the field `taints`.
 type shunned struct {
 	taints atomic.Pointer[[]v1.Taint] // the distinct taints; nil for none
 	mu     struct {

@@ -83,7 +83,7 @@ func (w *StatusWriter) Notify() {
 // Holders is a function that returns how much each tenant holds of a group's GPUs.
 type Holders func(group string) map[string]sched.MilliGPU
 
-// Run writes the statuses of groups that are out of date, until ctx is done.
+// Run writes the outdated statuses of groups, until ctx is done.
 func (w *StatusWriter) Run(ctx context.Context, of Holders) error {
 	for {
 		select {

@@ -34,8 +34,8 @@ func partKind(resource, gpus string) string {
 	return ""
 }
 
-// partRequest returns the parts of GPUs that the requests in amounts include. If amounts has
-// several resources that count parts of GPUs, partRequest returns the first of them by name.
+// partRequest returns the parts of GPUs that are among the requested amounts. If several of the
+// requested resources count parts of GPUs, partRequest returns the first of them by name.
 func partRequest(amounts sched.Amounts, gpus string) sched.GPUPartRequest {
 	for resource, n := range amounts.Extended.All() {
 		if kind := partKind(resource, gpus); kind != "" && n > 0 {

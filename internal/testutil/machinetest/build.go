@@ -36,7 +36,7 @@ func (b Builder) Build() *topology.Machine {
 }
 
 // cpu returns one hardware thread of a core. The parameter `core` is the number of the core in the
-// whole machine, and thread is the number of the thread in the core. Both count from 0.
+// whole machine, and `thread` is the number of the thread in the core. Both count from 0.
 func (b Builder) cpu(core, thread int) topology.CPU {
 	pkg := core / b.cores
 	nodeCores := b.cores / max(1, b.nodes)

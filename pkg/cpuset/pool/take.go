@@ -10,10 +10,10 @@ import (
 // one last-level cache; no entirely free core is split; the package or cache with the fewest free
 // CPUs is used (best fit).
 //
-// The result is optimal if one part of d has enough free CPUs for k, or if no core has more than
-// two threads (see TestNoSubsetIsBetter). Otherwise the algorithm may split one core more than
-// needed. To avoid this, it would have to choose cores with different numbers of free CPUs that add
-// up to k: a knapsack problem.
+// The result is optimal if one part of d (domain.parts) has k free CPUs, or if no core has more
+// than two threads (see TestNoSubsetIsBetter). Otherwise the algorithm may split one core more
+// than needed. To avoid this, it would have to choose cores with different numbers of free CPUs
+// that add up to k: a knapsack problem.
 func (d *domain) take(k int, s *stock) {
 	if d.level == cacheLevel {
 		d.takeCores(k, s)
@@ -60,8 +60,8 @@ func (t tally) compare(u tally, k int) int {
 // takeAcross takes k CPUs from several parts of d. It first takes whole cores, from the parts with
 // the most CPUs in whole cores. If no whole core is left, it takes the free CPUs of split cores in
 // the parts from which it took whole cores. It takes CPUs that are still missing from as few parts
-// as possible. As soon as one part fits all remaining CPUs, takeAcross takes them from the best
-// such part.
+// as possible. As soon as one part qualifies for all CPUs that are still missing, takeAcross takes
+// them from the best such part (see the method `best`).
 func (d *domain) takeAcross(k int, s *stock) {
 	var touched []*domain
 	for _, p := range d.ranked(s, tally.moreWhole) {

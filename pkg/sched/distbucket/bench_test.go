@@ -96,8 +96,8 @@ func decide(b *testing.B, x *Index, p Policy) {
 	}
 }
 
-// take subtracts the request from the free amounts of a node if sign is 1, and adds it if sign is
-// -1.
+// take subtracts the request from the free amounts of a node if `sign` is 1, and adds it if
+// `sign` is -1.
 func take(b *testing.B, x *Index, name string, request Vector, sign int64) {
 	old := x.Handle(name).Node()
 	node := Node{Name: name, Free: make(Vector, len(request))}

@@ -48,8 +48,8 @@ func packCoord(x []int64) (k key, left int, exact bool) {
 	return k, left, true
 }
 
-// packNumber returns the bits for c, the number of these bits, and whether no other number has the
-// same bits.
+// packNumber returns the bits that packCoord writes for the number c, how many they are, and
+// whether no other number has the same bits.
 func packNumber(c int64) (code key, width int, exact bool) {
 	length := bits.Len64(uint64(c))
 	switch rest := max(length-1, 0); {

@@ -58,7 +58,7 @@ func (c *code) covers(want *code) bool {
 // lanes of c and other.
 func (c *code) max(other *code) code { return code{maxLanes(c[0], other[0]), maxLanes(c[1], other[1])} }
 
-// distance returns how much precision is lost if the codes c and other are replaced by their
+// distance returns how much precision is lost if the codes c and `other` are replaced by their
 // maximum. For each of the two codes, it adds the differences between the maximum and the code in
 // all lanes. It returns the smaller of the two sums:
 //

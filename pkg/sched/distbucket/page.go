@@ -205,7 +205,7 @@ func (p *page) appendFrom(next *page, i int) {
 	next.dropLast(next.n - i)
 }
 
-// copyPayload copies what another page stores for a range of its items (the parameter "some"): the
+// copyPayload copies what another page stores for a range of its items (the parameter `some`): the
 // codes of a leaf page, or the children of an inner page and their summaries. It stores the copies
 // in p from index i on. Both pages must be of the same kind.
 func (p *page) copyPayload(i int, other *page, some span) {
@@ -216,7 +216,7 @@ func (p *page) copyPayload(i int, other *page, some span) {
 	}
 }
 
-// copyFrom copies a range (the parameter "some") of the children of another page, and stores the
+// copyFrom copies a range (the parameter `some`) of the children of another page, and stores the
 // copies in c from index i on. It marks all children of c as written, because their positions may
 // have changed.
 func (c *children) copyFrom(i int, other *children, some span) {

@@ -155,7 +155,7 @@ func (t Type) isWhole() bool {
 	return t != CPU && !slices.ContainsFunc(t.alternatives(), part)
 }
 
-// Counts reports whether a tenant's score for one type (the parameter "used") counts in the
+// Counts reports whether a tenant's score for one type (the parameter `used`) counts in the
 // rank of the tenant's pods that wait for the type t (Book.Rank).
 func (t Type) Counts(used Type) bool {
 	switch t {

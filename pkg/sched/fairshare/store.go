@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Accounts returns a tenant's accounts with their scores at the time now, sorted by type. Use it
+// Accounts returns a tenant's accounts with their scores at the time `now`, sorted by type. Use it
 // only to show accounts to users. To store accounts, use Stored instead.
 func (b *Book) Accounts(tenant string, now time.Time) []Account {
 	b.mu.Lock()
@@ -39,7 +39,7 @@ func (b *Book) accounts(tenant string, now time.Time) []Account {
 // otherwise.
 const Margin = 5 * time.Second
 
-// Stored returns a tenant's accounts with their scores at the time now, sorted by type, for the
+// Stored returns a tenant's accounts with their scores at the time `now`, sorted by type, for the
 // caller to store. It leaves out tasks that are younger than Margin. A tenant's score is the sum of
 // the scores that the tenant would have with each task alone. So for each task that it leaves out,
 // Stored subtracts the score with this task alone:
@@ -106,8 +106,8 @@ func (b *Book) Tenants() []string {
 
 // Restore creates an account with the state that Stored returned before a restart. After all calls
 // of Restore, Complete must be called once, and Start only after that. The stored usage is charged
-// until Complete is called. If stored.Time is after now, for example because the clock of another
-// machine was ahead, the score counts as that of the time now.
+// until Complete is called. If stored.Time is after `now`, for example because the clock of
+// another machine was ahead, the score counts as that of the time `now`.
 func (b *Book) Restore(tenant string, stored Account, now time.Time) error {
 	if stored.Usage < 0 || !(stored.Score >= 0) || math.IsInf(stored.Score, 1) {
 		return fmt.Errorf("tenant %s: stored account of %s has usage %d and score %v: want 0 or more; without it the score is made anew from what runs",
@@ -129,18 +129,18 @@ func (b *Book) Restore(tenant string, stored Account, now time.Time) error {
 }
 
 // Complete ends the restoring of accounts after a restart. It charges tenants for all running tasks
-// as Start does. But if the restored accounts may include a task, the time before they were stored
-// is not charged again. For the rest of the restored usage, whose tasks have ended, Complete ends
-// the charge. It visits all accounts.
+// as Start does. The restored accounts may already include a task. In this case, the time before
+// they were stored is not charged again. The rest of the restored usage is that of tasks that have
+// ended, so Complete ends the charge for it. It visits all accounts.
 //
 // It is not stored which tasks an account includes. Complete assigns the restored usage to the
 // oldest of the tasks that, by their start times, started at least Margin before the account was
-// stored. So no task is charged twice, whatever the difference is between the clock of the start
-// times and that of the writer, as long as start times have the order in which tasks started. If a
-// task that the account includes has ended, and the clock of the start times is behind, the amount
-// of this task may be assigned to a task that started after the account was stored. The score is
-// then wrong by at most the charge for this amount from the time at which the account was stored
-// until now.
+// stored. So no task is charged twice if start times have the order in which tasks started. This
+// holds even if the clock of the start times differs from the clock of the program that stored the
+// accounts. If a task that the account includes has ended, and the clock of the start times is
+// behind, the amount of this task may be assigned to a task that started after the account was
+// stored. The score is then wrong by at most the charge for this amount from the time at which the
+// account was stored until now.
 func (b *Book) Complete(running []Task, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -36,7 +36,7 @@ type Waiting struct {
 
 // Answer says when a pod will probably start. Its times are never before Present.Now.
 type Answer struct {
-	P50, P90 time.Time // P90 is zero if the pod starts in fewer than nine tenths of the futures
+	P50, P90 time.Time // P90 is zero if the pod starts in fewer than nine tenths of the simulated futures
 	Unknown  Unknown   // why there is no P50; "" if there is one
 }
 

@@ -92,8 +92,8 @@ func (r *Runs) Empty() bool { return len(r.windows) == 0 }
 // the pod has already run. Left takes recorded run times that are longer than `ran`: those of the
 // pod's class, or, if these are too few, those of a set of classes that contains it (see the
 // constant `enough`). It subtracts `ran` from each, and returns the q-quantile, for a q from 0 to
-// 1. If no recorded run time is longer than ran, Left returns ran: it assumes that the pod will run
-// for as long as it has already run.
+// 1. If no recorded run time is longer than `ran`, Left returns `ran`: it assumes that the pod
+// will run for as long as it has already run.
 func (r *Runs) Left(c Class, ran time.Duration, q float64) time.Duration {
 	ran = max(0, ran)
 	for i, k := range c.keys() {

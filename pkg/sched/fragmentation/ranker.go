@@ -86,7 +86,7 @@ func New(o Options) *Ranker {
 }
 
 // Set adds a node, or updates it, with the given record. The argument `slot` stores the node's newest
-// record. Best returns it, so that its callers can read this record.
+// record. Best returns the slot, so that its callers can read this record.
 func (r *Ranker) Set(slot *sched.Slot, record *sched.Node) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -22,7 +22,7 @@ func TestTypical(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		seen []sight
-		want []float64 // shares of three kinds of pods: those with the requests in the variables half, whole and odd
+		want []float64 // shares of three kinds of pods: those with the requests in the variables `half`, `whole` and `odd`
 	}{
 		"nothing":                     {nil, []float64{0, 0, 0}},
 		"no GPU":                      {[]sight{{request{cpu: 5}, 9, 0}}, []float64{0, 0, 0}},

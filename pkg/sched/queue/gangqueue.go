@@ -249,9 +249,9 @@ func (q *GangQueue) gang(id string) *gang {
 
 // leave removes a pod from its gang, unless the ID of this gang equals the argument id. It also
 // removes the gang's representative from the inner queue. If the other pods of the gang still have
-// to start together, it adds a new one. The old representative may be in flight with the removed
-// pod as one of its Members. Nobody reports whether the attempt to schedule the removed pod
-// succeeded, so the old representative could stay in flight forever.
+// to start together, it adds a new one. It does not keep the old representative, which may be in
+// flight with the removed pod as one of its Members: nobody reports whether the attempt to
+// schedule the removed pod succeeded, so this representative could stay in flight forever.
 func (q *GangQueue) leave(uid, id string) {
 	gang := q.mu.byPod[uid]
 	if gang == nil || gang.id == id {

@@ -45,15 +45,16 @@ func (a Offer) Compare(b Offer) int {
 	return cmp.Or(cmp.Compare(a.Unknown, b.Unknown), a.Ready.Compare(b.Ready), strings.Compare(a.Node, b.Node))
 }
 
-// On returns when a pod will fit a node, and what to reserve for the pod there. assigned has the
-// pods on the node. On returns false if the pod would not fit even without the assigned pods, or if
-// the node is reserved for another pod.
+// On returns when a pod will fit a node, and what to reserve for the pod there. The argument
+// `assigned` has the pods on the node. On returns false if the pod would not fit even without the
+// assigned pods, or if the node is reserved for another pod.
 //
 // On simulates that assigned pods are removed until the pod fits. It first removes assigned pods
-// with a known end, in the order of their ends. Then it removes those whose end is unknown: first
-// the pod that holds the most GPUs. Between pods with equally many GPUs, the CPUs decide, and then
-// the memory. A pod whose removal turns out not to be needed is not in Offer.InTheWay. For n
-// assigned pods, On calls filter.Check at most 2n+1 times to find out whether the pod fits.
+// with a known end, in the order of their ends. Then it removes those whose end is unknown, those
+// with the most GPUs first. Of pods with equally many GPUs, it removes those with the most CPUs
+// first, and of pods with equally many CPUs too, those with the most memory. A pod whose removal
+// turns out not to be needed is not in Offer.InTheWay. For n assigned pods, On calls filter.Check
+// at most 2n+1 times to find out whether the pod fits.
 func On(pod *sched.Pod, node *sched.Node, assigned []AssignedPod) (Offer, bool) {
 	if node.Reserved != nil && node.Reserved.UID != pod.Claim() {
 		return Offer{}, false

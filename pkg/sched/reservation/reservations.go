@@ -111,14 +111,14 @@ func (rs *Reservations) Tend(now time.Time) {
 	}
 }
 
-// due reports whether head, the first unschedulable pod of a resource type, has been unschedulable
-// for Options.Wait.
+// due reports whether `head`, the first unschedulable pod of a resource type, has been
+// unschedulable for Options.Wait.
 func (rs *Reservations) due(head queue.Head, now time.Time) bool {
 	return now.Sub(head.Since) >= rs.options.Wait
 }
 
 // review releases the reservation of a resource type if its pod must not keep it (step 1 of Tend).
-// head is the type's first unschedulable pod, or empty if the type has none.
+// `head` is the type's first unschedulable pod, or empty if the type has none.
 func (rs *Reservations) review(resourceType fairshare.Type, r *reservation, head queue.Head, now time.Time) {
 	state, pending := rs.queue.State(r.pod.UID)
 	switch {
@@ -164,9 +164,9 @@ func (r *reservation) expires(keep time.Duration) time.Time {
 	return end
 }
 
-// update reserves the best node for head, the first pod of a resource type, if a search is due
+// update reserves the best node for `head`, the first pod of a resource type, if a search is due
 // (step 2 of Tend). The argument `behind` has the first unschedulable pods of other types, as far as
-// they come after head in the queue. update also calls AllowBypass for a pod that already has a
+// they come after `head` in the queue. update also calls AllowBypass for a pod that already has a
 // reservation, because the queue forgets an earlier AllowBypass when the pod's requests change.
 func (rs *Reservations) update(head queue.Head, behind []queue.Head, now time.Time) {
 	r, rivals := rs.byType[head.Type], rs.rivals(head.Type)

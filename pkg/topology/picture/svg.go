@@ -282,7 +282,7 @@ func (d *drawing) withoutCPUs() box {
 	return rows(boxes, rowWidth)
 }
 
-// legend returns a box that lists the offline and isolated CPUs. If use is not nil, the box also
+// legend returns a box that lists the offline and isolated CPUs. If d.use is not nil, the box also
 // lists the colour and letter of each holder, and the colours of shared and reserved CPUs.
 func (d *drawing) legend() (all box) {
 	if off := offline(d.machine); !off.Empty() {

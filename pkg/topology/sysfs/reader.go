@@ -64,8 +64,8 @@ func (r *reader) list(name string) (set cpuset.Set, found bool, err error) {
 }
 
 // maskOrList reads a set of CPUs for which the kernel has two files. It returns the set in the file
-// named by mask. If this file is missing or empty, it returns the set in the file named by list. It
-// prefers the mask, because Linux before 5.16 truncates lists to one page:
+// given as `mask`. If this file is missing or empty, it returns the set in the file given as
+// `list`. It prefers the mask, because Linux before 5.16 truncates lists to one page:
 // https://github.com/torvalds/linux/commit/75bd50fa841d
 func (r *reader) maskOrList(mask, list string) (set cpuset.Set, found bool, err error) {
 	if set, found, err = r.set(mask, cpuset.ParseMask); found || err != nil {

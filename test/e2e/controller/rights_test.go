@@ -17,12 +17,12 @@ import (
 )
 
 // TestEveryPermissionIsNeeded withdraws all permissions of the controller except one, and starts
-// the controller. The one that remains is in the call of lacking.elsewhere: this test cannot check
-// it. Then the test makes the controller use all of its functions. For each missing permission, the
-// test checks that a request fails because the permission is missing, and that the controller
-// reports this in its log or in the condition of a GPUGroup. After that, the permission is granted
-// again, and the controller has to work. If you add a rule to a role, add a step here that fails
-// without the rule.
+// the controller. The call of lacking.elsewhere names the exception, a permission that this test
+// cannot check. Then the test makes the controller use all of its functions. For each missing
+// permission, the test checks that a request fails because the permission is missing, and that the
+// controller reports this in its log or in the condition of a GPUGroup. After that, the permission
+// is granted again, and the controller has to work. If you add a rule to a role, add a step here
+// that fails without the rule.
 func TestEveryPermissionIsNeeded(t *testing.T) {
 	w := newPlane(t, 2, hollowcluster.Shape{NUMA: 2, CPUs: 16, GPUs: 4, Model: "NVIDIA A100"})
 	w.upstream()

@@ -169,9 +169,9 @@ func (c *Cluster) Forget(ctx context.Context) error {
 	return err
 }
 
-// poll calls the function check repeatedly. It ends when check returns done = true, when check
-// returns an error, or when ctx ends. The result `state` of check describes what check has read. If
-// poll fails, its error contains the last of these descriptions.
+// poll calls the function given as `check` repeatedly. It ends when `check` returns true or an
+// error, or when ctx ends. The result `state` of `check` describes what `check` has read. If poll
+// fails, its error contains the last of these descriptions.
 func poll(ctx context.Context, check func() (done bool, state string, err error)) error {
 	var last string
 	err := wait.PollUntilContextCancel(ctx, 300*time.Millisecond, true, func(context.Context) (bool, error) {
