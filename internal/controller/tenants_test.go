@@ -63,8 +63,8 @@ func TestTenantsTakeTurnsByScore(t *testing.T) {
 
 // TestTenantOfNamespace checks that a pod that names no tenant belongs to the tenant of its
 // Namespace, and that a bound pod keeps this tenant after the Namespace's label has changed. It
-// also checks that pods of a tenant without a Tenant object wait with this reason until the object
-// is created.
+// also checks that a pod of a tenant without a Tenant object waits until the object is created, and
+// that the pod's message gives this reason.
 func TestTenantOfNamespace(t *testing.T) {
 	w := newWorld(t)
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default", Labels: map[string]string{v1alpha1.LabelTenant: "ann"}}}

@@ -26,8 +26,8 @@ type simulated struct {
 	DecisionsPerSecond   float64 `json:"decisionsPerSecond"`
 }
 
-// report summarizes a simulation. The parameter `placed` is the number of placed pods, and took is
-// the time that all decisions took.
+// report summarizes a simulation. The parameter `placed` is the number of placed pods, and `took`
+// is the time that all decisions took.
 func report(s simulation, state *nodestate.State, pods []*sched.Pod, placed int, took time.Duration) simulated {
 	sum := simulated{
 		Policy: canonical(s.policy), Seed: s.seed, Nodes: state.View().Len(), Pods: len(pods), Placed: placed,

@@ -18,7 +18,7 @@ type Sample struct {
 }
 
 // Take returns a sample of a container. The parameter `owner` is the CPU time that the container
-// used, online has the times of the machine's online CPUs, and kernel has the times of the
+// used, `online` has the times of the machine's online CPUs, and `kernel` has the times of the
 // machine's kernel threads.
 func Take(at time.Time, container string, cpus cpuset.Set, owner time.Duration, online map[cpuset.CPU]Times, kernel *Threads) Sample {
 	s := Sample{At: at, Container: container, Owner: owner}

@@ -64,8 +64,8 @@ func awaitUndone(ctx context.Context, t *testing.T, before e2eutil.Series, n flo
 	}
 }
 
-// refuseBinding makes the API server refuse the Bindings of a pod, until allow is called or the
-// test ends.
+// refuseBinding makes the API server refuse the Bindings of a pod, until the returned function is
+// called or the test ends.
 func refuseBinding(ctx context.Context, t *testing.T, pod string) (allow func()) {
 	t.Helper()
 	name, fail := "numalet-e2e-"+pod, admissionv1.Fail

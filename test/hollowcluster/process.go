@@ -22,8 +22,8 @@ func (p *Plane) Start(name, program string, args ...string) (*Process, error) {
 	return p.StartWith(nil, name, program, args...)
 }
 
-// StartWith starts a program as Start does. env has additional environment variables for it, such
-// as "GOGC=400".
+// StartWith starts a program as Start does. The parameter `env` has additional environment
+// variables for it, such as "GOGC=400".
 func (p *Plane) StartWith(env []string, name, program string, args ...string) (*Process, error) {
 	log, err := os.Create(p.File(name + ".log"))
 	if err != nil {

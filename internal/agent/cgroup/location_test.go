@@ -10,8 +10,8 @@ import (
 	"github.com/numalet/numalet/pkg/cpuset"
 )
 
-// delegated is a fake cgroup tree. It refuses writes to one cgroup, whose path is in the field own.
-// The kernel does the same for the root of a process's own cgroup namespace.
+// delegated is a fake cgroup tree. It refuses writes to one cgroup, whose path is in the field
+// `own`. The kernel does the same for the root of a process's own cgroup namespace.
 type delegated struct {
 	tree
 	own     string

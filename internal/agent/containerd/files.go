@@ -208,8 +208,8 @@ func (f files) save(j journal) error {
 	return nil
 }
 
-// dropIn returns the path of the drop-in file that this program writes for the main configuration
-// file main.
+// dropIn returns the path of the drop-in file that this program writes for a main configuration
+// file. The parameter `main` is the path of the main file.
 func dropIn(main string) string { return path.Join(path.Dir(main), containerdconf.DropInName) }
 
 // backup returns the name for a backup copy of a main configuration file with this text. The name

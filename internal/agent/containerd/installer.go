@@ -16,8 +16,9 @@ import (
 
 // Binary runs the node's containerd.
 type Binary interface {
-	// Dump returns the settings that `containerd config dump` prints for the main configuration
-	// file main. program is the name of the program in the command line of the running containerd.
+	// Dump returns the settings that `containerd config dump` prints for a main configuration file.
+	// The parameter `main` is the path of this file, and `program` is the name of the program in
+	// the command line of the running containerd.
 	Dump(ctx context.Context, program, main string) (string, error)
 }
 

@@ -99,7 +99,7 @@ func (k *kernel) isolate(i *Isolation, cpus string) {
 
 const (
 	original = "0-7 3 000000ff 000000ff"
-	without  = "0-1,4-7 0-1,4-7 000000f3 000000f3" // what show returns while CPUs 2-3 are isolated
+	without  = "0-1,4-7 0-1,4-7 000000f3 000000f3" // what the method `show` returns while CPUs 2-3 are isolated
 )
 
 func TestIsolate(t *testing.T) {

@@ -95,7 +95,7 @@ func (l *lives) step() {
 	if l.node != nil {
 		l.node.Sweep(context.Background())
 	}
-	l.systemd.apply() // systemd applies soon what it did not apply before a hook's deadline
+	l.systemd.apply() // systemd soon applies the changes that it did not apply before the deadline of a hook
 	l.endRejected()
 }
 

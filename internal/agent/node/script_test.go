@@ -217,8 +217,8 @@ func (s *script) vanish(args []string) error {
 	return nil
 }
 
-// run runs two script commands. `run POD` creates the pod's sandbox, and starts the pod's app
-// containers. `run POD/CONTAINER` creates and starts one container.
+// run runs the script command `run POD`, which creates the pod's sandbox and starts the pod's app
+// containers, or `run POD/CONTAINER`, which creates and starts one container.
 func (s *script) run(args []string) error {
 	uid, _, one := strings.Cut(args[0], "/")
 	names := []string{args[0]}

@@ -31,10 +31,10 @@ const (
 	maxDelay = 5 * time.Second
 )
 
-// stubTimeout is how long connect waits for the end of the stub, NRI's library for plugins, after
-// the connection is lost. The stub never ends if the connection is lost between the registration
-// and the call of Configure. In NRI 0.12, the method Start of the stub then holds the mutex that
-// the method Close needs.
+// stubTimeout is how long the method `connect` waits for the end of the stub, NRI's library for
+// plugins, after the connection is lost. The stub never ends if the connection is lost between the
+// registration and the call of Configure. In NRI 0.12, the method Start of the stub then holds the
+// mutex that the method Close needs.
 const stubTimeout = 2 * time.Second
 
 // Options are the options of New.

@@ -47,7 +47,7 @@ func tree(files map[string]string) fstest.MapFS {
 // TestNode checks which finding each deviation from a healthy node causes.
 func TestNode(t *testing.T) {
 	for name, tc := range map[string]struct {
-		files map[string]string // files that are added to those of healthy, or replace them
+		files map[string]string // files that are added to the result of the function `healthy`, or replace files in it
 		want  string            // the fields Check, Status and Found of each finding that is not OK, as "Check Status: Found"
 	}{
 		"healthy": {},

@@ -186,8 +186,8 @@ func GPUs(status *v1alpha1.NodeTopologyStatus) (gpus []gpu.GPU) {
 	return gpus
 }
 
-// gpuOf returns the physical GPU with this UUID, without its memory and health. g is the GPU or one
-// of its slices.
+// gpuOf returns the physical GPU with this UUID, without its memory and health. The parameter `g`
+// is the GPU or one of its slices.
 func gpuOf(g v1alpha1.GPU, uuid string) gpu.GPU {
 	return gpu.GPU{UUID: uuid, Index: int(g.Index), Model: g.Model, PCI: gpu.Address(g.BusID), NUMA: topology.NodeID(known(g.NUMA))}
 }

@@ -34,8 +34,8 @@ type Proposer struct {
 }
 
 // begun is the result of PreFilter for a pod. The plugins that the same Proposer runs after
-// PreFilter may add data to the field state. After the proposer has listed the nodes that suit the
-// pod, begun does not change: the committer, another goroutine, then reads it (see Resume).
+// PreFilter may add data to the field `state`. After the proposer has listed the nodes that suit
+// the pod, begun does not change: the committer, another goroutine, then reads it (see Resume).
 type begun struct {
 	mark    uint64 // number of the first change (see changes) that was stored after PreFilter began; 0 if the pod has no required pod (anti-)affinity and no required topology spread
 	state   fwk.CycleState

@@ -110,8 +110,8 @@ func (s *scene) request(pod *v1.Pod) *sched.Pod {
 	return &sched.Pod{UID: string(pod.UID), Name: pod.Name, Across: foreign.Across(), Reserves: foreign.claim, Foreign: foreign}
 }
 
-// read returns the pod as a sched.Pod. Unlike request, it calls Reader.ReadPod, as the controller
-// does, and so sets all fields that the filters determine.
+// read returns the pod as a sched.Pod. Unlike the method `request`, it calls Reader.ReadPod, as the
+// controller does, and so sets all fields that the filters determine.
 func (s *scene) read(pod *v1.Pod) *sched.Pod {
 	s.Helper()
 	request := &sched.Pod{UID: string(pod.UID), Name: pod.Name}

@@ -52,7 +52,7 @@ type point struct {
 	name  string
 	set   config.PluginSet
 	allow []string
-	do    string // end of the error message: what to do instead of enabling a plugin that is not in allow, or why a plugin in allow cannot be disabled
+	do    string // end of the error message: what to do instead of enabling a plugin that is not in `allow`, or why a plugin in `allow` cannot be disabled
 }
 
 // unsupportedPlugins returns an error for each plugin that a profile enables although Numalet does

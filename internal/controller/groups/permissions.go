@@ -63,7 +63,8 @@ func NewPermissions(client kubernetes.Interface, now func() time.Time) *Permissi
 	return &Permissions{client, now, map[permission]answer{}}
 }
 
-// Allowed reports whether a tenant may use a GPU of a node. id is the UUID of the GPU.
+// Allowed reports whether a tenant may use a GPU of a node. The parameter `id` is the UUID of the
+// GPU.
 func (p *Permissions) Allowed(ctx context.Context, tenant, node, id string) (bool, error) {
 	return p.UsesGPU(ctx, tenantSubject(tenant), node, id)
 }

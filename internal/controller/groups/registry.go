@@ -72,8 +72,8 @@ type Registry struct {
 	}
 }
 
-// snapshot has the groups that are in force and those that are closed. For each group that is not
-// in force, it has the reason. A snapshot is immutable.
+// snapshot has the groups that are in force, and the closed groups, whose GPUs nobody gets (see
+// Registry). For each group that is not in force, it has the reason. A snapshot is immutable.
 type snapshot struct {
 	grouping *group.Grouping
 	refused  map[string]string // reasons, by group name
@@ -108,7 +108,8 @@ func (r *Registry) Match(request group.Request) (group.Match, error) {
 	return now.grouping.Match(request)
 }
 
-// Empty reports whether no group is in force or closed.
+// Empty reports whether there is no group in force, and no closed group either. Nobody gets the
+// GPUs of a closed group (see Registry).
 func (r *Registry) Empty() bool { return r.current.Load().empty }
 
 // HasSynced reports whether Run has checked all groups and nodes of the informers' initial lists.

@@ -42,8 +42,8 @@ func single(models []string) string {
 }
 
 // gpuRequest returns the whole GPUs or parts of GPUs that a pod requests. The number of GPUs comes
-// from the pod's resource requests, and the models of GPUs from an annotation. gpus is the name of
-// the resource that counts whole GPUs.
+// from the pod's resource requests, and the models of GPUs from an annotation. The parameter `gpus`
+// is the name of the resource that counts whole GPUs.
 func gpuRequest(pod *corev1.Pod, requests sched.Amounts, gpus string) (sched.GPURequest, error) {
 	request := sched.GPURequest{Count: int(requests.Extended.Of(gpus)), Milli: sched.WholeGPU, Part: partRequest(requests, gpus)}
 	form := gpu.Physical

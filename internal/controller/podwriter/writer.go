@@ -15,10 +15,10 @@ import (
 type Writer struct {
 	*Reporter
 	Binder *Binder
-	// Prepare prepares the volumes and devices of a pod, and then calls post, which binds the pod.
-	// It is called for each pod whose field Across (sched.Pod) is set, which means that the fit on
-	// a node depends on other nodes, too. All pods with volumes or devices to prepare are among
-	// these.
+	// Prepare prepares the volumes and devices of a pod, and then calls the function given as
+	// `post`, which binds the pod. It is called for each pod whose field Across (sched.Pod) is set,
+	// which means that the fit on a node depends on other nodes, too. All pods with volumes or
+	// devices to prepare are among these.
 	Prepare func(ctx context.Context, d sched.Decision, detach func(), post func() error) error
 	Waited  func(uid string) (time.Duration, bool) // returns how long a pending pod has waited; false if the pod is not pending
 	Waits   prometheus.Observer                    // gets the waiting times of bound pods, in seconds

@@ -39,10 +39,10 @@ type GPUOptions struct {
 // A device ID is a UUID, or "UUID::0" for the first share of a GPU. NVIDIA's own device plugin
 // uses the same IDs, so monitoring tools understand them.
 //
-// If GPUs have shares, each GPU is offered both as a whole and in shares. While a GPU is
-// allocated whole, its shares are listed as unhealthy. While a share is allocated, the whole
-// GPU is listed as unhealthy. The kubelet learns of such a change with a delay. Until then,
-// choose leaves out these devices, and allocate refuses them.
+// If GPUs have shares, each GPU is offered both as a whole and in shares. While a GPU is allocated
+// whole, its shares are listed as unhealthy. While a share is allocated, the whole GPU is listed as
+// unhealthy. The kubelet learns of such a change with a delay. Until then, the method `choose`
+// leaves out these devices, and `allocate` refuses them.
 type GPUs struct {
 	GPUOptions
 

@@ -28,9 +28,9 @@ func watchFile(ctx context.Context, path string) (<-chan struct{}, error) {
 	return hints, nil
 }
 
-// forward sends a hint for each creation or removal of the file at path, until the
-// watcher is closed. An error of the watcher means that events were lost, so forward
-// also sends a hint after an error.
+// forward sends a value to `hints` for each creation or removal of the file at path, until the
+// watcher is closed. An error of the watcher means that events were lost, so forward also sends a
+// value after an error.
 func forward(watcher *fsnotify.Watcher, path string, hints chan<- struct{}) {
 	for {
 		select {
@@ -48,7 +48,7 @@ func forward(watcher *fsnotify.Watcher, path string, hints chan<- struct{}) {
 		}
 		select {
 		case hints <- struct{}{}:
-		default: // a hint is already pending
+		default: // the channel has a value that was not received yet
 		}
 	}
 }

@@ -113,7 +113,8 @@ func (l *layout) counts(cpus cpuset.Set) numaplan.Counts {
 	return counts
 }
 
-// byCount returns the indexes of counts, sorted by count. The index of the highest count is first.
+// byCount returns the indexes of the slice `counts`, sorted by count. The index of the highest
+// count is first.
 func byCount(counts []int) []int {
 	order := make([]int, len(counts))
 	for i := range order {

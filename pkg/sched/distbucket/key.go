@@ -98,8 +98,8 @@ func labelKeyOf(e *entry) key { return e.label }
 // entries, so that entries themselves are compared.
 func noKey(*entry) key { return 0 }
 
-// comparePrefix compares the first numbers of the coordinate x with prefix, lexicographically. It
-// returns 0 if x begins with prefix.
+// comparePrefix compares the first numbers of the coordinate x with `prefix`, lexicographically. It
+// returns 0 if x begins with `prefix`.
 func comparePrefix(x, prefix []int64) int {
 	for l, want := range prefix {
 		if c := cmp.Compare(x[l], want); c != 0 {

@@ -46,10 +46,10 @@ func lane(v int64) uint64 {
 	return 1<<14 | uint64(n)<<8 | uint64(v)<<(64-n)<<1>>(64-8)
 }
 
-// covers reports whether each lane of c is at least as large as the same lane of want. Bit 15 of
-// each lane is called the guard bit. covers sets the guard bits of c, and then subtracts want. If a
-// lane of c is smaller than the lane of want, the subtraction borrows from the guard bit, which is
-// then 0. So all lanes are large enough if all guard bits are still set.
+// covers reports whether each lane of c is at least as large as the same lane of `want`. Bit 15 of
+// each lane is called the guard bit. covers sets the guard bits of c, and then subtracts `want`. If
+// a lane of c is smaller than the lane of `want`, the subtraction borrows from the guard bit, which
+// is then 0. So all lanes are large enough if all guard bits are still set.
 func (c *code) covers(want *code) bool {
 	return ((c[0]|guardBits)-want[0])&((c[1]|guardBits)-want[1])&guardBits == guardBits
 }
@@ -191,7 +191,7 @@ func (m *exactMax) raisedTo(amounts []int64) *exactMax {
 	return m
 }
 
-// raise returns a new exactMax with the maximum of m and amounts in each dimension.
+// raise returns a new exactMax with the maximum of m and `amounts` in each dimension.
 func (m *exactMax) raise(amounts []int64) *exactMax {
 	higher := *m
 	for d, v := range amounts {

@@ -124,8 +124,8 @@ func (p *page) copy(o *owner) *page {
 	return c
 }
 
-// copy copies the children of another page and their summaries to c. It does not copy the marks of
-// written children.
+// copy copies the children of another page and their summaries to c. It does not copy which
+// children are marked as written.
 func (c *children) copy(other *children) {
 	c.pages, c.size = other.pages, other.size
 	if c.maxima != nil {

@@ -200,9 +200,9 @@ func (s *selection) fits(e *entry) bool {
 	return s.search.accepts(e)
 }
 
-// offerRandom is offer for the policy Random: each entry that fits is kept with the same
-// probability (reservoir sampling). If dst is full, the i-th entry that fits replaces a kept entry
-// with the probability
+// offerRandom does the work of the method `offer` for the policy Random: each entry that fits is
+// kept with the same probability (reservoir sampling). If dst is full, the i-th entry that fits
+// replaces a kept entry with the probability
 //
 //	len(dst) / i
 //

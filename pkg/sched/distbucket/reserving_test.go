@@ -60,7 +60,7 @@ func TestReservingTwin(t *testing.T) {
 	}
 }
 
-// reserveAtRandom makes one random change of a node or its reservation, in both x and twin.
+// reserveAtRandom makes one random change of a node or its reservation, in both `x` and `twin`.
 func reserveAtRandom(t *testing.T, r *rand.Rand, x *Reserving, twin reservations) {
 	t.Helper()
 	node := Node{Name: fmt.Sprint("n", r.IntN(30)), Free: Vector{r.Int64N(12), r.Int64N(12)}}

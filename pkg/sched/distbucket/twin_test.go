@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// world has an Index (x) and a simple implementation of an index (twin). Both get the same random
-// changes, so that their answers can be compared.
+// world has an Index (`x`) and a simple implementation of an index (`twin`). Both get the same
+// random changes, so that their answers can be compared.
 type world struct {
 	t           *testing.T
 	rand        *rand.Rand
@@ -134,7 +134,7 @@ func (w *world) remember(n *Node) {
 }
 
 // compare sends the same random query to a view and to the simple implementation of an index
-// (twin), and fails the test if their answers differ.
+// (`twin`), and fails the test if their answers differ.
 func (w *world) compare(view View, twin naive) {
 	w.t.Helper()
 	q := w.query()

@@ -17,8 +17,8 @@ type Account struct {
 
 // account is an Account with data about the part of its usage that was restored after a restart.
 //
-// Invariant: Usage is the sum of the amounts that the started tasks of the account hold, plus
-// carried.
+// Invariant: Usage is the sum of the amounts that the started tasks of the account hold, plus the
+// field `carried`.
 type account struct {
 	Account
 	// carried is the part of the restored usage that was not assigned to running tasks yet. It is 0

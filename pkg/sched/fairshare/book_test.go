@@ -16,7 +16,7 @@ var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func after(seconds float64) time.Time { return start.Add(time.Duration(seconds * 1e9)) }
 
-// gpus returns a task of tenant ann that has held n T4 GPUs since the given second after start.
+// gpus returns a task of tenant ann that has held n T4 GPUs since the time after(since).
 func gpus(uid string, since float64, n Milli) Task {
 	return Task{UID: uid, Tenant: "ann", Since: after(since), Holds: []Charge{{"T4", 1000 * n}}}
 }

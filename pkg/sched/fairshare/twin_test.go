@@ -46,8 +46,8 @@ func (w *twin) end(uid string, now float64) {
 	w.held[i].to = min(w.held[i].to, w.now)
 }
 
-// score returns the score of a tenant at the time now. This is ∫ g(s) · e^(−(now−s)/T) ds / T over
-// the whole history, where g(s) is the tenant's usage at time s.
+// score returns the score of a tenant at the time `now`. This is ∫ g(s) · e^(−(now−s)/T) ds / T
+// over the whole history, where g(s) is the tenant's usage at time s.
 func (w *twin) score(tenant string, now float64) (sum float64) {
 	w.now = max(w.now, now)
 	for _, h := range w.held {
@@ -58,7 +58,7 @@ func (w *twin) score(tenant string, now float64) (sum float64) {
 	return sum
 }
 
-// world has a Book (book) and the simplest implementation of a Book (twin). Both get the same
+// world has a Book (`book`) and the simplest implementation of a Book (`twin`). Both get the same
 // calls, so that their scores can be compared.
 type world struct {
 	*testing.T
@@ -86,7 +86,7 @@ func (w *world) act(kind, who, what, when uint8) {
 		if known, ok := w.book.mu.tasks[uid]; ok && known.recentAt(after(w.second)) {
 			return // Stored subtracts the score of young tasks as if they had always held what they hold now; this is not exact for a young task whose amounts have changed, so the test makes no such change
 		} else if ok {
-			w.stored = nil // the stored accounts include the old amount of the task, or its old tenant's
+			w.stored = nil // the stored accounts still have the old tenant and the old amount of the task
 		}
 		if w.stored != nil {
 			since = max(since, w.newest) // Book.Complete relies on the order of the start times of tasks that started after the accounts were stored

@@ -16,7 +16,7 @@ import (
 )
 
 // machine returns a node. The argument `cpus` has the number of free CPUs of each NUMA node, and
-// the argument `gpus` has the NUMA node of each GPU. The ID of a GPU is its index in gpus.
+// the argument `gpus` has the NUMA node of each GPU. The ID of a GPU is its index in `gpus`.
 func machine(cpus []int, gpus ...topology.NodeID) *sched.Node {
 	node := &sched.Node{Name: "n", Free: sched.Amounts{CPU: 1 << 40}, CoreWidth: 1}
 	for id, free := range cpus {

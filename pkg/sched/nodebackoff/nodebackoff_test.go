@@ -39,16 +39,16 @@ func TestBackoff(t *testing.T) {
 			t.Error("another node, or another's pods, are avoided too")
 		}
 		check(10*time.Second, false)
-		l.Refused("job", "n1") // at 10 s, until 30 s
+		l.Refused("job", "n1") // at 10 s: the node is avoided until 30 s
 		check(29*time.Second, true)
-		l.Refused("job", "n1") // at 29 s, until 69 s
+		l.Refused("job", "n1") // at 29 s: the node is avoided until 69 s
 		check(30*time.Second, true)
 		check(69*time.Second, false)
-		l.Refused("job", "n1") // at 69 s, until 129 s, because the back-off is never longer than Most
+		l.Refused("job", "n1") // at 69 s: the node is avoided until 129 s, because the back-off is never longer than Most
 		check(128*time.Second, true)
 		check(129*time.Second, false)
 		time.Sleep(61 * time.Second)
-		l.Refused("job", "n1") // at 190 s, until 200 s, because the earlier rejections were forgotten at 189 s
+		l.Refused("job", "n1") // at 190 s: the node is avoided until 200 s, because the earlier rejections were forgotten at 189 s
 		check(199*time.Second, true)
 		check(200*time.Second, false)
 		want := []string{"n1 after 10s", "n1 after 1m9s", "n1 after 2m9s", "n1 after 3m20s"}

@@ -66,9 +66,9 @@ func (a *Assignment) Charges(node *sched.Node) []fairshare.Charge {
 // record.
 func (a *Assignment) HasGPUs() bool { return a.WholeGPUs > 0 || a.Parts > 0 }
 
-// SameCharges compares the assignment with an earlier one of the same pod (was). It reports whether
-// the two are equal in everything that decides what the pod's tenant is charged for, apart from the
-// node's record. It returns false if `was` is nil.
+// SameCharges compares the assignment with an earlier one of the same pod (`was`). It reports
+// whether the two are equal in everything that decides what the pod's tenant is charged for, apart
+// from the node's record. It returns false if `was` is nil.
 func (a *Assignment) SameCharges(was *Assignment) bool {
 	return was != nil && a.Bound == was.Bound && a.Node == was.Node && a.Tenant == was.Tenant && a.Group == was.Group && a.Since.Equal(was.Since) &&
 		a.CPU == was.CPU && a.Extended.Equal(was.Extended) && slices.Equal(a.GPUs, was.GPUs)
@@ -76,11 +76,11 @@ func (a *Assignment) SameCharges(was *Assignment) bool {
 
 // Place assigns a pod to a node and releases the reservations under the pod's UID. The caller must
 // have checked that the pod fits the node. The argument `read` is the record of the node that it
-// checked. The argument `seen` is what NarrowSeq returned before the check. NarrowSeq counts changes
-// after which a pod may no longer fit a node although the node's record is the same, for example
-// because a pod with anti-affinity was placed on another node. Place returns false and changes
-// nothing in three cases: the node has a newer record than read, NarrowSeq has grown since, or the
-// pod is already assigned.
+// checked. The argument `seen` is what NarrowSeq returned before the check. NarrowSeq counts
+// changes after which a pod may no longer fit a node although the node's record is the same, for
+// example because a pod with anti-affinity was placed on another node. Place returns false and
+// changes nothing in three cases: the node has a newer record than `read`, NarrowSeq has grown
+// since it returned `seen`, or the pod is already assigned.
 func (s *State) Place(pod *sched.Pod, read *sched.Node, at sched.Placement, seen uint64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -47,9 +47,10 @@ func (s *State) RemoveNode(name string) {
 	s.deleteUnused(entry)
 }
 
-// Reserve reserves resources on a node for a pod or gang. uid is the key that sched.Pod.Claim
-// returns for the pod, or for a pod of the gang. Reserve replaces an earlier reservation with the
-// same uid on the node. It returns false if the node is unknown, or reserved with another uid.
+// Reserve reserves resources on a node for a pod or gang. The parameter `uid` is the key that
+// sched.Pod.Claim returns for the pod, or for a pod of the gang. Reserve replaces an earlier
+// reservation with the same key on the node. It returns false if the node is unknown, or reserved
+// with another key.
 func (s *State) Reserve(uid, node string, holding sched.Holding) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -69,8 +70,8 @@ func (s *State) Reserve(uid, node string, holding sched.Holding) bool {
 	return true
 }
 
-// Unreserve releases the reservations of a pod or gang on all nodes. uid is the same key as for
-// Reserve.
+// Unreserve releases the reservations of a pod or gang on all nodes. The parameter `uid` is the
+// same key as for Reserve.
 func (s *State) Unreserve(uid string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

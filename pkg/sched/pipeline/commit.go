@@ -277,7 +277,7 @@ type rechecker struct {
 }
 
 // recheck checks whether the list's pod still fits a changed node, and returns the reason if it
-// does not. Package filter has checked the node before, and its result is the argument named why.
+// does not. Package filter has checked the node before, and its result is the argument `why`.
 // recheck calls the committer's additional filters only if package filter accepted the node.
 func (r *rechecker) recheck(node *sched.Node, why sched.Reason) sched.Reason {
 	if !why.Refuses() && r.filter != nil {

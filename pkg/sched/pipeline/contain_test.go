@@ -18,8 +18,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched/pipeline"
 )
 
-// brittle is a filter of which one method panics for one pod. Its fields are the UID of this pod
-// (pod), the name of the method (in), and how many more times it panics (times).
+// brittle is a filter of which one method panics for one pod. The field `pod` has the UID of this
+// pod, `in` the name of the method, and `times` how many more times the method panics.
 type brittle struct {
 	pod, in string
 	times   *int

@@ -205,11 +205,11 @@ func (p *Proposer) query() distbucket.Query {
 }
 
 // listsPerStart is the number of lists after which a proposer starts a search at a random node,
-// chosen among the nodes that the policy considers equally good. A search at a random node reads
-// nodes that are not in the processor's cache. The larger the cluster, the more cache misses such
-// searches cause. With 4 proposers, the value 64 causes no more conflicts than 32 (BenchmarkCycle).
-// A conflict is that two proposers list the same node, so that the node has changed when the
-// committer gets the second list.
+// chosen among the nodes that the policy considers equally good. Such searches avoid conflicts. A
+// conflict is that two proposers list the same node, so that the node has changed when the
+// committer gets the second list. But a search at a random node reads nodes that are not in the
+// processor's cache. The larger the cluster, the more cache misses such searches cause, so they
+// should be rare. With 4 proposers, the value 64 causes no more conflicts than 32 (BenchmarkCycle).
 const listsPerStart = 64
 
 // start returns the cursor behind which the search of the index starts. Normally the search starts

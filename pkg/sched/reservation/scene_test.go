@@ -187,8 +187,8 @@ func (s *scene) place(pods []*sched.Pod) (nodes []string) {
 	return nodes
 }
 
-// suits returns the first node that fits a pod of a gang, or nil if there is none. placed has the
-// pods of the gang that already have a node.
+// suits returns the first node that fits a pod of a gang, or nil if there is none. The parameter
+// `placed` has the pods of the gang that already have a node.
 func (s *scene) suits(pod *sched.Pod, placed []sched.Decision) *sched.Node {
 	keeps := s.apart(pod, placed)
 	for n := range s.state.View().Nodes() {

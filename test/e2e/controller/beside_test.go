@@ -186,8 +186,9 @@ func (w *world) jobController() {
 }
 
 // besideProgram installs the custom resource definitions of another project, and starts its
-// controller with the rights of the administrator. It listens on a port of 127.0.0.1, and the API
-// server calls its webhooks there. group is the API group of the project.
+// controller with the rights of the administrator. The controller listens on a port of 127.0.0.1,
+// and the API server calls its webhooks there. The parameter `group` is the API group of the
+// project.
 func (w *world) besideProgram(name, port, group string) {
 	w.Helper()
 	definitions := filepath.Join(*besideDir, name, "config/components/crd/bases")
@@ -282,8 +283,8 @@ func (w *world) kubectlApply(text string) error {
 	return err
 }
 
-// retry calls do until it returns no error. If there is still an error after the time that the
-// constant `patience` allows, it fails the test.
+// retry calls the function given as `do` until it returns no error. If there is still an error
+// after the time that the constant `patience` allows, it fails the test.
 func (w *world) retry(what string, do func() error) {
 	w.Helper()
 	var err error

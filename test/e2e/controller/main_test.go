@@ -42,7 +42,7 @@ type world struct {
 }
 
 // newWorld starts a control plane with n simulated nodes of a shape, and a controller. The argument
-// settings has additional flags of the controller.
+// `settings` has additional flags of the controller.
 func newWorld(t *testing.T, n int, s hollowcluster.Shape, settings ...string) *world {
 	t.Helper()
 	w := newPlane(t, n, s)

@@ -120,8 +120,8 @@ func (r *replicas) kill(leader *hollowcluster.Controller) {
 }
 
 // freeze stops the leader's process with SIGSTOP, and waits until another replica is the leader.
-// Then it calls the function meanwhile, and lets the stopped process continue. It checks that the
-// old leader then notices that it has lost the lease, and ends.
+// Then it calls the function given as `meanwhile`, and lets the stopped process continue. It checks
+// that the old leader then notices that it has lost the lease, and ends.
 func (r *replicas) freeze(leader *hollowcluster.Controller, meanwhile func()) {
 	r.Helper()
 	r.must(leader.Signal(syscall.SIGSTOP))

@@ -20,7 +20,7 @@ import (
 
 // requestingPod returns a pod with one container, which requests two CPUs. The caller can make the
 // CPUs exclusive, with annotations or with limits that are added to the pod. The pod's status has
-// the container ID id, unless id is empty.
+// the given container ID, unless this ID is empty.
 func requestingPod(annotations map[string]string, limits corev1.ResourceList, id string) *corev1.Pod {
 	all := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2"), corev1.ResourceMemory: resource.MustParse("1Gi")}
 	for name, quantity := range limits {
@@ -160,7 +160,7 @@ func TestRunNotices(t *testing.T) {
 	received.await(t, 2)
 	api.set("u", requestingPod(nil, nil, ""))
 	w.Notify()
-	received.await(t, 1) // the pod's own cgroup is confined
+	received.await(t, 1) // only the sandbox for the cgroup of the whole pod, because the pod no longer requests exclusive CPUs
 	api.set("u", nil)
 	w.Notify()
 	received.await(t, 1) // the watcher remembers a deleted pod while its cgroup exists

@@ -52,10 +52,10 @@ type SpecWriter struct {
 // NewSpecWriter returns a SpecWriter. It writes nothing until Prepare is called.
 func NewSpecWriter(o Options) *SpecWriter { return &SpecWriter{Options: o} }
 
-// Prepare updates the CDI specification if necessary. It returns a copy of the inventory
-// in which healthy GPUs that are not in the specification have unknown health. If there
-// are no GPUs, Prepare removes the file of the specification. If there are GPUs but
-// driver is nil, the file stays unchanged.
+// Prepare updates the CDI specification if necessary. It returns a copy of the inventory in which
+// healthy GPUs that are not in the specification have unknown health. If there are no GPUs, Prepare
+// removes the file of the specification. If there are GPUs but `driver` is nil, the file stays
+// unchanged.
 func (w *SpecWriter) Prepare(inventory *gpu.Inventory, driver Source) *gpu.Inventory {
 	units := inventory.Units()
 	if now := summary(inventory, units); !w.upToDate(now) && (driver != nil || len(units) == 0) {
