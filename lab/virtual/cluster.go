@@ -61,7 +61,7 @@ type Cluster struct {
 	tending      bool // whether a call of the method `tend`, which reserves and releases nodes, is due within a second
 }
 
-// NewCluster returns an idle cluster with the nodes of state.
+// NewCluster returns an idle cluster with the nodes of the argument `state`.
 func NewCluster(state *nodestate.State, r Rules) *Cluster {
 	v := &Cluster{state: state, rules: r, book: fairshare.New(r.Decay), pending: map[string]Ran{}, running: map[string]Ran{}}
 	v.queue = v.newQueue()

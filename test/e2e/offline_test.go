@@ -55,7 +55,7 @@ func checkRoom(ctx context.Context, t *testing.T, name string, room cpuset.Set) 
 	awaitCPUs(ctx, t, "shared", "c", room)
 }
 
-// plug sets a CPU of the machine offline if online is 0, or online if it is 1.
+// plug sets a CPU of the machine offline if the parameter `online` is 0, or online if it is 1.
 func plug(ctx context.Context, cpu cpuset.CPU, online int) error {
 	_, err := cluster.Shell(ctx, fmt.Sprintf("echo %d >/sys/devices/system/cpu/cpu%d/online", online, cpu))
 	return err

@@ -20,7 +20,7 @@ import (
 // count the pods on all nodes again.
 type counted struct {
 	data    fwk.StateData
-	planned int    // number of planned pods that are counted in data
+	planned int    // number of planned pods that are counted in the field `data`
 	mark    uint64 // number of the first change (see changes) that was stored after PreFilter had begun to count pods
 }
 

@@ -34,7 +34,7 @@ func TestBoundEvents(t *testing.T) {
 	}
 }
 
-// boundEventsWith returns boundEvents that write events by calling create.
+// boundEventsWith returns boundEvents that write events by calling the function given as `create`.
 func boundEventsWith(t *testing.T, create func(context.Context, *eventsv1.Event) error) *boundEvents {
 	t.Helper()
 	b, err := newBoundEvents(create)

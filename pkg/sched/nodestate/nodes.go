@@ -2,9 +2,9 @@ package nodestate
 
 import "github.com/numalet/numalet/pkg/sched"
 
-// SetNode adds or changes a node. base is a record of the node as it would be without pods: its
-// NUMA nodes and GPUs are free. Its fields Free, Version, Reserved and Source are ignored: the state
-// keeps the node's reservation, and computes what is free from base and the assignments.
+// SetNode adds or changes a node. The argument `base` is a record of the node as it would be without
+// pods: its NUMA nodes and GPUs are free. Its fields Free, Version, Reserved and Source are ignored:
+// the state keeps the node's reservation, and computes what is free from `base` and the assignments.
 func (s *State) SetNode(base *sched.Node) { s.freed(s.setNode(base)) }
 
 func (s *State) setNode(base *sched.Node) *Entry {

@@ -69,7 +69,7 @@ type Committer struct {
 	counts   counts
 	buffer   []entry // reused for each list
 
-	// After a panic, the method abandon undoes the decisions in these two fields.
+	// After a panic, the method `abandon` undoes the decisions in these two fields.
 	open      []sched.Decision // recorded in the state, and not yet passed to a binder
 	reserving sched.Decision   // the decision that was last given to the reserver
 }

@@ -160,7 +160,7 @@ func (w *world) pod(name string) *corev1.Pod {
 // patience is the longest time that await waits. It is long enough for a busy machine.
 const patience = 2 * time.Minute
 
-// await calls the function ok until it returns true. After the time in the constant `patience`, it
+// await calls the function `ok` until it returns true. After the time in the constant `patience`, it
 // fails the test. The argument `what` says for the error message what the test waits for.
 func (w *world) await(what string, ok func() bool) {
 	w.Helper()
