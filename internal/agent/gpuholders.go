@@ -32,7 +32,7 @@ type gpuHolders struct {
 	created func() []v1alpha1.GPUHolder                         // the holders that package node knows
 	pods    func() []*corev1.Pod                                // the pods of this node, from the API server
 	known   func() *gpu.Inventory
-	changed func() // called when the result of latest has changed
+	changed func() // called when the field `latest` has changed
 
 	wake chan struct{}
 	mu   struct {

@@ -22,7 +22,7 @@ type gpuPublisher struct {
 	source  *kubelet.GPUs
 	pods    *nodeapi.Pods   // nil if gpuPublisher does not need this node's pods
 	groups  *nodeapi.Groups // nil without a controller
-	changed func()          // is called when the devices may have changed; set before the parts run
+	changed func()          // is called when the devices may have changed; must be set before the functions that the method `parts` returns run
 }
 
 func newGPUPublisher(cfg config.DevicePlugin, log logr.Logger) (*gpuPublisher, error) {

@@ -21,7 +21,7 @@ const modelPods = 100
 // scheduler, and when this scheduler placed each pod.
 type modelled struct {
 	Scheduler     string  `json:"scheduler"`
-	Proposers     int     `json:"proposers"` // number of schedulers of the first tier, which look for nodes concurrently
+	Proposers     int     `json:"proposers"` // number of proposers (see showModel), which look for nodes concurrently; 1 for a single scheduler
 	Pods          int     `json:"pods"`
 	ProposeMillis int64   `json:"proposeMillis"`
 	CommitMillis  int64   `json:"commitMillis"` // time in which the committer assigns a node to a pod; 0 for a single scheduler, which has no committer

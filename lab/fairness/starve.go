@@ -19,7 +19,7 @@ type Starved struct {
 	// would have fit on this node, because enough of the pods that ran there at the time Reserved
 	// had ended. Both are 0 if no node was reserved.
 	Reserved, Free time.Duration
-	Small          float64 // GPU time of the small pods until the large pod started, divided by their GPU time in the same period of the second trial
+	Small          float64 // GPU time of the small pods until the large pod started, divided by their GPU time in the same period of the trial without the large pod
 	SmallAfter     float64 // like Small, but for the period until the large pod ended
 }
 

@@ -59,8 +59,9 @@ func Managed(main, release string) error {
 var imports = regexp.MustCompile(`(?m)^[ \t]*imports[ \t]*=[ \t]*\[`)
 
 // AddImport returns the text of containerd's main configuration file, changed so that it also
-// imports Numalet's drop-in file. RemoveImport undoes the change. The parameter `main` is the path of
-// the main configuration file, and text is its content, or "" if the file does not exist.
+// imports Numalet's drop-in file. RemoveImport undoes the change. The parameter `main` is the path
+// of the main configuration file. The parameter `text` is its content, or "" if the file does not
+// exist.
 func AddImport(main, text string) string {
 	if has(main, text) {
 		return text

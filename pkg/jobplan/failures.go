@@ -85,7 +85,8 @@ func backoff(failures int) time.Duration {
 
 // isReplaceable reports whether a pod has failed or been disrupted, and can be replaced now. During
 // the delay before the replacement, it returns false, and requests another call of Next for the end
-// of the delay (Plan.Requeue). The pod is not deleted before, so that users can read its logs.
+// of the delay (Plan.Requeue). The pod is not deleted during the delay, so that users can read its
+// logs.
 func (p *planner) isReplaceable(pod Pod) bool {
 	var wait time.Duration
 	switch pod.State {

@@ -7,7 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestMedians checks that the repetitions of a round become one result, in the order of the rounds.
+// TestMedians checks that the repetitions of each round become one result, and that these results
+// are in the order of the rounds.
 func TestMedians(t *testing.T) {
 	plain, gpu := emptyLoads()[0], emptyLoads()[1]
 	of := func(contender string, l load, rate, told float64, cpu time.Duration, peak int64, waited time.Duration) result {

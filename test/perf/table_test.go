@@ -82,8 +82,8 @@ plain pods, cpu of numalet : floor = 1.00
 	}
 }
 
-// TestStopped checks the rate of a contender that was stopped. For the rate, the time ends when the
-// contender was stopped, and not with its last binding.
+// TestStopped checks the rate of a contender that was stopped. The rate is the number of bound pods
+// divided by the time until the contender was stopped, not by the time until its last binding.
 func TestStopped(t *testing.T) {
 	began := time.Unix(0, 0)
 	at := map[string]time.Time{"a": began.Add(time.Second), "b": began.Add(2 * time.Second)}

@@ -169,8 +169,8 @@ func TestPersistSendsAQuotaThatCameBack(t *testing.T) {
 	}
 }
 
-// TestPersistLater checks that PersistLater does not call systemd itself, and that any number of
-// calls cause one value of Due, after which Retry sends what is pending.
+// TestPersistLater checks that PersistLater does not call systemd itself. After two calls, the
+// channel that Due returns must have only one value, and Retry must send what is pending.
 func TestPersistLater(t *testing.T) {
 	const slice = "kubepods.slice/kubepods-pod1.slice"
 	root := fake(t, map[string]string{slice + "/cpu.max": "100000 100000\n"})

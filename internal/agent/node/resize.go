@@ -46,7 +46,7 @@ func (n *Node) grow(ctx context.Context, c workload.Container, to size) ([]workl
 
 // checkWholeCores refuses a resize after which the pod would hold only some CPUs of a core, as
 // reserveWholeCores does for a new pod. The parameter `held` has all CPUs of the pod after the
-// resize. If checkWholeCores refuses the resize, it calls undo and returns an error.
+// resize. If checkWholeCores refuses the resize, it calls `undo` and returns an error.
 func (n *Node) checkWholeCores(c workload.Container, held cpuset.Set, undo func()) error {
 	idle := n.mu.book.ledger.Idle(held)
 	if idle.Empty() || n.cfg.isPlaced(c.Sandbox) {

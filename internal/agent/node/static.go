@@ -26,7 +26,7 @@ func (s subject) ofStatic() class {
 	request, err := v1alpha1.ReadCPURequest(pod)
 	switch r := (*v1alpha1.Refusal)(nil); {
 	case errors.As(err, &r) && r.Reason == v1alpha1.NoExclusiveContainer:
-		return class{kind: sharedCPUs} // another container of the pod may request exclusive CPUs
+		return class{kind: sharedCPUs} // this is no error, because another container of the pod may request exclusive CPUs
 	case err != nil:
 		return s.refused(err)
 	}

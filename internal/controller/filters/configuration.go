@@ -184,8 +184,8 @@ func argsOf[T any](profile config.KubeSchedulerProfile) (found []T) {
 }
 
 // enabled returns a copy of a profile in which only the given plugins are enabled. Of these
-// plugins, those that do not rate nodes (see rating) are disabled at the extension points PreScore
-// and Score.
+// plugins, those that do not rate nodes (see the function `rating`) are disabled at the extension
+// points PreScore and Score.
 func enabled(profile config.KubeSchedulerProfile, plugins []string) *config.KubeSchedulerProfile {
 	p := profile
 	p.Plugins = profile.Plugins.DeepCopy()

@@ -26,7 +26,7 @@ type nodeSet struct {
 	// fields below.
 	all      int             // number of all nodes
 	admitted int             // number of admitted nodes
-	names    map[string]bool // names of the admitted nodes; nil after there were more than maxFew, see remove
+	names    map[string]bool // names of the admitted nodes; nil after there were more than maxFew (see the method `remove`)
 	refused  sched.Tally
 }
 

@@ -106,13 +106,13 @@ func (s *still) seeLeft(c *change) bool {
 	return !s.near(c.pod)
 }
 
-// near reports whether a term of the required affinity of s.pod selects the pod other.
+// near reports whether a term of the required affinity of s.pod selects the given pod.
 func (s *still) near(other *framework.PodInfo) bool {
 	return slices.ContainsFunc(s.pod.info.RequiredAffinityTerms, func(t fwk.AffinityTerm) bool { return selectsPod(t, other) })
 }
 
-// spreads yields the topology key of each required spread constraint of s.pod that counts the pod
-// other.
+// spreads yields the topology key of each required spread constraint of s.pod that counts the given
+// pod.
 func (s *still) spreads(other *framework.PodInfo) func(func(string) bool) {
 	return func(yield func(string) bool) {
 		for i, selector := range s.pod.spread {

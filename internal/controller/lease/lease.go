@@ -110,8 +110,8 @@ func (l *Lease) Wait() time.Duration {
 }
 
 // Check returns nil if this replica holds the lease, and otherwise an error that wraps ErrLost. It
-// does not check whether the waiting time (see Wait) is over, because Run calls lead only after
-// this time.
+// does not check whether the waiting time (see Wait) is over, because this replica takes its first
+// step as the leader only after this time.
 func (l *Lease) Check() error {
 	until, ok := l.record.until()
 	switch {

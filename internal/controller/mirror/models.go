@@ -116,8 +116,8 @@ func allowed(pod *corev1.Pod, asked gpu.Form, n int, resource string) ([]string,
 // recount updates m.mu.models after the record of a node has changed from `before` to `now`. A nil
 // record means that the node does not exist. If the models of the node's GPUs have changed, recount
 // queues again the pending pods that name several models, because the method `known` leaves out the
-// models that no node has. For a pod that names only one model, this method returns the model in any
-// case.
+// models that no node has. For a pod that names only one model, `known` returns this model whether
+// or not a node has it.
 func (m *Mirror) recount(before, now *sched.Node) {
 	lost, got := modelsOf(before), modelsOf(now)
 	if slices.Equal(lost, got) {

@@ -21,8 +21,8 @@ const sharedSuffix = ".shared"
 
 // partKind returns the kind of GPU parts that a resource counts: "SHARED" for shares, or for
 // example "MIG-1g.10gb" for MIG slices. The kind is also the suffix of the GPU type of these parts.
-// partKind returns "" if the resource does not count parts of GPUs. gpus is the name of the
-// resource that counts whole GPUs.
+// partKind returns "" if the resource does not count parts of GPUs. The parameter `gpus` is the name
+// of the resource that counts whole GPUs.
 func partKind(resource, gpus string) string {
 	domain, _, _ := strings.Cut(gpus, "/")
 	if profile, slice := strings.CutPrefix(resource, domain+"/mig-"); slice {

@@ -21,8 +21,8 @@ const (
 	maxHintNodes int             = 8
 )
 
-// count has the numbers of CPUs of one NUMA node. The capacity of the node's resource is cpus, and
-// its allocatable is cpus − reserved.
+// count has the numbers of online CPUs of one NUMA node. The resource of the NUMA node has the
+// capacity `cpus`, and the allocatable amount `cpus` − `reserved`.
 type count struct {
 	cpus     int
 	reserved int

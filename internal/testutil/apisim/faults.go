@@ -67,7 +67,7 @@ type when string
 const (
 	never when = "before commit"
 	now   when = "after commit"
-	late  when = "committed late" // after the client got the answer, if it gets one, but before the deadline that the client set for the request
+	late  when = "committed late" // after the answer was sent, if there is one, but before the deadline that the client set for the request
 )
 
 // fault is one way in which a request fails.

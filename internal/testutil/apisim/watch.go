@@ -20,7 +20,7 @@ type watcher struct {
 	conn     *Conn
 	request  *request
 	wants    selection
-	position uint64 // resource version of the last change that step has handled
+	position uint64 // resource version of the last change that the method `step` has handled
 	changed  chan struct{}
 	closed   chan struct{}
 	once     sync.Once

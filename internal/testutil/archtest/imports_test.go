@@ -126,9 +126,9 @@ func forbidden(from, to string) string {
 	return ""
 }
 
-// forbiddenInside is the part of forbidden for importing packages under internal. The parameter
-// own is true if the imported package is of this module. In that case, the parameter `to` is its
-// path relative to the module.
+// forbiddenInside does the rest of the work of forbidden if the importing package is under
+// internal. The parameter `own` is true if the imported package is of this module. In that case,
+// the parameter `to` is its path relative to the module.
 func forbiddenInside(from, to string, own bool) string {
 	switch {
 	case !own:

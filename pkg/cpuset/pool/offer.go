@@ -16,7 +16,7 @@ type offer struct {
 
 	owned, fresh *stock // the CPUs in own and in free, by core
 	rooms        []numaplan.Room
-	tallies      []tally // the counts of CPUs in fresh, by NUMA node
+	tallies      []tally // the counts of CPUs in the field `fresh`, by NUMA node
 }
 
 // offers returns the offers to container i, one for each of the given classes of CPUs. The

@@ -46,8 +46,8 @@ type placer struct {
 	view   numaplan.View
 	// The field `first` has the offers to one container, one offer for each class of CPUs (see
 	// layout.classes). The container's index is firstOf. The function `plan` computes these offers
-	// before any container of the pod is placed. If the pod has one container, they are still
-	// valid in assign, which uses them instead of computing them again.
+	// before any container of the pod is placed. If the pod has one container, they stay valid,
+	// so the method `assign` uses them instead of computing them again.
 	first   []*offer
 	firstOf int
 }

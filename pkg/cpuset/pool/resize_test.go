@@ -19,7 +19,7 @@ import (
 type resizer struct {
 	*rand.Rand
 	now   int
-	since map[string]map[cpuset.CPU]int // by "uid/container" and CPU: the number of the resize
+	since map[string]map[cpuset.CPU]int // by "uid/container" and CPU: the number of the resize in which the container got the CPU
 }
 
 // resize resizes one container of a pod to a random size, and checks the result.

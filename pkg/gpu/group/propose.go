@@ -43,11 +43,11 @@ type ProposedGroup struct {
 
 // Propose proposes groups of the permitted GPUs. All demands can be served at the same time if
 // every demand has a group and no two groups share a GPU. The order in which the containers start
-// does not matter. The reason is that each group has exactly as many GPUs as its demand. Match.Best
-// prefers the offer with the fewest GPUs beyond the request, so each container gets a group of
-// exactly its size. There is one such group for each container. pack.Pack assigns the groups to
-// nodes. The comment of Pack says when it finds the best assignment. On a node, GPUs are given to
-// the largest groups first, which get the best-connected GPUs.
+// does not matter. The reason is that each group has exactly as many GPUs as its demand, and that
+// each demand is one container's request. Match.Best prefers the offer with the fewest GPUs beyond
+// the request, so each container gets a group with exactly the requested number of GPUs. pack.Pack
+// assigns the groups to nodes. The comment of Pack says when it finds the best assignment. On a
+// node, GPUs are given to the largest groups first, which get the best-connected GPUs.
 //
 // Groups share GPUs only if pack.Pack finds no way to serve all demands at the same
 // time. Then the demands for which it found a node get their GPUs first, the largest

@@ -51,7 +51,7 @@ const (
 	none   remedy = iota // nothing, because it is not a fault of the GPU
 	probe                // a probe that the GPU answers, while the driver requests no recovery action
 	reset                // a reset of the GPU, or a probe in which the driver says that no recovery action is needed
-	reboot               // as with reset; but the GPU is not on the PCI bus, so the driver cannot reset it, and only a reboot helps
+	reboot               // the same as for `reset`; but the GPU is not on the PCI bus, so the driver cannot reset it, and only a reboot helps
 )
 
 // advice returns what an administrator has to do about a fault with this remedy if the

@@ -120,9 +120,9 @@ func (s *search) sample(dst []*entry) (int, bool) {
 	return 0, false
 }
 
-// selection keeps the best len(dst) of the entries that are passed to its method offer. Entries may
-// be offered in any order. To insert a kept entry into the sorted slice dst takes O(len(dst)) time.
-// A heap would not be faster, because dst is short.
+// selection keeps the best len(dst) of the entries that are passed to its method `offer`. Entries
+// may be offered in any order. To insert a kept entry into the sorted slice dst takes O(len(dst))
+// time. A heap would not be faster, because dst is short.
 type selection struct {
 	search      *search
 	dst         []*entry

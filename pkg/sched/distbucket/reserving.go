@@ -30,9 +30,9 @@ import (
 // As with Index, one goroutine at a time may use it, and any number of goroutines may search its
 // views.
 type Reserving struct {
-	unreserved *Index // B
-	heldByTask tree   // A, by task and then by name: the nodes that are reserved for one task are contiguous
-	heldByName tree   // A, by name
+	unreserved *Index // index B
+	heldByTask tree   // index A, sorted by task and then by name: the nodes that are reserved for one task are contiguous
+	heldByName tree   // index A, sorted by name
 }
 
 // NewReserving returns an empty index, or an error if the configuration is invalid.

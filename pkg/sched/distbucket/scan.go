@@ -49,7 +49,7 @@ func (s *search) scan(dst []*entry) (int, bool) {
 		sc.leastFit()
 	case BestFit:
 		sc.bestFit()
-	default: // by name: this tree has no maxima (upper bounds of free amounts), so first the maxima in the root of the tree by coordinate are checked, which often show that no node fits
+	default: // search the tree by name, which has no maxima (upper bounds of free amounts); before that, check the maxima in the root of the tree by coordinate, which often show that no node fits
 		if !sc.mayMatchAny(&s.view.byCoord) {
 			return 0, false
 		}

@@ -95,7 +95,7 @@ func (b *Book) begin(task Task, now time.Time) {
 	b.trackRecent(task, now)
 }
 
-// recharge ends the charge for old.Holds, and begins the charge for t.Holds, at the time now. The
+// recharge ends the charge for old.Holds, and begins the charge for t.Holds, at the time `now`. The
 // caller must hold b.mu.
 func (b *Book) recharge(old, t Task, now time.Time) {
 	for _, c := range old.Holds {

@@ -151,10 +151,11 @@ func TestRestart(t *testing.T) {
 }
 
 // TestClocksDiffer checks the score after a restart if the clock that gives tasks their start times
-// is ahead of or behind the clock of the book. A first controller stores its accounts at second
-// 1000. The task "after" starts one second later. A second controller restores the accounts at
-// second 1010. The task "before" must not be charged twice. If the start times are ahead by s
-// seconds, the score may be too low, but at most by what both tasks add to it in s seconds.
+// is ahead of or behind the clock of the book. The task "before" starts at second 0. A first
+// controller stores its accounts at second 1000. The task "after" starts one second later. A second
+// controller restores the accounts at second 1010. It must not charge the task "before" again for
+// the time that the accounts include. If the start times are ahead by s seconds, the score may be
+// too low, but at most by what both tasks add to it in s seconds.
 func TestClocksDiffer(t *testing.T) {
 	decay := newDecay(t, 1000)
 	for _, ahead := range []float64{-1e6, -1000, -60, -10, -6, -5, -3, 0, 3, 5, 6, 10, 60, 1000} {

@@ -75,8 +75,8 @@ func (cs candidates) inventory(node *sched.Node) (v *gpu.Inventory, free []int) 
 	return v, free
 }
 
-// choose chooses GPUs for the team, and returns their indexes in the inventory. The
-// argument `free` has the indexes of the GPUs from which it chooses, at least t.count.
+// choose chooses the node's GPUs for a team, and returns their indexes in the inventory.
+// The argument `free` has the indexes of at least t.count GPUs, from which it chooses.
 func (t team) choose(inventory *gpu.Inventory, free []int, policy podspec.Policy) []int {
 	isNear := func(on topology.NodeID) bool { return slices.Contains(t.near, on) }
 	if policy == podspec.Single && len(t.near) > 0 {

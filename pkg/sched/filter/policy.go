@@ -8,9 +8,9 @@ import (
 )
 
 // NodePolicy says which of the nodes that fit a pod is preferred. It is one of the policies of
-// the index of nodes (distbucket.Policy), or "fragmentation", the policy of package
-// fragmentation. With this policy, as little free GPU capacity as possible becomes useless to
-// other pods because of the pod. NodePolicy implements encoding.TextMarshaler and
+// the index of nodes (distbucket.Policy), or the policy "fragmentation" of package fragmentation.
+// The policy "fragmentation" prefers the node on which the pod makes the least free GPU capacity
+// useless to other pods. NodePolicy implements encoding.TextMarshaler and
 // encoding.TextUnmarshaler.
 type NodePolicy struct {
 	Index distbucket.Policy

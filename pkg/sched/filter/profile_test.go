@@ -10,7 +10,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched/distbucket"
 )
 
-// refuser is a filter of another system. It refuses every node.
+// refuser is an additional filter (sched.Filter) that refuses every node.
 type refuser struct{ sched.Filter }
 
 func (refuser) Check(*sched.Node) sched.Reason { return sched.Reason{Code: sched.Other} }

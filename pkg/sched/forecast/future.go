@@ -36,7 +36,7 @@ type future struct {
 	nodes    []*sched.Node
 	index    map[string]int // index in nodes, by name; all futures of a forecast share it, so it is never changed
 	turns    []*turn        // the pending pods, in the order of the queue; the last one is Present.Pod
-	waiting  []*turn        // those of turns that have not started
+	waiting  []*turn        // those elements of the field `turns` that have not started
 	reserved map[string]int // for each pod or gang that has a node reserved, the index of the node; the key is the result of sched.Pod.Claim, which is the gang's ID or the pod's UID
 	running  [][]reservation.AssignedPod
 	ends     []end // when the running pods end, the latest time first, so the last element is the next end

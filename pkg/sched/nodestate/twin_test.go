@@ -48,8 +48,8 @@ type facts struct {
 	Free     map[string]sched.MilliCPU  // free CPU in the nodes' records, by node
 	Reserved map[string]string          // UID of the pod with the reservation, by node
 	Indexed  []string                   // names of the nodes in a view
-	Held     map[string]sched.MilliCPU  // CPU by tenant of decided and bound pods, as quotas count it
-	Used     map[string]sched.MilliCPU  // CPU by tenant of bound pods only, as the usage of tenants counts it
+	Held     map[string]sched.MilliCPU  // CPU of decided and bound pods, by tenant; this is how quotas count it
+	Used     map[string]sched.MilliCPU  // CPU of bound pods only, by tenant; this is how the usage of tenants is counted
 	OnNode   map[string]map[string]bool // pods that a subscriber stored in the entry of their node, as the filters do
 	Pods     map[string]map[string]bool // pods that State.Assignments returns for the node
 }

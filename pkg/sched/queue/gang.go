@@ -48,7 +48,7 @@ type gang struct {
 type member struct {
 	Entry
 	index  int       // index in gang.byAge
-	single bool      // this pod has an entry of its own in the inner queue, because it need not start together with other pods of the gang (need returned 0 or less)
+	single bool      // this pod has an entry of its own in the inner queue, because it need not start together with other pods of the gang (the method `need` returned 0 or less)
 	added  time.Time // when it was added to the queue
 }
 

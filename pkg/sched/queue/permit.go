@@ -51,8 +51,8 @@ func (q *Queue) waitOnPermit(queued *item) {
 	q.activateLater(queued)
 }
 
-// Placed records that an awaited pod has been assigned a node. The pods behind it may then be
-// scheduled while its Binding is written.
+// Placed records that an awaited pod (see Permit) has been assigned a node. The pods behind it may
+// then be scheduled while its Binding is written.
 func (q *Queue) Placed(pod *sched.Pod) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

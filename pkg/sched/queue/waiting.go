@@ -53,8 +53,8 @@ func (w *waiting) subscribe(queued *item) {
 	}
 }
 
-// remove undoes add and subscribe for an item, if they were called. The item must still have the
-// same sched.Pod as when they were called.
+// remove undoes calls of the methods `add` and `subscribe` for an item, if there were any. The item
+// must still have the same sched.Pod as at these calls.
 func (w *waiting) remove(queued *item) {
 	for _, topic := range queued.topics {
 		if delete(w.byTopic[topic], queued); len(w.byTopic[topic]) == 0 {

@@ -101,9 +101,10 @@ func (rs *Reservations) candidates(pod *sched.Pod) (all []*candidate) {
 	return all
 }
 
-// best returns the node with the best offer to a pod, or nil if no node has an offer. planned has
-// the pods of the same gang that are already planned. To save time, best ranks the nodes by their
-// offers to the previous pod of the gang, because most pods of a gang have equal requests.
+// best returns the node with the best offer to a pod, or nil if no node has an offer. The parameter
+// `planned` has the pods of the same gang that are already planned. To save time, best ranks the
+// nodes by their offers to the previous pod of the gang, because most pods of a gang have equal
+// requests.
 func (rs *Reservations) best(candidates []*candidate, pod *sched.Pod, planned []sched.Decision) *candidate {
 	suits := rs.options.Fits(pod, planned)
 	ranked := slices.SortedFunc(slices.Values(candidates), func(a, b *candidate) int { return a.offer.Compare(b.offer) })

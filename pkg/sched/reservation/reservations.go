@@ -19,13 +19,13 @@ type Options struct {
 	// is known to end later, the reservation lasts until a minute after that end. A pod that is not
 	// placed in this time loses its reservation, and gets another one after Wait.
 	Keep time.Duration
-	// Ends returns when a bound pod will end, or zero if that is unknown. nil means that no end is
-	// known.
+	// Ends returns when a bound pod will end, or the zero time if that is unknown. If Ends is nil,
+	// the ends of all pods are unknown.
 	Ends func(uid string) time.Time
 	// Fits returns a function that reports whether a node fits a pod apart from resources. The
 	// function checks constraints that remain when the pods on the node end, such as taints.
-	// planned has the pods of the same gang for which nodes are already planned. If Fits is nil,
-	// every node fits.
+	// The parameter `planned` has the pods of the same gang for which nodes are already planned. If
+	// Fits is nil, every node fits.
 	Fits func(pod *sched.Pod, planned []sched.Decision) func(*sched.Node) bool
 	// Held is called when the free resources that a reservation keeps from other pods change, so
 	// that the tenant of the pod with the reservation is charged for them. The argument `holds` is

@@ -14,7 +14,7 @@ type attack struct {
 	refused string // a part of the API server's refusal
 	or      string // another possible part of the refusal: if two policies refuse the request, the API server names only one
 	query   string // arguments of kubectl get, to check the outcome of an attack that is not refused
-	gains   string // text that the output of query must contain: it shows that the attack did not help the user
+	gains   string // text that the output of the command in the field `query` must contain: it shows that the attack did not help the user
 	gained  string // the outcome in words, for docs/security.md
 	test    string // the other test that covers the attack
 }

@@ -81,8 +81,8 @@ func (s *stage) still() string {
 	}
 }
 
-// compare waits until the verdicts of the pods (see still) are equal to the argument `want`, and are
-// still the same a second later. It fails the test if this does not happen within 40 s.
+// compare waits until the verdicts of the pods (see the method `still`) equal the argument `want`,
+// and are the same a second later. It fails the test if this does not happen within 40 s.
 func (s *stage) compare(want string) {
 	s.Helper()
 	got := ""

@@ -46,7 +46,7 @@ func (r Rig) Spawn(ctx context.Context, command string) (*exec.Cmd, *bytes.Buffe
 }
 
 // Script runs a script of the tests on this host, not in the machine. The first argument of the
-// script is the machine's flavour. args are the arguments after it.
+// script is the machine's flavour. The parameter `args` has the arguments after it.
 func (r Rig) Script(ctx context.Context, path string, args ...string) error {
 	cmd := exec.CommandContext(ctx, path, append([]string{r.Flavour}, args...)...)
 	cmd.Env = append(os.Environ(), "RIG="+r.Bin)

@@ -22,7 +22,7 @@ type report struct {
 	// started, so the agent cannot move this process earlier. Until then, the process only sleeps,
 	// and no program of the pod runs.
 	Sandboxes int   `json:"sandboxes"`
-	LongestMS int64 `json:"longestMs"` // longest time between two passes
+	LongestMS int64 `json:"longestMs"` // longest time from the end of one pass over all containers to the end of the next
 }
 
 // watch compares the effective cpusets of all containers again and again. When it gets a signal to

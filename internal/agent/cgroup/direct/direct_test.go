@@ -42,7 +42,7 @@ func TestTranslate(t *testing.T) {
 	}}
 	policy := map[string]string{v1alpha1.AnnotationCPUPolicy: "single"}
 	// whole returns the sandbox with which translate represents a whole pod. The parameter
-	// target is the cgroup whose cpuset package node must write, or "" if it must write none.
+	// `target` is the cgroup whose cpuset package node must write, or "" if it must write none.
 	whole := func(id, target string, pod *corev1.Pod) workload.Sandbox {
 		s := workload.Sandbox{ID: id, Pod: workload.Pod{UID: "u"}, PodCgroup: "/kubepods/podu", Cgroup: target}
 		if pod != nil {
