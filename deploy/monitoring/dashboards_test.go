@@ -111,8 +111,8 @@ func (p panel) targets(source object) (targets []object) {
 	return targets
 }
 
-// TestDashboards checks that the files that Grafana imports are those that the tables of
-// panels give.
+// TestDashboards checks the files that Grafana imports (dashboards/*.json): they must have the
+// panels that the functions cluster, node and tenants define.
 func TestDashboards(t *testing.T) {
 	for name, d := range dashboards() {
 		model, err := json.MarshalIndent(d.model(name), "", "  ")

@@ -29,7 +29,7 @@ const holdersInterval = 2 * time.Second
 // its format is internal to the kubelet.
 type gpuHolders struct {
 	list    func(context.Context) ([]kubelet.PodDevices, error) // the devices that the kubelet lists
-	created func() []v1alpha1.GPUHolder                         // the holders that package node knows
+	created func() []v1alpha1.GPUHolder                         // the pods with GPUs that package node knows, from created containers
 	pods    func() []*corev1.Pod                                // the pods of this node, from the API server
 	known   func() *gpu.Inventory
 	changed func() // called when the field `latest` has changed

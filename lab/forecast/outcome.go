@@ -21,7 +21,7 @@ type Errors struct {
 	Waits    fairness.Waits // how long the pods waited
 	Forecast fairness.Waits // error of the forecast's P50 (median)
 	None     fairness.Waits // error of the prediction that the pod starts at once
-	Mean     fairness.Waits // error of the prediction that the pod waits for the mean waiting time of the pods that started before it arrived
+	Mean     fairness.Waits // error of a third prediction: the mean waiting time of the pods that had started before the pod arrived
 	ByP50    int            // number of pods that had started by the forecast's P50
 	ByP90    int            // number of pods that had started by the forecast's P90
 	WithP90  int            // number of pods whose forecast had a P90

@@ -137,7 +137,7 @@ func TestAlarm(t *testing.T) {
 	var sum Foreign
 	for _, step := range []struct {
 		seconds int // time since the previous step
-		percent int // share of the CPUs' time that was foreign
+		percent int // share of the CPUs' time that was foreign time (see Foreign)
 		want    string
 	}{
 		{0, 0, "0% false"},

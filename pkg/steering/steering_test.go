@@ -34,7 +34,7 @@ func TestPlan(t *testing.T) {
 		isolated string
 		writes   string
 		files    string // contents after the writes
-		left     string // names of the files in the state after the writes
+		left     string // names of the files whose original contents the State has after the writes
 	}{
 		{"nothing is isolated", func() {}, "", "", "24=0-7 25=2 26=0-1 default=0-7", ""},
 		{"two CPUs", func() {}, "2-3", "24=0-1,4-7 25=0-1,4-7 default=0-1,4-7", "24=0-1,4-7 25=0-1,4-7 26=0-1 default=0-1,4-7", "24 25 26 default"},

@@ -65,9 +65,9 @@ func timeAgent(ctx context.Context, t *testing.T, n int) []e2eutil.Timing {
 	return []e2eutil.Timing{hook, shrink}
 }
 
-// checkOneCreated checks that the agent has answered exactly one creation of a container without an
-// error between two scrapes of its metrics. It logs the attempts that failed before. Their time is
-// included in the measurement.
+// checkOneCreated checks that exactly one call of the agent's hook CreateContainer succeeded between
+// two scrapes of the agent's metrics. It logs how many calls failed. The measured time includes the
+// time of the failed calls.
 func checkOneCreated(t *testing.T, before, after e2eutil.Series) {
 	t.Helper()
 	const count = `numalet_hook_duration_seconds_count{hook="CreateContainer",result=`
@@ -100,8 +100,8 @@ func crowd(ctx context.Context, t *testing.T, atLeast int) cgroups {
 }
 
 // cgroups are the cgroups of the containers and sandboxes of pods of the QoS class Burstable. The
-// field `uid` is a pattern for the UIDs of the pods. The methods check and await require the given
-// CPUs of at least `atLeast` cgroups.
+// field `uid` is a pattern for the UIDs of the pods. The methods `check` and `await` require that at
+// least `atLeast` of the cgroups have the given CPUs.
 type cgroups struct {
 	uid     string
 	atLeast int

@@ -135,9 +135,9 @@ func (b *book) change(before Held, by func(l *pool.Ledger, uid string) (pool.Gra
 // in such a grant runs on the shared CPUs, as all containers without exclusive CPUs do.
 func (b *book) whole(uid string) bool { _, ok := b.held[uid]; return ok }
 
-// covers reports whether the grants say which CPUs a container gets. Either the container has
-// exclusive CPUs, or its pod has a grant for all its containers that gives none to this container.
-// The container then runs on the shared CPUs.
+// covers reports whether the grants say which CPUs a container gets. They say it if the container
+// has a claim, or if its pod has one grant for all its containers (see whole). In the second case, a
+// container without a claim runs on the shared CPUs.
 func (b *book) covers(uid, container string) bool {
 	_, claimed := b.claim(uid, container)
 	return claimed || b.whole(uid)

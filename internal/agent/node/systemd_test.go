@@ -102,8 +102,8 @@ func (w *world) lookAtUnits(id string, d workload.Decision) {
 }
 
 // TestSlowSystemd checks which hooks wait for systemd while they hold the lock that every hook needs.
-// A hook that waits longer than the container runtime waits for it would make the runtime drop the
-// agent's connection, and then no container could be created. So only hooks for exclusive CPUs may
+// If a hook takes longer than the container runtime's timeout, the runtime drops the connection of
+// the agent, and then no container can be created. So only hooks for exclusive CPUs may
 // wait, and never longer than their own deadline.
 func TestSlowSystemd(t *testing.T) {
 	s := newScript(t, &scenario.Answer{})

@@ -32,7 +32,7 @@ import (
 type Cluster struct {
 	state     *nodestate.State
 	terms     *terms // required anti-affinity terms of placed pods
-	draws     *terms // affinity terms of placed pods that count only when nodes are rated, see drawsOf
+	draws     *terms // other affinity terms of placed pods; these terms count only when nodes are rated, see drawsOf
 	sets      tracked
 	shunned   shunned
 	images    images

@@ -215,11 +215,10 @@ func (l *lister) required() []fwk.NodeInfo {
 }
 
 // showing returns the nodes in the given map, and the nodes with planned or proposed pods (see
-// lister). The map has the pods of a crowd on each node. The nodes with planned or proposed pods
-// show all their pods. Each other node shows its pods without (anti-)affinity that belong to the
-// crowd. If the map counts pods with (anti-)affinity on the node (the field `others` is not 0), the
-// node also shows all its pods with (anti-)affinity, because its nodeInfo already has a list of
-// these.
+// lister). The map has the pods of a crowd on each node. In the result, a node with planned or
+// proposed pods has all its pods. Each other node has only those of its pods without
+// (anti-)affinity that belong to the crowd. If the field `others` of the node is not 0, the node
+// also has all its pods with (anti-)affinity, because its nodeInfo already has a list of these.
 func (l *lister) showing(nodes map[string]near) []fwk.NodeInfo {
 	whole := sets.KeySet(l.planned.nodes).Union(sets.KeySet(l.proposed))
 	found := l.infos(whole)

@@ -83,7 +83,7 @@ func (r *runner) preFilter(ctx context.Context, state fwk.CycleState, pod *v1.Po
 	return skip, true
 }
 
-// preFilterLocal runs PreFilter without the plugins in r.wide. It sets skip to the Filter plugins
+// preFilterLocal runs PreFilter without the plugins in r.wide. It sets *skip to the Filter plugins
 // that need not run: the plugins in r.wide, and those that do not matter for the pod. It returns
 // the nodes to which the plugins restrict the pod, or nil for all nodes.
 func (r *runner) preFilterLocal(ctx context.Context, state fwk.CycleState, pod *v1.Pod, skip *skips) (only *fwk.PreFilterResult, _ *fwk.Status) {

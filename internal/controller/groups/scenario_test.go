@@ -55,7 +55,7 @@ type scene struct {
 	quotas   *Quotas
 	objects  map[string]*v1alpha1.GPUGroup
 	nodes    map[string]*v1alpha1.NodeTopology
-	rights   map[string]bool // keys such as "ann n1"
+	rights   map[string]bool // what a tenant or an author may use: the GPUs of a node ("ann n1"), one GPU ("ann n1-0"), or a tenant ("ann tenant:bob")
 	silent   bool
 	bug      bool
 	out      *scenario.Answer

@@ -35,7 +35,7 @@ func decision(containers ...podspec.Container) sched.Decision {
 type server struct {
 	*fake.Clientset
 	answers []error // to Bindings; nil for success
-	reads   []error // to the first reads of the pod
+	reads   []error // answers to the first reads of the pod; nil for success
 	binds   bool
 	got     []*corev1.Binding
 	waits   []time.Duration // how long the Binder waited each time

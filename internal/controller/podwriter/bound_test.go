@@ -93,7 +93,7 @@ func TestIdleGap(t *testing.T) {
 		var got []int32
 		s.bind(2000)
 		got = append(got, s.mostIn(idleGap-time.Millisecond), s.mostIn(2*idleGap))
-		s.bind(100) // the extra writers stop when pods are bound: they only finish their current writes, in 2 ms, and these 100 pods take 25 ms
+		s.bind(100) // takes 25 ms; meanwhile each extra writer finishes its current write, which takes 2 ms, and then stops
 		got = append(got, s.mostIn(idleGap-time.Millisecond), s.mostIn(10*idleGap), s.mostIn(idleGap))
 		if diff := cmp.Diff([]int32{1, 1 + extraWriters, 1, 1 + extraWriters, 0}, got); diff != "" {
 			t.Errorf("events written at a time before the gap, in it, after more binds, in the next gap and at the end (-want +got):\n%s", diff)

@@ -23,8 +23,8 @@ import (
 )
 
 const (
-	// Explanations take at most 1/explainShare of the time of one CPU, because most explanations
-	// visit all nodes.
+	// Explanations take at most 1/explainShare of the time of one CPU. They are limited because most
+	// of them visit all nodes.
 	explainShare = 10
 	// repeatAfter is the time after which an unchanged report is written again as an event, because
 	// the API server deletes old events.

@@ -48,7 +48,7 @@ type Status struct {
 	Score    float64 `json:"score"` // score of its tenant divided by the tenant's weight; pods with smaller scores come first
 	Priority int32   `json:"priority"`
 	Position int     `json:"position"` // position among the pending pods of its type and of overlapping types, from 1; 0 if the pod's gang is incomplete
-	Of       int     `json:"of"`       // number of pending pods of its type and of overlapping types
+	Of       int     `json:"of"`       // number of pending pods of this pod's type and of overlapping types
 	State    string  `json:"state"`    // name of a queue.State
 	Waited   string  `json:"waited"`
 	WaitsFor string  `json:"waitsFor"`

@@ -82,7 +82,7 @@ func (p *placer) viewMemory() {
 			}
 		}
 		if len(on.Near) == 1 {
-			on.Near = nil // no other NUMA node has the same nearest memory
+			on.Near = nil // the only element is the NUMA node itself, and Near is nil in this case
 		}
 	}
 }
@@ -217,7 +217,7 @@ func (p *placer) claims() []Claim {
 func (p *placer) carve(claims []Claim, i int, counts numaplan.Counts, free cpuset.Set, classes []cpuset.Set) bool {
 	offers := p.first
 	if p.firstOf == i && len(p.first) == len(classes) && held(claims).Empty() && free.Equal(p.free) {
-		p.first = nil // the call of take below changes the offers
+		p.first = nil // these offers cannot be used again, because take changes them below
 	} else {
 		offers = p.offers(claims, i, free, classes)
 	}

@@ -116,7 +116,7 @@ func comparePrefix(x, prefix []int64) int {
 type keyRange struct {
 	prefix      []int64
 	first, last key
-	exclusive   bool // all entries with a key in [first, last] are in the range
+	exclusive   bool // no entry outside of the range has a key in [first, last]
 }
 
 // leafRange returns the range of the leaf bucket of an entry: all entries with the same

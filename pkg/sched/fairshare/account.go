@@ -70,9 +70,9 @@ func (a *account) start(d Decay, now, since time.Time, amount Milli) {
 	a.Usage += amount
 }
 
-// complete is called after start was called for all running tasks. What is left in a.carried was
-// held by tasks that have ended, so complete subtracts a.carried from the usage, and then sets
-// a.carried to zero.
+// complete is called after start was called for all running tasks. a.carried is then the part of the
+// restored usage that belongs to no running task: it was held by tasks that have ended. So complete
+// subtracts a.carried from the usage, and then sets a.carried to zero.
 func (a *account) complete(d Decay, now time.Time) {
 	a.change(d, now, -a.carried)
 	a.carried = 0

@@ -207,7 +207,8 @@ func TestWithoutStartTime(t *testing.T) {
 	}
 }
 
-// restarted returns a book of tenant ann that restores stored accounts at the time now.
+// restarted returns a new book that has restored accounts of tenant ann, as after a restart at the
+// time `now`.
 func restarted(t *testing.T, d Decay, stored []Account, running []Task, now time.Time) *Book {
 	t.Helper()
 	book := New(d)

@@ -59,8 +59,8 @@ func Predict(present Present, runs *Runs, seed uint64) Answer {
 }
 
 // answer returns the quantiles of the pod's start times over all futures. The argument `starts` has
-// the start times in those futures in which the pod starts. The other futures count as if the pod
-// started later than at all these times.
+// the start times in those futures in which the pod starts. Each other future counts as a start time
+// that is later than all of these.
 func answer(starts []time.Time) Answer {
 	slices.SortFunc(starts, time.Time.Compare)
 	at := func(q float64) time.Time {

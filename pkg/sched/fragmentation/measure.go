@@ -85,9 +85,9 @@ func (m measure) lost(s *stock) float64 {
 	return sum
 }
 
-// scarce returns what the group adds to lost(n) if the node may have too little CPU or memory for
-// the pods of some kind to use all GPUs. The argument `pods` is the number of pods of the group for
-// which the node's GPUs suffice.
+// scarce returns what the group adds to lost(n). It computes this value for each kind separately,
+// because CPU or memory of the node may limit the pods of some kinds. The argument `pods` is the
+// number of pods of the group for which the node's GPUs suffice.
 func (g *group) scarce(s *stock, r room, pods int, free sched.MilliGPU) (sum float64) {
 	for i := range g.needs {
 		n := &g.needs[i]

@@ -68,7 +68,7 @@ func (c *Committer) held(gang *sched.Gang) (held int) {
 }
 
 // placeGang places the pods of a plan that still fit their nodes. If the pods' fit depends on
-// other nodes too (sched.Pod.Across) and one of them no longer fits, it places none.
+// other nodes too (sched.Pod.Across), and one of the pods no longer fits its node, it places none.
 func (c *Committer) placeGang(list sched.List) (placed []sched.Decision) {
 	own := map[sched.RecordSource]sched.Version{} // by node: how many pods of this plan were placed there; each of them has increased the version of the node's record by 1
 	for _, planned := range list.Planned {

@@ -26,7 +26,7 @@ type Explanation struct {
 
 	State    State
 	Position int          // position among the pending pods of its type and of overlapping types; the first pod has position 1; 0 if the pod's gang is incomplete
-	Of       int          // number of pending pods of its type and of overlapping types
+	Of       int          // number of pending pods of this pod's type and of overlapping types
 	Ahead    []TenantPods // number of pods ahead of it, for each tenant; the tenant with the lowest score comes first
 	WaitsFor Cause
 	Blocker  string       // name of the pod that it waits for; set if WaitsFor is ForPlacement or ForBlocker

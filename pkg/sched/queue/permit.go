@@ -110,9 +110,9 @@ type Head struct {
 	Since time.Time // when the pod first fitted no node
 }
 
-// Heads returns the first unschedulable pod of each type of resource that has one, where hopeless
-// pods (Env.Hopeless) do not count. In the result, pods whose types overlap are in the order of
-// their turns.
+// Heads returns, for each type of resource that has unschedulable pods, the pod whose turn comes
+// first. It leaves out hopeless pods (Env.Hopeless). Pods of types that overlap, such as T4 and
+// T4|V100, are in the order of their turns.
 func (q *Queue) Heads() []Head {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -213,9 +213,8 @@ func (rs *Reservations) rivals(resourceType fairshare.Type) (all []fairshare.Typ
 }
 
 // isBehind reports whether the pod that has the reservation of a resource type is one of the given
-// pods. The argument `heads` has the first unschedulable pods of the types, as far as they come later
-// in the queue than the pod for which update searches a node. A pod that is being placed is not
-// unschedulable and so not one of them: isBehind then returns false, and the pod keeps its
+// pods. The argument `heads` is the argument `behind` of update. Pods in `heads` are unschedulable.
+// So if the pod with the reservation is being placed, isBehind returns false, and the pod keeps its
 // reservation.
 func (rs *Reservations) isBehind(resourceType fairshare.Type, heads []queue.Head) bool {
 	return slices.ContainsFunc(heads, func(head queue.Head) bool {
