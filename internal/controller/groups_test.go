@@ -47,8 +47,8 @@ func (w *world) review(action clienttesting.Action) (bool, runtime.Object, error
 	return true, review, nil
 }
 
-// gpuNode creates a node with the GPUs NAME-0, NAME-1, ... Each element of links is for one GPU. It
-// has one word for each GPU of the node, which says how the two are connected: for example, PIX
+// gpuNode creates a node with the GPUs NAME-0, NAME-1, ... Each element of `links` is for one GPU.
+// It has one word for each GPU of the node, which says how the two are connected: for example, PIX
 // means that they are at the same PCIe switch.
 func (w *world) gpuNode(name string, gpus int, links ...string) {
 	w.Helper()

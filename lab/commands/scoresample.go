@@ -21,7 +21,7 @@ type sample struct {
 
 func (s sample) isHeader() bool { return slices.Equal(s.text, []string{"time", "usage"}) }
 
-// readSamples calls the function given as `do` for each line. The first line may be a header; do
+// readSamples calls the function given as `do` for each line. The first line may be a header; `do`
 // is called for it, too. The errors of readSamples contain the line number.
 func readSamples(in io.Reader, do func(sample) error) error {
 	rows := csv.NewReader(in)

@@ -36,8 +36,8 @@ func MainFile(command []string) string {
 }
 
 // Managed returns an error if the node's main configuration file must not be changed, for example
-// because other software writes it. The parameter `main` is the path of this file, and release is the
-// text of the node's /etc/os-release.
+// because other software writes it. The parameter `main` is the path of this file, and `release` is
+// the text of the node's /etc/os-release.
 func Managed(main, release string) error {
 	for line := range strings.SplitSeq(release, "\n") {
 		if id, ok := strings.CutPrefix(line, "ID="); ok && unquoted(id) == "bottlerocket" {

@@ -79,8 +79,8 @@ type Meter struct {
 	debt time.Duration
 }
 
-// maxDebt is the largest debt for each CPU: twice the step of /proc/stat, because errors of the
-// counters are not larger. A larger debt would hide foreign time.
+// maxDebt is the largest debt (see Meter) for each CPU. It is twice the step of /proc/stat, because
+// errors of the counters are not larger. A larger debt would hide foreign time.
 const maxDebt = 2 * tick
 
 // Add returns the foreign time between the last sample and the sample given as `now`. Two samples

@@ -111,7 +111,7 @@ func (s *scene) gone(c *scenario.Command) {
 	}
 }
 
-// forget removes a pod that is being deleted from the scene.
+// forget removes a terminating pod from the scene.
 func (s *scene) forget(index int) {
 	s.pods = slices.DeleteFunc(s.pods, func(pod Pod) bool { return pod.Deleting && pod.Index == index })
 }

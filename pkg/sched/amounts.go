@@ -32,8 +32,8 @@ func (a Amounts) add(b Amounts, sign int64) Amounts {
 	return a
 }
 
-// sum returns a + sign·b, or the nearest int64 if the result does not fit an int64. sign must be 1
-// or -1.
+// sum returns a + sign·b, or the nearest int64 if the result does not fit an int64. The argument
+// `sign` must be 1 or -1.
 func sum[T ~int | ~int64](a, b T, sign int64) T {
 	x, y := int64(a), sign*int64(b)
 	switch total := x + y; {

@@ -134,8 +134,8 @@ func (s *storm) create(ctx context.Context) {
 	}
 }
 
-// see checks one change of a pod. If the pod is bound to the simulated node, or runs on the virtual
-// machine, see deletes it.
+// see checks one change of a pod. It deletes the pod if the pod is bound to the simulated node, or
+// runs on the virtual machine.
 func (s *storm) see(ctx context.Context, e apiwatch.Event) {
 	bound, err := s.ledger.See(e)
 	if err != nil {

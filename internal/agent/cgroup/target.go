@@ -19,8 +19,8 @@ func (l location) parent() location {
 	return up
 }
 
-// locate returns the location of a cgroup. target is in one of the forms that the OCI runtime spec and
-// NRI use:
+// locate returns the location of a cgroup. The argument `target` is in one of the forms that the
+// OCI runtime spec and NRI use:
 //
 //	/kubepods/burstable/pod<uid>/<id>                    cgroupfs: the path itself
 //	kubepods-burstable-pod<uid>.slice:cri-containerd:<id> systemd: slice:prefix:name

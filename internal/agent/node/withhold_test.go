@@ -75,8 +75,8 @@ func TestLateSystemdMakesProgress(t *testing.T) {
 	}
 }
 
-// TestWithheldCPUsBecomeShared checks when the shared containers get the CPUs back that an
-// exclusive container did not get because systemd did not apply all changes before the hook's
+// TestWithheldCPUsBecomeShared checks when withheld CPUs become shared again. These are CPUs that
+// an exclusive container did not get, because systemd did not apply all changes before the hook's
 // deadline.
 func TestWithheldCPUsBecomeShared(t *testing.T) {
 	for name, tc := range map[string]struct {

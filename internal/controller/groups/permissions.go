@@ -46,7 +46,7 @@ func tenantSubject(tenant string) Subject {
 	return Subject{name, name + "\nsystem:authenticated"}
 }
 
-// permission is a subject's permission to use one object of a resource, or all objects if name is
+// permission is a subject's permission to use one object of a resource, or all objects if `name` is
 // "".
 type permission struct {
 	subject        Subject

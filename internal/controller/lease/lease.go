@@ -63,10 +63,10 @@ func New(client kubernetes.Interface, o Options) (*Lease, error) {
 	return l, nil
 }
 
-// Run waits until this replica is the leader, and then calls the function `lead` (its argument) once.
-// It releases the lease when lead returns, or when ctx is done before lead is called. The context
-// that is passed to lead ends when ctx is done, and when the lease is lost. If the lease is lost,
-// Run returns an error that wraps ErrLost. Run may be called only once.
+// Run waits until this replica is the leader, and then calls the function `lead` (its argument)
+// once. It releases the lease when `lead` returns, or when ctx is done before `lead` is called. The
+// context that is passed to `lead` ends when ctx is done, and when the lease is lost. If the lease
+// is lost, Run returns an error that wraps ErrLost. Run may be called only once.
 func (l *Lease) Run(ctx context.Context, lead func(context.Context) error) error {
 	electing, stop := context.WithCancel(context.WithoutCancel(ctx))
 	over := make(chan struct{})

@@ -35,7 +35,7 @@ func start(t *testing.T, identity string, client *line) *replica {
 }
 
 // startBusy starts a replica that takes part in the election. When the replica's time as the leader
-// ends, its function lead takes the given time to return.
+// ends, the function that it has passed to Run takes the given time to return.
 func startBusy(t *testing.T, identity string, client *line, lasts time.Duration) *replica {
 	t.Helper()
 	l, err := New(client, Options{Namespace: "ns", Name: "lease", Identity: identity, Duration: duration, ActionTimeout: act})

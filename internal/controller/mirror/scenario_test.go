@@ -87,7 +87,7 @@ func (s *scene) say(format string, args ...any) { s.said.Line(format, args...) }
 
 func newScene(t *testing.T) *scene { return newSceneSaying(t, &scenario.Answer{}) }
 
-// newSceneSaying returns a scene that writes its output to out.
+// newSceneSaying returns a scene that writes its output to the Answer `out`.
 func newSceneSaying(t *testing.T, out *scenario.Answer) *scene {
 	s := &scene{said: out}
 	s.state = nodestatetest.New(t, "cpu,numa-total", filter.Profile{})

@@ -157,8 +157,8 @@ func (b *Binder) try(ctx context.Context, decision sched.Decision, binding *core
 }
 
 // errUnknown means that the answer to a Binding was an error, and the pod could not be read
-// afterwards. An error that wraps errUnknown has the answers of the API server only as text. So
-// isAnswer returns false for it: the answers do not tell whether the pod is bound.
+// afterwards. The answers of the API server then do not tell whether the pod is bound. So an error
+// that wraps errUnknown has these answers only as text, for which isAnswer returns false.
 var errUnknown = errors.New("the outcome is unknown")
 
 // isAnswer reports whether an error is an answer of the API server to a request. The answer that

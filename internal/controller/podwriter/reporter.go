@@ -66,9 +66,9 @@ type Dependencies struct {
 	// gone. If Newest is nil, conditions are written to any version of the pod.
 	Newest func(namespace, name string) *corev1.Pod
 	// Kind returns a key for a pod. The same explanation of why no node suits a pod is valid for
-	// all pods with the same key, unless the key is "". A pod with this key shares its explanation
-	// only with the pods of its gang. Only Run calls Kind. If Kind is nil, pods do not share
-	// explanations.
+	// all pods with the same key, unless the key is "". A pod with the key "" shares its
+	// explanation only with the pods of its gang. Only Run calls Kind. If Kind is nil, pods do not
+	// share explanations.
 	Kind func(*sched.Pod) string
 }
 

@@ -49,7 +49,7 @@ type GPUs struct {
 	mu struct {
 		sync.Mutex
 		listed    map[string]bool        // resources that list has returned so far
-		held      map[string]bool        // device IDs that containers hold, by the kubelet's last answer
+		held      map[string]bool        // device IDs that containers hold, according to the kubelet's last answer
 		allocated map[string]*allocation // by device ID
 	}
 }

@@ -121,9 +121,9 @@ type PodDevices struct {
 	Devices         []string
 }
 
-// ListDevices returns the pods that hold devices, in no particular order. root is the root
-// directory of the kubelet. The devices of init containers other than sidecars are missing, because
-// the kubelet does not list them.
+// ListDevices returns the pods that hold devices, in no particular order. The argument `root` is
+// the root directory of the kubelet. The devices of init containers other than sidecars are
+// missing, because the kubelet does not list them.
 func ListDevices(ctx context.Context, root string) ([]PodDevices, error) {
 	ctx, cancel := context.WithTimeout(ctx, allocationsTimeout)
 	defer cancel()

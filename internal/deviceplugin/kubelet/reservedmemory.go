@@ -79,8 +79,8 @@ func ReservedMemory(config Config, machine *topology.Machine) map[topology.NodeI
 	return reserved
 }
 
-// eviction returns the memory threshold of evictionHard in bytes. total is the memory of
-// the machine.
+// eviction returns the memory threshold of evictionHard in bytes. The argument `total` is the
+// memory of the machine.
 func (m Memory) eviction(total uint64) (uint64, error) {
 	percent, isPercentage := strings.CutSuffix(m.Eviction, "%")
 	if !isPercentage {

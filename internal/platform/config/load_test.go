@@ -141,7 +141,7 @@ func TestActions(t *testing.T) {
 	}
 }
 
-// input returns an Input with these arguments and this environment. If file is not
+// input returns an Input with these arguments and this environment. If the parameter `file` is not
 // empty, it is the content of a file that the argument --config names.
 func input(t *testing.T, args []string, env map[string]string, file string) Input {
 	t.Helper()

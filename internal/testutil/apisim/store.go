@@ -67,7 +67,7 @@ type Server struct {
 // store has the objects of one resource.
 type store struct {
 	objects  map[string]*version // by key
-	log      []change            // the last changes, at most twice history
+	log      []change            // the last changes, at most 2 × the constant `history`
 	dropped  uint64              // resource version of the last change that was removed from the log
 	watchers map[*watcher]bool
 }

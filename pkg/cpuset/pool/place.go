@@ -212,8 +212,9 @@ func (p *placer) claims() []Claim {
 	return claims
 }
 
-// carve chooses the CPUs of container i from the first class that has enough. The parameter `counts`
-// says how many CPUs it must get on each NUMA node. If no class has enough, carve returns false.
+// carve chooses the CPUs of container i from the first class of CPUs (see layout.classes) that has
+// enough. The parameter `counts` says how many CPUs it must get on each NUMA node. If no class has
+// enough, carve returns false.
 func (p *placer) carve(claims []Claim, i int, counts numaplan.Counts, free cpuset.Set, classes []cpuset.Set) bool {
 	offers := p.first
 	if p.firstOf == i && len(p.first) == len(classes) && held(claims).Empty() && free.Equal(p.free) {

@@ -166,7 +166,7 @@ func BenchmarkShared(b *testing.B) {
 }
 
 // propose starts goroutines (proposers). Each of them repeatedly searches the view that the
-// function newest returns, and sends the name of a node that fits to the returned channel. The
+// function `newest` returns, and sends the name of a node that fits to the returned channel. The
 // returned function stops the goroutines.
 func propose(proposers int, newest func() *View) (answers chan string, stop func()) {
 	answers, done := make(chan string, 2*proposers), make(chan struct{})

@@ -3,9 +3,10 @@ package distbucket
 import "sync/atomic"
 
 // deltaSize is the largest number of updates that are not yet in the tree by coordinate (see
-// Index). With a larger number, more updates share the copies of pages, so there is less garbage.
-// But searches examine these updates one after another. With 16 updates, the garbage collector
-// saves more time than the searches lose.
+// Index). When these updates are put into the tree, each page that they change is copied once. With
+// a larger number, more updates share such a copy, so there is less garbage. But searches examine
+// these updates one after another. With 16 updates, the garbage collector saves more time than the
+// searches lose.
 const deltaSize = 16
 
 // log is the sequence of all updates of an index, to which the writer of the index appends. It has
@@ -27,10 +28,10 @@ const deltaSize = 16
 type log struct {
 	chunk *chunk // the newest chunk, to which updates are appended
 	seq   uint64 // number of updates and added nodes so far
-	// A Cursor (a position in the order of names) has the label of a node. Two events can make this
-	// label invalid: the removal of a node, and a call of relabel, which gives all nodes new
-	// labels. relabelSeq is the value of seq at the last such event. The label of an older Cursor
-	// may be invalid.
+	// A Cursor (a position in the order of names) has the label of a node, an integer that stands
+	// for the name. Two events can make this label invalid: the removal of a node, and a call of
+	// relabel, which gives all nodes new labels. relabelSeq is the value of seq at the last such
+	// event. The label of a Cursor may be invalid if the field `seq` of the Cursor is not greater.
 	relabelSeq uint64
 }
 

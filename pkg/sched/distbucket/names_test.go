@@ -58,9 +58,9 @@ func TestLabels(t *testing.T) {
 
 // TestCursorSavesSearch checks which part of a cursor a search uses. A cursor has the name of a
 // node, and the integer label that the node had when the cursor was made. The search must use the
-// label. It must use the name if the view is older than the cursor, or if all nodes have got new
-// labels since the cursor was made (relabel). To tell which of the two was used, the test gives the
-// cursor a wrong name.
+// label, except in two cases. It must use the name if the view is older than the cursor, or if all
+// nodes have got new labels since the cursor was made (relabel). To tell which of the two was used,
+// the test gives the cursor a wrong name.
 func TestCursorSavesSearch(t *testing.T) {
 	index := indexOf(t, Vector{1}, []Node{{Name: "n1", Free: Vector{1}}, {Name: "n5", Free: Vector{1}}, {Name: "n9", Free: Vector{1}}})
 	before := index.View()

@@ -98,7 +98,7 @@ func TestWriterSharesPages(t *testing.T) {
 			fresh++
 		}
 	}
-	const ways, depth = 2, 5 // ways: to the old and to the new place of the entry in the tree by coordinate
+	const ways, depth = 2, 5 // two paths: to the old and to the new place of the entry in the tree by coordinate; each has at most 5 pages
 	if fresh == 0 || fresh > ways*depth {
 		t.Errorf("%d pages of %d copied, want no more than %d", fresh, len(before), ways*depth)
 	}

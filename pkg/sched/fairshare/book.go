@@ -62,7 +62,7 @@ func New(d Decay) *Book {
 }
 
 // Start charges the tenant of a task from t.Since on. If Start was called for the same task before,
-// the new amounts and the new tenant replace the earlier ones at the time now.
+// the new amounts and the new tenant replace the earlier ones at the time `now`.
 func (b *Book) Start(t Task, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 type twin struct {
 	constant float64
 	held     []interval
-	open     map[string]int // indexes in held, by UID
+	open     map[string]int // indexes in the field `held`, by UID
 	now      float64
 }
 
@@ -65,7 +65,7 @@ type world struct {
 	book   *Book
 	twin   twin
 	second float64
-	behind float64              // the start times of tasks are from a clock that is this many seconds behind
+	behind float64              // how many seconds the clock of the start times of tasks is behind the clock of the calls
 	newest float64              // the newest start time so far
 	stored map[string][]Account // by tenant; nil if a task has ended or changed since they were stored
 }

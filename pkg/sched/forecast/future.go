@@ -19,8 +19,8 @@ type turn struct {
 	holds sched.Holding // what it holds on the node
 }
 
-// ends returns the time at which the pod ends if it starts at the time now, or zero if the run time
-// is unknown.
+// ends returns the time at which the pod ends if it starts at the time `now`, or zero if the run
+// time is unknown.
 func (t *turn) ends(now time.Time) time.Time {
 	if t.takes < 0 {
 		return time.Time{}

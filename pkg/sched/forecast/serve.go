@@ -125,7 +125,8 @@ func (f *future) reserveFor(t *turn) bool {
 	return true
 }
 
-// offer returns the best of all nodes' offers to a pod, or false if there is none (reservation.On).
+// offer finds out when each node will fit a pod (reservation.On), and returns the best node with
+// what to reserve there. It returns false if the pod will fit no node, or if f.checks is used up.
 func (f *future) offer(pod *sched.Pod) (best reservation.Offer, ok bool) {
 	for i, node := range f.nodes {
 		if f.checks -= 1 + len(f.running[i]); f.checks <= 0 {

@@ -52,7 +52,7 @@ func (e *Entry) Assignments() iter.Seq[*Assignment] {
 	}
 }
 
-// makeHandles makes one unused handle for each of count indexes.
+// makeHandles makes the given number of unused handles, one for each index.
 func (e *Entry) makeHandles(count int) {
 	e.handles = e.handleStore[:]
 	if count > len(e.handleStore) {
@@ -115,8 +115,8 @@ func (s *State) deleteUnused(entry *Entry) {
 	}
 }
 
-// setRecord sets the newest record of an entry, and marks the entry as stale in the indexes. record
-// is nil if the node was removed.
+// setRecord sets the newest record of an entry, and marks the entry as stale in the indexes. The
+// argument `record` is nil if the node was removed.
 //
 // The version of the new record is the version of the old record plus 1. If there is no old record,
 // it is the number of changes of all records so far, including this one. The version of a record is

@@ -12,8 +12,9 @@ import (
 	"github.com/numalet/numalet/pkg/sched/pipeline"
 )
 
-// TestDetached checks that a call of Bind that has called detach and then waits, here
-// for volumes, delays no other pod. Run must not return before this call has returned.
+// TestDetached checks calls of Bind that take a long time, because they wait for volumes. Before
+// they wait, they call `detach`. They must delay no other pod. Run must not return before they have
+// returned.
 func TestDetached(t *testing.T) {
 	tr := trace{nodes: 2, node: schedtest.Ample}
 	c := tr.cluster(t, rand.New(rand.NewPCG(1, 6)))

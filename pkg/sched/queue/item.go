@@ -18,7 +18,7 @@ const (
 	none            State = iota
 	Active                // Next returns it when its turn comes
 	InFlight              // it is being scheduled, or its Binding is being written
-	WaitingOnPermit       // it was in flight, waits for its next attempt, and blocks the pods behind it: because a pod ahead of it blocked it (Permit), or because other pods took its nodes several times (Requeue)
+	WaitingOnPermit       // its last attempt ended because a pod ahead of it blocked it (Permit), or because other pods had taken its nodes several times (Requeue); it waits for its next attempt, and blocks the pods behind it
 	Backoff               // its last attempt failed, and it is retried later
 	Unschedulable         // no node fits it: it waits for a change in the cluster that may help it
 	Gated                 // it has to wait for something other than nodes, such as a quota (sched.Pod.Wait)

@@ -88,8 +88,8 @@ func New(state *nodestate.State, q *queue.Queue, o Options) *Reservations {
 //     pods of two overlapping types could both have a reservation, only the pod that is earlier in
 //     the queue has one. Once the first pod of a type has been unschedulable for Options.Wait, the
 //     pods behind it may be placed before it, even if no node could be reserved.
-//  3. Tend calls Options.Held for each reservation that keeps more or less from other pods than
-//     before.
+//  3. Tend calls Options.Held for each reservation for which the amounts that it keeps from other
+//     pods have changed.
 //
 // Each search for the best node checks all nodes and all their pods. It runs when the first
 // unschedulable pod of a type has been unschedulable for Options.Wait, and then every

@@ -161,7 +161,7 @@ func (s *stage) clear() {
 	for _, object := range slices.Backward(s.made) {
 		s.delete(object)
 	}
-	now, all := *metav1.NewDeleteOptions(0), metav1.ListOptions{} // deletes also the claims that kube-controller-manager created for pods
+	now, all := *metav1.NewDeleteOptions(0), metav1.ListOptions{} // the two calls below also delete the claims that kube-controller-manager created for pods
 	s.must(s.api.CoreV1().PersistentVolumeClaims("default").DeleteCollection(s.ctx, now, all))
 	s.must(s.api.ResourceV1().ResourceClaims("default").DeleteCollection(s.ctx, now, all))
 	for _, object := range s.made {

@@ -42,7 +42,7 @@ func TestFrozen(t *testing.T) {
 // takeOver creates pods with different forms of requests. All of them are pending at the start.
 // Whenever more than a fifth of the pods are bound, the Witness (test/hollowcluster) deletes some,
 // so that the nodes stay nearly full. In each round, takeOver waits until more of the pods have
-// been bound. Then it calls the function goes, which kills or stops the leader.
+// been bound. Then it calls the function `goes`, which kills or stops the leader.
 func takeOver(t *testing.T, goes func(r *replicas, round int, someBound func())) {
 	pods := *takeoverPods
 	shape := hollowcluster.Shape{NUMA: 2, CPUs: 8, GPUs: 2}

@@ -31,8 +31,8 @@ type Values struct {
 const Prefix = "seed"
 
 // Write writes the files in files/common to the archive, and the files for the machine's init
-// system (files/plain or files/systemd). It also writes the files in extra, which maps paths in the
-// machine to contents.
+// system (files/plain or files/systemd). It also writes the files in `extra`, which maps paths in
+// the machine to contents.
 func Write(w *cpio.Writer, v Values, extra map[string][]byte) error {
 	flavour := "plain"
 	if v.Systemd {
