@@ -85,7 +85,7 @@ func TestReboot(t *testing.T) {
 	create(ctx, t, e2eutil.Pod("held", "single", e2eutil.Container{Name: "c", CPU: "4"}))
 	create(ctx, t, e2eutil.Pod("shared", "", e2eutil.Container{Name: "c", CPU: "100m"}))
 	before := born(ctx, t, "held", "c")
-	must(t, cluster.Forget(ctx)) // after the reset, the clock of the records starts at zero again
+	must(t, cluster.Forget(ctx)) // the clock of the records starts at zero again after the reset, so older records would seem newer than later ones
 	must(t, cluster.Reboot(ctx))
 	if after := born(ctx, t, "held", "c"); !after.Equal(before) {
 		t.Errorf("held was born on %v, and after the reboot on %v", before, after)

@@ -78,8 +78,8 @@ func (g guard) matches(token string) bool {
 }
 
 // isLoopback reports whether a Host header names this computer. It protects against DNS rebinding:
-// if the host name of a malicious page resolves to a loopback address, the browser sends this host
-// name in the Host header.
+// if the host name of a malicious page resolves to a loopback address, the browser still sends this
+// host name in the Host header, so the request is refused.
 func isLoopback(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name

@@ -79,8 +79,9 @@ func randomPlaced(t *testing.T, r *rand.Rand) *Pod {
 	return known
 }
 
-// TestTopicsFind checks with random pods: if a placed pod matters for a pending pod, it is
-// announced under at least one topic that the pending pod has.
+// TestTopicsFind checks random pairs of a placed pod and a pending pod. If the placed pod matters
+// for the pending pod, the two must have a topic in common. Otherwise the pending pod would not be
+// retried when the other pod is placed.
 func TestTopicsFind(t *testing.T) {
 	r, concerned := rand.New(rand.NewPCG(3, 3)), 0
 	for range 5000 {

@@ -92,7 +92,7 @@ func (m *Metrics) Wrote(why node.Why, cgroups int, took time.Duration) {
 }
 
 // Holdings exports the number of exclusive CPUs of each container at each scrape. It does not
-// export which CPUs these are, which is in the status of the NodeTopology. If the CPUs were the
+// export which CPUs these are; the status of the NodeTopology lists them. If the CPUs were the
 // value of a label, each change would start a new time series. The pod's UID is a label, because a
 // terminating pod and its replacement can have the same name.
 type Holdings struct{ View func() node.View }
