@@ -69,8 +69,9 @@ func (c *controller) explainPod(explainer *pipeline.Proposer, pod *sched.Pod) (t
 // kind returns a key for a pod. If two pods have equal keys other than "", the same explanation of
 // why no node suits is valid for both. The key is "" for pods that name their nodes in their node
 // affinity, that use volumes or devices, or that have already run (see Cluster.Kind of package
-// filters). It is also "" for gangs, for pods that avoid nodes, for pods that may use only certain
-// GPUs, and for pods that have to wait for something other than nodes, such as a quota.
+// filters). It is also "" for gangs, for pods that avoid certain nodes for now (sched.Pod.Avoid), for
+// pods that may use only certain GPUs, and for pods that have to wait for something other than
+// nodes, such as a quota.
 func (h *hosted) kind(pod *sched.Pod) string {
 	if pod.Gang != nil || pod.Avoid != nil || pod.GPUs.Offer != nil || pod.Waits().Refuses() {
 		return ""

@@ -14,10 +14,10 @@ import (
 // node free for a pod that has waited long, so that smaller pods do not take them first.
 const tending = 250 * time.Millisecond
 
-// newReservations creates the component that reserves nodes for pods that have waited long, unless
-// the settings reserve no nodes. The component has its own instance of the filters. When these
-// filters check a node for a pod, they treat the pods that the component plans to place as if they
-// were on their nodes.
+// newReservations creates the component that reserves nodes for pods that have waited long. It
+// creates none if reservations are switched off (ReserveAfter is 0). The component has its own
+// instance of the filters. When these filters check a node for a pod, they treat the pods that the
+// component plans to place as if they were on their nodes.
 func (c *controller) newReservations(ctx context.Context) error {
 	if c.cfg.ReserveAfter == 0 {
 		return nil

@@ -51,7 +51,7 @@ func report(s simulation, state *nodestate.State, pods []*sched.Pod, placed int,
 	return sum
 }
 
-// percent returns part as a percentage of whole, or 0 if whole is 0.
+// percent returns `part` as a percentage of `whole`, or 0 if `whole` is 0.
 func percent(part, whole float64) float64 {
 	if whole == 0 {
 		return 0

@@ -165,8 +165,8 @@ func (s *search) grow() {
 }
 
 // next returns the candidate with the best links to the chosen GPUs. Candidates that are
-// chosen already are left out. If several candidates have equally good links, next
-// returns the first of them.
+// chosen already are left out. If several candidates have equally good links, the result
+// is the first of them.
 func (s *search) next() int {
 	best := -1
 	for _, candidate := range s.candidates {

@@ -249,8 +249,8 @@ func roomiest(order []int, left []Room, k int) (node, cpus int) {
 }
 
 // each yields all distributions that begin with the numbers given as `counts` and have k more CPUs on
-// the remaining NUMA nodes. When the function given as `yield` returns false, each stops and returns
-// false.
+// the remaining NUMA nodes. When the function given as `yield` returns false, the method stops
+// and returns false.
 func (t Tier) each(counts Counts, k int, yield func(Counts) bool) bool {
 	n := len(counts)
 	if n == len(t.Rooms) {

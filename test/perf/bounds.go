@@ -21,7 +21,7 @@ type bound struct {
 
 // check reads a file of bounds (bounds.yaml). For each bound, it prints the quotient of the two
 // results that the bound names, and compares the quotient with the bound. It skips the bounds for
-// rounds that were not run. If file is "", it checks nothing.
+// rounds that were not run. If `file` is "", it checks nothing.
 func check(out io.Writer, file string, results results) error {
 	if file == "" {
 		return nil

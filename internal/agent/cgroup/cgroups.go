@@ -88,17 +88,17 @@ func detect(root string) (tree, error) {
 // Close closes the connection to systemd.
 func (c *Cgroups) Close() { c.units.close() }
 
-// Confine sets the CPUs of a container, and the NUMA nodes of its memory if decision has any. It
+// Confine sets the CPUs of a container, and the NUMA nodes of its memory if `decision` has any. It
 // then checks that the kernel uses what was set. Child cgroups that the container created are
 // limited to the same CPUs. The error for a container without a cgroup is ErrNotExist. With cgroup
 // v2, a call usually writes one or two files and reads four.
 //
-// If decision has a Partition, Confine makes the container's cgroup a cpuset partition with the CPUs
-// of decision. The kernel must support that (see Partitions). If the kernel refuses it, the error
-// wraps workload.ErrPartition, and the container is limited to its CPUs all the same.
+// If `decision` has a Partition, Confine makes the container's cgroup a cpuset partition with the
+// CPUs of `decision`. The kernel must support that (see Partitions). If the kernel refuses it, the
+// error wraps workload.ErrPartition, and the container is limited to its CPUs all the same.
 //
 // For an exclusive container, Confine returns an error unless the container gets exactly the CPUs
-// of decision. A shared container may get only some of these CPUs, if a parent cgroup lacks the
+// of `decision`. A shared container may get only some of these CPUs, if a parent cgroup lacks the
 // others or if the others are offline. But if no CPU is left, Confine returns an error for a shared
 // container, too.
 //

@@ -64,8 +64,8 @@ func resize(dir, file string, want cpuset.Set) error {
 	return overwrite(dir, file, want)
 }
 
-// resizeChild resizes a child cgroup whose parent's cpuset changes from the set old to the set
-// want.
+// resizeChild resizes a child cgroup whose parent's cpuset changes from the set `old` to the set
+// `want`.
 func resizeChild(dir, file string, old, want cpuset.Set) error {
 	has, err := readList(dir, file)
 	if err != nil {

@@ -50,15 +50,15 @@ const maxRound = 16
 // systemd is busy with a daemon-reload, Confine would have to wait for its answer, so the cpusets of
 // all further containers would be written late.
 type units struct {
-	soon chan struct{} // full after persistLater, until the agent calls retry
-	turn chan struct{} // full while a call of update or close runs, so that only one call runs at a time
-	conn UnitSetter    // used only by the call that has filled turn; nil until connected
+	soon chan struct{} // full after persistLater, until the agent calls `retry`
+	turn chan struct{} // full while a call of `update` or `close` runs, so that only one call runs at a time
+	conn UnitSetter    // used only by the call that has filled `turn`; nil until connected
 	dial func(context.Context) (UnitSetter, error)
 	mu   struct {
 		sync.Mutex
 		desired      map[string]*request   // by unit: requests that systemd has not acknowledged yet
 		acknowledged map[string]properties // by unit: the properties of the last request that systemd acknowledged
-		notReady     error                 // why systemd was not ready at the last call of update, nil if it was ready; before the first call, not nil
+		notReady     error                 // why systemd was not ready at the last call of `update`; nil if it was ready; before the first call, not nil
 		answers      int                   // how many requests for units systemd has answered so far
 		order        int                   // how often a request was recorded or sent so far
 	}

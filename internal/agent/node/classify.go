@@ -79,7 +79,7 @@ func classify(s subject) class {
 }
 
 // asks reports whether the annotations of the container or of its sandbox show that the pod may
-// request exclusive CPUs. For two kinds of pods, asks returns false although the pod requests
+// request exclusive CPUs. For two kinds of pods, the result is false although the pod requests
 // exclusive CPUs. First, another device plugin may serve a resource such as numalet.dev/numa1-cpu.
 // If the pod requests CPUs by limits of this resource, that device plugin allocates them, and adds
 // no annotations. Second, the author of the pod may have written labels instead of annotations by

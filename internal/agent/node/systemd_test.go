@@ -23,7 +23,7 @@ type systemd struct {
 	rounds                int               // how often a hook waited for systemd
 	down                  bool              // systemd does not answer
 	slow                  bool              // systemd answers only after the deadline of every hook
-	limit                 int               // if not 0, systemd applies this many units until the deadline of a call passes
+	limit                 int               // if not 0, systemd changes at most this many units until the deadline of a call passes
 	waits                 []string          // for each call of a slow systemd: how long the caller waits
 }
 
@@ -45,8 +45,8 @@ func (s *systemd) apply() {
 	clear(s.pending)
 }
 
-// applySome applies as many units as systemd can until the deadline of a call. It returns an error
-// if there are more.
+// applySome changes as many units as systemd can until the deadline of a call (the field `limit`).
+// It returns an error if there are more units to change.
 func (s *systemd) applySome() error {
 	for _, path := range slices.Sorted(maps.Keys(s.pending))[:min(s.limit, len(s.pending))] {
 		s.acknowledged[path] = s.pending[path]

@@ -12,7 +12,7 @@ import (
 )
 
 // newLateScript returns a script with ten shared pods, which have 20 systemd units, and with the
-// exclusive pods a and b, which have no container yet. In later calls, systemd applies only five
+// exclusive pods a and b, which have no container yet. In later calls, systemd changes only five
 // units before the deadline of the call passes.
 func newLateScript(t *testing.T) *script {
 	s := newScript(t, &scenario.Answer{})
@@ -106,8 +106,9 @@ func TestWithheldCPUsBecomeShared(t *testing.T) {
 	}
 }
 
-// TestOtherFailuresWithholdNothing checks that shared containers get the CPUs back at once if an
-// exclusive container was refused for another reason than systemd.
+// TestOtherFailuresWithholdNothing refuses an exclusive container because a cgroup cannot be
+// written, and not because systemd is slow. It checks that the shared containers get the CPUs of the
+// refused container back at once.
 func TestOtherFailuresWithholdNothing(t *testing.T) {
 	s := newLateScript(t)
 	s.systemd.limit = 0

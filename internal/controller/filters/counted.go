@@ -52,7 +52,7 @@ func (p *Proposer) prepareAlike() bool {
 
 // keepCounted stores the state that PreFilter of the plugin InterPodAffinity has computed for the
 // current pod. Later pods of the same gang reuse this state (see prepareAlike). keepCounted does
-// nothing if alike returns no key for the pod.
+// nothing if the method `alike` returns no key for the pod.
 func (p *Proposer) keepCounted() {
 	key := p.lister.alike()
 	if key == "" {

@@ -20,8 +20,8 @@ type shunned struct {
 	}
 }
 
-// change updates the counts after a node has changed from before to now. before is nil for a new
-// node, and now is nil for a removed node.
+// change updates the counts after a node has changed from the version `before` to the version `now`.
+// `before` is nil for a new node, and `now` is nil for a removed node.
 func (s *shunned) change(before, now *v1.Node) {
 	was, is := preferNot(before), preferNot(now)
 	if slices.Equal(was, is) {

@@ -67,8 +67,9 @@ func (p *Pod) terms() func(func(*fwk.AffinityTerm) bool) {
 	}
 }
 
-// labelTopics returns topics for the pods in a scope that a selector selects. When such a pod is
-// placed, it is announced under at least one of these topics (see appendPlaced). The selector may
+// labelTopics returns topics for those pods of a scope that the selector selects. The scope is a
+// namespace, or all namespaces (the constant `everywhere`). When such a pod is placed, it is
+// announced under at least one of these topics (see appendPlaced). The selector may
 // require that a label has one of certain values. labelTopics then returns one topic for each of
 // these values. If there are several such requirements, it uses only the first. If there is none,
 // it returns a topic for all pods in the scope.

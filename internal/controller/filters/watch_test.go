@@ -51,8 +51,8 @@ func TestWatch(t *testing.T) {
 	})
 }
 
-// TestTwice checks that twice calls f at once for each change, and once more for all changes within
-// a second.
+// TestTwice checks the function that `twice` returns. It must call f at once for each change, and
+// once more for all changes within a second.
 func TestTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()

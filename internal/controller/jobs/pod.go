@@ -46,7 +46,7 @@ func (t *task) newPod(creation jobplan.Creation) *corev1.Pod {
 }
 
 // merge returns a map with the entries of both maps. For a key that is in both maps, it takes the
-// value from override.
+// value from the map `override`.
 func merge(template, override map[string]string) map[string]string {
 	all := map[string]string{}
 	maps.Copy(all, template)

@@ -80,7 +80,7 @@ type node struct {
 	silent   bool                // the node's agent does not renew its Lease
 	base     *sched.Node         // the record that was last passed to the state
 	reports  map[string]report   // what pods hold according to the agent, by the UID that the kubelet uses for the pod
-	reported map[string]reported // bound pods with GPUs, or with exclusive CPUs that only the agent knows exactly, by UID
+	reported map[string]reported // bound pods with GPUs, and bound pods whose own fields do not say exactly which CPUs they hold, by UID
 	odd      string              // the error that was last reported about the node
 }
 

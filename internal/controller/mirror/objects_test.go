@@ -70,8 +70,8 @@ func topologyOf(name string, w scenario.Words) *v1alpha1.NodeTopology {
 	return topology
 }
 
-// namesOf returns the UID and the name of the pod that a word of a test script names. text is
-// either UID@NAME, or only the UID in the form uid-NAME.
+// namesOf returns the UID and the name of the pod that a word of a test script names. `text`
+// is either UID@NAME, or only the UID in the form uid-NAME.
 func namesOf(text string) (uid, name string) {
 	uid, name, static := strings.Cut(text, "@")
 	if !static {

@@ -16,7 +16,7 @@ import (
 const ofForeignGangs = v1alpha1.LabelGang + ",!" + v1alpha1.LabelJob
 
 // Successes is notified when a pod of a gang has succeeded, and when a succeeded pod is deleted.
-// gang is the ID of the gang, and owner is the UID of the object that controls the pod.
+// `gang` is the ID of the gang, and `owner` is the UID of the object that controls the pod.
 type Successes interface {
 	Succeeded(uid, gang, owner string)
 	Forgotten(uid string)

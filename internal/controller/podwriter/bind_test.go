@@ -297,8 +297,8 @@ func TestLateBinding(t *testing.T) {
 	}
 }
 
-// TestSettle checks that Resolve, which finds out whether a pod is bound as decided, waits until no
-// earlier request to bind the pod can take effect, and then reads whether the pod is bound.
+// TestSettle checks that Resolve finds out whether a pod is bound as decided. Resolve must first wait
+// until no earlier request to bind the pod can take effect any more, and only then read the pod.
 func TestSettle(t *testing.T) {
 	broken := apierrors.NewInternalError(errors.New("etcd"))
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a", UID: "uid-a"}}

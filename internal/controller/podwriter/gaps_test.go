@@ -21,7 +21,7 @@ func TestGaps(t *testing.T) {
 	for _, tc := range []struct {
 		name     string
 		bindings int           // number of Bindings in flight
-		take     time.Duration // how long they are in flight
+		take     time.Duration // how long each of these Bindings is in flight
 		want     time.Duration
 	}{
 		{"no Binding", 0, 0, 0},

@@ -17,7 +17,7 @@ var slow = regexp.MustCompile(`^\s*[+-]?([0-9.]*[eE][+-]?[0-9]{3}|[0-9.]{64})`)
 
 // Decode decodes an object from JSON. It returns false if no API server can have stored the object,
 // because the JSON is invalid, or has a number that takes too long to parse (see the variable
-// slow).
+// `slow`).
 func Decode(data []byte, object any) bool {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()

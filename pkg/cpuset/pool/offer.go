@@ -14,7 +14,7 @@ type offer struct {
 	own    cpuset.Set // CPUs that this container may reuse: those of containers of the pod that never run at the same time
 	free   cpuset.Set // CPUs that no pod holds
 
-	owned, fresh *stock // the CPUs in own and in free, by core
+	owned, fresh *stock // the CPUs in `own` and in `free`, by core
 	rooms        []numaplan.Room
 	tallies      []tally // the counts of CPUs in the field `fresh`, by NUMA node
 }

@@ -226,10 +226,10 @@ func cluster(n, dims int, fill float64) []Node {
 	return nodes
 }
 
-// edges returns requests that are hard for a search. It repeats this as often as the parameter
-// `count` says: it chooses a random ratio between the amounts of a request, adds the largest
-// request with this ratio that fits some node to the first result, and adds a slightly larger
-// request that fits no node to the second result.
+// edges returns requests that are hard for a search: `count` requests that just fit some node, and
+// `count` requests that are slightly too large for all nodes. For each pair of requests, it chooses
+// a random ratio between the amounts of a request. The first request of the pair is the largest one
+// with this ratio that fits some node. The second request is slightly larger.
 func edges(nodes []Node, count int) (last, beyond []Vector) {
 	r := rand.New(rand.NewPCG(2, 2))
 	for range count {

@@ -52,7 +52,7 @@ func (s space) checkedEntry(node Node) (*entry, error) {
 }
 
 // newEntry returns a new entry for a node, which must have an amount for each dimension. The caller
-// sets the fields label and handle of the new entry.
+// sets the fields `label` and `handle` of the new entry.
 func (s space) newEntry(node Node) *entry {
 	whole := &entryWithVectors{entry: entry{Node: Node{Name: node.Name, Record: node.Record}, code: encode(node.Free)}}
 	e, buf := &whole.entry, whole.vectors[:0]

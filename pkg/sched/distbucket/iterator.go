@@ -72,7 +72,7 @@ func (t *tree) seek(k key, isAfter func(*page, int) bool) (it iterator) {
 //	entry:  rounded free amounts (code) → exact free amounts (Free) → not replaced in the delta
 type matcher struct {
 	want   Vector
-	code   code  // code of want, rounded down, for fast comparisons
+	code   code  // code of `want`, rounded down, for fast comparisons
 	delta  delta // the newest updates, which are not yet in the tree; an entry that one of them has replaced does not match
 	visits int   // number of items examined so far, a measure of the cost that does not depend on the machine
 	limit  int   // when visits has this value, the method `next` returns nil; 0 means no limit

@@ -110,9 +110,10 @@ func comparePrefix(x, prefix []int64) int {
 }
 
 // keyRange is the range of a bucket in the tree by coordinate: all entries whose coordinate begins
-// with prefix. The keys of these entries are in [first, last]. If the prefix does not fit
-// completely into a key (packCoord), entries that begin with other numbers can have keys in this
-// interval, too. Then each entry has to be compared with the prefix.
+// with the field `prefix`. The keys of these entries are in [first, last]. If the prefix does not
+// fit completely into a key (packCoord), entries that begin with other numbers can have keys in this
+// interval, too. In this case, the field `exclusive` is false, and each entry has to be compared
+// with the prefix.
 type keyRange struct {
 	prefix      []int64
 	first, last key

@@ -128,7 +128,7 @@ func (r *Reserving) View() ReservingView {
 
 // setReserved stores a node that has a reservation. node.Free must have everything that is free on
 // the node, whether or not it is reserved. The trees heldByName and heldByTask store the node with
-// these amounts. The index unreserved stores it without the reserved amounts.
+// these amounts. The index `unreserved` stores it without the reserved amounts.
 func (r *Reserving) setReserved(node Node, held *reservation) error {
 	e, err := r.unreserved.space.checkedEntry(node)
 	if err != nil {

@@ -29,8 +29,8 @@ type account struct {
 	through time.Time
 }
 
-// at returns the account with the score that it has at the time now. If now is before a.Time, it
-// returns the account unchanged.
+// at returns the account with the score that it has at the time `now`. If `now` is before a.Time,
+// it returns the account unchanged.
 func (a Account) at(d Decay, now time.Time) Account {
 	if passed := now.Sub(a.Time); passed > 0 {
 		a.Score, a.Time = d.Next(a.Score, a.Usage.float(), passed.Seconds()), now
@@ -38,13 +38,13 @@ func (a Account) at(d Decay, now time.Time) Account {
 	return a
 }
 
-// change computes the score at the time now from the old usage, and then changes the usage.
+// change computes the score at the time `now` from the old usage, and then changes the usage.
 func (a *account) change(d Decay, now time.Time, by Milli) {
 	a.Account = a.at(d, now)
 	a.Usage += by
 }
 
-// start adds a task that started at the time since and has held the given amount from then on. If
+// start adds a task that started at the time `since` and has held the given amount from then on. If
 // the task did not start after a.through, its amount may be in the usage that was restored
 // (a.carried), and the score then already includes it. So start first takes as much of the amount
 // as possible out of a.carried. For the rest of the amount, start adds the score that a tenant

@@ -170,8 +170,8 @@ func (b *Book) Rank(tenant string, t Type, now time.Time) float64 {
 	return sum / float64(owner.weight)
 }
 
-// advance sets the book's time to now if now is later, and returns the book's time. The caller must
-// hold b.mu.
+// advance sets the book's time to `now` if `now` is later, and returns the book's time. The caller
+// must hold b.mu.
 func (b *Book) advance(now time.Time) time.Time {
 	if now.After(b.mu.now) {
 		b.mu.now = now

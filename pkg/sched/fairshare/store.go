@@ -116,7 +116,7 @@ func (b *Book) Restore(tenant string, stored Account, now time.Time) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now = b.advance(now)
-	through := stored.Time.Add(-Margin) // Margin before the time at which Stored was called, even if that time is after now
+	through := stored.Time.Add(-Margin) // Margin before the time at which Stored was called, even if that time is after `now`
 	if stored.Time.After(now) {
 		stored.Time = now
 	}
@@ -156,7 +156,7 @@ func (b *Book) Complete(running []Task, now time.Time) {
 }
 
 // oldestFirst returns tasks sorted by start time, and by UID if start times are equal. In the
-// result, the start time is now for tasks without one.
+// result, tasks without a start time have the start time `now`.
 func oldestFirst(tasks []Task, now time.Time) []Task {
 	tasks = slices.Clone(tasks)
 	for i := range tasks {

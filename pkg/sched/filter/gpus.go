@@ -178,7 +178,7 @@ func lacks(request sched.GPURequest, node *sched.Node) sched.Reason {
 // unlike returns a reason if a request is for parts of GPUs, such as MIG devices, and the pod
 // may not use the node's parts: the request does not allow their type, or GPU groups
 // (GPURequest.Offer) do not allow the pod to use them. It does not check whether enough parts
-// are free, because the function plain checks that.
+// are free, because the function `plain` checks that.
 func unlike(request sched.GPURequest, node *sched.Node) sched.Reason {
 	if request.Part.Count == 0 {
 		return sched.Reason{}

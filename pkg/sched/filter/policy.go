@@ -22,7 +22,7 @@ type NodePolicy struct {
 	Fragmentation bool
 }
 
-// fragmentationName is the name of the policy of package fragmentation in configuration files.
+// fragmentationName is how configuration files name the policy of package fragmentation.
 const fragmentationName = "fragmentation"
 
 // Apply returns a copy of the scheduling profile p that uses the node policy n.

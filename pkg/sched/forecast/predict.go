@@ -86,7 +86,8 @@ func (d draw) left(c Class, ran time.Duration) time.Duration {
 	return d.runs.Left(c, ran, d.random.Float64())
 }
 
-// ends draws when a running pod ends.
+// ends returns when a running pod ends. It draws the pod's run time at random. If r.Ends is set, the
+// pod ends at this time at the latest.
 func (d draw) ends(r Running, now time.Time) time.Time {
 	at := now.Add(d.left(r.Class, now.Sub(r.Since)))
 	if !r.Ends.IsZero() && r.Ends.Before(at) {

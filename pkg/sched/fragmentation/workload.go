@@ -87,8 +87,9 @@ func (w *workload) see(r request, at time.Time) {
 	}
 }
 
-// weightAt returns the weight of a pod that is seen at the given time. It may scale down the
-// weights of the kinds (mostGrowth).
+// weightAt returns the weight of a pod that is added to the workload at the given time. If the
+// exponent of this weight would be larger than mostGrowth, weightAt first scales down the weights of
+// all kinds.
 func (w *workload) weightAt(at time.Time) float64 {
 	if w.kinds == nil {
 		w.kinds, w.origin = map[kind]*seen{}, at

@@ -62,7 +62,7 @@ func (q *decisionQueue) take() (decision sched.Decision, ok bool) {
 }
 
 // After close, the method `take` still returns the remaining decisions, and then false. The method
-// put must not be called any more.
+// `put` must not be called any more.
 func (q *decisionQueue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -111,7 +111,7 @@ func (q *GangQueue) Remove(uid string) {
 }
 
 // Succeeded records that a pod has succeeded. The argument `id` is the ID of the pod's gang, and
-// owner is the pod's sched.Gang.Owner. Until Forgotten is called for the pod, the pod counts as
+// `owner` is the pod's sched.Gang.Owner. Until Forgotten is called for the pod, the pod counts as
 // started for those pods of the gang that have the same owner.
 func (q *GangQueue) Succeeded(uid, id, owner string) {
 	q.mu.Lock()
@@ -129,7 +129,8 @@ func (q *GangQueue) Succeeded(uid, id, owner string) {
 	q.reconcile(g)
 }
 
-// Forgotten records that a pod that had succeeded (Succeeded) was deleted.
+// Forgotten records that a succeeded pod was deleted. It does nothing if Succeeded was not called
+// for the pod.
 func (q *GangQueue) Forgotten(uid string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

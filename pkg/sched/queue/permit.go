@@ -66,8 +66,8 @@ func (q *Queue) Placed(pod *sched.Pod) {
 }
 
 // Undone puts a pod that was placed, but whose Binding failed, back into the queue. A node fitted
-// the pod, so the pod no longer counts as unschedulable. If AllowBypass, which lets other pods be
-// scheduled before it, was called earlier, it no longer applies. If no node fits the pod later, it
+// the pod, so the pod no longer counts as unschedulable. An earlier call of AllowBypass, which let
+// other pods be scheduled before this pod, no longer applies. If no node fits the pod later, it
 // counts as unschedulable since that attempt (Head.Since).
 func (q *Queue) Undone(pod *sched.Pod) {
 	q.mu.Lock()

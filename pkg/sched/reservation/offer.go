@@ -84,7 +84,7 @@ func On(pod *sched.Pod, node *sched.Node, assigned []AssignedPod) (Offer, bool) 
 
 // needed returns those assigned pods that must end before the pod fits. The parameter `left` has
 // the assigned pods that were removed from the node, in the order of their removal. For each of
-// them, needed checks whether the pod also fits if the assigned pod stays. If so, it puts the
+// them, the function checks whether the pod also fits if the assigned pod stays. If so, it puts the
 // assigned pod back on the node. It also returns the node without the assigned pods that it did not
 // put back.
 func needed(pod *sched.Pod, node *sched.Node, left []AssignedPod) ([]AssignedPod, *sched.Node) {

@@ -132,9 +132,9 @@ func build(pod, policy string, c Container) corev1.Container {
 	return built
 }
 
-// ParseTraces reads the trace files of the node in one text. As in the output of tail, a header
-// "==> pod_container_role <==" stands before each file. A last line without a line break is
-// ignored, because the container may still be writing it.
+// ParseTraces parses a text that has all trace files of the node, one after another. As in the
+// output of tail, a header "==> pod_container_role <==" stands before each file. A last line without
+// a line break is ignored, because the container may still be writing it.
 func ParseTraces(text string) ([]Life, error) {
 	var lives []Life
 	for part := range strings.SplitSeq(text, "==> ") {

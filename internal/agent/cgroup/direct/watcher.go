@@ -153,9 +153,9 @@ func (w *Watcher) synchronize(ctx context.Context) error {
 }
 
 // pod returns the API object of the pod to which a cgroup belongs, or nil if it does not find the
-// pod. If the cgroup belongs to a static pod, several pods may claim to be its mirror pod. pod then
-// returns the one whose status lists a container of the cgroup, because only the kubelet writes the
-// status of a pod.
+// pod. If the cgroup belongs to a static pod, several pods may claim to be its mirror pod. In this
+// case, the result is the one whose status lists a container of the cgroup, because only the kubelet
+// writes the status of a pod.
 func (w *Watcher) pod(group cgroup.PodCgroup) *corev1.Pod {
 	if pod, ok := w.o.Pods.Pod(workload.Pod{UID: group.UID}); ok {
 		return pod

@@ -22,7 +22,7 @@ func Path(dir, kind string) string {
 }
 
 // Clean removes the CDI specifications that SpecWriters have written to dir. It keeps
-// the specification for the kind of devices that the parameter `except` names. If except
+// the specification for the kind of devices that the parameter `except` names. If `except`
 // is "", it removes all specifications of SpecWriters.
 func Clean(dir, except string) error {
 	ours, err := filepath.Glob(filepath.Join(dir, "*_"+suffix+".json"))

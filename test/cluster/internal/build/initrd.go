@@ -12,8 +12,8 @@ import (
 	"github.com/numalet/numalet/test/cluster/internal/cpio"
 )
 
-// writeInitrd writes an initrd with initScript, busybox, and the kernel modules. modules is the
-// directory lib/modules/RELEASE of the kernel.
+// writeInitrd writes an initrd with initScript, busybox, and the kernel modules. The argument
+// `modules` is the directory lib/modules/RELEASE of the kernel.
 func writeInitrd(file, modules string) error {
 	var out bytes.Buffer
 	w := cpio.NewWriter(&out)

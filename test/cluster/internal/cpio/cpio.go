@@ -38,7 +38,7 @@ func (w *Writer) File(name string, perm fs.FileMode, body []byte) {
 	w.entry(name, typeRegular|uint32(perm.Perm()), body)
 }
 
-// Symlink adds name as a symbolic link to target.
+// Symlink adds a symbolic link with the given name and target.
 func (w *Writer) Symlink(name, target string) {
 	w.parents(name)
 	w.entry(name, typeSymlink|0o777, []byte(target))

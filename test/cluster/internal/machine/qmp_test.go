@@ -34,7 +34,7 @@ func TestReset(t *testing.T) {
 
 // answerOnce acts as QEMU's monitor for one connection. It sends the greeting and accepts the
 // command qmp_capabilities. It responds to the command system_reset with the text in the argument
-// answer.
+// `answer`.
 func answerOnce(l net.Listener, answer string) {
 	c, err := l.Accept()
 	if err != nil {

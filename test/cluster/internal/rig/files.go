@@ -11,8 +11,8 @@ import (
 // Console returns the path of the file with the output of the machine's serial console.
 func (r *Rig) Console(flavour machine.Flavour) string { return r.boot(flavour).Console }
 
-// Copy copies a local file with its permissions to path in the machine. It replaces the
-// file atomically, so it can replace a running program.
+// Copy copies a local file with its permissions to the given path in the machine. It replaces
+// a file at this path atomically, so it can replace a running program.
 func (r *Rig) Copy(g *guest.Client, flavour machine.Flavour, file, path string) error {
 	info, err := os.Stat(file)
 	if err != nil {
