@@ -56,8 +56,8 @@ func manifests(t *testing.T, dir string) (files []string) {
 	return files
 }
 
-// compile reports each expression of a policy that does not compile. An expression may use only
-// the functions in the environment given as known.
+// compile reports each expression of a policy that does not compile. An expression may use only the
+// functions in the environment given as `known`.
 func compile(t *testing.T, known *environment.EnvSet, spec admissionv1.ValidatingAdmissionPolicySpec) {
 	options := plugincel.OptionalVariableDeclarations{HasParams: spec.ParamKind != nil, HasAuthorizer: true}
 	compiler, err := plugincel.NewCompositedCompiler(known)

@@ -51,10 +51,10 @@ type controller struct {
 	known        *tenants.Known            // tenants that have a Tenant object
 	reservations *reservation.Reservations // nil if the settings reserve no nodes
 	avoided      *nodebackoff.List
-	rejected     cache.SharedIndexInformer // informer of failed pods; if the agent of a node has rejected a pod's placement, this node is recorded in avoided
-	succeeded    cache.SharedIndexInformer // informer of succeeded pods that belong to gangs; tells queue about them
+	rejected     cache.SharedIndexInformer // informer of failed pods; if the agent of a node has rejected a pod's placement, this node is recorded in the field `avoided`
+	succeeded    cache.SharedIndexInformer // informer of succeeded pods that belong to gangs; tells the field `queue` about them
 	heartbeats   *mirror.Heartbeats
-	leases       cache.SharedIndexInformer // informer of the Leases of the nodes' agents; updates heartbeats
+	leases       cache.SharedIndexInformer // informer of the Leases of the nodes' agents; updates the field `heartbeats`
 	filters      hosted
 	reporter     *podwriter.Reporter
 	binder       *podwriter.Binder
@@ -209,8 +209,8 @@ func (c *controller) newMirror(context.Context) (err error) {
 	return errors.Join(err, c.namespaces.Watch(c.mirror), filters.Watch(c.factory, c.queue.Notify))
 }
 
-// agentAlive is called when the agent of a node stops renewing its Lease (alive is false), and when
-// the agent renews the Lease again (alive is true). As long as the Lease is not renewed, no
+// agentAlive is called when the agent of a node stops renewing its Lease (`alive` is false), and
+// when the agent renews the Lease again (`alive` is true). As long as the Lease is not renewed, no
 // exclusive CPUs are placed on the node.
 func (c *controller) agentAlive(node string, alive bool) {
 	if alive {

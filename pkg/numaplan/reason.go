@@ -57,9 +57,9 @@ func (s *search) reason() Outcome {
 	return NoNode
 }
 
-// leastSpare returns the smallest number of CPUs that must stay free on a NUMA node so that one CPU
-// can be shared. If no free CPU can be shared, it returns the number of all free CPUs. Then the
-// method `reason` returns NoneShared for every pod.
+// leastSpare returns how many CPUs must stay free so that one CPU can be shared: the smallest
+// NUMANode.Spare above 0. If no free CPU can be shared, or fewer CPUs are free, it returns the
+// number of all free CPUs. Then no free CPU is left for pods, so `reason` returns NoneShared.
 func (s *search) leastSpare() int {
 	least := s.free()
 	for _, on := range s.NUMA {

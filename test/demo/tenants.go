@@ -106,7 +106,8 @@ func (d demo) showWho(ctx context.Context, actors []actor) error {
 // forward registers the queue API, which `numalet queue` and `numalet why` call. The API server
 // passes requests for this API to the controller that is the leader. In the test cluster, the API
 // server runs on the host, and can reach pods only through forwarded ports. So forward starts a
-// port forwarding to the leader. The returned function ends both.
+// port forwarding to the leader. The returned function ends the port forwarding, and removes the
+// registration of the queue API.
 func (d demo) forward(ctx context.Context) (stop func(), err error) {
 	const queueAPI = "deploy/controller/queueapi"
 	if _, err := kubectl(ctx, "apply", "-k", queueAPI); err != nil {

@@ -156,7 +156,7 @@ image: {repository: example.com/numalet, digest: "sha256:` + strings.Repeat("a",
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, same := range []string{"crds.yaml", "admission.yaml", "rbac.yaml"} { // other tests check these templates
+			for _, same := range []string{"crds.yaml", "admission.yaml", "rbac.yaml"} { // the golden file leaves these templates out, because other tests check them
 				delete(rendered, same)
 			}
 			golden(t, "testdata/"+name+".yaml", Join(rendered))

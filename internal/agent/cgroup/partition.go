@@ -166,9 +166,10 @@ func (p partitions) tidy(group string) error {
 	return p.setExclusive(group, has, needed.Union(has.Minus(returned)))
 }
 
-// tidyChild tidies a child of a cgroup above containers. If the child is the cgroup of a container
-// whose processes have ended, tidyChild makes it an ordinary cgroup, because the container runtime
-// may remove the cgroup only later.
+// tidyChild does the work of tidy for one child of a cgroup above containers. If the child is the
+// cgroup of a container whose processes have ended, tidyChild makes it an ordinary cgroup without
+// exclusive CPUs, so that other cgroups can use these CPUs. The container runtime may remove the
+// cgroup much later.
 func (p partitions) tidyChild(group string) error {
 	if _, container := containerID(path.Base(group)); !container {
 		return p.tidy(group)

@@ -48,7 +48,7 @@ func states(t *testing.T, h testHost, groups ...string) string {
 }
 
 // testPartitions makes partitions for the containers of two pods, one after another. The cgroups of
-// the pods are below the cgroup given as root. The machine has the CPUs 0 to 3.
+// the pods are below the cgroup given as `root`. The machine has the CPUs 0 to 3.
 func testPartitions(t *testing.T, h testHost, root string) {
 	p := partitions{h}
 	pod1, pod2 := path.Join(root, "pod1"), path.Join(root, "pod2")

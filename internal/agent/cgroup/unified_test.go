@@ -15,9 +15,9 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// fake creates a directory with plain files that looks like a cgroup v2 tree. files maps paths to
-// contents. A test must also give the contents of files such as cpuset.cpus.effective, which no
-// kernel updates here.
+// fake creates a directory with plain files that looks like a cgroup v2 tree. The parameter `files`
+// maps paths to contents. A test must also give the contents of files such as
+// cpuset.cpus.effective, which no kernel updates here.
 func fake(t *testing.T, files map[string]string) string {
 	t.Helper()
 	root := t.TempDir()

@@ -103,7 +103,7 @@ func (i *Isolation) Isolate(ctx context.Context, cpus cpuset.Set) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.mu.done && cpus.Equal(i.mu.isolated) {
-		return nil // Run corrects what other programs have changed since
+		return nil // an earlier call has isolated the same CPUs; Run corrects what other programs have changed after it
 	}
 	i.mu.isolated, i.mu.known = cpus, true
 	return i.apply(ctx)

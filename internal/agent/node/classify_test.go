@@ -219,7 +219,8 @@ func checkClass(t *testing.T, s subject, flags int) {
 	}
 }
 
-// subject returns the container as a new one, whose pod is known and has no grant.
+// subject returns the container of a test case as a container that does not run yet. The agent
+// knows its pod, and the pod has no grant.
 func (d decision) subject(t *testing.T, cfg Config) subject {
 	script := newScript(t, &scenario.Answer{})
 	if err := script.pod(append([]string{"x"}, strings.Fields(d.pod)...)); err != nil {

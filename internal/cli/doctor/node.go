@@ -46,8 +46,8 @@ func nodeChecks() []nodeCheck {
 	}
 }
 
-// Node makes all checks of a machine and returns their findings. root is the root directory of the
-// running machine, or of a captured machine.
+// Node makes all checks of a machine and returns their findings. The argument `root` is the root
+// directory of the running machine, or of a captured machine.
 func Node(root fs.FS, o NodeOptions) Report {
 	if o.KubeletConfig == "" {
 		o.KubeletConfig = "var/lib/kubelet/config.yaml"

@@ -93,9 +93,10 @@ func (l *lister) all() (all []fwk.NodeInfo) {
 // this list.
 func (l *lister) HavePodsWithAffinityList() ([]fwk.NodeInfo, error) { return l.infos(l.drawn()), nil }
 
-// HavePodsWithRequiredAntiAffinityList returns the nodes that have a placed pod whose required
-// anti-affinity excludes the current pod. It leaves out nodes if the required anti-affinity of all
-// their pods selects only pods other than the current pod.
+// HavePodsWithRequiredAntiAffinityList returns the nodes that have a placed or planned pod whose
+// required anti-affinity selects the current pod. In kube-scheduler, the list also has the nodes
+// whose pods have required anti-affinity only to other pods. Such pods do not affect the current
+// pod.
 func (l *lister) HavePodsWithRequiredAntiAffinityList() ([]fwk.NodeInfo, error) {
 	return l.infos(l.apart()), nil
 }

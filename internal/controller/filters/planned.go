@@ -14,7 +14,7 @@ type planned struct {
 	uids    map[types.UID]bool   // UIDs of the pods
 	nodes   map[string]*nodeInfo // the nodeInfos that nodes had when Plan was called, with the planned pods; by node name
 	terms   *terms               // required anti-affinity terms of the planned pods
-	counted map[string]*counted  // pod counts that later planned pods may reuse, by the key that lister.alike returns
+	counted map[string]*counted  // states of the plugin InterPodAffinity that pods planned later may reuse, by the key that lister.alike returns
 }
 
 // Plan makes the filters count the given pods on their planned nodes. The given pods replace the

@@ -45,7 +45,7 @@ type begun struct {
 	room    framework.CycleState
 }
 
-// newBegun returns an empty result for the current pod.
+// newBegun returns an empty result of PreFilter for the current pod.
 func (p *Proposer) newBegun() *begun {
 	b := &begun{}
 	if b.state = &b.room; p.lister.pod.wide {

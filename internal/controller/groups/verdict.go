@@ -68,10 +68,10 @@ func (v Verdict) refused(why []*group.GPURefusal) Verdict {
 	return v
 }
 
-// serving is for a verdict v that refuses the newest spec of a group, while an older spec was
-// accepted before. The parameter `older` is the verdict on this older spec. serving returns a copy of
-// v that says what becomes of the group. If the older verdict says that pods may use the GPUs, the
-// older spec stays in force. Otherwise the group is closed.
+// serving is called if the verdict v refuses the newest spec of a group, and an older spec was
+// accepted before. The parameter `older` is the verdict on this older spec. serving returns a copy
+// of v that says what becomes of the group. If the older verdict says that pods may use the GPUs,
+// the older spec stays in force. Otherwise nobody may use the GPUs (see the method `closed`).
 func (v Verdict) serving(older Verdict) Verdict {
 	if v.Serves = older.Serves; v.Serves {
 		v.Message += fmt.Sprintf("; generation %d stays in force", older.Generation)

@@ -69,11 +69,11 @@ func assignment(pod *corev1.Pod, gpus string) (a nodestate.Assignment, all bool)
 	return a, all
 }
 
-// placedHolding returns what a pod holds according to its placement. ok is false if the pod's spec
-// has changed since the pod was created, because the pod may have been resized after the Binding.
-// Even if it was resized back to the old size, its CPUs may now be on other NUMA nodes. ok is also
-// false if the placement cannot be parsed. A pod with such a placement counts as holding its
-// requests.
+// placedHolding returns what a pod holds according to its placement. The result `ok` is false if
+// the pod's spec has changed since the pod was created, because the pod may have been resized after
+// the Binding. Even if it was resized back to the old size, its CPUs may now be on other NUMA
+// nodes. `ok` is also false if the placement cannot be parsed. A pod with such a placement counts
+// as holding its requests.
 func placedHolding(pod *corev1.Pod, p *sched.Pod, request v1alpha1.CPURequest) (holding sched.Holding, ok bool) {
 	changed := pod.Generation > 1
 	if old, err := v1alpha1.ParsePlacement(pod.Annotations[v1alpha1.AnnotationPlacement]); changed && err == nil {

@@ -21,8 +21,8 @@ type Env struct {
 	Schedulers []string // values of spec.schedulerName of the pods that the controller schedules
 	// Priority reports whether the priority of a pod counts in the queue.
 	Priority bool
-	// Avoids reports whether the pods of an owner (such as a Job) must avoid a node now. owner is
-	// the UID of the owner.
+	// Avoids reports whether the pods of an owner (such as a Job) must avoid a node now. The
+	// argument `owner` is the UID of the owner.
 	Avoids func(owner, node string) bool
 	// NamespaceTenant returns the tenant that the label of a Namespace names, or "". If the field
 	// is nil, no Namespace names a tenant.

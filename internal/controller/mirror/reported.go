@@ -115,8 +115,8 @@ func withMemory(shares, placed []sched.NUMAShare) []sched.NUMAShare {
 // report, but that no assignment in the state names. These are shares of GPUs, which no assignment
 // names because the kubelet chooses the GPU of a share. They are also the GPUs of pods without a
 // matching assignment. Such a pod may not exist at the API server, may have ended according to the
-// API server, or may have been placed with other GPUs. gpus is the name of the resource that counts
-// whole GPUs.
+// API server, or may have been placed with other GPUs. The parameter `gpus` is the name of the
+// resource that counts whole GPUs.
 func (n *node) deduct(base *sched.Node, gpus string) {
 	assigned := map[string][]sched.GPUShare{} // by the UID under which the agent reports the pod
 	for _, pod := range n.reported {

@@ -148,9 +148,9 @@ func (q *failureQueue) pop() (failure, bool) {
 }
 
 // beginWrite is called before a failure is reported, and returns whether it must be reported. It
-// first waits until an earlier report about the same pod is written. It returns false if suppress
-// or forget was called for the pod after next returned the failure. After the report, the caller
-// must call endWrite.
+// first waits until an earlier report about the same pod is written. It returns false if the method
+// `suppress` or `forget` was called for the pod after the method `next` returned the failure. After
+// the report, the caller must call endWrite.
 func (q *failureQueue) beginWrite(f failure) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -55,9 +55,10 @@ func (o *outdated) take() map[string]bool {
 // itself finds the pods that may fit after a change.
 func (r *Reporter) Outdated(rules string) { r.outdated.add(rules) }
 
-// renew replaces outdated explanations until ctx is done. Each round visits all pods whose last
-// report was an explanation. So after each round, renew pauses for shareFor. An explanation can be
-// out of date for this time anyway, because pods of one kind share it for so long.
+// renew replaces outdated explanations until ctx is done. A round takes long if many pods wait,
+// because it visits all pods whose last report was an explanation. So after each round, renew
+// pauses for shareFor. An explanation can be out of date for this time anyway, because pods of one
+// kind share it for so long.
 func (r *Reporter) renew(ctx context.Context) {
 	for {
 		select {

@@ -155,8 +155,8 @@ func TestFailed(t *testing.T) {
 // It also checks that suppress waits while a report about the pod is being written.
 func TestSuppress(t *testing.T) {
 	run(t, func(t *testing.T, w *world) {
-		w.Unschedulable(pod("a")) // its failure is being explained
-		w.Unschedulable(pod("b")) // its failure waits
+		w.Unschedulable(pod("a")) // the Reporter begins to explain this failure
+		w.Unschedulable(pod("b")) // this failure waits
 		synctest.Wait()
 		w.suppress("uid-a")
 		w.suppress("uid-b")

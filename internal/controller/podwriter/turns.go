@@ -15,7 +15,8 @@ import (
 // equal priority, so more conditions would delay Bindings.
 const conditionWriters = 8
 
-// turns limits how many conditions are written at the same time. Only one goroutine may call take.
+// turns limits how many conditions are written at the same time. Only one goroutine may call
+// `take`.
 type turns struct {
 	taken, over chan struct{}
 	binding     func() bool // reports whether pods are being bound

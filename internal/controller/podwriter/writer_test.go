@@ -74,7 +74,7 @@ func TestBind(t *testing.T) {
 				}
 				a := pod("a")
 				a.Across = tc.claims
-				w.Unschedulable(a) // its failure is being explained
+				w.Unschedulable(a) // the Reporter begins to explain this failure
 				synctest.Wait()
 				err := writer.Bind(t.Context(), sched.Decision{Pod: a, At: sched.Placement{Node: "n1"}}, attached)
 				if (err != nil) != (tc.answer != nil || tc.prepare != nil) {

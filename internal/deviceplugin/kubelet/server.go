@@ -70,7 +70,8 @@ func contain(panicked func(call string, cause any)) grpc.UnaryServerInterceptor 
 	}
 }
 
-// endpoint returns the file name of the plugin's socket. Register passes it to the kubelet.
+// endpoint returns the file name of the plugin's socket. The function `register` passes it to the
+// kubelet.
 func endpoint(p *plugin) string { return "numalet-" + baseName(p.resource) + ".sock" }
 
 // listen listens on a new socket at the given path. If an earlier process left a socket there, it is

@@ -92,8 +92,8 @@ func (c *Confinement) check(ctx context.Context) error {
 }
 
 // verdict interprets the answer to the request that the admission policies must refuse. It returns
-// nil if the policies are in force, or else an error. certain is false if the answer does not tell
-// whether they are in force.
+// nil if the policies are in force, or else an error. The result `certain` is false if the answer
+// does not tell whether they are in force.
 func verdict(answer error) (err error, certain bool) {
 	switch {
 	case answer == nil:

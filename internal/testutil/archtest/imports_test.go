@@ -58,7 +58,7 @@ func TestRooms(t *testing.T) {
 	}
 }
 
-// rooms returns the names of the directories that internal may have.
+// rooms returns the names of the subdirectories that the directory internal may have.
 func rooms() []string {
 	return []string{"agent", "cli", "controller", "deviceplugin", "gpu", "platform", "testutil"}
 }

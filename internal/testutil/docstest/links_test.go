@@ -81,7 +81,7 @@ func links(text string) (targets []string) {
 }
 
 // resolve returns an error if a link leads to a file or heading that does not exist. The parameter
-// page is the file that has the link, and target is what the link has in parentheses.
+// `page` is the file that has the link, and `target` is what the link has in parentheses.
 func resolve(page, target string) error {
 	if strings.Contains(target, "://") || strings.HasPrefix(target, "mailto:") {
 		return nil

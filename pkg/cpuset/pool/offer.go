@@ -114,11 +114,11 @@ func (o *offer) costOfAll(i, _, to int) numaplan.Cost {
 	return numaplan.Cost{fresh, packages, -t.wholes(fresh), caches, t.splits(fresh), t.free}
 }
 
-// costOfOdd returns the cost of placing an odd CPU on NUMA node i. With the policy "spread", each
-// NUMA node gets the same number of CPUs, and some get one more: the odd CPU. The first number of
-// the cost is 0 if the pod already holds the CPU, otherwise 1. The second number says by how much
-// the CPU changes the number of split cores: -1 if it completes a core, otherwise 0 or 1. The third
-// number makes the NUMA node with the most free CPUs the cheapest one.
+// costOfOdd returns the cost of placing an odd CPU on NUMA node i. With the policy "spread", all
+// NUMA nodes get the same number of CPUs, except that some get one more: the odd CPU. The first
+// number of the cost is 0 if the pod already holds the CPU, otherwise 1. The second number says by
+// how much the CPU changes the number of split cores: -1 if it completes a core, otherwise 0 or 1.
+// The third number makes the NUMA node with the most free CPUs the cheapest one.
 func (o *offer) costOfOdd(i, from, to int) numaplan.Cost {
 	t, need := o.tallies[i], max(0, from-o.rooms[i].Idle)
 	if from < o.rooms[i].Idle {

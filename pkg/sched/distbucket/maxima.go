@@ -26,7 +26,7 @@ type code [2]uint64
 const (
 	lanesPerWord = 4
 	guardBits    = 0x8000_8000_8000_8000
-	exactLimit   = 511 // each amount up to this one has a different lane
+	exactLimit   = 511 // amounts up to this one are exact in a lane: different amounts have different lanes
 )
 
 // encode returns the code of a vector. It uses only the first eight dimensions.

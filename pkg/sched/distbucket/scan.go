@@ -27,7 +27,7 @@ type scan struct {
 	matcher
 	dst   []*entry // gets the nodes that fit; its length is the number of wanted nodes
 	taken int      // number of nodes in dst
-	delta []*entry // entries of the delta that are not yet merged, in the order of the policy
+	delta []*entry // entries of the delta that cover the request and that the scan has not reached yet, in the order of the policy
 }
 
 // scanLimit is the number of consecutive nodes after which a scan by name gives up, if none of them
@@ -107,7 +107,7 @@ func (s *scan) leastFit() {
 			return
 		}
 		if it.atLeafStart() {
-			s.takeInOrder(e) // e is the first entry of its leaf bucket; the method previous has already read the other entries, from the end of the bucket, and none of them fits
+			s.takeInOrder(e) // e is the first entry of its leaf bucket; the method `previous` has already read the other entries, from the end of the bucket, and none of them fits
 			continue
 		}
 		leaf := leafRange(e)
@@ -128,7 +128,7 @@ func (s *scan) bestFit() {
 			return
 		}
 		if it.atLeafEnd() {
-			s.takeInOrder(e) // e is the last entry of its leaf bucket; the method next has already read the other entries, from the start of the bucket, and none of them fits
+			s.takeInOrder(e) // e is the last entry of its leaf bucket; the method `next` has already read the other entries, from the start of the bucket, and none of them fits
 			continue
 		}
 		leaf := leafRange(e)
@@ -161,7 +161,7 @@ func (s *scan) scanNames() {
 // label, and appends to dst those that fit. It visits each of these nodes, because the tree by name
 // has no maxima (upper bounds of free amounts), by which it could skip pages.
 func (s *scan) scanNamesUpTo(it iterator, label key) {
-	var all matcher // matches all entries: those of the tree by name have no free amounts, so the view's entry of the node, which has them, is compared below
+	var all matcher // matches all entries, because the entries of the tree by name have no free amounts; the loop compares the view's entry of the node, which has them
 	for first := all.next(&it, label); first != nil; first = all.next(&it, label) {
 		if s.full() || s.limitReached() {
 			return

@@ -5,9 +5,9 @@ import "cmp"
 // tree is a copy-on-write B-tree of entries. After freeze, a copy of the struct tree is an
 // immutable snapshot of the tree. The field `owner` marks the pages that were made since the last
 // freeze: they have the same owner as the tree. freeze gives the tree a new owner, so no page that
-// the snapshot can reach has the owner of the tree. The writer changes only pages that have it.
-// Instead of any other page, it changes a copy, which gets the owner of the tree. So it copies a
-// page at most once until the next freeze.
+// the snapshot can reach has the owner of the tree. The writer changes a page in place only if the
+// page has the owner of the tree. Otherwise it makes a copy with this owner, and changes the copy.
+// So it copies a page at most once until the next freeze.
 //
 //	view     writer
 //	 │         │

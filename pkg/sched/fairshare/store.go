@@ -31,11 +31,11 @@ func (b *Book) accounts(tenant string, now time.Time) []Account {
 	return accounts
 }
 
-// Margin is the age below which Stored leaves a task out of the accounts. The writer of the
-// accounts may learn of a task late, and start times have a resolution of one second. Margin allows
-// for both, and for start times from a clock that is behind the writer's clock. If the three
-// together are less than Margin, a program that restores stored accounts can tell from a task's
-// start time alone whether the accounts include the task. The comment of Complete says what happens
+// Margin is the age below which Stored leaves a task out of the accounts. It allows for three
+// errors. The writer of the accounts may learn of a task late. Start times have a resolution of one
+// second. And they may be from a clock that is behind the writer's clock. If the sum of these
+// errors is less than Margin, a program that restores stored accounts can tell from a task's start
+// time alone whether the accounts include the task. The comment of Complete says what happens
 // otherwise.
 const Margin = 5 * time.Second
 

@@ -9,9 +9,9 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// joins reports whether a pod may have containers whose CPUs and GPUs must be on the same NUMA
-// node. Among the CPU policies, only "single" requires the same NUMA node. With the other CPU
-// policies, GPUs near the CPUs are preferred, but not required.
+// joins reports whether a pod has the CPU policy "single" and requests exclusive CPUs and GPUs.
+// Only this CPU policy requires that a container's CPUs and GPUs are on the same NUMA node. With
+// the other CPU policies, GPUs near the CPUs are preferred, but not required.
 func joins(pod *sched.Pod) bool {
 	return pod.CPUPolicy == podspec.Single && len(pod.Exclusive) > 0 && len(pod.GPUs.PerContainer) > 0
 }

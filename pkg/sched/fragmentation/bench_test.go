@@ -29,7 +29,7 @@ func BenchmarkDecision(b *testing.B) {
 	}
 }
 
-// crowd is a cluster in which pods are placed and end.
+// crowd is a cluster in which the method `decide` places and ends pods.
 type crowd struct {
 	*scene
 	nodes   int

@@ -34,7 +34,7 @@ type workload struct {
 	total    float64 // weight of all pods
 }
 
-// seen is one kind and its weight.
+// seen is one kind of pods, and the sum of the weights of its pods.
 type seen struct {
 	request
 	kind   kind

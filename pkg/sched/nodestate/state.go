@@ -81,8 +81,9 @@ func (s *State) Record(name string) *sched.Node {
 	return nil
 }
 
-// FreedSeq returns how often resources may have become free since the start. Callers compare it
-// with View.FreedSeq, the same number at the time when the view was made. FreedSeq takes no lock.
+// FreedSeq returns how often resources may have become free since New made the state. Callers
+// compare it with View.FreedSeq, the same number at the time when the view was made. FreedSeq takes
+// no lock.
 func (s *State) FreedSeq() uint64 { return s.freedSeq.Load() }
 
 // Narrow records that pods may no longer fit nodes whose records are unchanged, for example because

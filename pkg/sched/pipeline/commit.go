@@ -206,7 +206,7 @@ func (c *Committer) place(list sched.List, nodes []entry) (sched.Decision, bool)
 }
 
 // record records a decision in the state, and reports whether it succeeded. The argument `seen` is
-// List.NarrowSeq of the pod's list. For most pods, it does not call the reserver, because the
+// List.NarrowSeq of the pod's list. For most pods, record does not call the reserver, because the
 // reserver may refuse a decision only in the three cases that the comment of Reserver.Reserve
 // lists.
 func (c *Committer) record(decision sched.Decision, read *sched.Node, seen uint64) bool {

@@ -18,8 +18,8 @@ func decision(i int) sched.Decision {
 	return sched.Decision{At: sched.Placement{Containers: make([]podspec.Container, i)}}
 }
 
-// TestBatches checks the method put: if the queue is full, put must wait until half of the
-// queue is free. If the queue is not full, put must not wait.
+// TestBatches checks the method `put`: if the queue is full, `put` must wait until half of the
+// queue is free. If the queue is not full, `put` must not wait.
 func TestBatches(t *testing.T) {
 	for _, tc := range []struct{ size, goes int }{{1, 1}, {2, 1}, {3, 2}, {8, 4}} {
 		synctest.Test(t, func(t *testing.T) {

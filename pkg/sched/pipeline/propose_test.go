@@ -13,9 +13,9 @@ import (
 	"github.com/numalet/numalet/pkg/sched/pipeline"
 )
 
-// refusing is a filter. Its method Check refuses the nodes that its field "nodes" names. Its
-// method Begin returns its field "only": the names of the only nodes that may fit, or nil if
-// any node may fit.
+// refusing is a filter. Its method Check refuses the nodes that its field `nodes` names. Its method
+// Begin returns its field `only`: the names of the only nodes that may fit, or nil if any node may
+// fit.
 type refusing struct {
 	nodes map[string]bool
 	only  []string

@@ -100,7 +100,7 @@ func needed(pod *sched.Pod, node *sched.Node, left []AssignedPod) ([]AssignedPod
 	return needed, node
 }
 
-// sooner compares two assigned pods for the order in which On removes them.
+// sooner compares two assigned pods. It defines the order in which the function `On` removes them.
 func sooner(a, b AssignedPod) int {
 	switch unknown := a.Ends.IsZero(); {
 	case unknown != b.Ends.IsZero() && unknown:

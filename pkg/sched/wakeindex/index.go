@@ -28,8 +28,9 @@ type Index struct {
 	size     distbucket.Vector
 }
 
-// New returns an empty index. A search compares the amounts that space defines, such as CPU and
-// memory. There must be at least one. Each shape that the search finds is then checked exactly.
+// New returns an empty index. A search compares the amounts that the parameter `space` defines,
+// such as CPU and memory. It must define at least one amount. Each shape that the search finds is
+// then checked exactly.
 func New(space filter.Space) *Index {
 	theta := make(distbucket.Vector, len(space))
 	for i := range theta {

@@ -77,7 +77,7 @@ func parseZones(text string) ([]zone, error) {
 }
 
 // parse sets a field of the zone from one line of /proc/zoneinfo. The parameter `name` is the first
-// word of the line, and values has the other words.
+// word of the line, and `values` has the other words.
 func (z *zone) parse(name string, values []string) error {
 	switch name {
 	case "Node":
