@@ -135,7 +135,7 @@ func rootFlag(cmd *cobra.Command, root *string) {
 	cmd.Flags().StringVar(root, "root", *root, "Machine to read: / for this one, a directory with sys and proc, or a tar file of such a directory.")
 }
 
-// machine reads the topology of a machine. root is the root directory of the running machine, or
+// machine reads the topology of a machine. `root` is the root directory of the running machine, or
 // the name of captured files.
 func machine(root string) (*topology.Machine, error) {
 	tree, err := capture.Open(root)

@@ -78,7 +78,7 @@ func TestFaults(t *testing.T) {
 // epoch is one simulated cluster with one or two replicas of the controller.
 type epoch struct {
 	*testing.T
-	rand   *rand.Rand // for nodes and pods; used by one goroutine
+	rand   *rand.Rand // random numbers for the nodes and pods; used by one goroutine
 	faults *apisim.Faults
 	server *apisim.Server
 	audit  *audit

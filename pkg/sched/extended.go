@@ -65,7 +65,7 @@ func (e Extended) All() iter.Seq2[string, int64] {
 	}
 }
 
-// Equal reports whether e and other have the same resources with the same amounts. A resource with
+// Equal reports whether e and `other` have the same resources with the same amounts. A resource with
 // the amount 0 differs from a missing resource.
 func (e Extended) Equal(other Extended) bool { return slices.Equal(e, other) }
 

@@ -111,7 +111,7 @@ func makeJob(ctx context.Context, t *testing.T, name string) *batchv1.Job {
 	return job
 }
 
-// podOf waits for a pod of a Job for which ok returns true.
+// podOf waits until the function `ok` returns true for a pod of a Job, and returns this pod.
 func podOf(ctx context.Context, t *testing.T, job *batchv1.Job, ok func(*corev1.Pod) bool) *corev1.Pod {
 	t.Helper()
 	for {

@@ -86,7 +86,7 @@ func publish(ctx context.Context, client dynamic.Interface, topology *v1alpha1.N
 }
 
 // Pod returns a Guaranteed pod of one container that requests CPUs, a little memory, and
-// GPUs if gpus is not 0.
+// GPUs if `gpus` is not 0.
 func Pod(namespace, name, scheduler string, cpus string, gpus int) *corev1.Pod {
 	list := corev1.ResourceList{corev1.ResourceCPU: parse(cpus), corev1.ResourceMemory: parse("128Mi")}
 	if gpus > 0 {

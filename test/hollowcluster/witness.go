@@ -39,7 +39,7 @@ type Witness struct {
 const enders = 4
 
 // Witness starts to watch all pods until ctx ends. If the parameter `keep` is 0, the Witness deletes
-// no pods. Otherwise it deletes pods while more than keep pods are bound.
+// no pods. Otherwise it deletes pods while more than `keep` pods are bound.
 func (p *Plane) Witness(ctx context.Context, keep int) (*Witness, error) {
 	client, err := p.API()
 	if err != nil {

@@ -58,7 +58,7 @@ func (n *Node) commit(ctx context.Context, s workload.Sandbox, undo func()) ([]w
 	return specs, err
 }
 
-// revert calls undo, which reverts a change of the ledger for the sandbox's pod. It then gives the
+// revert calls `undo`, which reverts a change of the ledger for the sandbox's pod. It then gives the
 // CPUs of the change back to shared containers. If the parameter `late` is true, it withholds these
 // CPUs instead: shared containers may use them only after some time (see withheld). `late` means
 // that the hook's time ran out, or that systemd does not know the new CPUs of all containers yet.

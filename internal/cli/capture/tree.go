@@ -23,7 +23,7 @@ type Tree struct {
 }
 
 // Open opens the tree with this name. "/" is the running machine, and any other directory is a
-// captured tree. If name is a file, it must be a tar file, which Open unpacks into a temporary
+// captured tree. If `name` is a file, it must be a tar file, which Open unpacks into a temporary
 // directory.
 func Open(name string) (*Tree, error) {
 	info, err := os.Stat(name)

@@ -243,9 +243,10 @@ func (r *Registry) input() (objects []*v1alpha1.GPUGroup, nodes group.Nodes, mov
 	return objects, maps.Clone(r.mu.nodes), moved
 }
 
-// contained calls the function given as `check`, and returns its verdict on a group. If check panics,
-// contained returns a verdict that says so, and the group is closed if it was accepted before. So a
-// panic in the check of one group affects neither the other groups nor the scheduling of pods.
+// contained calls the function given as `check`, and returns its verdict on a group. If `check`
+// panics, contained returns a verdict that says so, and the group is closed if it was accepted
+// before. So a panic in the check of one group affects neither the other groups nor the scheduling
+// of pods.
 func (r *Registry) contained(object *v1alpha1.GPUGroup, check func() Verdict) (verdict Verdict) {
 	defer func() {
 		cause := recover()

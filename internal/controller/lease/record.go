@@ -61,7 +61,7 @@ func (r *record) Update(ctx context.Context, to resourcelock.LeaderElectionRecor
 }
 
 // observe records a write of the Lease object. The lease is valid for the duration r.duration from
-// the time when the request was sent (sent), because no other replica can have seen the write
+// the time when the request was sent (`sent`), because no other replica can have seen the write
 // before that time.
 func (r *record) observe(to resourcelock.LeaderElectionRecord, sent time.Time, err error) {
 	if err != nil {

@@ -67,8 +67,8 @@ func (a *Access) Run(ctx context.Context) {
 }
 
 // Allow returns an error if the API server did not forward a request, or if the user who sent it
-// may not do what the parameter `wish` says. If wish is nil, the request is for API discovery, which
-// is open to all users whom the API server has authenticated.
+// may not do what the parameter `wish` says. If `wish` is nil, the request is for API discovery,
+// which is open to all users whom the API server has authenticated.
 //
 // The API server has already authorized the user. Allow asks the API server again, because a
 // cluster may allow other proxies than the API server to use the front-proxy CA, and such a proxy

@@ -34,7 +34,7 @@ type fakeKubelet struct {
 	}
 }
 
-// startKubelet starts a fake kubelet with the root directory root. If a fake kubelet ran
+// startKubelet starts a fake kubelet with the root directory `root`. If a fake kubelet ran
 // there before, the new one acts as the same kubelet after a restart.
 func startKubelet(t *testing.T, root string) *fakeKubelet {
 	t.Helper()

@@ -144,7 +144,7 @@ func (m *maxima) mergeNearest(c code) {
 	}
 }
 
-// covers reports whether at least one of the maxima covers want.
+// covers reports whether at least one of the maxima covers the code `want`.
 func (m *maxima) covers(want *code) bool {
 	return m[0].covers(want) || m[1].covers(want) || m[2].covers(want)
 }
@@ -164,7 +164,7 @@ func (m *maxima) covers(want *code) bool {
 // difference must be larger than the rounding of the codes.
 type exactMax [2 * lanesPerWord]int64
 
-// covers reports whether m is at least as large as request in each of the dimensions that m has.
+// covers reports whether m is at least as large as `request` in each of the dimensions that m has.
 func (m *exactMax) covers(request Vector) bool {
 	for d, want := range request[:min(len(request), len(m))] {
 		if m[d] < want {

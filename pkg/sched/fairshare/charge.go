@@ -57,7 +57,7 @@ func sorted(charges []Charge) []Charge {
 // GPUs of the node these are. All GPUs of such a node must have the same type. The result also has
 // the charges for the parts of GPUs that the pod holds.
 //
-// If the node is not known yet, node must be nil. The result then has no separate charges for parts
+// If the node is not known yet, `node` must be nil. The result then has no separate charges for parts
 // of GPUs, but only one for n GPUs of the type AnyGPU. So in this case, n must also count each part
 // as a GPU.
 func ChargeUnnamed(n int64, holding sched.Holding, node *sched.Node) []Charge {

@@ -48,8 +48,8 @@ func Decided(decision sched.Decision) *Assignment {
 	return a
 }
 
-// Charges returns what the pod's tenant is charged for. node is the record of the pod's node, which
-// has the types of its GPUs. node is nil if the pod's node is unknown.
+// Charges returns what the pod's tenant is charged for. The parameter `node` is the record of the
+// pod's node, which has the types of its GPUs. It is nil if the pod's node is unknown.
 func (a *Assignment) Charges(node *sched.Node) []fairshare.Charge {
 	switch {
 	case a.HasGPUs() && node == nil:
@@ -219,7 +219,7 @@ func (s *State) add(entry *Entry, assignment *Assignment) {
 	}
 }
 
-// replace replaces an assignment (was) by a newer one (now) of the same pod on the same node. If
+// replace replaces an assignment (`was`) by a newer one (`now`) of the same pod on the same node. If
 // the two hold different resources, replace returns the old assignment, otherwise nil.
 func (s *State) replace(was, now *Assignment) *Assignment {
 	e := was.entry

@@ -40,7 +40,7 @@ const style = `
 const heldColours = 6
 
 // SVG writes a machine as an SVG image. The image shows the same tree as the text of Draw, as
-// nested boxes. GPUs are small boxes in the box of their NUMA node. If use is not nil, colours and
+// nested boxes. GPUs are small boxes in the box of their NUMA node. If `use` is not nil, colours and
 // letters show how each CPU and GPU is used.
 func SVG(w io.Writer, machine *topology.Machine, gpus []gpu.GPU, use *Use) error {
 	d := &drawing{machine: machine, gpus: gpus, use: use, drawn: map[topology.NodeID]bool{}}

@@ -62,7 +62,7 @@ func groupGuide(t *testing.T) string {
 }
 
 // gpuPod creates a pod of a tenant with the given number of GPUs. The pod names a GPU group, unless
-// group is "".
+// `group` is "".
 func (w *world) gpuPod(name, tenant, group string, gpus int) {
 	w.Helper()
 	pod := hollowcluster.Pod("default", name, "numalet-scheduler", "100m", gpus)

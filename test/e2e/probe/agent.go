@@ -65,8 +65,8 @@ func get(address, path, token string) (status, body string, err error) {
 	return status, body, nil
 }
 
-// dial connects to an address, with TLS if encrypted. It does not verify the certificates, because
-// Numalet's programs have self-signed ones.
+// dial connects to an address, with TLS if `encrypted` is true. It does not verify the
+// certificates, because Numalet's programs have self-signed ones.
 func dial(address string, encrypted bool) (net.Conn, error) {
 	conn, err := net.DialTimeout("tcp", address, time.Second)
 	if err != nil || !encrypted {

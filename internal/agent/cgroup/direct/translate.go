@@ -12,7 +12,7 @@ import (
 )
 
 // translate converts a pod's cgroups to the sandboxes and containers that a container runtime with
-// NRI would report. pod is nil if the pod informer does not have the pod yet. In this case, the
+// NRI would report. `pod` is nil if the pod informer does not have the pod yet. In this case, the
 // agent writes none of the pod's cgroups, because the pod's containers may request exclusive CPUs.
 //
 // A pod that does not request exclusive CPUs becomes one sandbox, whose cgroup is the pod's own
