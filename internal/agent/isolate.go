@@ -31,8 +31,8 @@ func (a *agent) newIsolation(bootID string) (err error) {
 
 // isolator isolates CPUs with all means that the kernel has. It moves interrupts and workqueues to
 // other CPUs. The cgroup of a container on isolated CPUs can be a cpuset partition, whose CPUs no
-// other cgroup can use. Package cgroup makes the partitions, and isolator ends those of containers
-// that have ended.
+// other cgroup can use. Package cgroup makes the partitions, and isolator ends the partitions of
+// containers that have ended.
 type isolator struct {
 	*isolation.Isolation
 	cgroups *cgroup.Cgroups

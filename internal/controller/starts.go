@@ -84,8 +84,8 @@ func (s *starts) learn() {
 	}
 }
 
-// run calls learn at intervals until ctx is done. Each call empties the list of recorded run times,
-// so the list stays short even if nobody requests a forecast.
+// run calls the method `learn` at intervals until ctx is done. Each call empties the list of
+// recorded run times, so the list stays short even if nobody requests a forecast.
 func (s *starts) run(ctx context.Context) error {
 	return every(ctx, learning, func() {
 		s.asking.Lock()

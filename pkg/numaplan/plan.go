@@ -45,7 +45,7 @@ type Counts []int
 type Hooks struct {
 	// Allow reports whether the containers that are placed so far may be placed in this way. The
 	// parameter `placed` has the Counts of each container. The Counts of a container that is not
-	// placed yet are nil. If it returns false for some placed containers, it must return false
+	// placed yet are nil. If Allow returns false for some placed containers, it must return false
 	// whatever further containers are placed in addition, because the search then does not try to
 	// place further containers.
 	Allow func(placed []Counts) bool

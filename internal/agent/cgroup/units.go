@@ -240,9 +240,10 @@ func (u *units) answers() int {
 	return u.mu.answers
 }
 
-// ready returns nil if systemd was ready at the last call of update that sent anything: if all
-// requests succeeded, or if systemd answered some of them before the deadline of the call. Otherwise
-// ready returns the error of that call. If there was no call yet, it returns an error, too.
+// ready reports the result of the last call of the method `update` that sent requests. It returns
+// nil if all requests succeeded, or if systemd answered some of them before the deadline of the
+// call. Otherwise it returns the error of that call. If there was no such call yet, it returns an
+// error, too.
 func (u *units) ready() error {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -166,8 +166,8 @@ func (p *Proposer) beginLocal() sched.Reason {
 }
 
 // beginUpstream runs PreFilter for the current pod through kube-scheduler's framework, and returns
-// what prepare returns. The framework is slower than runner.preFilter, but handles all results,
-// such as a plugin that refuses the pod or restricts it to certain nodes.
+// the results of the method `prepare`. The framework is slower than runner.preFilter, but handles
+// all results, such as a plugin that refuses the pod or restricts it to certain nodes.
 func (p *Proposer) beginUpstream() ([]string, sched.Reason) {
 	p.begun = p.newBegun()
 	result, status, by := p.framework.RunPreFilterPlugins(p.ctx, p.state, p.lister.pod.info.Pod)

@@ -21,7 +21,8 @@ type fit struct {
 	state  fwk.CycleState // the result of this PreFilter
 }
 
-// PreFilter does nothing, because the pod's requests are already known.
+// PreFilter does nothing. PreFilter of the original plugin adds up the pod's requests, but these are
+// already known.
 func (f *fit) PreFilter(context.Context, fwk.CycleState, *v1.Pod, []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
 	return nil, nil
 }

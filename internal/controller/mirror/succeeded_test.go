@@ -18,7 +18,7 @@ import (
 	"github.com/numalet/numalet/internal/testutil/scenario"
 )
 
-// successes records the notifications as texts.
+// successes records calls of the methods Succeeded and Forgotten as texts.
 type successes struct {
 	sync.Mutex
 	calls []string

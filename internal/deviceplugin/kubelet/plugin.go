@@ -52,7 +52,7 @@ type plugin struct {
 
 	mu struct {
 		sync.Mutex
-		devices []*pluginapi.Device // publish replaces this slice; nothing changes the devices in it
+		devices []*pluginapi.Device // the method `publish` replaces this slice; nothing changes the devices in it
 		changed chan struct{}       // closed when the slice `devices` is replaced
 	}
 }

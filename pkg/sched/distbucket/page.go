@@ -56,7 +56,7 @@ type children struct {
 }
 
 // bitset has one bit for each child of an inner page. The bits mark the children that were written,
-// so that freeze need not read every child to find them.
+// so that the method `freeze` need not read every child to find them.
 type bitset uint16
 
 const allChildren bitset = 1<<(fanout+1) - 1

@@ -43,8 +43,8 @@ func (t *tree) put(e *entry) {
 	}
 }
 
-// replace removes the entry old and inserts the entry e. If the two are equal in the order of the
-// tree, it walks only once from the root to the entry.
+// replace removes the entry `old` and inserts the entry e. If the two entries have the same position
+// in the order of the tree, it walks only once from the root to this position.
 func (t *tree) replace(old, e *entry) {
 	if t.order(old, e) != 0 {
 		t.remove(old)

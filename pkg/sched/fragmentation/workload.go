@@ -69,8 +69,8 @@ const (
 )
 
 // see adds a pod with the request r to the workload. The argument `at` is the time at which the pod
-// was seen. It ignores pods whose number of GPUs is 0, such as pods that request parts of GPUs as
-// extended resources.
+// was seen. The method ignores pods whose number of GPUs is 0, such as pods that request parts of
+// GPUs as extended resources.
 func (w *workload) see(r request, at time.Time) {
 	if r.count <= 0 || r.milli <= 0 {
 		return

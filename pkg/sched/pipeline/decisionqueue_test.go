@@ -45,8 +45,8 @@ func TestBatches(t *testing.T) {
 	}
 }
 
-// TestDecisionQueue checks that take returns each decision once, that a single reader gets the
-// decisions in order, and that all readers end after close.
+// TestDecisionQueue checks that the method `take` returns each decision once, that a single reader
+// gets the decisions in order, and that all readers end after a call of the method `close`.
 func TestDecisionQueue(t *testing.T) {
 	for _, takers := range []int{1, 7} {
 		l, seen := newDecisionQueue(5), make([]atomic.Int32, 1000)

@@ -114,10 +114,10 @@ func plain(message string) string {
 }
 
 // profiles writes a copy of testdata/profiles.yaml and returns its path. In the copy, the name of
-// the scheduler precedes the name of each profile. The argument `kubeconfig` is the path of
-// kube-scheduler's kubeconfig, or "" if the copy is for the controller. If it is not "", the copy
-// also contains this path, and a profile whose name is only the name of the scheduler. In the copy
-// for the controller, such a profile would replace the controller's default profile.
+// each profile begins with the name of the scheduler and a dash. The argument `kubeconfig` is the
+// path of kube-scheduler's kubeconfig, or "" if the copy is for the controller. If it is not "",
+// the copy also contains this path, and a profile whose name is only the name of the scheduler. In
+// the copy for the controller, such a profile would replace the controller's default profile.
 func profiles(t *testing.T, scheduler, kubeconfig string) string {
 	t.Helper()
 	text, err := os.ReadFile("testdata/profiles.yaml")
