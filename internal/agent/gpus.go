@@ -49,7 +49,7 @@ func (g *gpus) parts() []func(context.Context) error {
 // latest returns the inventory that numalet-nvml reported last.
 func (g *gpus) latest() *gpu.Inventory { return g.client.Latest() }
 
-// any reports whether the node has GPUs that Numalet assigns to containers.
+// The method `any` reports whether the node has GPUs that Numalet assigns to containers.
 func (g *gpus) any() bool { return g != nil && (g.present || len(g.latest().GPUs) > 0) }
 
 // groupOf returns the GPU group that reserves the device with this ID. The device is a GPU of this

@@ -146,7 +146,8 @@ func (c *controller) listed() error {
 	return nil
 }
 
-// every calls the function given as `do` at intervals of the given period, until ctx is done.
+// The function `every` calls the function given as `do` at intervals of the given period, until ctx
+// is done.
 func every(ctx context.Context, period time.Duration, do func()) error {
 	tick := time.NewTicker(period)
 	defer tick.Stop()

@@ -21,8 +21,8 @@ type event struct {
 	do    func()
 }
 
-// after plans a call of the function given as `do`. The call is due when the duration d has
-// passed.
+// The method `after` plans a call of the function given as `do`. The call is due when the duration
+// d has passed.
 func (c *clock) after(d time.Duration, do func()) {
 	c.count++
 	heap.Push(&c.events, event{c.now + d, c.count, do})

@@ -14,7 +14,7 @@ import (
 
 const second = time.Second
 
-// at returns a sample of container c1 on the CPUs 2-3.
+// The function `at` returns a sample of container c1 on the CPUs 2-3.
 func at(s int, busy, interrupts, kernel, owner time.Duration) Sample {
 	return Sample{
 		At: time.Unix(int64(s), 0), Container: "c1", CPUs: cpuset.MustParse("2-3"),

@@ -75,7 +75,7 @@ func ParseLink(text string) (Link, error) {
 // GPUs. It is symmetric. The diagonal is unused.
 type Links [][]Link
 
-// between returns the link between two GPUs. The link is unknown if the table is nil.
+// The method `between` returns the link between two GPUs. The link is unknown if the table is nil.
 func (t Links) between(a, b int) Link {
 	if t == nil {
 		return Link{}

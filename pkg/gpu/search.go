@@ -140,7 +140,7 @@ func (s *search) equivalent(a, b int) bool {
 	return true
 }
 
-// near returns the distance of a GPU (Wish.Near), or 0 if the wish has no distances.
+// The method `near` returns the distance of a GPU (Wish.Near), or 0 if the wish has no distances.
 func (s *search) near(gpu int) int {
 	if s.wish.Near == nil {
 		return 0

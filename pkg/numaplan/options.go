@@ -45,8 +45,8 @@ func (s *search) options(c int) iter.Seq[Counts] {
 	}
 }
 
-// within yields the ways to distribute the CPUs of container c by the pod's policy over the NUMA
-// nodes of a tier (a part of the machine).
+// The method `within` yields the ways to distribute the CPUs of container c by the pod's policy
+// over the NUMA nodes of a tier (a part of the machine).
 func (s *search) within(c int, t Tier) iter.Seq[Counts] {
 	switch s.Policy {
 	case podspec.Spread:
@@ -248,9 +248,9 @@ func roomiest(order []int, left []Room, k int) (node, cpus int) {
 	return free, min(k, left[free].Free)
 }
 
-// each yields all distributions that begin with the numbers given as `counts` and have k more CPUs on
-// the remaining NUMA nodes. When the function given as `yield` returns false, the method stops
-// and returns false.
+// The method `each` yields all distributions that begin with the numbers given as `counts` and have
+// k more CPUs on the remaining NUMA nodes. When the function given as `yield` returns false, the
+// method stops and returns false.
 func (t Tier) each(counts Counts, k int, yield func(Counts) bool) bool {
 	n := len(counts)
 	if n == len(t.Rooms) {

@@ -53,12 +53,12 @@ func newSearch(request Request, view View, h Hooks) *search {
 	return s
 }
 
-// before compares containers for the order in which the search places them. Containers for which
-// the pod names the number of CPUs on each NUMA node (PerNode) come first, because there is only
-// one way to place them. The other containers are sorted by descending number of CPUs, because
-// large containers are hardest to place. With the policy "random", the other containers keep the
-// order in which they start. In this order, the search has to try only one way to place each
-// container if no container has PerNode (see search.random).
+// The method `before` compares containers for the order in which the search places them. Containers
+// for which the pod names the number of CPUs on each NUMA node (PerNode) come first, because there
+// is only one way to place them. The other containers are sorted by descending number of CPUs,
+// because large containers are hardest to place. With the policy "random", the other containers
+// keep the order in which they start. In this order, the search has to try only one way to place
+// each container if no container has PerNode (see search.random).
 func (r Request) before(a, b podspec.Container) int {
 	switch {
 	case a.PerNode != nil && b.PerNode != nil:
@@ -139,7 +139,7 @@ func (s *search) fits() bool {
 	return shares && (s.Allow == nil || s.Allow(s.placed))
 }
 
-// on returns the CPUs of container c on NUMA node n.
+// The method `on` returns the CPUs of container c on NUMA node n.
 func (s *search) on(c, n int) int {
 	if s.placed[c] == nil {
 		return 0
@@ -152,8 +152,8 @@ func (s *search) peak(n int) int {
 	return int(podspec.Peak(s.Containers, func(c int) int64 { return int64(s.on(c, n)) }))
 }
 
-// beside returns the largest number of CPUs that other containers use on a NUMA node while
-// container c runs.
+// The method `beside` returns the largest number of CPUs that other containers use on a NUMA node
+// while container c runs.
 func (s *search) beside(c, n int) int {
 	return int(besides(s.Containers, c, func(other int) int64 { return int64(s.on(other, n)) }))
 }

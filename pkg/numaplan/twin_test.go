@@ -45,8 +45,8 @@ func TestTwin(t *testing.T) {
 	}
 }
 
-// apart returns a function for Hooks.Allow. With the policy "single", the function allows the first
-// two containers only on different NUMA nodes.
+// The function `apart` returns a function for Hooks.Allow. With the policy "single", the function
+// allows the first two containers only on different NUMA nodes.
 func apart(request Request) func([]Counts) bool {
 	return func(placed []Counts) bool {
 		if len(request.Containers) < 2 || placed[0] == nil || placed[1] == nil {

@@ -200,7 +200,7 @@ func TestExtendedNames(t *testing.T) {
 	runtime.KeepAlive(first)
 }
 
-// at returns the memory address of the first name in e.
+// The function `at` returns the memory address of the first name in e.
 func at(e sched.Extended) *byte {
 	for name := range e.All() {
 		return unsafe.StringData(name)

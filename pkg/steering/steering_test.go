@@ -97,7 +97,7 @@ func TestPlanSurvivesAnyEnd(t *testing.T) {
 	}
 }
 
-// some returns one to four random CPUs.
+// The function `some` returns one to four random CPUs.
 func some(r *rand.Rand) cpuset.Set {
 	var cpus []cpuset.CPU
 	for range 1 + r.IntN(4) {

@@ -136,8 +136,8 @@ func perNode(cpus cpuset.Set) map[topology.NodeID]int {
 	return n
 }
 
-// less returns how many of the available CPUs of each NUMA node remain after the given CPUs are
-// assigned.
+// The function `less` returns how many of the available CPUs of each NUMA node remain after the
+// given CPUs are assigned.
 func less(available map[topology.NodeID]int, cpus cpuset.Set) map[topology.NodeID]int {
 	left := map[topology.NodeID]int{}
 	for id, n := range available {

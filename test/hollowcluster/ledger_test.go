@@ -13,8 +13,8 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// on returns a pod that is bound to a node, with 2 CPUs of NUMA node 0 and 3 of NUMA node 1. If
-// `node` is "", the pod is not bound.
+// The function `on` returns a pod that is bound to a node, with 2 CPUs of NUMA node 0 and 3 of NUMA
+// node 1. If `node` is "", the pod is not bound.
 func on(node, name string) *corev1.Pod {
 	pod := Pod("default", name, "", "5", 1)
 	pod.UID = types.UID(name)

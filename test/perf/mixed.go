@@ -39,8 +39,8 @@ func mixed(i int, scheduler string) *corev1.Pod {
 	return pod
 }
 
-// apart puts a pod into a set (see setLabel), and returns an anti-affinity that requires a node
-// without other pods of this set.
+// The function `apart` puts a pod into a set (see setLabel), and returns an anti-affinity that
+// requires a node without other pods of this set.
 func apart(pod *corev1.Pod, set string) *corev1.PodAntiAffinity {
 	pod.Labels[setLabel] = set
 	return &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
@@ -48,7 +48,8 @@ func apart(pod *corev1.Pod, set string) *corev1.PodAntiAffinity {
 	}}}
 }
 
-// beside returns an affinity that requires a zone with another pod that has the given labels.
+// The function `beside` returns an affinity that requires a zone with another pod that has the
+// given labels.
 func beside(labels map[string]string) *corev1.PodAffinity {
 	return &corev1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
 		LabelSelector: &metav1.LabelSelector{MatchLabels: labels}, TopologyKey: corev1.LabelTopologyZone,

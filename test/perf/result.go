@@ -63,7 +63,7 @@ func (r result) String() string {
 // results are the results of all rounds of a run.
 type results []result
 
-// of returns a contender's result for a load, and false if it was not measured.
+// The method `of` returns a contender's result for a load, and false if it was not measured.
 func (rs results) of(contender, load string) (result, bool) {
 	i := slices.IndexFunc(rs, func(r result) bool { return r.contender == contender && r.load.name == load })
 	if i < 0 {

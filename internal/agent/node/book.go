@@ -148,7 +148,7 @@ func (b *book) byContainer(uid string) bool {
 	return slices.ContainsFunc(b.of(uid), func(h Held) bool { return h.Grant.UID != uid })
 }
 
-// of returns all grants of the pod with this UID.
+// The method `of` returns all grants of the pod with this UID.
 func (b *book) of(uid string) []Held {
 	var out []Held
 	for _, h := range b.sorted() {

@@ -136,8 +136,8 @@ func (s subject) admit(request v1alpha1.CPURequest) (exclusive bool, err error) 
 	return exclusive, nil
 }
 
-// by returns the kind of a container with exclusive CPUs. The kind says who decides from which NUMA
-// nodes the CPUs come.
+// The method `by` returns the kind of a container with exclusive CPUs. The kind says who decides
+// from which NUMA nodes the CPUs come.
 func (s subject) by(request v1alpha1.CPURequest) kind {
 	switch {
 	case s.cfg.isPlaced(s.Sandbox):

@@ -41,8 +41,8 @@ func (s *script) attempts(names ...string) (tries int) {
 	return tries
 }
 
-// without checks that no shared container and no sandbox has any of these CPUs, and that each has
-// all other online CPUs.
+// The method `without` checks that no shared container and no sandbox has any of these CPUs, and
+// that each has all other online CPUs.
 func (s *script) without(cpus string) {
 	s.t.Helper()
 	want := s.machine.Online().Minus(cpuset.MustParse(cpus))

@@ -79,9 +79,9 @@ func (a *arena) addServer(name string) {
 	a.records = append(a.records, record)
 }
 
-// use fills a server with a number of pods. Together they use about the fraction given as `fill` of
-// its CPUs and of its memory. CPU and memory deviate from this fraction at random, independently of
-// each other.
+// The method `use` fills a server with a number of pods. Together they use about the fraction given
+// as `fill` of its CPUs and of its memory. CPU and memory deviate from this fraction at random,
+// independently of each other.
 func (a *arena) use(r *rand.Rand, server string, pods int, fill float64) {
 	share := func(of float64) int64 {
 		return int64(of * min(1, max(0, fill+min(fill, 1-fill)*r.NormFloat64())) / float64(pods))

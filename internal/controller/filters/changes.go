@@ -49,10 +49,10 @@ func (c *changes) add(one change) {
 	c.next++
 }
 
-// since calls the function given as `visit` for the changes whose number is at least `mark`, in
-// order, until the function returns false. The result is false if the function returned false, or
-// if some of these changes are no longer kept. The function must not block, because it runs under a
-// lock that the placement of pods needs.
+// The method `since` calls the function given as `visit` for the changes whose number is at least
+// `mark`, in order, until the function returns false. The result is false if the function returned
+// false, or if some of these changes are no longer kept. The function must not block, because it
+// runs under a lock that the placement of pods needs.
 func (c *changes) since(mark uint64, visit func(*change) bool) bool {
 	c.mu.RLock()
 	defer c.mu.RUnlock()

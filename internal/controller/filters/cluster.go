@@ -198,9 +198,9 @@ func (c *Cluster) node(name string) *nodeInfo {
 	return nil
 }
 
-// at is like c.node, but takes a node's record (sched.Node) instead of the node's name. It is
-// faster, because most records have a Source, which provides the nodeInfo without a lookup by
-// name.
+// The method `at` is like c.node, but takes a node's record (sched.Node) instead of the node's
+// name. It is faster, because most records have a Source, which provides the nodeInfo without a
+// lookup by name.
 func (c *Cluster) at(node *sched.Node) *nodeInfo {
 	if node.Source == nil {
 		return c.node(node.Name)

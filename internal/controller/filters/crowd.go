@@ -35,7 +35,7 @@ type crowd struct {
 	kinds    map[string]*kind
 }
 
-// near has the pods of a crowd on one node.
+// The type `near` has the pods of a crowd on one node.
 type near struct {
 	copies []fwk.PodInfo // one element for each pod without (anti-)affinity; equal pods have the same pointer; immutable
 	others int           // number of pods with (anti-)affinity

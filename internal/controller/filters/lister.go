@@ -38,14 +38,15 @@ func (l *lister) node(name string) *nodeInfo {
 	return l.on(name, l.cluster.node(name))
 }
 
-// at is like l.node, but takes a node's record (sched.Node) instead of the node's name.
+// The method `at` is like l.node, but takes a node's record (sched.Node) instead of the node's
+// name.
 func (l *lister) at(node *sched.Node) *nodeInfo {
 	return l.on(node.Name, l.cluster.at(node))
 }
 
-// on returns the nodeInfo of a node, like l.node. The argument `info` is the newest nodeInfo of the
-// node, or nil. While nodes are rated, the result also has the pods that are proposed for the node
-// (see proposals).
+// The method `on` returns the nodeInfo of a node, like l.node. The argument `info` is the newest
+// nodeInfo of the node, or nil. While nodes are rated, the result also has the pods that are
+// proposed for the node (see proposals).
 func (l *lister) on(name string, info *nodeInfo) *nodeInfo {
 	info = l.planned.on(name, info)
 	if info == nil {
@@ -116,7 +117,8 @@ func (l *lister) drawn() sets.Set[string] {
 	return l.cluster.draws.nodes(l.pod.info.Pod, l.namespace)
 }
 
-// apart returns the names of the nodes that HavePodsWithRequiredAntiAffinityList returns.
+// The method `apart` returns the names of the nodes that HavePodsWithRequiredAntiAffinityList
+// returns.
 func (l *lister) apart() sets.Set[string] {
 	apart := l.cluster.terms.nodes(l.pod.info.Pod, l.namespace)
 	if len(l.planned.pods) > 0 {

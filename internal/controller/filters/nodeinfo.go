@@ -33,8 +33,9 @@ type roomy struct {
 	room [8]fwk.PodInfo
 }
 
-// with returns a new nodeInfo that has the data of the NodeInfo `u`, and the field `open` of n. Its
-// list of pods is a copy with room for one more pod. The caller may change this list in place.
+// The method `with` returns a new nodeInfo that has the data of the NodeInfo `u`, and the field
+// `open` of n. Its list of pods is a copy with room for one more pod. The caller may change this
+// list in place.
 func (n *nodeInfo) with(u *framework.NodeInfo) *nodeInfo {
 	var next *nodeInfo
 	var pods []fwk.PodInfo

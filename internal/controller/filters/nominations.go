@@ -63,9 +63,9 @@ func (n *nominations) remove(uid types.UID, node string) {
 	}
 }
 
-// before returns a copy of a nodeInfo, to which it adds pods that are nominated for the node. It
-// adds the nominated pods whose priority is at least that of the given pod, because the given pod
-// must not use their room. The result is nil if there are no such pods.
+// The method `before` returns a copy of a nodeInfo, to which it adds pods that are nominated for
+// the node. It adds the nominated pods whose priority is at least that of the given pod, because
+// the given pod must not use their room. The result is nil if there are no such pods.
 func (n *nominations) before(pod *v1.Pod, node *nodeInfo) *nodeInfo {
 	if n.some.Load() == 0 {
 		return nil

@@ -44,8 +44,8 @@ func (p *planned) begins(pods []sched.Decision) bool {
 	return last.Pod == same.Pod && last.At.Node == same.At.Node
 }
 
-// on returns the nodeInfo of a node with the pods that are planned on the node. If no pods are
-// planned on the node, it returns the nodeInfo given as `info`.
+// The method `on` returns the nodeInfo of a node with the pods that are planned on the node. If no
+// pods are planned on the node, it returns the nodeInfo given as `info`.
 func (p *planned) on(node string, info *nodeInfo) *nodeInfo {
 	if with := p.nodes[node]; with != nil {
 		return with

@@ -23,8 +23,8 @@ type wishes struct {
 	near bool // its preference depends on the pods that the nodes have
 }
 
-// with returns the wishes of a pod combined with those of its profile. The profile's default
-// topology spread constraints apply only to a pod that has no such constraints itself.
+// The method `with` returns the wishes of a pod combined with those of its profile. The profile's
+// default topology spread constraints apply only to a pod that has no such constraints itself.
 func (w wishes) with(profile wishes, pod *v1.Pod) wishes {
 	near := w.near || profile.near && len(pod.Spec.TopologySpreadConstraints) == 0
 	return wishes{w.some || profile.some || near, near}

@@ -66,11 +66,11 @@ func (p *proposals) remove(pod *framework.PodInfo) {
 	p.some.Store(int32(len(p.mu.recent)))
 }
 
-// beside returns the proposed pods that must count when nodes are rated for the given pod, by the
-// name of the proposed node. It leaves out the given pod itself. It also leaves out the pods whose
-// UIDs are in the parameter `planned`. The proposer plans these pods together with the given pod,
-// for example because they are in the same gang (see the type `planned`). The ratings already count
-// them on their planned nodes.
+// The method `beside` returns the proposed pods that must count when nodes are rated for the given
+// pod, by the name of the proposed node. It leaves out the given pod itself. It also leaves out the
+// pods whose UIDs are in the parameter `planned`. The proposer plans these pods together with the
+// given pod, for example because they are in the same gang (see the type `planned`). The ratings
+// already count them on their planned nodes.
 func (p *proposals) beside(pod *framework.PodInfo, planned map[types.UID]bool) map[string][]*framework.PodInfo {
 	if p.some.Load() == 0 {
 		return nil

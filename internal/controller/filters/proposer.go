@@ -88,7 +88,7 @@ func newProposer(ctx context.Context, c *Cluster, api API, plugins []string) (*P
 	return p, nil
 }
 
-// use makes a pod the current pod.
+// The method `use` makes a pod the current pod.
 func (p *Proposer) use(pod *sched.Pod) {
 	p.lister.pod, p.nowhere = pod.Foreign.(*Pod), sched.Reason{}
 	p.instance = p.instanceOf(pod)

@@ -71,7 +71,7 @@ func newCluster(t testing.TB, dimensions string, p filter.Profile) (*nodestate.S
 	return state, cluster
 }
 
-// with adds nodes and bound pods to the scene, and returns the scene.
+// The method `with` adds nodes and bound pods to the scene, and returns the scene.
 func (s *scene) with(nodes []*v1.Node, pods ...*v1.Pod) *scene {
 	s.Helper()
 	for _, n := range nodes {

@@ -61,7 +61,8 @@ func preferNot(node *v1.Node) (all []v1.Taint) {
 	return all
 }
 
-// by reports whether any node has a PreferNoSchedule taint that the given pod does not tolerate.
+// The method `by` reports whether any node has a PreferNoSchedule taint that the given pod does not
+// tolerate.
 func (s *shunned) by(pod *v1.Pod) bool {
 	all := s.taints.Load()
 	return all != nil && slices.ContainsFunc(*all, func(taint v1.Taint) bool {

@@ -106,7 +106,7 @@ func (s *still) seeLeft(c *change) bool {
 	return !s.near(c.pod)
 }
 
-// near reports whether a term of the required affinity of s.pod selects the given pod.
+// The method `near` reports whether a term of the required affinity of s.pod selects the given pod.
 func (s *still) near(other *framework.PodInfo) bool {
 	return slices.ContainsFunc(s.pod.info.RequiredAffinityTerms, func(t fwk.AffinityTerm) bool { return selectsPod(t, other) })
 }
@@ -124,8 +124,8 @@ func (s *still) spreads(other *framework.PodInfo) func(func(string) bool) {
 	}
 }
 
-// on reports whether the pod still fits on a node after the changes that s has seen. The caller
-// knows that the pod fitted on the node before these changes.
+// The method `on` reports whether the pod still fits on a node after the changes that s has seen.
+// The caller knows that the pod fitted on the node before these changes.
 func (s *still) on(node *v1.Node) bool {
 	in := func(d domain) bool {
 		own, ok := domainOf(node, d.key)
@@ -134,7 +134,7 @@ func (s *still) on(node *v1.Node) bool {
 	return !slices.ContainsFunc(s.refused, in) && !slices.ContainsFunc(s.only, func(d domain) bool { return !in(d) })
 }
 
-// with adds the domain of a node to a list, unless the list already has it.
+// The function `with` adds the domain of a node to a list, unless the list already has it.
 func with(all []domain, node *v1.Node, key string) []domain {
 	if d, ok := domainOf(node, key); ok && !slices.Contains(all, d) {
 		return append(all, d)

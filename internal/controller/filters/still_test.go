@@ -105,7 +105,8 @@ func TestCountedPlan(t *testing.T) {
 	}
 }
 
-// apart returns a pod that must not be on a node with another pod that has the label app.
+// The function `apart` returns a pod that must not be on a node with another pod that has the label
+// app.
 func apart(name string) *st.PodWrapper {
 	return pod(name).Label("app", "train").PodAntiAffinityExists("app", v1.LabelHostname, st.PodAntiAffinityWithRequiredReq)
 }

@@ -100,7 +100,8 @@ func has(all []config.Plugin, name string) bool {
 	return slices.ContainsFunc(all, func(p config.Plugin) bool { return p.Name == name })
 }
 
-// without reports whether a set disables a plugin, and does not enable the same plugin again.
+// The function `without` reports whether a set disables a plugin, and does not enable the same
+// plugin again.
 func without(set config.PluginSet, name string) bool {
 	return (has(set.Disabled, name) || has(set.Disabled, "*")) && !has(set.Enabled, name)
 }

@@ -104,8 +104,8 @@ func speaker(wants []sched.ContainerGPUs) string {
 	return slices.MinFunc(wants, func(a, b sched.ContainerGPUs) int { return cmp.Compare(b.Count, a.Count) }).Container
 }
 
-// both returns the node names that are in both sorted lists a and b. A nil list stands for all
-// nodes.
+// The function `both` returns the node names that are in both sorted lists a and b. A nil list
+// stands for all nodes.
 func both(a, b []string) []string {
 	switch {
 	case a == nil:

@@ -84,7 +84,7 @@ func (p *Permissions) UsesTenant(ctx context.Context, who Subject, tenant string
 		permission{who, v1alpha1.TenantResource().Resource, tenant})
 }
 
-// any reports whether a subject has one of several permissions.
+// The method `any` reports whether a subject has one of several permissions.
 func (p *Permissions) any(ctx context.Context, permissions ...permission) (bool, error) {
 	for _, q := range permissions {
 		if allowed, err := p.check(ctx, q); allowed || err != nil {

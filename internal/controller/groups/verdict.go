@@ -26,7 +26,8 @@ type Verdict struct {
 	Shared []group.HeldGPU // the group's GPUs that other groups hold as well
 }
 
-// of reports whether the verdict is about the given object and about the object's generation.
+// The method `of` reports whether the verdict is about the given object and about the object's
+// generation.
 func (v Verdict) of(object *v1alpha1.GPUGroup) bool {
 	return v.UID == object.UID && v.Generation == object.Generation
 }

@@ -76,8 +76,8 @@ func (r *record) observe(to resourcelock.LeaderElectionRecord, sent time.Time, e
 	r.mu.held, r.mu.end = holds, sent.Add(r.duration)
 }
 
-// until returns when the lease that this replica holds expires. It returns false if this replica
-// does not hold the lease.
+// The method `until` returns when the lease that this replica holds expires. It returns false if
+// this replica does not hold the lease.
 func (r *record) until() (time.Time, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -18,11 +18,11 @@ type explanations struct {
 	began  time.Time // when byKind was last emptied
 }
 
-// of returns the explanation of a failed attempt: why no node suits the pod, or why too few nodes
-// suit its gang (pods that are placed all together or not at all). If there is a recent explanation
-// for a pod of the same kind, it returns this explanation. Otherwise it calls the function
-// `explain` (a parameter). Pods with the kind "" share an explanation only with the other pods of
-// the same attempt.
+// The method `of` returns the explanation of a failed attempt: why no node suits the pod, or why
+// too few nodes suit its gang (pods that are placed all together or not at all). If there is a
+// recent explanation for a pod of the same kind, it returns this explanation. Otherwise it calls
+// the function `explain` (a parameter). Pods with the kind "" share an explanation only with the
+// other pods of the same attempt.
 func (e *explanations) of(a *attempt, kind string, explain func(*sched.Pod) string) string {
 	if kind == "" || a.why != "" {
 		return a.explain(explain)

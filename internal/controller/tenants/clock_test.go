@@ -12,7 +12,7 @@ import (
 // change after such a jump.
 func TestClockJumps(t *testing.T) {
 	for name, tc := range map[string]struct {
-		jumps  bool // whether the ledger uses the wall clock
+		jumps  bool // whether the ledger uses the wall clock, which jumps
 		frozen bool
 	}{
 		"wall clock":   {jumps: true, frozen: true},

@@ -32,8 +32,8 @@ type allocation struct {
 	owners   map[types.UID]bool // the pods that may have the device; nil until allocationGrace has passed
 }
 
-// over reports whether the allocation has ended. The parameter `listed` says whether the kubelet
-// lists the device now.
+// The method `over` reports whether the allocation has ended. The parameter `listed` says whether
+// the kubelet lists the device now.
 func (g *GPUs) over(a *allocation, listed bool) bool {
 	switch {
 	case listed:

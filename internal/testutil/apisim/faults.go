@@ -78,8 +78,9 @@ type fault struct {
 	retry  bool   // the answer has the header Retry-After
 }
 
-// These values of fault.status mean that the client gets no answer. With reset, the connection is
-// reset. With silence, the client waits until it gives up, but for at most answerTimeout.
+// These values of fault.status mean that the client gets no answer. If the value is `reset`, the
+// connection is reset. If it is `silence`, the client waits until it gives up, but for at most
+// answerTimeout.
 const (
 	reset   = 0
 	silence = -1
@@ -142,8 +143,8 @@ func class(r *request) string {
 	return "other"
 }
 
-// of decides at random whether a request fails. It returns the fault, or nil if the request does
-// not fail.
+// The method `of` decides at random whether a request fails. It returns the fault, or nil if the
+// request does not fail.
 func (f *Faults) of(r *request) *fault {
 	f.mu.Lock()
 	defer f.mu.Unlock()

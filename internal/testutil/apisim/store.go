@@ -221,15 +221,15 @@ func (s *Server) record(resource schema.GroupResource, c change) {
 	s.Observe(told)
 }
 
-// since returns the changes after a resource version. It returns false if the log no longer has
-// all of these changes.
+// The method `since` returns the changes after a resource version. It returns false if the log no
+// longer has all of these changes.
 func (t *store) since(number uint64) ([]change, bool) {
 	i, _ := slices.BinarySearchFunc(t.log, number+1, func(c change, n uint64) int { return int(int64(c.after.number) - int64(n)) })
 	return t.log[i:], number >= t.dropped
 }
 
-// at returns the objects as they were at a resource version, ordered by key. The log must still
-// have all changes after this version.
+// The method `at` returns the objects as they were at a resource version, ordered by key. The log
+// must still have all changes after this version.
 func (t *store) at(number uint64) (all []*version) {
 	old := maps.Clone(t.objects)
 	later, _ := t.since(number)

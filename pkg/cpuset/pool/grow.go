@@ -19,10 +19,10 @@ type growth struct {
 	free    cpuset.Set // CPUs that no pod holds
 }
 
-// more returns k more CPUs for the container of g.Claims[i]. (A Grant is what one pod holds, and a
-// Claim is what one container of the pod holds.) If possible, the new CPUs are of the same class
-// (kind of core and isolation; see layout.classes) as the container's present CPUs. At least one
-// CPU of the machine stays shared.
+// The method `more` returns k more CPUs for the container of g.Claims[i]. (A Grant is what one pod
+// holds, and a Claim is what one container of the pod holds.) If possible, the new CPUs are of the
+// same class (kind of core and isolation; see layout.classes) as the container's present CPUs. At
+// least one CPU of the machine stays shared.
 func (l *Ledger) more(g Grant, i, k int) (cpuset.Set, error) {
 	all := l.growth(g, i)
 	spares := []cpuset.Set{{}}

@@ -5,10 +5,10 @@ import (
 	"github.com/numalet/numalet/pkg/podspec"
 )
 
-// beside reports whether the containers of claims[i] and claims[j] may run at the same time. App
-// containers and sidecars of a pod all run together. While an init container runs, only the
-// sidecars that started before it run too. Containers that start later run after the init container
-// has ended, so they may reuse its CPUs. The kubelet has the same rule:
+// The function `beside` reports whether the containers of claims[i] and claims[j] may run at the
+// same time. App containers and sidecars of a pod all run together. While an init container runs,
+// only the sidecars that started before it run too. Containers that start later run after the init
+// container has ended, so they may reuse its CPUs. The kubelet has the same rule:
 // https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/cm/cpumanager/policy_static.go
 // (updateCPUsToReuse)
 func beside(claims []Claim, i, j int) bool {

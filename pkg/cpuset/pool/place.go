@@ -188,8 +188,8 @@ func (p *placer) assign(counts []numaplan.Counts) (claims []Claim, ok bool) {
 	return claims, false
 }
 
-// within chooses the CPUs of all containers from the set given as `free`. It returns false if they
-// do not fit, or if no CPU that is not isolated would stay shared.
+// The method `within` chooses the CPUs of all containers from the set given as `free`. It returns
+// false if they do not fit, or if no CPU that is not isolated would stay shared.
 func (p *placer) within(counts []numaplan.Counts, free cpuset.Set, classes []cpuset.Set) ([]Claim, bool) {
 	claims := p.claims()
 	for i := range claims {

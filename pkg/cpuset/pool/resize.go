@@ -128,8 +128,8 @@ func (l *Ledger) oldest(c Claim, among cpuset.Set, n int) cpuset.Set {
 	return kept
 }
 
-// some returns k of the given CPUs, from as few NUMA nodes as possible. Within a NUMA node, it
-// prefers CPUs as domain.take does. CPUs that are offline or in no NUMA node come last.
+// The method `some` returns k of the given CPUs, from as few NUMA nodes as possible. Within a NUMA
+// node, it prefers CPUs as domain.take does. CPUs that are offline or in no NUMA node come last.
 func (l *layout) some(cpus cpuset.Set, k int) cpuset.Set {
 	s := l.stock(cpus)
 	for _, i := range byCount(l.counts(cpus)) {

@@ -112,8 +112,8 @@ func TestWorkedExample(t *testing.T) {
 	}
 }
 
-// each calls the function given as `do` once for every order of the given numbers, which must be
-// sorted. Orders that differ only in the places of equal numbers count as one order.
+// The function `each` calls the function given as `do` once for every order of the given numbers,
+// which must be sorted. Orders that differ only in the places of equal numbers count as one order.
 func each(numbers []int, do func([]int)) {
 	var build func(order, left []int)
 	build = func(order, left []int) {

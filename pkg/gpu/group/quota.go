@@ -105,8 +105,9 @@ func (q *Quotas) Over(scope Scope, amount sched.MilliGPU) error {
 	return nil
 }
 
-// over returns the first scope, in the order of compare, whose limit would be exceeded if the given
-// amount was added to what the tenant already uses. It returns false if there is no such scope.
+// The method `over` returns the first scope, in the order of compare, whose limit would be exceeded
+// if the given amount was added to what the tenant already uses. It returns false if there is no
+// such scope.
 func (q *Quotas) over(amounts map[Scope]sched.MilliGPU) (Scope, bool) {
 	for _, s := range slices.SortedFunc(maps.Keys(amounts), Scope.compare) {
 		if q.Over(s, amounts[s]) != nil {
@@ -237,8 +238,8 @@ func (q *Quotas) Together(all []PendingCharge, need int) error {
 	return q.refuse(exceeded[0], whole[exceeded[0]])
 }
 
-// beside returns a copy of the sums given as `others`, which are the charges of other pods, and adds
-// this charge to the copy.
+// The method `beside` returns a copy of the sums given as `others`, which are the charges of other
+// pods, and adds this charge to the copy.
 func (d PendingCharge) beside(others map[Scope]sched.MilliGPU) map[Scope]sched.MilliGPU {
 	sum := maps.Clone(others)
 	for s, amount := range sums(d.Tenant, []QuotaCharge{d.QuotaCharge}) {

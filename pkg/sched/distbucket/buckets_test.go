@@ -86,7 +86,8 @@ func (v *View) bucket(x []int64) Bucket {
 	return Bucket{X: x, view: v, span: v.byCoord.under(x)}
 }
 
-// under returns the range of the ranks of those entries whose coordinate begins with x.
+// The method `under` returns the range of the ranks of those entries whose coordinate begins with
+// x.
 func (t *tree) under(x []int64) span {
 	r := prefixRange(x)
 	return span{lo: t.rank(r.first, r.notBefore), hi: t.rank(r.last, r.after)}

@@ -223,7 +223,7 @@ func (v *View) find(name string) *entry {
 	return v.entry(e.handle)
 }
 
-// each yields the entries of all nodes in the view, in the order of their names.
+// The method `each` yields the entries of all nodes in the view, in the order of their names.
 func (v *View) each(yield func(*entry) bool) {
 	v.byName.each(func(e *entry) bool { return yield(v.entry(e.handle)) })
 }

@@ -160,8 +160,8 @@ func (r *keyRange) notBefore(p *page, i int) bool {
 	return r.exclusive || comparePrefix(p.items[i].coord, r.prefix) >= 0
 }
 
-// after reports whether item i of a page is after the range r. It is called only for items whose
-// key is r.last.
+// The method `after` reports whether item i of a page is after the range r. It is called only for
+// items whose key is r.last.
 func (r *keyRange) after(p *page, i int) bool {
 	return !r.exclusive && comparePrefix(p.items[i].coord, r.prefix) > 0
 }

@@ -154,8 +154,8 @@ func queryOf(c *scenario.Command) (query Query) {
 	return query
 }
 
-// each returns the function of a script command. For every node in the arguments of the command, this
-// function calls `do`.
+// The function `each` returns the function of a script command. For every node in the arguments of
+// the command, this function calls `do`.
 func each(do func(Node) error) func(*scenario.Command) {
 	return func(c *scenario.Command) {
 		for _, arg := range c.Args() {

@@ -288,14 +288,15 @@ func (t *tree) atRank(r int) *entry {
 	return page.items[r]
 }
 
-// each yields all entries of the tree in order.
+// The method `each` yields all entries of the tree in order.
 func (t *tree) each(yield func(*entry) bool) {
 	if t.root != nil {
 		t.root.each(yield)
 	}
 }
 
-// each yields the entries below p in order. If yield returns false, each stops and returns false.
+// The method `each` yields the entries below p in order. If `yield` returns false, `each` stops and
+// returns false.
 func (p *page) each(yield func(*entry) bool) bool {
 	for i := range p.n {
 		if p.children == nil && !yield(p.items[i]) || p.children != nil && !p.children.pages[i].each(yield) {

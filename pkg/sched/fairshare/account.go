@@ -29,8 +29,8 @@ type account struct {
 	through time.Time
 }
 
-// at returns the account with the score that it has at the time `now`. If `now` is before a.Time,
-// it returns the account unchanged.
+// The method `at` returns the account with the score that it has at the time `now`. If `now` is
+// before a.Time, it returns the account unchanged.
 func (a Account) at(d Decay, now time.Time) Account {
 	if passed := now.Sub(a.Time); passed > 0 {
 		a.Score, a.Time = d.Next(a.Score, a.Usage.float(), passed.Seconds()), now

@@ -96,6 +96,6 @@ func newDecay(t testing.TB, seconds float64) Decay {
 	return d
 }
 
-// near reports whether two scores differ by at most 1e-9. If a is greater than 1, they may differ
-// by 1e-9 times a.
+// The function `near` reports whether two scores differ by at most 1e-9. If a is greater than 1,
+// they may differ by 1e-9 times a.
 func near(a, b float64) bool { return math.Abs(a-b) <= 1e-9*max(1, math.Abs(a)) }

@@ -69,8 +69,9 @@ func usedMachine(t *testing.T, r *rand.Rand) (*pool.Ledger, *sched.Node) {
 	return ledger, recordOf(machine, ledger, o, smt)
 }
 
-// use assigns the free CPUs of random cores in the ledger to an additional pod, so that the machine
-// is partly used. Sometimes it assigns no CPUs. It never assigns CPUs of the first core.
+// The function `use` assigns the free CPUs of random cores in the ledger to an additional pod, so
+// that the machine is partly used. Sometimes it assigns no CPUs. It never assigns CPUs of the first
+// core.
 func use(t *testing.T, r *rand.Rand, ledger *pool.Ledger, machine *topology.Machine) {
 	t.Helper()
 	full, used := map[cpuset.CPU]bool{}, []cpuset.CPU{}

@@ -14,9 +14,9 @@ func ofGPUs() []gpuDimension {
 	return []gpuDimension{{"gpus", wholeGPUs}, {"gpu-share", largestShare}, {"gpu-total", totalGPU}}
 }
 
-// wholeGPUs returns the dimension that compares the number of entirely free GPUs of a
-// node with the number of whole GPUs that a pod requests. The dimension considers only
-// GPUs of one type (the parameter `kind`), or of all types if kind is "".
+// wholeGPUs returns the dimension that compares the number of entirely free GPUs of a node with the
+// number of whole GPUs that a pod requests. The dimension considers only GPUs of one type (the
+// parameter `kind`), or of all types if `kind` is "".
 func wholeGPUs(name, kind string) Dimension {
 	return Dimension{name,
 		func(node *sched.Node) int64 {
@@ -71,10 +71,10 @@ func sum(node *sched.Node, kind string, weight func(sched.GPU) int64) int64 {
 	return total
 }
 
-// of returns a pod's coordinate in a dimension that considers only GPUs of one type (the
-// parameter `kind`), or of all types if kind is "". The argument `amount` is what the pod
-// requests. If kind is "", or if the pod accepts only GPUs of this type, the coordinate
-// is this amount. Otherwise it is 0, because the pod may need no GPU of this type.
+// The function `of` returns a pod's coordinate in a dimension that considers only GPUs of one type
+// (the parameter `kind`), or of all types if `kind` is "". The argument `amount` is what the pod
+// requests. If `kind` is "", or if the pod accepts only GPUs of this type, the coordinate is this
+// amount. Otherwise it is 0, because the pod may need no GPU of this type.
 func of(pod *sched.Pod, kind string, amount int64) int64 {
 	if kind == "" || len(pod.GPUs.Types) == 1 && pod.GPUs.Types[0] == kind {
 		return amount

@@ -106,11 +106,11 @@ func (cs candidates) choose(pod *sched.Pod, node *sched.Node, containers []podsp
 	return shares
 }
 
-// beside chooses the GPUs of a pod so that each of them is near the CPUs of the containers that use
-// it, if possible. The argument `near` has a list for each GPU that the pod requests: the NUMA
-// nodes of these CPUs. An empty list means that any GPU is suitable. The method chooses GPUs for
-// the lists that are not empty before it chooses GPUs for the empty lists. In another order, an
-// empty list could get a GPU that is near the CPUs of another list.
+// The method `beside` chooses the GPUs of a pod so that each of them is near the CPUs of the
+// containers that use it, if possible. The argument `near` has a list for each GPU that the pod
+// requests: the NUMA nodes of these CPUs. An empty list means that any GPU is suitable. The method
+// chooses GPUs for the lists that are not empty before it chooses GPUs for the empty lists. In
+// another order, an empty list could get a GPU that is near the CPUs of another list.
 func (cs candidates) beside(near [][]topology.NodeID) []sched.GPU {
 	chosen, taken := make([]sched.GPU, len(near)), make([]bool, len(cs.gpus))
 	for _, listed := range []bool{true, false} {

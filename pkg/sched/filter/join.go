@@ -78,8 +78,8 @@ func homeOf(container string, pod *sched.Pod, node *sched.Node, placed []numapla
 	return topology.Unknown
 }
 
-// on returns the number of candidate GPUs that are on the given NUMA node. If the machine has
-// only one NUMA node, it also counts GPUs whose NUMA node is unknown.
+// The method `on` returns the number of candidate GPUs that are on the given NUMA node. If the
+// machine has only one NUMA node, it also counts GPUs whose NUMA node is unknown.
 func (cs candidates) on(id topology.NodeID, node *sched.Node) int {
 	n := 0
 	for _, gpu := range cs.gpus {

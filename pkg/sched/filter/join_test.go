@@ -229,9 +229,9 @@ func assignable(pod *sched.Pod, node *sched.Node, given []numaplan.Counts, taken
 	return false
 }
 
-// apart returns a text that says what is wrong with the GPUs of a placement: a container has a
-// wrong number of GPUs, or a GPU that is not on the NUMA node of its CPUs. It returns "" if
-// nothing is wrong.
+// The function `apart` returns a text that says what is wrong with the GPUs of a placement: a
+// container has a wrong number of GPUs, or a GPU that is not on the NUMA node of its CPUs. It
+// returns "" if nothing is wrong.
 func apart(pod *sched.Pod, node *sched.Node, at sched.Placement) string {
 	on := map[string]topology.NodeID{}
 	for _, gpu := range node.GPUs {

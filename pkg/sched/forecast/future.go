@@ -107,8 +107,8 @@ func (f *future) future(present Present, d draw, checks int) *future {
 	return g
 }
 
-// until advances the future until the last pod of f.turns has started, which is the pod whose start
-// is forecast. It returns false if this pod never starts, or if no checks are left.
+// The method `until` advances the future until the last pod of f.turns has started, which is the
+// pod whose start is forecast. It returns false if this pod never starts, or if no checks are left.
 func (f *future) until() (started bool) {
 	for len(f.ends) > 0 && f.checks > 0 {
 		if f.serve(f.next()) {

@@ -68,9 +68,9 @@ func (r *Runs) Ended(c Class, took time.Duration) {
 	}
 }
 
-// at returns the window (the latest run times) of a key. If there is none, it makes one. If there
-// are maxKeys windows already, the new window replaces the one that was not used for the longest
-// time.
+// The method `at` returns the window (the latest run times) of a key. If there is none, it makes
+// one. If there are maxKeys windows already, the new window replaces the one that was not used for
+// the longest time.
 func (r *Runs) at(k key) *window {
 	if e, ok := r.windows[k]; ok {
 		r.recent.MoveToFront(e)

@@ -27,8 +27,8 @@ func (c *changes) add(node int) {
 // next returns the number that the next entry of the log will get.
 func (c *changes) next() uint64 { return c.first + uint64(len(c.nodes)) }
 
-// since yields the nodes in the log entries from the given number on, each node once. The
-// number must be at least c.first.
+// The method `since` yields the nodes in the log entries from the given number on, each node once.
+// The number must be at least c.first.
 func (c *changes) since(from uint64) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		for at := from; at < c.next(); at++ {

@@ -87,11 +87,11 @@ func (s *stock) fits(r *request) bool {
 	return able >= r.count
 }
 
-// less returns the stock that remains after the placement of a pod, which must fit. The pod gets
-// the GPUs with the least free capacity. Package filter chooses GPUs of the same lots for most
-// pods. It may choose other lots for pods with exclusive CPUs, or if the node has GPUs of several
-// models. The method overwrites the given slice of lots, and uses the slice's memory for the
-// result.
+// The method `less` returns the stock that remains after the placement of a pod, which must fit.
+// The pod gets the GPUs with the least free capacity. Package filter chooses GPUs of the same lots
+// for most pods. It may choose other lots for pods with exclusive CPUs, or if the node has GPUs of
+// several models. The method overwrites the given slice of lots, and uses the slice's memory for
+// the result.
 func (s *stock) less(r *request, lots []lot) stock {
 	after := stock{s.cpu - r.cpu, s.memory - r.memory, append(lots[:0], s.lots...)}
 	need := r.count
@@ -116,6 +116,6 @@ func (s *stock) remove(from *lot, n int) {
 	}
 }
 
-// of reports whether the GPUs of the lot are of one of the given types, or whether types is nil,
-// which allows any type.
+// The method `of` reports whether the GPUs of the lot are of one of the given types, or whether
+// `types` is nil, which allows any type.
 func (l *lot) of(types []string) bool { return types == nil || slices.Contains(types, l.model) }

@@ -136,7 +136,7 @@ func twinScore(kinds []fragmentation.Typical, pod *sched.Pod, node *sched.Node) 
 	return int64(math.Round((twinLost(kinds, node) - twinLost(kinds, node.Take(sched.Hold(pod, at)))) * 1000))
 }
 
-// near reports whether two scores are equal except for rounding errors.
+// The function `near` reports whether two scores are equal except for rounding errors.
 func near(a, b int64) bool {
 	return a == b || a != fragmentation.Unfit && b != fragmentation.Unfit && max(a-b, b-a) <= 1
 }

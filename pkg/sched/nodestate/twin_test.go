@@ -124,7 +124,7 @@ func (w *twinWorld) hold(event nodestate.Event) {
 	}
 }
 
-// use is a subscriber that collects bound assignments.
+// The method `use` is a subscriber that collects bound assignments.
 func (w *twinWorld) use(event nodestate.Event) {
 	switch event.Kind {
 	case nodestate.Bound:

@@ -183,12 +183,12 @@ func best(all []sched.Candidate) int {
 // placed reports whether a candidate has a placement.
 func placed(candidate sched.Candidate) bool { return candidate.At.Node != "" }
 
-// most returns the maximum number of nodes for which a search computes scores. Often this is the
-// length of the list (Profile.Candidates). More nodes are scored in two cases, in which the order
-// of the search does not tell which nodes are best. First, if GPU groups offer GPUs to the pod, or
-// if the profile has a ranker, all nodes in p.only are scored, because the index knows neither GPU
-// groups nor the ranker's order. Second, if the pod prefers some nodes to others, p.rated nodes
-// are scored, because neither the index nor a ranker knows the pod's preferences.
+// The method `most` returns the maximum number of nodes for which a search computes scores. Often
+// this is the length of the list (Profile.Candidates). More nodes are scored in two cases, in which
+// the order of the search does not tell which nodes are best. First, if GPU groups offer GPUs to
+// the pod, or if the profile has a ranker, all nodes in p.only are scored, because the index knows
+// neither GPU groups nor the ranker's order. Second, if the pod prefers some nodes to others,
+// p.rated nodes are scored, because neither the index nor a ranker knows the pod's preferences.
 func (p *Proposer) most() int {
 	if p.pod.GPUs.Offer != nil || p.profile.Ranker != nil {
 		return max(p.profile.Candidates, p.rated, len(p.only))

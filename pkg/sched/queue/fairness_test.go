@@ -109,7 +109,7 @@ func newGPUs(t *testing.T, free int, byScore bool) *gpus {
 	return c
 }
 
-// use records that a tenant has used n GPUs for the given time until now.
+// The method `use` records that a tenant has used n GPUs for the given time until now.
 func (c *gpus) use(tenant string, n fairshare.Milli, since time.Duration) {
 	c.book.Start(fairshare.Task{UID: tenant, Tenant: tenant, Since: c.now.Add(-since), Holds: []fairshare.Charge{{Type: "T4", Amount: 1000 * n}}}, c.now)
 	c.book.Forget(tenant, c.now)

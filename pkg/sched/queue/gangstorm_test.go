@@ -144,8 +144,8 @@ func (s *storm) succeeded(id, owner string) (n int) {
 	return n
 }
 
-// most counts, for each owner, the succeeded pods of the gang with the given ID, and returns
-// the largest of these numbers.
+// The method `most` counts, for each owner, the succeeded pods of the gang with the given ID, and
+// returns the largest of these numbers.
 func (s *storm) most(id string) (n int) {
 	for owner := range owners {
 		n = max(n, s.succeeded(id, fmt.Sprint(owner)))

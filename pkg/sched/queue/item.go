@@ -72,8 +72,8 @@ type item struct {
 	notBefore          time.Time // in the state Backoff, Unschedulable or Gated, the end of its back-off; in the state WaitingOnPermit, the time at which the state times out and the pod becomes active
 }
 
-// before reports whether the turn of pod a is before that of pod b. The two pods must wait for
-// the same type of resource, or for overlapping types.
+// The method `before` reports whether the turn of pod a is before that of pod b. The two pods must
+// wait for the same type of resource, or for overlapping types.
 func (a *item) before(b *item) bool {
 	if c := cmp.Compare(b.Priority, a.Priority); c != 0 {
 		return c < 0

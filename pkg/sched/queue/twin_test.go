@@ -21,7 +21,7 @@ type twin struct {
 
 func newTwin(t *testing.T, strict bool) twin { return twin{t, newScene(Options{Strict: strict})} }
 
-// before compares two pods by the order of the queue: priority, score, age, UID.
+// The method `before` compares two pods by the order of the queue: priority, score, age, UID.
 func (w twin) before(a, b *item) bool {
 	score := func(queued *item) float64 { return w.scores[queued.Tenant+" "+string(queued.Type)] }
 	return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(score(a), score(b)),

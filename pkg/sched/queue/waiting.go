@@ -75,7 +75,7 @@ func (w *waiting) remove(queued *item) {
 	}
 }
 
-// of returns the items of the given pods, which must be in the queue.
+// The method `of` returns the items of the given pods, which must be in the queue.
 func (q *Queue) of(pods []*sched.Pod) []*item {
 	items := make([]*item, len(pods))
 	for i, pod := range pods {

@@ -76,9 +76,9 @@ func (s *scene) search(pod *sched.Pod, planned []sched.Decision) func(*sched.Nod
 	return s.apart(pod, planned)
 }
 
-// apart returns a function that reports whether a node suits a pod of a gang. The parameter
-// `planned` has the pods of the gang that already have a node. If pod.Across is set, a node on
-// which one of these pods is planned does not suit the pod.
+// The method `apart` returns a function that reports whether a node suits a pod of a gang. The
+// parameter `planned` has the pods of the gang that already have a node. If pod.Across is set, a
+// node on which one of these pods is planned does not suit the pod.
 func (s *scene) apart(pod *sched.Pod, planned []sched.Decision) func(*sched.Node) bool {
 	return func(node *sched.Node) bool {
 		return !pod.Across || !slices.ContainsFunc(planned, func(decision sched.Decision) bool { return decision.At.Node == node.Name })
@@ -248,7 +248,8 @@ func (s *scene) show(c *scenario.Command) {
 	}
 }
 
-// until returns text that says when the pod for which a node is reserved will fit the node.
+// The function `until` returns text that says when the pod for which a node is reserved will fit
+// the node.
 func until(node string, offers []reservation.Offer) (text string) {
 	o := offers[slices.IndexFunc(offers, func(o reservation.Offer) bool { return o.Node == node })]
 	if o.Unknown > 0 {

@@ -107,8 +107,9 @@ func (x *Index) collect(n *distbucket.Node) bool {
 	return false
 }
 
-// least returns, for each requested amount of a pod, a number that is larger for a smaller amount
-// (see the function `smallness`). For a gang, it takes the smallest amount that any member requests.
+// The method `least` returns, for each requested amount of a pod, a number that is larger for a
+// smaller amount (see the function `smallness`). For a gang, it takes the smallest amount that any
+// member requests.
 func (x *Index) least(pod *sched.Pod) distbucket.Vector {
 	pods, _ := pod.Together()
 	at := make(distbucket.Vector, len(x.space))

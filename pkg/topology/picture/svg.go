@@ -102,7 +102,8 @@ func column(above, below box) box {
 	}}
 }
 
-// either returns its first argument, or its second one if the first is empty (draw is nil).
+// The function `either` returns its first argument, or its second one if the first is empty (draw
+// is nil).
 func either(one, other box) box {
 	if one.draw == nil {
 		return other

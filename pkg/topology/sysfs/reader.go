@@ -105,8 +105,8 @@ func (r *reader) numbered(dir, prefix string) ([]int, error) {
 	return numbers, nil
 }
 
-// each returns the paths of the directory entries in dir. If dir does not exist, the result is
-// empty.
+// The method `each` returns the paths of the directory entries in dir. If dir does not exist, the
+// result is empty.
 func (r *reader) each(dir string) ([]string, error) {
 	entries, err := fs.ReadDir(r.root, dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -29,8 +29,8 @@ func (t tree) fs() fstest.MapFS {
 	return files
 }
 
-// with returns a copy of the tree with additional files. An additional file replaces the tree's
-// file with the same name.
+// The method `with` returns a copy of the tree with additional files. An additional file replaces
+// the tree's file with the same name.
 func (t tree) with(more tree) tree {
 	all := tree{}
 	for _, files := range []tree{t, more} {

@@ -100,7 +100,7 @@ func TestNotReadyWithoutPolicies(t *testing.T) {
 	w.must(w.controller.AwaitReady(w.ctx))
 }
 
-// as returns a client with the rights of a service account.
+// The method `as` returns a client with the rights of a service account.
 func (w *world) as(namespace, account string) kubernetes.Interface {
 	w.Helper()
 	file, err := w.Account(w.ctx, namespace, account)

@@ -26,9 +26,9 @@ func TestReferenceSecurity(t *testing.T) {
 	scenario.Golden(t, securityPage, page)
 }
 
-// between replaces one generated part of the page by the given text, and returns the page. The
-// argument `what` is the name of the part, which is in the two HTML comments before and after the
-// part.
+// The function `between` replaces one generated part of the page by the given text, and returns the
+// page. The argument `what` is the name of the part, which is in the two HTML comments before and
+// after the part.
 func between(t *testing.T, page, what, text string) string {
 	t.Helper()
 	start, end := "<!-- "+what+": generated -->\n", "<!-- end of "+what+" -->"
