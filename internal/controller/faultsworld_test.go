@@ -23,7 +23,7 @@ const (
 	simCPUs    = 6 // exclusive CPUs of each NUMA node; a node also has CPU 0, which is reserved
 	simGPUs    = 4 // of each node
 	maxWaiting = 14
-	maxPods    = 90 // at a time, pending and bound
+	maxPods    = 90 // the largest number of pods at a time, pending and bound
 )
 
 // populate creates the Namespace and the nodes of the simulated cluster.

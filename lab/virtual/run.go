@@ -66,7 +66,7 @@ type world struct {
 
 	pending []*sched.Pod
 	idle    int          // number of proposers without a pod
-	done    []sched.List // lists of the proposers that wait for space in the FIFO
+	done    []sched.List // lists whose proposers wait for space in the FIFO
 	fifo    []sched.List
 	busy    bool // whether the committer is busy
 	result  Result

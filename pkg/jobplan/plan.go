@@ -97,8 +97,8 @@ func (p *planner) cleanUp() {
 	p.requeueAfter(left)
 }
 
-// suspend deletes the pods of a suspended job. It keeps pods that have succeeded, unless their
-// index is beyond the number of replicas.
+// suspend deletes the pods of a suspended job. It keeps pods that have succeeded, unless the job no
+// longer has their index (isExcess).
 func (p *planner) suspend() {
 	p.Phase, p.Reason, p.Message, p.Started = Suspended, ReasonUser, "spec.suspend is true", time.Time{}
 	if p.job.Invalid != "" {
@@ -108,7 +108,7 @@ func (p *planner) suspend() {
 }
 
 // run plans the steps for a job that is neither over nor suspended. It creates missing pods. It
-// deletes pods that are to be replaced, and pods whose index is beyond the number of replicas.
+// deletes pods that are to be replaced, and pods whose index the job no longer has (isExcess).
 func (p *planner) run() {
 	there := make(map[int]bool, len(p.pods))
 	for _, pod := range p.pods {
@@ -123,7 +123,8 @@ func (p *planner) run() {
 	p.updatePhase()
 }
 
-// isExcess reports whether the pod's index is beyond the current number of replicas.
+// isExcess reports whether the job no longer has the pod's index. The indexes of a job with n
+// replicas are 0 to n-1.
 func (p *planner) isExcess(pod Pod) bool { return pod.Index >= p.job.Replicas }
 
 // deleteWhere plans to delete the pods for which the function given as `unwanted` returns true. It

@@ -95,7 +95,8 @@ const profiled = 30 * time.Second
 func (c *Controller) Profile(ctx context.Context, name string) error {
 	// An allocation profile contains only allocations before the last garbage collection. So the
 	// garbage collector runs twice: before the profiles start, and after the end of the CPU
-	// profile. The allocation profile ends two seconds later, so that it contains the second run.
+	// profile. The allocation profile ends two seconds later, so that the second run is over by
+	// then.
 	if err := c.collect(ctx); err != nil {
 		return err
 	}

@@ -52,7 +52,7 @@ func (s scene) compare(t *testing.T, ours, theirs cpuset.Set) {
 
 // merits are the properties of a choice of CPUs that the tests compare.
 type merits struct {
-	whole  int // cores with all threads in the choice
+	whole  int // cores of which all threads are in the choice
 	split  int // cores that were entirely free, and of which the choice has only some threads
 	caches int // last-level caches of the chosen CPUs
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// round is a contender and a load: one measurement.
+// round is one measurement: of one contender with one load.
 type round struct {
 	contender
 	load

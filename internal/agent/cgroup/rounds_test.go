@@ -19,7 +19,7 @@ import (
 // for a call. The field `units` has the units in the order in which it has handled them.
 type queue struct {
 	each  time.Duration
-	busy  chan struct{} // full while systemd handles a call
+	busy  chan struct{} // has an element while systemd handles a call
 	bad   string        // the beginning of the names of units that systemd refuses to change
 	units []string
 }

@@ -56,8 +56,8 @@ func visibleOf(given, set []string) string {
 
 // hidesGPUs reports whether the agent must hide the node's GPUs from those containers of the pod
 // that were allocated no GPUs. If NVIDIA's runtime is the node's default runtime, it adds all GPUs
-// to a container whose image sets NVIDIA_VISIBLE_DEVICES to "all", and to old images that do not
-// set it.
+// to a container whose image sets NVIDIA_VISIBLE_DEVICES to "all", and to a container of an old
+// image that does not set this variable.
 func (n *Node) hidesGPUs(p workload.Pod) bool {
 	return n.env.HasGPUs != nil && n.env.HasGPUs() && !slices.Contains(n.cfg.GPUExemptNamespaces, p.Namespace)
 }

@@ -139,7 +139,7 @@ func (c *Configuration) complete(p *Pod, to *sched.Pod) {
 		return
 	}
 	profile := c.profiles[c.profile(to.Profile)]
-	if len(c.profiles) > 1 { // profiles may add node affinity and disable plugins
+	if len(c.profiles) > 1 { // the keys must differ, because profiles may add node affinity and disable plugins
 		for _, key := range []*string{&p.rules, &p.neighbors} {
 			if *key != "" {
 				*key = profile.SchedulerName + " " + *key

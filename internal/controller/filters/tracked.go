@@ -160,8 +160,8 @@ func (s *tracked) changeNode(e *nodestate.Entry, before, now *nodeInfo) {
 	})
 }
 
-// countPod adds (sign 1) a placed pod to all cached counts whose condition it meets, or removes
-// (sign -1) it from them.
+// countPod adds a placed pod to all cached counts whose condition the pod meets, if `sign` is 1. If
+// `sign` is -1, it removes the pod from these counts.
 func (s *tracked) countPod(pod *v1.Pod, node string, sign int) {
 	if len(s.neighbors.byTopic)+len(s.crowds.byTopic) == 0 {
 		return

@@ -27,7 +27,7 @@ func disrupted(pod *corev1.Pod) bool {
 			return true
 		}
 	}
-	const ownDeadline = "DeadlineExceeded" // the reason that the kubelet sets
+	const ownDeadline = "DeadlineExceeded" // the reason that the kubelet sets when a pod has exceeded its own activeDeadlineSeconds
 	return pod.Status.Reason != ownDeadline && !slices.ContainsFunc(containers(pod), started)
 }
 

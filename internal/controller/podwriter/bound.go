@@ -49,7 +49,7 @@ type boundEvents struct {
 	host      string
 	queue     chan boundPod
 	lastBound atomic.Int64  // time of the last Binding in Unix nanoseconds
-	idle      *time.Timer   // wakes all extra writers after idleGap; add restarts it for each bound pod while more than longQueue events wait
+	idle      *time.Timer   // wakes all extra writers after idleGap; the method `add` restarts it for each bound pod while more than longQueue events wait
 	more      chan struct{} // each element wakes one extra writer
 }
 

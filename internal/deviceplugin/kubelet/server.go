@@ -30,7 +30,7 @@ type server struct {
 	socket  os.FileInfo // the file of the socket when it was created; if there is another file at path later, another process has replaced the socket
 	grpc    *grpc.Server
 	stop    chan struct{}
-	dropped chan<- *plugin // receives when the kubelet ends a stream
+	dropped chan<- *plugin // receives the plugin when the kubelet ends a stream, or when the server fails
 	streams atomic.Int32   // number of open streams of ListAndWatch
 	unheard int            // number of ticks (Options.Tick) in a row at which no stream was open, so that the kubelet could not receive changes
 }

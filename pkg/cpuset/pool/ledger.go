@@ -27,7 +27,7 @@ type Options struct {
 // Ledger records which container of which pod holds which CPU.
 //
 // Every CPU of the machine is in at most one of these sets. Every online CPU is in exactly one,
-// except free isolated CPUs (isolcpus), which are not shared unless they are reserved:
+// except for free isolated CPUs (isolcpus). Of these, only the reserved ones are shared:
 //
 //	exclusive   held by a pod; the CPUs of different pods are disjoint
 //	withheld    idle because of FullCores: free sibling of an exclusive CPU

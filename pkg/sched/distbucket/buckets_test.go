@@ -199,7 +199,8 @@ func (it *Iterator) child() (Bucket, bool) {
 
 // fits reports whether the bucket b has to be opened. There are two conditions. First, a coordinate
 // that begins with b.X can be at least as large as the request's coordinate in every dimension.
-// Second, b has a node that the query allows. It visits each candidate of the query.
+// Second, b has a node that the query allows. If the query names candidates, fits visits them to
+// find one in b.
 func (it *Iterator) fits(b Bucket) bool {
 	if !meets(b.X, it.x) {
 		return false

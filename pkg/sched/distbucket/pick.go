@@ -129,7 +129,7 @@ type selection struct {
 	kept        int    // number of entries in dst, which are sorted, best first
 	seen        int    // for the policy Random: number of offered entries so far that fit
 	deferAccept bool   // offer does not call Query.Accept; fill calls it later
-	after       *entry // offer keeps only entries that come after this one in the order of the policy; nil means no limit
+	after       *entry // the method `offer` keeps only entries that come after this one in the order of the policy; nil means no limit
 }
 
 // fill runs a selection, and returns how many entries were kept. The function in its parameter

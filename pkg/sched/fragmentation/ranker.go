@@ -45,7 +45,7 @@ type Ranker struct {
 		workload workload
 		counted  map[string]bool // UIDs of the existing pods that were added to the field `workload`
 		pods     int             // number of pods that were added to the field `workload`, including those that no longer exist
-		checkAt  int             // value of the field `pods` at which learn is called next
+		checkAt  int             // value of the field `pods` at which the method `learn` is called next
 		typical  []want          // the measured workload
 		measure  measure
 		epoch    int // how often the measure was replaced

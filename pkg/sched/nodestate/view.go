@@ -19,7 +19,7 @@ type View struct {
 	state     *State
 	profiles  []filter.Profile
 	indexes   []distbucket.ReservingView
-	store     [1]distbucket.ReservingView // inline storage for a single index
+	store     [1]distbucket.ReservingView // memory for `indexes` if there is only one index, which saves an allocation
 }
 
 // View returns the newest view. The view contains all earlier changes, unless another goroutine is

@@ -50,7 +50,7 @@ type item struct {
 	class  *class
 	tenant *tenant
 	lane   *lane
-	index  int // index of the pod in lane
+	index  int // index of the pod in `lane`
 
 	state       State
 	awaited     bool // it is in flight, and was WaitingOnPermit or Unschedulable before; the pods behind it wait until it is placed or returned to the queue

@@ -38,7 +38,7 @@ type laneKey struct {
 type lane struct {
 	laneKey
 	in    *order
-	index int // index of the lane in the heap in.lanes
+	index int // index of this lane in the heap of the lanes of its order, `in.lanes`
 	pods  heapOf[*item]
 }
 

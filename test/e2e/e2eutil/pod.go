@@ -41,7 +41,7 @@ func (c Container) Exclusive(policy string) bool {
 	return c.On != nil || policy != "" && err == nil && q.MilliValue()%1000 == 0
 }
 
-// Pod returns a Guaranteed pod. If policy is "", the pod has no annotation for a CPU policy, and
+// Pod returns a Guaranteed pod. If `policy` is "", the pod has no annotation for a CPU policy, and
 // its containers use shared CPUs, except for those that request CPUs of single NUMA nodes
 // (Container.On).
 func Pod(name, policy string, containers ...Container) *corev1.Pod {

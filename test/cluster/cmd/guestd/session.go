@@ -50,7 +50,7 @@ func (s *session) run(cmd *exec.Cmd) {
 	defer s.Close()
 	cmd.Dir = "/root"
 	cmd.Env = append(os.Environ(), "HOME=/root", "TERM=xterm", "CONTAINERD_NAMESPACE=k8s.io")
-	cmd.WaitDelay = 5 * time.Second // so that run does not wait longer for a daemon that the command leaves behind and that keeps the output open
+	cmd.WaitDelay = 5 * time.Second // otherwise the method `run` would wait for each daemon that the command leaves behind and that keeps the output open
 	var err error
 	if s.terminal != nil {
 		err = s.onTerminal(cmd)
