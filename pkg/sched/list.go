@@ -21,7 +21,7 @@ type Candidate struct {
 	At Placement
 }
 
-// Compare returns a negative number if c is worse than other. A candidate with fewer surplus GPUs
+// Compare returns a negative number if c is worse than `other`. A candidate with fewer surplus GPUs
 // is better, so that a pod's preference does not split up a set of GPUs that other pods need as a
 // whole. Among candidates with the same surplus, the one that the pod prefers is better. The score
 // decides between candidates that the pod prefers equally.

@@ -127,7 +127,7 @@ func condition(pod *corev1.Pod, kind corev1.PodConditionType, reason string) boo
 
 // onNodes returns a map with one entry for each NUMA node that has some of the CPUs. The caller
 // uses only the number of entries: the keys are not the IDs of the NUMA nodes, because the function
-// counts returns its numbers in ascending order, not in the order of the NUMA nodes.
+// `counts` returns its numbers in ascending order, not in the order of the NUMA nodes.
 func onNodes(cpus cpuset.Set) map[int]bool {
 	on := map[int]bool{}
 	for i, n := range counts(cpus) {

@@ -10,8 +10,8 @@ import (
 	systemd "github.com/coreos/go-systemd/v22/dbus"
 )
 
-// bound is a fake connection to systemd. It is closed when the context that created it ends, like a
-// connection of the package godbus.
+// bound is a fake connection to systemd. It is closed when the context with which it was created
+// ends, like a connection of the package godbus.
 type bound struct {
 	recorder
 	life context.Context

@@ -133,9 +133,9 @@ func (f files) sync(dir string) error {
 	return errors.Join(f.flush(d), d.Close())
 }
 
-// regular returns an error if something that is not a regular file has this name. The installer
-// writes a file by a rename of a new file to its name. If the name were a symbolic link, the rename
-// would replace the link, and not the file to which the link leads.
+// regular returns an error if something that is not a regular file has this name. To write a file,
+// the installer renames a new file to this name. If the name were a symbolic link, the rename would
+// replace the link, and not the file to which the link leads.
 func (f files) regular(name string) error {
 	info, err := f.root.Lstat(inside(name))
 	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode().IsRegular() {

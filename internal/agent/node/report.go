@@ -82,8 +82,8 @@ func cachesOf(m *topology.Machine) (caches []v1alpha1.Cache) {
 	return caches
 }
 
-// known returns id as a pointer for the status of the NodeTopology. It returns nil if id is
-// topology.Unknown, because the kernel does not report this ID.
+// known returns `id` as a pointer for the status of the NodeTopology. It returns nil if `id` is
+// topology.Unknown, which means that the kernel does not report the ID.
 func known[ID ~int](id ID) *int32 {
 	if id == topology.Unknown {
 		return nil

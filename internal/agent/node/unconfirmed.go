@@ -23,8 +23,8 @@ func (n *Node) holdUnconfirmed(c workload.Container) bool {
 	}) == nil
 }
 
-// dropUnconfirmed drops the unconfirmed grant of a container whose pod the agent knows now. adopt
-// then makes a new grant from the pod's request.
+// dropUnconfirmed drops the unconfirmed grant of a container whose pod the agent knows now. The
+// method `adopt` then makes a new grant from the pod's request.
 func (n *Node) dropUnconfirmed(c workload.Container) {
 	grant := key(c.Sandbox.Pod.UID, c.Name)
 	if n.mu.book.held[grant].Unconfirmed {

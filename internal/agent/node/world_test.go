@@ -278,7 +278,7 @@ func (w *world) look() {
 	}
 }
 
-// reuses reports whether path is the cgroup of a container of c's pod. Such a container may reuse
+// reuses reports whether `path` is the cgroup of a container of c's pod. Such a container may reuse
 // the CPUs of c.
 func (w *world) reuses(c *runtimeContainer, path string) bool {
 	return strings.HasPrefix(path, c.Sandbox.PodCgroup+"/") && !strings.HasSuffix(path, "/pause")

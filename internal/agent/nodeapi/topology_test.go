@@ -243,9 +243,9 @@ func TestPublishTriesAgain(t *testing.T) {
 	})
 }
 
-// TestSplit checks the second of the two parts into which the function split divides a status. This
-// part must have the fields that change with pods. Only the keys of list items, such as the ID of a
-// NUMA node, are in both parts.
+// TestSplit checks the second of the two parts into which the function `split` divides a status.
+// This part must have the fields that change with pods. Only the keys of list items, such as the ID
+// of a NUMA node, are in both parts.
 func TestSplit(t *testing.T) {
 	parts, err := split(twoNodes())
 	if err != nil {

@@ -24,7 +24,7 @@ type Bindings struct {
 	timeout time.Duration // 0 for no limit
 }
 
-// NewBindings returns a client of the cluster that config describes. config.QPS is the client's
+// NewBindings returns a client of the cluster that `config` describes. config.QPS is the client's
 // rate limit (negative for none). The client and the API server give up a request after
 // config.Timeout.
 func NewBindings(config *rest.Config) (*Bindings, error) {
@@ -60,8 +60,8 @@ func (b *Bindings) Create(ctx context.Context, binding *corev1.Binding) error {
 // time.
 type Events struct{ client *rest.RESTClient }
 
-// NewEvents returns a client of the cluster that config describes. config.QPS is the client's rate
-// limit (negative for none).
+// NewEvents returns a client of the cluster that `config` describes. config.QPS is the client's
+// rate limit (negative for none).
 func NewEvents(config *rest.Config) (*Events, error) {
 	client, err := newClient(config, "/apis", eventsv1.SchemeGroupVersion)
 	return &Events{client}, err

@@ -9,7 +9,7 @@ import (
 
 // Walk runs each scenario in testdata/*.txt, and compares the answers of its commands with the
 // answers in the file. For each scenario, the function given as `open` creates the state of the
-// test and returns the commands, which write their answers to out.
+// test and returns the commands, which write their answers to `out`.
 func Walk(t *testing.T, open func(t *testing.T, out *Answer) Commands) {
 	t.Helper()
 	WalkFiles(t, "testdata/*.txt", open)

@@ -26,8 +26,8 @@ type Options struct {
 
 // Ledger records which container of which pod holds which CPU.
 //
-// Every CPU of the machine is in at most one of these sets. Every online CPU is in exactly one,
-// except for free isolated CPUs (isolcpus). Of these, only the reserved ones are shared:
+// Every CPU of the machine is in at most one of these sets. Free isolated CPUs (isolcpus) are
+// shared only if they are reserved. Every other online CPU is in exactly one set:
 //
 //	exclusive   held by a pod; the CPUs of different pods are disjoint
 //	withheld    idle because of FullCores: free sibling of an exclusive CPU

@@ -14,8 +14,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched/queue"
 )
 
-// world is the environment of the queue. freedSeq is the value that Env.FreedSeq returns: how
-// often resources were released. The clock is that of package synctest.
+// world is the environment of the queue. The field `freedSeq` has the value that Env.FreedSeq
+// returns: how often resources were released. The clock is that of package synctest.
 type world struct{ freedSeq uint64 }
 
 func (w *world) queue() *queue.Queue {
