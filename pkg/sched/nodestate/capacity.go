@@ -13,9 +13,10 @@ import (
 // amounts of whole nodes, such as CPU and memory, by which the default profile (the first argument
 // of New) sorts nodes (Profile.Space). The amounts of one profile suffice. Without the amounts that
 // only other profiles have, CouldHold may return true for a pod that no node could hold. This is
-// allowed. But CouldHold never returns false for a pod that a node could hold, which is not
-// allowed. The index leaves out amounts of NUMA nodes and of single GPUs, because a record may lack
-// NUMA nodes and GPUs for a while, for example while the node's agent restarts.
+// allowed. The opposite error is not allowed, and never happens: CouldHold does not return false
+// for a pod that a node could hold. The index leaves out amounts of NUMA nodes and of single GPUs,
+// because a record may lack NUMA nodes and GPUs for a while, for example while the node's agent
+// restarts.
 type capacity struct {
 	space filter.Space
 	index *distbucket.Index // written under the state's lock
