@@ -53,7 +53,7 @@ func profile(t *testing.T) filter.Profile {
 }
 
 // TestWeek checks the properties of the synthetic week: equal seeds give equal weeks, pods are in
-// the order of their arrival, the load is not below the requested load and exceeds it by little,
+// the order of their arrival, the load is at least the requested load and only slightly above it,
 // and about 80 % of the pods arrive by day.
 func TestWeek(t *testing.T) {
 	all := Week(2, .9, 7)

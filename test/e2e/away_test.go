@@ -62,9 +62,9 @@ func callBack(ctx context.Context, t *testing.T) {
 	must(t, err)
 }
 
-// selectNodes adds a label that no node has to the nodeSelector of the DaemonSet, with the given
-// value in JSON. So the DaemonSet has no pods. The value "null" removes the label from the
-// nodeSelector.
+// selectNodes adds a label to the nodeSelector of the agents' DaemonSet, with the given value in
+// JSON. No node has this label, so the DaemonSet has no pods. The value "null" removes the label from
+// the nodeSelector.
 func selectNodes(ctx context.Context, value string) error {
 	patch := fmt.Sprintf(`{"spec":{"template":{"spec":{"nodeSelector":{"example.com/nowhere":%s}}}}}`, value)
 	_, err := cluster.API.AppsV1().DaemonSets("numalet-system").Patch(ctx, "numalet", types.StrategicMergePatchType,

@@ -46,9 +46,9 @@ func TestFailedBind(t *testing.T) {
 	checkPromised(t, pod, "c", born(ctx, t, "unbindable", "c"))
 }
 
-// awaitUndone waits until the leader has undone n decisions where to place a pod, because their
-// Bindings failed. The parameter `before` is an earlier scrape of the leader's metrics: what was
-// undone before this scrape does not count.
+// awaitUndone waits until the leader has undone n scheduling decisions whose Bindings failed. The
+// parameter `before` is an earlier scrape of the leader's metrics: what was undone before this scrape
+// does not count.
 func awaitUndone(ctx context.Context, t *testing.T, before e2eutil.Series, n float64) {
 	t.Helper()
 	for {

@@ -82,8 +82,8 @@ func (w *world) hook() context.Context {
 }
 
 // lookAtUnits is called when a container may start. A daemon-reload reverts each cgroup whose
-// current CPUs the agent has not sent to systemd. If the container has exclusive CPUs, this must
-// not let other processes run on them. If a daemon-reload would revert any cgroups, lookAtUnits
+// current CPUs the agent has not sent to systemd. If the container has exclusive CPUs, no reverted
+// cgroup may contain any of these CPUs. If a daemon-reload would revert any cgroups, lookAtUnits
 // adds a message with their names to w.overlaps. It leaves out the container's own cgroup if the
 // CPUs are in the container's spec, because the container runtime has sent these to systemd. It
 // also leaves out a cgroup to which a daemon-reload would give none of the container's CPUs.

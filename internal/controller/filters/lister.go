@@ -102,7 +102,7 @@ func (l *lister) HavePodsWithRequiredAntiAffinityList() ([]fwk.NodeInfo, error) 
 	return l.infos(l.apart()), nil
 }
 
-// infos returns the nodeInfos of those of the named nodes that exist.
+// infos returns the nodeInfos of the named nodes. It leaves out nodes that do not exist.
 func (l *lister) infos(names sets.Set[string]) (found []fwk.NodeInfo) {
 	for name := range names {
 		if info := l.node(name); info != nil {

@@ -25,9 +25,9 @@ type Check struct {
 }
 
 // Server is an HTTP server. A Server that NewServer has made serves /healthz, /readyz and, if it
-// has metrics, /metrics. /healthz succeeds unless the Live of a check returns an error, which means
-// that only a restart of the process can help. /readyz succeeds while all checks pass, and
-// otherwise answers 503 with the reasons. A Server that Listen has made serves only the given
+// has metrics, /metrics. /healthz succeeds unless the function Live of a check returns an error. Such
+// an error means that only a restart of the process can help. /readyz succeeds while all checks pass,
+// and otherwise answers 503 with the reasons. A Server that Listen has made serves only the given
 // handler.
 type Server struct {
 	listener net.Listener

@@ -14,7 +14,7 @@ const windowSize = 256
 //
 // Invariant: the field `sorted` has the same times as the field `latest`, in ascending order.
 type window struct {
-	latest []time.Duration // ring buffer; once it has windowSize times, latest[next] is the oldest
+	latest []time.Duration // ring buffer; once it is full (has windowSize elements), latest[next] is the oldest element
 	next   int
 	sorted []time.Duration
 }

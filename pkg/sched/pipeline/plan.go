@@ -129,9 +129,9 @@ func (p *Proposer) allows(node string) bool {
 	return p.only == nil || slices.Contains(p.only, node)
 }
 
-// compares reports whether bestPlanned compares the scores of the nodes with planned pods with
-// those of the nodes that a search has found. Searches then leave out the nodes with planned pods
-// (see gangPlan). If compares returns false, searches include all nodes.
+// compares reports whether searches leave out the nodes with planned pods (see gangPlan). In this
+// case, bestPlanned compares the scores of these nodes with the scores of the nodes that a search
+// has found. If the result is false, searches include all nodes.
 func (p *Proposer) compares() bool {
 	return p.rated == 0 && (p.profile.Ranker != nil || p.profile.Policy == distbucket.LeastFit || p.profile.Policy == distbucket.BestFit)
 }

@@ -17,7 +17,7 @@ func TestLost(t *testing.T) {
 	for name, tc := range map[string]struct {
 		pod  sched.Pod
 		want []State // after each loss
-		held []bool  // in each attempt: whether the pod behind it has to wait
+		held []bool  // in each attempt: whether the pod "b", which comes after the tested pod, has to wait
 	}{
 		"a pod":                           {sched.Pod{}, []State{Backoff, Backoff}, []bool{false, false, false}},
 		"one that depends on other nodes": {sched.Pod{Across: true}, []State{Active, Active, WaitingOnPermit, WaitingOnPermit, Backoff, Backoff}, []bool{false, false, false, true, true, false, false}},

@@ -21,8 +21,8 @@ func (p plan) idle() bool {
 }
 
 // add adds an offer to the plan. If the plan already has an offer of the same node, for another pod
-// of the gang, add merges the two: it adds up the resources and the numbers of pods whose end is
-// unknown, and keeps the later Ready.
+// of the gang, it merges the two: it adds up the resources and the numbers of pods whose end is
+// unknown, and keeps the later one of the two times in the field Ready.
 func (p plan) add(o Offer) plan {
 	i, found := slices.BinarySearchFunc(p, o.Node, func(o Offer, name string) int { return strings.Compare(o.Node, name) })
 	if !found {
