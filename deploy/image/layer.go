@@ -20,7 +20,7 @@ type File struct {
 // Program returns an executable file.
 func Program(path string, data []byte) File { return File{Path: path, Data: data} }
 
-// Link returns a symbolic link at path that points to target.
+// Link returns a symbolic link with the given path and target.
 func Link(path, target string) File { return File{Path: path, Target: target} }
 
 // layer returns a tar archive with the files and their parent directories, sorted by

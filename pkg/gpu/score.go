@@ -17,7 +17,7 @@ type score struct {
 	gpus   []int
 }
 
-// compare returns a negative number if s is better than other. Both scores must be from
+// compare returns a negative number if s is better than `other`. Both scores must be from
 // the same search, because each search numbers the kinds of links in its own way.
 func (s *score) compare(other *score) int {
 	return cmp.Or(

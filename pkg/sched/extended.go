@@ -79,8 +79,8 @@ func (e Extended) String() string {
 }
 
 // plus returns e + sign × other. An amount that does not fit an int64 becomes the nearest int64.
-// plus visits each element of e and other once. A resource whose amount becomes 0 stays in the
-// result. If other is empty, the result is e itself.
+// plus visits each element of e and of `other` once. A resource whose amount becomes 0 stays in the
+// result. If `other` is empty, the result is e itself.
 func (e Extended) plus(other Extended, sign int64) Extended {
 	if len(other) == 0 {
 		return e

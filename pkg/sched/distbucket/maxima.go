@@ -54,8 +54,8 @@ func (c *code) covers(want *code) bool {
 	return ((c[0]|guardBits)-want[0])&((c[1]|guardBits)-want[1])&guardBits == guardBits
 }
 
-// max returns a code that covers both c and other: each of its lanes is the larger one of the same
-// lanes of c and other.
+// max returns a code that covers both c and `other`: each of its lanes is the larger one of the same
+// lanes of c and `other`.
 func (c *code) max(other *code) code { return code{maxLanes(c[0], other[0]), maxLanes(c[1], other[1])} }
 
 // distance returns how much precision is lost if the codes c and `other` are replaced by their

@@ -27,7 +27,7 @@ func newDecisionQueue(size int) *decisionQueue {
 	return q
 }
 
-// put appends a decision. If the queue is full, put waits until half of the queue is free. Only
+// put appends a decision. If the queue is full, it waits until half of the queue is free. Only
 // one goroutine at a time may call put.
 func (q *decisionQueue) put(decision sched.Decision) {
 	q.mu.Lock()
@@ -42,7 +42,7 @@ func (q *decisionQueue) put(decision sched.Decision) {
 	q.some.Signal()
 }
 
-// take removes and returns the oldest decision. If there is none, take waits for one. It returns
+// take removes and returns the oldest decision. If there is none, it waits for one. It returns
 // false when the queue is closed and empty.
 func (q *decisionQueue) take() (decision sched.Decision, ok bool) {
 	q.mu.Lock()
