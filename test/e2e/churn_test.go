@@ -27,9 +27,9 @@ var victims = []string{"numalet-agent", "containerd", "kubeone"}
 
 // TestChurn starts and ends pods of all kinds, several at a time. Meanwhile it kills the agent,
 // containerd and the kubelet. The program `probe watch` on the node reads the cpusets of all
-// containers. This program checks that a CPU that is exclusive to one container is not in the cpuset of
-// another one. The containers also record their own allowed CPUs. The test checks these records at
-// the end.
+// containers. This program checks that a CPU that is exclusive to one container is not in the cpuset
+// of another one. The containers also record their own allowed CPUs. The test checks these records
+// at the end.
 func TestChurn(t *testing.T) {
 	t.Logf("seed %d: repeat with -seed %[1]d", *seed)
 	ctx := start(t, 2*time.Minute+time.Duration(*churnPods)*40*time.Second, churnNames(*churnPods)...)
