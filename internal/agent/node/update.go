@@ -9,9 +9,10 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// Update returns the CPUs of a container whose resources the kubelet resizes in place. The
-// container runtime needs the CPUs even if they do not change. Without an answer, the runtime
-// would write the CPUs of the container's old spec again, and these may no longer be shared.
+// Update returns the CPUs of a container whose resources the kubelet resizes in place. The container
+// runtime needs the CPUs even if they do not change. Without an answer, the runtime would write the
+// CPUs of the container's old spec again. Meanwhile, another container may have got some of these
+// CPUs for itself.
 //
 // If the container gets more CPUs, Update first reserves them, writes the checkpoint, and moves
 // shared containers off them. If it gets fewer CPUs, Update changes nothing yet, because the

@@ -136,9 +136,9 @@ func (l *Ledger) fits(pod Pod) bool {
 	return reason == numaplan.Fits
 }
 
-// tiers yields, for each class of CPUs (see layout.classes), how many CPUs of the class container c
-// may get on each NUMA node. The parameter `placed` has, for each container placed so far, how many
-// CPUs it gets on each NUMA node.
+// tiers yields, for each class of CPUs (see layout.classes), how many of its CPUs container `c` may
+// get on each NUMA node. The parameter `placed` has, for each container placed so far, how many CPUs
+// it gets on each NUMA node.
 func (p *placer) tiers(c int, placed []numaplan.Counts) iter.Seq[numaplan.Tier] {
 	claims, free, ok := p.claims(), p.free, true
 	for i, counts := range placed {
