@@ -91,10 +91,10 @@ func (v *Cluster) Submit(w Work) {
 	v.queue.Add(queue.Entry{Pod: w.Pod, Created: ran.Created, Type: ran.Type, Tenant: w.Tenant})
 }
 
-// Pending yields the waiting work, in no particular order.
+// Pending yields the pods that were submitted and have no node yet, in no particular order.
 func (v *Cluster) Pending() iter.Seq[Ran] { return maps.Values(v.pending) }
 
-// Waits reports whether a pod's work is waiting.
+// Waits reports whether a pod was submitted and has no node yet.
 func (v *Cluster) Waits(uid string) bool {
 	_, ok := v.pending[uid]
 	return ok

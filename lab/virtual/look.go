@@ -18,8 +18,8 @@ func (v *Cluster) Running() []Ran {
 	return slices.SortedFunc(maps.Values(v.running), func(a, b Ran) int { return strings.Compare(a.Pod.UID, b.Pod.UID) })
 }
 
-// Order returns the waiting work in the order in which the controller's queue would schedule it
-// now. Order compares the scores of work of different resource types with each other. The
+// Order returns the pods that have no node yet, in the order in which the controller's queue would
+// schedule them now. Order compares the scores of pods of different resource types with each other. The
 // controller's queue does so only if pods of both types compete for the same resources: for
 // example, pods that need a T4 and pods that accept a T4 or a V100.
 func (v *Cluster) Order() []Ran {
