@@ -10,15 +10,23 @@ import (
 // its result are medians. Each median is computed separately from the values of the repetitions.
 // Single results differ by a tenth or more, because other programs use the machine. The waiting
 // times of the result are those of all repetitions, and its peak memory is the highest.
-func (rs results) medians() results {
-	var all results
-	for len(rs) > 0 {
-		repeated := func(r result) bool { return r.contender == rs[0].contender && r.load.name == rs[0].load.name }
-		same := slices.DeleteFunc(slices.Clone(rs), func(r result) bool { return !repeated(r) })
-		all = append(all, same.combined())
-		rs = slices.DeleteFunc(slices.Clone(rs), repeated)
+func (rs results) medians() (all results) {
+	for _, r := range rs {
+		if _, done := all.of(r.contender, r.load.name); !done {
+			all = append(all, rs.repetitions(r).combined())
+		}
 	}
 	return all
+}
+
+// repetitions returns the results of the same round as r.
+func (rs results) repetitions(r result) (same results) {
+	for _, other := range rs {
+		if other.contender == r.contender && other.load.name == r.load.name {
+			same = append(same, other)
+		}
+	}
+	return same
 }
 
 // combined returns the result of several repetitions of one round (see medians).

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -55,11 +54,7 @@ func (u user) run(program string, args ...string) string {
 // queue API (queue.numalet.dev) to the controller.
 func newAnswering(t *testing.T, n int, s hollowcluster.Shape) *world {
 	w := newPlane(t, n, s)
-	var err error
-	w.controller, err = w.StartController(w.ctx, "controller", *program, "-v=2", "--pod-ip=192.0.2.7")
-	w.must(err)
-	t.Cleanup(func() { _ = w.controller.Stop(10 * time.Second); w.show(w.controller.Log) })
-	w.must(w.controller.AwaitReady(w.ctx))
+	w.startController("--pod-ip=192.0.2.7")
 	w.serveQueue()
 	return w
 }

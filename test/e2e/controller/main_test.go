@@ -46,12 +46,19 @@ type world struct {
 func newWorld(t *testing.T, n int, s hollowcluster.Shape, settings ...string) *world {
 	t.Helper()
 	w := newPlane(t, n, s)
-	var err error
-	w.controller, err = w.StartController(w.ctx, "controller", *program, append(settings, "-v=2")...)
-	w.must(err)
-	t.Cleanup(func() { _ = w.controller.Stop(10 * time.Second); w.show(w.controller.Log) })
-	w.must(w.controller.AwaitReady(w.ctx))
+	w.startController(settings...)
 	return w
+}
+
+// startController starts a controller with additional flags, and waits until it is ready. At the end
+// of the test, the controller is stopped and its log is shown.
+func (w *world) startController(settings ...string) {
+	w.Helper()
+	c, err := w.StartController(w.ctx, "controller", *program, append(settings, "-v=2")...)
+	w.must(err)
+	w.controller = c
+	w.Cleanup(func() { _ = c.Stop(10 * time.Second); w.show(c.Log) })
+	w.must(c.AwaitReady(w.ctx))
 }
 
 // newPlane starts a control plane with n simulated nodes of a shape, and installs the manifests and

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/clientcmd"
@@ -24,13 +23,9 @@ import (
 func TestEveryPermissionOfReadersIsNeeded(t *testing.T) {
 	w := newPlane(t, 1, hollowcluster.Shape{NUMA: 1, CPUs: 4})
 	w.must(w.InstallQueue(w.ctx, repository))
-	var err error
-	w.controller, err = w.StartController(w.ctx, "controller", *program, "--metrics-secure=true", "-v=2", "--pod-ip=192.0.2.7")
-	w.must(err)
-	t.Cleanup(func() { _ = w.controller.Stop(10 * time.Second); w.show(w.controller.Log) })
-	w.must(w.controller.AwaitReady(w.ctx))
+	w.startController("--metrics-secure=true", "--pod-ip=192.0.2.7")
 	w.must(w.ServeQueue(w.ctx, w.controller))
-	_, err = w.Kubectl(w.ctx, "create", "namespace", "readers")
+	_, err := w.Kubectl(w.ctx, "create", "namespace", "readers")
 	w.must(err)
 	w.must(w.MakePods(w.ctx, "readers", 1, func(int) *corev1.Pod { return big("readers") }))
 

@@ -111,10 +111,7 @@ func newStuck(t *testing.T) (*world, map[string]user) {
 		_, err := w.Kubectl(w.ctx, args...)
 		w.must(err)
 	}
-	w.controller, err = w.StartController(w.ctx, "controller", *program, "-v=2", "--reserve-after=none")
-	w.must(err)
-	w.Cleanup(func() { _ = w.controller.Stop(10 * time.Second); w.show(w.controller.Log) })
-	w.must(w.controller.AwaitReady(w.ctx))
+	w.startController("--reserve-after=none")
 	w.serveQueue()
 	users := map[string]user{}
 	for _, namespace := range []string{"team", "limited", "nobody"} {
@@ -190,26 +187,18 @@ func (w *world) hears(who user, pod, want string) {
 func TestReasonsOfOthers(t *testing.T) {
 	w := newPlane(t, 1, hollowcluster.Shape{NUMA: 2, CPUs: 8, GPUs: 4, Model: "NVIDIA A100"})
 	whoever := user{w, w.Kubeconfig}
-	for _, wait := range []string{"10m", "1ns"} {
-		var err error
-		w.controller, err = w.StartController(w.ctx, "controller", *program, "-v=2", "--reserve-after="+wait)
-		w.must(err)
-		w.Cleanup(func() { _ = w.controller.Stop(10 * time.Second); w.show(w.controller.Log) })
-		w.must(w.controller.AwaitReady(w.ctx))
-		if wait == "10m" {
-			w.serveQueue()
-			w.waitForOthers(whoever)
-			w.must(w.controller.Stop(10 * time.Second))
-			for _, name := range []string{"more", "behind"} {
-				w.must(w.api.CoreV1().Pods("default").Delete(w.ctx, name, metav1.DeleteOptions{}))
-			}
-		} else {
-			w.must(w.ServeQueue(w.ctx, w.controller))
-			w.hears(whoever, "large", "unschedulable")
-			w.create(hollowcluster.Pod("default", "behind", "numalet-scheduler", "8", 0))
-			w.hears(whoever, "behind", "a node has room, but it is reserved for a pod that comes first: wait until that pod is placed")
-		}
+	w.startController("--reserve-after=10m")
+	w.serveQueue()
+	w.waitForOthers(whoever)
+	w.must(w.controller.Stop(10 * time.Second))
+	for _, name := range []string{"more", "behind"} {
+		w.must(w.api.CoreV1().Pods("default").Delete(w.ctx, name, metav1.DeleteOptions{}))
 	}
+	w.startController("--reserve-after=1ns")
+	w.must(w.ServeQueue(w.ctx, w.controller))
+	w.hears(whoever, "large", "unschedulable")
+	w.create(hollowcluster.Pod("default", "behind", "numalet-scheduler", "8", 0))
+	w.hears(whoever, "behind", "a node has room, but it is reserved for a pod that comes first: wait until that pod is placed")
 }
 
 // waitForOthers creates the pods of TestReasonsOfOthers, and checks what `numalet why` says while

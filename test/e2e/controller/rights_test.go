@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/rogpeppe/go-internal/txtar"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -36,11 +35,8 @@ func TestEveryPermissionIsNeeded(t *testing.T) {
 	proxy, kubeconfig, err := w.Refusals(account, lacking.refused)
 	w.must(err)
 	t.Cleanup(proxy.Close)
-	w.controller, err = w.StartController(w.ctx, "controller", *program, "--kubeconfig="+kubeconfig, "--metrics-secure=true", "--score-interval=1s", "-v=2",
+	w.startController("--kubeconfig="+kubeconfig, "--metrics-secure=true", "--score-interval=1s",
 		"--pod-ip=192.0.2.7", "--config="+profiles(t, "numalet-scheduler", "")) // with the default spread constraints, the controller must read Services, ReplicaSets and StatefulSets
-	w.must(err)
-	t.Cleanup(func() { _ = w.controller.Stop(10 * time.Second); w.show(w.controller.Log) })
-	w.must(w.controller.AwaitReady(w.ctx))
 	w.everything(proxy)
 	lacking.check()
 }
