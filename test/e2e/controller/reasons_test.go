@@ -218,6 +218,9 @@ func (w *world) waitForOthers(whoever user) {
 	w.await("the filler is placed", func() bool { return w.pod("filler").Spec.NodeName != "" })
 	w.create(hollowcluster.Pod("default", "large", "numalet-scheduler", "12", 0))
 	w.await("large fits no node", func() bool { return w.waits("large") != "" })
+	// Creation times have whole seconds. The queue orders two pods with the same creation time by
+	// UID, so "behind" could come before "large".
+	w.await("the next pod is younger", func() bool { return time.Since(w.pod("large").CreationTimestamp.Time) > time.Second })
 	w.create(hollowcluster.Pod("default", "behind", "numalet-scheduler", "8", 0))
 	w.hears(whoever, "behind", "default/large comes first, and fits no node yet: wait: a node is reserved for it soon")
 }
