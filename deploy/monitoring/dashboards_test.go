@@ -112,7 +112,7 @@ func (p panel) targets(source object) (targets []object) {
 }
 
 // TestDashboards checks the files that Grafana imports (dashboards/*.json): they must have the
-// panels that the functions cluster, node and tenants define.
+// panels that the functions `cluster`, `node` and `tenants` define.
 func TestDashboards(t *testing.T) {
 	for name, d := range dashboards() {
 		model, err := json.MarshalIndent(d.model(name), "", "  ")

@@ -72,7 +72,7 @@ type controller struct {
 }
 
 // newController creates the parts of the controller and connects them, in the order of the method
-// parts. The parts start only when the method `run` is called. The goroutines that newController
+// `parts`. The parts start only when the method `run` is called. The goroutines that newController
 // itself starts end when ctx is done.
 func newController(ctx context.Context, cfg config.Controller, log logr.Logger, clients clients) (*controller, error) {
 	c := unconnected(cfg, log, clients)

@@ -13,7 +13,7 @@ import (
 const prefix = "numalet_scheduler_"
 
 // metrics has histograms of durations, and a counter of panics. The other metrics of the controller
-// are read from the parts that count them (see collector).
+// are read from the parts that count them (see the type `collector`).
 type metrics struct {
 	wait   prometheus.Histogram
 	binds  *prometheus.HistogramVec

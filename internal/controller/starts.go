@@ -72,8 +72,8 @@ func classOf(assignment *nodestate.Assignment) forecast.Class {
 	return forecast.Class{Tenant: assignment.Tenant, GPUs: assignment.WholeGPUs + assignment.Parts}
 }
 
-// learn adds the run times that observe has recorded to the statistics s.runs. The caller holds
-// s.asking.
+// learn adds the run times that the method `observe` has recorded to the statistics s.runs. The
+// caller holds s.asking.
 func (s *starts) learn() {
 	s.ended.Lock()
 	ended := s.ended.runs

@@ -39,9 +39,9 @@ func starvedOf(turns virtual.Turns, seed uint64, o fairness.Starved) starved {
 	return s
 }
 
-// showStarved prints a line for each trial. For each order of pods with several trials, it also
-// prints the mean and the worst case of these trials. It does so only if the large pod got a
-// reservation and started in all of these trials.
+// showStarved prints a line for each trial. For each order of the pending pods (the field Order)
+// that has several trials, it also prints the mean and the worst case of these trials. It does so
+// only if the large pod got a reservation and started in all of these trials.
 func showStarved(out io.Writer, all []starved) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(table, "order\tseed\tGPUs\tnode reserved after\tenough pods ended after\tstarted after\tratio\tsmall pods until then\tuntil it ended\t")
@@ -72,7 +72,7 @@ func showTrial(table io.Writer, s starved) {
 		s.Order, s.Seed, s.GPUs, reserved, free, inUnit(s.WaitedSeconds), ratio, s.SmallPercent, s.SmallAfterPercent)
 }
 
-// showSums prints the mean and the worst case of the trials with one order of pods.
+// showSums prints the mean and the worst case of the trials with one order of the pending pods.
 func showSums(table io.Writer, trials []starved) {
 	if len(trials) < 2 || slices.ContainsFunc(trials, func(s starved) bool { return !s.Started || s.Ratio == 0 }) {
 		return

@@ -9,10 +9,10 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// FuzzChoose checks that Choose returns the requested number of GPUs, and that each is free
-// and listed once. Neither a second call nor another order of the free GPUs may change the
-// result. For small inputs, the test also checks that no set is better than the result. To
-// find out, the function twin tries all sets.
+// FuzzChoose checks that Choose returns the requested number of GPUs, and that each is free and
+// listed once. Neither a second call nor another order of the free GPUs may change the result. For
+// small inputs, the test also checks that no set is better than the result. To find out, the
+// function `twin` tries all sets.
 func FuzzChoose(f *testing.F) {
 	for gpus := range uint8(20) {
 		f.Add(uint64(gpus), gpus)

@@ -50,8 +50,8 @@ func refused(ctx context.Context, t *testing.T) {
 	}
 }
 
-// overQuota checks that a pod that exceeds the quota of its GPU group waits until the pod named
-// aligned is deleted.
+// overQuota checks that a pod that exceeds the quota of its GPU group waits until the pod "aligned"
+// is deleted.
 func overQuota(ctx context.Context, t *testing.T, gpus []string) *corev1.Pod {
 	t.Helper()
 	_, err := cluster.Create(ctx, ofTenant(gpuPod("over", time.Hour, map[string]int{whole: 2}), "ann"))

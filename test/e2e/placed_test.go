@@ -116,8 +116,8 @@ func place(ctx context.Context, t *testing.T, pod *corev1.Pod) *corev1.Pod {
 	return runs
 }
 
-// checkPromised checks that a container has as many CPUs of each NUMA node as the controller's
-// decision says, which is in the placement annotation of its pod.
+// checkPromised checks that a container has as many CPUs of each NUMA node as the controller
+// decided. This decision is in the placement annotation of the container's pod.
 func checkPromised(t *testing.T, pod *corev1.Pod, container string, cpus cpuset.Set) {
 	t.Helper()
 	promised, err := e2eutil.Placement(pod)

@@ -81,7 +81,7 @@ func split(t *testing.T, n int, sets []string, made []creation) []e2eutil.Timing
 }
 
 // startUpdates starts the NRI plugin (test/e2e/updates), and waits until it has found n containers
-// in the pod crowd.
+// in the pod "crowd".
 func startUpdates(ctx context.Context, t *testing.T, n int, sets []string) *exec.Cmd {
 	t.Helper()
 	_, err := cluster.Shell(ctx, "rm -f "+updatesLog)

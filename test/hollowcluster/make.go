@@ -18,8 +18,9 @@ import (
 // atOnce is the number of objects that are created at the same time.
 const atOnce = 16
 
-// Each calls a function (do) once for each i from 0 to n-1, several calls at a time. After a call has
-// failed, Each starts no further calls. It waits for the calls in progress, and returns the error.
+// Each calls the function given as `do` once for each i from 0 to n-1, several calls at a time.
+// After a call has failed, Each starts no further calls. It waits for the calls in progress, and
+// returns the error.
 func Each(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(atOnce)

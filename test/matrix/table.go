@@ -32,7 +32,7 @@ func render(results []result) string {
 // depend on containerd. So all rows with the same Kubernetes version show the newest outcome that
 // any of these rows has in the column.
 func cell(results []result, r row, c column) string {
-	for _, got := range slices.Backward(results) { // keep appends the newest
+	for _, got := range slices.Backward(results) { // the function `keep` adds the newest result at the end
 		if got.Column == c.name && (got.row == r || !c.machine && got.Kubernetes == r.Kubernetes) {
 			return fmt.Sprintf("%s (%s, %s)", outcome(got.Passed), got.Commit, got.Date)
 		}

@@ -32,7 +32,7 @@ func (s scene) String() string {
 	return fmt.Sprintf("%d CPUs on %d (%d NUMA nodes), used %s", s.cpus, len(s.machine.CPUs), len(s.machine.Nodes), s.used)
 }
 
-// compare fails the test if the pool's choice (ours) is worse than the kubelet's (theirs).
+// compare fails the test if the pool's choice (`ours`) is worse than the kubelet's (`theirs`).
 func (s scene) compare(t *testing.T, ours, theirs cpuset.Set) {
 	t.Helper()
 	if ours.Len() != s.cpus || ours.Overlaps(s.used.Union(s.reserved)) {

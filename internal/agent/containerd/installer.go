@@ -393,13 +393,13 @@ func (i *Installer) dump(ctx context.Context, at place, main string) (containerd
 
 const (
 	awaitEvery = time.Second
-	// settled is how many times in a row await must see all checks pass. Once is not enough,
-	// because the agent may take 3 s to notice that it has lost its connection to containerd.
+	// settled is how many times in a row the method `await` must see all checks pass. Once is not
+	// enough, because the agent may take 3 s to notice that it has lost its connection to containerd.
 	settled = 6
 )
 
-// await waits until all checks have passed several times in a row (see settled). After
-// Options.Timeout, it returns the error of the last check that failed.
+// await waits until all checks have passed several times in a row (see the constant `settled`).
+// After Options.Timeout, it returns the error of the last check that failed.
 func (i *Installer) await(ctx context.Context, checks ...func(context.Context) error) error {
 	within, cancel := context.WithTimeout(ctx, i.Timeout)
 	defer cancel()

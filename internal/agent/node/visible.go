@@ -84,7 +84,7 @@ func gpusOf(ids []string) []string {
 	return slices.Compact(gpus)
 }
 
-// valuesOf returns the value of each entry for one variable in the list env of environment
+// valuesOf returns the value of each entry for one variable in the list `env` of environment
 // variables. If there are several entries, the last takes effect.
 func valuesOf(env []string, name string) (values []string) {
 	for _, e := range env {

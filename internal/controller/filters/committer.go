@@ -58,10 +58,10 @@ func (c *Committer) Begin(pod *sched.Pod) ([]string, sched.Reason) {
 // the pod, so that PreFilter need not run again. There are two exceptions.
 //
 // First, if the pod has required pod (anti-)affinity or topology spread, Resume uses only the mark
-// in the proposer's results. The mark is the number of the first change (see changes) that was
-// stored after the proposer had begun to filter the pod. A pod that reuses the counts of an earlier
-// pod of its gang has that pod's mark. Check then refuses the nodes on which the pod may no longer
-// fit because of the changes since the mark.
+// in the proposer's results. The mark is the number of the first change (see the type `changes`)
+// that was stored after the proposer had begun to filter the pod. A pod that reuses the counts of
+// an earlier pod of its gang has that pod's mark. Check then refuses the nodes on which the pod may
+// no longer fit because of the changes since the mark.
 //
 // Second, if the pod has volumes or devices, PreFilter runs again. The plugins store in the results
 // of PreFilter which volumes and devices they will reserve, and these may have been reserved for
@@ -80,8 +80,8 @@ func (c *Committer) Resume(pod *sched.Pod, with any) sched.Reason {
 
 // resumeWide makes the given pod the current pod. This pod has required pod (anti-)affinity or
 // topology spread. So a proposer has counted the pods on many nodes for it. The parameter `mark` is
-// the number of the first change (see changes) that was stored after the proposer had begun to
-// count. resumeWide reads only the changes since then, and does not count the pods again.
+// the number of the first change (see the type `changes`) that was stored after the proposer had
+// begun to count. resumeWide reads only the changes since then, and does not count the pods again.
 func (c *Committer) resumeWide(pod *sched.Pod, mark uint64) sched.Reason {
 	c.use(pod)
 	still, ok := c.lister.stillFits(pod, mark)

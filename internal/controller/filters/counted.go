@@ -21,7 +21,7 @@ import (
 type counted struct {
 	data    fwk.StateData
 	planned int    // number of planned pods that are counted in the field `data`
-	mark    uint64 // number of the first change (see changes) that was stored after PreFilter had begun to count pods
+	mark    uint64 // number of the first change (see the type `changes`) that was stored after PreFilter had begun to count pods
 }
 
 // affinityState is the key under which the plugin InterPodAffinity stores its state.

@@ -81,8 +81,8 @@ func preferredPods(info *framework.PodInfo) (all []selected, key string) {
 }
 
 // requiredPods returns which pods the required (anti-)affinity of a pod selects, and a key for this
-// selection, like preferredPods. The key is "" if the pod has no required (anti-)affinity, or if a
-// term selects namespaces by labels, which may change.
+// selection. Pods with equal keys select the same pods. The key is "" if the pod has no required
+// (anti-)affinity, or if a term selects namespaces by labels, which may change.
 func requiredPods(info *framework.PodInfo) (all []selected, key string) {
 	for _, terms := range [][]fwk.AffinityTerm{info.RequiredAffinityTerms, info.RequiredAntiAffinityTerms} {
 		for _, t := range terms {

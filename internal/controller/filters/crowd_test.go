@@ -90,7 +90,7 @@ func TestRequiredCrowd(t *testing.T) {
 		s.proposer.Plan(planned)
 		by, _ := s.refusals(s.proposer, ask)
 		ask.Foreign.(*Pod).requires = ""
-		s.proposer.Plan(nil) // otherwise counts are reused
+		s.proposer.Plan(nil) // drops the stored pod counts, which the proposer would reuse otherwise
 		s.proposer.Plan(planned)
 		all, _ := s.refusals(s.proposer, ask)
 		if diff := cmp.Diff(all, by); diff != "" {

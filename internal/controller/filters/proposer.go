@@ -37,7 +37,7 @@ type Proposer struct {
 // PreFilter may add data to the field `state`. After the proposer has listed the nodes that suit
 // the pod, begun does not change: the committer, another goroutine, then reads it (see Resume).
 type begun struct {
-	mark    uint64 // number of the first change (see changes) that was stored after PreFilter began; 0 if the pod has no required pod (anti-)affinity and no required topology spread
+	mark    uint64 // number of the first change (see the type `changes`) that was stored after PreFilter began; 0 if the pod has no required pod (anti-)affinity and no required topology spread
 	state   fwk.CycleState
 	skip    skips            // the Filter plugins that need not run for the pod
 	only    sets.Set[string] // the nodes to which PreFilter restricts the pod; nil for all

@@ -29,7 +29,7 @@ var (
 	topicNodes      = sched.Topic{Key: "nodes"}      // new and removed nodes, and changes of the labels, the taints or spec.unschedulable of a node
 )
 
-// everywhere is the Scope of topics for terms that select namespaces by label.
+// everywhere is the Scope of topics for affinity terms that select namespaces by label.
 const everywhere = "*"
 
 // topics returns the topics of a pending pod: names of what the pod waits for.

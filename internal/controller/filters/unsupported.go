@@ -11,8 +11,8 @@ import (
 )
 
 // unsupported returns an error for each field of a valid configuration that Numalet does not
-// support. It accepts a field that has kube-scheduler's default value, because after decoding such
-// a field looks the same whether the file sets it or not.
+// support. It accepts a field that has kube-scheduler's default value, because such a field looks
+// the same after decoding, whether the file sets it or not.
 func unsupported(c *config.KubeSchedulerConfiguration, o Options) (errs []error) {
 	defaults, err := latest.Default()
 	if err != nil {

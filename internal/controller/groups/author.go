@@ -16,8 +16,8 @@ type Authors interface {
 }
 
 // author returns the user who wrote a group's spec. An admission policy records this user in
-// annotations. ok is false if no user is recorded, because the group is older than the policy, or
-// the policy is not installed.
+// annotations. The result `ok` is false if no user is recorded, because the group is older than the
+// policy, or the policy is not installed.
 func author(object *v1alpha1.GPUGroup) (who Subject, ok bool) {
 	who.User, ok = object.Annotations[v1alpha1.AnnotationAuthor]
 	who.Groups = object.Annotations[v1alpha1.AnnotationAuthorGroups]

@@ -55,8 +55,8 @@ func startBusy(t *testing.T, identity string, client *line, lasts time.Duration)
 	return r
 }
 
-// line is a client whose requests can be made to fail: all of them (cut), or only those that take
-// or renew the lease (slow).
+// line is a client whose requests can be made to fail: all of them (the field `cut`), or only those
+// that take or renew the lease (the field `slow`).
 type line struct {
 	*fake.Clientset
 	cut, slow atomic.Bool

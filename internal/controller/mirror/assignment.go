@@ -35,9 +35,9 @@ func (m *Mirror) readBound(pod *corev1.Pod) boundPod {
 	return boundPod{pod, a, all}
 }
 
-// assignment returns which resources a bound pod holds. It does not set the tenant. The second
-// result (all) is true if the fields of the pod itself tell everything that the pod holds. It is
-// false, for example, for a pod with exclusive CPUs but without a placement. The placement is an
+// assignment returns which resources a bound pod holds. It does not set the tenant. The result
+// `all` is true if the fields of the pod itself tell everything that the pod holds. It is false,
+// for example, for a pod with exclusive CPUs but without a placement. The placement is an
 // annotation with the number of CPUs on each NUMA node and with the GPUs that the scheduler has
 // decided for the pod. A pod without a placement holds what the agent of its node reports for the
 // pod. Until the agent reports, the pod holds its requests.

@@ -72,8 +72,8 @@ func (m *Mirror) setTopology(name string, topology *v1alpha1.NodeTopology) {
 	m.refresh(name, false)
 }
 
-// adopt assigns a pod in n.reported to its node in the state of the nodes. The pod holds what its
-// placement and the report of the node's agent say.
+// adopt assigns a pod in n.reported to its node in the state of the nodes. The method `holding`
+// says what the pod holds.
 func (m *Mirror) adopt(uid string, n *node) {
 	pod := n.reported[uid]
 	pod.Holding = n.holding(pod)

@@ -58,7 +58,7 @@ func sameSpec(a, b *corev1.Pod) bool {
 
 // sameSize reports whether the resources in the status of a pod are unchanged between two versions.
 // During an in-place resize, the resources in the status count as well as those in the spec (see
-// requests).
+// the function `requests`).
 func sameSize(a, b *corev1.Pod) bool {
 	same := equality.Semantic.DeepEqual
 	each := func(x, y corev1.ContainerStatus) bool {

@@ -72,8 +72,9 @@ func TestBurst(t *testing.T) {
 }
 
 // TestSharedExplanationsAge checks that pods of one kind share an explanation only for shareFor. In
-// each of four minutes, three pods fail. So pods of the kind "web" need one explanation a minute.
-// The kind "" is not a kind of its own: pods with it share no explanation.
+// each of four minutes, three pods fail at the same time. The three pods share an explanation if
+// their kind is "web". The pods of the next minute need a new one, because a minute is longer than
+// shareFor. Pods with the kind "" share no explanation.
 func TestSharedExplanationsAge(t *testing.T) {
 	for kind, want := range map[string]int32{"": 12, "web": 4} {
 		run(t, func(t *testing.T, w *world) {

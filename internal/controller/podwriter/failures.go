@@ -29,7 +29,8 @@ type failureQueue struct {
 
 // failure is a pod that was not scheduled. The field `reason` is the reason in the pod's condition
 // PodScheduled. If the field `message` is empty, the failure is an attempt that found no node (the
-// field `attempt`). The message, an explanation of why, is then made when the failure is reported.
+// field `attempt`). The message is then made when the failure is reported. It explains why no node
+// suits the pod.
 type failure struct {
 	pod             *sched.Pod
 	reason, message string

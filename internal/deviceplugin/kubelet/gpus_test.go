@@ -22,8 +22,9 @@ const (
 	mig    = "nvidia.com/mig-1g.10gb.me"
 )
 
-// gpus returns an inventory of five GPUs. An NVLink bridge connects a and b. c and d are on
-// another NUMA node than a and b. m is in MIG mode.
+// gpus returns an inventory of five GPUs. An NVLink bridge connects `a` and `b`, which are on NUMA
+// node 0. `c` is on NUMA node 1. The NUMA node of `d` is unknown. `m` is on NUMA node 1, and is in
+// MIG mode.
 func gpus() *gpu.Inventory {
 	well := gpu.Health{State: gpu.Healthy}
 	inventory := &gpu.Inventory{GPUs: []gpu.GPU{

@@ -27,8 +27,8 @@ func (r Reserved) MarshalText() ([]byte, error) {
 	return r.CPUs.MarshalText()
 }
 
-// UnmarshalText parses the text form. An empty text is an error, because it could mean
-// kubelet or none.
+// UnmarshalText parses the text form. An empty text is an error, because it could mean "kubelet" or
+// "none".
 func (r *Reserved) UnmarshalText(text []byte) error {
 	switch string(text) {
 	case "":

@@ -24,9 +24,10 @@ type ghwMachine struct {
 	cores []cpuset.Set
 }
 
-// Differences compares the topology that Numalet found (machine) with the topology that ghw reports
-// for the machine with the given root directory. It returns one sentence for each difference. The
-// sentences are only warnings, because Numalet uses only the topology that it read from the kernel.
+// Differences compares the topology that Numalet found (`machine`) with the topology that ghw
+// reports for the machine with the given root directory. It returns one sentence for each
+// difference. The sentences are only warnings, because Numalet uses only the topology that it read
+// from the kernel.
 func Differences(machine *topology.Machine, root string) []string {
 	v, err := readGHW(root)
 	if err != nil {

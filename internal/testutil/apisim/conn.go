@@ -287,7 +287,7 @@ func (brokenReader) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
 // cached returns the resource version of the state with which the server answers a list request.
 // This state can be out of date, as in the cache of a real API server. The parameter `least` is the
-// resourceVersion in the request: the result is never older. If least is "", the result is the
+// resourceVersion in the request: the result is never older. If `least` is "", the result is the
 // newest version. The caller holds s.mu.
 func (s *Server) cached(resource schema.GroupResource, least string) uint64 {
 	if least == "" || s.faults.one(s.faults.Stale, "list", "stale") == "" {

@@ -53,9 +53,9 @@ type update struct {
 
 // addNode makes the first entry of a node visible to readers. It need not add an update to the log:
 // from an update, the reader of an older view learns the state that a node had before, but an older
-// view does not have the new node at all. The view may refer to the handle of the new node, but
-// only if the handle was used before by a node that was removed (see AddAt). Then the reader finds
-// the removal in the log, and with it the state of the removed node.
+// view does not have the new node at all. An older view may refer to the handle of the new node,
+// but only if the handle was used before by a node that was removed (see AddAt). Then the reader
+// finds the removal in the log, and with it the state of the removed node.
 func (l *log) addNode(e *entry) {
 	l.seq++
 	e.seq = l.seq
@@ -79,8 +79,8 @@ func (l *log) addUpdate(u update) {
 func (l *log) full() bool { return l.chunk.count.Load() == deltaSize }
 
 // startChunk appends an empty chunk to the log. It is called when all updates so far are in the
-// tree by coordinate. The method `relabel` also calls it while it makes new trees, because it adds
-// an update for each node and a chunk has room for only a few.
+// tree by coordinate. The method `relabel` also calls it whenever a chunk is full: relabel adds an
+// update for each node, and a chunk has room for only a few updates.
 func (l *log) startChunk() {
 	next := new(chunk)
 	l.chunk.next.Store(next)

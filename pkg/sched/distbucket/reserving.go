@@ -170,8 +170,8 @@ func (r *Reserving) UpdateAt(handle *Handle, node Node) error {
 
 // ReservingView is an immutable snapshot of a Reserving. Any number of goroutines may search it.
 type ReservingView struct {
-	unreserved             View // B
-	heldByTask, heldByName tree // A
+	unreserved             View // of index B (see Reserving)
+	heldByTask, heldByName tree // of index A
 }
 
 // Len returns the number of nodes.

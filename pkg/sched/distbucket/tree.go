@@ -231,8 +231,8 @@ func (p *page) size() int {
 	return total
 }
 
-// maxima returns upper bounds of the free amounts of all entries below p (see the type maxima). It
-// computes them from the compressed amounts (codes) of a leaf page, or from the maxima of the
+// maxima returns upper bounds of the free amounts of all entries below p (see the type `maxima`).
+// It computes them from the compressed amounts (codes) of a leaf page, or from the maxima of the
 // children.
 func (p *page) maxima() (m maxima) {
 	for i := range p.n {

@@ -48,11 +48,11 @@ func (a *account) change(d Decay, now time.Time, by Milli) {
 // the task did not start after a.through, its amount may be in the usage that was restored
 // (a.carried), and the score then already includes it. So the method first takes as much of the
 // amount as possible out of a.carried. For the rest of the amount, it adds the score that a tenant
-// would have if it had held only this amount:
+// would have if it had held only this amount (T is the time constant):
 //
 //	amount · (1 − e^(−(now − since)/T))
 //
-// While a.carried is not 0, start must be called for older tasks first. Start times and the field
+// While a.carried is not 0, `start` must be called for older tasks first. Start times and the field
 // `through` alone do not tell which tasks the restored usage includes: if start times are from a
 // clock that is behind that of the writer of the account, a task that started after the write may
 // also have a start time before a.through. But the tasks that the usage includes are still older
@@ -70,9 +70,9 @@ func (a *account) start(d Decay, now, since time.Time, amount Milli) {
 	a.Usage += amount
 }
 
-// complete is called after start was called for all running tasks. a.carried is then the part of the
-// restored usage that belongs to no running task: it was held by tasks that have ended. So complete
-// subtracts a.carried from the usage, and then sets a.carried to zero.
+// complete is called after the method `start` was called for all running tasks. a.carried is then
+// the part of the restored usage that belongs to no running task: it was held by tasks that have
+// ended. So complete subtracts a.carried from the usage, and then sets a.carried to zero.
 func (a *account) complete(d Decay, now time.Time) {
 	a.change(d, now, -a.carried)
 	a.carried = 0

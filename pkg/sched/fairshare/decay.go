@@ -51,12 +51,14 @@ func HalfLife(seconds float64) (Decay, error) {
 }
 
 // Next returns a tenant's new score after the given number of seconds, which must be at least 0.
-// The argument `score` is the tenant's score before these seconds. The argument `used` is the amount
-// that the tenant holds during these seconds, which must be constant. Next computes
+// The argument `score` is the tenant's score before these seconds. The argument `used` is the
+// amount that the tenant holds during these seconds, which must be constant. With the time constant
+// T and x = −seconds/T, Next computes
 //
 //	1 − e^x as −expm1(x)
 //
-// because the direct difference 1 − e^x is rounded to 0 if the time is much shorter than T.
+// because the direct difference 1 − e^x is rounded to 0 if the number of seconds is much smaller
+// than T.
 func (d Decay) Next(score, used, seconds float64) float64 {
 	x := -seconds / d.constant
 	return math.Exp(x)*score - math.Expm1(x)*used

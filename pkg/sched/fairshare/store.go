@@ -42,7 +42,7 @@ const Margin = 5 * time.Second
 // Stored returns a tenant's accounts with their scores at the time `now`, sorted by type, for the
 // caller to store. It leaves out tasks that are younger than Margin. A tenant's score is the sum of
 // the scores that the tenant would have with each task alone. So for each task that it leaves out,
-// Stored subtracts the score with this task alone:
+// Stored subtracts the score with this task alone (T is the time constant):
 //
 //	amount · (1 − e^(−(now − since)/T))
 //

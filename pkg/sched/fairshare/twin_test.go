@@ -47,7 +47,7 @@ func (w *twin) end(uid string, now float64) {
 }
 
 // score returns the score of a tenant at the time `now`. This is ∫ g(s) · e^(−(now−s)/T) ds / T
-// over the whole history, where g(s) is the tenant's usage at time s.
+// over the whole history, where g(s) is the tenant's usage at time s, and T is the time constant.
 func (w *twin) score(tenant string, now float64) (sum float64) {
 	w.now = max(w.now, now)
 	for _, h := range w.held {

@@ -65,15 +65,16 @@ func (p *Profile) Unrank(name string) {
 }
 
 // Try checks whether a pod fits a node. It returns the node as a candidate for the pod, or the
-// reason why the pod does not fit. The argument named "also" may be nil. If not, it has filters of
+// reason why the pod does not fit. The argument `also` may be nil. If not, it has filters of
 // another system, such as kube-scheduler's. Try calls them after the filters of this package. Try
 // appends the score of the node to *scores, so that the scores of all nodes that are listed for a
 // pod share one allocation.
 //
-// In two cases Try does not compute a placement for the candidate. If GPU groups offer GPUs to the
-// pod (GPURequest.Offer), its placement may change although the node's record does not. If the pod
-// requests several GPUs, it would take more time to choose them than everything else takes, and in
-// most cases only one of the nodes that are listed for the pod needs a placement.
+// In two cases, Try does not compute a placement for the candidate. First, if GPU groups offer GPUs
+// to the pod (GPURequest.Offer), the placement could be outdated before it is used, even if the
+// node's record does not change. Second, if the pod requests several GPUs, it would take more time
+// to choose them than everything else takes, and in most cases only one of the nodes that are
+// listed for the pod needs a placement.
 func (p *Profile) Try(pod *sched.Pod, node *sched.Node, also sched.Filter, scores *[]int64) (sched.Candidate, sched.Reason) {
 	var at sched.Placement
 	var why sched.Reason

@@ -243,8 +243,8 @@ const (
 	// From one call of learn to the next, at least firstCheck pods are added to the learned
 	// workload. (learn is called for the first time when the first pod is added.)
 	firstCheck = 8
-	// mostDistance is the largest difference (see the function distance) that the measured workload,
-	// with which scores are computed, may have from the learned workload. If the difference is larger,
+	// mostDistance is the largest allowed difference (see the function `distance`) between the learned
+	// workload and the measured workload, with which scores are computed. If the difference is larger,
 	// the measured workload is replaced.
 	mostDistance = 0.1
 )

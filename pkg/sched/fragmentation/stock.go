@@ -12,7 +12,7 @@ import (
 type stock struct {
 	cpu    sched.MilliCPU
 	memory sched.Bytes
-	lots   []lot // ascending by free; GPUs with nothing free are left out
+	lots   []lot // ascending by the field `free`; GPUs with nothing free are left out
 }
 
 // lot is a number of GPUs with the same type and the same free amount.

@@ -66,13 +66,14 @@ func (e *Entry) add(assignment *Assignment) {
 	e.pods = append(e.pods, assignment)
 }
 
-// replace stores a newer assignment (now) of a pod in place of its older assignment (was).
+// replace stores a newer assignment (`now`) of a pod in place of its older assignment (`was`).
 func (e *Entry) replace(was, now *Assignment) {
 	now.entry, now.index = e, was.index
 	e.pods[was.index] = now
 }
 
-// remove removes an assignment from e.pods, and moves the last assignment to its index.
+// remove removes an assignment from e.pods, and moves the last assignment to the index that is now
+// free.
 func (e *Entry) remove(assignment *Assignment) {
 	last := len(e.pods) - 1
 	e.pods[assignment.index], e.pods[last].index = e.pods[last], assignment.index

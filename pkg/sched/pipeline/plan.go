@@ -92,10 +92,10 @@ func (p *Proposer) planMember(pod *sched.Pod, view *nodestate.View, list *sched.
 }
 
 // bestPlanned returns the best node that fits a pod, among the nodes for which pods of the gang are
-// already planned. The argument `found` has the other nodes that fit the pod, best first. bestPlanned
-// returns false in three cases: no node with planned pods fits; found[0] is better than all of
-// them; or the method `compares` returns false, because found then has the nodes with planned pods
-// too. Of equally good nodes, the first by name counts as better.
+// already planned. The argument `found` has the other nodes that fit the pod, best first.
+// bestPlanned returns false in three cases: no node with planned pods fits; found[0] is better than
+// all of them; or the method `compares` returns false, because `found` then has the nodes with
+// planned pods too. Of equally good nodes, the first by name counts as better.
 func (p *Proposer) bestPlanned(pod *sched.Pod, found []sched.Candidate) (best sched.Candidate, ok bool) {
 	if !p.compares() {
 		return best, false

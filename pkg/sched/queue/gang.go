@@ -17,16 +17,16 @@ import (
 // guards it.
 //
 // Invariant: the inner queue (GangQueue.Queue) has the pending pods of the gang in one of three
-// forms: as one entry that represents all of them (representative), as one entry for each of them,
-// or not at all.
+// forms: as one entry that represents all of them (the field `representative`), as one entry for
+// each of them, or not at all.
 //
 // Complexity: the gang has p pending pods, which wait for t different types of resource and have m
-// different values of the type minimum. To add or remove a pod, or to record that it is bound,
+// different values of the type `minimum`. To add or remove a pod, or to record that it is bound,
 // takes O(log p + m + t · log t) time, without the calls of the inner queue. It takes O(p · log p)
 // time if all pending pods then get entries of their own in the inner queue, or lose these entries.
-// To keep this cost low, the maps minima and types count the pending pods, and the members of the
-// representative are listed only when the gang's turn comes. If they were listed whenever a pod is
-// added or bound, a gang of n pods would take O(n²) time until all its pods are bound.
+// To keep this cost low, the maps `minima` and `types` count the pending pods, and the members of
+// the representative are listed only when the gang's turn comes. If they were listed whenever a pod
+// is added or bound, a gang of n pods would take O(n²) time until all its pods are bound.
 type gang struct {
 	id      string
 	pending map[string]*member // by UID

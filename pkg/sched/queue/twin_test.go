@@ -59,7 +59,7 @@ func (w twin) free(resourceType fairshare.Type, queued *item) bool {
 }
 
 // head returns, of the unschedulable pods of the given type, the one whose turn comes first.
-// Hopeless pods do not count.
+// Hopeless pods (Env.Hopeless) do not count.
 func (w twin) head(resourceType fairshare.Type) *item {
 	return w.first(resourceType, func(queued *item) bool { return queued.state == Unschedulable && !queued.hopeless })
 }

@@ -46,7 +46,7 @@ func kept(holding sched.Holding, node *sched.Node) []fairshare.Charge {
 		}
 	}
 	whole := fairshare.Charges(holding, node)
-	return slices.DeleteFunc(fairshare.Charges(free, node), func(c fairshare.Charge) bool { // drop a charge whose type is not charged for the whole reservation: if GPUs are reserved, but none of them is free, the variable `free` has no GPUs, and fairshare.Charges then charges for CPUs
+	return slices.DeleteFunc(fairshare.Charges(free, node), func(c fairshare.Charge) bool { // drop a charge whose type is not charged for the whole reservation; for example, if GPUs are reserved and none of them is free, the variable `free` has no GPUs, so fairshare.Charges may return a charge for CPUs
 		return !slices.ContainsFunc(whole, func(w fairshare.Charge) bool { return w.Type == c.Type })
 	})
 }

@@ -34,13 +34,13 @@ type Offer struct {
 	Node string
 	sched.Holding
 	InTheWay []AssignedPod // the pods that must end before the pod fits
-	Ready    time.Time     // the latest known end of a pod in the way; zero if there is none
-	Unknown  int           // number of pods in the way whose end is unknown
+	Ready    time.Time     // the latest known end of the pods in InTheWay; zero if no end is known
+	Unknown  int           // number of pods in InTheWay whose end is unknown
 }
 
-// Compare returns a negative number if a is better than b. The better offer has fewer pods in the
-// way whose end is unknown. If these numbers are equal, the better offer has the earlier Ready. If
-// both are equal, the names of the nodes decide.
+// Compare returns a negative number if a is better than b. The better offer has fewer pods in
+// InTheWay whose end is unknown. If these numbers are equal, the better offer has the earlier
+// Ready. If both are equal, the names of the nodes decide.
 func (a Offer) Compare(b Offer) int {
 	return cmp.Or(cmp.Compare(a.Unknown, b.Unknown), a.Ready.Compare(b.Ready), strings.Compare(a.Node, b.Node))
 }

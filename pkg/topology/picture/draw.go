@@ -17,15 +17,15 @@ const columns = 80
 // caches and online CPUs. Then it writes what is not in the tree, such as offline CPUs, and the
 // distances between NUMA nodes. In the tree, SMT siblings share a pair of brackets, and GPUs are
 // listed with their NUMA nodes. The function in the argument `mark` returns a suffix for a CPU's
-// number, such as the letter of the container that holds the CPU. If mark is nil, the numbers have
-// no suffixes.
+// number, such as the letter of the container that holds the CPU. If `mark` is nil, the numbers
+// have no suffixes.
 func Draw(w io.Writer, machine *topology.Machine, gpus []gpu.GPU, mark func(cpuset.CPU) string) error {
 	return draw(w, machine, gpus, mark, nil)
 }
 
 // DrawUse writes a machine as Draw does. It marks how the CPUs and GPUs are used, and adds a legend
-// with the containers and pods that hold them. If use is nil, it writes the same as Draw with a nil
-// mark.
+// with the containers and pods that hold them. If `use` is nil, it writes the same as Draw without
+// marks.
 func DrawUse(w io.Writer, machine *topology.Machine, gpus []gpu.GPU, use *Use) error {
 	if use == nil {
 		return draw(w, machine, gpus, nil, nil)

@@ -22,7 +22,7 @@ import (
 )
 
 // apply applies a manifest with kubectl. On Kubernetes before 1.36, if the manifest has a GPUGroup,
-// apply adds to it the annotations that name its author (see signed).
+// apply adds to it the annotations that name its author (see the method `signed`).
 func (w *world) apply(text string) {
 	w.Helper()
 	file := filepath.Join(w.TempDir(), "objects.yaml")

@@ -27,9 +27,9 @@ type stuck struct {
 	says      string // cause and remedy, in the output of `numalet why`
 }
 
-// stuckPods returns pods that cannot run, by name. Each pod has a different reason, except for the two
-// pods of the gang big. There are four nodes: b is tainted, c is cordoned, and d has no agent. A
-// running pod uses 4 CPUs of node a.
+// stuckPods returns pods that cannot run, by name. Each pod has a different reason, except for the
+// two pods of the gang `big`. There are four nodes: `b` is tainted, `c` is cordoned, and `d` has no
+// agent. A running pod uses 4 CPUs of node `a`.
 func stuckPods() map[string]stuck {
 	on := func(node string) string { return `nodeSelector: {kubernetes.io/hostname: ` + node + `}, ` }
 	of := func(annotation, value string) string {
