@@ -90,7 +90,7 @@ func (e *epoch) newPod(name string) *corev1.Pod {
 	if e.chance(.3) {
 		of, most := &pod.Spec.Containers[0].Resources, simGPUs
 		if policy == "single" {
-			most /= 2 // with the policy "single", all GPUs must be near one NUMA node, which has half of them near it
+			most /= 2 // with the policy "single", all GPUs of the pod must be near one NUMA node, and each NUMA node has only half of the node's GPUs
 		}
 		of.Limits["nvidia.com/gpu"] = *resource.NewQuantity(int64(1+e.rand.IntN(most)), "")
 		of.Requests = of.Limits

@@ -26,8 +26,8 @@ const (
 	// turnLabel is the label with the number (turn) of a pod in TestTwoSchedulers. If a pod is
 	// rejected, the pod that replaces it has the same number.
 	turnLabel = "numalet-e2e-turn"
-	// mostRejections is how often pods with the same number may be rejected because the other of
-	// the two schedulers was faster.
+	// mostRejections is how many pods of one turn (see turnLabel) may be rejected. A pod is
+	// rejected if the other of the two schedulers was faster.
 	mostRejections = 2
 )
 

@@ -29,7 +29,7 @@ const (
 // started is a contender whose process runs. It waits for the signal to begin to bind pods.
 type started struct {
 	process *hollowcluster.Process
-	fire    func(context.Context) (time.Time, error) // lets the contender begin to bind pods, and returns when it began
+	fire    func(context.Context) (time.Time, error) // lets the contender begin to bind pods, and returns the time at which it began
 	profile func(context.Context, string) error      // writes profiles of the next seconds to files; nil if the contender cannot be profiled
 }
 

@@ -20,8 +20,9 @@ import (
 // Source: https://docs.kernel.org/admin-guide/cgroup-v1/cpusets.html.
 type legacy struct{ root string }
 
-// confine sets the CPUs of the cgroup at path, and the NUMA nodes of its memory. It leaves out CPUs
-// that the parent cgroup lacks, because in v1 the kernel accepts only CPUs of the parent.
+// confine sets the CPUs of the cgroup with the given path, and the NUMA nodes of its memory. It
+// leaves out CPUs that the parent cgroup lacks, because in v1 the kernel accepts only CPUs of the
+// parent.
 func (l legacy) confine(path string, cpus, mems cpuset.Set) error {
 	parent, err := readList(filepath.Dir(l.dir(path)), "cpuset.cpus")
 	if err != nil {

@@ -37,9 +37,9 @@ const maxAcknowledged = 4096
 // dbus-daemon(1)). systemd handles calls one after another, so a higher limit would not be faster.
 const maxCalls = 64
 
-// maxRound is how many requests one call of retry sends. While retry waits for the answers, a hook
-// that calls persist must wait. So retry sends few requests at a time: systemd takes about 1 ms for
-// each of them, and 50 to 120 ms on an overloaded machine.
+// maxRound is how many requests one call of the method `retry` sends. While `retry` waits for the
+// answers, a hook that calls `persist` must wait. So `retry` sends few requests at a time: systemd
+// takes about 1 ms for each of them, and 50 to 120 ms on an overloaded machine.
 const maxRound = 16
 
 // units tells systemd which properties each unit should have. It remembers which properties systemd
@@ -179,7 +179,7 @@ func (u *units) persist(ctx context.Context) error {
 	return u.update(ctx, math.MaxInt, func(pending int) bool { return pending > 0 })
 }
 
-// persistLater requests a call of retry. It does not block.
+// persistLater requests a call of the method `retry`. It does not block.
 func (u *units) persistLater() {
 	select {
 	case u.soon <- struct{}{}:

@@ -42,9 +42,9 @@ func (n *Node) carve(ctx context.Context, c workload.Container, got class) ([]wo
 
 // commit completes a change of the ledger of exclusive CPUs. It writes the checkpoint, removes the
 // CFS quota of the pod's cgroup, and moves shared containers off the pod's CPUs (steps 2 to 4 of
-// carve). If a step fails, it calls undo, which reverts the change of the ledger. Shared containers
-// then get the CPUs back: at once, or later if systemd did not apply all changes before the hook's
-// deadline (see withheld). Callers hold n.mu.
+// carve). If a step fails, it calls `undo`, which reverts the change of the ledger. Shared
+// containers then get the CPUs back: at once, or later if systemd did not apply all changes before
+// the hook's deadline (see withheld). Callers hold n.mu.
 func (n *Node) commit(ctx context.Context, s workload.Sandbox, undo func()) ([]workload.Spec, error) {
 	if err := n.save(); err != nil {
 		undo()

@@ -18,7 +18,7 @@ type kind string
 const (
 	sharedCPUs  kind = "shared CPUs"
 	byGrant     kind = "the CPUs of an earlier grant" // or the shared CPUs, if the grant has none for the container
-	byPlacement kind = "exclusive CPUs by placement"  // numalet-controller decided how many of each NUMA node
+	byPlacement kind = "exclusive CPUs by placement"  // numalet-controller decided how many CPUs of each NUMA node the container gets
 	byPolicy    kind = "exclusive CPUs by policy"     // the node applies the pod's CPU policy
 	byLimits    kind = "exclusive CPUs by limits"     // the pod has limits per NUMA node
 	byCgroup    kind = "exclusive CPUs by cgroup"     // a static pod without a mirror pod: the agent does not know its spec, and reads the number of CPUs from the container's cgroup limits

@@ -166,7 +166,7 @@ func (n *Node) shrink(ctx context.Context, c workload.Container, claim pool.Clai
 		return refuse(CheckpointFailed, "cannot write the checkpoint: %s; free disk space or repair the file system", err)
 	}
 	n.noteSize(c, claim)
-	delete(n.mu.leave, held.Grant.UID) // without this entry, finishResizes starts a new idle time for all CPUs that the pod gives back (see grace)
+	delete(n.mu.leave, held.Grant.UID) // so that in finishResizes, the idle time (see the constant `grace`) begins anew for all CPUs that the pod gives back
 	n.finishResizes(ctx)
 	n.wake()
 	return nil

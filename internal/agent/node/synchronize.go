@@ -152,7 +152,7 @@ func (n *Node) adopt(c workload.Container) error {
 	switch got := classify(s); {
 	case got.kind == refused:
 		return got.why
-	case got.request == nil: // if the pod is awaited, Reconcile runs again when the informer has the pods
+	case got.request == nil: // no CPUs to reserve now; for a pod that the informer does not have yet (awaitsPod), Reconcile calls adopt again later
 		return nil
 	case c.Resources.Pinned() && n.grantPinned(c, *got.request):
 		return nil

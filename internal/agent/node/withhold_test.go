@@ -56,8 +56,8 @@ func (s *script) without(cpus string) {
 	}
 }
 
-// TestLateSystemdMakesProgress checks that exclusive containers start, although systemd cannot apply
-// the units of all shared containers until the deadline of one hook.
+// TestLateSystemdMakesProgress checks that exclusive containers start, although systemd needs more
+// than the time of one hook to apply the units of all shared containers.
 func TestLateSystemdMakesProgress(t *testing.T) {
 	for name, containers := range map[string][]string{"one pod": {"a/main"}, "two pods in turn": {"a/main", "b/main"}} {
 		t.Run(name, func(t *testing.T) {

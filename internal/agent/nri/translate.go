@@ -29,7 +29,7 @@ func asSandbox(p *api.PodSandbox) workload.Sandbox {
 }
 
 // asContainer converts a container of a sandbox from NRI's type to the type that package node uses.
-// If the container runtime no longer has the sandbox, pod may be nil or incomplete. In this case,
+// If the container runtime no longer has the sandbox, `pod` may be nil or incomplete. In this case,
 // asContainer takes the pod's name, namespace and UID from the container's labels, and the parent
 // of the container's cgroup as the pod's cgroup.
 func asContainer(pod *api.PodSandbox, container *api.Container) workload.Container {

@@ -42,8 +42,8 @@ func bar(n NUMA) string {
 	return "[" + strings.Repeat("#", exclusive) + strings.Repeat("·", free) + strings.Repeat("r", reserved) + "]"
 }
 
-// part returns how many characters of a bar stand for n CPUs of a NUMA node. The second parameter
-// (of) is the number of all CPUs of the NUMA node. For a positive n, the result is at least 1.
+// part returns how many characters of a bar stand for n CPUs of a NUMA node. The parameter `of` is
+// the number of all CPUs of the NUMA node. For a positive n, the result is at least 1.
 func part(n, of int32) int {
 	if n <= 0 {
 		return 0

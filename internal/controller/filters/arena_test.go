@@ -170,8 +170,8 @@ func (a *arena) edges(c *nodestate.State, count int) []*sched.Pod {
 	return pods
 }
 
-// meter measures the CPU time of the process between start and stop. Other programs on the machine
-// affect the CPU time less than they affect the elapsed time.
+// meter measures the CPU time of the process between calls of `start` and `stop`. Other programs on
+// the machine affect the CPU time less than they affect the elapsed time.
 type meter struct{ since, spent time.Duration }
 
 func (m *meter) start() { m.since = processorTime() }

@@ -29,9 +29,10 @@ type counted struct {
 const affinityState = fwk.StateKey("PreFilter" + names.InterPodAffinity)
 
 // prepareAlike runs PreFilter for the current pod of a gang that is being planned. It does not let
-// the plugin InterPodAffinity count pods on many nodes again, but reuses the pod counts (counted)
-// of an earlier pod of the gang with equal affinity terms. It returns false if there are no such
-// counts, or if they cannot be reused. The caller must then run PreFilter of all plugins.
+// the plugin InterPodAffinity count pods on many nodes again, but reuses the plugin's state (see
+// the type `counted`) for an earlier pod of the gang with equal affinity terms. It returns false if
+// there is no such state, or if it cannot be reused. The caller must then run PreFilter of all
+// plugins.
 func (p *Proposer) prepareAlike() bool {
 	known := p.lister.planned.counted[p.lister.alike()]
 	if known == nil || p.runner.affinity == nil || p.beginLocal().Refuses() || p.only != nil {

@@ -100,8 +100,9 @@ func (c *Cluster) refusals(s *nodeSet) sched.Tally {
 }
 
 // changed returns the keys of the rules (see rulesOf) for which the last change of a node made a
-// difference: the node was added or removed, or the change has changed whether or why the rules
-// refuse the node.
+// difference. A new or removed node makes a difference for all rules. Any other change of a node
+// makes a difference for rules that now admit the node and refused it before, or refuse the node
+// and admitted it before, or refuse it for another reason than before.
 func (c *Cluster) changed() []string {
 	c.sets.Lock()
 	defer c.sets.Unlock()

@@ -13,13 +13,13 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// Watch retries waiting pods (it calls notify) after changes of the objects that filters read
+// Watch retries waiting pods (it calls `notify`) after changes of the objects that filters read
 // besides nodes and pods: claims, volumes, devices and Namespaces. Only pods with required
 // (anti-)affinity, required topology spread, volumes or devices (sched.Pod.Across) are retried for
 // such changes. Watch does not start the informers.
 //
-// Watch calls notify at once after a change, and again a second later. The plugins for volumes and
-// devices have caches, which their own event handlers update. These handlers may run later than
+// Watch calls `notify` at once after a change, and again a second later. The plugins for volumes
+// and devices have caches, which their own event handlers update. These handlers may run later than
 // those of Watch, and nothing tells when they have run. So a pod may be retried too early by the
 // first call, and is retried by the second.
 func Watch(factory informers.SharedInformerFactory, notify Notify) error {
@@ -45,7 +45,7 @@ func Watch(factory informers.SharedInformerFactory, notify Notify) error {
 	return errors.Join(errs...)
 }
 
-// announcing returns an event handler that calls notify with the given topic after each change of
+// announcing returns an event handler that calls `notify` with the given topic after each change of
 // an object.
 func announcing(notify Notify, topic sched.Topic) cache.ResourceEventHandler {
 	changed := twice(func() { notify([]sched.Topic{topic}, nil) })

@@ -62,7 +62,7 @@ func (r *Registry) formLacks(ctx context.Context, who Subject, g group.Group, no
 	}
 	group.Check(g, nodes, func(node, id string) bool {
 		if lacks != "" || failed != nil {
-			return true // only the first GPU without permission is reported
+			return true // ask no more: only the first GPU without permission, or the first error, is reported
 		}
 		ok, err := r.deps.Authors.UsesGPU(ctx, who, node, id)
 		if failed = err; !ok && err == nil {

@@ -31,7 +31,7 @@ type Quotas struct {
 		quotas  *group.Quotas
 		tenants map[string]limits // quotas in the specs of Tenant objects, by tenant
 		groups  limits            // quotas that groups set
-		limits  map[string]int    // how many quotas the maps tenants and groups (the two fields above) have for each tenant
+		limits  map[string]int    // how many quotas the two maps above, `tenants` and `groups`, have for each tenant
 		pods    map[string]holder // the charged pods, by UID
 	}
 }

@@ -244,9 +244,9 @@ func (r *Registry) input() (objects []*v1alpha1.GPUGroup, nodes group.Nodes, mov
 }
 
 // contained calls the function given as `check`, and returns its verdict on a group. If `check`
-// panics, contained returns a verdict that says so, and the group is closed if it was accepted
-// before. So a panic in the check of one group affects neither the other groups nor the scheduling
-// of pods.
+// panics, contained returns a verdict that says so. A group that was accepted before is then
+// closed: nobody gets its GPUs (see Registry). So a panic in the check of one group affects neither
+// the other groups nor the scheduling of pods.
 func (r *Registry) contained(object *v1alpha1.GPUGroup, check func() Verdict) (verdict Verdict) {
 	defer func() {
 		cause := recover()

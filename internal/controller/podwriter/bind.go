@@ -47,7 +47,7 @@ func NewBinder(o BinderOptions) *Binder {
 
 const (
 	// maxTries is the number of tries without a conclusive answer after which Bind calls its
-	// argument detach, so that the caller need not wait for the pod any longer. If ctx is done,
+	// argument `detach`, so that the caller need not wait for the pod any longer. If ctx is done,
 	// Bind and Resolve give up after this number of tries.
 	maxTries = 3
 	// minDelay is the time between the first two requests for a pod. The time doubles with each
@@ -67,7 +67,7 @@ const (
 // returns until no request can take effect any more, because the leader's lease is released
 // afterwards.
 //
-// Bind calls detach in two cases, so that the caller need not wait for this pod: after maxTries
+// Bind calls `detach` in two cases, so that the caller need not wait for this pod: after maxTries
 // tries without an answer, and before it calls Resolve. The answer may never come, for example if
 // an admission webhook for one namespace does not answer. If the fence closes after the first
 // request, Bind does not give up, because this process may become the leader again, for example

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// crowded is the number of Bindings in flight from which on a report does not wait for a gap (see
-// gaps). So many Bindings delay each other, and one more request adds only a small part to this
-// delay.
+// crowded is the smallest number of Bindings in flight with which a report does not wait for a gap
+// (see gaps). So many Bindings delay each other, and one more request adds only a small part to
+// this delay.
 const crowded = 16
 
 // gaps knows whether Bindings are in flight. A time without Bindings in flight is a gap. A report

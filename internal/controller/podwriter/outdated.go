@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// quietTime is how long renew waits after a change of nodes before it makes new explanations. It
-// waits because often several nodes change at the same time. Also, the explanations are made from
-// the controller's state of the nodes, and Outdated is called shortly before this state contains
-// the change.
+// quietTime is how long the method `renew` waits after a change of nodes before it makes new
+// explanations. It waits because often several nodes change at the same time. Also, the
+// explanations are made from the controller's state of the nodes, and Outdated is called shortly
+// before this state contains the change.
 const quietTime = time.Second
 
 // outdated is a set of values of sched.Pod.NodeRules. Such a value is a string that stands for a

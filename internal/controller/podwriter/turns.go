@@ -27,7 +27,8 @@ func newTurns(binding func() bool, g *gaps) *turns {
 	return &turns{taken: make(chan struct{}, conditionWriters), over: make(chan struct{}, 1), binding: binding, gaps: g}
 }
 
-// take waits until the next condition may be written. The caller must call done after the write.
+// take waits until the next condition may be written. The caller must call the returned function
+// after the write.
 func (t *turns) take() (done func()) {
 	for len(t.taken) >= t.limit() {
 		select {

@@ -56,8 +56,8 @@ func (w *Writer) Bind(ctx context.Context, decision sched.Decision, detach func(
 	return nil
 }
 
-// prepare calls `post`, which binds the pod. But if the pod's field Across is set, prepare only
-// calls Prepare, which then calls `post`.
+// prepare calls `post`, which binds the pod. If the pod's field Across is set, it instead calls
+// w.Prepare, which prepares the pod's volumes and devices and then calls `post`.
 func (w *Writer) prepare(ctx context.Context, decision sched.Decision, detach func(), post func() error) error {
 	if !decision.Pod.Across {
 		return post()

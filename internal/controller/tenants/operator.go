@@ -20,8 +20,8 @@ const (
 )
 
 // Add adds a reconciler of all Tenants to a manager. The reconciler uses the client of the manager.
-// Only the leader may start the manager, and only after r.Ledger is open, because the ledgers of
-// other replicas are incomplete.
+// The reconciler writes the accounts of r.Ledger to the Tenants, so the manager may be started only
+// when this ledger is complete: in the leader, after r.Ledger was opened.
 func Add(m manager.Manager, r Reconciler) error {
 	r.Client = m.GetClient()
 	err := builder.ControllerManagedBy(m).Named(component).

@@ -17,8 +17,8 @@ import (
 // leaves out shares of a GPU that is allocated whole, and whole GPUs of which a share is allocated.
 // The kubelet can still offer these, because it may not have received the list yet in which they
 // are unhealthy. If too few devices remain, choose returns only those that the kubelet requires
-// (MustIncludeDeviceIDs). The kubelet then picks the rest itself, and allocate refuses devices that
-// conflict.
+// (MustIncludeDeviceIDs). The kubelet then picks the rest itself, and the method `allocate` refuses
+// devices that conflict.
 func (g *GPUs) choose(ctx context.Context, resource string, r *pluginapi.ContainerPreferredAllocationRequest) []string {
 	d := g.Decider.decide(ctx, asRequest(resource, r))
 	if d.ids != nil {

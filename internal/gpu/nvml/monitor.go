@@ -222,10 +222,10 @@ type received struct {
 	err   error
 }
 
-// receive calls the driver's method Next until ctx ends, and sends the events and the errors
-// of these calls to the channel that it returns first. After ctx has ended and the last call
-// of Next has returned, it closes the second channel (ended). The driver must not be closed
-// before that.
+// receive calls the driver's method Next until ctx ends, and sends the events and the errors of
+// these calls to the channel that it returns first. After ctx has ended and the last call of Next
+// has returned, it closes the channel that it returns second, `ended`. The driver must not be
+// closed before that.
 func receive(ctx context.Context, driver Driver) (_ <-chan received, ended <-chan struct{}) {
 	events, done := make(chan received), make(chan struct{})
 	go func() {

@@ -16,7 +16,8 @@ const (
 	// are known to be in force. It is long because the agent of every node sends a request for each
 	// check.
 	confinedEvery = 10 * time.Minute
-	// unconfinedEvery is the time between two checks while they are not known to be in force.
+	// unconfinedEvery is the time between two checks while the admission policies are not known to
+	// be in force.
 	unconfinedEvery = 5 * time.Second
 )
 

@@ -201,7 +201,7 @@ func (c *Conn) wait(q *request, d time.Duration) error {
 }
 
 // later applies a request after a random delay. The delay ends before the deadline of the request,
-// and is shorter than overdue.
+// and is shorter than the constant `overdue`.
 func (c *Conn) later(q *request) {
 	left := overdue
 	if deadline, ok := q.Context().Deadline(); ok {

@@ -58,7 +58,7 @@ func TestRooms(t *testing.T) {
 	}
 }
 
-// rooms returns the names of the subdirectories that the directory internal may have.
+// rooms returns the names of the subdirectories that the directory `internal` may have.
 func rooms() []string {
 	return []string{"agent", "cli", "controller", "deviceplugin", "gpu", "platform", "testutil"}
 }
@@ -126,8 +126,8 @@ func forbidden(from, to string) string {
 	return ""
 }
 
-// forbiddenInside does the rest of the work of forbidden if the importing package is under
-// internal. The parameter `own` is true if the imported package is of this module. In that case,
+// forbiddenInside has the rules of the function `forbidden` for importing packages under
+// `internal`. The parameter `own` is true if the imported package is of this module. In that case,
 // the parameter `to` is its path relative to the module.
 func forbiddenInside(from, to string, own bool) string {
 	switch {

@@ -37,7 +37,7 @@ const (
 
 func distance(m *topology.Machine, from, to topology.NodeID) int {
 	if from == to {
-		return 0 // prefer local memory even if the firmware's table is wrong
+		return 0 // less than all other distances: local memory is preferred even if the firmware's table of distances is wrong
 	}
 	if n := m.Node(from); n != nil {
 		if d, ok := n.Distances[to]; ok {

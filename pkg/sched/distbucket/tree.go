@@ -25,7 +25,7 @@ type tree struct {
 	owner         *owner
 	keyOf         func(*entry) key
 	order         func(a, b *entry) int // compares two entries by their keys (keyOf), and if these are equal, by other data of the entries; returns 0 only if both entries belong to the same node
-	ordersByLabel bool                  // the function `order` compares the labels (integers in the order of names) of two entries with equal keys, if all entries with this key have equal coordinates (entry.exactKey)
+	ordersByLabel bool                  // the function `order` compares two entries with equal, exact keys (entry.exactKey) by their labels, which are integers in the order of names
 	hasMaxima     bool                  // pages have upper bounds of the free amounts below them: maxima, which are rounded, and exactMax, which is not
 }
 

@@ -28,11 +28,11 @@ import (
 // does not start keeps no placements. So there is no deadlock of two gangs that each hold the nodes
 // that the other one waits for.
 //
-// For each planned pod, commitGang tries only the planned node. If the pod does not fit this
-// node, commitGang searches all nodes, but only if the pod has volumes or devices to reserve
-// (search). An earlier design, in which the committer searched all nodes for one pod after
-// another, was rejected. For a gang of 200 pods with inter-pod affinity, these searches took half
-// a minute, in which all other pods waited for the committer.
+// For each planned pod, commitGang tries only the planned node. If the pod does not fit this node,
+// commitGang searches all nodes, but only if the pod has volumes or devices to reserve (see the
+// method `search`). An earlier design, in which the committer searched all nodes for one pod after
+// another, was rejected. For a gang of 200 pods with inter-pod affinity, these searches took half a
+// minute, in which all other pods waited for the committer.
 func (c *Committer) commitGang(list sched.List) bool {
 	gang := list.Pod.Gang
 	if len(list.Planned) == 0 && c.held(gang) < gang.Need || list.Pod.Waits().Refuses() {

@@ -54,7 +54,7 @@ type Config struct {
 	Filter    sched.Filter      // the committer's own instance of the additional filters; nil for none
 	Binders   int               // number of concurrent binds, at least 1
 	// Bind binds the pod of a decision to its node. An error means that the pod is not bound. If a
-	// call of Bind may take a long time, Bind calls detach. Another goroutine then binds the next
+	// call of Bind may take a long time, Bind calls `detach`. Another goroutine then binds the next
 	// decisions, so that the slow call delays no other pod.
 	Bind   func(ctx context.Context, d sched.Decision, detach func()) error
 	Undone func(sched.Decision) // called after Bind failed and Committer.Undo was called for the decision, because other pods may now fit the decision's node; may be nil
@@ -83,10 +83,10 @@ type Pipeline struct {
 	detached  atomic.Int32
 }
 
-// maxDetached limits how many calls of Bind run at the same time after they called detach. Without
-// a limit, an API server that does not answer would get more and more requests. When the limit is
-// reached, detach has no effect. The binder then waits for the slow call, and no additional
-// goroutine calls Bind.
+// maxDetached limits how many calls of Bind run at the same time after they called `detach`.
+// Without a limit, an API server that does not answer would get more and more requests. When the
+// limit is reached, `detach` has no effect. The binder then waits for the slow call, and no
+// additional goroutine calls Bind.
 const maxDetached = 1024
 
 // New returns a pipeline. Run starts it.
@@ -152,7 +152,7 @@ func (p *Pipeline) propose(ctx context.Context, proposer *Proposer) error {
 }
 
 // bind is the loop of a binder: it binds decisions one at a time. It returns after the last
-// decision. It also returns after a call of Bind that called detach, because another goroutine
+// decision. It also returns after a call of Bind that called `detach`, because another goroutine
 // then binds the next decisions.
 func (p *Pipeline) bind(ctx context.Context) {
 	for {
@@ -164,7 +164,7 @@ func (p *Pipeline) bind(ctx context.Context) {
 }
 
 // bindOne binds a decision, or undoes it if it cannot be bound. It returns true if Bind called
-// detach and another goroutine now binds the next decisions.
+// `detach` and another goroutine now binds the next decisions.
 func (p *Pipeline) bindOne(ctx context.Context, decision sched.Decision) (detached bool) {
 	detach := func() {
 		if detached {

@@ -103,8 +103,8 @@ func (w twin) take() *sched.Pod {
 	return got
 }
 
-// earliest calls next for a type and for each type that overlaps it, and returns the pod among
-// the results whose turn is first.
+// earliest calls the method `next` for a type and for each type that overlaps it. It returns the
+// pod among the results whose turn is first.
 func (w twin) earliest(resourceType fairshare.Type) (earliest *item) {
 	for _, u := range w.overlapping(resourceType) {
 		if queued := w.next(u); queued != nil && (earliest == nil || w.before(queued, earliest)) {

@@ -40,7 +40,7 @@ func TestEveryPermissionOfTheAgentIsNeeded(t *testing.T) {
 		t.Cleanup(func() { _ = agent.Stop(10 * time.Second); w.show(file) })
 		return agent
 	}
-	<-start("static", "static.yaml").Over() // with this kubelet configuration, the agent requests to remove the label of the node, which is refused, and exits
+	<-start("static", "static.yaml").Over() // with this kubelet configuration, the agent tries to remove the label of the node, and exits; the API server refuses the removal
 	start("agent", "none.yaml")
 	w.await("the agent reports its node", func() bool {
 		version, err := w.Kubectl(w.ctx, "get", "nodetopology", "node-00000", "-o", "jsonpath={.status.conditions[0].type}")
@@ -51,7 +51,7 @@ func TestEveryPermissionOfTheAgentIsNeeded(t *testing.T) {
 		_, err := w.api.CoordinationV1().Leases("numalet-system").Get(w.ctx, v1alpha1.HeartbeatName("node-00000"), metav1.GetOptions{})
 		return err == nil
 	})
-	<-start("static-again", "static.yaml").Over() // now the agent requests to report why it does not start, which is refused, and exits
+	<-start("static-again", "static.yaml").Over() // now the agent tries to report why it does not start, and exits; the API server refuses the report
 	w.await("nothing is missing", lacking.done)
 	lacking.check()
 }
