@@ -86,9 +86,9 @@ func (a *agent) mark(ctx context.Context) error {
 }
 
 // serves reports whether the node can run containers with exclusive CPUs. The parameter `ready` is
-// the error of the first need that is not ready, or nil if all needs are ready. The parameter
-// `unserved` is the time since all needs were last ready. If a need is not ready, but may become
-// ready by itself, and this time is shorter than unservedAfter, then the result `certain` is false.
+// the error of the first element of a.needs that is not ready, or nil if all are ready. The
+// parameter `unserved` is the time since all were last ready. The result `certain` is false if an
+// element is not ready but may become ready by itself, and `unserved` is less than unservedAfter.
 // The caller must not change the label yet in this case.
 func (a *agent) serves(ready error, unserved time.Duration) (yes, certain bool) {
 	switch {

@@ -69,7 +69,7 @@ func authorized(config *rest.Config, log logr.Logger) (func(http.Handler) (http.
 	return func(handler http.Handler) (http.Handler, error) { return filter(log, handler) }, nil
 }
 
-// metricsHandler returns a handler that serves /metrics. If profiling is true, the handler serves
+// metricsHandler returns a handler that serves /metrics. If `profiling` is true, the handler serves
 // /debug/pprof as well.
 func metricsHandler(all prometheus.Gatherer, profiling bool) http.Handler {
 	mux := http.NewServeMux()

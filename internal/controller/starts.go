@@ -27,7 +27,7 @@ const (
 // which forecasts are made.
 const learning = time.Second
 
-// The type starts makes forecasts of when pending pods will start. For each pod that ends while
+// The type `starts` makes forecasts of when pending pods will start. For each pod that ends while
 // this process runs, and whose start time is known, it records how long the pod ran. A standby
 // replica records this as well.
 type starts struct {

@@ -19,8 +19,8 @@ type shared struct {
 	Order            string       `json:"order"`
 	Jain             float64      `json:"jain"` // Jain's fairness index of the users' scores, each divided by the user's weight
 	AllocatedPercent float64      `json:"allocatedPercent"`
-	Started          int          `json:"started"`      // number of pods
-	StartedLarge     int          `json:"startedLarge"` // number of pods with several GPUs
+	Started          int          `json:"started"`      // number of pods that started in the measured second half of the trial
+	StartedLarge     int          `json:"startedLarge"` // how many of these pods have several GPUs
 	MedianSeconds    float64      `json:"medianSeconds"`
 	P99Seconds       float64      `json:"p99Seconds"`
 	Waiting          int          `json:"waiting"` // number of GPU pods that are waiting at the end

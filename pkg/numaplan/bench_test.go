@@ -9,9 +9,10 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// BenchmarkPlan measures Plan for typical pods, for a pod that best fit could not place, and for a
-// pod that cannot be placed. To judge a change of the code, compare ten runs before and after the
-// change (-count 10) with golang.org/x/perf/cmd/benchstat.
+// BenchmarkPlan measures Plan for typical pods, for a pod that does not fit if each of its containers
+// gets the NUMA node that fits best, and for a pod that cannot be placed. To judge a change of the
+// code, compare ten runs before and after the change (-count 10) with
+// golang.org/x/perf/cmd/benchstat.
 func BenchmarkPlan(b *testing.B) {
 	for _, tc := range []struct {
 		name string

@@ -31,7 +31,8 @@ type NUMANode struct {
 	FreeCPUs   int
 	FreeMemory int64 // free bytes in the memory nearest to the NUMA node
 	// Spare is how many of the NUMA node's free CPUs must stay free so that one of them can be
-	// shared: 1, or the width of a core. It is 0 if none of them can be shared.
+	// shared: 1, or the number of CPUs of a core if pods never share a core. It is 0 if none of them
+	// can be shared.
 	Spare int
 	// Near lists all NUMA nodes that have the same nearest memory as this one, including this one,
 	// by their indexes in View.NUMA. It is nil if no other NUMA node has the same nearest memory.

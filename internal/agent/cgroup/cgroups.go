@@ -57,8 +57,8 @@ type tree interface {
 	// usage returns the CPU time that the cgroup has used on the given CPUs. cgroup v2 does not
 	// count CPU time for each CPU, so there it returns the CPU time on all CPUs.
 	usage(path string, on cpuset.Set) (time.Duration, error)
-	// dir returns the directory of the cgroup at path. In v1, this is the directory in the cpuset
-	// hierarchy.
+	// dir returns the directory of the cgroup with the given path. In v1, this is the directory in
+	// the cpuset hierarchy.
 	dir(path string) string
 }
 

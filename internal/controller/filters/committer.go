@@ -133,7 +133,7 @@ func (c *Committer) Reserve(d sched.Decision, node *sched.Node) sched.Reason {
 func (c *Committer) stands(pod *sched.Pod, node *sched.Node) sched.Reason {
 	c.lister.pod = pod.Foreign.(*Pod)
 	if pod.Across {
-		return sched.Reason{} // if Across is true, the committer has just checked the node again
+		return sched.Reason{} // if Across is true, the committer has just checked the node again, so another check is not needed
 	}
 	if apart := c.lister.apart(); len(apart) == 0 {
 		return sched.Reason{}

@@ -14,16 +14,16 @@ type count interface {
 	comparable
 	// match reports whether a placed pod meets the condition.
 	match(pod *v1.Pod) bool
-	// topics returns a list of topics (see counts). Each pod that meets the condition has at least
-	// one of them.
+	// topics returns a list of topics (see the type `counts`). Each pod that meets the condition has
+	// at least one of them.
 	topics() []sched.Topic
 	// add adds (sign 1) or removes (sign -1) a pod that meets the condition.
 	add(pod *v1.Pod, node string, sign int)
 }
 
-// counts has values of type count, by key. They are also indexed by topic, so that a placed pod is
-// compared only with the counts that it may change. A topic is a name for some of the placed pods,
-// such as those with a certain label.
+// counts has values of the type `count`, by key. They are also indexed by topic, so that a placed pod
+// is compared only with the counts that it may change. A topic is a name for some of the placed
+// pods, such as those with a certain label.
 type counts[T count] struct {
 	kept[T]
 	byTopic map[sched.Topic][]T
@@ -55,7 +55,7 @@ func (k *counts[T]) find(c *Cluster, key string, make func() T) T {
 
 // countPod adds (sign 1) a placed pod to all counts whose condition the pod meets, or removes (sign
 // -1) it from them. The parameter `topics` has the topics of the pod. The caller holds the lock of
-// the type tracked, which has all counts of a Cluster.
+// the type `tracked`, which has all counts of a Cluster.
 func (k *counts[T]) countPod(topics []sched.Topic, pod *v1.Pod, node string, sign int) {
 	var done []T
 	for _, topic := range topics {

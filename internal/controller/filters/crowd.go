@@ -115,7 +115,7 @@ func (c *crowd) match(pod *v1.Pod) bool {
 }
 
 // topics returns topics such that each pod that the crowd selects has at least one of them. The
-// comment of the type counts says what a topic is.
+// comment of the type `counts` says what a topic is.
 func (c *crowd) topics() (all []sched.Topic) {
 	for _, s := range c.selected {
 		for namespace := range s.namespaces {

@@ -30,7 +30,7 @@ func (n *neighbors) match(pod *v1.Pod) bool {
 func (n *neighbors) add(_ *v1.Pod, _ string, sign int) { n.count.Add(int64(sign)) }
 
 // topics returns topics such that each pod that matches the terms has at least one of them. The
-// comment of the type counts says what a topic is.
+// comment of the type `counts` says what a topic is.
 func (n *neighbors) topics() (all []sched.Topic) {
 	for namespace := range n.terms[0].Namespaces {
 		all = append(all, labelTopics(namespace, n.terms[0].Selector)...)

@@ -11,8 +11,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// A value of the type still is a record of the nodes on which a pod may no longer fit, because of
-// changes since a proposer (which lists nodes for a pod) filtered the pod. The pod has required pod
+// A value of the type `still` records the nodes on which a pod may no longer fit, because of changes
+// since a proposer (which lists nodes for a pod) filtered the pod. The pod has required pod
 // (anti-)affinity or topology spread, so its filters count pods on many nodes. With this record,
 // the committer (which decides the node) need not count them again. It may refuse a node on which
 // the pod fits. The pod is then scheduled again, which costs only time.
@@ -51,10 +51,10 @@ func domainOf(node *v1.Node, key string) (domain, bool) {
 	return domain{key, value}, ok
 }
 
-// stillFits reads all changes whose number is at least the mark (see changes). It returns a value
-// of type still, with the nodes on which the pod may no longer fit because of these changes. It
-// returns false if the pod may no longer fit on any node, or if some of these changes are no longer
-// kept.
+// stillFits reads all changes whose number is at least `mark` (see the type `changes`). It returns a
+// value of the type `still`, with the nodes on which the pod may no longer fit because of these
+// changes. It returns false if the pod may no longer fit on any node, or if some of these changes
+// are no longer kept.
 func (l *lister) stillFits(pod *sched.Pod, mark uint64) (still, bool) {
 	s := still{pod: pod.Foreign.(*Pod), space: l.namespace()}
 	if pod.Gang != nil {

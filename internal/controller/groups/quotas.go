@@ -16,7 +16,7 @@ import (
 
 // Quotas compares what tenants hold with the quotas of tenants and of GPU groups. A pod counts from
 // the moment when its node is decided (see Observe). Any goroutine may call the methods of Quotas.
-// But the functions freed and moved, which Quotas calls, must not call its methods.
+// But the functions in the fields `freed` and `moved`, which Quotas calls, must not call them.
 //
 // A tenant is charged for a pod: what the pod holds is added to what the tenant holds. Charges are
 // computed only for tenants with a quota, and for pods with GPUs of a group. This saves time: the

@@ -204,7 +204,7 @@ func (r *Registry) interval() time.Duration {
 }
 
 // checkGroups checks all groups, publishes those in force and reports new verdicts. It checks the
-// permissions of groups in force again only if recheck is true, or if the GPUs of nodes have
+// permissions of groups in force again only if `recheck` is true, or if the GPUs of nodes have
 // changed.
 func (r *Registry) checkGroups(ctx context.Context, recheck bool) {
 	objects, nodes, moved := r.input()
@@ -272,7 +272,7 @@ func withoutTenants(g group.Group) group.Group {
 }
 
 // checkGroup returns the verdict on a group's newest spec. If this spec is not accepted, the
-// verdict says whether the version that was accepted last stays in force. If recheck is false, the
+// verdict says whether the version that was accepted last stays in force. If `recheck` is false, the
 // permissions for a version in force are not checked again.
 func (r *Registry) checkGroup(ctx context.Context, object *v1alpha1.GPUGroup, nodes group.Nodes, recheck bool) Verdict {
 	last := r.lastInForce(object)

@@ -27,8 +27,8 @@ import (
 //	gone node|group NAME              deletes the object
 //	right ann n1 | right ann n1-0     permits a tenant to use a node or a GPU
 //	right carl tenant:ann             permits an author of groups to use a tenant
-//	wrong ann n1                      withdraws a permission that the command right has given
-//	bug                               makes each check of a permission panic, until the command speech
+//	wrong ann n1                      withdraws a permission that the command `right` has given
+//	bug                               makes each check of a permission panic, until the command `speech`
 //	silence | speech                  makes checks of permissions fail | makes them work again
 //	group g ann,bob n1=0,1 n2=n2-3    adds or changes a group of tenants, with GPUs by node: their indexes or UUIDs; options: type=T4, quota=2,
 //	                                  form=virtual (parts of GPUs; default: physical), enforcement=advisory (nodes do not enforce the group),

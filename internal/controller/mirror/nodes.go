@@ -81,9 +81,9 @@ func (m *Mirror) adopt(uid string, n *node) {
 }
 
 // refresh passes the record of a node to the state of the nodes if the node's resources have
-// changed, or if the second argument is true. The caller sets it to true if the Node object is new,
-// or if any of its fields that the filters read has changed. Kubelets update nodes often, mostly
-// without either of these changes.
+// changed, or if the parameter `another` is true. The caller sets it to true if the Node object is
+// new, or if any of its fields that the filters read has changed. Kubelets update nodes often,
+// mostly without either of these changes.
 func (m *Mirror) refresh(name string, another bool) {
 	node := m.node(name)
 	if node.object == nil {

@@ -189,9 +189,9 @@ func TestUnknown(t *testing.T) {
 	}
 }
 
-// TestDetach checks that Bind calls its argument detach once, after maxTries requests without a
-// conclusive answer. The call tells the caller not to wait for the pod any longer. It also checks
-// that the delays between requests double, up to maxDelay.
+// TestDetach checks that Bind calls its argument `detach` once, after maxTries requests without a
+// conclusive answer. The call tells the caller not to wait for the pod any longer. The test also
+// checks that the delays between requests double, up to maxDelay.
 func TestDetach(t *testing.T) {
 	late := apierrors.NewTimeoutError("too long", 0)
 	server := newServer(false, late, late, late, late, late, late, late, late, late, nil)

@@ -10,7 +10,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// failureQueue has the failures to schedule pods that are not reported yet. It keeps only the
+// failureQueue has the scheduling failures that are not reported yet. It keeps only the
 // newest failure of each pod, in the order in which the pods first failed. After these come
 // failures that were reported before with an explanation of why no node suits the pod, if this
 // explanation is outdated now. The queue also has the last report of each pending pod. Any

@@ -86,7 +86,7 @@ func TestReportInGap(t *testing.T) {
 }
 
 // TestGapAfterDetach checks a Binding whose answer may never come. It must hold up reports only
-// until Bind calls the function detach, with which it tells its caller not to wait for this pod.
+// until Bind calls the function `detach`, with which it tells its caller not to wait for this pod.
 func TestGapAfterDetach(t *testing.T) {
 	run(t, func(t *testing.T, w *world) {
 		var answers atomic.Bool

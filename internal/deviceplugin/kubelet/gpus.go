@@ -126,11 +126,11 @@ func (g *GPUs) sharesInUse(uuid string) bool {
 func (g *GPUs) reserved(uuid string) bool { return g.Reserved != nil && g.Reserved(uuid) }
 
 // device returns a GPU, share or slice in the form in which the kubelet gets it. The parameter
-// otherForm says that the device cannot be allocated now: it is a whole GPU of which a share is
+// `otherForm` says that the device cannot be allocated now: it is a whole GPU of which a share is
 // allocated, or a share of a GPU that is allocated whole or is in a GPU group. A device that a
-// container has is listed as healthy unless it has a known fault: it is listed as healthy even if
-// its health is unknown. The reason is that the kubelet admits its pods again, for example after a
-// reboot, and rejects a pod with an unhealthy device.
+// container has is listed as unhealthy only if it has a known fault. If its health is unknown, it is
+// listed as healthy, because the kubelet admits its pods again, for example after a reboot, and
+// rejects a pod with an unhealthy device.
 func (g *GPUs) device(inventory *gpu.Inventory, unit gpu.Unit, id string, otherForm bool) *pluginapi.Device {
 	healthy := unit.Health.State == gpu.Healthy && !otherForm || unit.Health.State != gpu.Unhealthy && g.inUse(id)
 	node := inventory.GPUs[unit.GPU].NUMA

@@ -104,7 +104,7 @@ func (p *plugin) GetDevicePluginOptions(context.Context, *pluginapi.Empty) (*plu
 }
 
 // watch sends the list of devices to the kubelet, and sends the new list after each
-// change. It returns nil when stop is closed, and an error when the kubelet ends the
+// change. It returns nil when `stop` is closed, and an error when the kubelet ends the
 // stream.
 func (p *plugin) watch(stream grpc.ServerStreamingServer[pluginapi.ListAndWatchResponse], stop <-chan struct{}) error {
 	for {

@@ -27,7 +27,7 @@ const stopTimeout = 2 * time.Second
 type server struct {
 	*plugin
 	path    string
-	socket  os.FileInfo // the file of the socket when it was created; if there is another file at path later, another process has replaced the socket
+	socket  os.FileInfo // the file of the socket when it was created; if `path` later names another file, another process has replaced the socket
 	grpc    *grpc.Server
 	stop    chan struct{}
 	dropped chan<- *plugin // receives the plugin when the kubelet ends a stream, or when the server fails

@@ -7,9 +7,9 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// watchFile returns a channel that receives a value when the file at path may have been created,
-// removed or replaced, until ctx ends. Without this channel, the Publisher would notice such
-// changes only at the next tick. If the directory of the file cannot be watched, for example
+// watchFile returns a channel that receives a value when the file with the given path may have been
+// created, removed or replaced, until ctx ends. Without this channel, the Publisher would notice
+// such changes only at the next tick. If the directory of the file cannot be watched, for example
 // because it does not exist yet or no inotify watches are left, the channel receives nothing, and
 // watchFile also returns an error. The Publisher then notices changes only at the ticks, so the
 // caller only logs this error.
@@ -28,9 +28,9 @@ func watchFile(ctx context.Context, path string) (<-chan struct{}, error) {
 	return hints, nil
 }
 
-// forward sends a value to `hints` for each creation or removal of the file at path, until the
-// watcher is closed. An error of the watcher means that events were lost, so forward also sends a
-// value after an error.
+// forward sends a value to `hints` for each creation or removal of the file with the given path,
+// until the watcher is closed. An error of the watcher means that events were lost, so forward also
+// sends a value after an error.
 func forward(watcher *fsnotify.Watcher, path string, hints chan<- struct{}) {
 	for {
 		select {

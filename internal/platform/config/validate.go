@@ -20,9 +20,9 @@ const maxShares = 60
 const minRefresh = 100 * time.Millisecond
 
 // minForeignTimeWindow is the shortest value allowed for the setting ForeignTimeWindow.
-// In such a window, the agent adds up the time that others than the container used of its
-// exclusive CPUs. It measures this time every 10 s, so the shortest window has several
-// measurements.
+// Over a window of this length, the agent adds up the time for which a container's exclusive
+// CPUs ran something other than the container. It measures this time every 10 s, so the
+// shortest window has several measurements.
 const minForeignTimeWindow = time.Minute
 
 func (s Shared) validate() error {

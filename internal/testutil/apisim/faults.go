@@ -67,7 +67,7 @@ type when string
 const (
 	never when = "before commit"
 	now   when = "after commit"
-	late  when = "committed late" // after the answer was sent, if there is one, but before the deadline that the client set for the request
+	late  when = "committed late" // the server applies the request after it has sent the answer, if there is one, but before the deadline that the client set for the request
 )
 
 // fault is one way in which a request fails.
@@ -163,7 +163,7 @@ func (f *Faults) of(r *request) *fault {
 	}
 }
 
-// one, a method of Faults, decides at random whether a fault occurs. The parameter `rate` is the
+// The method `one` decides at random whether a fault occurs. The parameter `rate` is the
 // probability. If a fault occurs, the method returns one of the given faults, chosen at random, and
 // counts it for the class of requests given as `of`. If no fault occurs, it returns "".
 func (f *Faults) one(rate float64, of string, faults ...string) string {

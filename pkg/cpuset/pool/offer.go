@@ -42,7 +42,7 @@ func (p *placer) offers(claims []Claim, i int, free cpuset.Set, classes []cpuset
 	return offers
 }
 
-// count sets the fields rooms and tallies, which say how many CPUs are offered on each NUMA node.
+// count sets the fields `rooms` and `tallies`, which say how many CPUs are offered on each NUMA node.
 func (o *offer) count() {
 	o.rooms, o.tallies = make([]numaplan.Room, len(o.nodes)), make([]tally, len(o.nodes))
 	for i := range o.nodes {

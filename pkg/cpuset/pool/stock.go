@@ -65,10 +65,10 @@ func (d *domain) tally(s *stock) tally {
 // wholes returns how many of k CPUs can be taken as whole cores, which must be entirely free.
 func (t tally) wholes(k int) int { return min(t.whole, k-k%max(1, t.width)) }
 
-// splits returns 1 if only some CPUs of an entirely free core have to be taken in order to take k
-// CPUs (the core is split), otherwise 0. As many of the k CPUs as possible are taken as whole
-// cores. The remaining ones come from cores that are not entirely free, if these have enough free
-// CPUs. Otherwise, an entirely free core must be split.
+// splits returns 1 if an entirely free core must be split in order to take k CPUs, and otherwise 0.
+// A core is split if only some of its CPUs are taken. As many of the k CPUs as possible are taken as
+// whole cores. The remaining ones come from cores that are not entirely free, if these have enough
+// free CPUs. Otherwise, an entirely free core must be split.
 func (t tally) splits(k int) int {
 	if k-t.wholes(k) > t.free-t.whole {
 		return 1

@@ -50,9 +50,9 @@ type QuotaCharge struct {
 	Milli sched.MilliGPU
 }
 
-// QuotaCharges converts a pod's charges, which say how much it holds of each resource, from the
-// type of package fairshare to QuotaCharge. The parameter `group` is the GPU group of the pod's GPUs,
-// or "".
+// QuotaCharges converts the charges of a pod from fairshare.Charge to QuotaCharge. Each charge says
+// how much the pod holds of one type of resource. The parameter `group` is the GPU group of the
+// pod's GPUs, or "".
 func QuotaCharges(used []fairshare.Charge, group string) []QuotaCharge {
 	charges := make([]QuotaCharge, len(used))
 	for i, u := range used {

@@ -161,7 +161,7 @@ func (s *scan) scanNames() {
 // label, and appends to dst those that fit. It visits each of these nodes, because the tree by name
 // has no maxima (upper bounds of free amounts), by which it could skip pages.
 func (s *scan) scanNamesUpTo(it iterator, label key) {
-	var all matcher // matches all entries, because the entries of the tree by name have no free amounts; the loop compares the view's entry of the node, which has them
+	var all matcher // matches all entries of the tree by name, because they have no free amounts to compare; the loop compares those of the view's entry of the same node
 	for first := all.next(&it, label); first != nil; first = all.next(&it, label) {
 		if s.full() || s.limitReached() {
 			return

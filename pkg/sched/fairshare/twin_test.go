@@ -65,7 +65,7 @@ type world struct {
 	book   *Book
 	twin   twin
 	second float64
-	behind float64              // how many seconds the clock of the start times of tasks is behind the clock of the calls
+	behind float64              // the clock that gives tasks their start times is this many seconds behind the clock that gives calls their times
 	newest float64              // the newest start time so far
 	stored map[string][]Account // by tenant; nil if a task has ended or changed since they were stored
 }

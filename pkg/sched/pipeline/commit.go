@@ -206,9 +206,9 @@ func (c *Committer) place(list sched.List, nodes []entry) (sched.Decision, bool)
 }
 
 // record records a decision in the state, and reports whether it succeeded. The argument `seen` is
-// List.NarrowSeq of the pod's list. For most pods, record does not call the reserver, because the
-// reserver may refuse a decision only in the three cases that the comment of Reserver.Reserve
-// lists.
+// List.NarrowSeq of the pod's list. For most pods, record does not call the reserver, because it
+// would accept the decision: it may refuse a decision only in the three cases that the comment of
+// Reserver.Reserve lists.
 func (c *Committer) record(decision sched.Decision, read *sched.Node, seen uint64) bool {
 	if !decision.Pod.Across && decision.Pod.Wait == nil {
 		if c.state.Place(decision.Pod, read, decision.At, seen) {

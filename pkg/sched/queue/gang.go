@@ -41,7 +41,7 @@ type gang struct {
 
 	representative *sched.Pod // the pod that represents all pending pods in the inner queue; nil if the inner queue has no such pod
 	single         bool       // the pending pods have entries of their own in the inner queue, except those in the field `fresh`, whose entries are yet to be added
-	fresh          []*member  // if single is true: new pending pods whose entries are not in the inner queue yet
+	fresh          []*member  // if `single` is true: new pending pods whose entries are not in the inner queue yet
 }
 
 // member is a pending pod of a gang.

@@ -116,7 +116,7 @@ type Queue struct {
 		sync.Mutex
 		items   map[string]*item // by UID
 		classes []*class         // the classes that have pods; each class is for one type of resource
-		last    int              // index of the class whose turn came last
+		last    int              // index of the class that had the latest turn
 		count   Depth
 		events  uint64 // how often ReactivateTenant was called
 		waiting        // the unschedulable and gated pods, indexed by the changes that may help them

@@ -49,7 +49,7 @@ func (w twin) overlapping(resourceType fairshare.Type) (all []fairshare.Type) {
 	return all
 }
 
-// free reports whether no pod of the given type blocks the given pod.
+// free reports whether no pod that waits for the given type of resource blocks the given pod.
 func (w twin) free(resourceType fairshare.Type, queued *item) bool {
 	binding := w.first(resourceType, func(queued *item) bool {
 		return queued.state == WaitingOnPermit || queued.state == InFlight && queued.awaited && !queued.bypass
@@ -64,8 +64,8 @@ func (w twin) head(resourceType fairshare.Type) *item {
 	return w.first(resourceType, func(queued *item) bool { return queued.state == Unschedulable && !queued.hopeless })
 }
 
-// next returns the pod of the given type that the queue has to return before the other pods of
-// this type, or nil if the queue must return no pod of the type.
+// next returns, of the pods that wait for the given type of resource, the one that the queue has to
+// return before the others. It returns nil if the queue must return none of them.
 func (w twin) next(resourceType fairshare.Type) *item {
 	head := w.head(resourceType)
 	free := func(queued *item) bool {

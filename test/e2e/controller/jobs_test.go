@@ -287,7 +287,7 @@ func (j *jobs) phase(name string, want v1alpha1.JobPhase) {
 	j.await("job "+name+" is "+string(want), func() bool { return j.get(name).Status.Phase == want })
 }
 
-// cordon makes all nodes unschedulable if closed is true, and schedulable if it is false.
+// cordon makes all nodes unschedulable if `closed` is true, and schedulable if it is false.
 func (j *jobs) cordon(closed bool) {
 	j.Helper()
 	nodes, err := j.api.CoreV1().Nodes().List(j.ctx, metav1.ListOptions{})

@@ -67,7 +67,7 @@ func (w *world) upstream() {
 
 // The method `still` waits until every pod has a verdict (a node, or a reason why it has none), and
 // until no verdict has changed for 3 s. It returns all verdicts in the format of the method
-// verdicts.
+// `verdicts`.
 func (s *stage) still() string {
 	s.Helper()
 	s.awaitVerdicts()

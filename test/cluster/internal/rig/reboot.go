@@ -9,7 +9,7 @@ import (
 	"github.com/numalet/numalet/test/cluster/internal/machine"
 )
 
-// Reboot reboots the machine and waits until the node is Ready again. If hard is true, Reboot
+// Reboot reboots the machine and waits until the node is Ready again. If `hard` is true, Reboot
 // resets the machine without a shutdown.
 func (r *Rig) Reboot(ctx context.Context, flavour machine.Flavour, hard bool) error {
 	ctx, cancel := context.WithTimeout(ctx, startupTimeout)
