@@ -58,8 +58,8 @@ func (w twin) free(resourceType fairshare.Type, queued *item) bool {
 	return (binding == nil || !w.before(binding, queued)) && (!w.options.Strict || head == nil || head.bypass || !w.before(head, queued))
 }
 
-// head returns, of the unschedulable pods of the given type, the one whose turn comes first.
-// Hopeless pods (Env.Hopeless) do not count.
+// head returns, of the unschedulable pods that wait for the given type of resource, the one whose
+// turn comes first. Hopeless pods (Env.Hopeless) do not count.
 func (w twin) head(resourceType fairshare.Type) *item {
 	return w.first(resourceType, func(queued *item) bool { return queued.state == Unschedulable && !queued.hopeless })
 }
