@@ -108,8 +108,8 @@ func (m *mixed) watchHolders(ctx context.Context) (stop func() (samples int)) {
 	return func() int { cancel(); watcher.Wait(); return samples }
 }
 
-// run creates all pods. For each rejected pod it creates a new one. It returns when one pod of each
-// turn has succeeded.
+// run creates all pods. For each rejected pod it creates a new one with the same number (see
+// turnLabel). It returns when one pod of each number has succeeded.
 func (m *mixed) run(ctx context.Context, pods int) {
 	m.Helper()
 	events := watchPods(ctx, m.T)

@@ -12,8 +12,8 @@ import (
 )
 
 // newLateScript returns a script with ten shared pods, which have 20 systemd units, and with the
-// exclusive pods a and b, which have no container yet. In later calls, systemd changes only five
-// units before the deadline of the call passes.
+// exclusive pods a and b, which have no container yet. From then on, systemd changes only five units
+// before the deadline of a call passes.
 func newLateScript(t *testing.T) *script {
 	s := newScript(t, &scenario.Answer{})
 	s.play("agent start")

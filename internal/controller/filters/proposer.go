@@ -25,7 +25,7 @@ type Proposer struct {
 	lister    *lister
 	*begun                 // results for the current pod
 	deferred  bool         // Begin has not run PreFilter for the current pod; the first Check will
-	nowhere   sched.Reason // why no node suits the current pod, if PreFilter was left to the first call of Check
+	nowhere   sched.Reason // why no node suits the current pod; set only if the first call of Check has run PreFilter
 
 	// The method Preferring sets the fields below.
 	wish   wishes                           // of the current pod and its profile

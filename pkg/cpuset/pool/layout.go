@@ -66,7 +66,7 @@ func newLayout(m *topology.Machine) layout {
 // Such a cache is the same set of CPUs as the core, so choosing by cache adds nothing to choosing
 // by core, and takes time on a machine with hundreds of such caches.
 func forgetPrivate(cpus []topology.CPU) {
-	first := map[cpuset.CPU]cpuset.CPU{} // one of the cores that share the cache
+	first := map[cpuset.CPU]cpuset.CPU{} // by cache: one of the cores that use it
 	shared := map[cpuset.CPU]bool{}
 	for _, c := range cpus {
 		if core, ok := first[c.LLC]; ok && core != coreOf(c) {

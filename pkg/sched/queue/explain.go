@@ -149,8 +149,8 @@ func (q *Queue) Ahead(uid string) (pods []*sched.Pod) {
 	return pods
 }
 
-// ahead yields the pods that are ahead of a given pod and wait for its type of resource or an
-// overlapping type, in no particular order. The caller must hold q.mu.
+// ahead yields the pods that are ahead of a given pod and wait for the same type of resource or for
+// an overlapping type, in no particular order. The caller must hold q.mu.
 func (q *Queue) ahead(queued *item) iter.Seq[*item] {
 	return func(yield func(*item) bool) {
 		for _, other := range q.mu.items {
