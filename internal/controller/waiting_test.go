@@ -202,8 +202,8 @@ func (w *crowd) bind(_ context.Context, b *corev1.Binding) error {
 	return nil
 }
 
-// crowdNode returns node number i, with 64 CPUs. Of the first 1,000 nodes, every fifth has the label
-// that the pods of the gang (see lone) require.
+// crowdNode returns node number i, with 64 CPUs. Of the first 1,000 nodes, every fifth has the
+// label that the pods of the gang (see the function `lone`) require.
 func crowdNode(i int) *corev1.Node {
 	list := corev1.ResourceList{"cpu": resource.MustParse("64"), "memory": resource.MustParse("256Gi"), "pods": resource.MustParse("250")}
 	name := fmt.Sprintf("node-%03d", i)

@@ -97,7 +97,7 @@ func (w trial) profile() (filter.Profile, error) {
 const (
 	maxUsers   = 10_000
 	maxWaiting = 100_000 // upper limit of --most, the number of pods that the user with the largest demand keeps waiting
-	minHours   = 2.4     // lower limit of --days, in hours; only the second half is measured, and it must be longer than an hour to have a sample, because samples are taken every hour
+	minHours   = 2.4     // lower limit of --days, in hours; only the second half of the simulated time is measured, and a sample is taken every hour, so a half must be longer than an hour
 	maxDays    = 3650
 	maxTrials  = 10_000
 )

@@ -29,7 +29,7 @@ func (rs results) repetitions(r result) (same results) {
 	return same
 }
 
-// combined returns the result of several repetitions of one round (see medians).
+// combined returns the result of several repetitions of one round (see the method `medians`).
 func (rs results) combined() result {
 	r := rs[0]
 	r.rate = medianOf(rs, func(r result) float64 { return r.rate })

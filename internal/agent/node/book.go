@@ -136,8 +136,8 @@ func (b *book) change(before Held, by func(l *pool.Ledger, uid string) (pool.Gra
 func (b *book) whole(uid string) bool { _, ok := b.held[uid]; return ok }
 
 // covers reports whether the grants say which CPUs a container gets. They say it if the container
-// has a claim, or if its pod has one grant for all its containers (see whole). In the second case, a
-// container without a claim runs on the shared CPUs.
+// has a claim, or if its pod has one grant for all its containers (see the method `whole`). In the
+// second case, a container without a claim runs on the shared CPUs.
 func (b *book) covers(uid, container string) bool {
 	_, claimed := b.claim(uid, container)
 	return claimed || b.whole(uid)

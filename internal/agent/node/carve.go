@@ -23,9 +23,9 @@ import (
 // If a step fails, carve reverts the steps before it, so that the pod does not hold these CPUs. Two
 // changes stay, because the kubelet will try to create the container again. The CFS quota stays
 // removed. And if systemd did not apply all changes of step 4 before the hook's deadline, the
-// shared containers stay off the CPUs for a while (see withheld). carve returns new specs for those
-// shared containers (containers without exclusive CPUs) that have no cgroup: only their specs can
-// be changed (see confineSharers). Callers hold n.mu.
+// shared containers stay off the CPUs for a while (see the type `withheld`). carve returns new
+// specs for those shared containers (containers without exclusive CPUs) that have no cgroup: only
+// their specs can be changed (see confineSharers). Callers hold n.mu.
 func (n *Node) carve(ctx context.Context, c workload.Container, got class) ([]workload.Spec, error) {
 	undo, err := n.reserveOrReject(ctx, c, got)
 	if err != nil {
@@ -44,7 +44,7 @@ func (n *Node) carve(ctx context.Context, c workload.Container, got class) ([]wo
 // CFS quota of the pod's cgroup, and moves shared containers off the pod's CPUs (steps 2 to 4 of
 // carve). If a step fails, it calls `undo`, which reverts the change of the ledger. Shared
 // containers then get the CPUs back: at once, or later if systemd did not apply all changes before
-// the hook's deadline (see withheld). Callers hold n.mu.
+// the hook's deadline (see the type `withheld`). Callers hold n.mu.
 func (n *Node) commit(ctx context.Context, s workload.Sandbox, undo func()) ([]workload.Spec, error) {
 	if err := n.save(); err != nil {
 		undo()
@@ -58,11 +58,11 @@ func (n *Node) commit(ctx context.Context, s workload.Sandbox, undo func()) ([]w
 	return specs, err
 }
 
-// revert calls `undo`, which reverts a change of the ledger for the sandbox's pod. It then gives the
-// CPUs of the change back to shared containers. If the parameter `late` is true, it withholds these
-// CPUs instead: shared containers may use them only after some time (see withheld). `late` means
-// that the hook's time ran out, or that systemd does not know the new CPUs of all containers yet.
-// Callers hold n.mu.
+// revert calls `undo`, which reverts a change of the ledger for the sandbox's pod. It then gives
+// the CPUs of the change back to shared containers. If the parameter `late` is true, it withholds
+// these CPUs instead: shared containers may use them only after some time (see the type
+// `withheld`). `late` means that the hook's time ran out, or that systemd does not know the new
+// CPUs of all containers yet. Callers hold n.mu.
 func (n *Node) revert(ctx context.Context, s workload.Sandbox, undo func(), late bool) {
 	before := n.mu.book.ledger.Shared()
 	undo()

@@ -85,8 +85,8 @@ func (n *Node) start(ctx context.Context, c workload.Container) error {
 }
 
 // reserveAndDecide reserves the CPUs that the container's pod requests, unless they are already
-// reserved. It also adapts them to a resize (see fit). It returns the CPUs on which the container
-// must run.
+// reserved. It also adapts them to a resize (see the method `fit`). It returns the CPUs on which
+// the container must run.
 func (n *Node) reserveAndDecide(ctx context.Context, c workload.Container) (a workload.Answer, err error) {
 	got := n.classifyNew(ctx, c)
 	logr.FromContextOrDiscard(ctx).V(2).Info("classified", "container", c.String(), "gets", got.kind)

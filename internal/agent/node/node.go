@@ -58,7 +58,8 @@ type pod struct {
 // New returns a node with the grants of a snapshot. It leaves out grants that it cannot restore. In
 // this case it returns a valid node, and an error that names these grants. If New cannot create the
 // ledger, it returns an error and a nil node. After a reboot, no container of the snapshot runs,
-// but pods that still exist keep their CPUs, unless these no longer fit the machine (see changed).
+// but pods that still exist keep their CPUs, unless these no longer fit the machine (see the method
+// `changed`).
 func New(m *topology.Machine, cfg Config, env Dependencies, s Snapshot) (*Node, error) {
 	ledger, err := pool.New(m, pool.Options{Reserved: cfg.Reserved, FullCores: cfg.FullCores, ReservedMemory: cfg.ReservedMemory})
 	if err != nil {

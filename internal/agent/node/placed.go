@@ -46,11 +46,11 @@ func (s subject) placedWithoutCPUs() bool {
 	return placed && !policy && p.CPUs() == 0
 }
 
-// placed returns the request with the numbers of CPUs per NUMA node that numalet-controller
-// decided on, which are in the pod's placement annotation. If the controller did not place the
-// pod, it returns the request unchanged. For a pod that was resized after its placement, it
-// returns the numbers of the placement. Each container of such a pod gets its new size when it
-// is created (see fit).
+// placed returns the request with the numbers of CPUs per NUMA node that numalet-controller decided
+// on, which are in the pod's placement annotation. If the controller did not place the pod, it
+// returns the request unchanged. For a pod that was resized after its placement, it returns the
+// numbers of the placement. Each container of such a pod gets its new size when it is created (see
+// the method `fit`).
 func (s subject) placed(pod *corev1.Pod, request v1alpha1.CPURequest) (v1alpha1.CPURequest, error) {
 	if !s.cfg.isPlaced(s.Sandbox) {
 		return request, nil

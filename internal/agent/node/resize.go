@@ -25,8 +25,8 @@ const confirmation = 3 * time.Minute
 
 // grow gives a container more CPUs, or binds more of its memory to the NUMA nodes of its CPUs. It
 // first reserves the CPUs and the memory in the ledger of exclusive CPUs. It then writes the
-// checkpoint file, and moves shared containers off the CPUs (see commit). If one of these steps
-// fails, grow undoes the steps before it. Callers hold n.mu.
+// checkpoint file, and moves shared containers off the CPUs (see the method `commit`). If one of
+// these steps fails, grow undoes the steps before it. Callers hold n.mu.
 func (n *Node) grow(ctx context.Context, c workload.Container, to size) ([]workload.Spec, error) {
 	held, claim, _ := n.mu.book.holder(c.Sandbox.Pod.UID, c.Name)
 	undo, err := n.mu.book.change(held, func(l *pool.Ledger, uid string) (pool.Grant, error) {

@@ -168,7 +168,7 @@ func checkIsolated(m machine) (Finding, error) {
 }
 
 // checkNRI checks that the socket of NRI exists. It calls fs.Stat with m.FS and not with m, because
-// the type machine has no method Stat. For a file system without this method, fs.Stat opens the
+// the type `machine` has no method Stat. For a file system without this method, fs.Stat opens the
 // file, and a socket cannot be opened.
 func checkNRI(m machine) (Finding, error) {
 	_, err := fs.Stat(m.FS, "var/run/nri/nri.sock")

@@ -25,10 +25,10 @@ import (
 //
 // The time to apply a change grows with the number of pods on the changed node, and for some
 // changes of a node (see sameForRules) also with the number of cached node sets. A node set has the
-// nodes that the rules of some pods admit (see tracked). The time to read a node is constant. Most
-// pods are filtered without a list of all nodes. kube-scheduler takes a snapshot of all nodes in
-// each scheduling cycle. Cluster takes none, because a snapshot would be older than the records of
-// the state.
+// nodes that the rules of some pods admit (see the type `tracked`). The time to read a node is
+// constant. Most pods are filtered without a list of all nodes. kube-scheduler takes a snapshot of
+// all nodes in each scheduling cycle. Cluster takes none, because a snapshot would be older than
+// the records of the state.
 type Cluster struct {
 	state     *nodestate.State
 	terms     *terms // required anti-affinity terms of placed pods

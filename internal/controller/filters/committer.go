@@ -106,8 +106,8 @@ func (c *Committer) Check(node *sched.Node) sched.Reason {
 }
 
 // Reserve reserves a pod's volumes and devices on the decided node. It returns a reason if the
-// decision exceeds a quota, if the node no longer suits the pod because of other pods (see stands),
-// or if the reservation fails.
+// decision exceeds a quota, if the node no longer suits the pod because of other pods (see the
+// method `stands`), or if the reservation fails.
 func (c *Committer) Reserve(d sched.Decision, node *sched.Node) sched.Reason {
 	if c.quotas != nil {
 		if err := c.quotas.Check(d, node); err != nil {

@@ -33,7 +33,7 @@ type counts[T count] struct {
 // the pods that are placed now.
 func (k *counts[T]) find(c *Cluster, key string, make func() T) T {
 	return k.kept.find(&c.sets, key, func() T {
-		if k.len == 0 { // this is the first count, or all counts were dropped (see tracked)
+		if k.len == 0 { // this is the first count, or all counts were dropped (see the type `tracked`)
 			k.byTopic = map[sched.Topic][]T{}
 		}
 		made := make()

@@ -40,7 +40,7 @@ func BenchmarkInfeasible(b *testing.B) {
 				if err := (Reader{Cluster: a.cluster}).ReadPod(object, request); err != nil {
 					b.Fatal(err)
 				}
-				proposer.Propose(request) // the first search visits all nodes to fill the caches (see tracked), and is not measured
+				proposer.Propose(request) // the first search visits all nodes to fill the caches (see the type `tracked`), and is not measured
 				var clock meter
 				b.ReportAllocs()
 				clock.start()

@@ -31,9 +31,9 @@ func newLister(c *Cluster, api API) *lister {
 	return &lister{cluster: c, namespaces: api.Informers.Core().V1().Namespaces().Lister()}
 }
 
-// node returns the nodeInfo of a node. If pods are planned on the node (see planned), this is the
-// nodeInfo that the node had when they were planned, with the planned pods. Otherwise it is the
-// newest nodeInfo, or nil if the node does not exist.
+// node returns the nodeInfo of a node. If pods are planned on the node (see the type `planned`),
+// this is the nodeInfo that the node had when they were planned, with the planned pods. Otherwise
+// it is the newest nodeInfo, or nil if the node does not exist.
 func (l *lister) node(name string) *nodeInfo {
 	return l.on(name, l.cluster.node(name))
 }
@@ -46,7 +46,7 @@ func (l *lister) at(node *sched.Node) *nodeInfo {
 
 // The method `on` returns the nodeInfo of a node, like l.node. The argument `info` is the newest
 // nodeInfo of the node, or nil. While nodes are rated, the result also has the pods that are
-// proposed for the node (see proposals).
+// proposed for the node (see the type `proposals`).
 func (l *lister) on(name string, info *nodeInfo) *nodeInfo {
 	info = l.planned.on(name, info)
 	if info == nil {

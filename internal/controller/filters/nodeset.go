@@ -22,7 +22,7 @@ type nodeSet struct {
 	few    atomic.Pointer[[]string] // names of the admitted nodes; nil if there are too many
 	admits atomic.Int64             // number of admitted nodes
 
-	// The caller holds the lock of the type tracked, which caches the node sets, when it uses the
+	// The caller holds the lock of the type `tracked`, which caches the node sets, when it uses the
 	// fields below.
 	all      int             // number of all nodes
 	admitted int             // number of admitted nodes

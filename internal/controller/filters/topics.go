@@ -91,7 +91,7 @@ func labelTopics(scope string, selector labels.Selector) (all []sched.Topic) {
 }
 
 // appendPlaced appends the topics of a placed pod to a list of topics. When the placed pod is
-// announced (see announcer), waiting pods that have one of these topics are retried.
+// announced (see the type `announcer`), waiting pods that have one of these topics are retried.
 func appendPlaced(to []sched.Topic, pod *v1.Pod) []sched.Topic {
 	for _, scope := range []string{pod.Namespace, everywhere} {
 		to = append(to, sched.Topic{Scope: scope})

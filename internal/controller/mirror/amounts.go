@@ -16,7 +16,7 @@ import (
 // rules. The amounts include init containers, sidecars, overhead and pod-level resources. During an
 // in-place resize of a container, the largest of the requested, allocated and actual amounts
 // counts. A requested amount does not count if the kubelet has found it infeasible. The error names
-// each amount that is too large to be counted (see excess).
+// each amount that is too large to be counted (see the function `excess`).
 func requests(pod *corev1.Pod) (sched.Amounts, error) {
 	list := resource.PodRequests(pod, resource.PodResourcesOptions{UseStatusResources: true})
 	a := amounts(list)

@@ -91,7 +91,7 @@ func (s *server) sleep(d time.Duration) {
 
 func open() error { return nil }
 
-func attached() {} // for tests in which the argument detach of Bind does not matter; Bind calls detach when its caller need not wait for the pod any longer
+func attached() {} // for tests in which the argument `detach` of Bind does not matter; Bind calls this function when its caller need not wait for the pod any longer
 
 func TestOneWrite(t *testing.T) {
 	server := newServer(true, nil)

@@ -19,7 +19,7 @@ type CPUs struct {
 	Reserved cpuset.Set                        // CPUs that never become exclusive
 	Discover func() (*topology.Machine, error) // reads the machine
 
-	nodes map[string]topology.NodeID // all NUMA nodes that list has returned so far, by resource name
+	nodes map[string]topology.NodeID // all NUMA nodes that the method `list` has returned so far, by resource name
 }
 
 func (c *CPUs) list(before previous) (map[string][]*pluginapi.Device, error) {

@@ -10,11 +10,11 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// Reserved returns the CPUs that never become exclusive. They come from --reserved-cpus. If this is
-// not set, they come from the kubelet's reservedSystemCPUs, and if this is not set either, from the
-// number of CPUs in the kubelet's systemReserved and kubeReserved, rounded up. The returned text
-// names the setting, for the log. Offline CPUs are left out, so that the program can still start
-// after a reserved CPU went offline.
+// Reserved returns the CPUs that never become exclusive. They are the CPUs in --reserved-cpus. If
+// this flag is not set, they are the CPUs in the kubelet's reservedSystemCPUs. If neither is set,
+// the kubelet's systemReserved and kubeReserved say only how many CPUs are reserved (rounded up),
+// and the function `lowest` chooses these CPUs. The returned text names the setting, for the log.
+// Offline CPUs are left out, so that the program can still start after a reserved CPU went offline.
 func Reserved(own config.Reserved, c Config, machine *topology.Machine) (cpuset.Set, string, error) {
 	online := machine.Online()
 	switch {

@@ -53,7 +53,8 @@ func (c *Conn) Cut() { c.once.Do(func() { close(c.down) }) }
 
 // Part simulates a network partition that lasts for the duration d. It blocks all requests of one
 // class (see the function `class`), and all changes that watches of this class would send. The
-// class "" stands for all classes. Requests that must not be delayed (see hurried) are not blocked.
+// class "" stands for all classes. Requests that must not be delayed (see the method `hurried`) are
+// not blocked.
 func (c *Conn) Part(class string, d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

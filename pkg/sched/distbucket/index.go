@@ -9,8 +9,8 @@ import (
 // Index is an index of nodes by their free resources, with which a scheduler finds nodes for a task
 // (see the package comment). One goroutine at a time may use it. Any number of goroutines may
 // search the views (snapshots) that View returns. For n nodes, Add, Update and Remove take O(log n)
-// time, except for an Add that has to give new labels to all nodes (see relabel). View takes at
-// most O(log n) time for each update since the last view, or O(1) if there is none.
+// time, except for an Add that has to give new labels to all nodes (see the method `relabel`). View
+// takes at most O(log n) time for each update since the last view, or O(1) if there is none.
 //
 // An Index has two trees of nodes: one sorted by coordinate, and one sorted by name. A view has the
 // roots of both trees, whose pages no longer change, and the delta: the newest updates, which are

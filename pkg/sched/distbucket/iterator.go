@@ -75,7 +75,7 @@ type matcher struct {
 	code   code  // code of `want`, rounded down, for fast comparisons
 	delta  delta // the newest updates, which are not yet in the tree; an entry that one of them has replaced does not match
 	visits int   // number of items examined so far, a measure of the cost that does not depend on the machine
-	limit  int   // when visits has this value, the method `next` returns nil; 0 means no limit
+	limit  int   // when the field `visits` has this value, the method `next` returns nil; 0 means no limit
 }
 
 // mayMatch tests item i of the page p. In a leaf page, the item is an entry, and mayMatch reports

@@ -20,7 +20,8 @@ import "math/bits"
 //
 // Therefore a comparison of codes never excludes a node that fits. Lanes are exact for amounts up
 // to 511. For larger amounts, the error is at most 0.4 %. Bit 15 of a lane is always 0, so that
-// comparisons can use it (see covers). Dimensions from the ninth on are not in the code.
+// comparisons can use it (see the method `covers`). Dimensions from the ninth on are not in the
+// code.
 type code [2]uint64
 
 const (
@@ -37,7 +38,7 @@ func encode(vector Vector) (c code) {
 	return c
 }
 
-// lane returns an amount in the floating-point format of a lane (see code).
+// lane returns an amount in the floating-point format of a lane (see the type `code`).
 func lane(v int64) uint64 {
 	if v <= 0 {
 		return 0

@@ -29,9 +29,9 @@ func TestLaneKeepsOrder(t *testing.T) {
 	}
 }
 
-// TestCode checks the methods of the type code, a vector of rounded amounts in fields of 16
-// bits (lanes). These methods compare all lanes at once with 64-bit words. Their results must
-// equal those of loops over the single lanes.
+// TestCode checks the methods of the type `code`, a vector of rounded amounts in fields of 16 bits
+// (lanes). These methods compare all lanes at once with 64-bit words. Their results must equal
+// those of loops over the single lanes.
 func TestCode(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 2))
 	for range 5000 {

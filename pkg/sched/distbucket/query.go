@@ -68,7 +68,7 @@ func ParsePolicy(name string) (Policy, error) {
 type search struct {
 	Query
 	view       View
-	code       code     // Request in the compressed form in which pages have free amounts (see the type code)
+	code       code     // Request in the compressed form in which pages have free amounts (see the type `code`)
 	candidates []*entry // entries of the nodes in Query.Candidates that are in the view
 	startLabel key      // nodes with labels (integers in the order of names) up to this one come last; valid if startKnown
 	startKnown bool

@@ -4,7 +4,7 @@
 //
 // The package measures useless capacity as FGD does (Weng et al., "Beware of Fragmentation:
 // Scheduling GPU-Sharing Workloads with Fragmentation Gradient Descent", USENIX ATC 2023), and adds
-// a second measure. The comment of the type measure has the formulas of the two measures.
+// a second measure. The comment of the type `measure` has the formulas of the two measures.
 //
 //	r := fragmentation.New(fragmentation.Options{Now: time.Now})
 //	r.Set(slot, record) // for each node, and whenever one has changed

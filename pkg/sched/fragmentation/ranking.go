@@ -71,8 +71,8 @@ func (r *Ranker) update(k *ranking) {
 	k.epoch, k.upTo = r.mu.epoch, r.mu.log.next()
 }
 
-// gain returns by how much the lost GPU capacity of a node (see measure) would fall if a pod with
-// this request were placed there. It returns unfit if the pod does not fit the node.
+// gain returns by how much the lost GPU capacity of a node (see the type `measure`) would fall if a
+// pod with this request were placed there. It returns unfit if the pod does not fit the node.
 func (r *Ranker) gain(m *machine, want *request) int64 {
 	if m.record == nil || !m.stock.fits(want) {
 		return unfit

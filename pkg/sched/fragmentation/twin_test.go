@@ -39,7 +39,7 @@ func randomNode(r *rand.Rand, name string) *sched.Node {
 	return node
 }
 
-// twinLost computes lost(n), as defined in the comment of the type measure, in a simple way: it
+// twinLost computes lost(n), as defined in the comment of the type `measure`, in a simple way: it
 // places pods of each kind on the node until the node is full.
 func twinLost(kinds []fragmentation.Typical, node *sched.Node) float64 {
 	free, sum := sched.MilliGPU(0), 0.0

@@ -248,11 +248,11 @@ func (q *GangQueue) gang(id string) *gang {
 	return g
 }
 
-// leave removes a pod from its gang, unless the ID of this gang equals the argument id. It also
+// leave removes a pod from its gang, unless the ID of this gang equals the argument `id`. It also
 // removes the gang's representative from the inner queue. If the other pods of the gang still have
 // to start together, it adds a new one. It does not keep the old representative, which may be in
-// flight with the removed pod as one of its Members: nobody reports whether the attempt to
-// schedule the removed pod succeeded, so this representative could stay in flight forever.
+// flight with the removed pod as one of its Members: nobody reports whether the attempt to schedule
+// the removed pod succeeded, so this representative could stay in flight forever.
 func (q *GangQueue) leave(uid, id string) {
 	gang := q.mu.byPod[uid]
 	if gang == nil || gang.id == id {

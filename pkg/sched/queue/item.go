@@ -41,10 +41,10 @@ type Depth [states]int
 
 // item is a pending pod in the queue. The queue's lock guards its fields.
 //
-// A lane has those pods of an order (see class) that have the same tenant and the same priority.
-// Invariant: if the pod is in one of the orders of its class, the field `lane` has the pod's lane in
-// that order. Otherwise, the field `lane` is nil. The method `enterState` decides which order a pod
-// enters when its state changes.
+// A lane has those pods of an order (see the type `class`) that have the same tenant and the same
+// priority. Invariant: if the pod is in one of the orders of its class, the field `lane` has the
+// pod's lane in that order. Otherwise, the field `lane` is nil. The method `enterState` decides
+// which order a pod enters when its state changes.
 type item struct {
 	Entry
 	class  *class

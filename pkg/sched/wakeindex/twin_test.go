@@ -111,8 +111,8 @@ func FuzzTwin(f *testing.F) {
 	})
 }
 
-// TestSmallness checks the function smallness, whose result grows as a requested amount shrinks: of
-// two amounts, the smaller one never has the smaller result.
+// TestSmallness checks the function `smallness`, whose result grows as a requested amount shrinks:
+// of two amounts, the smaller one never has the smaller result.
 func TestSmallness(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
 	for range 100_000 {

@@ -196,7 +196,7 @@ node0 cpus 0-1
 }
 
 // quirk has a machine's files (tree), and the machine that Discover must return for them (want).
-// The machine is written as text, in the format of the function describe.
+// The machine is written as text, in the format of the function `describe`.
 type quirk struct {
 	tree tree
 	want string

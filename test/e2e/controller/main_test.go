@@ -38,7 +38,7 @@ type world struct {
 	api        kubernetes.Interface
 	controller *hollowcluster.Controller
 	ctx        context.Context
-	readers    int // number of accounts that the method reader has created
+	readers    int // number of accounts that the method `reader` has created
 }
 
 // newWorld starts a control plane with n simulated nodes of a shape, and a controller. The argument
