@@ -37,8 +37,8 @@ func (w *world) permit(nodes ...string) {
 	w.permitted = nodes
 }
 
-// review answers a SubjectAccessReview: the use of a node is allowed if the last call of permit
-// named the node.
+// review answers a SubjectAccessReview: the use of a node is allowed if the last call of the method
+// `permit` named the node.
 func (w *world) review(action clienttesting.Action) (bool, runtime.Object, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -98,7 +98,7 @@ func (s *search) add(gpu int) {
 	s.chosen = append(s.chosen, gpu)
 }
 
-// remove undoes the last call of add.
+// remove undoes the last call of the method `add`.
 func (s *search) remove() {
 	last := len(s.chosen) - 1
 	gpu := s.chosen[last]

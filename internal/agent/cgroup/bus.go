@@ -20,7 +20,7 @@ const persistTimeout = time.Minute
 // or systemd's private socket if the bus cannot be reached. Measurements showed the same latency
 // for both.
 //
-// The connection must stay open after ctx, the context of one call of persist, has ended. godbus
+// The connection must stay open after ctx, the context of one call of `persist`, has ended. godbus
 // closes a connection when the context that created it ends (newConn in its conn.go). So connect
 // passes godbus a context that outlives ctx. If ctx ends before the connection is established,
 // connect fails.
@@ -58,8 +58,8 @@ func dialSystemd(ctx context.Context) (UnitSetter, error) {
 	return direct, nil
 }
 
-// disconnect closes the connection that connect opened. The next call of connect then opens a new
-// one.
+// disconnect closes the connection that `connect` opened. The next call of `connect` then opens a
+// new one.
 func (u *units) disconnect() {
 	if conn, ok := u.conn.(*systemd.Conn); ok {
 		conn.Close()

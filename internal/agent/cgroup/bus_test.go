@@ -47,7 +47,7 @@ func TestConnectionOutlivesTheHook(t *testing.T) {
 }
 
 // TestConnectingTakesNoLongerThanTheHook checks a connection to systemd that is established only
-// after the deadline of the NRI hook. The call of persist must fail, and must not keep the
+// after the deadline of the NRI hook. The call of `persist` must fail, and must not keep the
 // connection.
 func TestConnectingTakesNoLongerThanTheHook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

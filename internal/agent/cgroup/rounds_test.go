@@ -93,8 +93,8 @@ func TestRetryOfManyUnits(t *testing.T) {
 	})
 }
 
-// TestHookGetsItsTurn checks that an NRI hook that calls persist gets its turn within 2 s, while the
-// agent sends many requests to systemd with the method `retry`.
+// TestHookGetsItsTurn checks that an NRI hook that calls `persist` gets its turn within 2 s, while
+// the agent sends many requests to systemd with the method `retry`.
 func TestHookGetsItsTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u, _ := newBacklog()

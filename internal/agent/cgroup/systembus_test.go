@@ -208,7 +208,7 @@ func TestPersistManyUnits(t *testing.T) {
 	}
 }
 
-// TestPersistReconnects checks that a call of persist connects again and succeeds, if the
+// TestPersistReconnects checks that a call of `persist` connects again and succeeds, if the
 // connection broke after the previous call.
 func TestPersistReconnects(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -174,8 +174,8 @@ func (l *lives) newPause(uid string) {
 	}
 }
 
-// crash ends and removes a running container. A later call of advance may create the container
-// again.
+// crash ends and removes a running container. A later call of the method `advance` may create the
+// container again.
 func (l *lives) crash(uid string) {
 	for _, id := range slices.Sorted(maps.Keys(l.containers)) {
 		if c := l.containers[id]; c.Sandbox.Pod.UID == uid && c.state == "running" {

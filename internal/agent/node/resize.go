@@ -162,7 +162,7 @@ func (n *Node) shrink(ctx context.Context, c workload.Container, claim pool.Clai
 		return err
 	}
 	if err := n.save(); err != nil {
-		undo() // followSpec tries again in the next call of sweep
+		undo() // followSpec tries again in the next call of the method `sweep`
 		return refuse(CheckpointFailed, "cannot write the checkpoint: %s; free disk space or repair the file system", err)
 	}
 	n.noteSize(c, claim)

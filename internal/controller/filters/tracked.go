@@ -16,10 +16,10 @@ import (
 // of type neighbors counts the placed pods that match a required pod affinity. A crowd has the
 // placed pods that preferences or required (anti-)affinity select. Pending pods share these sets
 // and counts if their rules, their required pod (anti-)affinity or their preferences are equal.
-// Cluster keeps them up to date under the lock of tracked. When a pod needs a set or a count that
-// is not cached, tracked visits all nodes to make it. A lookup of a cached set or count takes no
-// lock. But the field `nodes` of a crowd and the field `refused` of a nodeSet are read under the
-// lock.
+// Cluster keeps them up to date under the lock of the type `tracked`. When a pod needs a set or a
+// count that is not cached, tracked visits all nodes to make it. A lookup of a cached set or count
+// takes no lock. But the field `nodes` of a crowd and the field `refused` of a nodeSet are read
+// under the lock.
 //
 // tracked keeps at most maxSets values of each of these three types. When there would be more
 // values of one type, it drops all of this type, and those that are still needed are made again.
@@ -138,7 +138,7 @@ func (c *Cluster) crowdFor(key string, all []selected) *crowd {
 	return c.sets.crowds.find(c, key, func() *crowd { return newCrowd(all) })
 }
 
-// The caller of each method below holds the lock of tracked.
+// The caller of each method below holds the lock of the type `tracked`.
 
 // changeNode updates all node sets after a node was added, changed or removed.
 func (s *tracked) changeNode(e *nodestate.Entry, before, now *nodeInfo) {

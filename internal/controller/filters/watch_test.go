@@ -14,7 +14,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// TestWatch checks that Watch calls notify when a volume claim is created, changed or deleted.
+// TestWatch checks that Watch calls `notify` when a volume claim is created, changed or deleted.
 func TestWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client, calls := fake.NewClientset(), 0

@@ -5,5 +5,5 @@
 // middle of a step. So the leader must call Check before every step that only a leader may take.
 //
 //	l, err := lease.New(client, lease.Options{Namespace: "numalet-system", Name: "numalet-controller", …})
-//	err = l.Run(ctx, lead) // calls lead as soon as no other replica can act any more
+//	err = l.Run(ctx, lead) // calls the function `lead` as soon as no other replica can act any more
 package lease

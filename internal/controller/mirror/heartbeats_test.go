@@ -27,7 +27,7 @@ func TestHeartbeats(t *testing.T) {
 		name  string
 		after time.Duration
 		do    func()
-		want  []string // the calls of set
+		want  []string // the calls of the function that NewHeartbeats gets
 	}{
 		{"first seen, long ago by the agent's clock", 0, func() { h.Renewed(renewal(10)) }, nil},
 		{"not renewed for less than the duration", time.Minute, func() {}, nil},

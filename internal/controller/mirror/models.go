@@ -80,10 +80,10 @@ func (m *Mirror) known(request sched.GPURequest) []string {
 const maxModels = 64
 
 // allowed returns the models of GPUs to which the annotations of a pod restrict the pod, or nil for
-// any model. The error says what is wrong with the annotations. n is the number of GPUs or parts of
-// GPUs that the pod requests. The parameter `asked` is their form: gpu.Physical for whole GPUs,
-// gpu.Virtual for parts. The parameter `resource` is the name of the resource that counts whole
-// GPUs.
+// any model. The error says what is wrong with the annotations. The parameter `n` is the number of
+// GPUs or parts of GPUs that the pod requests. The parameter `asked` is their form: gpu.Physical
+// for whole GPUs, gpu.Virtual for parts. The parameter `resource` is the name of the resource that
+// counts whole GPUs.
 func allowed(pod *corev1.Pod, asked gpu.Form, n int, resource string) ([]string, error) {
 	list, typed := pod.Annotations[v1alpha1.AnnotationGPUType]
 	form, formed := pod.Annotations[v1alpha1.AnnotationGPUForm]

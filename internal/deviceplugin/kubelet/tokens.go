@@ -50,11 +50,11 @@ func counts(machine *topology.Machine, reserved cpuset.Set) map[topology.NodeID]
 //
 // The kubelet reports the number of tokens as capacity and the number of Healthy tokens as
 // allocatable. So the number of Unhealthy tokens must be the number of reserved CPUs. An allocated
-// token is always listed and Healthy, because the kubelet admits its pods again, for example after
-// a reboot, and rejects a pod with an Unhealthy token. If more tokens are allocated than CPUs are
-// allocatable now, for example because CPUs went offline, the allocated tokens stay Healthy, and
-// all other tokens are Unhealthy. The kubelet may be allocating any of the Healthy tokens at this
-// moment. So, if possible, the tokens that were Healthy before stay Healthy.
+// token is always listed and Healthy, because the kubelet may admit the token's pod a second time,
+// for example after a reboot, and rejects a pod with an Unhealthy token. If more tokens are
+// allocated than CPUs are allocatable now, for example because CPUs went offline, the allocated
+// tokens stay Healthy, and all other tokens are Unhealthy. The kubelet may be allocating any of the
+// Healthy tokens at this moment. So, if possible, the tokens that were Healthy before stay Healthy.
 func tokens(node topology.NodeID, n count, allocated map[string]bool, before []*pluginapi.Device) []*pluginapi.Device {
 	free := freeTokens(node, n.cpus-len(allocated), allocated)
 	preferUnhealthy(free, before)

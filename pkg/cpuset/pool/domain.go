@@ -36,8 +36,8 @@ type domain struct {
 // CPU of the core is offline, the others count as the whole core.
 type core []cpuset.CPU
 
-// addDomain appends the cores of cpus to l.cores, and returns the domain of these CPUs. cpus must
-// be sorted by byPlace.
+// addDomain appends the cores of the given CPUs to l.cores, and returns the domain of these CPUs.
+// The CPUs must be sorted by byPlace.
 func (l *layout) addDomain(cpus []topology.CPU, at level) domain {
 	d := domain{level: at, first: len(l.cores)}
 	for run := range chunks(cpus, func(c topology.CPU) int { return groupOf(c, at) }) {

@@ -153,9 +153,9 @@ func (m *maxima) covers(want *code) bool {
 // exactMax has, for each of the first eight dimensions, the exact maximum of the free amounts of
 // all nodes below a page. It is immutable, so several pages may share it.
 //
-// exactMax excludes pages that codes, which are rounded, cannot exclude. For example, if the same
-// amount of memory is free on a thousand nodes, and a request needs one byte more, the codes of
-// both amounts are equal.
+// With exactMax, a search skips pages that it could not skip by the maxima alone, because their
+// amounts are rounded (see the type `code`). For example, if the same amount of memory is free on a
+// thousand nodes, and a request needs one byte more, the codes of both amounts are equal.
 //
 // The values in exactMax may be too high, because they are not lowered when an entry is removed or
 // replaced. To lower them, every entry of the page would have to be read. They are computed again

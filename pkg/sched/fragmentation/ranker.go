@@ -240,8 +240,8 @@ func (r *Ranker) see(uid string, want request, at time.Time) {
 }
 
 const (
-	// From one call of learn to the next, at least firstCheck pods are added to the learned
-	// workload. (learn is called for the first time when the first pod is added.)
+	// From one call of the method `learn` to the next, at least firstCheck pods are added to the
+	// learned workload. (It is called for the first time when the first pod is added.)
 	firstCheck = 8
 	// mostDistance is the largest allowed difference (see the function `distance`) between the learned
 	// workload and the measured workload, with which scores are computed. If the difference is larger,

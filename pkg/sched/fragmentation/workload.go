@@ -87,9 +87,9 @@ func (w *workload) see(r request, at time.Time) {
 	}
 }
 
-// weightAt returns the weight of a pod that is added to the workload at the given time. If the
-// exponent of this weight would be larger than mostGrowth, weightAt first scales down the weights of
-// all kinds.
+// weightAt returns the weight of a pod that is added to the workload at the given time. The weight
+// is a power of e. If its exponent would be larger than mostGrowth, weightAt first scales down the
+// weights of all kinds and sets w.origin to the given time, so that the exponent is 0.
 func (w *workload) weightAt(at time.Time) float64 {
 	if w.kinds == nil {
 		w.kinds, w.origin = map[kind]*seen{}, at
