@@ -65,7 +65,7 @@ func (c *cluster) Reject(pod workload.Pod, reason, message string) {
 }
 
 // changed is called when a pod has changed. If the agent has rejected the pod, but the pod is not
-// terminal, changed sets the pod to Failed again.
+// terminal, the method sets the pod to Failed again.
 func (c *cluster) changed(pod *corev1.Pod) {
 	if c != nil {
 		c.rejecter.Enforce(pod)

@@ -54,9 +54,9 @@ func (k *kubeletCheck) run(ctx context.Context) error {
 	}
 }
 
-// check reads the kubelet's configuration. It calls k.changed if the conflicts with Numalet
-// differ from those of the last check. If check cannot read the configuration, for example
-// because someone is writing the file, it assumes that nothing has changed.
+// check reads the kubelet's configuration. It calls k.changed if the conflicts with Numalet differ
+// from those of the last check. If it cannot read the configuration, for example because someone is
+// writing the file, it assumes that nothing has changed.
 func (k *kubeletCheck) check(log logr.Logger) {
 	now, err := k.read()
 	if err != nil {

@@ -120,7 +120,7 @@ func (f *topoFormat) Set(s string) error {
 
 // differences compares what Numalet found on the running machine (machine and inventory) with what
 // the library ghw reports, and returns one sentence for each difference. If Numalet found no GPUs,
-// differences does not ask ghw about GPUs, because ghw would fail on a machine that lacks the file
+// the function does not ask ghw about GPUs, because ghw would fail on a machine that lacks the file
 // pci.ids.
 func differences(machine *topology.Machine, inventory *gpu.Inventory) []string {
 	warnings := ghwcheck.Differences(machine, live)

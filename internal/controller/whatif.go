@@ -72,9 +72,9 @@ type variant struct {
 	pod    *sched.Pod
 }
 
-// variants returns the variants of a pod for which try searches a node. If GPU groups limit which
-// GPUs the pod may get (GPURequest.Offer), no variant changes its GPU request, because Offer is
-// valid only for the original request.
+// variants returns the variants of a pod for which the method `try` searches for a node. If GPU
+// groups limit which GPUs the pod may get (GPURequest.Offer), no variant changes its GPU request,
+// because Offer is valid only for the original request.
 func (r *rehearsal) variants(pod *sched.Pod) []variant {
 	all := append([]variant{{"as it is", pod}}, fewerCPUs(pod)...)
 	all = append(all, otherPolicies(pod)...)

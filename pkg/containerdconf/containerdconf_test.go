@@ -25,8 +25,8 @@ func TestReferenceDropIn(t *testing.T) {
 }
 
 // defaults returns the configuration that containerd 2.4.2 prints if it has no configuration file.
-// The arguments given as `replace` are pairs of texts: defaults replaces the first text of each pair
-// by the second one.
+// The arguments given as `replace` are pairs of texts. The function replaces the first text of each
+// pair by the second one.
 func defaults(t *testing.T, replace ...string) Dump {
 	t.Helper()
 	text, err := os.ReadFile("testdata/default-2.4.txt")

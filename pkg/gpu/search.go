@@ -148,9 +148,9 @@ func (s *search) near(gpu int) int {
 	return s.wish.Near(gpu)
 }
 
-// grow tries one set for each candidate. The set starts with that candidate, and grow repeatedly
-// adds the GPU with the best links to the chosen ones. grow is called before searchFrom: the better
-// the best set so far is, the more sets searchFrom can abandon.
+// grow tries one set for each candidate. It starts the set with that candidate, and repeatedly adds
+// the GPU with the best links to the chosen ones. The method is called before searchFrom: the
+// better the best set so far is, the more sets searchFrom can abandon.
 func (s *search) grow() {
 	for _, first := range s.candidates {
 		s.add(first)

@@ -111,7 +111,7 @@ func (t Tier) single(k int) iter.Seq[Counts] {
 
 // spread yields the ways to place an even share of k CPUs on every NUMA node. If k is not a
 // multiple of the number of NUMA nodes, the remaining CPUs go to different NUMA nodes. In the first
-// way that spread yields, they are on the NUMA nodes with the lowest cost.
+// of the ways, they are on the NUMA nodes with the lowest cost.
 func (t Tier) spread(k int) iter.Seq[Counts] {
 	return func(yield func(Counts) bool) {
 		share, odd := k/len(t.Rooms), k%len(t.Rooms)

@@ -93,8 +93,8 @@ func (v *visit) listen(tab context.Context) {
 }
 
 // look opens the page and waits for its data. With the keyboard, it opens and closes the map of the
-// first node, which is a picture of the node's CPUs and GPUs. It calls check for the page and for
-// the map.
+// first node, which is a picture of the node's CPUs and GPUs. It calls the method `check` for the
+// page and for the map.
 func (v *visit) look(ctx context.Context, url, scheme string) error {
 	feature := emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}}
 	if _, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, feature); err != nil {

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// round measures how one contender binds a backlog of one kind.
+// round starts one contender, lets it bind a backlog of one kind, and measures its rate, its CPU
+// time and its memory. Then it measures how long pods wait that are created one by one.
 func (f *field) round(ctx context.Context, c contender, l load) (r result, err error) {
 	r.contender, r.load = c.name, l
 	if err := f.fill(ctx, l.fill); err != nil {

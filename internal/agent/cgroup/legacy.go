@@ -38,11 +38,11 @@ func (l legacy) confine(path string, cpus, mems cpuset.Set) error {
 }
 
 // resize sets the cpuset of a cgroup and of its child cgroups. In v1, the cpuset of a child must be
-// a subset of its parent's cpuset at every moment. So resize adds CPUs to the parent before it adds
-// them to the children, and removes CPUs from the children before it removes them from the parent.
-// A child that had all CPUs of its parent gets the whole new set. A child that had fewer CPUs keeps
-// those of its CPUs that are in the new set. If none of its CPUs is in the new set, the child gets
-// the whole new set.
+// a subset of its parent's cpuset at every moment. So the function adds CPUs to the parent before
+// it adds them to the children, and removes CPUs from the children before it removes them from the
+// parent. A child that had all CPUs of its parent gets the whole new set. A child that had fewer
+// CPUs keeps those of its CPUs that are in the new set. If none of its CPUs is in the new set, the
+// child gets the whole new set.
 func resize(dir, file string, want cpuset.Set) error {
 	old, err := readList(dir, file)
 	if err != nil {

@@ -46,7 +46,7 @@ type groupFiles interface {
 
 // supported reports whether the kernel can make remote partitions, which it can since Linux 6.7. A
 // kernel that can do so has the file cpuset.cpus.exclusive in every cgroup with a cpuset, except in
-// the root cgroup. So supported looks for the file in the cgroups below the root cgroup.
+// the root cgroup. So the method looks for the file in the cgroups below the root cgroup.
 func (p partitions) supported() bool {
 	names, err := p.files.children("/")
 	for _, name := range names {
@@ -57,9 +57,10 @@ func (p partitions) supported() bool {
 	return false
 }
 
-// set turns a container's cgroup into a partition of the type given as `want`, with exactly the given
-// CPUs. If the cgroup already is that partition, set writes nothing, so that the processes in it
-// notice nothing. The error wraps workload.ErrPartition, and has the kernel's reason.
+// set turns a container's cgroup into a partition of the type given as `want`, with exactly the
+// given CPUs. If the cgroup already is that partition, the method writes nothing, so that the
+// processes in it notice nothing. The error wraps workload.ErrPartition, and has the kernel's
+// reason.
 func (p partitions) set(group string, cpus cpuset.Set, want workload.Partition) error {
 	err := p.trySet(group, cpus, want)
 	if err == nil || errors.Is(asNotExist(err), ErrNotExist) {

@@ -61,8 +61,8 @@ func (f files) replace(name, text string) error {
 	return f.sync(path.Dir(name))
 }
 
-// create writes a new file. If the file already exists with the same content, create leaves it as
-// it is. If the file exists with another content, create returns an error.
+// create writes a new file. If the file already exists with the same content, the method leaves it
+// as it is. If the file exists with another content, the method returns an error.
 func (f files) create(name, text string) error {
 	if err := f.prepare(name, text); err != nil {
 		return err

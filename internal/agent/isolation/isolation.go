@@ -136,9 +136,9 @@ func (i *Isolation) again(ctx context.Context) error {
 	return i.apply(ctx)
 }
 
-// apply makes the kernel keep interrupts off the isolated CPUs. It first saves the old contents
-// of the kernel's files, and then writes the files whose content must change. If there are no
-// isolated CPUs and no saved state, apply does nothing. The caller holds i.mu.
+// apply makes the kernel keep interrupts off the isolated CPUs. It first saves the old contents of
+// the kernel's files, and then writes the files whose content must change. If there are no isolated
+// CPUs and no saved state, it does nothing. The caller holds i.mu.
 func (i *Isolation) apply(ctx context.Context) (err error) {
 	defer func() { i.mu.done = err == nil }()
 	if i.mu.isolated.Empty() && len(i.mu.state) == 0 {

@@ -94,8 +94,8 @@ func (n *Node) restore(s Snapshot) error {
 
 // shared returns the CPUs on which all containers without exclusive CPUs run. These are the shared
 // CPUs of the ledger without the withheld CPUs, which shared containers may not use yet (see
-// withheld). If no CPU would be left, shared returns all shared CPUs of the ledger. Callers hold
-// n.mu.
+// withheld). If no CPU would be left, the method returns all shared CPUs of the ledger. Callers
+// hold n.mu.
 func (n *Node) shared() cpuset.Set {
 	all := n.mu.book.ledger.Shared()
 	if rest := all.Minus(n.allWithheld()); !rest.Empty() {

@@ -14,7 +14,8 @@ import (
 )
 
 // TestCrowd places and removes pods at random. It checks that the ratings of nodes are the same
-// whether the plugins read only the pods of a crowd or all pods.
+// whether the plugins read only the pods of a crowd (the placed pods that matter for the pending
+// pod) or all pods.
 func TestCrowd(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 8))
 	some := func(of ...string) string { return of[r.IntN(len(of))] }
@@ -73,8 +74,8 @@ func (s *scene) placeOrRemove(r *rand.Rand, some func(...string) string, kind st
 }
 
 // TestRequiredCrowd places and removes pods at random, and plans pods as for a gang. It checks that
-// pods with required (anti-)affinity fit the same nodes whether the plugin InterPodAffinity reads only
-// the pods of a crowd or all pods.
+// pods with required (anti-)affinity fit the same nodes whether the plugin InterPodAffinity reads
+// only the pods of a crowd (see TestCrowd) or all pods.
 func TestRequiredCrowd(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 8))
 	some := func(of ...string) string { return of[r.IntN(len(of))] }

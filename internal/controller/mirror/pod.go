@@ -15,8 +15,8 @@ import (
 )
 
 // read converts a pod to a sched.Pod, and also returns the pod's request for exclusive CPUs. If the
-// resources or the CPU request of the pod are invalid, read returns an error. The sched.Pod then
-// has only the fields that do not depend on the CPU request.
+// resources or the CPU request of the pod are invalid, the function returns an error. The sched.Pod
+// then has only the fields that do not depend on the CPU request.
 func read(pod *corev1.Pod) (*sched.Pod, v1alpha1.CPURequest, error) {
 	amounts, excess := requests(pod)
 	p := &sched.Pod{

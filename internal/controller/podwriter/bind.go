@@ -137,10 +137,10 @@ func (b *Binder) Resolve(ctx context.Context, decision sched.Decision) error {
 	}
 }
 
-// try sends a Binding once. If the API server answers with an error other than "not found", try
-// reads the pod, because the API server can answer 409 or 500 after it has stored the Binding. If
-// the pod cannot be read, although it may exist, try returns errUnknown: the outcome of the Binding
-// is unknown.
+// try sends a Binding once. If the API server answers with an error other than "not found", the
+// method reads the pod, because the API server can answer 409 or 500 after it has stored the
+// Binding. If the pod cannot be read, although it may exist, the method returns errUnknown: the
+// outcome of the Binding is unknown.
 func (b *Binder) try(ctx context.Context, decision sched.Decision, binding *corev1.Binding) error {
 	err := b.create(ctx, binding)
 	if err == nil || apierrors.IsNotFound(err) || !isAnswer(err) {

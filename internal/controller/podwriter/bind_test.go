@@ -209,8 +209,8 @@ func TestDetach(t *testing.T) {
 }
 
 // TestBindSilence checks a Binding that gets no answer. After the first request, Bind must keep
-// trying until the process is told to end. It must then wait before it returns until the last
-// request can no longer take effect. If BinderOptions.Fence returns errors for a while (the fence
+// trying until the process is told to end. It must then wait until the last request can no longer
+// take effect, and only then return. If BinderOptions.Fence returns errors for a while (the fence
 // is closed), as in a process that was frozen, Bind must wait until Fence returns nil again,
 // because the Binding may have taken effect.
 func TestBindSilence(t *testing.T) {

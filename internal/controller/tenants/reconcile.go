@@ -45,8 +45,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 }
 
 // write writes the status of a Tenant. The write fails if the Tenant has changed since it was read.
-// If Fence returns an error, write returns an error and writes nothing: this process may have been
-// paused (SIGSTOP) for so long that another replica is the leader now.
+// If Fence returns an error, the method returns an error and writes nothing: this process may have
+// been paused (SIGSTOP) for so long that another replica is the leader now.
 func (r *Reconciler) write(ctx context.Context, before, now *v1alpha1.Tenant) error {
 	if err := r.Fence(); err != nil {
 		return fmt.Errorf("write status of tenant %s: %w", now.Name, err)

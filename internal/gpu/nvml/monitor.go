@@ -150,8 +150,8 @@ func (m *Monitor) poll(driver Driver) {
 	m.publish()
 }
 
-// update records the GPUs that the driver lists now. GPUs that the driver listed before but
-// does not list now stay in the inventory. update ignores an inconsistent list.
+// update records the GPUs that the driver lists now. GPUs that the driver listed before but does
+// not list now stay in the inventory. The method ignores an inconsistent list.
 func (m *Monitor) update(now *gpu.Inventory) {
 	all := now.WithLost(m.complete)
 	if all.Check() != nil {

@@ -34,8 +34,8 @@ type Server struct {
 	http     http.Server
 }
 
-// NewServer returns a Server that listens on addr, a host:port. Port 0 selects a free port. If
-// metrics is nil, the Server does not serve /metrics.
+// NewServer returns a Server that listens on addr, a host:port. Port 0 selects a free port. If the
+// parameter `metrics` is nil, the Server does not serve /metrics.
 func NewServer(addr string, metrics prometheus.Gatherer, checks ...Check) (*Server, error) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", healthz(checks))

@@ -72,8 +72,8 @@ func (l *Ledger) AllocatableMemory() map[topology.NodeID]uint64 {
 	return all
 }
 
-// AvailableMemory returns a number of bytes for each NUMA node with CPUs. This is how much of the
-// memory nearest to the NUMA node can be bound by new containers on its CPUs.
+// AvailableMemory returns, for each NUMA node with CPUs, how many bytes new containers on these
+// CPUs can bind. They bind the memory nearest to the NUMA node.
 func (l *Ledger) AvailableMemory() map[topology.NodeID]uint64 {
 	left := make(map[topology.NodeID]uint64, len(l.layout.nodes))
 	for _, n := range l.layout.nodes {

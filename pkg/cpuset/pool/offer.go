@@ -55,8 +55,8 @@ func (o *offer) count() {
 	}
 }
 
-// take takes the given numbers of CPUs on the NUMA nodes. If a NUMA node has too few, take takes no
-// CPU and returns false.
+// take takes the given numbers of CPUs on the NUMA nodes. If a NUMA node has too few, the method
+// takes no CPU and returns false.
 func (o *offer) take(counts numaplan.Counts) (cpuset.Set, bool) {
 	for i, k := range counts {
 		if k > o.rooms[i].Idle+o.rooms[i].Free {

@@ -27,8 +27,9 @@ type key uint64
 // cut off. Different coordinates may then have equal keys, but the order is never reversed. If two
 // keys are equal and not exact, the coordinates are compared. Negative numbers are written as
 // 000000, and numbers from 2⁵⁸ on as 111111. Each of these two bit patterns stands for many
-// numbers. The numbers after them are left out, because they decide the order of two coordinates
-// only if all numbers before them are equal.
+// numbers, so equal patterns do not mean equal numbers. The numbers after such a pattern are left
+// out: they decide the order of two coordinates only if all numbers before them are equal, which
+// the patterns do not show.
 //
 // A fixed number of bits for each dimension was rejected. It would be too small for amounts of
 // memory in bytes, and larger than needed for numbers of GPUs.

@@ -102,8 +102,8 @@ func maxLanes(a, b uint64) uint64 {
 //
 // In an earlier version, pages had one maximum, and a third tree was searched if few nodes fitted.
 // In this tree, nodes were sorted along a Z-order curve. With three maxima, a search of the tree by
-// coordinate examines fewer items than a search of either tree did in that version. Therefore the
-// third tree was removed.
+// coordinate examines fewer items than it did in that version, and also fewer than a search of the
+// third tree did. Therefore the third tree was removed.
 type maxima [3]code
 
 // add changes the maxima so that one of them covers c. It takes O(1) time.

@@ -13,8 +13,8 @@ import "slices"
 // if n is at most 8, Query.Candidates is nil, and dst has room. Query.Accept may be called more
 // than once for a node.
 //
-// Each policy has a fast way to find its first nodes. If this way fails, the search reads all nodes
-// that fit. These are the fast ways:
+// Each policy has a fast way to find its first nodes. If this way fails, the search considers all
+// nodes that fit (see selectAll). These are the fast ways:
 //
 //	LeastFit, BestFit  scan the nodes sorted by coordinate; skip tree pages in which no node has enough free
 //	FirstFit, NextFit  scan the nodes sorted by name; fails if scanLimit nodes in a row have too little free
@@ -77,9 +77,9 @@ func (s *search) selectCandidates(dst []*entry) int {
 }
 
 // selectAll fills dst with the best nodes that fit, and returns their number. It reads every entry
-// that fits. It also reads entries that do not fit, if they are in a page that its maxima (upper
-// bounds of the free amounts in the page) do not exclude. Because of this cost, it is used only if
-// few nodes fit.
+// that fits. It also examines entries that do not fit, because it skips a page only if the page's
+// maxima (upper bounds of the free amounts in the page) show that no entry of the page fits.
+// Because of this cost, it is used only if few nodes fit.
 func (s *search) selectAll(dst []*entry) int {
 	sel := selection{search: s, dst: dst}
 	var buf [deltaSize]*entry
@@ -132,9 +132,8 @@ type selection struct {
 	after       *entry // the method `offer` keeps only entries that come after this one in the order of the policy; nil means no limit
 }
 
-// fill runs a selection, and returns how many entries were kept. The function in its parameter
-// must call the method s.offer for all entries. fill calls this function once, or twice for a
-// second pass.
+// fill runs a selection, and returns how many entries were kept. The function in its parameter must
+// call the method s.offer for all entries. It is called once, or twice for a second pass.
 //
 // Query.Accept runs a scheduler's filters, which takes much longer than a comparison of two
 // entries. So the first pass selects entries without Accept, and then Accept is called only for the
@@ -169,8 +168,8 @@ func (s *selection) applyAccept() {
 
 // offer keeps an entry if it is among the best len(dst) entries so far that fit. An entry may be
 // offered more than once, because Query.Candidates may contain duplicates. It is kept only once.
-// offer first compares the entry with the kept entries, and only then checks whether it fits. This
-// is faster, because most entries are worse than the kept ones.
+// The method first compares the entry with the kept entries, and only then checks whether it fits.
+// This is faster, because most entries are worse than the kept ones.
 func (s *selection) offer(e *entry) {
 	if s.search.Policy == Random {
 		s.offerRandom(e)

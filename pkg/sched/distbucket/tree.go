@@ -30,7 +30,7 @@ type tree struct {
 }
 
 // put inserts the entry e. If the tree has an entry that is equal to e in the order of the tree
-// (t.order), put replaces that entry.
+// (t.order), the method replaces that entry.
 func (t *tree) put(e *entry) {
 	if t.root == nil {
 		t.root = newLeafPage(t.owner)
@@ -181,8 +181,8 @@ func (t *tree) separatorOf(e *entry) separator { return separator{t.keyOf(e), e.
 // computes the summaries that pages store of the pages below them: numbers of entries, and upper
 // bounds of free amounts. It visits only the pages that were written since the last freeze.
 //
-// Summaries are computed in freeze and not in put, because consecutive updates often change the
-// same pages. In freeze, the summaries of each of these pages are computed only once.
+// Summaries are computed here and not in the method `put`, because consecutive updates often change
+// the same pages. Here, the summaries of each of these pages are computed only once.
 func (t *tree) freeze() {
 	if t.root == nil || t.root.owner != t.owner {
 		return // nothing has changed

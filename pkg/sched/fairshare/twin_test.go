@@ -120,8 +120,9 @@ func (w *world) store(now time.Time) {
 }
 
 // restart replaces the book by a new one. The new book restores the stored accounts. It gets a call
-// of Complete with all running tasks, and a call of End for each task that has ended. If no accounts
-// are stored, or they are out of date because a task has ended or changed, restart stores them first.
+// of Complete with all running tasks, and a call of End for each task that has ended. If no
+// accounts are stored, or they are out of date because a task has ended or changed, the method
+// stores them first.
 func (w *world) restart(now time.Time) {
 	if w.stored == nil {
 		w.store(now)

@@ -79,8 +79,8 @@ func freeGPUs(node *sched.Node) (sum sched.MilliGPU) {
 	return sum
 }
 
-// place starts a waiting pod. If the pod had a reservation, place returns the index of the reserved
-// node, because other pods may fit there now.
+// place starts a waiting pod. If the pod had a reservation, the method returns the index of the
+// reserved node, because other pods may fit there now.
 func (f *future) place(t *turn, node int) (unreserved []int) {
 	at, _ := filter.Place(t.Pod, f.nodes[node])
 	t.node, t.holds = node, sched.Hold(t.Pod, at)

@@ -8,8 +8,8 @@ import (
 )
 
 // measure computes how much of a node's free GPU capacity is lost, which means that the pods of a
-// workload cannot use it. The workload has only pods that request GPUs, because GPUs are useless to
-// other pods on every node.
+// workload cannot use it. The workload has only pods that request GPUs. Other pods can use no GPU
+// on any node, so they would not change which node is best for a pod.
 //
 //	lost(n) = Σ p(m) · ( f(n, m) + s(n, m) )  over the kinds m of pods, p(m) their share
 //	f(n, m) = the free capacity of all GPUs of n                 if m does not fit n
@@ -60,9 +60,9 @@ func newMeasure(kinds []want) (m measure) {
 }
 
 // lost returns the value lost(n) that the comment of measure defines, in thousandths of a GPU. The
-// argument s has the node's free amounts. For each group, lost reads each lot (GPUs with the same
-// type and free amount) once. It visits the kinds in a group one by one only if CPU or memory may
-// keep pods of some kind from using all GPUs of the node.
+// argument s has the node's free amounts. For each group, the method reads each lot (GPUs with the
+// same type and free amount) once. It visits the kinds in a group one by one only if CPU or memory
+// may keep pods of some kind from using all GPUs of the node.
 func (m measure) lost(s *stock) float64 {
 	free := s.free()
 	if free == 0 {
@@ -118,7 +118,7 @@ type room struct {
 	// one pod are never on the same GPU. To compute the exact number, one would have to place the pods
 	// one by one.
 	slots int
-	small sched.MilliGPU // free capacity of the GPUs that one pod of the group cannot use
+	small sched.MilliGPU // free capacity of those GPUs that no pod of the group can use
 }
 
 func (g *group) room(s *stock) (r room) {

@@ -10,7 +10,7 @@ import (
 // Options configure a Ranker.
 type Options struct {
 	Now func() time.Time // returns the present time; nil means that all pods count as if the Ranker had seen them at the same time
-	// A Ranker learns which requests are common from the pods that it sees (the learned workload).
+	// From the pods that it sees, a Ranker learns which requests are common (the learned workload).
 	// A pod that was seen earlier counts less: TimeConstant is the time in which the weight of a
 	// pod drops to 37 %. Zero means DefaultTimeConstant.
 	TimeConstant time.Duration

@@ -219,8 +219,8 @@ func (s *State) add(entry *Entry, assignment *Assignment) {
 	}
 }
 
-// replace replaces an assignment (`was`) by a newer one (`now`) of the same pod on the same node. If
-// the two hold different resources, replace returns the old assignment, otherwise nil.
+// replace replaces an assignment (`was`) by a newer one (`now`) of the same pod on the same node.
+// If the two hold different resources, the method returns the old assignment, otherwise nil.
 func (s *State) replace(was, now *Assignment) *Assignment {
 	e := was.entry
 	e.replace(was, now)

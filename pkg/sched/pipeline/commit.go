@@ -140,7 +140,8 @@ type entry struct {
 	changed bool // whether the node has changed since it was listed
 }
 
-// entries returns an entry for each candidate of a list, with changed set to false.
+// entries returns an entry for each candidate of a list. The field `changed` of each entry is
+// false.
 func entries(list sched.List) []entry {
 	all := make([]entry, len(list.Candidates))
 	for i, candidate := range list.Candidates {

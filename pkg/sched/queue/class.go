@@ -10,10 +10,10 @@ import "github.com/numalet/numalet/pkg/sched/fairshare"
 // into one class was rejected: T4, V100 and T4|V100 would then be in one class, and a pod that
 // needs a T4 might have to wait for a pod that needs a V100.
 //
-// An order is a list of pods, sorted by their turns. The class has the orders active, earlyRetry,
-// onPermit, unschedulable and aside. A pod of the class is in one of them, except in two cases: it
-// is in flight (Next returned it) and does not block the pods behind it, or it backs off and Next
-// may not return it before its back-off ends.
+// An order is a list of pods, sorted by their turns. The class has five orders: the fields
+// `active`, `earlyRetry`, `onPermit`, `unschedulable` and `aside`. A pod of the class is in one of
+// them, except in two cases: it is in flight (Next returned it) and does not block the pods behind
+// it, or it backs off and Next may not return it before its back-off ends.
 //
 // A pod enters the state WaitingOnPermit after it was in flight and was not placed, for example
 // because a pod ahead of it blocked it. In this state, it blocks the pods behind it. When Next

@@ -168,8 +168,8 @@ func (q *GangQueue) Poll() *sched.Pod {
 }
 
 // complete is called with the pod that the inner queue has returned. If the pod is the
-// representative of a gang, complete returns the newest representative, with its members. Any
-// other pod is returned as it is.
+// representative of a gang, the method returns the newest representative, with its members. It
+// returns any other pod as it is.
 func (q *GangQueue) complete(pod *sched.Pod) *sched.Pod {
 	if pod.Gang == nil {
 		return pod

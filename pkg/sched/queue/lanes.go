@@ -123,7 +123,7 @@ func (o *order) removeLane(l *lane) {
 }
 
 // heaped is the interface of the elements of a heapOf. When an element gets a new index in the
-// heap, the heap calls the element's method named moved with this index.
+// heap, the heap calls the element's method `moved` with this index.
 type heaped[T any] interface {
 	before(T) bool
 	moved(to int)

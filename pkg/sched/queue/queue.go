@@ -166,7 +166,7 @@ func (q *Queue) Add(e Entry) {
 }
 
 // replace sets a new sched.Pod for a pod that is in flight. The pod keeps its state, and its place
-// in the order of turns. replace returns false if the pod is not in flight.
+// in the order of turns. The method returns false if the pod is not in flight.
 func (q *Queue) replace(pod *sched.Pod) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -67,7 +67,7 @@ func (g *Shapes) remove(uid string) (*shape, bool) {
 	return s, last == 0
 }
 
-// Add adds a pod. No pod with the same UID may have been added.
+// Add adds a pod. The Shapes must not have a pod with this UID.
 func (g *Shapes) Add(pod *sched.Pod) { g.add(pod) }
 
 // Remove removes a pod, if it was added.

@@ -70,7 +70,7 @@ func customResources(t *testing.T) dynamic.Interface {
 }
 
 // send sends the last object of a test case and returns the server's answer. If the test case has
-// two objects, send creates the first one, and then sends the last one as an update of it.
+// two objects, the function creates the first one, and then sends the last one as an update of it.
 func send(t *testing.T, client dynamic.Interface, sections []txtar.File) (*unstructured.Unstructured, error) {
 	t.Helper()
 	sent := object(t, sections[len(sections)-1].Data)

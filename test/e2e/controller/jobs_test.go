@@ -162,8 +162,8 @@ func retries(j *jobs) {
 }
 
 // gang checks a job of two pods that have to start together. One pod is deleted, and its
-// replacement waits because no node is schedulable. Meanwhile the other pod succeeds. gang checks
-// that the replacement may then start alone.
+// replacement waits because no node is schedulable. Meanwhile the other pod succeeds. The test
+// checks that the replacement may then start alone.
 func gang(j *jobs) {
 	j.make("pair", `{replicas: 2, minAvailable: 2}`)
 	j.runs("pair-0", "pair-1")

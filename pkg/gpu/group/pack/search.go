@@ -101,7 +101,7 @@ func (s *search) open(bin, largest int) bool {
 }
 
 // complete tries all ways to put demands into the newest bin until no remaining demand fits there.
-// The parameter `room` is how much room the bin still has. For each way, complete also tries to
+// The parameter `room` is how much room the bin still has. For each way, the method also tries to
 // fill the remaining bins. It adds the largest demands first, and none that is larger than the
 // demand size with the index `from`.
 func (s *search) complete(room, from int) bool {

@@ -135,7 +135,8 @@ func (a *Authority) store(name string, p Pair) error {
 	return os.WriteFile(base+".key", p.Key, 0o600)
 }
 
-// sign creates a key and a certificate for it. The certificate is self-signed if parent is nil.
+// sign creates a key and a certificate for it. The certificate is self-signed if the parameter
+// `parent` is nil.
 func sign(template, parent *x509.Certificate, by *ecdsa.PrivateKey) (Pair, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
