@@ -64,7 +64,8 @@ func newBacklog() (*units, *queue) {
 	return u, q
 }
 
-// retryAll calls retry with a deadline of 5 s, as the agent does, until no call is requested.
+// retryAll calls the method `retry` with a deadline of 5 s, as the agent does, until no further
+// call is requested (u.soon).
 func retryAll(t *testing.T, u *units) (rounds int) {
 	for u.persistLater(); len(u.soon) > 0; rounds++ {
 		<-u.soon

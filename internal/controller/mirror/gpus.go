@@ -56,7 +56,7 @@ func whole(topology *v1alpha1.NodeTopology) (gpus []v1alpha1.GPU) {
 	return gpus
 }
 
-// unhealthy is the value of the field health of a GPU that must not be allocated.
+// unhealthy is the value of the field `health` of a GPU that must not be allocated.
 const unhealthy = "Unhealthy"
 
 // nameless returns n GPUs without IDs. They stand for the GPUs of a node whose agent lists no GPUs.

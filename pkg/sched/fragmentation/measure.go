@@ -59,10 +59,10 @@ func newMeasure(kinds []want) (m measure) {
 	return m
 }
 
-// lost returns the value lost(n) that the comment of measure defines, in thousandths of a GPU. The
-// argument s has the node's free amounts. For each group, the method reads each lot (GPUs with the
-// same type and free amount) once. It visits the kinds in a group one by one only if CPU or memory
-// may keep pods of some kind from using all GPUs of the node.
+// lost returns the value lost(n) that the comment of the type `measure` defines, in thousandths of
+// a GPU. The argument s has the node's free amounts. For each group, the method reads each lot
+// (GPUs with the same type and free amount) once. It visits the kinds in a group one by one only if
+// CPU or memory may keep pods of some kind from using all GPUs of the node.
 func (m measure) lost(s *stock) float64 {
 	free := s.free()
 	if free == 0 {

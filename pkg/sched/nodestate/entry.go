@@ -24,8 +24,9 @@ type Entry struct {
 	handles    []distbucket.Handle // one for each index; nil if the node is not in the indexes
 	pods       []*Assignment       // in any order
 
-	// Storage for the elements of handles and pods, if there are few. It saves two further allocations
-	// for each node. With 100,000 nodes, each further allocation would cost a cache miss.
+	// Storage for the elements of the fields `handles` and `pods`, if there are few. It saves two
+	// further allocations for each node. With 100,000 nodes, each further allocation would cost a
+	// cache miss.
 	handleStore [1]distbucket.Handle
 	podStore    [8]*Assignment
 }

@@ -83,7 +83,7 @@ func (x *Index) Helped(node *sched.Node) (pods []*sched.Pod) {
 }
 
 // covered returns the shapes that request no more of any amount in x.space than a node has free.
-// The function smallness rounds the amounts, so covered may also return shapes that request
+// The function `smallness` rounds the amounts, so covered may also return shapes that request
 // slightly more. What is reserved on the node counts as free, because it may be reserved for one of
 // the pods. Helped then checks for each pod whether the pod may use what is reserved.
 func (x *Index) covered(node *sched.Node) []*shape {
