@@ -181,10 +181,10 @@ e2e-skew: cluster ## upgrade and downgrade, with agent and controller one releas
 	$(ON_RIG) $(E2E) $(FLAVOUR) -run Skew
 
 MANY ?=# flags of TestManyPods, such as -many-pods 100 -many-for 1h
-e2e-many: rig ## 250 pods on a node with systemd, which come and go together with pods with exclusive CPUs; MANY
+e2e-many: rig ## 250 pods on a node with systemd, which come and go together with pods with exclusive CPUs; MANY, such as -many-for 1h; 1 to 2 hours
 	build/rig down
 	$(MAKE) cluster FLAVOUR=systemd
-	$(ON_RIG) $(E2E) systemd -run ManyPods $(MANY)
+	$(ON_RIG) $(E2E) systemd -run ManyPods -timeout 150m $(MANY)
 
 NVML ?= libnvidia-ml.so.1
 gpu-check: tools ## test the GPU inventory, GPU health, device plugin and CDI specification with the NVIDIA driver of this machine; FAKE=1 uses a fake driver
