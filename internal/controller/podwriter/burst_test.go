@@ -1,15 +1,23 @@
 package podwriter
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/util/flowcontrol"
 
 	"github.com/numalet/numalet/pkg/sched"
 )
@@ -69,6 +77,96 @@ func TestBurst(t *testing.T) {
 			t.Errorf("%d of 1000 pods have their condition after 5 s", conditions)
 		}
 	})
+}
+
+// TestBurstWhileBinding checks 1,000 pods that become unschedulable at the same time, while Bindings
+// are in flight all the time, and while the reasons of 3,000 older unschedulable pods change. The
+// first condition of each of the 1,000 pods must be written within 5 s, because cluster autoscalers
+// add nodes only for pods with this condition. The conditions of the older pods must yield to the
+// Bindings: at most one of them is written per idleGap. A patch of a condition takes 10 ms.
+func TestBurstWhileBinding(t *testing.T) {
+	run(t, func(t *testing.T, w *world) {
+		w.Reporter.client = slowClient{w.client}
+		w.kindOf = func(p *sched.Pod) string { return p.NodeRules }
+		w.explain = func(p *sched.Pod) string {
+			time.Sleep(100 * time.Millisecond)
+			return "kind " + p.NodeRules
+		}
+		w.newest = func(_, name string) *corev1.Pod {
+			p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID("uid-" + name)}}
+			if strings.HasPrefix(name, "old") {
+				p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable}}
+			}
+			return p
+		}
+		defer w.bindAlways(t)()
+		for i := range 4000 {
+			p := pod(fmt.Sprint("old", i))
+			if p.NodeRules = "old"; i >= 3000 {
+				p = pod(fmt.Sprint("new", i))
+				p.NodeRules = fmt.Sprint(i % 2)
+			}
+			w.Unschedulable(p)
+		}
+		time.Sleep(5 * time.Second)
+		synctest.Wait()
+		conditions := map[string]int{}
+		for _, said := range w.written() {
+			if of, is := strings.CutPrefix(said, "status of "); is {
+				conditions[of[:len("new")]]++
+			}
+		}
+		if conditions["new"] != 1000 {
+			t.Errorf("%d of 1000 pods have their first condition after 5 s", conditions["new"])
+		}
+		if most := int(5 * time.Second / idleGap); conditions["old"] > most {
+			t.Errorf("%d later conditions are written in 5 s, want at most %d", conditions["old"], most)
+		}
+	})
+}
+
+// bindAlways binds pods all the time: from now on until the returned function is called, at least
+// two Bindings are in flight, but fewer than `crowded`.
+func (w *world) bindAlways(t *testing.T) (stop func()) {
+	writer := Writer{
+		Reporter: w.Reporter, Waited: func(string) (time.Duration, bool) { return 0, false },
+		Binder: NewBinder(BinderOptions{
+			CreateBinding: func(context.Context, *corev1.Binding) error { time.Sleep(30 * time.Millisecond); return nil },
+			Client:        w.client, Limit: flowcontrol.NewFakeAlwaysRateLimiter(), Fence: open, Timeout: time.Hour,
+		}),
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var binders sync.WaitGroup
+	for i := range 3 {
+		binders.Go(func() {
+			time.Sleep(time.Duration(i) * 10 * time.Millisecond)
+			for n := 0; ctx.Err() == nil; n++ {
+				if err := writer.Bind(ctx, sched.Decision{Pod: pod(fmt.Sprint("bound", i, "-", n)), At: sched.Placement{Node: "n1"}}, func() {}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	time.Sleep(30 * time.Millisecond)
+	return func() { cancel(); binders.Wait() }
+}
+
+// slowClient is a client that takes 10 ms for each patch of a pod.
+type slowClient struct{ kubernetes.Interface }
+
+func (c slowClient) CoreV1() typedcorev1.CoreV1Interface { return slowCore{c.Interface.CoreV1()} }
+
+type slowCore struct{ typedcorev1.CoreV1Interface }
+
+func (c slowCore) Pods(namespace string) typedcorev1.PodInterface {
+	return slowPods{c.CoreV1Interface.Pods(namespace)}
+}
+
+type slowPods struct{ typedcorev1.PodInterface }
+
+func (p slowPods) Patch(ctx context.Context, name string, kind types.PatchType, data []byte, o metav1.PatchOptions, sub ...string) (*corev1.Pod, error) {
+	time.Sleep(10 * time.Millisecond)
+	return p.PodInterface.Patch(ctx, name, kind, data, o, sub...)
 }
 
 // TestSharedExplanationsAge checks that pods of one kind share an explanation only for shareFor. In

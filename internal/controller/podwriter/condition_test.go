@@ -28,7 +28,7 @@ func TestConditionNeedsVersion(t *testing.T) {
 		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a", UID: uid, ResourceVersion: version}, Spec: corev1.PodSpec{NodeName: node}}
 	}
 	for name, tc := range map[string]struct {
-		seen    []*corev1.Pod // the newest version at each try; the last one is repeated
+		seen    []*corev1.Pod // the newest version after 0, 1, … patches; the last one is repeated
 		answers []error       // answers to the tries
 		forget  bool          // whether Reporter.Forget is called before the second try, as for a pod that is bound or gone
 		want    []string      // resource versions in the patches
@@ -46,10 +46,10 @@ func TestConditionNeedsVersion(t *testing.T) {
 			run(t, func(t *testing.T, w *world) {
 				var mu sync.Mutex
 				var got []string
-				looks := 0
 				w.newest = func(string, string) *corev1.Pod {
-					looks++
-					return tc.seen[min(looks, len(tc.seen))-1]
+					mu.Lock()
+					defer mu.Unlock()
+					return tc.seen[min(len(got), len(tc.seen)-1)]
 				}
 				w.client.PrependReactor("patch", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {
 					mu.Lock()

@@ -10,13 +10,16 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// failureQueue has the scheduling failures that are not reported yet. It keeps only the
-// newest failure of each pod, in the order in which the pods first failed. After these come
+// failureQueue has the scheduling failures that are not reported yet. It keeps only the newest
+// failure of each pod. First in the queue are the failures of pods that do not have the condition
+// yet that they are unschedulable (see failure.first), because cluster autoscalers need it. Then
+// come the failures of other pods. Both are in the order in which the pods failed. Last come
 // failures that were reported before with an explanation of why no node suits the pod, if this
 // explanation is outdated now. The queue also has the last report of each pending pod. Any
 // goroutine may call its methods.
 type failureQueue struct {
 	mu         sync.Mutex
+	first      line
 	waiting    line
 	outdated   line
 	reported   map[string]report  // last reports, by UID of the pending pod
@@ -35,8 +38,12 @@ type failure struct {
 	pod             *sched.Pod
 	reason, message string
 	attempt         *attempt
-	tries           int // number of tries to write the condition; the event is written before the first try
+	tries           int       // number of tries to write the condition; the event is written before the first try
+	first           time.Time // when the pod failed, if the pod does not have the condition yet that it is unschedulable; otherwise zero
 }
+
+// overdue reports whether the first condition of a pod has yielded to Bindings long enough.
+func (f failure) overdue() bool { return !f.first.IsZero() && time.Since(f.first) >= patience }
 
 // attempt is one failed attempt to place a pod, or a gang: pods that are placed all together or not
 // at all.
@@ -76,7 +83,7 @@ type report struct {
 
 func newFailureQueue() *failureQueue {
 	q := &failureQueue{
-		waiting: newLine(), outdated: newLine(), reported: map[string]report{}, explained: map[string]failure{}, writing: map[string]bool{},
+		first: newLine(), waiting: newLine(), outdated: newLine(), reported: map[string]report{}, explained: map[string]failure{}, writing: map[string]bool{},
 		arrived: make(chan struct{}, 1),
 	}
 	q.written = sync.NewCond(&q.mu)
@@ -87,9 +94,27 @@ func (q *failureQueue) add(f failure) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.outdated.remove(f.pod.UID)
-	q.waiting.add(f)
+	q.put(f)
+}
+
+// put puts a failure into the line `first` or `waiting`. If the line `first` already has a failure
+// of the pod, the pod keeps its place, and its time in the field `first`. The caller holds q.mu.
+func (q *failureQueue) put(f failure) {
+	if earlier, ok := q.first.get(f.pod.UID); ok {
+		f.first = earlier.first
+	}
+	if f.first.IsZero() {
+		q.waiting.add(f)
+	} else {
+		q.waiting.remove(f.pod.UID)
+		q.first.add(f)
+	}
 	signal(q.arrived)
 }
+
+// has reports whether the queue has a failure of a pod that is not only an outdated explanation.
+// The caller holds q.mu.
+func (q *failureQueue) has(uid string) bool { return q.first.has(uid) || q.waiting.has(uid) }
 
 // suppress removes the failure of a pod from the queue, so that it is not reported. If a report
 // about the pod is being written, suppress waits until it is written.
@@ -113,6 +138,7 @@ func (q *failureQueue) forget(uid string) {
 // drop removes the failure of a pod from the queue. It does not stop a report that is being
 // written. The caller holds q.mu.
 func (q *failureQueue) drop(uid string) {
+	q.first.remove(uid)
 	q.waiting.remove(uid)
 	q.outdated.remove(uid)
 	delete(q.explained, uid)
@@ -138,14 +164,13 @@ func (q *failureQueue) next(ctx context.Context) (failure, bool) {
 func (q *failureQueue) pop() (failure, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	f, ok := q.waiting.pop()
-	if !ok {
-		f, ok = q.outdated.pop()
+	for _, l := range []*line{&q.first, &q.waiting, &q.outdated} {
+		if f, ok := l.pop(); ok {
+			q.explaining = f.pod.UID
+			return f, true
+		}
 	}
-	if ok {
-		q.explaining = f.pod.UID
-	}
-	return f, ok
+	return failure{}, false
 }
 
 // beginWrite is called before a failure is reported, and returns whether it must be reported. It
@@ -190,11 +215,10 @@ func (q *failureQueue) later(f failure) {
 		q.mu.Lock()
 		defer q.mu.Unlock()
 		last, pending := q.reported[f.pod.UID]
-		if !pending || q.waiting.has(f.pod.UID) || last.message != f.message {
+		if !pending || q.has(f.pod.UID) || last.message != f.message {
 			return
 		}
-		q.waiting.add(f)
-		signal(q.arrived)
+		q.put(f)
 	})
 }
 

@@ -26,6 +26,15 @@ func (l *line) has(uid string) bool {
 	return ok
 }
 
+// get returns the failure of a pod. It returns false if the queue has none.
+func (l *line) get(uid string) (failure, bool) {
+	e, ok := l.failures[uid]
+	if !ok {
+		return failure{}, false
+	}
+	return e.Value.(failure), true
+}
+
 func (l *line) remove(uid string) {
 	if e, ok := l.failures[uid]; ok {
 		l.order.Remove(e)

@@ -81,13 +81,13 @@ func (q *failureQueue) renew(rules map[string]bool, now time.Time) {
 	defer q.mu.Unlock()
 	attempts := map[*attempt]*attempt{}
 	for uid, f := range q.explained {
-		if q.waiting.has(uid) || !rules[f.pod.NodeRules] {
+		if q.has(uid) || !rules[f.pod.NodeRules] {
 			continue
 		}
 		if attempts[f.attempt] == nil {
 			attempts[f.attempt] = &attempt{pod: f.attempt.pod, since: now}
 		}
-		f.message, f.attempt, f.tries = "", attempts[f.attempt], 0
+		f.message, f.attempt, f.tries, f.first = "", attempts[f.attempt], 0, time.Time{}
 		q.outdated.add(f)
 	}
 	signal(q.arrived)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -63,7 +64,8 @@ type Dependencies struct {
 	// Explain, so it need not be safe for concurrent use.
 	Explain func(*sched.Pod) string
 	// Newest returns the newest version of a pod that this process has seen, or nil if the pod is
-	// gone. If Newest is nil, conditions are written to any version of the pod.
+	// gone. If Newest is nil, conditions are written to any version of the pod, and each condition
+	// counts as the first one of its pod.
 	Newest func(namespace, name string) *corev1.Pod
 	// Kind returns a key for a pod. The same explanation of why no node suits a pod is valid for
 	// all pods with the same key, unless the key is "". A pod with the key "" shares its
@@ -102,19 +104,19 @@ func (r *Reporter) Unschedulable(pod *sched.Pod) {
 	pods, _ := pod.Together()
 	shared := &attempt{pod: pod}
 	for _, p := range pods {
-		r.failures.add(failure{pod: p, reason: corev1.PodReasonUnschedulable, attempt: shared})
+		r.report(failure{pod: p, reason: corev1.PodReasonUnschedulable, attempt: shared})
 	}
 }
 
 // Refused reports that a pod has a request that no node can fulfil.
 func (r *Reporter) Refused(pod *sched.Pod, err error) {
-	r.failures.add(failure{pod: pod, reason: corev1.PodReasonUnschedulable, message: err.Error()})
+	r.report(failure{pod: pod, reason: corev1.PodReasonUnschedulable, message: err.Error()})
 }
 
 // Waits reports that a pod waits in the queue. The text given as `why` says what the pod waits for,
 // for example for the pods that come before it.
 func (r *Reporter) Waits(pod *sched.Pod, why string) {
-	r.failures.add(failure{pod: pod, reason: corev1.PodReasonUnschedulable, message: why})
+	r.report(failure{pod: pod, reason: corev1.PodReasonUnschedulable, message: why})
 }
 
 // Panicked reports that the scheduler panicked when it handled a pod. If the pod belongs to a gang,
@@ -128,7 +130,28 @@ func (r *Reporter) Panicked(pod *sched.Pod, cause any) {
 
 // failed reports that a pod could not be scheduled or bound because of an error.
 func (r *Reporter) failed(pod *sched.Pod, err error) {
-	r.failures.add(failure{pod: pod, reason: corev1.PodReasonSchedulerError, message: err.Error()})
+	r.report(failure{pod: pod, reason: corev1.PodReasonSchedulerError, message: err.Error()})
+}
+
+// report queues a failure. Run writes it.
+func (r *Reporter) report(f failure) {
+	if f.reason == corev1.PodReasonUnschedulable && !r.saysUnschedulable(f.pod) {
+		f.first = time.Now()
+	}
+	r.failures.add(f)
+}
+
+// saysUnschedulable reports whether the newest version of a pod that this process has seen has the
+// condition that the pod is unschedulable. Another process, such as a former leader, may have
+// written this condition.
+func (r *Reporter) saysUnschedulable(pod *sched.Pod) bool {
+	if r.newest == nil {
+		return false
+	}
+	now := r.newest(pod.Namespace, pod.Name)
+	return now != nil && slices.ContainsFunc(now.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable
+	})
 }
 
 // LastReport returns the message of the last report about a pending pod, or "" if there was no
@@ -152,9 +175,9 @@ func (r *Reporter) Observe(event nodestate.Event) {
 func (r *Reporter) Forget(uid string) { r.failures.forget(uid) }
 
 // Run writes reports until ctx is done. It writes events of bound pods in other goroutines. It
-// writes reports of failures in order, a few at the same time, and fewer while pods are being
-// bound. After each explanation it pauses, so that explanations take at most 1/explainShare of a
-// CPU.
+// writes reports of failures in the order of the queue, a few at the same time, and fewer while
+// pods are being bound (see turns). After each explanation it pauses, so that explanations take at
+// most 1/explainShare of a CPU.
 func (r *Reporter) Run(ctx context.Context) error {
 	var others sync.WaitGroup
 	others.Go(func() { r.bound.run(ctx) })
@@ -176,7 +199,7 @@ func (r *Reporter) Run(ctx context.Context) error {
 		// turns.take may wait long, so it comes before beginWrite. From beginWrite to endWrite,
 		// suppress waits for the report, and so does a Binding of the pod, because Writer.Bind
 		// calls suppress first.
-		if done := r.turns.take(); r.failures.beginWrite(f) {
+		if done := r.turns.take(f); r.failures.beginWrite(f) {
 			writes.Go(func() {
 				defer done()
 				r.write(ctx, f)

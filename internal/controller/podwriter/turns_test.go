@@ -19,20 +19,26 @@ func TestTurns(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		binding time.Duration // how long pods are being bound
+		first   bool          // whether the conditions are the first ones of their pods
 		want    []int64       // writes in progress after 0 s, 1 s, 2 s, …
 	}{
-		{"no pod is bound", 0, []int64{8, 8, 8, 8, 8}},
-		{"pods are bound for a while", 1500 * time.Millisecond, []int64{1, 1, 8, 8, 8}},
-		{"pods are bound all the time", time.Hour, []int64{1, 1, 1, 1, 1}},
+		{"no pod is bound", 0, false, []int64{8, 8, 8, 8, 8}},
+		{"pods are bound for a while", 1500 * time.Millisecond, false, []int64{1, 1, 8, 8, 8}},
+		{"pods are bound all the time", time.Hour, false, []int64{1, 1, 1, 1, 1}},
+		{"first conditions", time.Hour, true, []int64{1, 1, 8, 8, 8}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				began := time.Now()
 				turns := newTurns(func() bool { return time.Since(began) < c.binding }, newGaps())
+				f := failure{}
+				if c.first {
+					f.first = began
+				}
 				var writing, done atomic.Int64
 				go func() {
 					for range 20 {
-						over := turns.take()
+						over := turns.take(f)
 						go func() {
 							writing.Add(1)
 							time.Sleep(time.Hour)
