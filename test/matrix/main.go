@@ -61,12 +61,15 @@ func chosen(names string) []column {
 	return slices.DeleteFunc(columns(), func(c column) bool { return !slices.Contains(strings.Split(names, ","), c.name) })
 }
 
-// runRow runs columns of a row and stores the outcome of each. It starts the virtual machine before
-// the first column that needs it.
+// runRow runs columns of a row and stores the outcome of each, except those that an earlier row runs.
+// It starts the virtual machine before the first column that needs it.
 func runRow(ctx context.Context, r row, columns []column) (ok bool) {
 	ok = true
 	machine := false
 	for _, c := range columns {
+		if !c.machine && !r.firstOfKubernetes() {
+			continue
+		}
 		if c.machine && !machine {
 			machine = true
 			if err := run(ctx, r, "machine", "build/rig down && test/e2e/install plain"); err != nil {

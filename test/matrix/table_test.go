@@ -26,6 +26,20 @@ func TestKeep(t *testing.T) {
 	}
 }
 
+// TestFirstOfKubernetes checks that tests without a machine run once with each Kubernetes version.
+func TestFirstOfKubernetes(t *testing.T) {
+	var got []row
+	for _, r := range rows() {
+		if r.firstOfKubernetes() {
+			got = append(got, r)
+		}
+	}
+	want := []row{{"1.34", "2.4"}, {"1.35", "2.4"}, {"1.36", "2.4"}, {"1.37", "2.4"}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("rows that run the column controller (-want +got):\n%s", diff)
+	}
+}
+
 // TestRender checks that each cell with a result shows the result, and that all other cells show
 // "not run". It also checks that rows with the same Kubernetes version share the outcomes of tests
 // that need no virtual machine.
