@@ -199,8 +199,9 @@ func (c *Cgroups) Retry(ctx context.Context) error {
 // Ready returns nil if the last call of Persist or Retry that called systemd succeeded. It also
 // returns nil if systemd answered some requests of that call before the call's deadline passed, or
 // if systemd does not manage the pods' cgroups. Otherwise it returns the error of that call, or an
-// error which says that systemd has not answered yet. While systemd does not answer, no container
-// can get new exclusive CPUs.
+// error which says that systemd has not answered yet. Calls that had no time for an answer before
+// their deadline do not count (see answerTime). While systemd does not answer, no container can get
+// new exclusive CPUs.
 func (c *Cgroups) Ready() error {
 	if !c.underSystemd() {
 		return nil

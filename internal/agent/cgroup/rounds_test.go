@@ -183,3 +183,37 @@ func TestLateForTheHookIsReady(t *testing.T) {
 		})
 	}
 }
+
+// TestNoTimeForTheHookSaysNothing checks an NRI hook that waited for its turn until almost no time
+// was left before its deadline. If systemd does not answer in this short time, that must not change
+// whether systemd counts as ready.
+func TestNoTimeForTheHookSaysNothing(t *testing.T) {
+	for name, tc := range map[string]struct {
+		left time.Duration // the time between the hook's turn and its deadline
+		was  error         // what the method `ready` returns before
+		want bool          // whether systemd counts as ready after the hook
+	}{
+		"little time, ready before":     {10 * time.Millisecond, nil, true},
+		"little time, not ready before": {10 * time.Millisecond, errors.New("no bus"), false},
+		"enough time":                   {answerTime, nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				u, q := newBacklog()
+				q.each = time.Hour
+				u.setReady(tc.was)
+				const waits = 1500 * time.Millisecond
+				u.turn <- struct{}{}
+				time.AfterFunc(waits, func() { <-u.turn })
+				ctx, cancel := context.WithTimeout(t.Context(), waits+tc.left)
+				defer cancel()
+				if err := u.persist(ctx); !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("persist = %v, want the deadline", err)
+				}
+				if err := u.ready(); (err == nil) != tc.want {
+					t.Errorf("ready = %v, want ready: %v", err, tc.want)
+				}
+			})
+		})
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"math"
 	"slices"
 	"sync"
+	"time"
 
 	systemd "github.com/coreos/go-systemd/v22/dbus"
 	godbus "github.com/godbus/dbus/v5"
@@ -41,6 +42,11 @@ const maxCalls = 64
 // answers, a hook that calls `persist` must wait. So `retry` sends few requests at a time: systemd
 // takes about 1 ms for each of them, and 50 to 120 ms on an overloaded machine.
 const maxRound = 16
+
+// answerTime is the time in which systemd must answer at least one request to count as ready. A
+// hook that waited long for its turn may have less time left. If systemd answers no request in this
+// shorter time, the hook does not show whether systemd answers. The next call of retry shows it.
+const answerTime = time.Second
 
 // units tells systemd which properties each unit should have. It remembers which properties systemd
 // has acknowledged, and sends no request for a unit whose properties did not change.
@@ -221,14 +227,16 @@ func (u *units) update(ctx context.Context, limit int, needed func(pending int) 
 	if !needed(len(pending)) {
 		return nil
 	}
-	reused, before := u.conn != nil, u.answers()
+	reused, before, start := u.conn != nil, u.answers(), time.Now()
 	err := u.exchange(ctx, pending)
 	if reused && isDisconnected(ctx, err) {
 		err = u.exchange(ctx, u.pending(limit))
 	}
-	if late := ctx.Err() != nil && u.answers() > before; late {
+	switch late := ctx.Err() != nil; {
+	case late && u.answers() > before:
 		u.setReady(nil) // systemd answers, but had too little time for all requests
-	} else {
+	case late && time.Since(start) < answerTime: // unknown whether systemd answers
+	default:
 		u.setReady(err)
 	}
 	return err
@@ -243,7 +251,8 @@ func (u *units) answers() int {
 // ready reports the result of the last call of the method `update` that sent requests. It returns
 // nil if all requests succeeded, or if systemd answered some of them before the deadline of the
 // call. Otherwise it returns the error of that call. If there was no such call yet, it returns an
-// error, too.
+// error, too. Calls whose deadline left systemd less than answerTime, and in which systemd answered
+// nothing, do not count.
 func (u *units) ready() error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
