@@ -133,16 +133,8 @@ func (p *pods) set(uid string, pod *corev1.Pod) {
 // cgroups. It checks that the watcher notices each of these changes at once, without waiting for
 // the next Resync.
 func TestRunNotices(t *testing.T) {
-	root := t.TempDir()
+	root, cgroups := emptyTree(t)
 	pod := filepath.Join(root, "kubepods/podu")
-	mkdir(t, filepath.Join(root, "kubepods/burstable"))
-	if err := os.WriteFile(filepath.Join(root, "cgroup.controllers"), nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	cgroups, err := cgroup.New(cgroup.Options{Root: root})
-	if err != nil {
-		t.Fatal(err)
-	}
 	received, api := make(lists), &pods{byUID: map[string]*corev1.Pod{}}
 	w := New(Options{Cgroups: cgroups, Pods: api, Node: received, Resync: time.Hour})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -174,6 +166,59 @@ func TestRunNotices(t *testing.T) {
 	}
 	if err := w.Ready(); err != nil {
 		t.Errorf("after synchronizations: %v", err)
+	}
+}
+
+// emptyTree returns the root of a tree of plain directories, which stand for the kubelet's cgroups
+// on a node without pods, and the cgroups in it.
+func emptyTree(t *testing.T) (string, *cgroup.Cgroups) {
+	t.Helper()
+	root := t.TempDir()
+	mkdir(t, filepath.Join(root, "kubepods/burstable"))
+	if err := os.WriteFile(filepath.Join(root, "cgroup.controllers"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cgroups, err := cgroup.New(cgroup.Options{Root: root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return root, cgroups
+}
+
+// slowLister creates a pod's cgroup immediately after the first call of Dirs has listed the
+// directories.
+type slowLister struct {
+	Cgroups
+	create func()
+}
+
+func (s *slowLister) Dirs() ([]string, error) {
+	dirs, err := s.Cgroups.Dirs()
+	if s.create != nil {
+		s.create()
+		s.create = nil
+	}
+	return dirs, err
+}
+
+// TestPodDuringTheFirstListing checks a pod whose cgroup is created while the watcher starts: after
+// the watcher has listed the cgroups of pods, but before it watches the directory in which they are
+// created. The watcher must notice the containers of this pod at once, too.
+func TestPodDuringTheFirstListing(t *testing.T) {
+	root, cgroups := emptyTree(t)
+	pod := filepath.Join(root, "kubepods/podu")
+	api := &pods{byUID: map[string]*corev1.Pod{"u": requestingPod(map[string]string{v1alpha1.AnnotationCPUPolicy: "single"}, nil, "")}}
+	received := make(lists)
+	w := New(Options{Cgroups: &slowLister{cgroups, func() { mkdir(t, pod) }}, Pods: api, Node: received, Resync: time.Hour})
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- w.Run(ctx) }()
+	received.await(t, 1) // the pod's own cgroup
+	mkdir(t, filepath.Join(pod, "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"))
+	received.await(t, 2) // the pod's own cgroup, and its container
+	cancel()
+	if err := received.drainUntil(done); err != nil {
+		t.Errorf("Run: %v", err)
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -112,18 +114,39 @@ func (w *Watcher) Run(ctx context.Context) error {
 	}
 }
 
-// watchDirs watches the cgroup directories that exist now. It must be called before synchronize. In
-// the opposite order, the watcher would miss a cgroup that is created between the two calls:
-// synchronize would not list it, and it would cause no event.
+// watchDirs watches the cgroup directories that exist now. It lists the directories again until all
+// listed ones are watched already. Otherwise it would miss the cgroup of a pod that is created after
+// the list was made, but before the parent directory is watched. For the same reason, watchDirs must
+// be called before synchronize. In the opposite order, synchronize would not list a cgroup that is
+// created between the two calls, and this cgroup would cause no event.
 func (w *Watcher) watchDirs(changes *fsnotify.Watcher) error {
-	dirs, err := w.o.Cgroups.Dirs()
-	if err != nil {
-		return fmt.Errorf("find the kubelet's cgroups: %w", err)
+	for {
+		dirs, err := w.o.Cgroups.Dirs()
+		if err != nil {
+			return fmt.Errorf("find the kubelet's cgroups: %w", err)
+		}
+		added, err := addAll(changes, dirs)
+		if !added {
+			return err
+		}
 	}
+}
+
+// addAll watches the given directories. It reports whether one of them was not watched before. It
+// skips directories that were removed since they were listed. After another error, such as too many
+// watches, it continues with the other directories, and returns the last such error.
+func addAll(changes *fsnotify.Watcher, dirs []string) (added bool, failed error) {
+	watched := changes.WatchList()
 	for _, dir := range dirs {
-		_ = changes.Add(dir) // fails if the directory has been removed since Dirs listed it
+		err := changes.Add(dir)
+		switch {
+		case err == nil:
+			added = added || !slices.Contains(watched, dir)
+		case !errors.Is(err, fs.ErrNotExist):
+			failed = fmt.Errorf("watch %s: %w", dir, err)
+		}
 	}
-	return nil
+	return added, failed
 }
 
 // synchronize passes all cgroups of pods to Node.Synchronize.
