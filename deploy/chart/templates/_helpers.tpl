@@ -22,7 +22,7 @@
 {{ toYaml $files }}
 {{- end -}}
 
-{{/* The pools, with the defaults of settings that a pool does not have. It fails if names or node selectors do not distinguish the pools. */}}
+{{/* The pools, with the defaults of settings that a pool does not have. All pools tolerate the startup taint, because only a running agent removes it. It fails if names or node selectors do not distinguish the pools. */}}
 {{- define "numalet.pools" -}}
 {{- $names := dict -}}
 {{- $pools := list -}}
@@ -33,11 +33,16 @@
 {{- end -}}
 {{- if hasKey $names $name -}}{{- fail (printf "two pools have the name %q" $name) -}}{{- end -}}
 {{- $_ := set $names $name true -}}
+{{- $all := dict "operator" "Exists" -}}
+{{- $tolerations := ternary (get $pool "tolerations" | default list) (list $all) (hasKey $pool "tolerations") -}}
+{{- if not (has $all $tolerations) -}}
+{{- $tolerations = append $tolerations (dict "key" "numalet.dev/agent-not-ready" "operator" "Exists") -}}
+{{- end -}}
 {{- $gpu := and $.Values.gpu.enabled (ne (toString (get $pool "gpu")) "false") -}}
 {{- $pools = append $pools (dict
   "name" $name "suffix" (ternary "" (printf "-%s" $name) (eq $name "")) "gpu" $gpu
   "nodeSelector" (get $pool "nodeSelector" | default dict)
-  "tolerations" (ternary (get $pool "tolerations") (list (dict "operator" "Exists")) (hasKey $pool "tolerations"))
+  "tolerations" $tolerations
   "settings" (get $pool "settings" | default dict)) -}}
 {{- end -}}
 {{ toYaml $pools }}
