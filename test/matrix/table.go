@@ -10,7 +10,12 @@ import (
 // The table is between these lines of docs/reference/tested.md.
 const begin, end = "<!-- make matrix -->\n", "<!-- end of make matrix -->\n"
 
-// render returns the table of the results. A cell without a result contains "not run".
+// noResult is the text of a cell without a result in results.json. The text does not say that the
+// tests were not run, because somebody may have run them with another command, such as make
+// e2e-controller.
+const noResult = "no result"
+
+// render returns the table of the results.
 func render(results []result) string {
 	var b strings.Builder
 	b.WriteString("| Kubernetes | containerd |")
@@ -37,7 +42,7 @@ func cell(results []result, r row, c column) string {
 			return fmt.Sprintf("%s (%s, %s)", outcome(got.Passed), got.Commit, got.Date)
 		}
 	}
-	return "not run"
+	return noResult
 }
 
 func outcome(passed bool) string {

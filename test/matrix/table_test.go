@@ -41,7 +41,7 @@ func TestFirstOfKubernetes(t *testing.T) {
 }
 
 // TestRender checks that each cell with a result shows the result, and that all other cells show
-// "not run". It also checks that rows with the same Kubernetes version share the outcomes of tests
+// "no result". It also checks that rows with the same Kubernetes version share the outcomes of tests
 // that need no virtual machine.
 func TestRender(t *testing.T) {
 	table := render([]result{
@@ -50,10 +50,10 @@ func TestRender(t *testing.T) {
 		{row: row{"1.36", "2.4"}, Column: "chart", Passed: true, Commit: "ghi", Date: "2026-11-24"},
 	})
 	for _, want := range []string{
-		"| 1.34 | 2.4 | passed (abc, 2026-11-23) | not run |",
-		"| 1.36 | 2.0 | not run | passed (ghi, 2026-11-24) | not run | not run | not run | failed (def, 2026-11-24) |",
-		"| 1.36 | 2.4 | not run | passed (ghi, 2026-11-24) | not run | not run | not run | not run |",
-		"| 1.37 | 2.4 | not run |",
+		"| 1.34 | 2.4 | passed (abc, 2026-11-23) | no result |",
+		"| 1.36 | 2.0 | no result | passed (ghi, 2026-11-24) | no result | no result | no result | failed (def, 2026-11-24) |",
+		"| 1.36 | 2.4 | no result | passed (ghi, 2026-11-24) | no result | no result | no result | no result |",
+		"| 1.37 | 2.4 | no result |",
 	} {
 		if !strings.Contains(table, want) {
 			t.Errorf("no %q in\n%s", want, table)
