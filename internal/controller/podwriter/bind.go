@@ -29,7 +29,7 @@ type BinderOptions struct {
 	Client        kubernetes.Interface    // to read pods
 	Limit         flowcontrol.RateLimiter // of Bindings; Bind waits for the limit once, before it calls Fence
 	Fence         func() error            // returns an error while another replica may bind pods (the fence is then closed)
-	Timeout       time.Duration           // of one request, after Fence has returned nil
+	Timeout       time.Duration           // of one request, from before the call of Fence
 	Durations     prometheus.ObserverVec  // of requests, in seconds, by result: bound or error; may be nil
 	Sleep         func(time.Duration)     // waits, for example between two requests; nil for time.Sleep
 }
@@ -84,9 +84,9 @@ func (b *Binder) Bind(ctx context.Context, decision sched.Decision, detach func(
 	}
 	delay, unanswered := minDelay, false
 	for try := 1; ; try++ {
-		closed := b.options.Fence()
+		closed, answer := b.tryFenced(ctx, decision, binding)
 		if closed == nil {
-			err = b.try(ctx, decision, binding)
+			err = answer
 		}
 		switch {
 		case closed == nil && err == nil:
@@ -135,6 +135,21 @@ func (b *Binder) Resolve(ctx context.Context, decision sched.Decision) error {
 		b.options.Sleep(delay)
 		delay = min(2*delay, maxDelay)
 	}
+}
+
+// tryFenced checks the fence, and if the fence is open, it sends a Binding once (see try). If the
+// fence is closed, it returns the fence's error as `closed`, and sends nothing.
+//
+// The time until the deadline of the request begins before the check of the fence. So if this
+// process is stopped (SIGSTOP) between the check and the request for longer than the timeout, the
+// deadline is over before a new leader binds pods, and the request is not sent (see client.go).
+func (b *Binder) tryFenced(ctx context.Context, decision sched.Decision, binding *corev1.Binding) (closed, err error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), b.options.Timeout)
+	defer cancel()
+	if closed := b.options.Fence(); closed != nil {
+		return closed, nil
+	}
+	return nil, b.try(ctx, decision, binding)
 }
 
 // try sends a Binding once. If the API server answers with an error other than "not found", the
@@ -191,8 +206,6 @@ func isRefusal(err error) bool {
 }
 
 func (b *Binder) create(ctx context.Context, binding *corev1.Binding) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), b.options.Timeout)
-	defer cancel()
 	began := time.Now()
 	err := b.options.CreateBinding(ctx, binding)
 	b.observe(time.Since(began), err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -351,6 +352,35 @@ func TestFence(t *testing.T) {
 	if len(server.Actions()) != 0 {
 		t.Errorf("sent past the fence: %v", server.Actions())
 	}
+}
+
+// TestStoppedAfterFence checks a process that is stopped for a minute after Bind has checked the
+// fence. Another replica may bind pods then, so the deadline of the request must be over.
+func TestStoppedAfterFence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		closed, asked, sent := errors.New("lease lost"), 0, 0
+		b := NewBinder(BinderOptions{
+			CreateBinding: func(ctx context.Context, _ *corev1.Binding) error {
+				if ctx.Err() == nil {
+					sent++
+				}
+				return ctx.Err()
+			},
+			Limit: flowcontrol.NewFakeAlwaysRateLimiter(), Timeout: time.Second,
+			Fence: func() error {
+				if asked++; asked > 1 {
+					cancel()
+					return closed
+				}
+				time.Sleep(time.Minute)
+				return nil
+			},
+		})
+		if err := b.Bind(ctx, decision(), attached); !errors.Is(err, closed) || sent != 0 {
+			t.Errorf("Bind = %v, and %d requests are sent, want none", err, sent)
+		}
+	})
 }
 
 // TestBegunIsFinished checks that Bind still sends the Binding if ctx is canceled after Bind has

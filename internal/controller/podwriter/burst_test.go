@@ -24,17 +24,32 @@ import (
 
 // TestConditionFence checks that a process that has lost the lease writes no condition, because the
 // new leader may have bound the pod: the condition would then say wrongly that the pod is not
-// scheduled.
+// scheduled. A process that was stopped after the check of the lease must not write it either.
 func TestConditionFence(t *testing.T) {
-	for lost, want := range map[bool]int{false: 1, true: 0} {
+	lost := errors.New("the lease is lost")
+	for name, tc := range map[string]struct {
+		stopped time.Duration // how long the process is stopped after the first check
+		later   error         // the result of later checks
+		first   error
+		want    int
+	}{
+		"held":                         {want: 1},
+		"lost":                         {first: lost, later: lost},
+		"stopped until it was lost":    {stopped: time.Hour, later: lost},
+		"stopped, and held thereafter": {stopped: time.Hour, want: 1},
+	} {
 		run(t, func(t *testing.T, w *world) {
+			checks := 0
+			w.Reporter.client, w.timeout = slowClient{w.client}, time.Minute
 			w.fence = func() error {
-				if lost {
-					return errors.New("the lease is lost")
+				if checks++; checks > 1 {
+					return tc.later
 				}
-				return nil
+				time.Sleep(tc.stopped)
+				return tc.first
 			}
 			w.Refused(pod("a"), errors.New("it requests too much"))
+			time.Sleep(2 * time.Hour)
 			synctest.Wait()
 			conditions := 0
 			for _, text := range w.written() {
@@ -42,8 +57,8 @@ func TestConditionFence(t *testing.T) {
 					conditions++
 				}
 			}
-			if conditions != want {
-				t.Errorf("lease lost: %v; %d conditions are written, want %d", lost, conditions, want)
+			if conditions != tc.want {
+				t.Errorf("%s: %d conditions are written, want %d", name, conditions, tc.want)
 			}
 		})
 	}
@@ -165,7 +180,9 @@ func (c slowCore) Pods(namespace string) typedcorev1.PodInterface {
 type slowPods struct{ typedcorev1.PodInterface }
 
 func (p slowPods) Patch(ctx context.Context, name string, kind types.PatchType, data []byte, o metav1.PatchOptions, sub ...string) (*corev1.Pod, error) {
-	time.Sleep(10 * time.Millisecond)
+	if pause(ctx, 10*time.Millisecond); ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
 	return p.PodInterface.Patch(ctx, name, kind, data, o, sub...)
 }
 

@@ -29,7 +29,7 @@ type Bindings struct {
 // config.Timeout.
 func NewBindings(config *rest.Config) (*Bindings, error) {
 	config = rest.CopyConfig(config)
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return once{next} })
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return once{inTime{next}} })
 	client, err := newClient(config, "/api", corev1.SchemeGroupVersion)
 	return &Bindings{client, config.Timeout}, err
 }
@@ -48,12 +48,32 @@ func (o once) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, err
 }
 
-// Create binds a pod. An error that is an APIStatus is an answer of the API server, or of a proxy
+// inTime does not send a request whose deadline is over. When a process continues after it was
+// stopped (SIGSTOP), net/http can send such a request: it only looks whether the request's context
+// is canceled, and the timer that cancels the context may not have run yet.
+type inTime struct{ next http.RoundTripper }
+
+func (i inTime) RoundTrip(r *http.Request) (*http.Response, error) {
+	if end, ok := r.Context().Deadline(); ok && !time.Now().Before(end) {
+		if r.Body != nil {
+			_ = r.Body.Close() // a RoundTripper must close it; nothing was read from it
+		}
+		return nil, context.DeadlineExceeded
+	}
+	return i.next.RoundTrip(r)
+}
+
+// Create binds a pod. If ctx has a deadline, the API server is told to give up the request at the
+// deadline. An error that is an APIStatus is an answer of the API server, or of a proxy
 // in front of it. After any other error, and after a server error (status 500 or more), the pod may
 // be bound, may not be bound, or may be bound later.
 func (b *Bindings) Create(ctx context.Context, binding *corev1.Binding) error {
+	timeout := b.timeout
+	if end, ok := ctx.Deadline(); ok {
+		timeout = time.Until(end)
+	}
 	return b.client.Post().Namespace(binding.Namespace).Resource("pods").Name(binding.Name).SubResource("binding").
-		Timeout(b.timeout).Body(binding).Do(ctx).Error()
+		Timeout(timeout).Body(binding).Do(ctx).Error()
 }
 
 // Events is a client that creates Kubernetes Events. Several goroutines may use it at the same

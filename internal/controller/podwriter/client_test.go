@@ -270,6 +270,39 @@ type around func(*http.Request) (*http.Response, error)
 
 func (a around) RoundTrip(r *http.Request) (*http.Response, error) { return a(r) }
 
+// overdue is a context whose deadline is over, and that does not know it yet: the timer that closes
+// the channel of Done has not run. The context of a process that was stopped is like this for a
+// moment when the process continues.
+type overdue struct{ context.Context }
+
+func (overdue) Deadline() (time.Time, bool) { return time.Now().Add(-time.Second), true }
+
+// TestOverdue checks that a Binding is not sent after its deadline.
+func TestOverdue(t *testing.T) {
+	sent := 0
+	b := newBindings(t, serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		sent++
+		w.WriteHeader(http.StatusCreated)
+	}))
+	if err := b.Create(overdue{t.Context()}, binding()); !errors.Is(err, context.DeadlineExceeded) || sent != 0 {
+		t.Errorf("Create = %v after %d requests, want %v after none", err, sent, context.DeadlineExceeded)
+	}
+}
+
+// TestRemainingTime checks that the API server is told to give up a Binding at the deadline of ctx.
+func TestRemainingTime(t *testing.T) {
+	var got time.Duration
+	b := newBindings(t, serve(t, func(w http.ResponseWriter, r *http.Request) {
+		got, _ = time.ParseDuration(r.URL.Query().Get("timeout"))
+		w.WriteHeader(http.StatusCreated)
+	}))
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	if err := b.Create(ctx, binding()); err != nil || got <= 0 || got > time.Second {
+		t.Errorf("Create = %v, with a timeout of %v, want the time until the deadline, which is less than 1 s", err, got)
+	}
+}
+
 // TestSilence checks that the error is no APIStatus if the API server does not answer before the
 // deadline of ctx, or asks the client to repeat the request only after this deadline.
 func TestSilence(t *testing.T) {

@@ -55,8 +55,8 @@ type Dependencies struct {
 	Client kubernetes.Interface
 	// Fence returns an error while another replica may schedule. The Reporter then writes no
 	// conditions. If Fence is nil, the Reporter always writes conditions. Timeout limits the time
-	// of a request that begins after a call of Fence, because a new leader waits for this time
-	// before it writes anything. Zero means no limit.
+	// from before a call of Fence until the end of the request that follows it, because a new
+	// leader waits for this time before it writes anything. Zero means no limit.
 	Fence       func() error
 	Timeout     time.Duration
 	CreateEvent func(context.Context, *eventsv1.Event) error // creates the event Scheduled of a bound pod
@@ -259,13 +259,13 @@ func (r *Reporter) setCondition(ctx context.Context, f failure) error {
 	if err != nil {
 		return fmt.Errorf("encode condition of pod %s: %w", f.pod, err)
 	}
-	if err := r.fence(); err != nil {
-		return fmt.Errorf("set condition PodScheduled of pod %s: %w", f.pod, err)
-	}
-	if r.timeout > 0 {
+	if r.timeout > 0 { // before the check of the fence (see Binder.tryFenced)
 		limited, cancel := context.WithTimeout(ctx, r.timeout)
 		defer cancel()
 		ctx = limited
+	}
+	if err := r.fence(); err != nil {
+		return fmt.Errorf("set condition PodScheduled of pod %s: %w", f.pod, err)
 	}
 	_, err = r.client.CoreV1().Pods(f.pod.Namespace).Patch(ctx, f.pod.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
 	if err != nil && !apierrors.IsNotFound(err) {
