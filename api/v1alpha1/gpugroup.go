@@ -85,8 +85,9 @@ type GPUGroupSpec struct {
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=1024
 	Nodes []GPUGroupNode `json:"nodes"`
-	// Quota is how many GPUs of the group one tenant may hold at one time. Parts of GPUs
-	// count as fractions. Absent means that there is no limit.
+	// Quota is how many GPUs of the group one tenant may hold at one time. The controller
+	// allocates GPUs of groups only whole, so a fraction has the same effect as the next
+	// smaller whole number. Absent means that there is no limit.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="!string(self).matches('[eE][+-]?[0-9]{3}') && quantity(string(self)).isGreaterThan(quantity('0'))",message="quota must be more than 0, with at most two digits in its exponent; leave it out where there is no bound"
 	Quota *resource.Quantity `json:"quota,omitempty"`
@@ -111,7 +112,8 @@ type GPUGroupNode struct {
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 	// GPUs are UUIDs of GPUs or of MIG slices, or indexes of GPUs. The UUID or index of a
-	// GPU in MIG mode stands for all of its slices.
+	// GPU in MIG mode stands for all of its slices. Only a group of the form virtual can
+	// have slices, so the controller accepts no group with slices.
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=256

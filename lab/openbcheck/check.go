@@ -12,7 +12,7 @@ import (
 // shares of GPUs that it requests. It also returns an error if the pods on a GPU or a node request
 // more than its capacity. It does not check the types of GPUs.
 func check(nodes, pods, placed string) (percent float64, err error) {
-	c := checker{gpus: map[string]int64{}, whole: map[string]bool{}, seen: map[string]bool{}, cpu: map[string]int64{}, memory: map[string]int64{}}
+	c := checker{gpus: map[string]int64{}, seen: map[string]bool{}, cpu: map[string]int64{}, memory: map[string]int64{}}
 	for to, file := range map[*table]string{&c.nodes: nodes, &c.pods: pods, &c.placed: placed} {
 		if *to, err = readTable(file); err != nil {
 			return 0, err
@@ -35,7 +35,6 @@ type checker struct {
 
 	seen        map[string]bool  // names of the placed pods
 	gpus        map[string]int64 // allocated, by "node/index"
-	whole       map[string]bool
 	cpu, memory map[string]int64 // allocated, by node
 }
 
@@ -57,7 +56,6 @@ func (c *checker) place(row, request []string) error {
 		}
 		mine[gpu] = true
 		c.gpus[gpu] += milli
-		c.whole[gpu] = c.whole[gpu] || milli == 1000
 	}
 	if int64(len(mine)) != count {
 		return fmt.Errorf("%d GPUs, want %d", len(mine), count)
@@ -78,7 +76,7 @@ func (c *checker) sum() (float64, error) {
 		delete(c.cpu, name)
 		for i := range gpus {
 			gpu := fmt.Sprintf("%s/%d", name, i)
-			if c.gpus[gpu] > 1000 || c.whole[gpu] && c.gpus[gpu] != 1000 {
+			if c.gpus[gpu] > 1000 {
 				return 0, fmt.Errorf("GPU %s: %d thousandths allocated", gpu, c.gpus[gpu])
 			}
 			given += c.gpus[gpu]

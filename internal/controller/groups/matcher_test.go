@@ -13,12 +13,13 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// TestParts checks a pod that requests three slices of GPUs of type T, each counted as 0.1 GPUs. If
-// its tenant's quota of all GPUs is used up, the pod must wait. If something is left of each quota,
-// but too little for the slices, the pod must not wait. Only the node must be refused, because
-// other nodes may have smaller slices, for which the quotas suffice.
+// TestParts checks a pod that requests three shares of GPUs. On the node of the test, their type is
+// T, and each is a tenth of a GPU. If its tenant's quota of all GPUs is used up, the pod must wait.
+// If something is left of each quota, but too little for the shares, the pod must not wait. Only
+// the node must be refused, because other nodes may have smaller shares, for which the quotas
+// suffice.
 func TestParts(t *testing.T) {
-	const resourceName, advice = "nvidia.com/mig-1g.10gb", ": wait until other pods of this tenant end, or ask an administrator for a higher limit"
+	const resourceName, advice = "nvidia.com/gpu.shared", ": wait until other pods of this tenant end, or ask an administrator for a higher limit"
 	node := &sched.Node{Parts: map[string]sched.GPUPart{resourceName: {Type: "T", Milli: 100}}}
 	for name, tc := range map[string]struct {
 		quotas     map[string]string
@@ -55,7 +56,7 @@ func TestParts(t *testing.T) {
 			quotas.SetTenant("ann", limits)
 			state.SetNode(&sched.Node{Name: "n", GPUs: []sched.GPU{{ID: "gpu", Type: tc.of}}})
 			state.Adopt(nodestate.Assignment{UID: "other", Node: "n", Tenant: "ann", Holding: sched.Holding{GPUs: []sched.GPUShare{{ID: "gpu", Milli: tc.held}}}})
-			pod := &sched.Pod{UID: "pod", Tenant: "ann", GPUs: sched.GPURequest{Part: sched.GPUPartRequest{Resource: resourceName, Kind: "MIG-1g.10gb", Count: 3}}}
+			pod := &sched.Pod{UID: "pod", Tenant: "ann", GPUs: sched.GPURequest{Part: sched.GPUPartRequest{Resource: resourceName, Kind: "SHARED", Count: 3}}}
 			if err := (Matcher{Groups: NewRegistry(Dependencies{}), Quotas: quotas}).Complete(pod, nil); err != nil {
 				t.Fatal(err)
 			}

@@ -3,11 +3,14 @@ package mirror
 import (
 	"context"
 	"fmt"
+	"math"
 	"strconv"
 	"sync/atomic"
 	"time"
 
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/metadata"
@@ -58,11 +61,20 @@ const relistAfter = time.Second
 // CatchUp lists the pods again after relistAfter, because the informer may never get an event with
 // the newest version in the list. This happens if the newest pod is deleted while the informer
 // lists pods.
+//
+// If a list fails, CatchUp logs the error, and lists the pods again after relistAfter. An API server
+// that is overloaded for a moment must not end a new leader, because the next leader would have to
+// list the pods, too. CatchUp returns an error if ctx is done, or if this process has no permission
+// to list pods.
 func (n *Newest) CatchUp(ctx context.Context, client metadata.Interface) error {
 	for {
 		newest, err := newestBound(ctx, client)
 		if err != nil {
-			return fmt.Errorf("list bound pods: %w", err)
+			if ctx.Err() != nil || apierrors.IsForbidden(err) {
+				return fmt.Errorf("list bound pods: %w", err)
+			}
+			logr.FromContextOrDiscard(ctx).Error(err, "the bound pods could not be listed; they are listed again", "after", relistAfter.String())
+			newest = math.MaxUint64 // not reached, so that the next list follows after relistAfter
 		}
 		reached, err := n.wait(ctx, newest)
 		if err != nil {

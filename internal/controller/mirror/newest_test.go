@@ -8,8 +8,11 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/metadata/fake"
+	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/cache"
 )
 
@@ -48,6 +51,36 @@ func TestCatchUp(t *testing.T) {
 			t.Errorf("CatchUp = %v after %v, told of %d", err, time.Since(began), handled)
 		}
 	})
+}
+
+// TestCatchUpAfterErrors checks that CatchUp lists the pods again if a list fails, but not if the
+// process may not list pods.
+func TestCatchUpAfterErrors(t *testing.T) {
+	pods := corev1.Resource("pods")
+	for name, tc := range map[string]struct {
+		answer error
+		fails  bool
+		lists  int
+	}{
+		"429": {apierrors.NewTooManyRequests("later", 0), false, 3},
+		"500": {apierrors.NewInternalError(errors.New("etcd")), false, 3},
+		"403": {apierrors.NewForbidden(pods, "", errors.New("no role")), true, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				client, lists := withLastPod(t), 0
+				client.PrependReactor("list", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+					lists++
+					return lists <= 2, nil, tc.answer
+				})
+				n := &Newest{}
+				n.note(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "100"}})
+				if err := n.CatchUp(t.Context(), client); (err != nil) != tc.fails || lists != tc.lists {
+					t.Errorf("CatchUp = %v after %d lists, want an error: %v, after %d", err, lists, tc.fails, tc.lists)
+				}
+			})
+		})
+	}
 }
 
 // TestCatchUpAfterDelete checks that CatchUp returns even if the newest pod is deleted and the

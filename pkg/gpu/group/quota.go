@@ -214,7 +214,8 @@ type PendingCharge struct {
 // that are already charged count too. Together adds the other pods in the given order and skips a
 // pod that would exceed a limit. It does not try other selections of pods. If too few pods can be
 // charged, Together returns a *GPURefusal. The refusal names the first limit that would be
-// exceeded, and how much of it the needed pods request together.
+// exceeded, and how much of it the needed pods request together. If fewer than `need` pods are given,
+// it says how much of it all given pods request.
 func (q *Quotas) Together(all []PendingCharge, need int) error {
 	pending := slices.DeleteFunc(slices.Clone(all), func(d PendingCharge) bool { _, charged := q.pods[d.UID]; return charged })
 	need -= len(all) - len(pending)
@@ -232,7 +233,7 @@ func (q *Quotas) Together(all []PendingCharge, need int) error {
 		return nil
 	}
 	whole := map[Scope]sched.MilliGPU{}
-	for _, d := range pending[:need] {
+	for _, d := range pending[:min(need, len(pending))] {
 		whole = d.beside(whole)
 	}
 	return q.refuse(exceeded[0], whole[exceeded[0]])

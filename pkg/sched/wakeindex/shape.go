@@ -2,6 +2,7 @@ package wakeindex
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/numalet/numalet/pkg/podspec"
 	"github.com/numalet/numalet/pkg/sched"
@@ -89,11 +90,10 @@ func (g *Shapes) Released() (pods []*sched.Pod) {
 
 // ShapeOf returns the key of a pod's shape. Pods with equal keys fit the same nodes, in the sense
 // of Index.Helped, with two exceptions: what is reserved on a node can be used by only one of them,
-// and a node may be avoided by some of them (sched.Pod.Avoid). A gang has a shape of its own. A pod
-// with exclusive CPUs and the CPU policy podspec.Random also has a shape of its own, because its
-// Seed decides which CPUs it gets.
+// and a node may be avoided by some of them (sched.Pod.Avoid). A gang has a shape of its own, and so
+// has a pod whose fit may depend on its Seed.
 func ShapeOf(pod *sched.Pod) string {
-	if pod.Gang != nil || pod.CPUPolicy == podspec.Random && len(pod.Exclusive) > 0 {
+	if pod.Gang != nil || seedMatters(pod) {
 		return "only " + pod.UID
 	}
 	gpus := pod.GPUs
@@ -102,6 +102,15 @@ func ShapeOf(pod *sched.Pod) string {
 		text += " of " + pod.Tenant
 	}
 	return text
+}
+
+// seedMatters reports whether the fit of a pod on a node may depend on its Seed. The Seed chooses
+// the CPUs of a pod with the CPU policy podspec.Random. If no container of the pod names its NUMA
+// nodes, such a pod fits wherever enough CPUs are free, whatever the Seed chooses. Otherwise package
+// numaplan searches for the CPUs. It begins with the choice of the Seed, and a search that reaches
+// its limit may find no placement with one Seed, but one with another (numaplan.SearchCut).
+func seedMatters(pod *sched.Pod) bool {
+	return pod.CPUPolicy == podspec.Random && slices.ContainsFunc(pod.Exclusive, func(c podspec.Container) bool { return c.PerNode != nil })
 }
 
 // fits reports whether a pod fits a node. For a gang, it reports whether any member fits.

@@ -10,8 +10,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/numalet/numalet/internal/testutil/schedtest"
+	"github.com/numalet/numalet/pkg/podspec"
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/filter"
+	"github.com/numalet/numalet/pkg/topology"
 )
 
 // twin has an index and the pods in it. It checks the index's answers by visiting all pods.
@@ -50,6 +52,7 @@ func (w *twin) step(r *rand.Rand) {
 func (w *twin) pod(r *rand.Rand, uid string) *sched.Pod {
 	one := func(uid string) *sched.Pod {
 		pod := schedtest.Pod(rand.New(rand.NewPCG(r.Uint64N(6), 1)), uid)
+		pod.Seed = r.Uint64() // each pod has its own
 		switch r.IntN(4) {
 		case 0:
 			pod.NodeRules = []string{"n0", "n1 n2", "none"}[r.IntN(3)]
@@ -109,6 +112,28 @@ func FuzzTwin(f *testing.F) {
 			w.step(r)
 		}
 	})
+}
+
+// TestShapeOfSeed checks which pods with different seeds have one shape. The seed only decides which
+// CPUs a pod with the policy "random" gets, and not whether it fits, unless a container names its
+// NUMA nodes.
+func TestShapeOfSeed(t *testing.T) {
+	perNode := map[topology.NodeID]int{0: 1}
+	for name, tc := range map[string]struct {
+		policy podspec.Policy
+		cpus   []podspec.Container
+		want   bool
+	}{
+		"random":                           {podspec.Random, []podspec.Container{{Name: "a", CPUs: 2}}, true},
+		"random, without exclusive CPUs":   {podspec.Random, nil, true},
+		"random, a container names a node": {podspec.Random, []podspec.Container{{Name: "a", CPUs: 2}, {Name: "b", CPUs: 1, PerNode: perNode}}, false},
+		"single, a container names a node": {podspec.Single, []podspec.Container{{Name: "b", CPUs: 1, PerNode: perNode}}, true},
+	} {
+		a, b := &sched.Pod{UID: "a", Seed: 1, CPUPolicy: tc.policy, Exclusive: tc.cpus}, &sched.Pod{UID: "b", Seed: 2, CPUPolicy: tc.policy, Exclusive: tc.cpus}
+		if got := ShapeOf(a) == ShapeOf(b); got != tc.want {
+			t.Errorf("%s: one shape: %v, want %v", name, got, tc.want)
+		}
+	}
 }
 
 // TestSmallness checks the function `smallness`, whose result grows as a requested amount shrinks:

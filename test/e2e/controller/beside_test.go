@@ -20,6 +20,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/test/hollowcluster"
 )
 
@@ -143,7 +144,7 @@ func (w *world) podsOf(selector string) []corev1.Pod {
 func (w *world) placedOf(selector string) (n int) {
 	w.Helper()
 	for _, pod := range w.podsOf(selector) {
-		if pod.Spec.NodeName != "" && w.given(pod.Name) != "" {
+		if pod.Spec.NodeName != "" && pod.Annotations[v1alpha1.AnnotationPlacement] != "" {
 			n++
 		}
 	}
