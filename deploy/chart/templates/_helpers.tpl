@@ -23,6 +23,7 @@
 {{- end -}}
 
 {{/* The pools, with the defaults of settings that a pool does not have. All pools tolerate the startup taint, because only a running agent removes it. It fails if names or node selectors do not distinguish the pools. */}}
+{{/* The node selector of each pool includes the operating system. isolation is true if the agent reads the setting as true. */}}
 {{- define "numalet.pools" -}}
 {{- $names := dict -}}
 {{- $pools := list -}}
@@ -30,6 +31,20 @@
 {{- $name := get $pool "name" | default "" -}}
 {{- if and (gt (len $.Values.pools) 1) (or (eq $name "") (empty (get $pool "nodeSelector"))) -}}
 {{- fail "of several pools, each needs a name and a nodeSelector: a node in two pools would have two agents" -}}
+{{- end -}}
+{{- if regexMatch "^(containerd|controller|nvml)(-|$)" $name -}}
+{{- fail (printf "no pool may have the name %q: numalet-%s is, or may become, the name of another object of the chart" $name $name) -}}
+{{- end -}}
+{{- $selector := dict "kubernetes.io/os" "linux" -}}
+{{- range $key, $value := get $pool "nodeSelector" | default dict }}{{ $_ := set $selector $key $value }}{{ end -}}
+{{- range $other := $.Values.pools -}}
+{{- $inside := ne (get $other "name" | default "") $name -}}
+{{- range $key, $value := get $other "nodeSelector" | default dict -}}
+{{- if or (not (hasKey $selector $key)) (ne $value (get $selector $key)) }}{{ $inside = false }}{{ end -}}
+{{- end -}}
+{{- if and $inside (get $other "nodeSelector") -}}
+{{- fail (printf "each node of pool %q is also in pool %q: a node in two pools would have two agents" $name (get $other "name")) -}}
+{{- end -}}
 {{- end -}}
 {{- if hasKey $names $name -}}{{- fail (printf "two pools have the name %q" $name) -}}{{- end -}}
 {{- $_ := set $names $name true -}}
@@ -41,8 +56,9 @@
 {{- $gpu := and $.Values.gpu.enabled (ne (toString (get $pool "gpu")) "false") -}}
 {{- $pools = append $pools (dict
   "name" $name "suffix" (ternary "" (printf "-%s" $name) (eq $name "")) "gpu" $gpu
-  "nodeSelector" (get $pool "nodeSelector" | default dict)
+  "nodeSelector" $selector
   "tolerations" $tolerations
+  "isolation" (has (get (get $pool "settings" | default dict) "isolation" | toString | lower) (list "true" "t" "1"))
   "settings" (get $pool "settings" | default dict)) -}}
 {{- end -}}
 {{ toYaml $pools }}
@@ -52,6 +68,18 @@
 {{- define "numalet.poolLabels" -}}
 app.kubernetes.io/name: {{ .program }}
 {{- with .pool.name }}
-numalet.dev/pool: {{ . }}
+numalet.dev/pool: {{ quote . }}
+{{- end }}
+{{- end -}}
+
+{{/* On EKS, keeps the pods off the nodes of Fargate, which run no DaemonSets. Such a node has a taint, which the pods tolerate by default. */}}
+{{- define "numalet.affinity" -}}
+{{- if has .Values.kubelet.preset (list "eks" "bottlerocket") }}
+      affinity:
+        nodeAffinity:
+          requiredDuringSchedulingIgnoredDuringExecution:
+            nodeSelectorTerms:
+              - matchExpressions:
+                  - {key: eks.amazonaws.com/compute-type, operator: NotIn, values: [fargate]}
 {{- end }}
 {{- end -}}

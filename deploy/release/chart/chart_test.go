@@ -17,6 +17,7 @@ import (
 	helmchart "helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/lint"
 	"helm.sh/helm/v3/pkg/lint/support"
+	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/kustomize/api/krusty"
@@ -126,7 +127,7 @@ func TestPools(t *testing.T) {
 		"pools": {Target{Release: "numa", Namespace: "platform"}, `
 pools:
   - {name: cpu, nodeSelector: {pool: cpu}, gpu: false, settings: {reserved-cpus: 0-3, full-cores: true}}
-  - {name: gpu, nodeSelector: {pool: gpu}, tolerations: [{key: gpu, operator: Exists}], settings: {gpu-shares: 2}}
+  - {name: gpu, nodeSelector: {pool: gpu, example.com/gpu: ""}, tolerations: [{key: gpu, operator: Exists}], settings: {gpu-shares: 2}}
 gpu: {enabled: true, driverRoot: /run/nvidia/driver}
 `},
 		"k3s": {Target{Release: "numalet", Namespace: "kube-numalet"}, `
@@ -144,7 +145,7 @@ controller:
 `},
 		"options": {Target{Release: "numalet", Namespace: "gke"}, `
 containerd: {installer: undo}
-podMonitor: {enabled: true, tokenSecret: {name: scraper}}
+podMonitor: {enabled: true, labels: {release: prometheus}, tokenSecret: {name: scraper}}
 networkPolicy: {enabled: true}
 priorityQuota: {enabled: true}
 controller: {replicas: 3, settings: {reserve-after: none, bind-rate: 100}}
@@ -180,6 +181,9 @@ func TestSchemaRefuses(t *testing.T) {
 		"metrics without a token":   {`podMonitor: {enabled: true}`, "name"},
 		"two pools without a name":  {`pools: [{nodeSelector: {a: b}}, {nodeSelector: {a: c}}]`, "each needs a name"},
 		"two pools, one everywhere": {`pools: [{name: a}, {name: b, nodeSelector: {a: c}}]`, "a nodeSelector"},
+		"one selector twice":        {`pools: [{name: a, nodeSelector: {a: b}}, {name: b, nodeSelector: {a: b}}]`, `each node of pool "a" is also in pool "b"`},
+		"a pool in another pool":    {`pools: [{name: a, nodeSelector: {a: b}}, {name: b, nodeSelector: {a: b, c: d}}]`, `each node of pool "b" is also in pool "a"`},
+		"a name of another object":  {`pools: [{name: a, nodeSelector: {a: b}}, {name: nvml-a, nodeSelector: {a: c}}]`, `no pool may have the name "nvml-a"`},
 		"one name twice":            {`pools: [{name: a, nodeSelector: {a: b}}, {name: a, nodeSelector: {a: c}}]`, "two pools have the name"},
 	} {
 		_, err := Render(load(t), Target{Release: "numalet", Namespace: "numalet-system"}, values(t, tc.values))
@@ -339,7 +343,7 @@ func nameOf(v any) string {
 // DaemonSet of a pool must have them only if isolation is enabled for the pool. deploy/isolation
 // has the same mounts and the same capability.
 func TestIsolation(t *testing.T) {
-	for on, want := range map[bool]int{false: 0, true: 3} {
+	for on, want := range map[any]int{false: 0, true: 3, "false": 0, "true": 3} {
 		values := map[string]any{"pools": []any{map[string]any{"settings": map[string]any{"isolation": on}}}}
 		rendered, err := Render(load(t), Target{Release: "numalet", Namespace: namespace}, values)
 		if err != nil {
@@ -348,7 +352,7 @@ func TestIsolation(t *testing.T) {
 		text := rendered["daemonset.yaml"]
 		got := strings.Count(text, "{name: irq, mountPath: /host/proc/irq}") + strings.Count(text, "{name: workqueue, mountPath: /sys/devices/virtual/workqueue}") + strings.Count(text, "add: [")
 		if got != want {
-			t.Errorf("isolation %t: %d mounts and capabilities, want %d", on, got, want)
+			t.Errorf("isolation %#v: %d mounts and capabilities, want %d", on, got, want)
 		}
 	}
 }
@@ -380,5 +384,49 @@ func TestNetworkPolicy(t *testing.T) {
 	byText := cmpopts.SortSlices(func(a, b any) bool { return fmt.Sprint(a) < fmt.Sprint(b) })
 	if diff := cmp.Diff(want, got, byText); diff != "" {
 		t.Errorf("ports that connections are allowed to (-want +got):\n%s", diff)
+	}
+}
+
+// TestRestartsController checks that another KubeSchedulerConfiguration restarts the controller,
+// which reads it only when it starts.
+func TestRestartsController(t *testing.T) {
+	template := func(percentage int) any {
+		rendered, err := Render(load(t), Target{Release: "numalet", Namespace: namespace}, values(t, fmt.Sprintf(`
+controller: {kubeSchedulerConfiguration: {percentageOfNodesToScore: %d}}`, percentage)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, _, _ := unstructured.NestedMap(objects(t, rendered["controller.yaml"])["Deployment numalet-controller"], "spec", "template")
+		return found
+	}
+	if template(10) == nil || cmp.Equal(template(10), template(20)) {
+		t.Error("another KubeSchedulerConfiguration does not change the template of the controller's pods")
+	}
+}
+
+// TestDrain checks that the PodDisruptionBudget lets the node of the controller be drained, also if
+// there is only one replica.
+func TestDrain(t *testing.T) {
+	for replicas, want := range map[int32]int32{1: 0, 2: 1, 3: 2} {
+		rendered, err := Render(load(t), Target{Release: "numalet", Namespace: namespace}, map[string]any{"controller": map[string]any{"replicas": replicas}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, object := range decode(t, rendered["controller.yaml"]) {
+			budget, ok := object.(*policyv1.PodDisruptionBudget)
+			if !ok {
+				continue
+			}
+			left := replicas
+			if most := budget.Spec.MaxUnavailable; most != nil {
+				left -= most.IntVal
+			}
+			if least := budget.Spec.MinAvailable; least != nil {
+				left = least.IntVal
+			}
+			if left != want {
+				t.Errorf("of %d replicas, %d must stay, want %d", replicas, left, want)
+			}
+		}
 	}
 }
