@@ -19,9 +19,9 @@ import (
 
 // diagnosis has the flags of the command "numalet doctor", which select what the command checks.
 type diagnosis struct {
-	node, cluster       bool
-	root, kubeletConfig string
-	from                cluster // the cluster to check; its namespace is that of Numalet
+	node, cluster                         bool
+	root, kubeletConfig, kubeletConfigDir string
+	from                                  cluster // the cluster to check; its namespace is that of Numalet
 }
 
 // errFindings is the error of "numalet doctor" if a check failed. With this error, the exit status
@@ -70,7 +70,8 @@ otherwise, with or without warnings.`,
 	flags.BoolVar(&d.node, "node", false, "Check this machine.")
 	flags.BoolVar(&d.cluster, "cluster", false, "Check the cluster. The default without --node.")
 	flags.StringVar(&d.root, "root", "/", "Root `directory` of the machine.")
-	flags.StringVar(&d.kubeletConfig, "kubelet-config", "/var/lib/kubelet/config.yaml", "Configuration `file` of the kubelet, below --root.")
+	flags.StringVar(&d.kubeletConfig, "kubelet-config", "/var/lib/kubelet/config.yaml", "Configuration `file` of the kubelet, below --root. On EKS /etc/kubernetes/kubelet/config.json.")
+	flags.StringVar(&d.kubeletConfigDir, "kubelet-config-dir", "", "The kubelet's drop-in `directory` of *.conf files, below --root. On EKS /etc/kubernetes/kubelet/config.json.d, on k3s /var/lib/rancher/k3s/agent/etc/kubelet.conf.d. Empty for none.")
 	d.from.flag(cmd)
 	cmd.PersistentFlags().Lookup("namespace").Usage = "Namespace of Numalet. By default the one that has its DaemonSets, or numalet-system."
 	command.OutputFlag(cmd, &out)
@@ -89,7 +90,8 @@ func (d diagnosis) run(ctx context.Context) (report doctor.Report, err error) {
 		if _, err := os.Stat(d.root); err != nil {
 			return nil, fmt.Errorf("read --root: %w", err)
 		}
-		report = append(report, doctor.Node(os.DirFS(d.root), doctor.NodeOptions{KubeletConfig: strings.TrimLeft(d.kubeletConfig, "/")})...)
+		options := doctor.NodeOptions{KubeletConfig: strings.TrimLeft(d.kubeletConfig, "/"), KubeletConfigDir: strings.Trim(d.kubeletConfigDir, "/")}
+		report = append(report, doctor.Node(os.DirFS(d.root), options)...)
 	}
 	return report, nil
 }

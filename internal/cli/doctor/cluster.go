@@ -8,9 +8,7 @@ import (
 	"time"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
-	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
@@ -40,7 +38,9 @@ func clusterChecks() []clusterCheck {
 		{"admission-policies", checkPolicies},
 		{"agent", checkAgent},
 		{"controller", checkController},
+		{"queue-api", checkQueueAPI},
 		{"nodes", checkNodes},
+		{"node-labels", checkLabels},
 		{"nvidia-plugin", checkPlugin},
 		{"exempt-namespaces", checkExempt},
 	}
@@ -135,108 +135,6 @@ func checkPolicies(ctx context.Context, clients Clients) (Report, error) {
 		return Report{{Status: OK, Found: fmt.Sprintf("%d admission policies are installed", len(policies()))}}, nil
 	}
 	return Report{{Status: Error, Found: "missing: " + strings.Join(missing, ", "), Why: "pods may forge placements, and invalid requests are refused only on the node", Remedy: "helm upgrade the chart, or kubectl apply -k deploy/admission"}}, nil
-}
-
-func checkAgent(ctx context.Context, clients Clients) (Report, error) {
-	sets, err := clients.Kube.AppsV1().DaemonSets(clients.Namespace).List(ctx, metav1.ListOptions{LabelSelector: labelOfAgents})
-	if err != nil {
-		return nil, err
-	}
-	if len(sets.Items) == 0 {
-		return Report{{Status: Error, Found: "no DaemonSet of Numalet in namespace " + clients.Namespace, Why: "no node pins containers", Remedy: install}}, nil
-	}
-	var report Report
-	for _, set := range sets.Items {
-		report = append(report, agentFinding(set))
-	}
-	return report, nil
-}
-
-func agentFinding(set appsv1.DaemonSet) Finding {
-	f := Finding{Object: set.Name, Status: OK, Found: fmt.Sprintf("%d of %d pods are ready", set.Status.NumberReady, set.Status.DesiredNumberScheduled)}
-	if set.Status.NumberReady < set.Status.DesiredNumberScheduled {
-		f.Status, f.Why = Error, "nodes whose agent is not ready get no pods with exclusive CPUs"
-		f.Remedy = fmt.Sprintf("kubectl -n %s describe pods -l %s", set.Namespace, labelOfAgents)
-	}
-	return f
-}
-
-func checkController(ctx context.Context, clients Clients) (Report, error) {
-	lease, err := clients.Kube.CoordinationV1().Leases(clients.Namespace).List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=numalet-controller"})
-	if err != nil {
-		return nil, err
-	}
-	if len(lease.Items) == 0 {
-		return Report{{Status: Info, Found: "no lease numalet-controller", Why: "without the controller, kube-scheduler places pods, and there are no GPU groups, tenants and queues", Remedy: "kubectl apply -k deploy/cluster, if you want them"}}, nil
-	}
-	spec := lease.Items[0].Spec
-	if spec.HolderIdentity == nil || spec.RenewTime == nil || spec.LeaseDurationSeconds == nil {
-		return Report{{Status: Error, Found: "the lease has no holder", Why: "no controller schedules pods", Remedy: "kubectl -n " + clients.Namespace + " logs deployment/numalet-controller"}}, nil
-	}
-	age := clients.Now().Sub(spec.RenewTime.Time).Round(time.Second)
-	if age > 2*time.Duration(*spec.LeaseDurationSeconds)*time.Second {
-		return Report{{Status: Error, Found: fmt.Sprintf("%s renewed the lease %s ago", *spec.HolderIdentity, age), Why: "no controller schedules pods", Remedy: "kubectl -n " + clients.Namespace + " logs deployment/numalet-controller"}}, nil
-	}
-	return Report{{Status: OK, Found: *spec.HolderIdentity + " leads"}}, nil
-}
-
-func checkNodes(ctx context.Context, clients Clients) (Report, error) {
-	list, err := clients.Dynamic.Resource(v1alpha1.NodeTopologyResource()).List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return nil, err
-	}
-	var report Report
-	ready := 0
-	for _, item := range list.Items {
-		var t v1alpha1.NodeTopology
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(item.Object, &t); err != nil {
-			return nil, fmt.Errorf("read NodeTopology %s: %w", item.GetName(), err)
-		}
-		findings := nodeFindings(t)
-		if len(findings) == 0 {
-			ready++
-		}
-		report = append(report, findings...)
-	}
-	summary := Finding{Status: OK, Found: fmt.Sprintf("%d of %d nodes with an agent serve exclusive CPUs", ready, len(list.Items))}
-	if len(list.Items) == 0 {
-		summary.Status, summary.Why, summary.Remedy = Warning, "no agent has reported its node yet", "kubectl -n "+clients.Namespace+" logs daemonset/numalet"
-	}
-	return append(Report{summary}, report...), nil
-}
-
-// nodeFindings returns a finding for each condition of a NodeTopology that is not true. On a node
-// without problems, all conditions are true.
-func nodeFindings(t v1alpha1.NodeTopology) (report Report) {
-	for _, condition := range t.Status.Conditions {
-		if condition.Status == metav1.ConditionTrue {
-			continue
-		}
-		f := Finding{Object: t.Name, Status: Warning, Found: condition.Type + ": " + condition.Reason, Why: condition.Message, Remedy: "on the node: numalet doctor --node"}
-		if condition.Type == v1alpha1.ConditionReady {
-			f.Status = Error
-		}
-		report = append(report, f)
-	}
-	return report
-}
-
-func checkPlugin(ctx context.Context, clients Clients) (Report, error) {
-	sets, err := clients.Kube.AppsV1().DaemonSets(metav1.NamespaceAll).List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return nil, err
-	}
-	for _, set := range sets.Items {
-		for _, container := range set.Spec.Template.Spec.Containers {
-			if strings.Contains(container.Image, "k8s-device-plugin") && set.Status.DesiredNumberScheduled > 0 {
-				return Report{{
-					Object: set.Namespace + "/" + set.Name, Status: Warning, Found: "NVIDIA's device plugin runs", Why: "two plugins cannot offer nvidia.com/gpu on one node: the kubelet obeys the one that registered last",
-					Remedy: "keep it off the nodes that Numalet's device plugin serves (deploy/gpu), with its nodeSelector",
-				}}, nil
-			}
-		}
-	}
-	return Report{{Status: OK, Found: "NVIDIA's device plugin does not run"}}, nil
 }
 
 func policyNamed(name string) func(admissionv1.ValidatingAdmissionPolicy) bool {

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"errors"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -34,6 +36,8 @@ type world struct {
 	policies []string
 	objects  []runtime.Object
 	topology map[string]string // status of the condition Ready of each NodeTopology, by name of the node
+	labelled []string          // the nodes with the label numalet.dev/exclusive-cpus
+	queue    string            // status of the condition Available of the APIService of the queue API; "" if there is no APIService
 	forbid   string            // the resource that the user is not allowed to list
 }
 
@@ -45,16 +49,49 @@ func installed() *world {
 	}}}}}
 	return &world{
 		version: "v1.36.3", crds: []string{"gpugroups", "jobs", "nodetopologies", "tenants"}, policies: policies(),
-		topology: map[string]string{"n1": "True", "n2": "True"},
+		topology: map[string]string{"n1": "True", "n2": "True"}, labelled: []string{"n1", "n2"}, queue: "True",
 		objects: []runtime.Object{
-			&appsv1.DaemonSet{ObjectMeta: meta, Spec: appsv1.DaemonSetSpec{Template: settled}, Status: appsv1.DaemonSetStatus{NumberReady: 2, DesiredNumberScheduled: 2}},
+			&appsv1.DaemonSet{ObjectMeta: meta, Spec: appsv1.DaemonSetSpec{Template: settled}, Status: appsv1.DaemonSetStatus{NumberReady: 2, CurrentNumberScheduled: 2, DesiredNumberScheduled: 2}},
 			&coordinationv1.Lease{
 				ObjectMeta: metav1.ObjectMeta{Namespace: "numalet-system", Name: "numalet-controller"},
 				Spec:       coordinationv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: &seconds, RenewTime: &renewed},
 			},
 			&corev1.ConfigMap{ObjectMeta: meta, Data: map[string]string{"config.yaml": `gpu-exempt-namespaces: ""`}},
+			&appsv1.Deployment{
+				ObjectMeta: metav1.ObjectMeta{Namespace: "numalet-system", Name: "numalet-controller", Labels: map[string]string{"app.kubernetes.io/name": "numalet-controller"}},
+				Status:     appsv1.DeploymentStatus{ReadyReplicas: 2},
+			},
+			agentOn("n1"), agentOn("n2"),
 		},
 	}
+}
+
+// plugin adds the DaemonSet of another device plugin for GPUs with this image, and that of
+// numalet-nvml if `ours` is true.
+func (w *world) plugin(image string, ours bool) {
+	spec := corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Image: image}}}}
+	w.objects = append(w.objects, &appsv1.DaemonSet{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "gpu", Name: "nvidia"}, Spec: appsv1.DaemonSetSpec{Template: spec},
+		Status: appsv1.DaemonSetStatus{DesiredNumberScheduled: 1},
+	})
+	if ours {
+		w.objects = append(w.objects, &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Namespace: "numalet-system", Name: "numalet-nvml", Labels: map[string]string{"app.kubernetes.io/name": "numalet-nvml"}}})
+	}
+}
+
+// agentOn returns the pod of the agent of a node.
+func agentOn(node string) *corev1.Pod {
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "numalet-system", Name: "numalet-" + node, Labels: map[string]string{"app.kubernetes.io/name": "numalet"}},
+		Spec:       corev1.PodSpec{NodeName: node},
+	}
+}
+
+// remove removes the objects of the types of the arguments.
+func (w *world) remove(like ...runtime.Object) {
+	w.objects = slices.DeleteFunc(w.objects, func(o runtime.Object) bool {
+		return slices.ContainsFunc(like, func(l runtime.Object) bool { return reflect.TypeOf(l) == reflect.TypeOf(o) })
+	})
 }
 
 func (w *world) clients(t *testing.T) Clients {
@@ -62,6 +99,12 @@ func (w *world) clients(t *testing.T) Clients {
 	kube := kubefake.NewClientset(w.objects...)
 	for _, name := range w.policies {
 		if err := kube.Tracker().Add(&admissionv1.ValidatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: name}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range w.labelled {
+		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{v1alpha1.LabelExclusiveCPUs: "true"}}}
+		if err := kube.Tracker().Add(node); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -75,18 +118,36 @@ func (w *world) clients(t *testing.T) Clients {
 	kube.PrependReactor("list", w.forbid, func(clienttesting.Action) (bool, runtime.Object, error) {
 		return w.forbid != "", nil, errors.New("forbidden")
 	})
+	return Clients{Kube: kube, Dynamic: w.dynamic(t), Now: func() time.Time { return now }}
+}
+
+// dynamic returns a client with the NodeTopologies and the APIService.
+func (w *world) dynamic(t *testing.T) *fake.FakeDynamicClient {
+	t.Helper()
 	kinds := map[schema.GroupVersionResource]string{v1alpha1.NodeTopologyResource(): "NodeTopologyList"}
-	dynamic := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds)
-	for name, ready := range w.topology {
+	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds)
+	add := func(resource schema.GroupVersionResource, kind, name string, condition map[string]any) {
 		object := &unstructured.Unstructured{Object: map[string]any{
-			"apiVersion": list.GroupVersion, "kind": "NodeTopology", "metadata": map[string]any{"name": name},
-			"status": map[string]any{"conditions": []any{map[string]any{"type": "Ready", "status": ready, "reason": "RuntimeNotServed", "message": "containerd is away"}}},
+			"apiVersion": resource.GroupVersion().String(), "kind": kind, "metadata": map[string]any{"name": name},
+			"status": map[string]any{"conditions": []any{condition}},
 		}}
-		if err := dynamic.Tracker().Create(v1alpha1.NodeTopologyResource(), object, ""); err != nil {
+		if err := client.Tracker().Create(resource, object, ""); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return Clients{Kube: kube, Dynamic: dynamic, Now: func() time.Time { return now }}
+	for name, ready := range w.topology {
+		add(v1alpha1.NodeTopologyResource(), "NodeTopology", name, map[string]any{"type": "Ready", "status": ready, "reason": "RuntimeNotServed", "message": "containerd is away"})
+	}
+	if w.queue != "" {
+		resource := schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"}
+		add(resource, "APIService", "v1alpha1.queue.numalet.dev", map[string]any{"type": "Available", "status": w.queue, "message": "no endpoints"})
+	}
+	if !slices.Contains(w.crds, "nodetopologies") {
+		client.PrependReactor("list", "nodetopologies", func(clienttesting.Action) (bool, runtime.Object, error) {
+			return true, nil, apierrors.NewNotFound(v1alpha1.NodeTopologyResource().GroupResource(), "")
+		})
+	}
+	return client
 }
 
 // TestCluster checks which finding each deviation from a healthy cluster causes.
@@ -107,30 +168,67 @@ func TestCluster(t *testing.T) {
 		"old":         {func(w *world) { w.version = "v1.35.0-eks-1" }, "kubernetes-version warning: v1.35.0-eks-1"},
 		"no tenants":  {func(w *world) { w.crds = w.crds[:3] }, "custom-resources error: numalet.dev/v1alpha1 lacks tenants"},
 		"no policies": {func(w *world) { w.policies = w.policies[2:] }, "admission-policies error: missing: numalet-bindings, numalet-changes"},
-		"no agent":    {func(w *world) { w.objects = w.objects[1:] }, "agent error: no DaemonSet of Numalet in namespace numalet-system"},
+		"no agent":    {func(w *world) { w.remove(&appsv1.DaemonSet{}) }, "agent error: no DaemonSet of Numalet in namespace numalet-system"},
 		"an agent is away": {
 			func(w *world) { w.objects[0].(*appsv1.DaemonSet).Status.NumberReady = 1 },
 			"agent error: 1 of 2 pods are ready",
 		},
-		"no controller": {func(w *world) { w.objects = slices.Delete(w.objects, 1, 2) }, "controller info: no lease numalet-controller"},
+		"no pod of an agent is created": {
+			func(w *world) {
+				w.objects[0].(*appsv1.DaemonSet).Status = appsv1.DaemonSetStatus{DesiredNumberScheduled: 2}
+			},
+			"agent error: 0 of 2 pods were created",
+		},
+		"a pool without nodes": {
+			func(w *world) { w.objects[0].(*appsv1.DaemonSet).Status = appsv1.DaemonSetStatus{} },
+			"agent info: no node matches the nodeSelector",
+		},
+		"a node has left its pool": {
+			func(w *world) { w.labelled = append(w.labelled, "n3") },
+			"node-labels error: the node has the label numalet.dev/exclusive-cpus, but no pod of the agent",
+		},
+		"not installed": {
+			func(w *world) { *w = world{version: w.version} },
+			"custom-resources error: numalet.dev/v1alpha1 lacks gpugroups, jobs, nodetopologies, tenants\nadmission-policies error: missing: " + strings.Join(policies(), ", ") +
+				"\nagent error: no DaemonSet of Numalet in namespace numalet-system\ncontroller info: no controller is installed",
+		},
+		"no controller": {
+			func(w *world) {
+				w.remove(&appsv1.Deployment{}, &coordinationv1.Lease{})
+				w.topology, w.queue = nil, ""
+			}, "controller info: no controller is installed",
+		},
+		"the controller was uninstalled": {
+			func(w *world) {
+				w.remove(&appsv1.Deployment{})
+				w.objects[1].(*coordinationv1.Lease).Spec.RenewTime = &metav1.MicroTime{Time: now.Add(-time.Hour)}
+			}, "controller info: no controller is installed",
+		},
+		"the controller does not start": {
+			func(w *world) {
+				w.remove(&coordinationv1.Lease{})
+				w.objects[2].(*appsv1.Deployment).Status.ReadyReplicas = 0
+			}, "controller error: there is no lease numalet-controller; 0 replicas of the controller are ready",
+		},
+		"the leader has left": {
+			func(w *world) { *w.objects[1].(*coordinationv1.Lease).Spec.HolderIdentity = "" },
+			"controller error: the lease numalet-controller has no holder; 2 replicas of the controller are ready",
+		},
+		"the queue API is not available": {
+			func(w *world) { w.queue = "False" },
+			"queue-api error: the APIService is not available: no endpoints",
+		},
 		"nobody leads": {
 			func(w *world) {
 				w.objects[1].(*coordinationv1.Lease).Spec.RenewTime = &metav1.MicroTime{Time: now.Add(-time.Minute)}
 			},
-			"controller error: numalet-controller-0_x renewed the lease 1m0s ago",
+			"controller error: numalet-controller-0_x renewed the lease 1m0s ago; 2 replicas of the controller are ready",
 		},
-		"a node is not served": {func(w *world) { w.topology["n2"] = "False" }, "nodes error: Ready: RuntimeNotServed"},
-		"no node":              {func(w *world) { w.topology = nil }, "nodes warning: 0 of 0 nodes with an agent serve exclusive CPUs"},
-		"another plugin": {
-			func(w *world) {
-				spec := corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Image: "example.com/nvidia/k8s-device-plugin:v0.18"}}}}
-				w.objects = append(w.objects, &appsv1.DaemonSet{
-					ObjectMeta: metav1.ObjectMeta{Namespace: "gpu", Name: "nvidia"}, Spec: appsv1.DaemonSetSpec{Template: spec},
-					Status: appsv1.DaemonSetStatus{DesiredNumberScheduled: 1},
-				})
-			},
-			"nvidia-plugin warning: NVIDIA's device plugin runs",
-		},
+		"a node is not served":           {func(w *world) { w.topology["n2"] = "False" }, "nodes error: Ready: RuntimeNotServed"},
+		"no node":                        {func(w *world) { w.topology = nil }, "nodes warning: 0 of 0 nodes with an agent serve exclusive CPUs"},
+		"another plugin":                 {func(w *world) { w.plugin("nvcr.io/nvidia/k8s-device-plugin:v0.18", true) }, "nvidia-plugin warning: NVIDIA's device plugin runs"},
+		"another plugin of a cloud":      {func(w *world) { w.plugin("gke.gcr.io/nvidia-gpu-device-plugin:1.2", true) }, "nvidia-plugin warning: NVIDIA's device plugin runs"},
+		"another plugin instead of ours": {func(w *world) { w.plugin("nvcr.io/nvidia/k8s-device-plugin:v0.18", false) }, "nvidia-plugin info: NVIDIA's device plugin runs, and numalet-nvml is not installed"},
 		"an exempt namespace": {
 			func(w *world) {
 				w.objects = append(w.objects, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "gpu-operator", Labels: map[string]string{v1alpha1.LabelEnforcement: "advisory"}}},

@@ -2,6 +2,8 @@ package doctor
 
 import (
 	"fmt"
+	"io/fs"
+	"path"
 	"strings"
 
 	"sigs.k8s.io/yaml"
@@ -18,23 +20,55 @@ type kubeletConfig struct {
 	KubeReserved          map[string]string `json:"kubeReserved"`
 }
 
-// kubelet reads the kubelet's configuration file. It does not see the kubelet's flags.
+// kubelet reads the kubelet's configuration file, and then the files of its drop-in directory. As in
+// the kubelet, a later file overrides the earlier ones. The result `exists` is false if there is no
+// file. The function does not see the kubelet's flags.
 func (m machine) kubelet() (c kubeletConfig, exists bool, err error) {
-	text, exists, err := m.text(m.KubeletConfig)
-	if err != nil || !exists {
-		return c, exists, err
+	names, err := m.dropIns()
+	if err != nil {
+		return c, false, err
 	}
-	if err := yaml.Unmarshal([]byte(text), &c); err != nil {
-		return c, true, fmt.Errorf("parse /%s: %w", m.KubeletConfig, err)
+	for _, name := range append([]string{m.KubeletConfig}, names...) {
+		text, there, err := m.text(name)
+		if err != nil {
+			return c, false, err
+		}
+		if err := yaml.Unmarshal([]byte(text), &c); err != nil {
+			return c, true, fmt.Errorf("parse /%s: %w", name, err)
+		}
+		exists = exists || there
 	}
-	return c, true, nil
+	return c, exists, nil
+}
+
+// dropIns returns the files in the kubelet's drop-in directory and its subdirectories, in lexical
+// order.
+func (m machine) dropIns() (names []string, err error) {
+	if m.KubeletConfigDir == "" {
+		return nil, nil
+	}
+	err = fs.WalkDir(m, m.KubeletConfigDir, func(name string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() && path.Ext(name) == ".conf" {
+			names = append(names, name)
+		}
+		return err
+	})
+	return names, err
+}
+
+// kubeletFiles names the kubelet's configuration file and its drop-in directory in messages.
+func (m machine) kubeletFiles() string {
+	if m.KubeletConfigDir == "" {
+		return "/" + m.KubeletConfig
+	}
+	return "/" + m.KubeletConfig + " or in /" + m.KubeletConfigDir
 }
 
 // noConfig returns the finding for a node on which the kubelet's configuration file does not exist.
 func (m machine) noConfig() Finding {
 	return Finding{
-		Status: Warning, Found: "no file /" + m.KubeletConfig, Why: "the kubelet's settings could not be checked",
-		Remedy: "name the file with --kubelet-config",
+		Status: Warning, Found: "no file " + m.kubeletFiles(), Why: "the kubelet's settings could not be checked",
+		Remedy: "name the file with --kubelet-config, and the directory of drop-in files, if the kubelet has one, with --kubelet-config-dir",
 	}
 }
 
@@ -58,7 +92,7 @@ func checkManagers(m machine) (Finding, error) {
 	}
 	return Finding{
 		Status: Error, Found: strings.Join(wrong, ", "), Why: "the kubelet would write cpusets too, or refuse pods that Numalet placed",
-		Remedy: "set the policies to none in /" + m.KubeletConfig + ", drain the node, delete /var/lib/kubelet/cpu_manager_state and memory_manager_state, and restart the kubelet",
+		Remedy: "set the policies to none in " + m.kubeletFiles() + ", drain the node, delete /var/lib/kubelet/cpu_manager_state and memory_manager_state, and restart the kubelet",
 	}, nil
 }
 
@@ -75,6 +109,6 @@ func checkReserved(m machine) (Finding, error) {
 	}
 	return Finding{
 		Status: Warning, Found: "no CPU is reserved for the system", Why: "shared containers and the system keep only one CPU when the node is full",
-		Remedy: "set reservedSystemCPUs in /" + m.KubeletConfig + ", or the agent's setting reserved-cpus",
+		Remedy: "set reservedSystemCPUs in " + m.kubeletFiles() + ", or the agent's setting reserved-cpus",
 	}, nil
 }

@@ -13,7 +13,8 @@ import (
 
 // NodeOptions has paths of files on the node, relative to its root directory.
 type NodeOptions struct {
-	KubeletConfig string // "" means var/lib/kubelet/config.yaml
+	KubeletConfig    string // "" means var/lib/kubelet/config.yaml
+	KubeletConfigDir string // the directory of drop-in files; "" for none
 }
 
 // nodeCheck is a check of a machine's files. If a file does not exist, the function `run` returns a
@@ -158,7 +159,7 @@ func checkIsolated(m machine) (Finding, error) {
 		return Finding{
 			Status: Warning, Found: fmt.Sprintf("isolcpus has %s, of which %s are reserved for the system", isolated, both),
 			Why:    "shared containers may run on reserved CPUs, and the kernel does not move threads from one isolated CPU to another: all threads of such a container can be on one CPU",
-			Remedy: "remove these CPUs from isolcpus in the kernel's command line, or from reservedSystemCPUs in /" + m.KubeletConfig,
+			Remedy: "remove these CPUs from isolcpus in the kernel's command line, or from reservedSystemCPUs in " + m.kubeletFiles(),
 		}, nil
 	}
 	return Finding{

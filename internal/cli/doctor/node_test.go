@@ -124,6 +124,38 @@ func TestNode(t *testing.T) {
 	}
 }
 
+// TestDropIns checks that the files of the kubelet's drop-in directory override the kubelet's
+// configuration file, which nodes of k3s do not have.
+func TestDropIns(t *testing.T) {
+	static := "cpuManagerPolicy: static\nsystemReserved: {memory: 1Gi}\n"
+	for name, tc := range map[string]struct {
+		files map[string]string
+		want  string // the statuses of the checks kubelet-managers and reserved-cpus
+	}{
+		"only the file":              {map[string]string{"kubelet.json": `{"kubeReserved": {"cpu": "1"}}`}, "ok ok"},
+		"a file of another name":     {map[string]string{"kubelet.json": `{"kubeReserved": {"cpu": "1"}}`, "conf.d/static.bak": static}, "ok ok"},
+		"a drop-in file":             {map[string]string{"kubelet.json": `{"kubeReserved": {"cpu": "1"}}`, "conf.d/40/static.conf": static}, "error ok"},
+		"a later file overrides it":  {map[string]string{"conf.d/40.conf": static, "conf.d/50.conf": "cpuManagerPolicy: none\n"}, "ok warning"},
+		"only a drop-in file":        {map[string]string{"conf.d/40.conf": static}, "error warning"},
+		"a drop-in file with errors": {map[string]string{"conf.d/40.conf": "{"}, "unknown unknown"},
+		"no file":                    {map[string]string{"conf.d/README": ""}, "warning warning"},
+		"no such directory":          {map[string]string{"kubelet.json": "{}"}, "unknown unknown"},
+	} {
+		if _, ok := tc.files["conf.d/README"]; !ok && name != "no such directory" {
+			tc.files["conf.d/README"] = "" // so that the directory exists
+		}
+		var got []string
+		for _, f := range Node(tree(tc.files), NodeOptions{KubeletConfig: "kubelet.json", KubeletConfigDir: "conf.d"}) {
+			if f.Check == "kubelet-managers" || f.Check == "reserved-cpus" {
+				got = append(got, string(f.Status))
+			}
+		}
+		if diff := cmp.Diff(tc.want, strings.Join(got, " ")); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
 // TestSocketOfNRI checks that Node finds the socket of NRI in a real directory, where a socket cannot
 // be opened like a file.
 func TestSocketOfNRI(t *testing.T) {
