@@ -36,13 +36,13 @@ func (v *Inventory) Check() error {
 // WithLost returns a copy of v that also has the GPUs that an earlier inventory has and v lacks.
 // These are as they were in the earlier inventory. While a GPU is missing, the driver may number
 // the other GPUs differently. So that an index always means the same GPU, each GPU of the earlier
-// inventory gets the Index that it had there. If no GPU is missing, WithLost returns v. The time
-// grows with the cube of the number of GPUs, because Find visits all GPUs for each link.
+// inventory gets the Index that it had there. If no GPU is missing, WithLost returns v.
 func (v *Inventory) WithLost(earlier *Inventory) *Inventory {
 	all := *v
 	all.GPUs, all.Links = slices.Clone(v.GPUs), nil
+	present, before := v.positions(), earlier.positions()
 	for _, gpu := range earlier.GPUs {
-		if _, found := v.Find(gpu.UUID); !found {
+		if _, found := present[gpu.UUID]; !found {
 			all.GPUs = append(all.GPUs, gpu)
 		}
 	}
@@ -50,7 +50,7 @@ func (v *Inventory) WithLost(earlier *Inventory) *Inventory {
 		return v
 	}
 	for i := range all.GPUs {
-		if at, known := earlier.Find(all.GPUs[i].UUID); known {
+		if at, known := before[all.GPUs[i].UUID]; known {
 			all.GPUs[i].Index = earlier.GPUs[at].Index
 		}
 	}
@@ -65,12 +65,15 @@ func (v *Inventory) WithLost(earlier *Inventory) *Inventory {
 // sources that has both GPUs.
 func (v *Inventory) linksFrom(sources ...*Inventory) Links {
 	table := make(Links, len(v.GPUs))
-	for a := range v.GPUs {
+	for a := range table {
 		table[a] = make([]Link, len(v.GPUs))
-		for b := range v.GPUs {
-			for _, from := range slices.Backward(sources) {
-				i, hasA := from.Find(v.GPUs[a].UUID)
-				j, hasB := from.Find(v.GPUs[b].UUID)
+	}
+	for _, from := range slices.Backward(sources) {
+		at := from.positions()
+		for a := range v.GPUs {
+			for b := range v.GPUs {
+				i, hasA := at[v.GPUs[a].UUID]
+				j, hasB := at[v.GPUs[b].UUID]
 				if hasA && hasB {
 					table[a][b] = from.Links.between(i, j)
 				}
@@ -78,6 +81,15 @@ func (v *Inventory) linksFrom(sources ...*Inventory) Links {
 		}
 	}
 	return table
+}
+
+// positions returns the position in GPUs of each GPU, by UUID.
+func (v *Inventory) positions() map[string]int {
+	at := map[string]int{}
+	for i := range v.GPUs {
+		at[v.GPUs[i].UUID] = i
+	}
+	return at
 }
 
 // Find returns the position in GPUs of the GPU that has the given ID. The ID is the UUID of the GPU
