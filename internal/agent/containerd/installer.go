@@ -215,6 +215,9 @@ func (i *Installer) begin(ctx context.Context, at place, j journal) error {
 	if err := errors.Join(i.Serves(ctx), i.Connected(ctx), i.Tolerated(ctx)); err != nil {
 		return err
 	}
+	// If the drop-in file exists, but the journal is lost, the running containerd may have been
+	// started before the file was written, for example by hand. So containerd is restarted once even
+	// if nothing changes.
 	j = journal{Phase: restarting, Attempt: i.Attempt, MadeDir: j.MadeDir, Place: at}
 	if !before.Requires() {
 		if j, err = i.write(ctx, j, before); err != nil {

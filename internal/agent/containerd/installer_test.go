@@ -501,6 +501,23 @@ func TestLostChangeIsReported(t *testing.T) {
 	}
 }
 
+// TestLostJournal deletes the journal of an installation. The next Install cannot know whether the
+// running containerd was started with the drop-in file. So it must restart containerd once, and not
+// again.
+func TestLostJournal(t *testing.T) {
+	n := newNode(t, "version = 3\n")
+	mustInstall(n)
+	if err := os.Remove(filepath.Join(n.dir, journalFile)); err != nil {
+		t.Fatal(err)
+	}
+	n.conf = n.dumps // the running containerd was started without the drop-in file
+	for range 2 {
+		if err := n.install("pod"); err != nil || !n.requires() || n.restarts != 2 {
+			t.Fatalf("error %v, required %v, %d restarts, want 2", err, n.requires(), n.restarts)
+		}
+	}
+}
+
 // TestForeignRequirement checks a containerd that the administrator has configured to require the
 // agent. Install and Undo must not change this configuration, and Undo must report that containerd
 // still requires the agent.
