@@ -14,11 +14,13 @@ import (
 
 // requests returns the amounts of resources that a pod takes on its node, by kube-scheduler's
 // rules. The amounts include init containers, sidecars, overhead and pod-level resources. During an
-// in-place resize of a container, the largest of the requested, allocated and actual amounts
-// counts. A requested amount does not count if the kubelet has found it infeasible. The error names
-// each amount that is too large to be counted (see the function `excess`).
+// in-place resize of a container or of the whole pod, the largest of the requested, allocated and
+// actual amounts counts. A requested amount does not count if the kubelet has found it infeasible.
+// requests needs no feature gates: in a cluster in which resizes are disabled, the status of a pod
+// does not have allocated and actual amounts. The error names each amount that is too large to be
+// counted (see the function `excess`).
 func requests(pod *corev1.Pod) (sched.Amounts, error) {
-	list := resource.PodRequests(pod, resource.PodResourcesOptions{UseStatusResources: true})
+	list := resource.PodRequests(pod, resource.PodResourcesOptions{UseStatusResources: true, InPlacePodLevelResourcesVerticalScalingEnabled: true})
 	a := amounts(list)
 	a.Pods = 1
 	return a, excess(list)

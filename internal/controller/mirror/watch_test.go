@@ -12,6 +12,7 @@ import (
 
 	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/internal/testutil/scenario"
+	"github.com/numalet/numalet/pkg/sched"
 )
 
 // TestWatch checks that the state of the nodes equals the objects in the API server once the
@@ -93,5 +94,36 @@ func TestRequests(t *testing.T) {
 	got, err := requests(pod)
 	if err != nil || got.CPU != 5250 || got.Pods != 1 || got.Extended.Of("ephemeral-storage") != 3 {
 		t.Errorf("requests = %+v, %v; want 5250m CPU: sidecar 1, init 4, overhead 250m", got, err)
+	}
+}
+
+// TestRequestsDuringAPodLevelResize checks which CPU requests count while the resources of a whole
+// pod, and not those of a container, are resized in place. From Kubernetes 1.36 on, the kubelet
+// reports in the status of the pod what it has allocated, and what the pod has now.
+func TestRequestsDuringAPodLevelResize(t *testing.T) {
+	cpus := func(cpu string) corev1.ResourceList { return corev1.ResourceList{"cpu": quantity(cpu)} }
+	for name, tc := range map[string]struct {
+		spec, allocated, actual, pending string // allocated is "" if the kubelet does not report it
+		want                             sched.MilliCPU
+	}{
+		"not reported":             {"1", "", "", "", 1000},
+		"smaller, not allocated":   {"1", "4", "4", corev1.PodReasonDeferred, 4000},
+		"smaller, not in force":    {"1", "1", "4", "", 4000},
+		"smaller, complete":        {"1", "1", "1", "", 1000},
+		"larger, deferred":         {"4", "1", "1", corev1.PodReasonDeferred, 4000},
+		"larger, found infeasible": {"4", "1", "1", corev1.PodReasonInfeasible, 1000},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pod := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main"}}, Resources: &corev1.ResourceRequirements{Requests: cpus(tc.spec)}}}
+			if tc.allocated != "" {
+				pod.Status.AllocatedResources, pod.Status.Resources = cpus(tc.allocated), &corev1.ResourceRequirements{Requests: cpus(tc.actual)}
+			}
+			if tc.pending != "" {
+				pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodResizePending, Status: corev1.ConditionTrue, Reason: tc.pending}}
+			}
+			if got, err := requests(pod); got.CPU != tc.want || err != nil {
+				t.Errorf("requests = %dm CPU, %v, want %dm", got.CPU, err, tc.want)
+			}
+		})
 	}
 }
