@@ -40,9 +40,11 @@ func describeGPU(v *gpu.Inventory, u gpu.Unit) v1alpha1.GPU {
 
 // GPUHolders returns the pods whose containers were created with GPUs, ordered by UID. A pod holds
 // the GPUs of all of its containers until the pod has ended, even the GPUs of init containers that
-// have ended. The result lacks the GPUs of containers that had ended when the container runtime
-// last listed its containers (see Synchronize). These GPUs are not free either, because the kubelet
-// gives them to no other pod until the pod has ended.
+// have ended. The result lacks the GPUs of containers that had ended when the agent started. These
+// GPUs are not free either, because the kubelet gives them to no other pod until the pod has ended.
+// The controller knows the GPUs of the pods that it placed from their placements. So it can only
+// choose a GPU of the init container of a pod that another scheduler bound. The agent then rejects
+// this placement.
 func (n *Node) GPUHolders() []v1alpha1.GPUHolder {
 	n.mu.Lock()
 	defer n.mu.Unlock()

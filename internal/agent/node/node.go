@@ -51,7 +51,7 @@ type pod struct {
 	sandboxes  map[string]workload.Sandbox   // by ID, including stopped ones
 	containers map[string]workload.Container // by ID, including exited ones until they are removed
 	newest     map[string]string             // ID of the newest container, by name
-	gpus       map[string]bool               // device IDs of the GPUs of all containers that the pod had since the runtime last listed its containers (see Synchronize)
+	gpus       map[string]bool               // device IDs of the GPUs of all containers that the pod had since the agent started, or that ran then
 	rejected   error                         // why the pod was rejected; nil for a pod that was not rejected
 }
 

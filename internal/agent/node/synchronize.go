@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 
@@ -26,12 +27,18 @@ func (n *Node) Synchronize(ctx context.Context, sandboxes []workload.Sandbox, co
 	ctx = context.WithoutCancel(ctx)
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	before := n.mu.pods
 	n.mu.pods = map[string]*pod{}
 	for _, s := range sandboxes {
 		n.addSandbox(s)
 	}
 	for _, c := range containers {
 		n.addContainer(c)
+	}
+	for uid, p := range n.mu.pods {
+		if earlier := before[uid]; earlier != nil {
+			maps.Copy(p.gpus, earlier.gpus) // the list lacks containers that have ended, but their pod still holds their GPUs
+		}
 	}
 	n.mu.synced = true
 	// The runtime confirms a resize at the end of an update, and does not send its list during an
