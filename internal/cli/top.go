@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -21,9 +20,9 @@ func newTop() *cobra.Command {
 		Use:   "top [NODE]...",
 		Short: "Show how many CPUs and GPUs are free on each node and NUMA node",
 		Long: `Show how many CPUs can become exclusive and how many GPUs no pod holds, on each node; -o
-wide shows each NUMA node. The command reads this from the NodeTopologies that the nodes
-publish: from all of them if you may list them, otherwise from those that your roles
-name.`,
+wide shows each NUMA node. A GPU in MIG mode without slices does not count as free. The
+command reads this from the NodeTopologies that the nodes publish: from all of them if
+you may list them, otherwise from those that your roles name.`,
 		ValidArgsFunction: offer(100, at.nodeNames),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			client, err := at.objects()
@@ -69,7 +68,7 @@ func nodeRow(topology *v1alpha1.NodeTopology) []string {
 	if meta.IsStatusConditionTrue(topology.Status.Conditions, v1alpha1.ConditionReady) {
 		ready = "yes"
 	}
-	gpus, free := countGPUs(topology)
+	gpus, free := nodemap.CountGPUs(&topology.Status)
 	c := topology.Status.CPUs
 	return []string{topology.Name, ready, fmt.Sprint(c.Allocatable), fmt.Sprint(c.Available), fmt.Sprint(gpus), fmt.Sprint(free), fmt.Sprint(len(topology.Status.Pods))}
 }
@@ -83,16 +82,4 @@ func numaRows(topology *v1alpha1.NodeTopology) (rows [][]string) {
 		rows = append(rows, []string{topology.Name, fmt.Sprint(numaNode.ID), fmt.Sprint(numaNode.Allocatable), fmt.Sprint(numaNode.Available), memory})
 	}
 	return rows
-}
-
-// countGPUs returns the number of a node's physical GPUs, and how many of these are free. A GPU is
-// free if no pod holds the GPU, a share of it or one of its MIG slices.
-func countGPUs(topology *v1alpha1.NodeTopology) (all, free int) {
-	gpus, held := nodemap.GPUs(&topology.Status), nodemap.HeldGPUs(&topology.Status)
-	for _, gpu := range gpus {
-		if !slices.Contains(held, gpu.UUID) {
-			free++
-		}
-	}
-	return len(gpus), free
 }

@@ -161,8 +161,9 @@ func physical(devices []string, gpus []v1alpha1.GPU) (uuids []string) {
 
 // GPUs returns the physical GPUs of a node. For a GPU in MIG mode, a NodeTopology lists only the MIG
 // slices. GPUs derives the physical GPU from its slices. The memory and health of this GPU are
-// unknown, because the NodeTopology does not have them. If the GPU has no slices, it is not in the
-// result.
+// unknown, because the NodeTopology does not have them. Of GPUs in MIG mode without slices, the
+// NodeTopology has only the number: its number of physical GPUs includes them. They are the last
+// ones of the result, and nothing else is known about them.
 func GPUs(status *v1alpha1.NodeTopologyStatus) (gpus []gpu.GPU) {
 	for _, g := range status.GPUs {
 		if g.Parent == "" {
@@ -183,7 +184,23 @@ func GPUs(status *v1alpha1.NodeTopologyStatus) (gpus []gpu.GPU) {
 		profile := strings.TrimPrefix(g.Type, gpu.SliceTypeName(g.Model, ""))
 		gpus[at].Slices = append(gpus[at].Slices, gpu.Slice{UUID: g.ID, Profile: profile, Health: healthOf(g)})
 	}
+	for len(gpus) < int(status.Machine.GPUs) {
+		gpus = append(gpus, gpu.GPU{MIG: true, Index: topology.Unknown, NUMA: topology.Unknown})
+	}
 	return gpus
+}
+
+// CountGPUs returns the number of physical GPUs of a node, and how many of these are free. A GPU is
+// free if no pod holds the GPU, a share of it or one of its MIG slices. A GPU in MIG mode without
+// slices is not free, because pods cannot get anything of it.
+func CountGPUs(status *v1alpha1.NodeTopologyStatus) (all, free int) {
+	gpus, held := GPUs(status), HeldGPUs(status)
+	for _, c := range gpus {
+		if c.UUID != "" && !slices.Contains(held, c.UUID) {
+			free++
+		}
+	}
+	return len(gpus), free
 }
 
 // gpuOf returns the physical GPU with this UUID, without its memory and health. The parameter `g`

@@ -1,12 +1,15 @@
 package nodemap
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/pkg/topology/picture"
 )
 
 func TestBar(t *testing.T) {
@@ -41,5 +44,37 @@ func TestReadFails(t *testing.T) {
 		if got := fmt.Sprint(err); len(got) < len(want) || got[:len(want)] != want {
 			t.Errorf("error %q, want %q", got, want)
 		}
+	}
+}
+
+// TestGPUsWithoutSlices checks that a GPU in MIG mode without slices, which a NodeTopology counts but
+// does not list, is among the GPUs of the node. It is not free, and the picture of the node says
+// what it is.
+func TestGPUsWithoutSlices(t *testing.T) {
+	node := &v1alpha1.NodeTopology{Status: v1alpha1.NodeTopologyStatus{
+		Machine: v1alpha1.Machine{GPUs: 3},
+		NUMA:    []v1alpha1.NUMANode{{ID: 0, CPUs: "0-1"}},
+		GPUs: []v1alpha1.GPU{
+			{ID: "GPU-1", Model: "A", NUMA: new(int32)},
+			{ID: "MIG-1", Index: 1, Model: "A", Type: "A-MIG-1g.10gb", Parent: "GPU-2", NUMA: new(int32)},
+		},
+		GPUHolders: []v1alpha1.GPUHolder{{UID: "u", Devices: []string{"MIG-1"}}},
+	}}
+	if all, free := CountGPUs(&node.Status); all != 3 || free != 1 {
+		t.Errorf("%d GPUs, %d of them free, want 3 and 1", all, free)
+	}
+	read, err := Read(node)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text, svg strings.Builder
+	if err := errors.Join(picture.DrawUse(&text, read.Machine, read.GPUs, read.Use), picture.SVG(&svg, read.Machine, read.GPUs, read.Use)); err != nil {
+		t.Fatal(err)
+	}
+	if want := "GPU unknown  model unknown · NUMA unknown\n             MIG, no slices\n"; !strings.Contains(text.String(), want) {
+		t.Errorf("text:\n%s\nwant\n%s", &text, want)
+	}
+	if want := "GPU unknown"; !strings.Contains(svg.String(), want) {
+		t.Errorf("no %q in the SVG:\n%s", want, &svg)
 	}
 }

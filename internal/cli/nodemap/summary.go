@@ -19,7 +19,7 @@ type Summary struct {
 
 // NUMA says how many logical CPUs and physical GPUs of a NUMA node are free. A GPU in MIG mode counts
 // as one GPU if it has slices. If it has none, it is not counted, because the NodeTopology does not
-// list it.
+// say on which NUMA node it is.
 type NUMA struct {
 	ID          int32 `json:"id"`
 	Capacity    int32 `json:"capacity"`

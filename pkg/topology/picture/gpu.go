@@ -1,6 +1,7 @@
 package picture
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -8,10 +9,11 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// title returns a GPU's index, or its PCI address if the index is unknown.
+// title returns a GPU's index, or its PCI address if the index is unknown. If both are unknown, it
+// returns "unknown".
 func title(c gpu.GPU) string {
 	if c.Index == topology.Unknown {
-		return string(c.PCI)
+		return cmp.Or(string(c.PCI), "unknown")
 	}
 	return fmt.Sprint(c.Index)
 }
