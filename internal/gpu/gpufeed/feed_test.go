@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/go-logr/logr/testr"
@@ -81,7 +83,7 @@ func TestReadersAreTold(t *testing.T) {
 	if len(c.Latest().GPUs) > 0 || c.Ready() == nil {
 		t.Errorf("before anything was heard: %+v, ready: %v", c.Latest(), c.Ready())
 	}
-	first := NewServer(path)
+	first := NewServer(path, time.Minute)
 	first.Publish(inventory(gpu.UnknownState))
 	stop := run(t, first.Run)
 	await(t, changed)
@@ -96,7 +98,7 @@ func TestReadersAreTold(t *testing.T) {
 	}
 
 	stop() // end the server; the second one then acts as the server after a restart
-	second := NewServer(path)
+	second := NewServer(path, time.Minute)
 	second.Publish(inventory(gpu.Healthy))
 	run(t, second.Run)
 	second.Publish(inventory(gpu.Unhealthy))
@@ -111,7 +113,7 @@ func TestReadersAreTold(t *testing.T) {
 func TestSilence(t *testing.T) {
 	path := socket(t)
 	c, changed := client(t, path, 200*time.Millisecond)
-	s := NewServer(path)
+	s := NewServer(path, time.Minute)
 	s.Publish(inventory(gpu.Healthy))
 	run(t, s.Run)
 	await(t, changed)
@@ -129,6 +131,32 @@ func TestSilence(t *testing.T) {
 	}
 }
 
+// TestExpiredInventoryIsNotSent checks that a client that connects while the server hangs does not
+// get the inventory from before the hang. The client would report it as up to date.
+func TestExpiredInventoryIsNotSent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := NewServer("", time.Minute)
+		server.Publish(inventory(gpu.Healthy))
+		time.Sleep(time.Minute)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		here, there := net.Pipe()
+		defer here.Close()
+		go server.serve(ctx, there)
+		lines := make(chan string, 1)
+		go func() {
+			line, _ := readLine(bufio.NewReader(here))
+			lines <- line
+		}()
+		synctest.Wait() // the server has sent the inventory if it sends the expired one
+		server.Publish(inventory(gpu.Unhealthy))
+		got, err := parse(<-lines)
+		if diff := cmp.Diff(inventory(gpu.Unhealthy), got); diff != "" || err != nil {
+			t.Errorf("error %v, first inventory (-want +got):\n%s", err, diff)
+		}
+	})
+}
+
 func TestNotAnInventory(t *testing.T) {
 	c := NewClient(Options{})
 	if err := c.update("[]\n"); err == nil || !strings.Contains(err.Error(), "decode the inventory of GPUs") {
@@ -141,7 +169,7 @@ func TestFetch(t *testing.T) {
 	if _, err := Fetch(t.Context(), path); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("with nobody there: %v, want that the socket does not exist", err)
 	}
-	server := NewServer(path)
+	server := NewServer(path, time.Minute)
 	server.Publish(inventory(gpu.Healthy))
 	run(t, server.Run)
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {

@@ -20,17 +20,22 @@ const writeTimeout = 5 * time.Second
 // inventory that a newer one has replaced.
 type Server struct {
 	socket string
+	expiry time.Duration
 
 	mu struct {
 		sync.Mutex
-		line []byte        // the latest inventory in JSON; nil before the first Publish
-		next chan struct{} // closed when line is replaced
+		line      []byte        // the latest inventory in JSON; nil before the first Publish
+		published time.Time     // when Publish was called last
+		next      chan struct{} // closed when line is replaced
 	}
 }
 
-// NewServer returns a Server. It does not listen until Run is called.
-func NewServer(socket string) *Server {
-	s := &Server{socket: socket}
+// NewServer returns a Server. It does not listen until Run is called. A client that connects gets
+// the latest inventory only if it is younger than the duration `expiry`, and else waits for the
+// next one. If the calls of NVML hang, no inventory is published, and each client connects again
+// after its timeout. With an old inventory, the client would count the GPUs as monitored again.
+func NewServer(socket string, expiry time.Duration) *Server {
+	s := &Server{socket: socket, expiry: expiry}
 	s.mu.next = make(chan struct{})
 	return s
 }
@@ -44,16 +49,19 @@ func (s *Server) Publish(inventory *gpu.Inventory) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.mu.line = append(line, '\n')
+	s.mu.line, s.mu.published = append(line, '\n'), time.Now()
 	close(s.mu.next)
 	s.mu.next = make(chan struct{})
 }
 
 // latest returns the latest inventory as a line of JSON, and a channel that is closed
-// when a new line replaces it.
+// when a new line replaces it. It returns no line if the latest inventory has expired.
 func (s *Server) latest() ([]byte, <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if time.Since(s.mu.published) >= s.expiry {
+		return nil, s.mu.next
+	}
 	return s.mu.line, s.mu.next
 }
 
@@ -81,8 +89,8 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 }
 
-// serve writes the latest inventory to a client, and writes again whenever there is a
-// new one, until the client disconnects or ctx ends.
+// serve writes the latest inventory to a client unless it has expired. It writes again whenever
+// there is a new one, until the client disconnects or ctx ends.
 func (s *Server) serve(ctx context.Context, conn net.Conn) {
 	defer conn.Close()
 	for {

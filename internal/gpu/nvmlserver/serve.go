@@ -25,7 +25,7 @@ func Run(ctx context.Context, cfg config.NVML) error {
 	log := telemetry.NewLogger(os.Stderr, telemetry.LogOptions{JSON: cfg.LogFormat == config.JSON, Verbosity: cfg.Verbosity})
 	version := telemetry.Version()
 	log.Info("start", "version", version)
-	feed := gpufeed.NewServer(cfg.GPUSocket)
+	feed := gpufeed.NewServer(cfg.GPUSocket, max(gpufeed.DefaultTimeout, 3*cfg.Refresh))
 	monitor := nvml.NewMonitor(nvml.MonitorOptions{
 		Open: func() (nvml.Driver, error) { return open(cfg, log) }, Prepare: specWriter(cfg, log), Publish: feed.Publish,
 		Tick: time.Tick(cfg.Refresh), Now: time.Now, MinFault: cfg.RecoveryDelay, Log: log,
