@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	pluginapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
 	podresources "k8s.io/kubelet/pkg/apis/podresources/v1"
 )
@@ -31,6 +33,7 @@ type fakeKubelet struct {
 		plugins       map[string]*grpc.ClientConn
 		devices       map[string]map[string]string // resource → id → health
 		allocated     map[string][]string          // resource → ids
+		busy          int                          // number of calls of List and GetAllocatableResources that are refused next, as by the kubelet's rate limit
 	}
 }
 
@@ -134,6 +137,9 @@ func (k *fakeKubelet) receive(resource string, stream grpc.ServerStreamingClient
 func (k *fakeKubelet) List(context.Context, *podresources.ListPodResourcesRequest) (*podresources.ListPodResourcesResponse, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if err := k.limit(); err != nil {
+		return nil, err
+	}
 	c := &podresources.ContainerResources{}
 	for resource, ids := range k.mu.allocated {
 		c.Devices = append(c.Devices, &podresources.ContainerDevices{ResourceName: resource, DeviceIds: ids})
@@ -144,6 +150,9 @@ func (k *fakeKubelet) List(context.Context, *podresources.ListPodResourcesReques
 func (k *fakeKubelet) GetAllocatableResources(context.Context, *podresources.AllocatableResourcesRequest) (*podresources.AllocatableResourcesResponse, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if err := k.limit(); err != nil {
+		return nil, err
+	}
 	resp := &podresources.AllocatableResourcesResponse{}
 	for resource, devices := range k.mu.devices {
 		for id, health := range devices {
@@ -153,6 +162,15 @@ func (k *fakeKubelet) GetAllocatableResources(context.Context, *podresources.All
 		}
 	}
 	return resp, nil
+}
+
+// limit returns the kubelet's error for a call that exceeds its rate limit. Callers hold k.mu.
+func (k *fakeKubelet) limit() error {
+	if k.mu.busy == 0 {
+		return nil
+	}
+	k.mu.busy--
+	return status.Error(codes.ResourceExhausted, "rejected by rate limit")
 }
 
 // status returns "allocatable/capacity" of each resource. kubectl describe node would show

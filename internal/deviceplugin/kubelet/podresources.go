@@ -20,6 +20,17 @@ const allocationsTimeout = 5 * time.Second
 const maxPodResources = 16 << 20
 
 // idsByResource is a set of device IDs per resource.
+// retryLimited is a configuration of gRPC that repeats calls which the kubelet refused because of
+// its rate limit. The kubelet answers 100 calls of its pod resources API a second, or 10 at once,
+// for all clients on the node together. Numalet alone makes more calls when the kubelet admits
+// several pods with GPUs one after another. Up to four retries take about 0.3 s, which is less than
+// informerDelay.
+// Source: https://kubernetes.io/blog/2023/08/23/kubelet-podresources-api-ga/
+const retryLimited = `{"methodConfig": [{"name": [{}], "retryPolicy": {
+	"maxAttempts": 5, "initialBackoff": "0.02s", "maxBackoff": "0.2s", "backoffMultiplier": 2,
+	"retryableStatusCodes": ["RESOURCE_EXHAUSTED"]
+}}]}`
+
 type idsByResource map[string]map[string]bool
 
 func (m idsByResource) add(devices []*podresources.ContainerDevices) {
@@ -54,7 +65,7 @@ type lister struct {
 }
 
 func dialLister(socket string) (lister, error) {
-	conn, err := dial(socket)
+	conn, err := dial(socket, grpc.WithDefaultServiceConfig(retryLimited))
 	if err != nil {
 		return lister{}, fmt.Errorf("connect to the pod resources API: %w", err)
 	}

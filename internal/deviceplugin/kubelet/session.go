@@ -197,8 +197,8 @@ func register(ctx context.Context, socket string, p *plugin) error {
 }
 
 // dial returns a client of a socket of the kubelet. It connects at the first call.
-func dial(socket string) (*grpc.ClientConn, error) {
-	return grpc.NewClient("unix:"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()))
+func dial(socket string, options ...grpc.DialOption) (*grpc.ClientConn, error) {
+	return grpc.NewClient("unix:"+socket, append(options, grpc.WithTransportCredentials(insecure.NewCredentials()))...)
 }
 
 // lock makes sure that only one numalet-deviceplugin of the node runs, until the
