@@ -1,6 +1,7 @@
 package kubelet
 
 import (
+	"maps"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -8,6 +9,61 @@ import (
 
 	"github.com/numalet/numalet/api/v1alpha1"
 )
+
+// updateHeld sets the held devices to those in the kubelet's last answer, and removes allocations
+// that have ended. The answer can have shares even if GPUs are no longer offered in shares. Callers
+// hold g.mu.
+func (g *GPUs) updateHeld(before previous) {
+	held := map[string]bool{}
+	add := func(resource string) { maps.Copy(held, before.held(resource)) }
+	for resource := range g.mu.listed {
+		add(resource)
+	}
+	add(g.sharedResource())
+	g.keepHeld(held, before.pods)
+	g.mu.held = held
+	for id, a := range g.mu.allocated {
+		if g.over(a, held[id]) {
+			delete(g.mu.allocated, id)
+		}
+	}
+}
+
+// keepHeld adds to the held devices those that were held before by a pod that the kubelet does not
+// list now, although the pod has not ended. After its restart, the kubelet lists no pods until it
+// has read them from the API server. During this time, a share of a GPU that a container has as a
+// whole could otherwise be allocated, or the reverse. If the device plugin does not watch the pods,
+// keepHeld adds nothing. Callers hold g.mu.
+func (g *GPUs) keepHeld(held map[string]bool, listed map[types.NamespacedName]PodDevices) {
+	running := g.running()
+	for id, pod := range g.mu.holders {
+		if _, is := listed[pod]; !is && running[pod] {
+			held[id] = true
+		} else {
+			delete(g.mu.holders, id)
+		}
+	}
+	for pod, devices := range listed {
+		for _, id := range devices.Devices {
+			if held[id] { // of a resource of GPUs
+				g.mu.holders[id] = pod
+			}
+		}
+	}
+}
+
+// running returns the node's pods that have not ended, as far as the device plugin knows the pods.
+func (g *GPUs) running() map[types.NamespacedName]bool {
+	all := map[types.NamespacedName]bool{}
+	if g.Pods == nil {
+		return all
+	}
+	pods, _ := g.Pods()
+	for _, pod := range pods {
+		all[nameOf(pod)] = !v1alpha1.Ended(pod)
+	}
+	return all
+}
 
 // allocation is a device that the kubelet allocated to a container. It ends when the device is
 // known to be free again:

@@ -1,6 +1,7 @@
 package kubelet
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	pluginapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
 
 	"github.com/numalet/numalet/pkg/gpu"
 )
@@ -79,6 +81,51 @@ func TestGPUsOfInitContainers(t *testing.T) {
 			free()
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("the GPU is free (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestGPUsWhileTheKubeletStarts checks that a GPU counts as in use after the kubelet has restarted
+// and does not list the pod that holds the GPU. It counts as free when the pod has ended, or when
+// the kubelet lists the pod without the GPU.
+func TestGPUsWhileTheKubeletStarts(t *testing.T) {
+	running := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "p"}}
+	ended := running.DeepCopy()
+	ended.Status.Phase = corev1.PodSucceeded
+	name := types.NamespacedName{Namespace: "ns", Name: "p"}
+	for what, tc := range map[string]struct {
+		pods   []*corev1.Pod                       // the node's pods when the kubelet has restarted
+		listed map[types.NamespacedName]PodDevices // what the kubelet lists then
+		want   string                              // the shares of the GPU that the pod held
+	}{
+		"the pod is not listed":        {pods: []*corev1.Pod{running}, want: "-a::0 -a::1"},
+		"the pod has ended":            {pods: []*corev1.Pod{ended}, want: "a::0 a::1"},
+		"the pod is gone":              {want: "a::0 a::1"},
+		"the pod is listed without it": {[]*corev1.Pod{running}, map[types.NamespacedName]PodDevices{name: {}}, "a::0 a::1"},
+	} {
+		t.Run(what, func(t *testing.T) {
+			g := newGPUs(HandOver{})
+			g.Pods = func() ([]*corev1.Pod, bool) { return tc.pods, true }
+			held := map[string]map[string]bool{whole: {"a": true}}
+			of := func(resource string) map[string]bool { return held[resource] }
+			if _, err := g.list(previous{held: of, pods: map[types.NamespacedName]PodDevices{name: {Devices: []string{"a"}}}}); err != nil {
+				t.Fatal(err)
+			}
+			held = nil
+			var devices map[string][]*pluginapi.Device
+			for range 2 { // the device must stay in use for as long as the kubelet does not list the pod
+				var err error
+				if devices, err = g.list(previous{held: of, pods: tc.listed}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got := strings.Join(strings.Fields(asShown(devices)[shares])[:2], " "); got != tc.want {
+				t.Errorf("the shares are %q, want %q", got, tc.want)
+			}
+			_, err := g.allocate(shares, []string{"a::0"})
+			if refused := err != nil; refused != strings.HasPrefix(tc.want, "-") {
+				t.Errorf("a share was allocated: %v", err)
 			}
 		})
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	pluginapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
 
 	"github.com/numalet/numalet/api/v1alpha1"
@@ -48,16 +49,17 @@ type GPUs struct {
 
 	mu struct {
 		sync.Mutex
-		listed    map[string]bool        // resources that list has returned so far
-		held      map[string]bool        // device IDs that containers hold, according to the kubelet's last answer
-		allocated map[string]*allocation // by device ID
+		listed    map[string]bool                 // resources that list has returned so far
+		held      map[string]bool                 // device IDs that containers hold, according to the kubelet's last answer
+		holders   map[string]types.NamespacedName // the pod that holds a device, by device ID, according to the kubelet's last answer that lists the pod
+		allocated map[string]*allocation          // by device ID
 	}
 }
 
 // NewGPUs returns the Source of the node's GPUs. It has not listed any resource yet.
 func NewGPUs(o GPUOptions) *GPUs {
 	g := &GPUs{GPUOptions: o}
-	g.mu.listed, g.mu.allocated = map[string]bool{}, map[string]*allocation{}
+	g.mu.listed, g.mu.holders, g.mu.allocated = map[string]bool{}, map[string]types.NamespacedName{}, map[string]*allocation{}
 	return g
 }
 
@@ -86,33 +88,24 @@ func (g *GPUs) list(before previous) (map[string][]*pluginapi.Device, error) {
 	return devices, nil
 }
 
-// updateHeld sets the held devices to those in the kubelet's last answer, and removes allocations
-// that have ended. Callers hold g.mu.
-func (g *GPUs) updateHeld(before previous) {
-	g.mu.held = map[string]bool{}
-	for resource := range g.mu.listed {
-		for id := range before.held(resource) {
-			g.mu.held[id] = true
-		}
-	}
-	for id, a := range g.mu.allocated {
-		if g.over(a, g.mu.held[id]) {
-			delete(g.mu.allocated, id)
-		}
-	}
-}
-
 // inUse reports whether a container has a device. Callers hold g.mu.
 func (g *GPUs) inUse(id string) bool {
 	_, allocated := g.mu.allocated[id]
 	return allocated || g.mu.held[id]
 }
 
-// sharesInUse reports whether a container has a share of a GPU. Callers hold
-// g.mu.
+// sharesInUse reports whether a container has a share of a GPU. The number of the share may be
+// higher than those that are offered now, if the GPU had more shares before the last restart of the
+// device plugin. Callers hold g.mu.
 func (g *GPUs) sharesInUse(uuid string) bool {
-	for i := range g.Shares {
-		if g.inUse(share(uuid, i)) {
+	is := func(id string) bool { return isShare(id) && v1alpha1.GPUOf(id) == uuid }
+	for id := range g.mu.allocated {
+		if is(id) {
+			return true
+		}
+	}
+	for id := range g.mu.held {
+		if is(id) {
 			return true
 		}
 	}

@@ -136,6 +136,35 @@ func TestGPUsHeldAtTheStart(t *testing.T) {
 	}
 }
 
+// TestGPUsWithFewerShares checks that a GPU is not allocated as a whole while a container has a
+// share that the device plugin no longer offers, because an administrator reduced the number of
+// shares.
+func TestGPUsWithFewerShares(t *testing.T) {
+	for name, tc := range map[string]struct {
+		shares int
+		want   map[string]string
+	}{
+		"one":  {1, map[string]string{whole: "a -b c@1 d", shares: "a::0 b::0 c::0@1 d::0", mig: "m1@1 m2@1"}},
+		"none": {0, map[string]string{whole: "a -b c@1 d", mig: "m1@1 m2@1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newGPUs(HandOver{})
+			g.Shares = tc.shares
+			held := map[string]map[string]bool{shares: {"b::1": true}}
+			devices, err := g.list(previous{held: func(resource string) map[string]bool { return held[resource] }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, asShown(devices)); diff != "" {
+				t.Errorf("devices (-want +got):\n%s", diff)
+			}
+			if _, err := g.allocate(whole, []string{"b"}); err == nil {
+				t.Error("b was allocated as a whole")
+			}
+		})
+	}
+}
+
 // TestGroupedGPUsHaveNoShares checks that shares of a GPU in a GPU group are neither offered
 // nor allocated. A share that a container already has stays healthy.
 func TestGroupedGPUsHaveNoShares(t *testing.T) {

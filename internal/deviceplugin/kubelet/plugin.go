@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
+	"k8s.io/apimachinery/pkg/types"
 	pluginapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
 )
 
@@ -41,6 +42,7 @@ type chooser interface {
 type previous struct {
 	held    func(resource string) map[string]bool     // the IDs of the devices that containers hold
 	devices func(resource string) []*pluginapi.Device // the devices that were published last
+	pods    map[types.NamespacedName]PodDevices       // all pods that the kubelet lists, with their devices
 }
 
 // plugin answers the kubelet's calls for one resource. After a restart of the kubelet,

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"k8s.io/apimachinery/pkg/types"
 	podresources "k8s.io/kubelet/pkg/apis/podresources/v1"
 )
 
@@ -19,7 +20,6 @@ const allocationsTimeout = 5 * time.Second
 // the kubelet's own limit.
 const maxPodResources = 16 << 20
 
-// idsByResource is a set of device IDs per resource.
 // retryLimited is a configuration of gRPC that repeats calls which the kubelet refused because of
 // its rate limit. The kubelet answers 100 calls of its pod resources API a second, or 10 at once,
 // for all clients on the node together. Numalet alone makes more calls when the kubelet admits
@@ -31,6 +31,7 @@ const retryLimited = `{"methodConfig": [{"name": [{}], "retryPolicy": {
 	"retryableStatusCodes": ["RESOURCE_EXHAUSTED"]
 }}]}`
 
+// idsByResource is a set of device IDs per resource.
 type idsByResource map[string]map[string]bool
 
 func (m idsByResource) add(devices []*podresources.ContainerDevices) {
@@ -46,8 +47,9 @@ func (m idsByResource) add(devices []*podresources.ContainerDevices) {
 
 // allocations is what the kubelet knows about the devices of all device plugins.
 type allocations struct {
-	held    idsByResource // devices that containers hold
-	healthy idsByResource // devices that were healthy in the latest list of their device plugin
+	held    idsByResource                       // devices that containers hold
+	healthy idsByResource                       // devices that were healthy in the latest list of their device plugin
+	pods    map[types.NamespacedName]PodDevices // all pods that the kubelet lists, with their devices
 }
 
 // podResourcesSocket returns the path of the socket on which the kubelet with this root directory
@@ -116,9 +118,10 @@ func readAllocations(ctx context.Context, socket string) (allocations, error) {
 	if err != nil {
 		return allocations{}, err
 	}
-	v := allocations{idsByResource{}, idsByResource{}}
+	v := allocations{idsByResource{}, idsByResource{}, map[types.NamespacedName]PodDevices{}}
 	v.healthy.add(healthy)
 	for _, pod := range pods {
+		v.pods[types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}] = devicesOf(pod)
 		for _, container := range pod.Containers {
 			v.held.add(container.Devices)
 		}
@@ -144,15 +147,19 @@ func ListDevices(ctx context.Context, root string) ([]PodDevices, error) {
 	}
 	var all []PodDevices
 	for _, pod := range pods {
-		held := PodDevices{Namespace: pod.Namespace, Name: pod.Name}
-		for _, container := range pod.Containers {
-			for _, device := range container.Devices {
-				held.Devices = append(held.Devices, device.DeviceIds...)
-			}
-		}
-		if len(held.Devices) > 0 {
+		if held := devicesOf(pod); len(held.Devices) > 0 {
 			all = append(all, held)
 		}
 	}
 	return all, nil
+}
+
+func devicesOf(pod *podresources.PodResources) PodDevices {
+	held := PodDevices{Namespace: pod.Namespace, Name: pod.Name}
+	for _, container := range pod.Containers {
+		for _, device := range container.Devices {
+			held.Devices = append(held.Devices, device.DeviceIds...)
+		}
+	}
+	return held
 }
