@@ -40,10 +40,10 @@ type Options struct {
 
 // Publisher publishes extended resources and their devices to the kubelet.
 //
-// The Publisher works in sessions. A session ends when the kubelet restarts, a socket is removed,
-// the kubelet ends a stream, or there is a new resource. The next session serves and registers all
-// resources again. The Publisher does not repair single connections, because they are all lost when
-// the kubelet restarts: when it starts, it removes all sockets and registrations.
+// The Publisher works in sessions. A session ends when the kubelet restarts, a socket is removed, or
+// the kubelet ends a stream. The next session serves and registers all resources again. The
+// Publisher does not repair single connections, because they are all lost when the kubelet restarts:
+// when it starts, it removes all sockets and registrations.
 type Publisher struct {
 	Options
 	dir          string // the kubelet's directory of plugin sockets

@@ -118,6 +118,7 @@ func TestPublishesAndFollowsTheMachine(t *testing.T) {
 	r.look(t)
 	want := map[string]string{numa0: "2/3", numa1: "0/0", numa4: "4/4"}
 	eventually(t, "status after a CPU and a node went and a node came", want, kubelet.status)
+	eventually(t, "registrations: those of the other nodes stay", map[string]int{numa0: 1, numa1: 1, numa4: 1}, kubelet.registrations)
 
 	r.machine.Store(nil)
 	eventually(t, "readiness", nil, r.Ready)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"syscall"
 	"time"
 
@@ -43,7 +44,8 @@ func (p *Publisher) runSession(ctx context.Context, hints <-chan struct{}) error
 	//    Register returns.
 	s := &session{dropped: make(chan *plugin)}
 	defer s.close()
-	if err := p.serveAll(s); err != nil {
+	servers, err := p.serveNew(s)
+	if err != nil {
 		return err
 	}
 	// 4. Remember the kubelet's socket. If the path has another socket later, the kubelet
@@ -53,29 +55,35 @@ func (p *Publisher) runSession(ctx context.Context, hints <-chan struct{}) error
 		return fmt.Errorf("the kubelet is not running: %w", err)
 	}
 	// 5. Register.
-	if err := p.registerAll(ctx, s); err != nil {
+	if err := p.registerAll(ctx, s, servers); err != nil {
 		return err
 	}
 	// 6. Publish changes.
 	return p.follow(ctx, s, hints)
 }
 
-func (p *Publisher) serveAll(s *session) error {
+// serveNew starts and returns servers for the plugins that have no server in this session yet.
+func (p *Publisher) serveNew(s *session) ([]*server, error) {
+	before := len(s.servers)
 	for _, plugin := range p.sorted() {
+		if slices.ContainsFunc(s.servers[:before], func(one *server) bool { return one.plugin == plugin }) {
+			continue
+		}
 		one, err := serve(plugin, p.dir, s.dropped, p.panicked)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		s.servers = append(s.servers, one)
 	}
-	return nil
+	return s.servers[before:], nil
 }
 
-func (p *Publisher) registerAll(ctx context.Context, s *session) error {
+// registerAll registers the resources of these servers of the session.
+func (p *Publisher) registerAll(ctx context.Context, s *session, servers []*server) error {
 	if err := p.conflict(); err != nil {
 		p.Log.Info("replacing the registration of another device plugin", "reason", err.Error())
 	}
-	for _, one := range s.servers {
+	for _, one := range servers {
 		if err := register(ctx, p.registry, one.plugin); err != nil {
 			return err
 		}
@@ -117,14 +125,16 @@ func (p *Publisher) follow(ctx context.Context, s *session, hints <-chan struct{
 	}
 }
 
-// update lists the devices again and publishes changes. If there is a new resource to
-// register, it returns an error, which ends the session.
+// update lists the devices again and publishes changes. It registers new resources, and leaves the
+// streams of the others open: when a stream ends, the kubelet counts all devices of the resource as
+// unhealthy, and rejects pods that request them, until the resource is registered again.
 func (p *Publisher) update(ctx context.Context, s *session) error {
 	p.refresh(ctx)
-	if len(p.plugins) > len(s.servers) {
-		return errors.New("there is a new resource to register")
+	servers, err := p.serveNew(s)
+	if err != nil || len(servers) == 0 {
+		return err
 	}
-	return nil
+	return p.registerAll(ctx, s, servers)
 }
 
 // tick calls update, and checks that the kubelet watches the devices of each resource.
