@@ -61,8 +61,9 @@ type Options struct {
 	sleep func(time.Duration)
 }
 
-// Installer changes containerd's configuration so that containerd requires the agent. It can also
-// undo this change. Its methods may be called repeatedly, but not concurrently.
+// Installer changes containerd's configuration so that containerd creates no container while the
+// agent is not connected to it. It can also undo this change. Its methods may be called repeatedly,
+// but not concurrently.
 type Installer struct {
 	Options
 	files files

@@ -25,8 +25,8 @@ func newGaps() *gaps {
 	return g
 }
 
-// begin records that a Binding is in flight, until the returned function is called. Only the first
-// call of this function has an effect.
+// begin records that a Binding is in flight, until `end`, the function that it returns, is called.
+// Later calls of `end` have no effect.
 func (g *gaps) begin() (end func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
