@@ -35,7 +35,7 @@ const withoutValidation api.EventMask = 1<<(api.Event_RUN_POD_SANDBOX-1) |
 // result 0 means all hooks of the plugin. NRI 0.10 (containerd 2.2) added the hook
 // ValidateContainerAdjustment. For older versions, subscription leaves out this hook.
 func subscription(version string) api.EventMask {
-	inferred, err := api.InferVersionFromRuntime("containerd", version)
+	inferred, err := api.InferVersionFromRuntime("containerd", asTag(version))
 	if err != nil {
 		return 0
 	}
@@ -44,6 +44,14 @@ func subscription(version string) api.EventMask {
 		return withoutValidation
 	}
 	return 0
+}
+
+// asTag returns the version of containerd in the form of containerd's release tags, such as v2.1.5,
+// because api.InferVersionFromRuntime knows only this form. Distributions build containerd with
+// versions such as 2.1.5 and 2.1.5~ds1.
+func asTag(version string) string {
+	version, _, _ = strings.Cut(version, "~")
+	return "v" + strings.TrimPrefix(version, "v")
 }
 
 // oldestMajor is the oldest supported major version of containerd.

@@ -38,10 +38,16 @@ func TestSubscription(t *testing.T) {
 		version string
 		want    api.EventMask
 	}{
-		"without validation": {"v2.1.5", withoutValidation},
-		"with validation":    {"v2.2.0", 0},
-		"newer":              {"v2.4.2", 0},
-		"of no known form":   {"dev", 0},
+		"without validation":   {"v2.1.5", withoutValidation},
+		"with validation":      {"v2.2.0", 0},
+		"newer":                {"v2.4.2", 0},
+		"of no known form":     {"dev", 0},
+		"without the v":        {"2.1.5", withoutValidation},
+		"with a revision":      {"2.1.3-0ubuntu3", withoutValidation},
+		"with a tilde":         {"2.1.4~ds2", withoutValidation},
+		"with a suffix":        {"v2.1.5-k3s1", withoutValidation},
+		"newer, without the v": {"2.2.1", 0},
+		"between two releases": {"v2.2.0-225-ge9dc15b7a.m", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := subscription(tc.version); got != tc.want {
