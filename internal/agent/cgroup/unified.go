@@ -20,7 +20,7 @@ type unified struct{ root string }
 // confine sets the CPUs of the cgroup at path, and the NUMA nodes of its memory. It does not write
 // child cgroups, because the kernel intersects their cpusets with that of the parent.
 func (u unified) confine(path string, cpus, mems cpuset.Set) error {
-	err := u.update(path, cgroup2.CPU{Cpus: cpus.String(), Mems: mems.String()})
+	err := u.update(path, cpus, mems)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -30,7 +30,7 @@ func (u unified) confine(path string, cpus, mems cpuset.Set) error {
 	if err := u.enable(path); err != nil {
 		return err
 	}
-	return u.update(path, cgroup2.CPU{Cpus: cpus.String(), Mems: mems.String()})
+	return u.update(path, cpus, mems)
 }
 
 // enable enables the cpuset controller in every ancestor of the cgroup at path. systemd disables the
@@ -46,12 +46,15 @@ func (u unified) enable(path string) error {
 	return nil
 }
 
-func (u unified) update(path string, cpu cgroup2.CPU) error {
-	group, err := cgroup2.Load(path, cgroup2.WithMountpoint(u.root))
-	if err != nil {
+// update writes the CPUs of a cgroup and, unless mems is empty, the NUMA nodes of its memory. It
+// does not use the method Update of containerd/cgroups, which opens the files with O_CREAT. With
+// O_CREAT, the error for a missing file is EACCES instead of ENOENT. The method `confine` could then
+// not tell a cgroup without the cpuset controller from a cgroup that this process may not write.
+func (u unified) update(path string, cpus, mems cpuset.Set) error {
+	if err := overwrite(u.dir(path), "cpuset.cpus", cpus); err != nil || mems.Empty() {
 		return err
 	}
-	return group.Update(&cgroup2.Resources{CPU: &cpu})
+	return overwrite(u.dir(path), "cpuset.mems", mems)
 }
 
 func (u unified) effective(path string) (cpus, mems cpuset.Set, err error) {
@@ -67,7 +70,9 @@ func (u unified) unlimited(path string) bool {
 	return err == nil && strings.HasPrefix(string(text), "max")
 }
 
-func (u unified) liftQuota(path string) error { return u.update(path, cgroup2.CPU{Max: "max"}) }
+func (u unified) liftQuota(path string) error {
+	return write(filepath.Join(u.dir(path), "cpu.max"), "max")
+}
 
 // empty reports whether the cgroup has no processes. It reads only cgroup.events, whose line
 // "populated" covers the cgroup and all cgroups below it.

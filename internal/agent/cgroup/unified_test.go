@@ -30,8 +30,22 @@ func fake(t *testing.T, files map[string]string) string {
 		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
 			t.Fatal(err)
 		}
+		if filepath.Base(name) == "cpuset.cpus.effective" {
+			addCPUSet(t, filepath.Dir(path))
+		}
 	}
 	return root
+}
+
+// addCPUSet creates the files of a cgroup that the kernel creates together with
+// cpuset.cpus.effective.
+func addCPUSet(t *testing.T, dir string) {
+	t.Helper()
+	for _, file := range []string{"cpuset.cpus", "cpuset.mems"} {
+		if err := os.WriteFile(filepath.Join(dir, file), []byte("\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 func open(t testing.TB, o Options) *Cgroups {
@@ -135,6 +149,33 @@ func TestConfineUnified(t *testing.T) {
 				t.Errorf("cpuset.cpus = %q, want %q", got, tc.cpus)
 			}
 		})
+	}
+}
+
+// TestConfineWithoutController checks that Confine enables the cpuset controller above a cgroup that
+// has no cpuset, and that it writes no file that does not exist. The kernel creates the files of a
+// cgroup when the controller is enabled, and refuses to create a file that a program opens with
+// O_CREAT. The fake creates no files, so Confine must return an error.
+func TestConfineWithoutController(t *testing.T) {
+	root := fake(t, map[string]string{
+		"cgroup.subtree_control":               "",
+		"kubepods/cgroup.subtree_control":      "",
+		"kubepods/pod1/cgroup.subtree_control": "",
+		"kubepods/pod1/c1/cgroup.procs":        "1\n",
+	})
+	err := open(t, Options{Root: root}).Confine(t.Context(), "/kubepods/pod1/c1", exactly(cpuset.Of(1)))
+	if err == nil {
+		t.Error("Confine of a cgroup without a cpuset succeeded")
+	}
+	for _, above := range []string{"", "kubepods", "kubepods/pod1"} {
+		if got := read(t, root, above, "cgroup.subtree_control"); got != "+cpuset" {
+			t.Errorf("cgroup.subtree_control of /%s = %q, want +cpuset", above, got)
+		}
+	}
+	for _, group := range []string{"kubepods/pod1/c1", "kubepods/pod1"} {
+		if _, err := os.Stat(filepath.Join(root, group, "cpuset.cpus")); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("Confine created cpuset.cpus of %s (stat: %v)", group, err)
+		}
 	}
 }
 
