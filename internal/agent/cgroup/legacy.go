@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -58,7 +57,7 @@ func resize(dir, file string, want cpuset.Set) error {
 		}
 	}
 	for _, child := range children {
-		if err := resizeChild(child, file, old, want); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := resizeChild(child, file, old, want); err != nil && !errors.Is(asNotExist(err), ErrNotExist) {
 			return err
 		}
 	}
@@ -113,7 +112,7 @@ func noProcess(dir string) (bool, error) {
 	}
 	for _, child := range children {
 		empty, err := noProcess(child)
-		if errors.Is(err, fs.ErrNotExist) {
+		if errors.Is(asNotExist(err), ErrNotExist) {
 			continue
 		}
 		if err != nil || !empty {
