@@ -155,6 +155,7 @@ func (n *Node) confineSharers(ctx context.Context, why Why) (absent []workload.S
 			absent = append(absent, workload.Spec{ContainerID: s.containerID, CPUs: n.unstarted(shared)})
 		}
 	}
+	n.mu.unconfined = len(errs) > 0
 	if why == Grow {
 		n.env.Cgroups.PersistLater()
 	} else if err := n.env.Cgroups.Persist(ctx); err != nil {
@@ -162,6 +163,21 @@ func (n *Node) confineSharers(ctx context.Context, why Why) (absent []workload.S
 	}
 	n.env.Observer.Wrote(why, written, n.env.Now().Sub(start))
 	return absent, errors.Join(errs...)
+}
+
+// confineAgain writes the cpusets of all sandboxes and shared containers again if the last write failed
+// for some of them. Such a container may run on exclusive CPUs. This can happen if the container was
+// created while the agent was down. confineAgain does not wait for systemd. It returns new specs as
+// confineSharers does. Callers hold n.mu.
+func (n *Node) confineAgain(ctx context.Context) ([]workload.Spec, error) {
+	if !n.mu.unconfined {
+		return nil, nil
+	}
+	specs, err := n.confineSharers(ctx, Grow)
+	if err != nil {
+		return nil, refuse(CgroupFailed, "cannot move shared containers off exclusive CPUs: %s", err)
+	}
+	return specs, nil
 }
 
 // sharer is the cgroup of a sandbox or of a container that runs on the shared CPUs.

@@ -3,7 +3,6 @@ package node
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/pkg/cpuset"
@@ -13,12 +12,6 @@ import (
 // PartlyIsolatedReason is the reason of the events on a pod that report that this node's kernel
 // cannot keep all other processes off the pod's exclusive CPUs.
 const PartlyIsolatedReason = "NumaletPartlyIsolated"
-
-// partitionInterval is the time between two checks of the cpuset partitions. A partition is a
-// cgroup whose CPUs no other cgroup can use. If a pod requests isolation, the agent makes the
-// cgroups of its exclusive containers partitions. The kernel can end a partition, for example when
-// all of its CPUs go offline. The check makes the cgroup a partition again.
-const partitionInterval = 10 * time.Second
 
 // isolates reports whether an annotation of the sandbox's pod requests isolation of the pod's
 // exclusive CPUs.
@@ -81,7 +74,8 @@ func (n *Node) notePartlyIsolated(s workload.Sandbox) {
 }
 
 // assertPartitions makes the partition of each container that requests isolation again, unless it
-// still exists.
+// still exists. A partition is a cgroup whose CPUs no other cgroup can use. The kernel can end a
+// partition, for example when all of its CPUs go offline.
 func (n *Node) assertPartitions(ctx context.Context) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -61,7 +61,8 @@ func (n *Node) replaceOffline(ctx context.Context) {
 // refit is called before the creation and before the start of a container that already has
 // exclusive CPUs, such as one that restarts. If some of these CPUs are offline, refit replaces
 // them. It refuses the container if there are not enough free CPUs. It also refuses the container
-// if its memory is bound to a NUMA node that is gone or no longer has memory. Callers hold n.mu.
+// if its memory is bound to a NUMA node that is gone or no longer has memory, or if a shared
+// container may run on exclusive CPUs (see the method confineAgain). Callers hold n.mu.
 func (n *Node) refit(ctx context.Context, c workload.Container) (specs []workload.Spec, err error) {
 	uid := c.Sandbox.Pod.UID
 	if undo := n.mu.book.replaceOffline(uid); undo != nil {
@@ -78,5 +79,6 @@ func (n *Node) refit(ctx context.Context, c workload.Container) (specs []workloa
 	if gone := n.withoutMemory(claim); len(gone) > 0 {
 		return nil, refuse(MachineChanged, "the memory of container %q is bound to the NUMA nodes %v, which are gone or have no memory; restore them, or delete the pod, so that a new pod is placed again", c.Name, gone)
 	}
-	return specs, nil
+	again, err := n.confineAgain(ctx)
+	return append(specs, again...), err
 }

@@ -41,6 +41,9 @@ type Node struct {
 		// withheld has the CPUs that pods did not get because systemd did not apply all changes
 		// before the hook's deadline, by UID of the pod.
 		withheld map[string]withheld
+		// unconfined is true if the last write of the shared CPUs failed for the cgroup of any
+		// sandbox or shared container.
+		unconfined bool
 	}
 }
 

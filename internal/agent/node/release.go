@@ -38,19 +38,22 @@ func (n *Node) wake() {
 	}
 }
 
+// retryInterval is the time between two calls of the method `retry`.
+const retryInterval = 10 * time.Second
+
 // Run releases the grants of ended pods, completes resizes, gives withheld CPUs back, and repairs
-// partitions, until ctx ends.
+// what the method `retry` repairs, until ctx ends.
 func (n *Node) Run(ctx context.Context) error {
 	again := time.NewTimer(0)
 	defer again.Stop()
-	partitions := time.NewTicker(partitionInterval)
-	defer partitions.Stop()
+	retry := time.NewTicker(retryInterval)
+	defer retry.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-partitions.C:
-			n.assertPartitions(ctx)
+		case <-retry.C:
+			n.retry(ctx)
 			continue
 		case <-n.ended:
 		case <-again.C:
@@ -61,6 +64,17 @@ func (n *Node) Run(ctx context.Context) error {
 		case n.holdsStatic():
 			again.Reset(staticSweepInterval)
 		}
+	}
+}
+
+// retry repairs the partitions of containers, and writes the cpusets of shared containers again if
+// the last write failed.
+func (n *Node) retry(ctx context.Context) {
+	n.assertPartitions(ctx)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if _, err := n.confineAgain(ctx); err != nil {
+		logr.FromContextOrDiscard(ctx).V(2).Info("retrying", "after", retryInterval, "err", err.Error())
 	}
 }
 

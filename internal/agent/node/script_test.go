@@ -47,7 +47,7 @@ func newScript(t *testing.T, out *scenario.Answer) *script {
 		"start": s.startContainer, "resynchronize": s.resynchronize, "exit": s.exitContainer, "stop": s.stopPod, "remove": s.removePod,
 		"vanish": s.vanish, "phase": s.phase, "delete": s.delete, "annotate": s.annotate, "sweep": s.sweep, "late": s.setLate, "informer": s.informer,
 		"break": s.breaks, "repair": s.repairs, "damage": s.damage, "reboot": s.reboot, "resize": s.resize, "wait": s.wait, "show": s.show, "report": s.report,
-		"give": s.give, "gpus": s.showGPUs, "groups": s.setGroups, "systemd": s.setSystemd, "collect": s.collect, "offline": s.offline, "partitions": s.checkPartitions, "end": s.endPartition, "online": s.online, "firmware": s.firmware,
+		"give": s.give, "gpus": s.showGPUs, "groups": s.setGroups, "systemd": s.setSystemd, "collect": s.collect, "offline": s.offline, "partitions": s.checkPartitions, "retry": s.retry, "end": s.endPartition, "online": s.online, "firmware": s.firmware,
 	} {
 		s.commands[name] = func(c *scenario.Command) { s.fail(do(c.Words)) }
 	}
@@ -327,6 +327,13 @@ func (s *script) endPartition(args []string) error {
 // partitions of all containers.
 func (s *script) checkPartitions([]string) error {
 	s.node.assertPartitions(context.Background())
+	return nil
+}
+
+// retry runs the script command `retry`, which calls Node.retry, as Run does at intervals of
+// retryInterval.
+func (s *script) retry([]string) error {
+	s.node.retry(context.Background())
 	return nil
 }
 

@@ -106,7 +106,7 @@ func (n *Node) reconcile(ctx context.Context) {
 		log.Error(err, "cannot write the checkpoint of the rebuilt grants")
 	}
 	if _, err := n.confineSharers(ctx, Assert); err != nil {
-		log.Error(err, "some shared containers may run on exclusive CPUs; new exclusive containers are refused until this is repaired")
+		log.Error(err, "some shared containers may run on exclusive CPUs; retrying; exclusive containers do not start until this is repaired")
 	}
 	n.assertExclusive(ctx)
 	if err := n.isolate(ctx); err != nil {
