@@ -47,14 +47,11 @@ func agentFinding(set appsv1.DaemonSet) Finding {
 
 func checkNodes(ctx context.Context, clients Clients) (Report, error) {
 	list, err := clients.Dynamic.Resource(v1alpha1.NodeTopologyResource()).List(ctx, metav1.ListOptions{})
-	if apierrors.IsNotFound(err) { // the check custom-resources reports that the resource does not exist
+	if apierrors.IsNotFound(err) || err == nil && len(list.Items) == 0 { // the check custom-resources reports that the resource does not exist
 		return noNodes(ctx, clients)
 	}
 	if err != nil {
 		return nil, err
-	}
-	if len(list.Items) == 0 {
-		return noNodes(ctx, clients)
 	}
 	var report Report
 	ready := 0
