@@ -112,10 +112,10 @@ func newCrowd(t testing.TB, nodes int) *crowd {
 	return w
 }
 
-// unwatched returns a controller without its parts: the caller creates and connects them (see
-// connect). The controller's informers of custom resources watch empty sources. It uses the given
-// client for all requests but Bindings. The caller must call the function `end` when the test is
-// over.
+// unwatched returns a controller without its parts: the caller creates and connects them, as the
+// method crowd.connect does. The controller's informers of custom resources watch empty sources. It
+// uses the given client for all requests but Bindings. The caller must call the function `end` when
+// the test is over.
 func unwatched(t testing.TB, client kubernetes.Interface, bind func(context.Context, *corev1.Binding) error) (c *controller, end func()) {
 	cfg, err := config.LoadController(config.Input{
 		Args:      []string{"--leader-elect=false", "--queue-addr=", "--metrics-secure=false", "--health-addr=127.0.0.1:0", "--metrics-addr=127.0.0.1:0"},

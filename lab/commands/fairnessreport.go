@@ -90,8 +90,8 @@ func showFairness(out io.Writer, f fairnessRun, nodes []*sched.Node, outcomes []
 	return table.Flush()
 }
 
-// inUnit writes a time in days, hours, minutes or seconds. It uses the largest unit that fits at
-// least twice into the time, or seconds.
+// inUnit writes a time in days, hours, minutes or seconds. It uses the largest of these units that
+// fits at least twice into the time, but seconds for a time of less than two minutes.
 func inUnit(seconds float64) string {
 	d := time.Duration(seconds * float64(time.Second))
 	switch {

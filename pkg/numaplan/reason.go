@@ -58,8 +58,9 @@ func (s *search) reason() Outcome {
 }
 
 // leastSpare returns how many CPUs must stay free so that one CPU can be shared: the smallest
-// NUMANode.Spare above 0. If no free CPU can be shared, or fewer CPUs are free, it returns the
-// number of all free CPUs. Then no free CPU is left for pods, so `reason` returns NoneShared.
+// NUMANode.Spare above 0. If no NUMA node has a Spare above 0, no free CPU can be shared. leastSpare
+// then returns the number of all free CPUs, so that none is left for the pod, and the method
+// `reason` returns NoneShared. The result is never larger than the number of all free CPUs.
 func (s *search) leastSpare() int {
 	least := s.free()
 	for _, on := range s.NUMA {

@@ -15,7 +15,7 @@ type load struct {
 	name    string
 	pod     func(i int, scheduler string) *corev1.Pod
 	fill    int // percentage to which the nodes are full on average
-	waiting int // number of pods besides the backlog that fit no node and wait
+	waiting int // number of pods outside of the backlog; they fit no node, so they wait during the whole round
 }
 
 // loads returns the loads in the order in which they are run.

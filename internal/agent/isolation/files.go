@@ -68,8 +68,9 @@ func (f files) read() (map[string]cpuset.Set, error) {
 	return all, nil
 }
 
-// one returns the CPUs in one of the kernel's files. From Linux 6.7 on, the file of the workqueues
-// leaves out CPUs in isolated partitions, and another file has the CPUs as they were written.
+// The method `one` returns the CPUs in the kernel's file with the given name. From Linux 6.7 on, the
+// kernel leaves CPUs in isolated partitions out of the file of the workqueues. It then has another
+// file with the CPUs as they were written, and the method reads that file instead.
 func (f files) one(name string) (cpuset.Set, error) {
 	path, mask := f.path(name)
 	text, err := os.ReadFile(path)

@@ -77,9 +77,9 @@ func (a *announcer) pod(placed *framework.PodInfo) {
 	})
 }
 
-// node retries waiting pods after a node was added or removed, or after its labels, its taints or
-// its field spec.unschedulable have changed. It also reports which explanations of why pods wait
-// are outdated.
+// The method `node` retries waiting pods after a node was added or removed, or after its labels,
+// its taints or its field spec.unschedulable have changed. It also reports which explanations of
+// why pods wait are outdated.
 func (a *announcer) node(e nodestate.Event) {
 	now, was := nodeOf(e.Node), nodeOf(e.Entry.Newest())
 	if now != nil && was != nil && sameForRules(now, was) {

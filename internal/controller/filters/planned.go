@@ -12,7 +12,7 @@ import (
 type planned struct {
 	pods    []sched.Decision
 	uids    map[types.UID]bool   // UIDs of the pods
-	nodes   map[string]*nodeInfo // the nodeInfos that nodes had when Plan was called, with the planned pods; by node name
+	nodes   map[string]*nodeInfo // by node name, for each node with planned pods: the nodeInfo that it had when Plan was called, plus these pods
 	terms   *terms               // required anti-affinity terms of the planned pods
 	counted map[string]*counted  // states of the plugin InterPodAffinity that pods planned later may reuse, by the key that lister.alike returns
 }

@@ -28,9 +28,9 @@ type Pod struct {
 	apart      string            // key of its anti-affinity against pods like itself, see apartOf; "" for none
 	wishes     wishes            // whether its spec makes it prefer some nodes
 	preferred  []selected        // the pods that its preferences select
-	crowd      string            // key of preferred, see preferredPods
+	crowd      string            // key of the field `preferred`, see preferredPods
 	required   []selected        // the pods that its required (anti-)affinity selects
-	requires   string            // key of required, see requiredPods
+	requires   string            // key of the field `required`, see requiredPods
 	spread     []labels.Selector // selectors of its required spread (DoNotSchedule), for pods of its namespace
 	spreadKeys []string          // topology keys of the required spread
 }

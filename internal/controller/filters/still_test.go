@@ -17,10 +17,11 @@ import (
 )
 
 // TestResume changes the cluster at random after a proposer has filtered a pod and before the
-// committer continues. The committer reads only these changes, and does not count the pods on many
-// nodes again. The test checks that the committer refuses each node that no longer suits the pod.
-// The committer may refuse other nodes as well, but must accept at least half of the nodes that
-// still suit the pod.
+// committer continues (Committer.Resume). To filter the pod exactly, the committer would have to
+// count the pods on many nodes. Instead, it reads only the changes since the proposer filtered the
+// pod. The test checks that the committer refuses each node that no longer suits the pod. The
+// committer may refuse other nodes as well, but must accept at least half of the nodes that still
+// suit the pod.
 func TestResume(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 1))
 	s := newScene(t, &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "blue", Labels: map[string]string{"team": "one"}}}, &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "green"}})

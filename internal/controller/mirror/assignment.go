@@ -15,7 +15,7 @@ import (
 type boundPod struct {
 	*corev1.Pod
 	assignment nodestate.Assignment
-	all        bool // the pod's own fields say all that it holds
+	all        bool // whether the fields of the pod tell everything that it holds (see the function `assignment`)
 }
 
 // readBound reads which resources a bound pod holds, and to which tenant it is charged. A pod that

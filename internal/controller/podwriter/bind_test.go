@@ -244,9 +244,9 @@ func TestBindSilence(t *testing.T) {
 	}
 }
 
-// The function `after` returns the result of one call of a fence. The parameter `asked` is the
-// number of this call, counted from 1. From call n on, the function calls its parameter `stop` and
-// returns err. For earlier calls it returns nil.
+// The function `after` returns the result of one call of BinderOptions.Fence. The parameter `asked`
+// is the number of this call, counted from 1. From call n on, the function calls its parameter
+// `stop` and returns err. For earlier calls it returns nil.
 func after(asked, n int, err error, stop func()) error {
 	if asked < n {
 		return nil
@@ -255,9 +255,9 @@ func after(asked, n int, err error, stop func()) error {
 	return err
 }
 
-// The function `between` returns the result of one call of a fence. The parameter `asked` is the
-// number of this call, counted from 1. In the calls from number `from` to number `until` - 1, the
-// fence is closed, and the function returns err. In the other calls it returns nil.
+// The function `between` returns the result of one call of BinderOptions.Fence. The parameter
+// `asked` is the number of this call, counted from 1. For the calls from number `from` to number
+// `until` - 1, the function returns err. For the other calls it returns nil.
 func between(asked, from, until int, err error) error {
 	if asked < from || asked >= until {
 		return nil

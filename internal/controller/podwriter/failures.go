@@ -23,7 +23,7 @@ type failureQueue struct {
 	waiting    line
 	outdated   line
 	reported   map[string]report  // last reports, by UID of the pending pod
-	explained  map[string]failure // the last reported failure of each pod, by the pod's UID; only failures that have an attempt, so that a new explanation can be made
+	explained  map[string]failure // by the pod's UID: the last reported failure of the pod, if its field `attempt` is set; a new explanation can be made from the attempt
 	explaining string             // UID of the pod whose failure is being explained
 	writing    map[string]bool    // whether a report about a pod is being written, by the pod's UID
 	written    *sync.Cond         // signaled when a report was written

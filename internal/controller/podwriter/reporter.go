@@ -259,7 +259,7 @@ func (r *Reporter) setCondition(ctx context.Context, f failure) error {
 	if err != nil {
 		return fmt.Errorf("encode condition of pod %s: %w", f.pod, err)
 	}
-	if r.timeout > 0 { // before the check of the fence (see Binder.tryFenced)
+	if r.timeout > 0 { // the time until the deadline begins before the check of the fence; the comment of Binder.tryFenced says why
 		limited, cancel := context.WithTimeout(ctx, r.timeout)
 		defer cancel()
 		ctx = limited

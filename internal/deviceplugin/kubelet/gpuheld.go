@@ -45,7 +45,7 @@ func (g *GPUs) keepHeld(held map[string]bool, listed map[types.NamespacedName]Po
 	}
 	for pod, devices := range listed {
 		for _, id := range devices.Devices {
-			if held[id] { // of a resource of GPUs
+			if held[id] { // the pod may also have devices that are no GPUs, shares or slices, and these are never in `held`
 				g.mu.holders[id] = pod
 			}
 		}

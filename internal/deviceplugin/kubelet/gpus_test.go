@@ -71,8 +71,8 @@ func asShown(devices map[string][]*pluginapi.Device) map[string]string {
 
 // TestGPUsAreGivenOneWay checks that a GPU is allocated either as a whole or in shares. After one
 // GPU is allocated as a whole, its shares are unhealthy. After a share of another GPU is allocated,
-// this GPU is unhealthy as a whole. It also checks that a slice with a known fault is unhealthy,
-// and that devices that containers have stay healthy while GPUs are not monitored.
+// this GPU is unhealthy as a whole. It also checks that a slice with a known fault is unhealthy.
+// While GPUs are not monitored, the devices of containers must stay healthy.
 func TestGPUsAreGivenOneWay(t *testing.T) {
 	v := gpus()
 	now := time.Time{}

@@ -82,7 +82,7 @@ func (p *placer) viewMemory() {
 			}
 		}
 		if len(on.Near) == 1 {
-			on.Near = nil // the only element is the NUMA node itself, and Near is nil in this case
+			on.Near = nil // no other NUMA node has the same nearest memory; Near is nil then (see numaplan.NUMANode)
 		}
 	}
 }

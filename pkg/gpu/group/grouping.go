@@ -87,7 +87,7 @@ func (g *Grouping) unit(node, id string) unit {
 // HeldGPU is a GPU or slice that a group has.
 type HeldGPU struct {
 	Node, ID string
-	Others   []string // names of the other groups that have it, sorted
+	Others   []string // names of the other groups that have this GPU or slice, sorted
 }
 
 // HeldGPUs returns the existing GPUs and slices that a group has, sorted by node and ID.

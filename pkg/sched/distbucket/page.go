@@ -217,8 +217,8 @@ func (p *page) copyPayload(i int, other *page, some span) {
 }
 
 // copyFrom copies a range (the parameter `some`) of the children of another page, and stores the
-// copies in c from index i on. It marks all children of c as written, because their positions may
-// have changed.
+// copies in c from index i on. It sets all bits of c.written, because a bit stands for an index, and
+// the child at each index may now be another one.
 func (c *children) copyFrom(i int, other *children, some span) {
 	copy(c.pages[i:], other.pages[some.lo:some.hi])
 	copy(c.size[i:], other.size[some.lo:some.hi])

@@ -187,7 +187,7 @@ func (v ReservingView) AppendPick(dst []*Node, query Query, n int) []*Node {
 	if len(own) == 0 || n <= 0 {
 		return v.unreserved.AppendPick(dst, query, n)
 	}
-	found := make([]*entry, n) // the best nodes of index B; the nodes of index A that are reserved for the task are merged with them below
+	found := make([]*entry, n) // the search below fills this with the best nodes on which nothing is reserved for the task; the loop after it adds the nodes in `own`
 	search := v.unreserved.search(v.exceptOwn(query, own))
 	s := selection{search: &search, dst: found, kept: search.pick(found)}
 	search.Accept = query.Accept

@@ -27,8 +27,8 @@ func (r reservations) seenBy(task string, s space) naive {
 	return seen
 }
 
-// TestReservingTwin makes the same random changes of nodes and reservations in a Reserving and in
-// the simple implementation reservations. It compares the results of searches in both.
+// TestReservingTwin makes the same random changes of nodes and reservations in a Reserving and in a
+// simple implementation (the type `reservations`). It compares the results of searches in both.
 func TestReservingTwin(t *testing.T) {
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 11))

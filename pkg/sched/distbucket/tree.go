@@ -53,10 +53,10 @@ func (t *tree) replace(old, e *entry) {
 }
 
 // putBelow puts e below p. The result `left` is the page that replaces p. If that page was split,
-// the result `right` is its new right neighbour. A page with fanout+1 items is split into halves. A
-// half has one item more than the minimum (fanout/2), and far fewer than the maximum (fanout). So
-// an entry that is removed and inserted again and again does not cause a merge and a split each
-// time.
+// the result `right` is its new right neighbour. A page with fanout+1 items is split into two equal
+// halves, because fanout is odd. A half has one item more than the minimum (fanout/2, rounded
+// down), and far fewer than the maximum (fanout). So an entry that is removed and inserted again
+// and again does not cause a merge and a split each time.
 func (t *tree) putBelow(p *page, e *entry) (left, right *page) {
 	p = t.writable(p)
 	if p.children == nil {

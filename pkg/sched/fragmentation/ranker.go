@@ -48,7 +48,7 @@ type Ranker struct {
 		checkAt  int             // value of the field `pods` at which the method `learn` is called next
 		typical  []want          // the measured workload
 		measure  measure
-		epoch    int // how often the measure was replaced
+		epoch    int // how often the fields `typical` and `measure` were replaced
 
 		nodes    []machine
 		index    map[string]int // by name

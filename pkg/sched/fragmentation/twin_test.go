@@ -127,7 +127,7 @@ func (s *scene) step() {
 // It returns Unfit if the pod does not fit.
 func twinScore(kinds []fragmentation.Typical, pod *sched.Pod, node *sched.Node) int64 {
 	seen := *node.For(pod.Claim())
-	seen.Reserved = nil // the method For has already subtracted it
+	seen.Reserved = nil // node.For has already subtracted what is reserved for other pods
 	node = &seen
 	at, why := filter.Place(pod, node)
 	if why.Refuses() {

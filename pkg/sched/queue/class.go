@@ -36,7 +36,7 @@ type class struct {
 
 // maxFailedRetries is how many attempts to schedule pods of a class may fail after a change in the
 // cluster. After so many failures, the pods in earlyRetry have to wait for the end of their
-// back-off. The number is small, because so many attempts may fail after each change. But it is
+// back-off. The number is small, to limit how many attempts fail after each change. But it is
 // greater than the usual number of goroutines that schedule pods, so that each of them can try a
 // pod after a change.
 const maxFailedRetries = 32

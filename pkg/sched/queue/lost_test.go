@@ -10,9 +10,9 @@ import (
 )
 
 // TestLost checks what happens to a pod whose nodes are repeatedly taken by other pods. A gang
-// must first be retried at once, then be retried in a way that blocks the pod behind it, and
-// then back off. The same holds for a pod whose fit depends on other nodes too. Any other pod
-// must back off each time.
+// must first be retried at once. Then it must be retried from the state WaitingOnPermit, so that
+// the pod behind it has to wait. After that it must back off. The same holds for a pod whose fit
+// depends on other nodes too. Any other pod must back off each time.
 func TestLost(t *testing.T) {
 	for name, tc := range map[string]struct {
 		pod  sched.Pod

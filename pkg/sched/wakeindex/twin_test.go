@@ -114,9 +114,10 @@ func FuzzTwin(f *testing.F) {
 	})
 }
 
-// TestShapeOfSeed checks which pods with different seeds have one shape. The seed only decides which
-// CPUs a pod with the policy "random" gets, and not whether it fits, unless a container names its
-// NUMA nodes.
+// TestShapeOfSeed checks in which cases two pods whose requests differ only in the seed have the
+// same shape, that is, equal results of ShapeOf. The seed decides which CPUs a pod with the policy
+// "random" gets. If a container of the pod names its NUMA nodes, the seed can also decide whether
+// the pod fits a node (see seedMatters), so the two pods must have different shapes.
 func TestShapeOfSeed(t *testing.T) {
 	perNode := map[topology.NodeID]int{0: 1}
 	for name, tc := range map[string]struct {

@@ -13,9 +13,9 @@ import (
 // "distance" has a row of numbers without IDs. They are the distances to the online nodes, in
 // ascending order of the nodes' IDs (node_read_distance in
 // https://github.com/torvalds/linux/blob/master/drivers/base/node.c). A row with one number for
-// each possible node (online, or could come online) is accepted too: the numbers are then taken for
-// the distances to all possible nodes. With any other number, distances returns nil and adds a
-// note.
+// each possible node (a node that is or could come online) is accepted, too: the numbers are then
+// taken for the distances to all possible nodes. If the row is of any other length, the method
+// returns nil and adds a note.
 func (r *reader) distances(id topology.NodeID, online []topology.NodeID) (map[topology.NodeID]int, error) {
 	name := fmt.Sprintf("%s/node%d/distance", nodeDir, id)
 	text, err := r.text(name)

@@ -40,7 +40,7 @@ func TestEveryPermissionOfTheAgentIsNeeded(t *testing.T) {
 		t.Cleanup(func() { _ = agent.Stop(10 * time.Second); w.show(file) })
 		return agent
 	}
-	<-start("static", "static.yaml").Over() // with this kubelet configuration, the agent tries to remove the label of the node, and exits; the API server refuses the removal
+	<-start("static", "static.yaml").Over() // with this kubelet configuration, the agent cannot start: it tries to remove the label of its node, which the API server refuses, and exits
 	start("agent", "none.yaml")
 	w.await("the agent reports its node", func() bool {
 		version, err := w.Kubectl(w.ctx, "get", "nodetopology", "node-00000", "-o", "jsonpath={.status.conditions[0].type}")

@@ -30,7 +30,7 @@ type search struct {
 	failed  map[string]bool
 }
 
-// counts is the number of remaining demands or bins by size.
+// counts has the sizes of demands or bins, and in the field `left` how many of each size remain.
 type counts struct{ sizes, left []int }
 
 // fill is one filled bin: its size, and the sizes of the demands in it.
