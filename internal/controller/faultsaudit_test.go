@@ -208,8 +208,8 @@ func (n *heldNode) excess() string {
 	return why
 }
 
-// refused checks a Binding that the API server refused because the pod is already bound. The
-// controller may repeat the same Binding, but must not bind the pod to another node.
+// The method `refused` checks a Binding that the API server refused because the pod is already
+// bound. The controller may repeat the same Binding, but must not bind the pod to another node.
 func (a *audit) refused(pod *corev1.Pod, b *corev1.Binding) {
 	a.note(string(pod.UID), "Binding to %s is refused", b.Target.Name)
 	if pod.Spec.NodeName != b.Target.Name {

@@ -168,8 +168,8 @@ func (w *world) pod(name string) *st.PodWrapper {
 	return p
 }
 
-// extended makes the pod request one extended resource or huge pages. With two such resources, the
-// order of the messages would be random.
+// The method `extended` makes the pod request one extended resource or huge pages. With two such
+// resources, the order of the messages would be random.
 func (w *world) extended(p *st.PodWrapper) {
 	p.Req(map[v1.ResourceName]string{v1.ResourceName(w.one("example.com/gpu", "example.com/gpu", "hugepages-2Mi")): w.one("0", "1", "2")})
 }

@@ -28,8 +28,8 @@ func (w twin) before(a, b *item) bool {
 		a.Created.Compare(b.Created), cmp.Compare(a.Pod.UID, b.Pod.UID)) < 0
 }
 
-// first returns the pod of the given type whose turn comes first among those pods for which
-// the given function returns true.
+// The method `first` looks at the pods of the given type for which the function given as `is`
+// returns true. It returns the pod among them whose turn comes first, or nil if there is none.
 func (w twin) first(resourceType fairshare.Type, is func(*item) bool) (first *item) {
 	for _, queued := range w.mu.items {
 		if queued.Type == resourceType && is(queued) && (first == nil || w.before(queued, first)) {

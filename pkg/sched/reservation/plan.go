@@ -35,13 +35,12 @@ func (p plan) add(o Offer) plan {
 	return p
 }
 
-// candidate is a node that may be reserved for a pod. If pods of the same gang are already planned
-// on the node, the fields `node` and `assigned` are as if the planned pods were placed, and as if
-// the assigned pods that must end before them had ended.
+// candidate is a node that may be reserved for a pod. Pods of the same gang may already be planned
+// on the node.
 type candidate struct {
-	node     *sched.Node
-	assigned []AssignedPod
-	offer    Offer // what the node offers the last evaluated pod; used to rank nodes for the gang's next pod, which usually has equal requests
+	node     *sched.Node   // the record as if the planned pods were placed, and the pods that must end before them had ended
+	assigned []AssignedPod // the pods on the node, without those that must end before the planned pods
+	offer    Offer         // what the node offers the last evaluated pod; used to rank nodes for the gang's next pod, which usually has equal requests
 }
 
 // evaluate computes the node's offer to a pod and stores it in c.offer. It reports whether the node

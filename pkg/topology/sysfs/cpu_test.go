@@ -9,11 +9,12 @@ import (
 	"github.com/numalet/numalet/pkg/topology/sysfs"
 )
 
-// one returns the files of a machine with one CPU, whose package, core and cache are not reported.
+// The function `one` returns the files of a machine with one CPU. The package, core and cache of
+// this CPU are not reported.
 func one() tree { return tree{"cpu/cpu0/": "", "node/node0/cpumap": "1"} }
 
-// two returns the files of a machine with two online CPUs, whose packages, cores and caches are not
-// reported.
+// The function `two` returns the files of a machine with two online CPUs. The packages, cores and
+// caches of these CPUs are not reported.
 func two() tree {
 	return tree{"cpu/online": "0-1", "cpu/cpu0/": "", "cpu/cpu1/": "", "node/node0/cpumap": "3"}
 }
