@@ -106,7 +106,7 @@ func summarize(topologies []v1alpha1.NodeTopology) []nodemap.Summary {
 	return summaries
 }
 
-// one draws the node with this name, or writes a summary of the node as JSON.
+// The method `one` draws the node with this name, or writes a summary of the node as JSON.
 func (look nodeMap) one(cmd *cobra.Command, at *cluster, name string) error {
 	topologies, err := at.nodeTopologies()
 	if err != nil {

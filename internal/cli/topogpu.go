@@ -20,7 +20,7 @@ const gpuTimeout = 2 * time.Second
 // gpus returns the GPUs of the machine whose root directory is given as `root`. On the running
 // machine, it first asks the program numalet-nvml. If there is no answer, or if the machine is a
 // captured one, it reads the GPUs from sysfs. If the socket of numalet-nvml exists but the program
-// does not answer, gpus also returns a warning.
+// does not answer, the function also returns a warning.
 func gpus(ctx context.Context, root, socket string) (inventory *gpu.Inventory, warnings []string, err error) {
 	if root == live && socket != "" {
 		ctx, cancel := context.WithTimeout(ctx, gpuTimeout)

@@ -147,8 +147,8 @@ func (e *epoch) run(faults int) {
 	e.simulated = time.Since(began)
 }
 
-// supervise keeps one replica running until ctx is done. It replaces a killed process at once. If a
-// process has ended by itself, supervise waits for a second before it replaces the process.
+// supervise keeps one replica running until ctx is done. It replaces a killed process at once, and a
+// process that has ended by itself after a second.
 func (e *epoch) supervise(ctx context.Context, replica *atomic.Pointer[process]) {
 	for {
 		p := e.start()

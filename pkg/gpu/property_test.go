@@ -41,8 +41,8 @@ func FuzzChoose(f *testing.F) {
 }
 
 // TestAligned checks that ChooseAligned returns as many free GPUs of one NUMA node as requested. It
-// must return an error if no NUMA node has enough free GPUs. The test passes a function that
-// returns false for one NUMA node (the parameter `fits`). This NUMA node counts as one without free
+// must return an error if no NUMA node has enough free GPUs. The function that the test passes as
+// the parameter `fits` returns false for one NUMA node. This NUMA node counts as one without free
 // GPUs.
 func TestAligned(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))

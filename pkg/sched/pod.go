@@ -60,9 +60,9 @@ type Pod struct {
 	// Lacks reports whether the pod lacks something other than free resources, for example another
 	// pod that its required affinity selects. No node then fits until an event with one of Topics
 	// occurs. For a pod of a gang, the other pod may be one of the same gang, which is placed
-	// together with it. So for a pod of a gang, the result is no reason to wait (LacksNeighbor).
-	// Any goroutine may call Lacks, with any lock held. If Lacks is nil, it is not known whether
-	// the pod lacks something.
+	// together with it. So for a pod of a gang, the result is no reason to wait, and LacksNeighbor
+	// ignores it. Any goroutine may call Lacks, with any lock held. If Lacks is nil, it is not
+	// known whether the pod lacks something.
 	Lacks func() bool
 
 	// Gang is the pod's gang, or nil. If Gang.Members is not empty, this Pod is not a single pod,

@@ -149,8 +149,8 @@ func quotas(ctx context.Context, t *testing.T, pod string) []string {
 	return strings.Fields(out)
 }
 
-// ofProbe runs a shell command on the node, with the variable p set to the PID of the program probe
-// in a pod.
+// ofProbe runs a shell command on the node for each process of the program `probe` in a pod. The
+// shell variable `p` has the PID of this process.
 func ofProbe(ctx context.Context, t *testing.T, pod, command string) string {
 	t.Helper()
 	out, err := cluster.Shell(ctx, "for p in $(pidof probe); do grep -q /"+pod+"_ /proc/$p/cmdline && { "+command+"; }; done; true")

@@ -15,7 +15,7 @@ import (
 const rounds = 3000
 
 // Options of the kubelet's static policy. kubeletPick takes one of them. A test that needs no
-// option passes packed (the option strict-cpu-reservation), which has no effect in these tests.
+// option passes `packed` (the option strict-cpu-reservation), which has no effect in these tests.
 const (
 	packed      = cpumanager.StrictCPUReservationOption
 	byCache     = cpumanager.PreferAlignByUnCoreCacheOption
@@ -61,8 +61,8 @@ func TestCaches(t *testing.T) {
 
 // TestSpread compares the pool's policy "spread" with the kubelet's option
 // distribute-cpus-across-numa. If the kubelet spreads the CPUs evenly over the NUMA nodes, the pool
-// must do so, too. The numbers of CPUs that the pool chooses on any two NUMA nodes never differ by
-// more than one.
+// must do so, too. Each choice of the pool must be even: the numbers of CPUs on any two NUMA nodes
+// differ by at most one.
 func TestSpread(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	for range rounds {

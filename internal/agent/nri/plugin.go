@@ -29,7 +29,7 @@ type Node interface {
 
 // plugin has one method for each hook. NRI's library for plugins, the stub, has one interface for
 // each hook. Unless Configure selects other hooks, the stub subscribes to each hook whose interface
-// the type plugin implements.
+// the type `plugin` implements.
 type plugin struct {
 	node    Node
 	log     logr.Logger

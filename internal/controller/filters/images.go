@@ -22,8 +22,7 @@ type images struct {
 
 // change updates the counts after a node has changed from the version `before` to the version
 // `now`. `before` is nil for a new node, and `now` is nil for a removed node. If nodes report
-// different sizes of an image, the size that the last added, changed or removed node has reported
-// counts.
+// different sizes of an image, the node that was added, changed or removed last decides the size.
 func (i *images) change(before, now *v1.Node) {
 	was, is := imagesOf(before), imagesOf(now)
 	if len(was)+len(is) == 0 || equality.Semantic.DeepEqual(was, is) {

@@ -52,8 +52,8 @@ func newNodeSet(refuse func(*nodeInfo) sched.Reason, nodes map[string]*nodeInfo)
 }
 
 // change updates the set after the nodeInfo of a node has changed from `before` to `now`. A nil
-// nodeInfo means that the node does not exist. change returns true if the node was added or
-// removed, or if the result of the function `refuse` for the node has changed.
+// nodeInfo means that the node does not exist. The result is true if the node was added or removed,
+// or if the result of the function `refuse` for the node has changed.
 func (s *nodeSet) change(name string, before, now *nodeInfo) bool {
 	var was, is sched.Reason
 	if before != nil {

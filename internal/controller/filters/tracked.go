@@ -51,8 +51,8 @@ func (k *kept[T]) get(key string) (value T, ok bool) {
 	return value, ok
 }
 
-// find returns the value of a key. If the map has no such key, find calls the function `make` (a
-// parameter) and stores the result, both under the given lock.
+// find returns the value of a key. If the map has no such key, the method calls the function `make`
+// (a parameter) and stores the result, both under the given lock.
 func (k *kept[T]) find(lock sync.Locker, key string, make func() T) T {
 	if found, ok := k.get(key); ok {
 		return found

@@ -151,7 +151,7 @@ func nowhere(err error) sched.Reason {
 }
 
 // offer returns the GPUs of a node that the pod may get now, or the reason why they are too few. If
-// several groups serve the pod, these are the GPUs of one group. offer leaves out the GPUs of
+// several groups serve the pod, these are the GPUs of one group. The result leaves out the GPUs of
 // groups and types whose quotas are used up.
 func (c claim) offer(node *sched.Node) sched.Offer {
 	open, full := c.open()

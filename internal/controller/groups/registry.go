@@ -234,7 +234,7 @@ func (r *Registry) checkGroups(ctx context.Context, recheck bool) {
 }
 
 // input returns the GPUGroup objects, sorted by name, and the GPUs of the nodes. The result `moved`
-// says whether the GPUs of any node have changed since the last call of input.
+// says whether the GPUs of any node have changed since the last call of this method.
 func (r *Registry) input() (objects []*v1alpha1.GPUGroup, nodes group.Nodes, moved bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -244,7 +244,7 @@ func (r *Registry) input() (objects []*v1alpha1.GPUGroup, nodes group.Nodes, mov
 }
 
 // contained calls the function given as `check`, and returns its verdict on a group. If `check`
-// panics, contained returns a verdict that says so. A group that was accepted before is then
+// panics, the method returns a verdict that says so. A group that was accepted before is then
 // closed: nobody gets its GPUs (see Registry). So a panic in the check of one group affects neither
 // the other groups nor the scheduling of pods.
 func (r *Registry) contained(object *v1alpha1.GPUGroup, check func() Verdict) (verdict Verdict) {

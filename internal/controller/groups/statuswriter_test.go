@@ -15,8 +15,8 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// TestWrite checks that write replaces the whole status of a group: no fields that only the old
-// status has may remain.
+// TestWrite checks that the function `write` replaces the whole status of a group: no fields that
+// only the old status has may remain.
 func TestWrite(t *testing.T) {
 	quota := resource.MustParse("2")
 	object := &v1alpha1.GPUGroup{

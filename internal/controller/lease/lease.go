@@ -31,10 +31,10 @@ type Options struct {
 // waits for Duration + ActionTimeout before its first step. By then the last step of the former
 // holder has ended, because it began while the lease was valid, and took at most ActionTimeout. A
 // former holder that was paused (SIGSTOP) calls Check before its next step, and Check then returns
-// an error, because the lease has expired. A step must end within ActionTimeout of a moment before
-// its call of Check. So a holder that is paused between Check and the step for longer than
-// ActionTimeout must not take the step. If the former holder has released the lease, the new holder
-// does not wait. A holder releases the lease only when it has no step in progress.
+// an error, because the lease has expired. The ActionTimeout of a step begins before the call of
+// Check. So a holder that is paused between Check and the step for longer than ActionTimeout must
+// not take the step. If the former holder has released the lease, the new holder does not wait. A
+// holder releases the lease only when it has no step in progress.
 type Lease struct {
 	options Options
 	record  *record

@@ -74,7 +74,7 @@ func (n *Newest) CatchUp(ctx context.Context, client metadata.Interface) error {
 				return fmt.Errorf("list bound pods: %w", err)
 			}
 			logr.FromContextOrDiscard(ctx).Error(err, "the bound pods could not be listed; they are listed again", "after", relistAfter.String())
-			newest = math.MaxUint64 // not reached, so that the next list follows after relistAfter
+			newest = math.MaxUint64 // no version is so large, so the method `wait` waits for relistAfter, and then the pods are listed again
 		}
 		reached, err := n.wait(ctx, newest)
 		if err != nil {

@@ -29,7 +29,7 @@ type BinderOptions struct {
 	Client        kubernetes.Interface    // to read pods
 	Limit         flowcontrol.RateLimiter // of Bindings; Bind waits for the limit once, before it calls Fence
 	Fence         func() error            // returns an error while another replica may bind pods (the fence is then closed)
-	Timeout       time.Duration           // of one request, from before the call of Fence
+	Timeout       time.Duration           // of one request; it begins before Fence is called
 	Durations     prometheus.ObserverVec  // of requests, in seconds, by result: bound or error; may be nil
 	Sleep         func(time.Duration)     // waits, for example between two requests; nil for time.Sleep
 }

@@ -212,8 +212,9 @@ func TestDetach(t *testing.T) {
 // TestBindSilence checks a Binding that gets no answer. After the first request, Bind must keep
 // trying until the process is told to end. It must then wait until the last request can no longer
 // take effect, and only then return. If BinderOptions.Fence returns errors for a while (the fence
-// is closed), as in a process that was frozen, Bind must wait until Fence returns nil again,
-// because the Binding may have taken effect.
+// is closed), as in a process that was frozen, Bind must wait until Fence returns nil again. It must
+// not return an error, because an error means that the pod is not bound, and the first request may
+// have bound it.
 func TestBindSilence(t *testing.T) {
 	closed := errors.New("lease lost")
 	for name, tc := range map[string]struct {

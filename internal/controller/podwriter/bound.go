@@ -32,8 +32,8 @@ const (
 	// queueSize is the number of events that may wait to be written. If more pods are bound, their
 	// events are dropped.
 	queueSize = 1 << 14
-	// In a pause between Bindings, the extra goroutines write events only if more than longQueue
-	// events wait.
+	// In a pause between Bindings, the extra goroutines (see extraWriters) write events only if more
+	// than longQueue events wait.
 	longQueue = 32
 	// drainTimeout limits how long waiting events are written when the process ends.
 	drainTimeout = 5 * time.Second

@@ -6,8 +6,8 @@ import (
 )
 
 // crowded is the smallest number of Bindings in flight with which a report does not wait for a gap
-// (see the type `gaps`). So many Bindings delay each other, and one more request adds only a small
-// part to this delay.
+// (see the type `gaps`). When this many Bindings are in flight, they delay each other anyway, and one
+// more request adds only a small part to this delay.
 const crowded = 16
 
 // gaps knows whether Bindings are in flight. A time without Bindings in flight is a gap. A report

@@ -132,7 +132,7 @@ func (h HandOver) response(uuids []string) *pluginapi.ContainerAllocateResponse 
 
 // limit limits the container to its portion of each GPU, by environment variables of MPS. The
 // memory limit is set per GPU. MPS has only one limit of the percentage of threads for all GPUs,
-// so limit sets it to the smallest portion.
+// so the method sets it to the smallest portion.
 func (h HandOver) limit(r *pluginapi.ContainerAllocateResponse, portions []portion) {
 	percent, memory := 100, []string{}
 	for i, p := range portions {

@@ -197,9 +197,9 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// TestDecideUnheardOf checks that decide waits for a pod that the kubelet admits and that the
-// informer does not have yet, but not longer than informerDelay. If the informer has an older
-// pod of the same name, which is being deleted, decide must still wait for the new pod.
+// TestDecideUnheardOf checks that the method `decide` waits for a pod that the kubelet admits and
+// that the informer does not have yet, but not longer than informerDelay. If the informer has an
+// older pod of the same name, which is being deleted, the method must still wait for the new pod.
 func TestDecideUnheardOf(t *testing.T) {
 	for name, tc := range map[string]struct {
 		before *corev1.Pod

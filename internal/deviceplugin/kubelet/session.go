@@ -137,7 +137,7 @@ func (p *Publisher) update(ctx context.Context, s *session) error {
 	return p.registerAll(ctx, s, servers)
 }
 
-// tick calls update, and checks that the kubelet watches the devices of each resource.
+// tick calls the method `update`, and checks that the kubelet watches the devices of each resource.
 // An error ends the session.
 func (p *Publisher) tick(ctx context.Context, s *session) error {
 	if err := p.update(ctx, s); err != nil {

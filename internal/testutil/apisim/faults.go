@@ -73,7 +73,7 @@ const (
 // fault is one way in which a request fails.
 type fault struct {
 	effect when
-	status int    // status code of the answer; reset or silence if there is no answer
+	status int    // status code of the answer; `reset` or `silence` if there is no answer
 	reason string // reason in the Status; "" means that a proxy answers instead of the API server
 	retry  bool   // the answer has the header Retry-After
 }

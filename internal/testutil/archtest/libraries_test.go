@@ -55,7 +55,7 @@ func library(path string) *foreign {
 
 // importer returns the first path in the list `importers` that is the package given as `from` or
 // a directory above it. It returns "" if there is none. Packages in the directory test may
-// import any library, so for them importer returns "test".
+// import any library, so for them it returns "test".
 func importer(from string, importers []string) string {
 	if top(from) == "test" {
 		return "test"

@@ -26,16 +26,17 @@ type Options struct {
 
 // Ledger records which container of which pod holds which CPU.
 //
-// Every CPU of the machine is in at most one of these sets. Free isolated CPUs (isolcpus) are
-// shared only if they are reserved. Every other online CPU is in exactly one set:
+// Every CPU of the machine is in at most one of the following sets. Only offline CPUs and free
+// isolated CPUs (isolcpus) may be in none of them. A free isolated CPU is shared only if it is
+// reserved.
 //
 //	exclusive   held by a pod; the CPUs of different pods are disjoint
 //	withheld    idle because of FullCores: free sibling of an exclusive CPU
 //	shared      all others, such as reserved and free CPUs
 //
 // The shared set is never empty. Reserve never leaves only isolated CPUs in it, because the kernel
-// does not balance load across them. No free CPU is set aside for the shared set in advance.
-// Reserve chooses a CPU that stays shared only when pods request the last free CPUs.
+// does not balance load across them. No free CPU is set aside for the shared set in advance. Only
+// when pods request the last free CPUs, Reserve chooses one that stays shared.
 //
 // A Ledger is not safe for concurrent use.
 type Ledger struct {

@@ -128,7 +128,7 @@ type selection struct {
 	dst         []*entry
 	kept        int    // number of entries in dst, which are sorted, best first
 	seen        int    // for the policy Random: number of offered entries so far that fit
-	deferAccept bool   // offer does not call Query.Accept; fill calls it later
+	deferAccept bool   // the method `offer` does not call Query.Accept; the method `fill` calls it later
 	after       *entry // the method `offer` keeps only entries that come after this one in the order of the policy; nil means no limit
 }
 

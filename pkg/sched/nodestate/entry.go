@@ -121,10 +121,10 @@ func (s *State) deleteUnused(entry *Entry) {
 // argument `record` is nil if the node was removed.
 //
 // The version of the new record is the version of the old record plus 1. If there is no old record,
-// it is the number of changes of all records so far, including this one. The version of a record is
-// never higher than this number at the time of the record's change, because each change of a record
-// adds 1 to the number, but at most 1 to the version. So a node that is removed and added again
-// gets a higher version than it ever had.
+// it is the number of changes of all records so far, including this one. No record has a version
+// above this number, because each change of a record adds 1 to the number, and at most 1 to the
+// version of the record. So a node that is removed and added again gets a higher version than it
+// ever had.
 func (s *State) setRecord(entry *Entry, record *sched.Node) {
 	s.mu.changes++
 	if record != nil {

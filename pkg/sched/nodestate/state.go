@@ -89,8 +89,9 @@ func (s *State) FreedSeq() uint64 { return s.freedSeq.Load() }
 // Narrow records that pods may no longer fit nodes whose records are unchanged, for example because
 // a pod with anti-affinity was placed. Only subscribers may call Narrow, and only while they handle
 // an event. Before the call, a subscriber must store the data from which the filters tell which
-// pods no longer fit, such as the anti-affinity of the new pod. Because the data is stored first, a
-// goroutine that reads the increased NarrowSeq and then checks a pod again also reads the new data.
+// pods no longer fit, such as the anti-affinity of the new pod. Because the data is stored before
+// Narrow increases NarrowSeq, a goroutine that reads the new NarrowSeq and then checks a pod again
+// also reads the new data.
 func (s *State) Narrow() { s.narrowed.Add(1) }
 
 // NarrowSeq returns how often Narrow was called since the start. It takes no lock.

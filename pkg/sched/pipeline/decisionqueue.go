@@ -27,8 +27,8 @@ func newDecisionQueue(size int) *decisionQueue {
 	return q
 }
 
-// put appends a decision. If the queue is full, it waits until half of the queue is free. Only
-// one goroutine at a time may call put.
+// put appends a decision. If the queue is full, it waits until half of the queue is free. Only one
+// goroutine at a time may call it.
 func (q *decisionQueue) put(decision sched.Decision) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -89,11 +89,11 @@ func (p *Proposer) Propose(pod *sched.Pod) sched.List {
 	return list
 }
 
-// find finds the nodes for the current pod's list. If the profile has a ranker, find takes nodes in
-// the ranker's order, except in two cases. First, p.only names the only nodes that may fit, and a
-// ranker cannot restrict its search to them. Second, GPU groups offer GPUs to the pod
-// (GPURequest.Offer). In both cases find searches the index, and the ranker only computes the
-// scores of the nodes that were found.
+// find finds the nodes for the current pod's list. If the profile has a ranker, it takes nodes in the
+// ranker's order, except in two cases. First, p.only names the only nodes that may fit, and a ranker
+// cannot restrict its search to them. Second, GPU groups offer GPUs to the pod (GPURequest.Offer).
+// In both cases, the method searches the index, and the ranker only computes the scores of the nodes
+// that were found.
 func (p *Proposer) find(index *distbucket.ReservingView) {
 	if p.profile.Ranker != nil {
 		p.profile.Ranker.See(p.pod)
@@ -279,7 +279,7 @@ func (p *Proposer) readSlot(slot *sched.Slot) bool {
 }
 
 // candidate returns the candidate that readSlot appended to p.accepted for the given node. If
-// readSlot has accepted the node several times, candidate returns the newest one.
+// readSlot has accepted the node several times, the result is the newest candidate.
 func (p *Proposer) candidate(n *distbucket.Node) sched.Candidate {
 	for i := len(p.accepted) - 1; ; i-- {
 		if p.accepted[i].slot == n.Record.(*sched.Slot) {

@@ -44,7 +44,7 @@ const maxFailedRetries = 32
 // next returns the pod of the class that is to be scheduled next, or nil if no pod of the class may
 // be scheduled now. It compares three pods and returns the one whose turn comes first: the first
 // active pod, the first pod of onPermit, and the first unschedulable pod if a change may help it.
-// next leaves out pods that another pod blocks. If no pod remains, next returns the first pod of
+// It leaves out pods that another pod blocks. If no pod remains, it returns the first pod of
 // earlyRetry, which is still in back-off, unless another pod blocks it or maxFailedRetries attempts
 // have failed.
 func (c *class) next() *item {

@@ -142,9 +142,9 @@ func (q *Queue) reactivate(queued *item, sure bool) {
 	})
 }
 
-// reactivateHead does the work of reactivate for the first unschedulable pod of a type: Next may
-// return the pod from the given time on. If Next may already return the pod at an earlier time,
-// nothing changes.
+// reactivateHead does the work of the method `reactivate` for the first unschedulable pod of a type.
+// It lets Next return the pod from the time `early` on. If Next may already return the pod at an
+// earlier time, nothing changes.
 func (q *Queue) reactivateHead(queued *item, early time.Time, sure bool) {
 	if queued.reactivated || queued.retry != nil && !early.Before(*queued.retry) {
 		return

@@ -32,6 +32,11 @@ func (rs *Reservations) charge(r *reservation) {
 
 // kept returns what a reservation keeps from other pods on a node: the part of the reserved
 // resources that no pod uses. The part that another pod still uses is charged to that pod's tenant.
+//
+// The result has only types for which the whole reservation would be charged. If GPUs are reserved
+// and none of them is free, the variable `free` has no GPUs, so fairshare.Charges may return a
+// charge for CPUs. This charge is dropped, because the whole reservation would not be charged for
+// CPUs.
 func kept(holding sched.Holding, node *sched.Node) []fairshare.Charge {
 	free := sched.Holding{Amounts: sched.Amounts{CPU: max(0, min(holding.CPU, node.Free.CPU))}}
 	parts := map[string]int64{}
@@ -46,7 +51,7 @@ func kept(holding sched.Holding, node *sched.Node) []fairshare.Charge {
 		}
 	}
 	whole := fairshare.Charges(holding, node)
-	return slices.DeleteFunc(fairshare.Charges(free, node), func(c fairshare.Charge) bool { // drop a charge whose type is not charged for the whole reservation; for example, if GPUs are reserved and none of them is free, the variable `free` has no GPUs, so fairshare.Charges may return a charge for CPUs
+	return slices.DeleteFunc(fairshare.Charges(free, node), func(c fairshare.Charge) bool {
 		return !slices.ContainsFunc(whole, func(w fairshare.Charge) bool { return w.Type == c.Type })
 	})
 }

@@ -28,7 +28,7 @@ type shape struct {
 	index  map[string]int // in pods, by UID
 
 	// The type Index stores shapes in a distbucket.Index. It uses these two fields.
-	handle distbucket.Handle // identifies the shape there
+	handle distbucket.Handle // identifies the shape in the distbucket.Index
 	search uint64            // number of the last search that found the shape, so that its result has the shape only once
 }
 

@@ -8,8 +8,8 @@ import (
 const gib = 1 << 30
 
 // machine returns a machine with the given number of CPUs and the given NUMA nodes. The function
-// given as `place` returns the package, NUMA node, core and cache of a CPU. From these, machine sets
-// which CPUs each NUMA node has.
+// given as `place` returns the package, NUMA node, core and cache of a CPU. The NUMA nodes get their
+// CPUs from these results.
 func machine(cpus int, place func(id int) topology.CPU, nodes ...topology.Node) *topology.Machine {
 	m := &topology.Machine{Nodes: nodes}
 	for id := range cpus {

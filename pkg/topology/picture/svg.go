@@ -90,8 +90,8 @@ func frame(class string, pad int, inner box) box {
 	}}
 }
 
-// column returns a box that has one box above another. If one of them is empty (draw is nil),
-// column returns the other one.
+// column returns a box that has one box above another. If one of them is empty (draw is nil), the
+// result is the other one.
 func column(above, below box) box {
 	if above.draw == nil || below.draw == nil {
 		return either(above, below)

@@ -202,7 +202,7 @@ func TestReasonsOfOthers(t *testing.T) {
 }
 
 // waitForOthers creates the pods of TestReasonsOfOthers, and checks what `numalet why` says while
-// the pod large blocks other pods.
+// the pod `large` blocks other pods.
 func (w *world) waitForOthers(whoever user) {
 	w.Helper()
 	w.apply("{apiVersion: numalet.dev/v1alpha1, kind: Tenant, metadata: {name: ann}}")

@@ -41,9 +41,9 @@ func TestEveryPermissionIsNeeded(t *testing.T) {
 	lacking.check()
 }
 
-// everything makes the controller use each permission. The controller binds pods with volumes and
-// ResourceClaims, reports why pods wait, handles Jobs, GPU groups and tenants, and answers a
-// request for metrics.
+// The method `everything` makes the controller use each permission. The controller binds pods with
+// volumes and ResourceClaims, reports why pods wait, handles Jobs, GPU groups and tenants, and
+// answers a request for metrics.
 func (w *world) everything(proxy *hollowcluster.Refusals) {
 	w.Helper()
 	proxy.Fail(http.MethodPut, "/resourceclaims/one", http.StatusConflict) // the controller then reads the claim again

@@ -53,7 +53,7 @@ func newStage(t *testing.T, w *world, scheduler string) *stage {
 }
 
 // play applies the sections of a case in order. Before each section it waits until all earlier pods
-// have a node or a reason why they have none. play deletes the objects of a section named "delete",
+// have a node or a reason why they have none. It deletes the objects of a section named "delete",
 // and applies those of all other sections. Nodes and Pods get default values for fields that they
 // leave out.
 func (s *stage) play(sections []txtar.File) {

@@ -61,10 +61,10 @@ type watcher struct {
 
 // pass first reads the cpusets of all exclusive containers, and then those of all containers. In
 // this order, CPUs that become exclusive cause no false alarm: before the exclusive container gets
-// them, the agent removes them from all other containers, which pass reads later. If the cpuset of
-// a container overlaps that of an exclusive container, the CPUs may have become shared in between.
-// So pass reads the exclusive container again, and counts the overlap only if it still has the same
-// CPUs.
+// them, the agent removes them from all other containers, whose cpusets are read later. If the
+// cpuset of a container overlaps that of an exclusive container, the CPUs may have become shared in
+// between. So the method reads the cpuset of the exclusive container again, and counts the overlap
+// only if the container still has the same CPUs.
 func (w *watcher) pass() {
 	all := w.tree.containers()
 	w.classify(all)

@@ -7,7 +7,7 @@ import (
 	"github.com/numalet/numalet/test/cluster/internal/rig"
 )
 
-// plane is the command rig plane up|env|down NAME, for a control plane without nodes.
+// plane is the command `rig plane up|env|down NAME`, for a control plane without nodes.
 func plane(ctx context.Context, c call) error {
 	if len(c.args) != 2 {
 		return fmt.Errorf("control plane alone: want up, env or down, and a NAME; got %q", c.args)
