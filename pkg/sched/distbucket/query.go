@@ -12,7 +12,7 @@ type Query struct {
 	Policy     Policy           // the order of the nodes that fit
 	Candidates []string         // names of the only nodes that the search may return; nil allows all nodes, an empty slice allows none
 	Accept     func(*Node) bool // is called for nodes with enough free resources, and returns false for a node that must not be returned; nil accepts all
-	After      Cursor           // the name after which the search begins: nodes with greater names come first, then the others; with NextFit this holds for all nodes, with LeastFit and BestFit only among nodes with equal coordinates; FirstFit and Random ignore it
+	After      Cursor           // the name after which the search begins: nodes with greater names come first, and then the others. With NextFit, this order is that of all nodes. With LeastFit and BestFit, it is only the order of nodes with equal coordinates. FirstFit and Random ignore the name
 	Task       string           // amounts that are reserved for this task count as free; see Reserving
 
 	// Rand is the random source of the policy Random. If it is nil, Random is the same as FirstFit.

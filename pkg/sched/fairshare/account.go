@@ -54,10 +54,10 @@ func (a *account) change(d Decay, now time.Time, by Milli) {
 //	amount · (1 − e^(−(now − since)/T))
 //
 // While a.carried is not 0, `start` must be called for older tasks first. Start times and the field
-// `through` alone do not tell which tasks the restored usage includes: if start times are from a
-// clock that is behind that of the writer of the account, a task that started after the write may
-// also have a start time before a.through. But the tasks that the usage includes are still older
-// than such a task, so their amounts are taken out of a.carried first.
+// `through` alone do not tell which tasks the restored usage includes. Start times may be from a
+// clock that is behind that of the writer of the account. Then a task that started after the write
+// may also have a start time before a.through. But the tasks that the usage includes are still
+// older than such a task, so their amounts are taken out of a.carried first.
 func (a *account) start(d Decay, now, since time.Time, amount Milli) {
 	a.change(d, now, 0)
 	if !since.After(a.through) {

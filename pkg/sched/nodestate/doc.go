@@ -26,9 +26,10 @@
 // Every change of assignments and nodes is one Event. A change of reservations causes no event. The
 // subscribers of the event's kind are called in the order in which they subscribed, while the
 // state's lock is held. So all subscribers see events in the same order. Subscribers are called
-// before the node's record changes. The method of the state that makes the change also increases
-// the counter freedSeq if resources may have become free, and at its end calls the functions that
-// were added with OnFreed, which retry waiting pods. The order for one event is
+// before the node's record changes. If resources may have become free, the method of the state that
+// makes the change also increases the counter freedSeq. At its end, it then calls the functions that
+// were added with OnFreed, which retry waiting pods (Undo does not call them; see below). The order
+// for one event is
 //
 //	subscribers ─► freedSeq, if something becomes free ─► record ─► unlock ─► OnFreed
 //
