@@ -13,8 +13,8 @@ import (
 	"github.com/numalet/numalet/pkg/gpu"
 )
 
-// TestGPUHolders checks that merge returns every pod that holds GPUs, with the devices of all its
-// containers. merge must do so for pods of every scheduler.
+// TestGPUHolders checks that the method `merge` returns every pod that holds GPUs, with the devices
+// of all its containers. The scheduler of the pod must not matter.
 func TestGPUHolders(t *testing.T) {
 	pod := func(name, hash string, phase corev1.PodPhase) *corev1.Pod {
 		meta := metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID("uid-" + name)}

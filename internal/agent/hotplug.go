@@ -60,8 +60,8 @@ func (a *agent) allUsable() metav1.Condition {
 // watchCPUs ends the agent when the CPUs that containers can use differ from those at the start of
 // the agent. The kubelet then restarts the agent, and the new process reads the machine again.
 // Meanwhile, pods stay pinned. If the agent kept running, it could assign an offline CPU, and a
-// container with that CPU cannot start. The agent has no code that adds or removes CPUs of the
-// machine while it runs, because such code would almost never run.
+// container with that CPU cannot start. The agent has no code that updates its list of CPUs while
+// it runs, because such code would almost never run.
 func (a *agent) watchCPUs(ctx context.Context) error {
 	ticker := time.NewTicker(cpusStableFor)
 	defer ticker.Stop()

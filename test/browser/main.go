@@ -165,8 +165,8 @@ func (v *visit) measure(ctx context.Context) error {
 type finding struct{ ID, Help, Example string }
 
 // check takes a screenshot, and runs axe-core on the page. The page cannot load the script of
-// axe-core itself, because its content security policy allows only its own scripts. So check runs
-// this script through the debugger.
+// axe-core, because the page's content security policy allows only the page's own scripts. So check
+// runs this script through the debugger.
 func (v *visit) check(ctx context.Context, name string) error {
 	png, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
 	if err != nil {

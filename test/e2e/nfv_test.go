@@ -17,8 +17,8 @@ import (
 	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
-// The CPUs of the machine nfv (test/cluster/internal/machine). Its NUMA nodes have the CPUs 0-3, 4-7,
-// 8-11 and 12-15, and 8 huge pages of 2 MiB each.
+// The CPUs of the machine nfv (test/cluster/internal/machine). Its NUMA nodes have the CPUs 0-3,
+// 4-7, 8-11 and 12-15. Each NUMA node also has 8 huge pages of 2 MiB.
 const (
 	nfvReserved = "0-1,8-9"
 	nfvIsolated = "4-7,14-15" // by the kernel parameter isolcpus

@@ -16,8 +16,9 @@ const isolated = "NUMALET_TEST_ISOLATED"
 
 // Isolated reports whether the test runs in a user and a mount namespace of its own, in which it
 // may mount file systems. Otherwise Isolated runs the test again, in a new process of the test
-// binary with namespaces of its own. It takes over the result of this process and returns false;
-// the caller must then return. It skips the test if it cannot create such namespaces.
+// binary with namespaces of its own. The result of the new process becomes the result of the test.
+// Isolated then returns false, and the caller must return. It skips the test if it cannot create
+// such namespaces.
 func Isolated(t *testing.T) bool {
 	t.Helper()
 	if os.Getenv(isolated) != "" {

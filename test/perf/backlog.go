@@ -35,8 +35,9 @@ func (f *field) await(ctx context.Context, binds *hollowcluster.Binds, n int, li
 	return false, err
 }
 
-// freshLimit is how long steady waits, after it has created its pods, until all of them are bound.
-// For a pod that is not bound by then, steady counts the time that the pod has waited by then.
+// freshLimit limits how long the method `steady` waits until the pods that it has created are
+// bound. If a pod is not bound after this time, `steady` returns how long the pod has waited so
+// far.
 const freshLimit = 30 * time.Second
 
 // steady creates pods one by one at a fixed rate. For each pod it returns the time from the API

@@ -48,7 +48,8 @@ type selected struct {
 	selector   labels.Selector
 }
 
-// kind is a group of placed pods that the plugins treat alike, with one short copy for all of them.
+// kind is a group of placed pods that are equal in all that the plugins read. The field `copy` is
+// the short copy that stands for each of these pods (see the type `crowd`).
 type kind struct {
 	copy  *framework.PodInfo
 	count int

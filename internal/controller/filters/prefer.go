@@ -72,8 +72,8 @@ const DefaultRated = 256
 // ratings. A rating is the weighted sum of the scores that kube-scheduler's plugins give a node.
 // The function `choose` returns the index of the node that the pod will probably get. If the
 // preferences of the current pod depend on other pods, Prefer stores this node as a proposal (see
-// proposals). When nodes are then rated for other pods, the current pod counts as if it were on
-// this node. It counts so until it is assigned, but not for longer than proposalTerm.
+// the type `proposals`). When nodes are then rated for other pods, the current pod counts as if it
+// were on this node. It counts so until it is assigned, but not for longer than proposalTerm.
 func (p *Proposer) Prefer(nodes []*sched.Node, choose func(ratings []int64) int) {
 	pod, proposed := p.lister.pod, &p.lister.cluster.proposals
 	if !p.wish.near {

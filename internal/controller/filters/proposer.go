@@ -193,8 +193,8 @@ func (p *Proposer) Resume(pod *sched.Pod, with any) sched.Reason {
 }
 
 // Check returns the reason why a node does not suit the current pod, or an empty reason if the node
-// suits. It uses the newest nodeInfo of the node, unless pods are planned on the node (see
-// planned).
+// suits. It uses the newest nodeInfo of the node. If pods are planned on the node, it instead uses
+// a nodeInfo that also has these pods (see the type `planned`).
 func (p *Proposer) Check(node *sched.Node) sched.Reason {
 	if p.deferred {
 		p.deferred = false

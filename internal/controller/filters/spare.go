@@ -17,8 +17,8 @@ import (
 type fit struct {
 	*noderesources.Fit
 	lister *lister
-	asked  *Pod           // the pod of the last PreFilter of the original plugin
-	state  fwk.CycleState // the result of this PreFilter
+	asked  *Pod           // the pod for which PreFilter of the original plugin was last called
+	state  fwk.CycleState // what this call of PreFilter wrote
 }
 
 // PreFilter does nothing. PreFilter of the original plugin adds up the pod's requests, but these are

@@ -51,10 +51,10 @@ func domainOf(node *v1.Node, key string) (domain, bool) {
 	return domain{key, value}, ok
 }
 
-// stillFits reads all changes whose number is at least `mark` (see the type `changes`). It returns a
-// value of the type `still`, with the nodes on which the pod may no longer fit because of these
-// changes. It returns false if the pod may no longer fit on any node, or if some of these changes
-// are no longer kept.
+// stillFits reads all changes whose number is at least `mark` (see the type `changes`). It returns
+// a value of the type `still`, with the nodes on which the pod may no longer fit because of these
+// changes. It returns false if the pod may no longer fit, whichever node was chosen for it, or if
+// some of these changes are no longer kept.
 func (l *lister) stillFits(pod *sched.Pod, mark uint64) (still, bool) {
 	s := still{pod: pod.Foreign.(*Pod), space: l.namespace()}
 	if pod.Gang != nil {
@@ -64,7 +64,7 @@ func (l *lister) stillFits(pod *sched.Pod, mark uint64) (still, bool) {
 }
 
 // see applies one change to s. It returns false if, because of the change, the pod may no longer
-// fit on any node.
+// fit, whichever node was chosen for it.
 func (s *still) see(c *change) bool {
 	switch {
 	case c.pod == nil:

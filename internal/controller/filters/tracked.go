@@ -31,7 +31,7 @@ type tracked struct {
 	neighbors counts[*neighbors] // by required pod affinity, see neighborsOf
 	crowds    counts[*crowd]     // by the selectors with which preferences or required (anti-)affinity select pods, see keyOf
 
-	topics  []sched.Topic // reused by each call
+	topics  []sched.Topic // memory that each call of countPod reuses
 	changed []string      // keys of the rules for which the last change of a node made a difference, see Cluster.changed
 }
 

@@ -91,7 +91,7 @@ func (r *record) wasReleased() bool {
 	return r.mu.released
 }
 
-// setBusy sets whether a step that only the holder may take may be in progress.
+// setBusy records whether a step that only the holder may take can be in progress.
 func (r *record) setBusy(busy bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -40,7 +40,7 @@ type server struct {
 	binds   bool
 	got     []*corev1.Binding
 	waits   []time.Duration // how long the Binder waited each time
-	late    func()          // is called in the first wait that is as long as BinderOptions.Timeout, and lets an earlier request take effect late; nil for none
+	late    func()          // lets an earlier request take effect; it is called in the first wait that is as long as BinderOptions.Timeout; nil for none
 }
 
 func newServer(binds bool, answers ...error) *server {

@@ -28,7 +28,7 @@ func TestConditionNeedsVersion(t *testing.T) {
 		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a", UID: uid, ResourceVersion: version}, Spec: corev1.PodSpec{NodeName: node}}
 	}
 	for name, tc := range map[string]struct {
-		seen    []*corev1.Pod // the newest version after 0, 1, … patches; the last one is repeated
+		seen    []*corev1.Pod // the newest version of the pod after 0, 1, … patches; after more patches, the last element
 		answers []error       // answers to the tries
 		forget  bool          // whether Reporter.Forget is called before the second try, as for a pod that is bound or gone
 		want    []string      // resource versions in the patches

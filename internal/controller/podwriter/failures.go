@@ -112,8 +112,8 @@ func (q *failureQueue) put(f failure) {
 	signal(q.arrived)
 }
 
-// has reports whether the queue has a failure of a pod that is not only an outdated explanation.
-// The caller holds q.mu.
+// has reports whether the line `first` or the line `waiting` has a failure of a pod. The line
+// `outdated` does not count. The caller holds q.mu.
 func (q *failureQueue) has(uid string) bool { return q.first.has(uid) || q.waiting.has(uid) }
 
 // suppress removes the failure of a pod from the queue, so that it is not reported. If a report

@@ -87,8 +87,8 @@ func (q *Queue) Unschedulable() []*sched.Pod {
 }
 
 // back records that a pod is no longer in flight. It calls the function given as `enter`, which
-// adds the pod to the queue again if it is not bound. If resources have become free since the
-// last call of back, it first makes all unschedulable pods pending again.
+// adds the pod to the queue again if it is not bound. If resources have become free since the last
+// call of the method `back`, it first makes all unschedulable pods pending again.
 func (q *Queue) back(enter func()) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -126,7 +126,7 @@ func (p *page) firstAfterName(name string) int {
 // which node was removed. In the views of another index, the position of the cursor is undefined.
 type Cursor struct {
 	name  string
-	label key    // the label of the name, or noLabel
+	label key    // the label of the node that the cursor was made of, or noLabel if there is none
 	seq   uint64 // the sequence number of the update that made the node's entry
 }
 

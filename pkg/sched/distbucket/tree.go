@@ -2,12 +2,13 @@ package distbucket
 
 import "cmp"
 
-// tree is a copy-on-write B-tree of entries. After freeze, a copy of the struct tree is an
-// immutable snapshot of the tree. The field `owner` marks the pages that were made since the last
-// freeze: they have the same owner as the tree. freeze gives the tree a new owner, so no page that
-// the snapshot can reach has the owner of the tree. The writer changes a page in place only if the
-// page has the owner of the tree. Otherwise it makes a copy with this owner, and changes the copy.
-// So it copies a page at most once until the next freeze.
+// tree is a copy-on-write B-tree of entries. After a call of the method `freeze`, a copy of the
+// struct tree is an immutable snapshot of the tree. The field `owner` marks the pages that were
+// made since the last call of `freeze`: they have the same owner as the tree. Each call of `freeze`
+// gives the tree a new owner, so no page that the snapshot can reach has the owner of the tree. The
+// writer changes a page in place only if the page has the owner of the tree. Otherwise it makes a
+// copy with this owner, and changes the copy. So it copies a page at most once until the next call
+// of `freeze`.
 //
 //	view     writer
 //	 │         │

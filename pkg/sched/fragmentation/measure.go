@@ -118,7 +118,7 @@ type room struct {
 	// because two parts of one pod are never on the same GPU. To compute the exact number, one would
 	// have to place the pods one by one.
 	slots int
-	small sched.MilliGPU // free capacity of those GPUs that no pod of the group can use
+	small sched.MilliGPU // free capacity of the GPUs that are of no allowed type, or have less free than group.milli
 }
 
 func (g *group) room(s *stock) (r room) {

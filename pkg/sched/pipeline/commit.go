@@ -19,10 +19,10 @@ type Effects struct {
 	MarkUnschedulable func(*sched.Pod, uint64) // puts a pod back into the queue, because it fitted no node; the number is the value of nodestate.View.FreedSeq when the nodes were read
 	// Widen searches all nodes for a pod and returns a new list. It uses the same instance of the
 	// additional filters as the committer, not the one of a proposer. The committer calls it for a
-	// pod of a gang that has volumes or devices to reserve (sched.Pod.Reserves), if the pod does
-	// not fit the node that a proposer planned for it. Such a pod may not fit the planned node,
-	// because plans do not take volumes and devices into account. Widen may be nil if no pod has
-	// volumes or devices to reserve.
+	// pod of a gang if the pod has volumes or devices to reserve (sched.Pod.Reserves), and does not
+	// fit the node that a proposer planned for it. This can happen because plans do not take
+	// volumes and devices into account. Widen may be nil if no pod has volumes or devices to
+	// reserve.
 	Widen func(*sched.Pod) sched.List
 }
 
@@ -30,14 +30,14 @@ type Effects struct {
 // does not track, such as volumes.
 type Reserver interface {
 	// Reserve checks a decision once more, and reserves what the pod needs. It is called before the
-	// decision is recorded in the state (nodestate.State), and only if the filter could now refuse
-	// the node although the node's record has not changed since the filter's Check. This is so in
-	// three cases. First, the pod is subject to a quota or the like (sched.Pod.Wait), which other
-	// pods may have used up since. Second, the pod's fit depends on other nodes too
-	// (sched.Pod.Across). Third, State.NarrowSeq has grown since a proposer listed the node.
-	// NarrowSeq grows when something other than a change of the node makes a node unfit for some
-	// pods. The given record is the one from which the decision was computed. Check accepted this
-	// record, but Reserve may still refuse the decision.
+	// decision is recorded in the state (nodestate.State). It is called only if the filter could
+	// refuse the node now, although the node's record is still the one that the filter's Check
+	// accepted. This is so in three cases. First, the pod is subject to a quota or the like
+	// (sched.Pod.Wait), which other pods may have used up since. Second, the pod's fit depends on
+	// other nodes too (sched.Pod.Across). Third, State.NarrowSeq has grown since a proposer listed
+	// the node. NarrowSeq grows when something other than a change of the node makes a node unfit
+	// for some pods. The given record is the one from which the decision was computed. Check
+	// accepted this record, but Reserve may still refuse the decision.
 	Reserve(sched.Decision, *sched.Node) sched.Reason
 	// Unreserve undoes Reserve. It is called if the decision was not recorded or could not be bound.
 	// If nothing is reserved for the decision's pod, Unreserve does nothing. Any goroutine may call

@@ -53,8 +53,8 @@ func (b *brittle) Unreserve(sched.Decision) {}
 
 // TestPanic checks what happens if a filter panics for one pod, or for one pod of a gang, in a
 // proposer or in the committer. Other pods must be placed as usual. The panic must be reported, and
-// the attempt that panicked may leave no placement. When the filter no longer panics, the pod must
-// be placed.
+// no placement of the attempt that panicked must remain. When the filter no longer panics, the pod
+// must be placed.
 func TestPanic(t *testing.T) {
 	for _, pod := range []string{"p1", "g-1"} {
 		for _, where := range []string{"first Begin", "first Check", "second Begin", "second Reserve"} {

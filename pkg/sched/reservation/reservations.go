@@ -15,9 +15,10 @@ import (
 type Options struct {
 	Wait  time.Duration // how long a pod has to be unschedulable before it gets a reservation; default 30 s
 	Again time.Duration // how often a better node is searched for; default 1 minute
-	// Keep is how long a reservation lasts; the default is 24 hours. If a pod that must end first
-	// is known to end later, the reservation lasts until a minute after that end. A pod that is not
-	// placed in this time loses its reservation, and gets another one after Wait.
+	// Keep is how long a reservation lasts; the default is 24 hours. If a running pod that must end
+	// before the waiting pod fits is known to end later, the reservation lasts until a minute after
+	// that end. A pod that is not placed in this time loses its reservation, and gets another one
+	// after Wait.
 	Keep time.Duration
 	// Ends returns when a bound pod will end, or the zero time if that is unknown. If Ends is nil,
 	// the ends of all pods are unknown.
@@ -212,10 +213,10 @@ func (rs *Reservations) rivals(resourceType fairshare.Type) (all []fairshare.Typ
 	return all
 }
 
-// isBehind reports whether the pod that has the reservation of a resource type is one of the given
-// pods. The argument `heads` is the argument `behind` of update. Pods in `heads` are unschedulable.
-// So if the pod with the reservation is being placed, isBehind returns false, and the pod keeps its
-// reservation.
+// isBehind reports whether the pod that has the reservation of a resource type is one of the pods
+// in `heads`. These are the pods that the method `update` gets as its argument `behind`. All of
+// them are unschedulable. So if the pod with the reservation is being placed, isBehind returns
+// false, and the pod keeps its reservation.
 func (rs *Reservations) isBehind(resourceType fairshare.Type, heads []queue.Head) bool {
 	return slices.ContainsFunc(heads, func(head queue.Head) bool {
 		return head.Type == resourceType && head.Pod.UID == rs.byType[resourceType].pod.UID

@@ -60,9 +60,9 @@ func inhabited(r *rand.Rand) (*sched.Node, []reservation.AssignedPod) {
 	return node, assigned
 }
 
-// dumb returns when a pod will fit a node, or false if it never will. It tries all subsets of the
-// assigned pods, and finds those without which the pod fits. It returns the earliest time at which
-// all pods of such a subset have ended.
+// dumb returns the earliest time at which a pod fits a node. It returns false if the pod will never
+// fit. dumb tries all subsets of the assigned pods, and finds those without which the pod fits. The
+// result is the earliest time at which all pods of such a subset have ended.
 func dumb(pod *sched.Pod, node *sched.Node, assigned []reservation.AssignedPod) (soonest time.Time, ok bool) {
 	for set := range 1 << len(assigned) {
 		left, ready := node, time.Time{}

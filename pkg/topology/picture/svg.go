@@ -248,7 +248,7 @@ func (d *drawing) gpusOf(node topology.NodeID) box {
 }
 
 // held returns the CSS class and the text of a GPU. The class has the colour of the first container
-// or pod that holds the GPU. The text has the letters of all of them.
+// or pod that holds the GPU. The text ends with the letters that stand for all holders of the GPU.
 func (d *drawing) held(c gpu.GPU) (class, label string) {
 	class, label = "gpu", "GPU "+title(c)
 	for n, i := range d.use.holders(c.UUID) {
