@@ -28,7 +28,7 @@ const cpusStableFor = 10 * time.Second
 // offline, because a container that got such a CPU could never start. Containers can use only the
 // CPUs of the kubelet's root cgroup, which is above the cgroups of all pods. The kubelet sets the
 // cpuset of this cgroup when it starts, so a CPU that came online later is not in the cpuset. The
-// root cgroup itself can use only the CPUs of the cgroups above it.
+// kubelet's root cgroup can be below other cgroups, and then has only CPUs of these.
 func (a *agent) restrict(machine *topology.Machine) (*topology.Machine, error) {
 	limit, group, err := a.cgroups.KubeletCPUs()
 	if errors.Is(err, fs.ErrNotExist) {

@@ -69,8 +69,8 @@ func listIntoController(t testing.TB, client kubernetes.Interface) (cpu time.Dur
 	return runUntil(t, c.factory.Core().V1().Pods().Informer(), func() bool { return c.state.Holds(last) })
 }
 
-// runUntil runs an informer until a condition holds. It returns the CPU time of the process, which
-// includes that of the API server.
+// runUntil runs an informer until a condition holds. It returns the CPU time that the process used
+// meanwhile. This includes the time of the API server, which runs in the same process (servePods).
 func runUntil(t testing.TB, informer cache.SharedIndexInformer, done func() bool) (cpu time.Duration) {
 	before := processorTime()
 	ctx, stop := context.WithCancel(t.Context())

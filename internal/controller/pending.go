@@ -31,10 +31,11 @@ func (p pending) MarkUnschedulable(pod *sched.Pod, gains uint64) {
 	}
 }
 
-// hopeless returns true if no node could hold a pod even if all other pods ended. For a gang, it
-// returns true if the nodes could not hold the number of pods that must start together. hopeless
-// compares the requests and rules of the pods with summaries of the nodes, and does not visit all
-// nodes. So it may return false for a pod that no node can hold.
+// hopeless returns true only if it is certain that no node could hold a pod even if all other pods
+// ended. For a gang, it returns true only if it is certain that the nodes could not hold the number
+// of pods that must start together. hopeless compares the requests and rules of the pods with
+// summaries of the nodes, and does not visit all nodes. So it may return false although no node
+// could hold the pod.
 func (c *controller) hopeless(pod *sched.Pod) bool {
 	pods, need := pod.Together()
 	if !c.filters.cluster.CouldHold(pods, need) {

@@ -16,8 +16,9 @@ const tending = 250 * time.Millisecond
 
 // newReservations creates the component that reserves nodes for pods that have waited long. It
 // creates none if reservations are switched off (ReserveAfter is 0). The component has its own
-// instance of the filters. When these filters check a node for a pod, they treat the pods that the
-// component plans to place as if they were on their nodes.
+// instance of the filters. For a gang, the component plans a node for one pod after another. When
+// the filters check a node for the next pod, they treat the planned pods as if they were already on
+// the nodes planned for them.
 func (c *controller) newReservations(ctx context.Context) error {
 	if c.cfg.ReserveAfter == 0 {
 		return nil

@@ -39,7 +39,7 @@ type starts struct {
 	asking sync.Mutex // guards the statistics of run times in the next field; held during a forecast, which reads them
 	runs   *forecast.Runs
 
-	ended struct { // has its own lock: observe runs under the state's lock, and must not wait for a forecast
+	ended struct { // has its own lock: the method `observe` runs under the state's lock, so it must not wait for the lock `asking`, which is held during a forecast
 		sync.Mutex
 		runs []run
 	}

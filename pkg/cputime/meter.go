@@ -80,7 +80,7 @@ type Meter struct {
 }
 
 // maxDebt is the largest debt (see Meter) for each CPU. It is twice the step of /proc/stat, because
-// errors of the counters are not larger. A larger debt would hide foreign time.
+// the errors of a CPU's counters are at most this large. A larger debt would hide foreign time.
 const maxDebt = 2 * tick
 
 // Add returns the foreign time between the last sample and the sample given as `now`. Two samples

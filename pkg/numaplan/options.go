@@ -10,9 +10,9 @@ import (
 )
 
 // options yields the ways to distribute the CPUs of container c over NUMA nodes by the pod's
-// policy, best first. If Hooks.Tiers is set, it yields tiers, which are parts of the machine. Then
-// options tries these tiers one after another, and at last the whole machine. A distribution that
-// is possible in several tiers is yielded only once.
+// policy, best first. If the hook Hooks.Tiers is set, the hook yields tiers, which are parts of the
+// machine. Then options tries these tiers one after another, and at last the whole machine. A
+// distribution that is possible in several tiers is yielded only once.
 func (s *search) options(c int) iter.Seq[Counts] {
 	want := s.Containers[c]
 	if want.PerNode != nil {
@@ -132,8 +132,8 @@ func (t Tier) spread(k int) iter.Seq[Counts] {
 }
 
 // cheapest returns the NUMA nodes on which the container can get as many CPUs as the parameter
-// `to` says. The NUMA nodes are sorted by the cost of `to` CPUs instead of `from` CPUs (t.Cost),
-// lowest first.
+// `to` says. The NUMA nodes are sorted by the cost of an increase from `from` to `to` CPUs
+// (t.Cost), lowest first.
 func (t Tier) cheapest(from, to int) []int {
 	able, few := make([]int, 0, len(t.Rooms)), [8]Cost{}
 	costs := few[:]

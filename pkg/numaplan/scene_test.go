@@ -13,7 +13,7 @@ import (
 // TestScenarios runs the scripts in testdata/*.txt. Their commands are:
 //
 //	machine 7 6 [memory=16] [width=2] [keep=shared]    free CPUs by NUMA node
-//	plan single 5 2 init:2 sidecar:1 2@0:2 3/8         CPUs of each container; 2@0:2 names NUMA nodes, 3/8 has memory
+//	plan single 5 2 init:2 sidecar:1 2@0:2 3/8         CPUs of each container; 2@0:2: 2 CPUs of NUMA node 0; 3/8: 3 CPUs and 8 bytes of memory
 func TestScenarios(t *testing.T) {
 	scenario.Walk(t, func(*testing.T, *scenario.Answer) scenario.Commands {
 		s := new(scene)

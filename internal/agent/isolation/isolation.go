@@ -160,7 +160,7 @@ func (i *Isolation) apply(ctx context.Context) (err error) {
 		}
 	}
 	if i.mu.isolated.Empty() && len(errs) == 0 {
-		_, err := i.plan() // removes restored files from the saved state
+		_, err := i.plan() // this second call removes the files that have their old contents again from the saved state
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)

@@ -190,11 +190,16 @@ type crowdNode struct {
 func (n *crowdNode) GetPods() []fwk.PodInfo { return n.pods }
 
 // crowded returns the nodes that the rating plugins must read for the preferences of the current
-// pod. First, these are the nodes with pods of its crowd. Second, these are the nodes that a
-// proposer has planned for pods of the same gang or proposed for other pods (see the type
-// `lister`), because these pods will probably be placed there soon. Third, these are the nodes with
-// a placed pod whose affinity or anti-affinity makes the current pod prefer or avoid nodes. The
-// list is never empty, because kube-scheduler's plugins would take an empty list for a cluster
+// pod. There are three kinds of such nodes:
+//
+//   - nodes with pods of the current pod's crowd, which are the placed pods that its preferences
+//     select
+//   - nodes that a proposer has planned for pods of the same gang or proposed for other pods (see
+//     the type `lister`), because these pods will probably be placed there soon
+//   - nodes with a placed pod whose affinity or anti-affinity makes the current pod prefer or avoid
+//     nodes
+//
+// The list is never empty, because kube-scheduler's plugins would take an empty list for a cluster
 // without nodes.
 func (l *lister) crowded(candidates []fwk.NodeInfo) []fwk.NodeInfo {
 	nodes := l.cluster.nodesOf(l.cluster.crowdFor(l.pod.crowd, l.pod.preferred))

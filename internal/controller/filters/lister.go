@@ -68,7 +68,8 @@ func (l *lister) StorageInfos() fwk.StorageInfoLister { return l }
 func (l *lister) PodGroupStates() fwk.PodGroupStateLister { return nil }
 
 // List returns all nodes if the current pod has required (anti-)affinity or required topology
-// spread, and otherwise none. While nodes are rated, it returns l.surveyed.
+// spread, and otherwise none. While nodes are rated, it instead returns l.surveyed, the list of
+// nodes for the plugins that rate nodes (see the method `survey`).
 func (l *lister) List() ([]fwk.NodeInfo, error) {
 	switch {
 	case l.surveyed != nil:

@@ -116,9 +116,9 @@ func clone(old *nodeInfo, pod *v1.Pod) *nodeInfo {
 	return next
 }
 
-// rare reports whether a pod uses host ports, volume claims, or claims of resources in a node's
-// allocatable (status.nodeAllocatableResourceClaimStatuses). A NodeInfo keeps these in maps, which
-// must be copied as well before they are changed.
+// rare reports whether a pod uses host ports or PersistentVolumeClaims, or gets resources such as
+// CPU or memory through ResourceClaims (status.nodeAllocatableResourceClaimStatuses). A NodeInfo
+// keeps these in maps, which must be copied as well before they are changed.
 func rare(pod *v1.Pod) bool {
 	return len(util.GetHostPorts(pod)) > 0 || len(pod.Status.NodeAllocatableResourceClaimStatuses) > 0 ||
 		slices.ContainsFunc(pod.Spec.Volumes, func(v v1.Volume) bool { return v.PersistentVolumeClaim != nil })

@@ -19,8 +19,8 @@ func rating() []string {
 
 // wishes tells whether a pod prefers some nodes.
 type wishes struct {
-	some bool // it prefers some nodes to others
-	near bool // its preference depends on the pods that the nodes have
+	some bool // the pod prefers some nodes to others
+	near bool // the pod's preference depends on the pods that the nodes have
 }
 
 // The method `with` returns the wishes of a pod combined with those of its profile. The profile's

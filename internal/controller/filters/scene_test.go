@@ -129,8 +129,8 @@ func (s *scene) judge(f sched.Filter, pod *v1.Pod) (map[string]string, string) {
 	return against, tally.String()
 }
 
-// refusals is like judge, but takes a sched.Pod, and returns the summary as the number of nodes for
-// each reason.
+// refusals is like the method `judge`, but takes a sched.Pod, and returns the summary as the number
+// of nodes for each reason.
 func (s *scene) refusals(f sched.Filter, pod *sched.Pod) (map[string]string, sched.Tally) {
 	against, tally := map[string]string{}, sched.Tally{}
 	_, nowhere := f.Begin(pod)

@@ -173,8 +173,8 @@ func (b *Binder) try(ctx context.Context, decision sched.Decision, binding *core
 
 // errUnknown means that the answer to a Binding was an error, and the pod could not be read
 // afterwards. It is then not known whether the pod is bound, so isAnswer must return false for an
-// error that wraps errUnknown. This is why such an error has the answers of the API server only as
-// text.
+// error that wraps errUnknown. isAnswer also finds an answer of the API server that an error
+// wraps. So an error that wraps errUnknown has the answers only as text, and does not wrap them.
 var errUnknown = errors.New("the outcome is unknown")
 
 // isAnswer reports whether an error is an answer of the API server to a request. The answer that

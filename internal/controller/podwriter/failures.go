@@ -11,12 +11,13 @@ import (
 )
 
 // failureQueue has the scheduling failures that are not reported yet. It keeps only the newest
-// failure of each pod. First in the queue are the failures of pods that do not have the condition
-// yet that they are unschedulable (see failure.first), because cluster autoscalers need it. Then
-// come the failures of other pods. Both are in the order in which the pods failed. Last come
-// failures that were reported before with an explanation of why no node suits the pod, if this
-// explanation is outdated now. The queue also has the last report of each pending pod. Any
-// goroutine may call its methods.
+// failure of each pod. The queue has three parts. The first part has the failures of pods whose
+// condition PodScheduled does not say yet that they are unschedulable (see failure.first). These
+// come first because cluster autoscalers need this condition. The second part has the failures of
+// other pods. Both parts are in the order in which the pods failed. The third part has failures
+// that were reported before with an explanation of why no node suits the pod, and whose explanation
+// is outdated now. The queue also has the last report of each pending pod. Any goroutine may call
+// its methods.
 type failureQueue struct {
 	mu         sync.Mutex
 	first      line

@@ -57,7 +57,7 @@ func TestReportInGap(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			run(t, func(t *testing.T, w *world) {
-				began, told := time.Now(), make(chan time.Duration, 2) // the event and the condition
+				began, told := time.Now(), make(chan time.Duration, 2) // `told` gets two times: when the event is written, and when the condition is written
 				tell := func(clienttesting.Action) (bool, runtime.Object, error) {
 					told <- time.Since(began)
 					return true, nil, nil

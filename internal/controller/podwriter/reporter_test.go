@@ -177,8 +177,8 @@ func TestSuppress(t *testing.T) {
 	})
 }
 
-// TestExplanationsRest checks that Run pauses between explanations, so that making them takes only
-// a tenth of the time even if many pods fit no node.
+// TestExplanationsRest checks that Run pauses between explanations. Run must spend only a tenth of
+// its time on making explanations, even if many pods fit no node.
 func TestExplanationsRest(t *testing.T) {
 	run(t, func(t *testing.T, w *world) {
 		for i := range 100 {

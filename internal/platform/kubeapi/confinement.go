@@ -75,9 +75,9 @@ func (c *Confinement) Run(ctx context.Context) error {
 }
 
 // check sends one request that the admission policies must refuse, and returns the new result of
-// Ready. The answer may not tell whether the policies are in force, for example because the API
-// server cannot be reached. In that case, if the program was ready, it stays ready. If it was not
-// ready, Ready returns the new error from now on.
+// Ready. Some answers do not tell whether the policies are in force, for example the error that the
+// API server cannot be reached. After such an answer, a program that was ready stays ready. If the
+// program was not ready, Ready returns the new error from now on.
 func (c *Confinement) check(ctx context.Context) error {
 	err, certain := verdict(c.Try(ctx))
 	c.mu.Lock()

@@ -124,8 +124,8 @@ func (r *resizer) checkOldest(t *testing.T, l *Ledger, uid string, policy podspe
 // checkRefused checks that a refused growth has changed nothing, and that the growth was
 // impossible. For the second check, it tries every distribution of the CPUs over NUMA nodes. The
 // second check is left out if no CPU is reserved: a growth is then also refused if it would take
-// the last shared CPU, which the second check does not know. It is also left out if the machine has
-// several classes of CPUs.
+// the last shared CPU, and the second check does not know this rule. It is also left out if the
+// machine has several classes of CPUs.
 func (r *resizer) checkRefused(t *testing.T, l *Ledger, before Grant, i, k int, err error) {
 	t.Helper()
 	if after, _ := l.Grant(before.UID); !cmp.Equal(before, after) {

@@ -115,7 +115,8 @@ func (d *domain) drain(s *stock) {
 	}
 }
 
-// rank is a part of a domain and its tally.
+// rank is an element of the result of the method `ranked`: a part of a domain, and the counts of
+// the free CPUs of this part.
 type rank struct {
 	*domain
 	tally tally
@@ -133,8 +134,8 @@ func (d *domain) ranked(s *stock, order func(a, b tally) int) []rank {
 }
 
 // moreWhole orders parts by the number of free CPUs in whole cores, most first. Among parts with
-// the same number, the part with the fewest other free CPUs comes first. The parts with more other
-// free CPUs are thus left for the CPUs that are not taken as whole cores.
+// the same number, the part with the fewest other free CPUs comes first. Parts with more other
+// free CPUs come later, so that these CPUs remain for what cannot be taken as whole cores.
 func (t tally) moreWhole(u tally) int {
 	return cmp.Or(cmp.Compare(u.whole, t.whole), cmp.Compare(t.free, u.free))
 }

@@ -31,7 +31,8 @@ type log struct {
 	// A Cursor (a position in the order of names) has the label of a node, an integer that stands
 	// for the name. Two events can make this label invalid: the removal of a node, and a call of
 	// relabel, which gives all nodes new labels. relabelSeq is the value of seq at the last such
-	// event. The label of a Cursor may be invalid if the field `seq` of the Cursor is not greater.
+	// event. The label of a Cursor may be invalid if the field `seq` of the Cursor is not greater
+	// than relabelSeq.
 	relabelSeq uint64
 }
 

@@ -47,8 +47,8 @@ func (x *Index) assignLabel(e *entry) bool {
 //
 // It is called if no label is left between two neighbours. This is rare. When a node is inserted
 // between two neighbours later, the distance of its label to theirs is at least labelStride (2³²),
-// or half of the gap between these two labels if the gap is too small for that. So a gap becomes
-// smaller than labelStride only by halving: the new node gets the label in its middle. To use up a
+// or half of the gap between these two labels if the gap is too small for that. So a gap smaller
+// than labelStride arises only where a new node gets the label in the middle of a gap. To use up a
 // gap of labelStride takes at least 32 nodes, each of which is added next to the one before.
 // relabel takes O(n log n) time for n nodes.
 func (x *Index) relabel() {

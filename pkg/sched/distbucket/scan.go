@@ -107,7 +107,7 @@ func (s *scan) leastFit() {
 			return
 		}
 		if it.atLeafStart() {
-			s.takeInOrder(e) // e is the first entry of its leaf bucket; the method `previous` has already read the other entries, from the end of the bucket, and none of them fits
+			s.takeInOrder(e) // e is the first entry of its leaf bucket, and the only one with enough free resources: the method `previous` has already read all others, because it reads the bucket from its end
 			continue
 		}
 		leaf := leafRange(e)
@@ -128,7 +128,7 @@ func (s *scan) bestFit() {
 			return
 		}
 		if it.atLeafEnd() {
-			s.takeInOrder(e) // e is the last entry of its leaf bucket; the method `next` has already read the other entries, from the start of the bucket, and none of them fits
+			s.takeInOrder(e) // e is the last entry of its leaf bucket, and the only one with enough free resources: the method `next` has already read all others, because it reads the bucket from its start
 			continue
 		}
 		leaf := leafRange(e)
@@ -161,7 +161,7 @@ func (s *scan) scanNames() {
 // label, and appends to dst those that fit. It visits each of these nodes, because the tree by name
 // has no maxima (upper bounds of free amounts), by which it could skip pages.
 func (s *scan) scanNamesUpTo(it iterator, label key) {
-	var all matcher // matches all entries of the tree by name, because they have no free amounts to compare; the loop compares those of the view's entry of the same node
+	var all matcher // matches all entries of the tree by name, because this tree has no free amounts; the loop reads the free amounts of each node from the view's entry of the node
 	for first := all.next(&it, label); first != nil; first = all.next(&it, label) {
 		if s.full() || s.limitReached() {
 			return

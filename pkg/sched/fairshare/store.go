@@ -133,14 +133,16 @@ func (b *Book) Restore(tenant string, stored Account, now time.Time) error {
 // they were stored is not charged again. The rest of the restored usage is that of tasks that have
 // ended, so Complete ends the charge for it. It visits all accounts.
 //
-// It is not stored which tasks an account includes. Complete assigns the restored usage to the
-// oldest of the tasks that, by their start times, started at least Margin before the account was
-// stored. So no task is charged twice if start times have the order in which tasks started. This
-// holds even if the clock of the start times differs from the clock of the program that stored the
-// accounts. If a task that the account includes has ended, and the clock of the start times is
-// behind, the amount of this task may be assigned to a task that started after the account was
-// stored. The score is then wrong by at most the charge for this amount from the time at which the
-// account was stored until now.
+// It is not stored which tasks an account includes. Complete assigns the restored usage to tasks
+// that, by their start times, started at least Margin before the account was stored, the oldest
+// first. If the start times have the order in which the tasks started, the tasks that the account
+// includes are the oldest, so none of them is charged twice. This holds even if the clock of the
+// start times differs from the clock of the program that stored the accounts.
+//
+// One error is possible. If the clock of the start times is behind, a task that started after the
+// account was stored may seem to be older than it is. Complete may then assign to this task the
+// amount of a task that the account includes, but that has ended. The score is wrong by at most the
+// charge for this amount from the time at which the account was stored until now.
 func (b *Book) Complete(running []Task, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -95,7 +95,7 @@ func (w *world) act(kind, who, what, when uint8) {
 		w.twin.start(uid, tenant, float64(what)/1000, since, now)
 		w.book.Start(Task{uid, tenant, after(since), []Charge{{"T4", Milli(what)}}}, after(now))
 	case 2:
-		w.stored = nil // the stored accounts do not say when a task has ended, so after a restart the task would be charged until the restart
+		w.stored = nil // the stored accounts do not say that this task has ended, so a book restored from them would charge the task until the restart, and the twin does not
 		w.twin.end(uid, now)
 		w.book.End(uid, after(now))
 	case 3:

@@ -96,7 +96,8 @@ func (p *Profile) Try(pod *sched.Pod, node *sched.Node, also sched.Filter, score
 
 // Rate returns a node as a candidate for a pod, with the fields Score and Surplus set. Surplus is
 // how many GPUs of the pod's GPU group would stay free on the node. Rate does not check whether the
-// pod fits the node. It appends the score to *scores.
+// pod fits the node. Rate appends the numbers of the score to *scores. The field Score is this part
+// of *scores (see Try).
 func (p *Profile) Rate(pod *sched.Pod, node *sched.Node, scores *[]int64) sched.Candidate {
 	c, before := sched.Candidate{Node: node}, len(*scores)
 	if pod.GPUs.Offer != nil {

@@ -31,7 +31,7 @@ func randomPod(r *rand.Rand, uid string) *sched.Pod {
 
 func randomNode(r *rand.Rand, name string) *sched.Node {
 	node := &sched.Node{Name: name, Free: sched.Amounts{CPU: sched.MilliCPU(r.IntN(16000)), Memory: sched.Bytes(r.IntN(9)), Pods: 100}}
-	models := []string{"T4", "T4", "T4", "T4", "G2", "G2", "G2"}[r.IntN(4):] // GPUs of one model are next to each other in the list; otherwise package filter and stock.less could choose different ones among GPUs with equal free capacity, because package filter takes the first in the list, and stock.less takes one model after another
+	models := []string{"T4", "T4", "T4", "T4", "G2", "G2", "G2"}[r.IntN(4):] // GPUs of one model are next to each other, so that package filter and stock.less take the same GPUs: of GPUs with equal free capacity, package filter takes the first ones in the list, and stock.less takes those of one model after another
 	for g := range r.IntN(5) {
 		free := []sched.MilliGPU{-100, 0, 190, 500, 810, 1000, 1000}[r.IntN(7)]
 		node.GPUs = append(node.GPUs, sched.GPU{ID: fmt.Sprint(len(node.GPUs)), Type: models[g], Free: free})

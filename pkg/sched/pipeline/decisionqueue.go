@@ -7,10 +7,10 @@ import (
 )
 
 // decisionQueue is the bounded FIFO between the committer and the binders. When the FIFO is full,
-// put waits until half of it is free, so that the committer and the binders work in batches. An
-// earlier version used a Go channel. Each finished bind then made room for one decision: the
-// committer woke up, put one decision into the channel and took one list, so a proposer woke up and
-// made one list. These wake-ups took more time than the work itself.
+// the method `put` waits until half of it is free, so that the committer and the binders work in
+// batches. An earlier version used a Go channel. Each finished bind then made room for one
+// decision: the committer woke up, put one decision into the channel and took one list, so a
+// proposer woke up and made one list. These wake-ups took more time than the work itself.
 type decisionQueue struct {
 	mu      sync.Mutex
 	some    sync.Cond // signals that a decision was added, or that the queue was closed

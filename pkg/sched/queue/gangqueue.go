@@ -111,8 +111,8 @@ func (q *GangQueue) Remove(uid string) {
 }
 
 // Succeeded records that a pod has succeeded. The argument `id` is the ID of the pod's gang, and
-// `owner` is the pod's sched.Gang.Owner. Until Forgotten is called for the pod, the pod lowers the
-// minimum of those pods of the gang that have the same owner (see gang.need).
+// `owner` is the pod's sched.Gang.Owner. Until Forgotten is called for the pod, it counts as a
+// started pod of the gang, but only for pending pods that have the same owner (see gang.need).
 func (q *GangQueue) Succeeded(uid, id, owner string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

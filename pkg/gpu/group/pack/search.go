@@ -85,8 +85,9 @@ func (s *search) fill() bool {
 	return false
 }
 
-// open takes a new bin of a size, puts the largest remaining demand into it, and tries
-// all ways to fill the rest of the bin.
+// open takes a new bin, puts the largest remaining demand into it, and tries all ways to fill the
+// rest of the bin. The parameters `bin` and `largest` are the indexes of the sizes of the bin and of
+// the demand.
 func (s *search) open(bin, largest int) bool {
 	s.bins.left[bin]--
 	s.filled = append(s.filled, fill{bin: s.bins.sizes[bin]})
