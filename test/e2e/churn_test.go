@@ -175,7 +175,7 @@ func stopWatch(ctx context.Context, t *testing.T, cmd *exec.Cmd, out *bytes.Buff
 }
 
 // checkLives checks the records that containers made of their own allowed CPUs. Exclusive CPUs of
-// different containers may not overlap, and the exclusive CPUs of a container may not change.
+// different containers must not overlap, and the exclusive CPUs of a container must not change.
 func checkLives(ctx context.Context, t *testing.T) {
 	t.Helper()
 	lives, err := cluster.Lives(ctx)

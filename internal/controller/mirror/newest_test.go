@@ -54,7 +54,7 @@ func TestCatchUp(t *testing.T) {
 }
 
 // TestCatchUpAfterErrors checks that CatchUp lists the pods again if a list fails, but not if the
-// process may not list pods.
+// process has no permission to list pods.
 func TestCatchUpAfterErrors(t *testing.T) {
 	pods := corev1.Resource("pods")
 	for name, tc := range map[string]struct {

@@ -28,7 +28,7 @@ const (
 	display = "0x03"   // base class: VGA, 3D and other controllers
 )
 
-// Discover returns the GPUs of the machine whose files are under root, ordered by PCI
+// Discover returns the GPUs of the machine whose files are in `root`, ordered by PCI
 // address. The Index of a GPU is topology.Unknown. Its UUID is empty if NVIDIA's driver
 // does not report it.
 // https://www.kernel.org/doc/Documentation/ABI/testing/sysfs-bus-pci

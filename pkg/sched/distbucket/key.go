@@ -142,8 +142,9 @@ func (r *keyRange) seekStart(t *tree) iterator { return t.seek(r.first, r.notBef
 // seekEnd returns the position in the tree after the last entry of the range.
 func (r *keyRange) seekEnd(t *tree) iterator { return t.seek(r.last, r.after) }
 
-// seekAfterLabel returns the position in the tree behind those entries of the range that have
-// labels up to the given label. The range must be that of a leaf bucket.
+// seekAfterLabel returns the position in the tree before the first entry of the range whose label
+// is greater than the given label, or the end of the range if there is no such entry. The range must
+// be that of a leaf bucket.
 func (r *keyRange) seekAfterLabel(t *tree, label key) iterator {
 	return t.seek(r.first, func(p *page, i int) bool {
 		if !r.exclusive {
