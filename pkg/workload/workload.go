@@ -111,7 +111,7 @@ func (r Resources) Pinned() bool { return r.QuotaMicros < 0 && !r.CPUs.Empty() }
 
 // Decision is the CPUs and memory nodes (cpuset.cpus and cpuset.mems) that a container gets.
 type Decision struct {
-	CPUs      cpuset.Set        // never empty
+	CPUs      cpuset.Set        // empty only in an Answer (see there)
 	Mems      []topology.NodeID // nil means that cpuset.mems is not changed
 	Exclusive bool              // whether the CPUs are exclusive; then the CFS quota is removed
 	Partition Partition         // which partition the container's cgroup becomes; only for exclusive CPUs
@@ -131,8 +131,12 @@ const (
 // ErrPartition means that the kernel did not make a container's cgroup a partition.
 var ErrPartition = errors.New("the kernel makes no partition")
 
-// String returns "exclusive 0-3 mems [0]", "exclusive 0-3 isolated" or "shared 4-15".
+// String returns "exclusive 0-3 mems [0]", "exclusive 0-3 isolated", "shared 4-15", or "shared" for
+// a decision without CPUs.
 func (d Decision) String() string {
+	if d.CPUs.Empty() {
+		return "shared"
+	}
 	if !d.Exclusive {
 		return fmt.Sprintf("shared %s", d.CPUs)
 	}
@@ -146,7 +150,8 @@ func (d Decision) String() string {
 	return text
 }
 
-// Answer is the agent's answer when the runtime creates or updates a container.
+// Answer is the agent's answer when the runtime creates or updates a container. If its Decision has
+// no CPUs, the runtime must not set any: the cgroup of the pod's QoS class limits the container.
 type Answer struct {
 	Decision
 	// Specs are updates of the OCI specs of other containers that are created but not started. Some

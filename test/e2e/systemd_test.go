@@ -17,12 +17,17 @@ import (
 // TestDaemonReload checks that `systemctl daemon-reload` changes no cpuset. On a daemon-reload,
 // systemd writes the cpusets of all units again. If the agent had changed only a container's
 // cgroup, and not its unit, systemd would restore the container's old CPUs. The test has a
-// container with exclusive CPUs, and a shared container that lost CPUs after its start.
+// container with exclusive CPUs, and two shared containers that lost CPUs after their start: one of
+// a Guaranteed pod, and one of a burstable pod.
 func TestDaemonReload(t *testing.T) {
 	needSystemd(t)
-	ctx := start(t, 5*time.Minute, "shared", "held")
+	ctx := start(t, 5*time.Minute, "shared", "crowd", "held")
 	create(ctx, t, e2eutil.Pod("shared", "", e2eutil.Container{Name: "c", CPU: "100m"}))
+	create(ctx, t, e2eutil.Crowd("crowd", 1))
 	create(ctx, t, e2eutil.Pod("held", "single", e2eutil.Container{Name: "c", CPU: "4"}))
+	left := cpuset.Range(0, 15).Minus(born(ctx, t, "held", "c"))
+	awaitCPUs(ctx, t, "shared", "c", left)
+	crowd(ctx, t, 2).await(ctx, t, left) // the container and the sandbox
 	checkReload(ctx, t)
 	checkLives(ctx, t)
 }

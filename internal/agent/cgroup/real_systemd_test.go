@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/numalet/numalet/pkg/cpuset"
+	"github.com/numalet/numalet/pkg/workload"
 )
 
 // transientScope starts a process in a systemd scope of its own, as runc does for a container under
@@ -85,6 +86,46 @@ func TestRealDaemonReload(t *testing.T) {
 	}
 	if got, _, err := c.Effective(target); err != nil || !got.Equal(unsent) {
 		t.Errorf("after Persist: %v, %v; want %v", got, err, unsent)
+	}
+}
+
+// TestRealSlice checks what the cpuset of a slice means for a scope in it, also after a daemon-reload
+// of systemd. The kernel intersects the CPUs of the scope with those of the slice.
+func TestRealSlice(t *testing.T) {
+	c, all := host(t)
+	target := transientScope(t, all)
+	const slice = "numalettest.slice"
+	first, _ := all.First()
+	one, rest := cpuset.Of(first), all.Minus(cpuset.Of(first))
+	shared := func(target string, cpus cpuset.Set) func() error {
+		return func() error { return c.Confine(t.Context(), target, workload.Decision{CPUs: cpus}) }
+	}
+	for _, step := range []struct {
+		what string
+		do   func() error
+		want cpuset.Set
+	}{
+		{"the slice shrinks", shared(slice, rest), rest},
+		{"the scope shrinks", shared(target, one.Union(rest)), rest},
+		{"the slice grows", shared(slice, all), all},
+		{"the scope shrinks below the slice", shared(target, one), one},
+		{"the scope grows", shared(target, all), all},
+		{"the slice shrinks again", shared(slice, rest), rest},
+		{"the slice grows again", shared(slice, all), all},
+	} {
+		if err := step.do(); err != nil {
+			t.Fatalf("%s: %v", step.what, err)
+		}
+		if got, _, err := c.Effective(target); err != nil || !got.Equal(step.want) {
+			t.Errorf("%s: the scope has %v, %v; want %v", step.what, got, err, step.want)
+		}
+		if err := c.Persist(t.Context()); err != nil {
+			t.Fatalf("%s: %v", step.what, err)
+		}
+		daemonReload(t)
+		if got, _, err := c.Effective(target); err != nil || !got.Equal(step.want) {
+			t.Errorf("%s, and daemon-reload: the scope has %v, %v; want %v", step.what, got, err, step.want)
+		}
 	}
 }
 

@@ -132,8 +132,8 @@ func (n *Node) isolateAfterRelease(ctx context.Context) {
 	}
 }
 
-// confineSharers writes the shared CPUs to the cpuset of every sandbox and of every shared
-// container, and sends them to systemd. After a failure, it continues with the others. The
+// confineSharers writes the shared CPUs to the cpusets that limit the sandboxes and the shared
+// containers (see the method sharers), and sends them to systemd. After a failure, it continues with the others. The
 // parameter `why` is Shrink if CPUs become exclusive, and Grow if released CPUs become shared. With
 // Grow, confineSharers does not wait for systemd. Until systemd knows the new CPUs, it knows fewer
 // CPUs for these containers than they may use. At a daemon-reload, systemd writes the CPUs that it
@@ -180,21 +180,36 @@ func (n *Node) confineAgain(ctx context.Context) ([]workload.Spec, error) {
 	return specs, nil
 }
 
-// sharer is the cgroup of a sandbox or of a container that runs on the shared CPUs.
+// sharer is a cgroup on the shared CPUs: that of a sandbox, of a container, or of a QoS class. The
+// field containerID is "" unless it is that of a container.
 type sharer struct{ name, cgroup, containerID string }
 
+// sharers returns the cgroups whose cpusets limit all sandboxes and shared containers: the cgroups of
+// QoS classes, and the cgroups of the sandboxes and shared containers that are in none of these.
 func (n *Node) sharers() []sharer {
 	var all []sharer
+	for _, class := range n.mu.qosCgroups {
+		all = append(all, sharer{name: "the pods in " + class, cgroup: class})
+	}
 	for _, p := range n.mu.pods {
-		for _, s := range p.sandboxes {
-			if s.Cgroup != "" {
-				all = append(all, sharer{name: "the sandbox of pod " + p.ref.String(), cgroup: s.Cgroup})
-			}
+		if p.qosCgroup == "" {
+			all = append(all, n.sharersOf(p)...)
 		}
-		for _, c := range p.containers {
-			if !n.decide(c).Exclusive {
-				all = append(all, sharer{"container " + c.String(), c.Cgroup, c.ID})
-			}
+	}
+	return all
+}
+
+// sharersOf returns the cgroups of a pod's sandboxes and shared containers.
+func (n *Node) sharersOf(p *pod) []sharer {
+	var all []sharer
+	for _, s := range p.sandboxes {
+		if s.Cgroup != "" {
+			all = append(all, sharer{name: "the sandbox of pod " + p.ref.String(), cgroup: s.Cgroup})
+		}
+	}
+	for _, c := range p.containers {
+		if !n.decide(c).Exclusive {
+			all = append(all, sharer{"container " + c.String(), c.Cgroup, c.ID})
 		}
 	}
 	return all

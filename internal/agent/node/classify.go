@@ -39,7 +39,9 @@ type subject struct {
 	cfg     Config
 	pod     *corev1.Pod // nil if the pod informer does not have the pod
 	granted bool        // an earlier grant says which CPUs the container gets
-	runs    bool        // the container may already run, so that a refusal cannot prevent its creation
+	// qosCgroup is the cgroup of a QoS class that limits the container to the shared CPUs, or "".
+	qosCgroup string
+	runs      bool // the container may already run, so that a refusal cannot prevent its creation
 	// groupOf returns the GPU group that reserves a GPU (see Dependencies.GroupOf). notIsolated
 	// returns an error if the node cannot isolate the CPUs of a request.
 	groupOf     func(id string) (group string, known bool)
@@ -101,7 +103,7 @@ func (s subject) checkNew() error {
 
 // ofRequest decides what the container gets if the request of its pod is valid.
 func (s subject) ofRequest(pod *corev1.Pod, request v1alpha1.CPURequest) class {
-	if err := s.notIsolated(request); err != nil {
+	if err := cmp.Or(s.checkQoS(), s.notIsolated(request)); err != nil {
 		return s.refused(err)
 	}
 	placed, err := s.placed(pod, request)

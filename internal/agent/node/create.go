@@ -22,7 +22,11 @@ func (n *Node) Create(ctx context.Context, c workload.Container) (workload.Answe
 		return workload.Answer{}, n.reportRefusal(ctx, c, err, retried)
 	}
 	a, err := n.create(ctx, c)
-	if !a.Exclusive {
+	switch {
+	case a.Exclusive:
+	case n.qosCgroup(c.Sandbox) != "":
+		a.CPUs = cpuset.Set{}
+	default:
 		a.CPUs = n.unstarted(a.CPUs)
 	}
 	a.GPUs = gpus
@@ -39,8 +43,8 @@ func (n *Node) create(ctx context.Context, c workload.Container) (workload.Answe
 	return a, n.liftQuotaForGood(ctx, c.Sandbox)
 }
 
-// unstarted returns the CPUs for the spec of a shared container that has not started. These are the
-// reserved CPUs, which never become exclusive. All other shared CPUs can become exclusive between
+// unstarted returns the CPUs for the spec of a shared container that has not started, and that no
+// cgroup of a QoS class limits. These are the reserved CPUs, which never become exclusive. All other shared CPUs can become exclusive between
 // the container's creation and its start, and the agent may be down when the container starts.
 // Start adds the other shared CPUs before the container runs its first instruction. If no CPU is
 // reserved, unstarted returns all CPUs that are shared now. If some of these become exclusive
@@ -138,7 +142,7 @@ func (n *Node) classifyNew(ctx context.Context, c workload.Container) class {
 
 // subject returns a container with everything that decides what it gets, except for earlier grants.
 func (n *Node) subject(c workload.Container) subject {
-	return subject{Container: c, cfg: n.cfg, pod: n.apiPod(c.Sandbox.Pod), groupOf: n.env.GroupOf, notIsolated: n.checkIsolation}
+	return subject{Container: c, cfg: n.cfg, pod: n.apiPod(c.Sandbox.Pod), qosCgroup: n.qosCgroup(c.Sandbox), groupOf: n.env.GroupOf, notIsolated: n.checkIsolation}
 }
 
 // apiPod returns the API object of a pod, or nil if the pod informer does not have the pod.
@@ -173,8 +177,8 @@ func (n *Node) assert(ctx context.Context, c workload.Container, d workload.Deci
 	return confineRefusal(c, d, err)
 }
 
-// confine writes the CPUs of a container to its cgroup. The error for a container without a cgroup
-// is fs.ErrNotExist. If the container is exclusive, confine also sends the CPUs to systemd. If that
+// confine writes the CPUs of a container to its cgroup, or to the cgroup of a QoS class if that
+// limits the container. The error for a container without a cgroup is fs.ErrNotExist. If the container is exclusive, confine also sends the CPUs to systemd. If that
 // fails, confine returns an error. But if the parameter `bySpec` is true, it returns none: the CPUs
 // are then in the container's spec, so the container runtime has already sent them to systemd.
 //
@@ -183,8 +187,11 @@ func (n *Node) assert(ctx context.Context, c workload.Container, d workload.Deci
 // systemd has the CPUs of all shared containers. If confine waited, then all hooks would have to
 // wait for a slow systemd, one after another, because callers hold n.mu.
 func (n *Node) confine(ctx context.Context, c workload.Container, d workload.Decision, bySpec bool) error {
-	start := n.env.Now()
-	if err := n.env.Cgroups.Confine(ctx, c.Cgroup, d); err != nil {
+	start, target := n.env.Now(), c.Cgroup
+	if !d.Exclusive {
+		target = n.sharedBy(c.Sandbox, c.Cgroup)
+	}
+	if err := n.env.Cgroups.Confine(ctx, target, d); err != nil {
 		return err
 	}
 	defer func() { n.env.Observer.Wrote(Assert, 1, n.env.Now().Sub(start)) }()

@@ -23,13 +23,20 @@ type Pods interface {
 }
 
 // Cgroups writes to cgroups that the container runtime or the kubelet has created. Confine and
-// LiftQuota return fs.ErrNotExist for a missing cgroup.
+// LiftQuota return fs.ErrNotExist for a missing cgroup, and so does Effective.
 type Cgroups interface {
 	// Confine sets the CPUs of a cgroup with a container or a pause process. It also sets the NUMA
 	// nodes of its memory if d has any, and makes the cgroup a partition if d has one. If
 	// d.Exclusive is false, Confine may set fewer CPUs than d has. The error wraps
 	// workload.ErrPartition if only the partition could not be made.
 	Confine(ctx context.Context, cgroup string, d workload.Decision) error
+	// Effective returns the CPUs, and the NUMA nodes of memory, that a cgroup can really use.
+	Effective(cgroup string) (cpuset.Set, []topology.NodeID, error)
+	// QoSCgroups returns the cgroups of the QoS classes Burstable and BestEffort, if setting the
+	// CPUs of such a cgroup limits all cgroups below it. Otherwise it returns none.
+	QoSCgroups() []string
+	// QoSCgroup returns the one of QoSCgroups that has the cgroup of a pod, or "".
+	QoSCgroup(podCgroup string) string
 	// LiftQuota removes the CFS quota of a pod's cgroup.
 	LiftQuota(ctx context.Context, podCgroup string) error
 	// Persist sends systemd what Confine and LiftQuota have written. A daemon-reload of systemd

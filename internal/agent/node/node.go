@@ -41,6 +41,9 @@ type Node struct {
 		// withheld has the CPUs that pods did not get because systemd did not apply all changes
 		// before the hook's deadline, by UID of the pod.
 		withheld map[string]withheld
+		// qosCgroups has the cgroups of the QoS classes whose cpusets limit all pods in them. The
+		// kubelet makes them before the pods in them.
+		qosCgroups []string
 		// unconfined is true if the last write of the shared CPUs failed for the cgroup of any
 		// sandbox or shared container.
 		unconfined bool
@@ -51,6 +54,7 @@ type Node struct {
 type pod struct {
 	ref        workload.Pod
 	cgroup     string
+	qosCgroup  string                        // the cgroup of a QoS class that limits the pod to the shared CPUs, or ""
 	sandboxes  map[string]workload.Sandbox   // by ID, including stopped ones
 	containers map[string]workload.Container // by ID, including exited ones until they are removed
 	newest     map[string]string             // ID of the newest container, by name
@@ -153,7 +157,7 @@ func (n *Node) addSandbox(s workload.Sandbox) *pod {
 		p = &pod{ref: s.Pod, sandboxes: map[string]workload.Sandbox{}, containers: map[string]workload.Container{}, newest: map[string]string{}, gpus: map[string]bool{}}
 		n.mu.pods[s.Pod.UID] = p
 	}
-	p.cgroup = s.PodCgroup
+	p.cgroup, p.qosCgroup = s.PodCgroup, n.qosCgroup(s)
 	p.sandboxes[s.ID] = s
 	return p
 }

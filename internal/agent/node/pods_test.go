@@ -25,6 +25,8 @@ import (
 //   - place=CONTAINER@NODE=N,…[/GPU,…][;…] sets the placement annotation (see placementOf).
 //   - owner=KIND/NAME sets the pod's controller.
 //   - ANNOTATION=VALUE sets the annotation numalet.dev/ANNOTATION.
+//   - burstable makes the kubelet put the pod into the cgroup of the QoS class Burstable. The QoS
+//     class of all other pods is Guaranteed.
 //   - static makes the pod a static pod.
 //   - never sets the restartPolicy Never.
 func (s *script) pod(args []string) error {
@@ -45,6 +47,8 @@ func (s *script) pod(args []string) error {
 			pod.OwnerReferences = []metav1.OwnerReference{{Kind: kind, Name: of, Controller: &yes}}
 		case arg == "never":
 			pod.Spec.RestartPolicy = corev1.RestartPolicyNever
+		case arg == "burstable":
+			pod.Status.QOSClass = corev1.PodQOSBurstable
 		case arg == "static":
 			pod.Annotations[annotationSource] = "file"
 		case isContainer:

@@ -113,7 +113,7 @@ func (l *lives) newPod() {
 	l.count++
 	name := fmt.Sprintf("p%03d", l.count)
 	kinds := [][]string{
-		{"main:500m"}, {"main:500m", "side:1500m"},
+		{"main:500m"}, {"main:500m", "side:1500m"}, {"burstable", "main:500m"}, {"burstable", "main:500m", "side:1500m"},
 		{"policy=random", "main:2"}, {"policy=single", "main:3", "side:500m"},
 		{"policy=spread", "init.first:4", "main:4"}, {"policy=single", "one:2", "two:1"},
 		{"policy=single", "main:1500m"}, {"policy=random", "static", "main:2"},
@@ -152,6 +152,9 @@ func (l *lives) advance(uid string) {
 	for _, c := range append(pod.Spec.InitContainers, pod.Spec.Containers...) {
 		name := uid + "/" + c.Name
 		switch id := l.instance(name); {
+		case id == "" && l.node == nil && l.isBurstable(uid):
+			l.do("create", name, "unpinned")
+			return
 		case id == "":
 			l.do("create", name)
 			return
@@ -165,13 +168,18 @@ func (l *lives) advance(uid string) {
 	}
 }
 
-// newPause creates a sandbox, but only while the agent runs. A real container runtime can also
-// create a sandbox while the agent is down. The pause process of that sandbox may then use all CPUs
-// until the agent runs again. This is a known limitation, which the test leaves out.
+// newPause creates a sandbox. While the agent is down, it creates only sandboxes of burstable pods,
+// because the cgroup of their QoS class keeps them off exclusive CPUs. A real container runtime can
+// create a sandbox of any pod then. The pause process of another pod may use all CPUs until the
+// agent runs again. This is a known limitation, which the test leaves out.
 func (l *lives) newPause(uid string) {
-	if l.node != nil {
+	if l.node != nil || l.isBurstable(uid) {
 		l.do("sandbox", uid)
 	}
+}
+
+func (l *lives) isBurstable(uid string) bool {
+	return l.pods[uid].Status.QOSClass == corev1.PodQOSBurstable
 }
 
 // crash ends and removes a running container. A later call of the method `advance` may create the
@@ -201,6 +209,7 @@ func (l *lives) remake(uid string) {
 // writes work, even if an earlier call made them fail.
 func (l *lives) unwritable() {
 	clear(l.broken)
+	l.broken[burstable] = l.rand.IntN(10) == 0
 	for _, c := range l.containers {
 		if l.rand.IntN(10) == 0 {
 			l.broken[c.Cgroup] = true

@@ -19,11 +19,12 @@ func (n *Node) RunSandbox(ctx context.Context, s workload.Sandbox) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.addSandbox(s)
+	n.mu.qosCgroups = n.env.Cgroups.QoSCgroups()
 	if s.Cgroup == "" {
 		return nil
 	}
 	start := n.env.Now()
-	err := n.env.Cgroups.Confine(ctx, s.Cgroup, workload.Decision{CPUs: n.shared()})
+	err := n.env.Cgroups.Confine(ctx, n.sharedBy(s, s.Cgroup), workload.Decision{CPUs: n.shared()})
 	if err == nil {
 		n.env.Cgroups.PersistLater()
 	}

@@ -266,7 +266,7 @@ func (s *script) removePod(args []string) error {
 // collect runs the script command `collect POD`, which removes the cgroup of a pod that has ended,
 // as the kubelet does.
 func (s *script) collect(args []string) error {
-	s.world.removed["/pod"+args[0]] = true
+	s.world.removed[podCgroup(s.pods[args[0]])] = true
 	return nil
 }
 
@@ -352,9 +352,10 @@ func (s *script) informer(args []string) error {
 	return nil
 }
 
-// breaks runs the script command `break disk|POD/CONTAINER|irqbalance|interrupts|partitions|kernel`,
+// breaks runs the script command `break disk|POD/CONTAINER|/burstable|irqbalance|interrupts|partitions|kernel`,
 // which stays in force until the command `repair` with the same argument. With `disk`, writes of the
-// checkpoint file fail. With POD/CONTAINER, writes of the container's cgroup fail. With
+// checkpoint file fail. With POD/CONTAINER or /burstable, writes of the cgroup of the container or
+// of the QoS class fail. With
 // `partitions`, the kernel refuses to make partitions. For the other arguments, see isolator.
 func (s *script) breaks(args []string) error {
 	s.broken[s.target(args[0])] = true
@@ -367,7 +368,7 @@ func (s *script) repairs(args []string) error {
 }
 
 func (s *script) target(name string) string {
-	if !strings.Contains(name, "/") {
+	if !strings.Contains(name, "/") || name == burstable {
 		return name
 	}
 	return s.current(strings.Split(name, "/")[0]).PodCgroup + "/" + s.instance(name)
@@ -382,6 +383,7 @@ func (s *script) damage([]string) error {
 // and the disk keep their contents.
 func (s *script) reboot([]string) error {
 	clear(s.groups)
+	s.groups[burstable] = &group{}
 	clear(s.containers)
 	clear(s.sandboxes)
 	s.node = nil
@@ -448,10 +450,11 @@ func (s *script) show([]string) error {
 	}
 	for _, id := range slices.Sorted(maps.Keys(s.containers)) {
 		if c := s.containers[id]; c.state != "exited" {
-			g := s.groups[c.Cgroup]
-			if g == nil {
-				g = &group{cpus: c.decision.CPUs}
+			g := group{cpus: c.decision.CPUs}
+			if real := s.groups[c.Cgroup]; real != nil {
+				g = *real
 			}
+			g.cpus = s.effective(c.Cgroup, g.cpus)
 			s.out.Line("%s %s/%s on %s", c.state, c.Sandbox.Pod.Name, c.Name, g)
 		}
 	}
@@ -490,7 +493,7 @@ func strip(n topology.Node, owner map[cpuset.CPU]string) string {
 }
 
 // String returns "0-3", "0-3 mems [0]" or "0-3 isolated".
-func (g *group) String() string {
+func (g group) String() string {
 	text := g.cpus.String()
 	if len(g.mems) > 0 {
 		text += fmt.Sprintf(" mems %v", g.mems)

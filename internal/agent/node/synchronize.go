@@ -75,12 +75,13 @@ func (n *Node) Synced() bool {
 //  3. replace CPUs that went offline
 //  4. finish resizes that the agent has missed
 //  5. write the checkpoint
-//  6. write the cpusets of all shared containers, then those of the exclusive containers
+//  6. write the cpusets that limit the shared containers, then those of the exclusive containers
 //
 // If a step fails, reconcile reports or logs the failure and continues, because the agent must
 // start in any case. Callers hold n.mu.
 func (n *Node) reconcile(ctx context.Context) {
 	log := logr.FromContextOrDiscard(ctx)
+	n.mu.qosCgroups = n.env.Cgroups.QoSCgroups()
 	for _, uid := range n.uids() {
 		if n.mu.pods[uid] == nil && n.staticOnly(uid) {
 			n.mu.book.drop(uid)
@@ -108,6 +109,7 @@ func (n *Node) reconcile(ctx context.Context) {
 	if _, err := n.confineSharers(ctx, Assert); err != nil {
 		log.Error(err, "some shared containers may run on exclusive CPUs; retrying; exclusive containers do not start until this is repaired")
 	}
+	n.widenSharers(ctx)
 	n.assertExclusive(ctx)
 	if err := n.isolate(ctx); err != nil {
 		log.Error(err, "interrupts may reach isolated CPUs; retrying")

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -93,6 +94,9 @@ func (w *world) lookAtUnits(id string, d workload.Decision) {
 		delete(pending, c.Cgroup)
 	}
 	maps.DeleteFunc(pending, func(path, _ string) bool {
+		if strings.HasPrefix(path, burstable+"/") { // limited by the cgroup of its QoS class, whatever its own CPUs are
+			return true
+		}
 		has, err := cpuset.Parse(w.systemd.acknowledged[path])
 		return err == nil && !has.Empty() && !has.Overlaps(d.CPUs)
 	})

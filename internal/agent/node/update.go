@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/pkg/cpuset"
 	"github.com/numalet/numalet/pkg/cpuset/pool"
 	"github.com/numalet/numalet/pkg/workload"
 )
@@ -29,6 +30,9 @@ func (n *Node) update(ctx context.Context, c workload.Container, want workload.R
 	defer n.mu.Unlock()
 	a.Decision = n.decide(c)
 	if !a.Exclusive {
+		if n.qosCgroup(c.Sandbox) != "" {
+			a.CPUs = cpuset.Set{}
+		}
 		return a, n.checkStaysShared(c, want)
 	}
 	n.learn(c)

@@ -27,7 +27,7 @@ type world struct {
 	cfg     Config
 	node    *Node // nil while the agent is down
 
-	groups   map[string]*group // the cgroups of the fake kernel, by path
+	groups   map[string]*group // the cgroups of the fake kernel with a cpuset, by path: of containers, pause processes and one QoS class
 	removed  map[string]bool   // cgroups of pods that the kubelet has removed
 	overlaps []string          // messages about processes that ran on exclusive CPUs of another pod, or that could do so after a daemon-reload; the tests check that there are none
 
@@ -38,6 +38,7 @@ type world struct {
 	unsynced   bool                         // the informer has not listed the pods yet
 	disk       []byte                       // the checkpoint
 	saves      int                          // how often the checkpoint was saved so far
+	wrote      map[Why]int                  // how many cpusets of shared containers the agent has written so far, by reason
 	broken     map[string]bool              // cgroups that cannot be written; "disk" if the checkpoint cannot be written
 	systemd    systemd
 	events     []string
@@ -48,9 +49,13 @@ type world struct {
 	reserved   map[string]string // the GPU group that reserves a GPU, by ID of the GPU; nil if the groups are not known
 }
 
-// group is one cgroup of a container or pause process.
+// burstable is the cgroup of the QoS class Burstable. The fake kernel intersects the cpusets of the
+// cgroups in it with its cpuset.
+const burstable = "/burstable"
+
+// group is one cgroup.
 type group struct {
-	cpus      cpuset.Set
+	cpus      cpuset.Set // empty if none are set; the cgroup then has the CPUs of its parent
 	mems      []topology.NodeID
 	partition workload.Partition
 	procs     bool
@@ -73,10 +78,12 @@ func newWorld() *world {
 		pods:       map[string]*corev1.Pod{},
 		late:       map[string]bool{},
 		broken:     map[string]bool{},
+		wrote:      map[Why]int{},
 		rejected:   map[string]string{},
 		reserved:   map[string]string{},
 		systemd:    systemd{acknowledged: map[string]string{}, pending: map[string]string{}},
 	}
+	w.groups[burstable] = &group{}
 	return w
 }
 
@@ -172,6 +179,47 @@ func (w *world) Confine(_ context.Context, path string, d workload.Decision) err
 	return nil
 }
 
+// Effective returns the CPUs that a cgroup of the fake kernel can really use.
+func (w *world) Effective(path string) (cpuset.Set, []topology.NodeID, error) {
+	g := w.groups[path]
+	if g == nil {
+		return cpuset.Set{}, nil, fmt.Errorf("read %s: %w", path, fs.ErrNotExist)
+	}
+	return w.effective(path, g.cpus), g.mems, nil
+}
+
+// QoSCgroups returns the one cgroup of a QoS class that the fake kernel has. QoSCgroup returns it
+// for a pod in this cgroup.
+func (w *world) QoSCgroups() []string { return []string{burstable} }
+
+func (w *world) QoSCgroup(podCgroup string) string {
+	if strings.HasPrefix(podCgroup, burstable+"/") {
+		return burstable
+	}
+	return ""
+}
+
+// effective returns the CPUs that a cgroup of the fake kernel can really use. The parameter `set` is
+// the CPUs that are set for it.
+func (w *world) effective(path string, set cpuset.Set) cpuset.Set {
+	parent := w.machine.Online()
+	if strings.HasPrefix(path, burstable+"/") {
+		parent = w.effective(burstable, w.groups[burstable].cpus)
+	}
+	if both := set.Intersect(parent); !both.Empty() {
+		return both
+	}
+	return parent
+}
+
+// podCgroup returns the cgroup that the kubelet makes for a pod.
+func podCgroup(pod *corev1.Pod) string {
+	if pod.Status.QOSClass == corev1.PodQOSBurstable {
+		return burstable + "/pod" + string(pod.UID)
+	}
+	return "/pod" + string(pod.UID)
+}
+
 // LiftQuota records that a cgroup of the fake kernel has no CFS quota. Persist sends this record
 // to the fake systemd.
 func (w *world) LiftQuota(_ context.Context, path string) error {
@@ -258,9 +306,9 @@ func (w *world) Reject(p workload.Pod, reason, message string) {
 	w.events = append(w.events, fmt.Sprintf("%s is to fail: %s", p, reason))
 }
 
-func (w *world) Refused(r v1alpha1.Reason)     { w.refused = append(w.refused, r) }
-func (w *world) Saved(time.Duration)           {}
-func (w *world) Wrote(Why, int, time.Duration) {}
+func (w *world) Refused(r v1alpha1.Reason)                   { w.refused = append(w.refused, r) }
+func (w *world) Saved(time.Duration)                         {}
+func (w *world) Wrote(why Why, cgroups int, _ time.Duration) { w.wrote[why] += cgroups }
 
 // look records an overlap for every cgroup with processes that has an exclusive CPU of a container
 // of another pod. A pause process must not use the exclusive CPUs of its own pod either.
@@ -271,8 +319,9 @@ func (w *world) look() {
 			continue
 		}
 		for path, other := range w.groups {
-			if path != c.Cgroup && other.procs && other.cpus.Overlaps(mine.cpus) && !w.reuses(c, path) {
-				w.overlaps = append(w.overlaps, fmt.Sprintf("%s and %s both run on %s", c.Cgroup, path, other.cpus.Intersect(mine.cpus)))
+			cpus := w.effective(path, other.cpus)
+			if path != c.Cgroup && other.procs && cpus.Overlaps(mine.cpus) && !w.reuses(c, path) {
+				w.overlaps = append(w.overlaps, fmt.Sprintf("%s and %s both run on %s", c.Cgroup, path, cpus.Intersect(mine.cpus)))
 			}
 		}
 	}
@@ -289,7 +338,7 @@ func (w *world) sandbox(id string, pod *corev1.Pod) error {
 	uid := string(pod.UID)
 	s := workload.Sandbox{
 		ID: id, Pod: workload.Pod{UID: uid, Namespace: pod.Namespace, Name: pod.Name}, Annotations: maps.Clone(pod.Annotations),
-		PodCgroup: "/pod" + uid, Cgroup: "/pod" + uid + "/" + id + "/pause",
+		PodCgroup: podCgroup(pod), Cgroup: podCgroup(pod) + "/" + id + "/pause",
 	}
 	w.groups[s.Cgroup] = &group{cpus: w.machine.Online(), procs: true}
 	w.sandboxes[id] = s

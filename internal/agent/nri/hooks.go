@@ -55,7 +55,8 @@ func (p *plugin) RemovePodSandbox(ctx context.Context, pod *api.PodSandbox) (err
 
 // CreateContainer is called before the container's cgroup exists. The returned adjustment becomes
 // part of the container's OCI spec, so the first instruction of the container already runs on the
-// CPUs in the adjustment. The returned updates are for other containers, which do not run yet. For
+// CPUs in the adjustment. If the adjustment has no CPUs, the cgroup of a QoS class already limits
+// the container. The returned updates are for other containers, which do not run yet. For
 // these containers, the container runtime changes only the stored specs. The updates contain no
 // running containers, because p.node has already written their cgroups.
 func (p *plugin) CreateContainer(ctx context.Context, pod *api.PodSandbox, container *api.Container) (_ *api.ContainerAdjustment, _ []*api.ContainerUpdate, err error) {
@@ -95,8 +96,8 @@ func (p *plugin) StartContainer(ctx context.Context, pod *api.PodSandbox, contai
 
 // UpdateContainer is called before the container runtime writes new resources of a container. The
 // last of the returned updates is for this container, and the runtime merges it into these
-// resources. The returned updates before the last are for other containers, which do not run yet,
-// and the runtime applies them first. If UpdateContainer returns an error, the runtime does not
+// resources. There is no such update if the node has no CPUs for the container's spec. The other
+// returned updates are for other containers, which do not run yet, and the runtime applies them first. If UpdateContainer returns an error, the runtime does not
 // write the new resources.
 func (p *plugin) UpdateContainer(ctx context.Context, pod *api.PodSandbox, container *api.Container, want *api.LinuxResources) (_ []*api.ContainerUpdate, err error) {
 	ctx, end := p.hook(ctx, "UpdateContainer", containerOf(pod, container)...)
@@ -105,9 +106,13 @@ func (p *plugin) UpdateContainer(ctx context.Context, pod *api.PodSandbox, conta
 	if err != nil {
 		return nil, err
 	}
+	updates := asUpdates(answer.Specs)
+	if answer.CPUs.Empty() { // the runtime would take an update without resources for the new resources
+		return updates, nil
+	}
 	u := &api.ContainerUpdate{ContainerId: container.GetId()}
 	set(u, answer.Decision)
-	return append(asUpdates(answer.Specs), u), nil
+	return append(updates, u), nil
 }
 
 // PostUpdateContainer is called after the container runtime has written new resources of a

@@ -185,6 +185,32 @@ func TestUpdateContainer(t *testing.T) {
 	}
 }
 
+// TestWithoutCPUs checks that the plugin sets no CPUs if the node's answer has none, and that an
+// update then keeps the resources that the kubelet requested.
+func TestWithoutCPUs(t *testing.T) {
+	socket, n, ctx := socketIn(t), &recorder{}, context.Background()
+	runtime := newRuntime(t, socket)
+	runtime.synchronized(t, connect(t, socket, n))
+	created, err := runtime.CreateContainer(ctx, &adaptation.CreateContainerRequest{Pod: somePod(), Container: someContainer()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cpu := created.GetAdjust().GetLinux().GetResources().GetCpu(); cpu.GetCpus() != "" {
+		t.Errorf("the new container gets %v, want no CPUs in its spec", cpu)
+	}
+	updated, err := runtime.UpdateContainer(ctx, &adaptation.UpdateContainerRequest{
+		Pod: somePod(), Container: someContainer(), LinuxResources: &api.LinuxResources{Cpu: &api.LinuxCPU{Shares: api.UInt64(512)}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, u := range updated.Update {
+		if u != nil { // without an update, the runtime applies the resources of the request
+			t.Errorf("the update changes the requested resources to %v", u)
+		}
+	}
+}
+
 func TestErrorFailsTheRequest(t *testing.T) {
 	socket, n, ctx := socketIn(t), &recorder{err: errors.New("numalet: no CPU is free")}, context.Background()
 	runtime := newRuntime(t, socket)

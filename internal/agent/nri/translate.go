@@ -107,11 +107,12 @@ type cpuSetter interface {
 	SetLinuxCPUQuota(int64)
 }
 
-// set writes a decision into an adjustment or an update of a container. It always sets the CPUs.
-// Otherwise NRI would not change the CPUs in the container's spec, and the container could run on
-// all CPUs.
+// set writes a decision into an adjustment or an update of a container. It sets no CPUs if the
+// decision has none: the cgroup of a QoS class then limits the container.
 func set(to cpuSetter, decision workload.Decision) {
-	to.SetLinuxCPUSetCPUs(decision.CPUs.String())
+	if !decision.CPUs.Empty() {
+		to.SetLinuxCPUSetCPUs(decision.CPUs.String())
+	}
 	if len(decision.Mems) > 0 {
 		to.SetLinuxCPUSetMems(asList(decision.Mems))
 	}

@@ -1,0 +1,46 @@
+package cgroup
+
+import (
+	"path"
+	"slices"
+)
+
+// QoSCgroups returns the cgroups of the QoS classes Burstable and BestEffort that exist. Confine
+// takes their paths. With cgroup v2, the cpuset of such a cgroup limits all pods of its class,
+// because the kernel intersects the cpuset of a cgroup with that of its parent. So one call of
+// Confine, and one request to systemd, change the CPUs of all containers of the class.
+//
+// With cgroup v1, QoSCgroups returns none: there, the cpuset of a cgroup can only shrink after the
+// cpusets of all cgroups below it have shrunk.
+func (c *Cgroups) QoSCgroups() []string {
+	if _, v2 := c.tree.(unified); !v2 {
+		return nil
+	}
+	var classes []string
+	for _, group := range c.podParents() {
+		if !slices.Contains(kubeRoots(), group) {
+			classes = append(classes, group)
+		}
+	}
+	return classes
+}
+
+// QoSCgroup returns the one of QoSCgroups in which the cgroup of a pod is. It returns "" if the
+// cgroup is in none of them: the pod is Guaranteed, the kubelet has no cgroups of QoS classes
+// (--cgroups-per-qos=false) or a root cgroup that kubeRoots lacks, or the node has cgroup v1.
+func (c *Cgroups) QoSCgroup(podCgroup string) string {
+	if _, v2 := c.tree.(unified); !v2 {
+		return ""
+	}
+	at, err := locate(podCgroup)
+	if err != nil {
+		return ""
+	}
+	parent := path.Dir(at.path)
+	for _, root := range kubeRoots() {
+		if parent == qosCgroup(root, "burstable") || parent == qosCgroup(root, "besteffort") {
+			return parent
+		}
+	}
+	return ""
+}

@@ -1,0 +1,72 @@
+package cgroup
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestQoSCgroups(t *testing.T) {
+	for name, tc := range map[string]struct {
+		dirs, want []string
+	}{
+		"cgroupfs":       {[]string{"kubepods/burstable", "kubepods/besteffort"}, []string{"/kubepods/burstable", "/kubepods/besteffort"}},
+		"systemd":        {[]string{"kubepods.slice/kubepods-burstable.slice"}, []string{"/kubepods.slice/kubepods-burstable.slice"}},
+		"no QoS classes": {[]string{"kubepods.slice"}, nil},
+		"no pods at all": {},
+		"another cgroup": {[]string{"system.slice/kubepods-burstable.slice"}, nil},
+		"kind":           {[]string{"kubelet/kubepods/burstable"}, []string{"/kubelet/kubepods/burstable"}},
+		"kind, systemd":  {[]string{"kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-besteffort.slice"}, []string{"/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-besteffort.slice"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := fake(t, map[string]string{})
+			for _, dir := range tc.dirs {
+				if err := os.MkdirAll(filepath.Join(root, dir), 0o755); err != nil {
+					t.Fatal(err)
+				}
+			}
+			got := open(t, Options{Root: root}).QoSCgroups()
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("cgroups (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestQoSCgroup(t *testing.T) {
+	c := open(t, Options{Root: fake(t, map[string]string{})})
+	for pod, want := range map[string]string{
+		"/kubepods/pod1":             "",
+		"/kubepods/burstable/pod1":   "/kubepods/burstable",
+		"/kubepods/besteffort/pod1":  "/kubepods/besteffort",
+		"kubepods-pod1.slice":        "",
+		"kubepods-burstable-p.slice": "/kubepods.slice/kubepods-burstable.slice",
+		"/kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-p.slice": "/kubepods.slice/kubepods-besteffort.slice",
+		"kubelet-kubepods-burstable-p.slice":                                    "/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-burstable.slice",
+		"/other/burstable/pod1":                                                 "",
+		"/burstable":                                                            "",
+		"":                                                                      "",
+	} {
+		if got := c.QoSCgroup(pod); got != want {
+			t.Errorf("QoSCgroup(%q) = %q, want %q", pod, got, want)
+		}
+	}
+}
+
+// TestQoSCgroupsLegacy checks that the agent does not set the cpusets of QoS classes in cgroup v1.
+// There, the kernel would refuse to take a CPU from such a cpuset while a container below has it.
+func TestQoSCgroupsLegacy(t *testing.T) {
+	root := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(root, "cpuset/kubepods/burstable/pod1"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	c := open(t, Options{Root: root})
+	if got := c.QoSCgroups(); len(got) > 0 {
+		t.Errorf("QoSCgroups() = %v, want none", got)
+	}
+	if got := c.QoSCgroup("/kubepods/burstable/pod1"); got != "" {
+		t.Errorf("QoSCgroup of a pod is %q, want none", got)
+	}
+}
