@@ -144,7 +144,7 @@ type adapter interface {
 // runtime has created the container.
 func (a *agent) newAdapter(measured *metrics.Metrics) {
 	if a.cfg.Enforce != config.Cgroup {
-		a.runtime = nri.New(nri.Options{Socket: a.cfg.NRISocket, Node: a.node, Log: a.log, Observe: measured.Hook, Panicked: a.panicked})
+		a.runtime = nri.New(nri.Options{Socket: a.cfg.NRISocket, Node: a.node, Cgroups: a.cgroups, Log: a.log, Observe: measured.Hook, Panicked: a.panicked})
 		return
 	}
 	a.log.Info("containers are pinned after their start, and invalid pods cannot be refused; use NRI if the runtime supports it", "enforce", a.cfg.Enforce)

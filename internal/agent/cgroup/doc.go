@@ -10,5 +10,6 @@
 //
 // cgroups.go has the type Cgroups and most of its methods. target.go and scan.go find cgroups,
 // unified.go handles cgroup v2, legacy.go handles cgroup v1, partition.go makes cpuset partitions,
-// and usage.go reads CPU time. units.go and bus.go talk to systemd.
+// usage.go reads CPU time, and kill.go ends the processes of a container. units.go and bus.go talk to
+// systemd.
 package cgroup

@@ -2,6 +2,7 @@ package nri
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/containerd/nri/pkg/api"
 
@@ -86,12 +87,27 @@ func asUpdates(specs []workload.Spec) []*api.ContainerUpdate {
 	return updates
 }
 
-// StartContainer is called when the container's cgroup exists, but its program does not run yet.
-// If StartContainer returns an error, the container does not start.
+// StartContainer is called when the container's cgroup exists, but its program does not run yet. The
+// only process in the cgroup is that of the OCI runtime, which waits for the start. If
+// StartContainer returns an error, the container does not start.
 func (p *plugin) StartContainer(ctx context.Context, pod *api.PodSandbox, container *api.Container) (err error) {
+	defer p.preventStart(pod, container, &err) // runs after `end`, which turns a panic into an error
 	ctx, end := p.hook(ctx, "StartContainer", containerOf(pod, container)...)
 	defer end(&err)
 	return p.node.Start(ctx, asContainer(pod, container))
+}
+
+// preventStart ends the process of the OCI runtime in a container's cgroup if `err` has an error of
+// StartContainer and the container runtime ignores such an error. Without this process, the start of
+// the container fails.
+func (p *plugin) preventStart(pod *api.PodSandbox, container *api.Container, err *error) {
+	if *err == nil || !p.mustKill.Load() {
+		return
+	}
+	if failed := p.cgroups.Kill(asContainer(pod, container).Cgroup); failed != nil {
+		p.log.Error(failed, "a container starts although its start was refused", append(containerOf(pod, container), "refusal", (*err).Error())...)
+		*err = fmt.Errorf("%w; the container starts nevertheless: %w", *err, failed)
+	}
 }
 
 // UpdateContainer is called before the container runtime writes new resources of a container. The

@@ -8,8 +8,8 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// recorder is a fake Node. It records the calls of its methods, and returns the answers that a
-// test has set in its fields.
+// recorder is a fake Node and a fake Cgroups. It records the calls of its methods, and returns the
+// answers that a test has set in its fields.
 type recorder struct {
 	mu       sync.Mutex
 	calls    []string
@@ -20,6 +20,8 @@ type recorder struct {
 	err      error
 	hang     bool // calls return only when the hook's context ends
 	panics   bool
+
+	unkillable error // the result of Kill and Killable
 }
 
 func (r *recorder) note(format string, args ...any) {
@@ -70,6 +72,13 @@ func (r *recorder) Start(ctx context.Context, container workload.Container) erro
 	r.note("start %s", container)
 	return r.answer(ctx)
 }
+
+func (r *recorder) Kill(cgroup string) error {
+	r.note("kill %s", cgroup)
+	return r.unkillable
+}
+
+func (r *recorder) Killable() error { return r.unkillable }
 
 func (r *recorder) Update(ctx context.Context, container workload.Container, want workload.Resources) (workload.Answer, error) {
 	r.note("update %s to %d shares, quota %d/%d", container, want.Shares, want.QuotaMicros, want.PeriodMicros)

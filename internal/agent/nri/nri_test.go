@@ -240,6 +240,40 @@ func TestErrorFailsTheRequest(t *testing.T) {
 	}
 }
 
+// TestRefusedStart checks that the plugin ends the processes of a container whose start it refuses,
+// if the container runtime would start the container nevertheless.
+func TestRefusedStart(t *testing.T) {
+	refuse := func(r *recorder) { r.err = errors.New("no CPU is free") }
+	start, kill := "start ns/pod/main", "kill "+someContainer().GetLinux().GetCgroupsPath()
+	for name, tc := range map[string]struct {
+		runtime, version string
+		fails            func(*recorder)
+		err              string
+		want             []string
+	}{
+		"containerd":        {"containerd", "v2.4.2", refuse, "no CPU is free", []string{start}},
+		"CRI-O":             {"cri-o", "1.36.1", refuse, "no CPU is free", []string{start, kill}},
+		"CRI-O, a panic":    {"cri-o", "1.36.1", func(r *recorder) { r.panics = true }, "panicked", []string{start, kill}},
+		"CRI-O, started":    {"cri-o", "1.36.1", func(*recorder) {}, "", []string{start}},
+		"CRI-O, not killed": {"cri-o", "1.36.1", func(r *recorder) { refuse(r); r.unkillable = errors.New("gone") }, "no CPU is free; the container starts nevertheless: gone", []string{start, kill}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			socket, n := socketIn(t), &recorder{}
+			runtime := newRuntimeNamed(t, socket, tc.runtime, tc.version)
+			runtime.synchronized(t, connect(t, socket, n))
+			n.taken()
+			tc.fails(n)
+			err := runtime.StartContainer(context.Background(), &adaptation.StartContainerRequest{Pod: somePod(), Container: someContainer()})
+			if tc.err == "" && err != nil || tc.err != "" && (err == nil || !strings.Contains(err.Error(), tc.err)) {
+				t.Errorf("StartContainer = %v, want %q", err, tc.err)
+			}
+			if diff := cmp.Diff(tc.want, n.taken()); diff != "" {
+				t.Errorf("calls (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 // TestPanicFailsOneHook checks that a panic in a hook makes only this hook fail: the hook returns
 // an error, and later hooks still work.
 func TestPanicFailsOneHook(t *testing.T) {

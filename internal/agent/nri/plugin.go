@@ -27,11 +27,19 @@ type Node interface {
 	RemoveSandbox(context.Context, workload.Sandbox)
 }
 
+// Cgroups ends containers that the container runtime would start although the plugin has refused the
+// start (see refusalIgnored).
+type Cgroups interface {
+	Kill(cgroup string) error
+	Killable() error // nil if Kill works on this node
+}
+
 // plugin has one method for each hook. NRI's library for plugins, the stub, has one interface for
 // each hook. Unless Configure selects other hooks, the stub subscribes to each hook whose interface
 // the type `plugin` implements.
 type plugin struct {
 	node    Node
+	cgroups Cgroups
 	log     logr.Logger
 	observe func(hook string, took time.Duration, err error)
 	// panicked is called when a hook has panicked. The deferred function that recovers the panic
@@ -42,6 +50,7 @@ type plugin struct {
 	// once Configure has been called.
 	runtimeTimeout func() time.Duration
 	timeout        atomic.Int64 // how long a hook may take, in nanoseconds
+	mustKill       atomic.Bool  // the result of refusalIgnored for the connected container runtime
 	op             atomic.Uint64
 }
 
@@ -77,10 +86,16 @@ func (p *plugin) Configure(_ context.Context, _, runtime, version string) (api.E
 	if err := supported(runtime, version); err != nil {
 		return 0, err
 	}
+	if refusalIgnored(runtime) {
+		if err := p.cgroups.Killable(); err != nil {
+			return 0, fmt.Errorf("%s starts containers even if the agent refuses the start, and the agent cannot end them (%w): %w", runtime, err, ErrUnsupported)
+		}
+	}
+	p.mustKill.Store(refusalIgnored(runtime))
 	timeout := p.runtimeTimeout()
 	p.timeout.Store(int64(timeout * 3 / 4))
 	p.log.Info("registered with the container runtime", "runtime", runtime, "version", version, "timeout", timeout)
-	return subscription(version), nil
+	return subscription(runtime, version), nil
 }
 
 func podOf(p *api.PodSandbox) []any { return []any{"pod", p.GetNamespace() + "/" + p.GetName()} }

@@ -41,6 +41,7 @@ const stubTimeout = 2 * time.Second
 type Options struct {
 	Socket  string // the path of the container runtime's NRI socket, usually /var/run/nri/nri.sock
 	Node    Node
+	Cgroups Cgroups
 	Log     logr.Logger
 	Observe func(hook string, took time.Duration, err error)
 	// Panicked is called when a hook has panicked. The deferred function that recovers the panic
@@ -138,7 +139,7 @@ func (p *Plugin) connect(ctx context.Context) (synced bool, err error) {
 // newStub returns a stub, which is NRI's library for plugins, for one connection. A stub cannot be
 // used for a second connection.
 func (p *Plugin) newStub(conn net.Conn, synced func()) (stub.Stub, error) {
-	hooks := &plugin{node: p.o.Node, log: p.o.Log, observe: p.o.Observe, panicked: p.o.Panicked, synced: synced}
+	hooks := &plugin{node: p.o.Node, cgroups: p.o.Cgroups, log: p.o.Log, observe: p.o.Observe, panicked: p.o.Panicked, synced: synced}
 	s, err := stub.New(hooks,
 		stub.WithPluginName(Name), stub.WithPluginIdx(Index),
 		stub.WithConnection(conn), stub.WithOnClose(func() {}),
@@ -175,7 +176,7 @@ func dial(socket string) (*watchedConn, error) {
 	case err == nil:
 		return &watchedConn{Conn: conn, lost: make(chan struct{})}, nil
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("find the NRI socket %s: %w; enable NRI, which is the default in containerd ≥ 2.0 (plugins.'io.containerd.nri.v1.nri'.disable = false), mount the directory of the socket into this container, or run with --enforce=cgroup", socket, err)
+		return nil, fmt.Errorf("find the NRI socket %s: %w; enable NRI, which is the default in containerd ≥ 2.0 (plugins.'io.containerd.nri.v1.nri'.disable = false) and in CRI-O (enable_nri = true), mount the directory of the socket into this container, or run with --enforce=cgroup", socket, err)
 	case errors.Is(err, os.ErrPermission):
 		return nil, fmt.Errorf("connect to the NRI socket %s: %w; run as root", socket, err)
 	}

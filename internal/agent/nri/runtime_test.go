@@ -64,9 +64,9 @@ func newRuntimeNamed(t *testing.T, socket, name, version string) *runtime {
 }
 
 // connect runs a plugin that calls this node, until the test ends.
-func connect(t *testing.T, socket string, node Node) *Plugin {
+func connect(t *testing.T, socket string, node *recorder) *Plugin {
 	t.Helper()
-	p := New(Options{Socket: socket, Node: node, Log: testr.New(t), Observe: func(string, time.Duration, error) {},
+	p := New(Options{Socket: socket, Node: node, Cgroups: node, Log: testr.New(t), Observe: func(string, time.Duration, error) {},
 		Panicked: func(object string, cause any) { t.Logf("panic: %s: %v", object, cause) }})
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup

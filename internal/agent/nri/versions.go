@@ -31,11 +31,15 @@ const withoutValidation api.EventMask = 1<<(api.Event_RUN_POD_SANDBOX-1) |
 	1<<(api.Event_POST_UPDATE_CONTAINER-1) |
 	1<<(api.Event_REMOVE_CONTAINER-1)
 
-// subscription returns the hooks to which the plugin subscribes if containerd has this version. The
-// result 0 means all hooks of the plugin. NRI 0.10 (containerd 2.2) added the hook
-// ValidateContainerAdjustment. For older versions, subscription leaves out this hook.
-func subscription(version string) api.EventMask {
-	inferred, err := api.InferVersionFromRuntime("containerd", asTag(version))
+// subscription returns the hooks to which the plugin subscribes if the container runtime has this
+// name and version. The result 0 means all hooks of the plugin. NRI 0.10 (containerd 2.2) added the
+// hook ValidateContainerAdjustment. For older versions of containerd, subscription leaves out this
+// hook. All supported versions of CRI-O know it.
+func subscription(runtime, version string) api.EventMask {
+	if runtime != containerd {
+		return 0
+	}
+	inferred, err := api.InferVersionFromRuntime(runtime, asTag(version))
 	if err != nil {
 		return 0
 	}
@@ -54,28 +58,51 @@ func asTag(version string) string {
 	return "v" + strings.TrimPrefix(version, "v")
 }
 
-// oldestMajor is the oldest supported major version of containerd.
-const oldestMajor = 2
+// These are the names that the supported container runtimes give NRI plugins.
+const (
+	containerd = "containerd"
+	crio       = "cri-o"
+)
 
 // ErrUnsupported means that the plugin does not support the container runtime. The plugin then does
 // not connect again.
-var ErrUnsupported = errors.New("only containerd ≥ 2.0 is supported (CRI-O starts a container even if the agent refuses the start); run containerd on this node, or exclude the node from the DaemonSet")
+var ErrUnsupported = errors.New("only containerd ≥ 2.0 and CRI-O ≥ 1.36 (with cgroup v2 and Linux ≥ 5.14) are supported; run one of them on this node, or exclude the node from the DaemonSet")
+
+// release is the major and the minor version of a container runtime.
+type release struct{ major, minor int }
+
+// oldest returns the oldest supported release of the container runtime with this name. The second
+// result is false if no release is supported.
+//
+// containerd 1.7 is not supported, although NRI can be enabled there. It has neither the hook
+// ValidateContainerAdjustment nor the setting required_plugins, so containers could run unpinned.
+// CRI-O 1.36 is the oldest release of CRI-O that was tested.
+func oldest(runtime string) (release, bool) {
+	switch runtime {
+	case containerd:
+		return release{2, 0}, true
+	case crio:
+		return release{1, 36}, true
+	}
+	return release{}, false
+}
 
 // supported returns nil if the plugin supports the container runtime. It accepts a version that
 // does not look like 1.7.27 or v2.1.0, because such a version is probably that of a development
-// build. It refuses containerd 1.7, although NRI can be enabled there. containerd 1.7 has neither
-// the hook ValidateContainerAdjustment nor the setting required_plugins, so containers could run
-// unpinned.
-//
-// It refuses CRI-O, because CRI-O 1.36.1 only logs an error of the hook StartContainer, and then
-// starts the container (StartContainer in its server/container_start.go).
+// build.
 func supported(runtime, version string) error {
-	var major int
-	if _, err := fmt.Sscanf(strings.TrimPrefix(version, "v"), "%d.", &major); err != nil {
-		major = oldestMajor
+	least, known := oldest(runtime)
+	var v release
+	if _, err := fmt.Sscanf(strings.TrimPrefix(version, "v"), "%d.%d.", &v.major, &v.minor); err != nil {
+		v = least
 	}
-	if runtime == "containerd" && major >= oldestMajor {
+	if known && (v.major > least.major || v.major == least.major && v.minor >= least.minor) {
 		return nil
 	}
 	return fmt.Errorf("the container runtime is %s %s, but %w", runtime, version, ErrUnsupported)
 }
+
+// refusalIgnored reports whether the container runtime with this name starts a container even if the
+// hook StartContainer returns an error. CRI-O 1.36.1 only logs such an error, and then starts the
+// container (StartContainer in its server/container_start.go).
+func refusalIgnored(runtime string) bool { return runtime == crio }

@@ -14,7 +14,7 @@ import (
 // supported. The error must have the name of the runtime, and Ready must return the same error.
 func TestUnsupportedRuntime(t *testing.T) {
 	socket, n := socketIn(t), &recorder{}
-	newRuntimeNamed(t, socket, "cri-o", "1.36.1")
+	newRuntimeNamed(t, socket, "cri-o", "1.34.1")
 	p := New(Options{Socket: socket, Node: n, Log: testr.New(t), Observe: func(string, time.Duration, error) {}})
 	err := p.Run(t.Context())
 	if !errors.Is(err, ErrUnsupported) {
@@ -23,7 +23,7 @@ func TestUnsupportedRuntime(t *testing.T) {
 	if ready := p.Ready(); ready == nil || ready.Error() != err.Error() {
 		t.Errorf("Ready = %v, want %v", ready, err)
 	}
-	for _, part := range []string{"cri-o 1.36.1", "containerd ≥ 2.0", "CRI-O starts a container even if the agent refuses the start"} {
+	for _, part := range []string{"cri-o 1.34.1", "containerd ≥ 2.0", "CRI-O ≥ 1.36"} {
 		if !strings.Contains(err.Error(), part) {
 			t.Errorf("error %q lacks %q", err, part)
 		}
@@ -33,25 +33,38 @@ func TestUnsupportedRuntime(t *testing.T) {
 	}
 }
 
+// TestNotKillable checks that the plugin does not support CRI-O on a node where it cannot end the
+// containers that CRI-O would start although their start was refused.
+func TestNotKillable(t *testing.T) {
+	for runtime, version := range map[string]string{"cri-o": "1.36.1", "containerd": "v2.4.2"} {
+		p := &plugin{cgroups: &recorder{unkillable: errors.New("no cgroup.kill")}, log: testr.New(t), runtimeTimeout: func() time.Duration { return time.Second }}
+		_, err := p.Configure(t.Context(), "", runtime, version)
+		if refused := runtime == "cri-o"; errors.Is(err, ErrUnsupported) != refused {
+			t.Errorf("Configure(%s %s) = %v, want ErrUnsupported: %v", runtime, version, err, refused)
+		}
+	}
+}
+
 func TestSubscription(t *testing.T) {
 	for name, tc := range map[string]struct {
-		version string
-		want    api.EventMask
+		runtime, version string
+		want             api.EventMask
 	}{
-		"without validation":   {"v2.1.5", withoutValidation},
-		"with validation":      {"v2.2.0", 0},
-		"newer":                {"v2.4.2", 0},
-		"of no known form":     {"dev", 0},
-		"without the v":        {"2.1.5", withoutValidation},
-		"with a revision":      {"2.1.3-0ubuntu3", withoutValidation},
-		"with a tilde":         {"2.1.4~ds2", withoutValidation},
-		"with a suffix":        {"v2.1.5-k3s1", withoutValidation},
-		"newer, without the v": {"2.2.1", 0},
-		"between two releases": {"v2.2.0-225-ge9dc15b7a.m", 0},
+		"without validation":   {"containerd", "v2.1.5", withoutValidation},
+		"with validation":      {"containerd", "v2.2.0", 0},
+		"newer":                {"containerd", "v2.4.2", 0},
+		"of no known form":     {"containerd", "dev", 0},
+		"without the v":        {"containerd", "2.1.5", withoutValidation},
+		"with a revision":      {"containerd", "2.1.3-0ubuntu3", withoutValidation},
+		"with a tilde":         {"containerd", "2.1.4~ds2", withoutValidation},
+		"with a suffix":        {"containerd", "v2.1.5-k3s1", withoutValidation},
+		"newer, without the v": {"containerd", "2.2.1", 0},
+		"between two releases": {"containerd", "v2.2.0-225-ge9dc15b7a.m", 0},
+		"CRI-O":                {"cri-o", "1.36.1", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := subscription(tc.version); got != tc.want {
-				t.Errorf("subscription(%s) = %s, want %s", tc.version, got.PrettyString(), tc.want.PrettyString())
+			if got := subscription(tc.runtime, tc.version); got != tc.want {
+				t.Errorf("subscription(%s %s) = %s, want %s", tc.runtime, tc.version, got.PrettyString(), tc.want.PrettyString())
 			}
 		})
 	}
@@ -69,7 +82,12 @@ func TestSupported(t *testing.T) {
 		"unknown":             {"containerd", "", true},
 		"1.7":                 {"containerd", "1.7.27", false},
 		"1.7 with a v":        {"containerd", "v1.7.0", false},
-		"CRI-O":               {"cri-o", "1.36.1", false},
+		"the oldest CRI-O":    {"cri-o", "1.36.0", true},
+		"a newer CRI-O":       {"cri-o", "1.37.0", true},
+		"CRI-O 2":             {"cri-o", "2.0.0", true},
+		"CRI-O with a v":      {"cri-o", "v1.36.1", true},
+		"an old CRI-O":        {"cri-o", "1.35.4", false},
+		"another runtime":     {"frakti", "v3.0.0", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if err := supported(tc.runtime, tc.version); errors.Is(err, ErrUnsupported) == tc.want {
