@@ -1,10 +1,10 @@
 .DEFAULT_GOAL := help
-.PHONY: help test check unit oracle generate verify lint tools bin image release helm rig rig-up rig-down rig-status rig-shell probe-image cluster demo e2e e2e-long e2e-many e2e-skew e2e-systemd e2e-wide e2e-kinds e2e-controller e2e-rules e2e-ecosystem ui-check alerts-check takeover faults perf perf-busy latency soak gpu-check fuzz matrix
+.PHONY: help test check unit oracle generate verify lint tools bin image release helm rig rig-up rig-down rig-status rig-shell probe-image cluster demo e2e e2e-long e2e-many e2e-skew e2e-systemd e2e-wide e2e-kinds e2e-crio e2e-controller e2e-rules e2e-ecosystem ui-check alerts-check takeover faults perf perf-busy latency soak gpu-check fuzz matrix
 
 IMAGE ?= localhost/numalet:dev
 VERSION ?=# the version of the release, which the programs report; if empty, they report what the Go tool recorded
 LDFLAGS = -s $(if $(strip $(VERSION)),-X github.com/numalet/numalet/internal/platform/telemetry.release=$(strip $(VERSION)))
-FLAVOUR ?= plain# the kind of machine in the test rig: plain, systemd, wide, backports or nfv (test/cluster/README.md)
+FLAVOUR ?= plain# the kind of machine in the test rig: plain, systemd, wide, backports, nfv or crio (test/cluster/README.md)
 PROGRAMS = numalet numalet-agent numalet-containerd numalet-deviceplugin numalet-controller
 
 help: ## list targets with their descriptions
@@ -63,7 +63,7 @@ release: tools ## build a release from the git tag of the commit, in build/relea
 rig: # build build/rig, the command of the test rig
 	@go -C test/cluster build -o $(CURDIR)/build/rig ./cmd/rig
 
-rig-up: rig ## start a real cluster with a NUMA machine; FLAVOUR=plain|systemd|wide|backports|nfv
+rig-up: rig ## start a real cluster with a NUMA machine; FLAVOUR=plain|systemd|wide|backports|nfv|crio
 	build/rig up --flavour $(FLAVOUR)
 
 rig-down: rig ## stop the cluster and its machines
@@ -72,7 +72,7 @@ rig-down: rig ## stop the cluster and its machines
 rig-status: rig ## show the state of the test cluster
 	build/rig status
 
-rig-shell: rig ## open a root shell on the machine; FLAVOUR=plain|systemd|wide|backports|nfv
+rig-shell: rig ## open a root shell on the machine; FLAVOUR=plain|systemd|wide|backports|nfv|crio
 	build/rig shell --flavour $(FLAVOUR)
 
 probe-image: tools ## build the image for the containers of the end-to-end tests, build/probe.tar
@@ -83,7 +83,7 @@ probe-image: tools ## build the image for the containers of the end-to-end tests
 helm: # build build/helm, the helm command, from the Helm library that deploy/release uses
 	CGO_ENABLED=0 go -C deploy/release build -trimpath -ldflags=-s -o $(CURDIR)/build/helm helm.sh/helm/v3/cmd/helm
 
-cluster: image probe-image rig helm ## start the test cluster with Numalet installed; FLAVOUR=plain|systemd|wide|backports|nfv
+cluster: image probe-image rig helm ## start the test cluster with Numalet installed; FLAVOUR=plain|systemd|wide|backports|nfv|crio
 	test/e2e/install $(FLAVOUR)
 
 ON_RIG = eval "$$(build/rig env)" && go
@@ -96,7 +96,7 @@ demo: cluster ## demonstrate the main features on the test cluster
 e2e: rig ## end-to-end tests on a new test cluster
 	build/rig down
 	$(MAKE) cluster
-	$(ON_RIG) $(E2E) $(FLAVOUR) -skip '$(LONG)|Latency|ManyPods|Skew|Wide'
+	$(ON_RIG) $(E2E) $(FLAVOUR) -skip '$(LONG)|Latency|ManyPods|RefusedStart|Skew|Wide'
 
 e2e-systemd: rig ## the end-to-end tests for nodes with systemd and its cgroup driver
 	build/rig down
@@ -116,6 +116,11 @@ e2e-kinds: rig ## end-to-end tests on a node with a newer kernel, and on one wit
 	build/rig down
 	$(MAKE) cluster FLAVOUR=nfv
 	$(ON_RIG) $(E2E) nfv -run 'NFV|AppArmor'
+
+e2e-crio: rig ## end-to-end tests on a node with CRI-O
+	build/rig down
+	$(MAKE) cluster FLAVOUR=crio
+	$(ON_RIG) $(E2E) crio -run 'Publish|Policies|Mixed|GiveBack|DaemonReload|SystemBus|AgentAway|RefusedStart'
 
 e2e-controller: bin rig ## end-to-end tests of the controller with a real API server and simulated nodes
 	go test -tags e2e -count=1 -v -timeout 40m ./test/e2e/controller -skip 'TestUI|TestBeside'

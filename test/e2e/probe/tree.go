@@ -60,10 +60,11 @@ func (t tree) containers() []string {
 	return leaves
 }
 
-// isContainer reports whether a cgroup is that of a container: "<64 hex>" (cgroupfs driver)
-// or "cri-containerd-<64 hex>.scope" (systemd driver).
+// isContainer reports whether a cgroup is that of a container: "<64 hex>" (cgroupfs driver),
+// "cri-containerd-<64 hex>.scope" (systemd driver) or "crio-<64 hex>.scope" (systemd driver, CRI-O).
 func isContainer(name string) bool {
-	name = strings.TrimSuffix(strings.TrimPrefix(name, "cri-containerd-"), ".scope")
+	name = strings.TrimPrefix(strings.TrimPrefix(name, "cri-containerd-"), "crio-")
+	name = strings.TrimSuffix(name, ".scope")
 	return len(name) == 64 && strings.Trim(name, "0123456789abcdef") == ""
 }
 

@@ -25,8 +25,8 @@ var usage = `usage: rig COMMAND [--flavour ` + machine.Names("|") + `] [--kubern
   env               shell lines that set KUBECONFIG and PATH
   shell [CMD...]    run a command in the machine; a shell if none is given
   cp FILE PATH      copy a file into the machine
-  load IMAGE.tar    import an image archive into the machine's containerd
-  logs [WHAT]       console, containerd, kubelet, guestd or journal; the console by default
+  load IMAGE.tar    import an image archive into the machine's container runtime
+  logs [WHAT]       console, containerd, crio, kubelet, guestd or journal; the console by default
   reboot [--hard]   restart the machine and wait until the node is Ready
   plane up NAME     start etcd and kube-apiserver alone, beside all others; plane env, plane down
 

@@ -49,6 +49,7 @@ type Result struct {
 	Kubectl  string            // kubectl
 	Runtime  string            // bin/{containerd,containerd-shim-runc-v2,ctr,runc}, cni/
 	Images   string            // *.tar
+	CRIO     string            // crio, pinns; empty unless one of the flavours has CRI-O
 	Kernels  map[string]string // by flavour (kind of virtual machine): vmlinuz, initrd
 	Roots    map[string]string // by flavour: root.img
 }
@@ -56,7 +57,7 @@ type Result struct {
 // All builds the missing parts for machines of the given flavours, and reports each step to out.
 func (b Builder) All(flavours []machine.Flavour, out io.Writer) (Result, error) {
 	r := Result{Kernels: map[string]string{}, Roots: map[string]string{}}
-	p := &progress.Reporter{Out: out, Total: 6 + 2*len(flavours)}
+	p := &progress.Reporter{Out: out, Total: 6 + 2*len(flavours) + countCRIO(flavours)}
 	if err := p.Step("tools", b.installTools); err != nil {
 		return r, err
 	}
@@ -79,6 +80,11 @@ func (b Builder) All(flavours []machine.Flavour, out io.Writer) (Result, error) 
 	}
 	for _, f := range flavours {
 		var err error
+		if f.CRIO {
+			if r.CRIO, err = b.step(p, "CRI-O "+crioVersion+" (about 15 min cold)", b.crio()); err != nil {
+				return r, err
+			}
+		}
 		if r.Kernels[f.Name], err = b.step(p, "kernel, "+f.Name, b.kernel(f)); err != nil {
 			return r, err
 		}
@@ -87,6 +93,15 @@ func (b Builder) All(flavours []machine.Flavour, out io.Writer) (Result, error) 
 		}
 	}
 	return r, nil
+}
+
+func countCRIO(flavours []machine.Flavour) (n int) {
+	for _, f := range flavours {
+		if f.CRIO {
+			n++
+		}
+	}
+	return n
 }
 
 func (b Builder) step(p *progress.Reporter, title string, recipe artefact.Recipe) (dir string, err error) {

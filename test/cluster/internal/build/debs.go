@@ -71,13 +71,18 @@ func (d debs) dependency(name string) (string, error) {
 	return first, nil
 }
 
+// fetch downloads the packages with the given names, and returns their files.
+func (b Builder) fetch(d debs, names ...string) ([]string, error) {
+	if err := b.run(tool{Dir: d.dir}, append(d.apt("apt-get", "download"), names...)...); err != nil {
+		return nil, err
+	}
+	return filepath.Glob(filepath.Join(d.dir, "*.deb"))
+}
+
 // unpack downloads the packages with the given names, and unpacks them into the directory given as
 // `tree`.
 func (b Builder) unpack(d debs, tree string, names ...string) error {
-	if err := b.run(tool{Dir: d.dir}, append(d.apt("apt-get", "download"), names...)...); err != nil {
-		return err
-	}
-	files, err := filepath.Glob(filepath.Join(d.dir, "*.deb"))
+	files, err := b.fetch(d, names...)
 	if err != nil {
 		return err
 	}

@@ -37,6 +37,7 @@ type install struct {
 	env                  []string
 	module, version      string
 	packages             []string // relative to module
+	modfile              string   // replaces the go.mod file of the module, unless empty
 }
 
 // runtime returns the recipe for containerd, runc and the CNI plugins. runc needs cgo for
@@ -84,8 +85,11 @@ func (b Builder) install(out string, i install) error {
 	if err != nil {
 		return err
 	}
-	argv := append([]string{"go", "install", "-mod=readonly", "-trimpath", "-tags", i.tags, "-ldflags", i.ldflags}, i.packages...)
-	return b.run(tool{Dir: dir, Env: append(i.env, "GOBIN="+filepath.Join(out, i.gobin))}, argv...)
+	argv := []string{"go", "install", "-mod=readonly", "-trimpath", "-tags", i.tags, "-ldflags", i.ldflags}
+	if i.modfile != "" {
+		argv = append(argv, "-modfile", i.modfile)
+	}
+	return b.run(tool{Dir: dir, Env: append(i.env, "GOBIN="+filepath.Join(out, i.gobin))}, append(argv, i.packages...)...)
 }
 
 // download downloads a module into Go's module cache, and returns its directory there.

@@ -3,6 +3,7 @@ package build
 import (
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/numalet/numalet/test/cluster/internal/artefact"
 	"github.com/numalet/numalet/test/cluster/internal/machine"
@@ -16,11 +17,14 @@ const diskSize = 6 << 30
 const debianPackagesInGuest = "systemd,systemd-sysv,dbus,iproute2,kmod,apparmor"
 
 // root returns the recipe for root.img, the root file system of a node: a base system with kubelet,
-// containerd, runc and the CNI plugins.
+// the container runtime, runc and the CNI plugins.
 func (b Builder) root(f machine.Flavour, r Result) artefact.Recipe {
 	name, base, inputs := "root-plain", b.busyboxBase, "busybox"
 	if f.Systemd {
 		name, base, inputs = "root-systemd", b.debianBase, debianPackagesInGuest
+	}
+	if f.CRIO {
+		name, base, inputs = "root-crio", b.crioBase(r.CRIO), inputs+" unpacked "+strings.Join(debianPackagesOfCRIO(), " ")+" "+filepath.Base(r.CRIO)
 	}
 	return artefact.Recipe{
 		Name:   name,
@@ -75,6 +79,30 @@ func (b Builder) debianBase(tree string) error {
 		return err
 	}
 	return b.run(tool{}, "debootstrap", "--variant=minbase", "--include="+debianPackagesInGuest, codename, tree, uri)
+}
+
+// crioBase returns a function that installs a minimal Debian system with CRI-O, whose programs are
+// in the directory built.
+func (b Builder) crioBase(built string) func(tree string) error {
+	return func(tree string) error {
+		if err := b.debianBase(tree); err != nil {
+			return err
+		}
+		d, err := b.openDebs(false)
+		if err != nil {
+			return err
+		}
+		defer d.close()
+		files, err := b.fetch(d, debianPackagesOfCRIO()...)
+		if err != nil {
+			return err
+		}
+		// dpkg-deb would replace the symbolic link /lib of the system by a directory.
+		if err := b.run(tool{}, append([]string{"dpkg", "--root=" + tree, "--unpack"}, files...)...); err != nil {
+			return err
+		}
+		return b.run(tool{}, "cp", "-rT", built, filepath.Join(tree, "usr/local/bin"))
+	}
 }
 
 func (b Builder) nodePrograms(tree string, r Result) error {

@@ -35,6 +35,7 @@ var containerdVersions = map[string]string{
 const (
 	runcVersion = "v1.5.2"
 	cniVersion  = "v1.9.1"
+	crioVersion = "v1.36.1"
 )
 
 // DefaultVersions returns the versions that a cluster runs if the user names no other versions.

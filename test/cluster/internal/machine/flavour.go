@@ -13,6 +13,7 @@ type Flavour struct {
 	Name         string
 	Systemd      bool // Debian with systemd as init and as cgroup driver; otherwise busybox and cgroupfs
 	Backports    bool // the kernel is from the backports of the Debian release, otherwise from the release
+	CRIO         bool // the container runtime is CRI-O, otherwise containerd
 	NUMANodes    int
 	ReservedCPUs string // the kubelet's reservedSystemCPUs
 	KernelArgs   string // in addition to kernelArgs
@@ -24,8 +25,8 @@ type Flavour struct {
 	SSHPort     int    // port on the host's loopback
 }
 
-// withoutAppArmor is the kernel argument for machines without Debian. They do not have the program
-// that loads AppArmor profiles.
+// withoutAppArmor is the kernel argument for machines without Debian, which do not have the program
+// that loads AppArmor profiles, and for machines with CRI-O, which is built without AppArmor.
 const withoutAppArmor = "apparmor=0"
 
 // nfv are kernel arguments as operators of network functions (NFV) set them. The kernel does not
@@ -41,6 +42,7 @@ func Flavours() []Flavour {
 		{Name: "wide", NUMANodes: 2, ReservedCPUs: "0-1", KernelArgs: withoutAppArmor},
 		{Name: "backports", NUMANodes: 4, ReservedCPUs: "0-1", Systemd: true, Backports: true},
 		{Name: "nfv", NUMANodes: 4, ReservedCPUs: "0-1,8-9", Systemd: true, KernelArgs: nfv},
+		{Name: "crio", NUMANodes: 4, ReservedCPUs: "0-1", Systemd: true, CRIO: true, KernelArgs: withoutAppArmor},
 	}
 	for row := range all {
 		f := &all[row]

@@ -24,13 +24,16 @@ func (r *Rig) Copy(g *guest.Client, flavour machine.Flavour, file, path string) 
 	})
 }
 
-// Load imports an image archive into the machine's containerd. If containerd does not answer yet,
-// Load waits for it.
+// Load imports an image archive into the machine's container runtime. If containerd does not answer
+// yet, Load waits for it. CRI-O need not run, because its images are imported into its storage.
 func (r *Rig) Load(g *guest.Client, flavour machine.Flavour, archive string) error {
-	const ready = "until ctr version >/dev/null 2>&1; do sleep 0.2; done"
-	return r.boot(flavour).Post(archive, func(read string) error {
-		return run(g, ready+"; "+read+" | ctr -n k8s.io images import --local -")
-	})
+	load := func(read string) string {
+		return "until ctr version >/dev/null 2>&1; do sleep 0.2; done; " + read + " | ctr -n k8s.io images import --local -"
+	}
+	if flavour.CRIO {
+		load = func(read string) string { return read + " | /usr/local/lib/rig/load" }
+	}
+	return r.boot(flavour).Post(archive, func(read string) error { return run(g, load(read)) })
 }
 
 func run(g *guest.Client, line string) error {

@@ -76,7 +76,7 @@ func (r *Rig) writeInitrd(p control.Plane, base string, boot machine.Boot) error
 	body := bytes.NewBuffer(out)
 	w := cpio.NewWriter(body)
 	values := seed.Values{
-		Node: boot.Node, Systemd: boot.Systemd, KubeletPort: boot.KubeletPort, ReservedCPUs: boot.ReservedCPUs,
+		Node: boot.Node, Systemd: boot.Systemd, CRIO: boot.CRIO, KubeletPort: boot.KubeletPort, ReservedCPUs: boot.ReservedCPUs,
 		ServiceIP: control.ServiceIP, APIServer: fmt.Sprintf("%s:%d", hostFromGuest, control.MachinePorts().API),
 	}
 	if err := seed.Write(w, values, extra); err != nil {

@@ -21,25 +21,37 @@ var files embed.FS
 type Values struct {
 	Node         string
 	Systemd      bool
+	CRIO         bool // the container runtime is CRI-O, otherwise containerd
 	KubeletPort  int
 	ReservedCPUs string // the kubelet's reservedSystemCPUs
 	ServiceIP    string // the address at which pods reach the API server
 	APIServer    string // host:port of the API server as the guest sees it
 }
 
+// Socket returns the path of the container runtime's CRI socket.
+func (v Values) Socket() string {
+	if v.CRIO {
+		return "/run/crio/crio.sock"
+	}
+	return "/run/containerd/containerd.sock"
+}
+
 // Prefix is the directory of the initramfs whose contents the first boot copies to /.
 const Prefix = "seed"
 
 // Write writes the files in files/common to the archive, and the files for the machine's init
-// system (files/plain or files/systemd). It also writes the files in `extra`, which maps paths in
-// the machine to contents.
+// system (files/plain or files/systemd) and for CRI-O (files/crio). It also writes the files in
+// `extra`, which maps paths in the machine to contents.
 func Write(w *cpio.Writer, v Values, extra map[string][]byte) error {
-	flavour := "plain"
+	layers := []string{"common", "plain"}
 	if v.Systemd {
-		flavour = "systemd"
-		enableUnits(w)
+		layers[1] = "systemd"
+		enableUnits(w, v)
 	}
-	for _, layer := range []string{"common", flavour} {
+	if v.CRIO {
+		layers = append(layers, "crio")
+	}
+	for _, layer := range layers {
 		if err := render(w, "files/"+layer, v); err != nil {
 			return fmt.Errorf("lay out seed of %s: %w", v.Node, err)
 		}
@@ -85,9 +97,13 @@ func permissions(name string, body []byte) fs.FileMode {
 // enableUnits enables and masks systemd units with the symbolic links that systemctl would create.
 // One of the masked units is the getty on the serial line. The getty would wait 90 s for a device
 // that never appears.
-func enableUnits(w *cpio.Writer) {
+func enableUnits(w *cpio.Writer, v Values) {
 	const units = Prefix + "/etc/systemd/system/"
-	for _, u := range []string{"containerd.service", "guestd.service", "kubelet.service"} {
+	runtime := "containerd.service"
+	if v.CRIO {
+		runtime = "crio.service"
+	}
+	for _, u := range []string{runtime, "guestd.service", "kubelet.service"} {
 		w.Symlink(units+"multi-user.target.wants/"+u, "../"+u)
 	}
 	for _, u := range []string{"serial-getty@ttyS0.service", "getty@tty1.service", "apt-daily.timer", "apt-daily-upgrade.timer",
