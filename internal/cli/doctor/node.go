@@ -184,13 +184,13 @@ func checkNRI(m machine) (Finding, error) {
 	}
 	return Finding{
 		Status: Error, Found: "no socket /var/run/nri/nri.sock", Why: "the agent cannot pin containers before they start",
-		Remedy: "run containerd 2.0 or later without disabling NRI, or set --enforce=cgroup for the agent (docs/tasks/administer.md, A runtime without NRI)",
+		Remedy: "run containerd 2.0 or later, or CRI-O 1.36 or later, without disabling NRI, or set --enforce=cgroup for the agent (docs/tasks/administer.md, A runtime without NRI)",
 	}, nil
 }
 
-// requiredPlugins matches the setting required_plugins in containerd's configuration, if this
-// setting lists numalet.
-var requiredPlugins = regexp.MustCompile(`(?m)^\s*required_plugins\s*=\s*\[[^\]]*["']numalet["']`)
+// requiredPlugins matches the setting required_plugins in containerd's configuration, and the
+// setting nri_validator_required_plugins in that of CRI-O, if it lists numalet.
+var requiredPlugins = regexp.MustCompile(`(?m)^\s*(nri_validator_)?required_plugins\s*=\s*\[[^\]]*["']numalet["']`)
 
 // checkRequired checks that containerd's configuration requires the agent. It searches the text of
 // the configuration files for the setting. containerd reads the files in the directory conf.d only
@@ -202,9 +202,12 @@ func checkRequired(m machine) (Finding, error) {
 		Status: Warning, Found: "containerd does not require the agent", Why: "while the agent is away, containers start on all CPUs, exclusive ones included",
 		Remedy: "with containerd 2.2 or later, set containerd.installer=install of the chart, or kubectl apply -k deploy/containerd; see its README",
 	}
-	text, _, err := m.text(main)
+	text, exists, err := m.text(main)
 	if err != nil {
 		return Finding{}, err
+	}
+	if crio, err := fs.Stat(m.FS, "etc/crio"); err == nil && crio.IsDir() && !exists {
+		return checkRequiredByCRIO(m)
 	}
 	if requiredPlugins.MatchString(text) {
 		return Finding{Status: OK, Found: "containerd requires the agent (/" + main + ")"}, nil
@@ -226,6 +229,28 @@ func checkRequired(m machine) (Finding, error) {
 		}
 	}
 	return f, nil
+}
+
+// checkRequiredByCRIO checks that CRI-O's configuration requires the agent. CRI-O reads all files in
+// the directory crio.conf.d.
+func checkRequiredByCRIO(m machine) (Finding, error) {
+	files, err := fs.Glob(m, "etc/crio/crio.conf.d/*")
+	if err != nil {
+		return Finding{}, err
+	}
+	for _, name := range append(files, "etc/crio/crio.conf") {
+		text, _, err := m.text(name)
+		if err != nil {
+			return Finding{}, err
+		}
+		if requiredPlugins.MatchString(text) {
+			return Finding{Status: OK, Found: "CRI-O requires the agent (/" + name + ")"}, nil
+		}
+	}
+	return Finding{
+		Status: Warning, Found: "CRI-O does not require the agent", Why: "while the agent is away, containers start on all CPUs, exclusive ones included",
+		Remedy: "copy deploy/crio/numalet.conf to /etc/crio/crio.conf.d and restart CRI-O (docs/tasks/administer.md, CRI-O)",
+	}, nil
 }
 
 func checkAppArmor(m machine) (Finding, error) {

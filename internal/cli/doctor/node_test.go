@@ -82,6 +82,14 @@ func TestNode(t *testing.T) {
 			"fail-closed warning: containerd does not read /etc/containerd/conf.d/numalet.toml, because /etc/containerd/config.toml does not import it",
 		},
 		"in the main file": {map[string]string{"etc/containerd/config.toml": "required_plugins = ['numalet']\n", "etc/containerd/conf.d/numalet.toml": "-"}, ""},
+		"CRI-O": {
+			map[string]string{"etc/containerd/config.toml": "-", "etc/containerd/conf.d/numalet.toml": "-",
+				"etc/crio/crio.conf.d/numalet.conf": "nri_validator_required_plugins = [\"numalet\"]\n"}, "",
+		},
+		"CRI-O fails open": {
+			map[string]string{"etc/containerd/config.toml": "-", "etc/containerd/conf.d/numalet.toml": "-", "etc/crio/crio.conf": "[crio.nri]\n"},
+			"fail-closed warning: CRI-O does not require the agent",
+		},
 		"static CPU manager": {
 			map[string]string{"var/lib/kubelet/config.yaml": "cpuManagerPolicy: static\ntopologyManagerPolicy: none\nreservedSystemCPUs: '0'\n"},
 			"kubelet-managers error: cpuManagerPolicy: static",
