@@ -47,7 +47,7 @@ type agent struct {
 	node       *node.Node
 	runtime    adapter // pins containers to their CPUs, by hooks of the container runtime (NRI) or by writing cgroups
 	needs      []need  // must all be ready before the node gets the label numalet.dev/exclusive-cpus
-	podChanged func()  // tells the field `runtime` that a pod has changed; does nothing with NRI
+	podChanged func()  // notifies the adapter in the field `runtime` that a pod has changed; with NRI, it does nothing
 	kubelet    *kubeletCheck
 	unreserved bool                 // no CPU is reserved
 	usable     cpuset.Set           // the CPUs that were online, and in the kubelet's cgroup, when the agent started

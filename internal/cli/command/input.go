@@ -29,7 +29,7 @@ func ReadFile[T any](name string, read func(io.Reader) (T, error)) (T, error) {
 	return content, nil
 }
 
-// TextReader returns a reader that reads text from another reader (in). The returned reader fails at
+// TextReader returns a reader that reads text from the reader `in`. The returned reader fails at
 // the first byte that is not text: a byte below 0x20 other than a tab, a line feed or a carriage
 // return. It also fails after 64 MiB, so that an endless file such as /dev/zero does not fill the
 // memory.

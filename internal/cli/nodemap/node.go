@@ -159,11 +159,11 @@ func physical(devices []string, gpus []v1alpha1.GPU) (uuids []string) {
 	return uuids
 }
 
-// GPUs returns the physical GPUs of a node. For a GPU in MIG mode, a NodeTopology lists only the MIG
-// slices. GPUs derives the physical GPU from its slices. The memory and health of this GPU are
-// unknown, because the NodeTopology does not have them. Of GPUs in MIG mode without slices, the
-// NodeTopology has only the number: its number of physical GPUs includes them. They are the last
-// ones of the result, and nothing else is known about them.
+// GPUs returns the physical GPUs of a node. For a GPU in MIG mode, a NodeTopology lists only the
+// MIG slices. GPUs derives the physical GPU from its slices. The memory and health of this GPU are
+// unknown, because the NodeTopology does not have them. A GPU in MIG mode without slices has no
+// entry in the NodeTopology, but counts in the number of physical GPUs there. Such GPUs are the
+// last ones of the result, and nothing else is known about them.
 func GPUs(status *v1alpha1.NodeTopologyStatus) (gpus []gpu.GPU) {
 	for _, g := range status.GPUs {
 		if g.Parent == "" {

@@ -223,9 +223,10 @@ func (l *lister) required() []fwk.NodeInfo {
 
 // showing returns the nodes in the given map, and the nodes with planned or proposed pods (see
 // lister). The map has the pods of a crowd on each node. In the result, a node with planned or
-// proposed pods has all its pods. Each other node has only those of its pods without
-// (anti-)affinity that belong to the crowd. If the field `others` of the node is not 0, the node
-// also has all its pods with (anti-)affinity, because its nodeInfo already has a list of these.
+// proposed pods has all its pods. Each other node has those of its pods without (anti-)affinity
+// that belong to the crowd. If near.others of the node is not 0, the node also has all its pods
+// with (anti-)affinity, even those that do not belong to the crowd: its nodeInfo already has a list
+// of all of them, and the plugins check each pod again.
 func (l *lister) showing(nodes map[string]near) []fwk.NodeInfo {
 	whole := sets.KeySet(l.planned.nodes).Union(sets.KeySet(l.proposed))
 	found := l.infos(whole)

@@ -29,7 +29,7 @@ type tracked struct {
 	sync.Mutex
 	nodes     kept[*nodeSet]     // by the rules of pods, see rulesOf
 	neighbors counts[*neighbors] // by required pod affinity, see neighborsOf
-	crowds    counts[*crowd]     // by the selectors with which preferences or required (anti-)affinity select pods, see keyOf
+	crowds    counts[*crowd]     // by which pods the preferences or the required (anti-)affinity select, see keyOf
 
 	topics  []sched.Topic // memory that each call of countPod reuses
 	changed []string      // keys of the rules for which the last change of a node made a difference, see Cluster.changed

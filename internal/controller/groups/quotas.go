@@ -96,9 +96,9 @@ func (q *Quotas) SetTenant(name string, quotas map[string]resource.Quantity) boo
 	return changed
 }
 
-// replace removes the limits in the map `old`, and sets those in the map `now`. If a tenant had no
-// limit before, replace charges it for its assigned pods. The parameter `pods` has the assignments
-// of all pods. The caller holds q.mu.
+// replace removes the limits in the map `old`, and sets those in the map `now`. A tenant that gets
+// its first limit is charged for its assigned pods. The parameter `pods` has the assignments of all
+// pods. The caller holds q.mu.
 func (q *Quotas) replace(old, now limits, pods iter.Seq[*nodestate.Assignment]) {
 	for s := range old {
 		q.mu.quotas.Unlimit(s)

@@ -60,7 +60,7 @@ func share(held cpuset.Set, nodes []v1alpha1.NUMANode) []sched.NUMAShare {
 type reported struct {
 	namespace, name string
 	onNode          string // the UID that the kubelet uses, according to an annotation; it differs from the pod's UID only for mirror pods
-	cpus            bool   // the report says on which NUMA nodes the pod's exclusive CPUs are, because the pod's own fields may not say it
+	cpus            bool   // the pod's own fields may not tell on which NUMA nodes its exclusive CPUs are; if the report tells it, the report counts
 	nodestate.Assignment
 }
 

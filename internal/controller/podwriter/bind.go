@@ -137,12 +137,12 @@ func (b *Binder) Resolve(ctx context.Context, decision sched.Decision) error {
 	}
 }
 
-// tryFenced checks the fence, and if the fence is open, it sends a Binding once (see try). If the
-// fence is closed, it returns the fence's error as `closed`, and sends nothing.
+// tryFenced checks the fence, and if the fence is open, it sends a Binding once (see the method
+// `try`). If the fence is closed, it returns the fence's error as `closed`, and sends nothing.
 //
-// The time until the deadline of the request begins before the check of the fence. So if this
-// process is stopped (SIGSTOP) between the check and the request for longer than the timeout, the
-// deadline is over before a new leader binds pods, and the request is not sent (see client.go).
+// The deadline of the request is set before the check of the fence. So if this process is stopped
+// (SIGSTOP) between the check and the request for longer than the timeout, the deadline is over
+// before a new leader binds pods, and the request is not sent (see client.go).
 func (b *Binder) tryFenced(ctx context.Context, decision sched.Decision, binding *corev1.Binding) (closed, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), b.options.Timeout)
 	defer cancel()

@@ -50,7 +50,7 @@ func (f failure) overdue() bool { return !f.first.IsZero() && time.Since(f.first
 // at all.
 type attempt struct {
 	pod   *sched.Pod
-	since time.Time // an explanation that other pods share must not be older than this time; with the zero time, it may have any age
+	since time.Time // an explanation from before this time that was made for another attempt must not be used; zero means no such limit
 	why   string    // the explanation; "" if there is none yet; only Run uses it
 }
 
@@ -99,7 +99,8 @@ func (q *failureQueue) add(f failure) {
 }
 
 // put puts a failure into the line `first` or `waiting`. If the line `first` already has a failure
-// of the pod, the pod keeps its place, and its time in the field `first`. The caller holds q.mu.
+// of the pod, the new failure replaces it: the new one gets the same place in the line, and the
+// same time (failure.first). The caller holds q.mu.
 func (q *failureQueue) put(f failure) {
 	if earlier, ok := q.first.get(f.pod.UID); ok {
 		f.first = earlier.first

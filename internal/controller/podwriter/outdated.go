@@ -73,9 +73,10 @@ func (r *Reporter) renew(ctx context.Context) {
 }
 
 // renew puts failures that were already reported into the queue again, so that they are reported
-// with new explanations. It does so for pods with one of the given rules whose last report was an
-// explanation, unless the queue has a newer failure of the pod. The new explanations are made at the
-// time given as `now`, or later. The pods of a gang still share one attempt.
+// with new explanations. It does so for each pod that has one of the given rules about nodes, and
+// whose last report was an explanation. It leaves out a pod if the queue already has a newer
+// failure of this pod. The new explanations are made at the time given as `now`, or later. The pods
+// of a gang still share one attempt.
 func (q *failureQueue) renew(rules map[string]bool, now time.Time) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -64,8 +64,8 @@ type Dependencies struct {
 	// Explain, so it need not be safe for concurrent use.
 	Explain func(*sched.Pod) string
 	// Newest returns the newest version of a pod that this process has seen, or nil if the pod is
-	// gone. If Newest is nil, conditions are written to any version of the pod, and each condition
-	// counts as the first one of its pod.
+	// gone. If Newest is nil, a condition is written whatever version of the pod the API server
+	// has, and each condition counts as the first one of its pod.
 	Newest func(namespace, name string) *corev1.Pod
 	// Kind returns a key for a pod. The same explanation of why no node suits a pod is valid for
 	// all pods with the same key, unless the key is "". A pod with the key "" shares its
@@ -196,9 +196,9 @@ func (r *Reporter) Run(ctx context.Context) error {
 			f.message = r.shared.of(f.attempt, r.kindOf(f.attempt.pod), r.explain)
 		}
 		took := time.Since(began)
-		// turns.take may wait long, so it comes before beginWrite. From beginWrite to endWrite,
-		// suppress waits for the report, and so does a Binding of the pod, because Writer.Bind
-		// calls suppress first.
+		// turns.take may wait long, so it comes before beginWrite. From beginWrite to endWrite, the
+		// method `suppress` waits for the report. A Binding of the pod waits for it as well,
+		// because Writer.Bind calls `suppress` first.
 		if done := r.turns.take(f); r.failures.beginWrite(f) {
 			writes.Go(func() {
 				defer done()
@@ -259,7 +259,7 @@ func (r *Reporter) setCondition(ctx context.Context, f failure) error {
 	if err != nil {
 		return fmt.Errorf("encode condition of pod %s: %w", f.pod, err)
 	}
-	if r.timeout > 0 { // the time until the deadline begins before the check of the fence; the comment of Binder.tryFenced says why
+	if r.timeout > 0 { // the deadline is set before the check of the fence; the comment of Binder.tryFenced says why
 		limited, cancel := context.WithTimeout(ctx, r.timeout)
 		defer cancel()
 		ctx = limited

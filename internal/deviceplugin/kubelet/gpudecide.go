@@ -14,10 +14,10 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// informerDelay is the timeout of decide. decide first waits until the kubelet answers with its
-// list of pods. If the informer does not have the pod yet that the kubelet admits, decide also
-// waits for the informer. The kubelet and the informer both watch the API server, and the kubelet
-// may see the pod first.
+// informerDelay is the timeout of the method `decide`. The method first waits until the kubelet
+// answers with its list of pods. If the informer does not have the pod yet that the kubelet admits,
+// the method then waits for the informer. The kubelet and the informer both watch the API server,
+// and the kubelet may see the pod first.
 const informerDelay = time.Second
 
 // Pods is the informer's cache of this node's pods.

@@ -112,8 +112,8 @@ func (f LogFormat) MarshalText() ([]byte, error) { return []byte(f), nil }
 // UnmarshalText parses a format's name.
 func (f *LogFormat) UnmarshalText(text []byte) error { return choose(f, text, Text, JSON) }
 
-// choose parses a setting that has a fixed list of allowed values. If the text is one of them,
-// choose stores it in the variable to which `target` points. Otherwise it returns an error.
+// choose parses a setting that has a fixed list of allowed values. If the text is one of these
+// values, it is stored in the variable to which `target` points. Otherwise choose returns an error.
 func choose[T ~string](target *T, text []byte, allowed ...T) error {
 	if !slices.Contains(allowed, T(text)) {
 		var names []string

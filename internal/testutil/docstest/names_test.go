@@ -38,7 +38,8 @@ func TestReferenceOfNames(t *testing.T) {
 }
 
 // kindOfName returns what a constant of api/v1alpha1/names.go names: "annotation" or "label". The
-// identifier of the constant starts with this word. ok is false for any other constant.
+// identifier of the constant starts with this word. For any other constant, the result `ok` is
+// false.
 func kindOfName(name string) (kind string, ok bool) {
 	switch {
 	case strings.HasPrefix(name, "Annotation"):

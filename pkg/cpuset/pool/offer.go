@@ -11,7 +11,7 @@ import (
 type offer struct {
 	*layout
 	policy podspec.Policy
-	own    cpuset.Set // CPUs that this container may reuse: those of containers of the pod that never run at the same time
+	own    cpuset.Set // CPUs that this container may reuse: containers of the pod hold them, but none of those that run at the same time as this one
 	free   cpuset.Set // CPUs that no pod holds
 
 	owned, fresh *stock // the CPUs in `own` and in `free`, by core

@@ -123,7 +123,7 @@ type supply struct {
 	node      string
 	inventory *gpu.Inventory
 	units     []gpu.Unit
-	holders   []int // the number of groups that each unit is in
+	holders   []int // for each element of the field `units`: in how many proposed groups it is
 }
 
 // handOut assigns GPUs to the demands. The parameter `bin` has the node of each demand, as an index

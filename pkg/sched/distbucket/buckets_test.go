@@ -197,10 +197,10 @@ func (it *Iterator) child() (Bucket, bool) {
 	return child, true
 }
 
-// fits reports whether the bucket b has to be opened. There are two conditions. First, a coordinate
-// that begins with b.X can be at least as large as the request's coordinate in every dimension.
-// Second, b has a node that the query allows. If the query names candidates, fits visits them to
-// find one in b.
+// fits reports whether the bucket b has to be opened. There are two conditions. First, none of the
+// numbers in b.X, with which all coordinates of the bucket begin, is smaller than the number in the
+// same place of the request's coordinate. Second, b has a node that the query allows. If the query
+// names candidates, fits visits them to find one in b.
 func (it *Iterator) fits(b Bucket) bool {
 	if !meets(b.X, it.x) {
 		return false

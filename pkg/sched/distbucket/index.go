@@ -200,7 +200,7 @@ func (h *Handle) Node() *Node {
 type View struct {
 	space *space
 	trees
-	delta delta // updates that are not yet in the tree by coordinate
+	delta delta // the newest updates, which the tree in the field `byCoord` does not have yet
 	logPosition
 }
 

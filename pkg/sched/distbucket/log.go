@@ -52,11 +52,11 @@ type update struct {
 	old, new *entry
 }
 
-// addNode makes the first entry of a node visible to readers. It need not add an update to the log:
-// from an update, the reader of an older view learns the state that a node had before, but an older
-// view does not have the new node at all. An older view may refer to the handle of the new node,
-// but only if the handle was used before by a node that was removed (see AddAt). Then the reader
-// finds the removal in the log, and with it the state of the removed node.
+// addNode makes the first entry of a node visible to readers. It need not add an update to the log.
+// An update tells the readers of older views which state the node had before, but older views do
+// not have the new node at all. An older view may refer to the handle of the new node, but only if
+// the handle was used before by a node that was removed (see AddAt). Then the reader finds the
+// removal in the log, and with it the state of the removed node.
 func (l *log) addNode(e *entry) {
 	l.seq++
 	e.seq = l.seq

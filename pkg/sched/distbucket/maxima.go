@@ -27,7 +27,7 @@ type code [2]uint64
 const (
 	lanesPerWord = 4
 	guardBits    = 0x8000_8000_8000_8000
-	exactLimit   = 511 // amounts up to this one are exact in a lane: different amounts have different lanes
+	exactLimit   = 511 // lanes are exact for amounts up to this one: no two of these amounts have equal lanes
 )
 
 // encode returns the code of a vector. It uses only the first eight dimensions.

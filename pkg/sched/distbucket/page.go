@@ -46,8 +46,8 @@ type codes [fanout + 1]code
 
 // children has the pages directly below an inner page, and summaries of each of them: the number of
 // entries below it and, in a tree that is searched by free amounts, upper bounds of the free
-// amounts of these entries (see the type `maxima`). Summaries are valid only after freeze, which
-// computes them once for all updates since the last view.
+// amounts of these entries (see the type `maxima`). Summaries are valid only after a call of the
+// method `freeze`, which computes them once for all updates since the last view.
 type children struct {
 	pages   [fanout + 1]*page
 	size    [fanout + 1]int32

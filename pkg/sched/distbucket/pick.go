@@ -133,7 +133,8 @@ type selection struct {
 }
 
 // fill runs a selection, and returns how many entries were kept. The function in its parameter must
-// call the method s.offer for all entries. It is called once, or twice for a second pass.
+// call the method s.offer for all entries. fill calls this function once, and once more if a second
+// pass is needed.
 //
 // Query.Accept runs a scheduler's filters, which takes much longer than a comparison of two
 // entries. So the first pass selects entries without Accept, and then Accept is called only for the

@@ -116,7 +116,7 @@ func (b *Book) Restore(tenant string, stored Account, now time.Time) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now = b.advance(now)
-	through := stored.Time.Add(-Margin) // the stored usage has no tasks that started later, even if stored.Time is after `now`
+	through := stored.Time.Add(-Margin) // the stored usage does not include tasks that started later; this is so even if stored.Time is after `now`
 	if stored.Time.After(now) {
 		stored.Time = now
 	}

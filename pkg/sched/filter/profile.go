@@ -113,8 +113,10 @@ func (p *Profile) Rate(pod *sched.Pod, node *sched.Node, scores *[]int64) sched.
 }
 
 // rank appends the score of a node to the given slice, and returns the extended slice. For the
-// policies LeastFit and BestFit, it computes the score from the node's coordinates. For the other
-// policies it appends nothing, so nodes keep the order in which the search found them.
+// policies LeastFit and BestFit, the score has one number for each dimension of the profile: the
+// amount that is free on the node, divided by the granularity (Theta) and rounded up. For BestFit,
+// these numbers are negated, because a node with less free is better. For the other policies it
+// appends nothing, so nodes keep the order in which the search found them.
 func (p *Profile) rank(to []int64, pod *sched.Pod, node *sched.Node) []int64 {
 	if p.Policy != distbucket.LeastFit && p.Policy != distbucket.BestFit {
 		return to

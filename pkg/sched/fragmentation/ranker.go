@@ -27,12 +27,12 @@ const DefaultTimeConstant = 42 * time.Hour
 //
 // For each kind of pods (pods with equal requests), the scores of all nodes are cached. Set
 // computes no scores. It only adds the changed node to a log. Best and Score read the log, and
-// compute new scores for the changed nodes. The placement of a pod changes one node, and each kind
-// has a cached score of this node. If pods of k kinds are scheduled, each of the k kinds needs a
-// new score of this one node, when a pod of this kind is scheduled next. So each placement causes
-// about k computations of scores, however many nodes there are. A decision then compares the
-// cached scores of all nodes. Two other designs were slower: to compute the scores of all nodes
-// for each pod, and to compute a node's scores for all kinds whenever the node changes.
+// compute new scores for the changed nodes. The placement of a pod changes one node. The score of
+// this node is computed again for each kind, when a pod of this kind is scheduled next. So if pods
+// of k kinds are scheduled, each placement causes about k computations of scores, however many
+// nodes there are. A decision then compares the cached scores of all nodes. Two other designs were
+// slower: to compute the scores of all nodes for each pod, and to compute a node's scores for all
+// kinds whenever the node changes.
 //
 // Each pod that is seen changes the learned workload. Scores are computed with the measured
 // workload, an earlier copy of the learned workload. The measured workload is replaced by a new

@@ -12,7 +12,7 @@ type ranking struct {
 	scores []int64 // by index of the node; unfit if pods of this kind do not fit the node
 	upTo   uint64  // number of the first entry of the log of changed nodes (the type `changes`) that the field `scores` does not take into account yet
 	epoch  int     // the ranker's epoch when scores were computed
-	used   uint64  // number of the last use of this ranking; the uses of all rankings are numbered together
+	used   uint64  // the number of uses of all rankings (the ranker's field `uses`) when this ranking was last used
 }
 
 // unfit is the score of a node that a pod does not fit.

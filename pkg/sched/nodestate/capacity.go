@@ -73,7 +73,7 @@ func (c *capacity) publish() {
 func (s *State) CouldHold(pod *sched.Pod) bool {
 	view := s.capacity.view.Load()
 	if view == nil {
-		return s.capacity.index == nil // true if there is no index: no amounts can be compared, so a node might hold the pod; false if the index has no view yet: no node was added so far
+		return s.capacity.index == nil // without an index, no amounts can be compared, so a node might hold the pod; an index has no view if no node was ever added, so no node can hold the pod
 	}
 	return len(view.AppendPick(nil, distbucket.Query{Request: s.capacity.space.Pod(pod), Policy: distbucket.FirstFit}, 1)) > 0
 }

@@ -22,7 +22,7 @@ func TestViewAfterPanic(t *testing.T) {
 	const huge = 1 << 32
 	bad := sched.Node{Name: "bad", GPUs: []sched.GPU{{ID: "0", Free: huge}}}
 	for name, tc := range map[string]struct {
-		before, after func(*nodestate.State) // before and after the panic
+		before, after func(*nodestate.State) // change the state before and after the panic; nil for no change
 		want          []string
 	}{
 		"the node stays":          {want: []string{"good"}},

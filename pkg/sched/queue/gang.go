@@ -103,10 +103,10 @@ func count[K comparable](in map[K]int, key K, add int) {
 
 // need returns how many pods of the gang still have to start together: the gang's minimum, less the
 // pods that are bound or have succeeded. Each pod has the minimum that its gang had when the pod
-// was created. If a gang's minimum changes, it is expected to shrink only. So need uses the pod for
-// which the result is smallest. From the minimum of a pod, it subtracts the number of succeeded
-// pods that have the same owner as the pod. It does not count succeeded pods of other owners,
-// because they may belong to an earlier gang with the same name, and therefore the same ID.
+// was created. If a gang's minimum changes, it is expected to shrink only. So the pod for which the
+// result is smallest decides. From the minimum of a pod, the method subtracts the number of
+// succeeded pods that have the same owner as the pod. It does not count succeeded pods of other
+// owners, because they may belong to an earlier gang with the same name, and therefore the same ID.
 func (g *gang) need() int {
 	least := math.MaxInt
 	for m := range g.minima {

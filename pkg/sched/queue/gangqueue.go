@@ -207,8 +207,8 @@ func (q *GangQueue) Permit(pod *sched.Pod) (ok, awaited bool) {
 	return q.Queue.Permit(pod)
 }
 
-// Placed records that an awaited pod or gang has been assigned its nodes. The pods behind it may
-// then be scheduled.
+// Placed records that an awaited pod or gang (see Queue.Permit) has been assigned its nodes. The
+// pods behind it may then be scheduled.
 func (q *GangQueue) Placed(pod *sched.Pod) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -250,9 +250,9 @@ func (q *GangQueue) gang(id string) *gang {
 
 // leave removes a pod from its gang, unless the ID of this gang equals the argument `id`. It also
 // removes the gang's representative from the inner queue. If the other pods of the gang still have
-// to start together, it adds a new one. It does not keep the old representative, which may be in
-// flight with the removed pod as one of its Members: nobody reports whether the attempt to schedule
-// the removed pod succeeded, so this representative could stay in flight forever.
+// to start together, it adds a new one. It does not keep the old representative, because this may
+// be in flight, with the removed pod as one of its Members. Nobody reports whether the attempt to
+// schedule the removed pod succeeded. So the old representative could stay in flight forever.
 func (q *GangQueue) leave(uid, id string) {
 	gang := q.mu.byPod[uid]
 	if gang == nil || gang.id == id {

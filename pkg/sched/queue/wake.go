@@ -43,11 +43,12 @@ func (q *Queue) Notify(topics []sched.Topic, helps func(*sched.Pod) bool) {
 	q.changedFor(woken)
 }
 
-// ReactivateTenant retries those unschedulable and gated pods of a tenant that no longer have to
-// wait for something other than nodes, such as a quota (sched.Pod.Wait). Pods in flight whose field
-// Wait is not nil are retried too, if their present attempt finds no node. This applies to pods of
-// all tenants: at the end of an attempt, the queue knows only that ReactivateTenant was called
-// during the attempt (item.eventsSeen), and not for which tenant.
+// ReactivateTenant checks the unschedulable and gated pods of a tenant that may have to wait for
+// something other than nodes, such as a quota (sched.Pod.Wait). It retries those that need not wait
+// for this any more. Pods in flight whose field Wait is not nil are retried too, if their present
+// attempt finds no node. This applies to pods of all tenants: at the end of an attempt, the queue
+// knows only that ReactivateTenant was called during the attempt (item.eventsSeen), and not for
+// which tenant.
 func (q *Queue) ReactivateTenant(tenant string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

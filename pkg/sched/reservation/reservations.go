@@ -172,7 +172,7 @@ func (r *reservation) expires(keep time.Duration) time.Time {
 func (rs *Reservations) update(head queue.Head, behind []queue.Head, now time.Time) {
 	r, rivals := rs.byType[head.Type], rs.rivals(head.Type)
 	switch {
-	case r != nil && r.pod.UID != head.Pod.UID: // another pod of this type keeps its reservation: it is being placed, or `head` has not waited long enough (see the method `review`)
+	case r != nil && r.pod.UID != head.Pod.UID: // another pod of this type keeps its reservation: that pod is being placed, or `head` has not waited long enough (see the method `review`)
 		return
 	case slices.ContainsFunc(rivals, func(resourceType fairshare.Type) bool { return !rs.isBehind(resourceType, behind) }):
 		rs.queue.AllowBypass(head.Pod.UID)

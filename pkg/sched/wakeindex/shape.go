@@ -23,7 +23,7 @@ func NewShapes() *Shapes { return &Shapes{byKey: map[string]*shape{}, byPod: map
 // shape is all pods for which ShapeOf returns the same key. It has at least one pod.
 type shape struct {
 	key    string
-	sample *sched.Pod // copy of one of the pods, without its function Avoid, which reports the nodes that a pod avoids for now: pods of one shape can avoid different nodes
+	sample *sched.Pod // copy of one of the pods; its function Avoid is nil, because pods of one shape can avoid different nodes
 	pods   []*sched.Pod
 	index  map[string]int // in pods, by UID
 
@@ -77,8 +77,8 @@ func (g *Shapes) Remove(uid string) { g.remove(uid) }
 // Len returns the number of pods.
 func (g *Shapes) Len() int { return len(g.byPod) }
 
-// Released returns, in any order, the pods for which sched.Pod.Wait gives no reason to wait, such
-// as an exhausted quota. It calls Wait once for each shape.
+// Released returns, in any order, the pods for which sched.Pod.Wait returns no reason to wait. An
+// exhausted quota is such a reason. It calls Wait once for each shape.
 func (g *Shapes) Released() (pods []*sched.Pod) {
 	for _, s := range g.byKey {
 		if !s.sample.Waits().Refuses() {
