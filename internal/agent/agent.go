@@ -121,8 +121,8 @@ func newAgent(ctx context.Context, cfg config.Agent, log logr.Logger) (_ *agent,
 }
 
 // panicked counts and logs a panic in an NRI hook or in the handling of a changed pod. The deferred
-// function that recovers the panic must call panicked itself. Otherwise the logged stack trace does
-// not show where the panic began.
+// function that recovers the panic must itself call the method `panicked`. Otherwise the logged
+// stack trace does not show where the panic began.
 func (a *agent) panicked(object string, cause any) {
 	a.measured.Panicked()
 	a.log.Error(fmt.Errorf("panic: %v", cause), "the hook failed, or the change of the pod is ignored until the next one; please report this with the stack", "object", object, "stack", string(debug.Stack()))

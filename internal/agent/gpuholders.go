@@ -75,7 +75,7 @@ func (h *gpuHolders) latest() []v1alpha1.GPUHolder {
 	return h.mu.latest
 }
 
-// run regularly reads which pods hold GPUs, until ctx ends. While the kubelet does not answer, run
+// run regularly reads which pods hold GPUs, until ctx ends. While the kubelet does not answer, it
 // uses the last list that the kubelet sent.
 func (h *gpuHolders) run(ctx context.Context) error {
 	ticker := time.NewTicker(holdersInterval)

@@ -141,8 +141,8 @@ func (c *controller) learn(event nodestate.Event) {
 }
 
 // panicked counts and logs a panic in the handling of an object. The deferred function that
-// recovers the panic must call panicked, so that the logged stack still shows where the panic
-// began.
+// recovers the panic must itself call the method `panicked`, so that the logged stack still shows
+// where the panic began.
 func (c *controller) panicked(object string, cause any) {
 	c.measured.panics.Inc()
 	c.log.Error(fmt.Errorf("panic: %v", cause), "the object is ignored, or handled only in part, until it changes; a pod to schedule is tried again; please report this with the stack", "object", object, "stack", string(debug.Stack()))

@@ -182,7 +182,7 @@ func combinations(n, k int) iter.Seq[[]int] {
 // in which they start, and each first reuses CPUs that other containers of the pod leave idle. So
 // with this distribution, the pod holds only as many CPUs as its containers use at one time. No
 // distribution needs fewer, so if this one does not fit, none does. If some containers have
-// PerNode, random then yields all distributions.
+// PerNode, the method then yields all distributions.
 func (s *search) random(c int, t Tier) iter.Seq[Counts] {
 	k := s.Containers[c].CPUs
 	return func(yield func(Counts) bool) {

@@ -134,7 +134,7 @@ func (m *mixed) run(ctx context.Context, pods int) {
 }
 
 // ended records a pod that has ended, and reports whether the pod has succeeded. If the pod was
-// rejected, ended creates a new one.
+// rejected, the method creates a new one.
 func (m *mixed) ended(ctx context.Context, pod *corev1.Pod) (ran bool) {
 	turn, err := strconv.Atoi(pod.Labels[turnLabel])
 	must(m.T, err)

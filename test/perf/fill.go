@@ -70,7 +70,7 @@ func fillOf(percent, i int) float64 {
 }
 
 // fill creates one pod on each node, which requests a part of the node's CPUs and GPUs. These pods
-// stay until fill is called with another percentage.
+// stay until the method is called with another percentage.
 func (f *field) fill(ctx context.Context, percent int) error {
 	if f.filled == percent {
 		return nil

@@ -132,7 +132,7 @@ func wishesIn(profile config.KubeSchedulerProfile) (w wishes) {
 // complete applies the settings of a pod's profile to the pod. It drops requests for resources that
 // the profile ignores. The filters cache the set of the nodes that the rules of pods admit (under
 // the key p.rules), and the number of pods that match a required pod affinity (under the key
-// p.neighbors). If there are several profiles, complete adds the profile's name to these keys, so
+// p.neighbors). If there are several profiles, the method adds the profile's name to these keys, so
 // that pods of different profiles share no result.
 func (c *Configuration) complete(p *Pod, to *sched.Pod) {
 	if c == nil {

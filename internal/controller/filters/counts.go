@@ -29,8 +29,8 @@ type counts[T count] struct {
 	byTopic map[sched.Topic][]T
 }
 
-// find returns the count for a key. If there is no count for the key, find makes one and counts
-// the pods that are placed now.
+// find returns the count for a key. If there is no count for the key, the method makes one, and
+// counts the pods that are placed now.
 func (k *counts[T]) find(c *Cluster, key string, make func() T) T {
 	return k.kept.find(&c.sets, key, func() T {
 		if k.len == 0 { // this is the first count, or all counts were dropped (see the type `tracked`)

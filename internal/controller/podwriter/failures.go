@@ -119,7 +119,7 @@ func (q *failureQueue) put(f failure) {
 func (q *failureQueue) has(uid string) bool { return q.first.has(uid) || q.waiting.has(uid) }
 
 // suppress removes the failure of a pod from the queue, so that it is not reported. If a report
-// about the pod is being written, suppress waits until it is written.
+// about the pod is being written, the method waits until it is written.
 func (q *failureQueue) suppress(uid string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -55,9 +55,9 @@ func serve(p *plugin, dir string, dropped chan<- *plugin, panicked func(call str
 	return s, nil
 }
 
-// contain makes a call from the kubelet fail if its handler panics. Without contain, the panic
-// would end the process. After the restart of the process, the kubelet would repeat the call, and
-// the handler would panic again.
+// contain makes a call from the kubelet fail if its handler panics. Without this function, the
+// panic would end the process. After the restart of the process, the kubelet would repeat the call,
+// and the handler would panic again.
 func contain(panicked func(call string, cause any)) grpc.UnaryServerInterceptor {
 	return func(ctx context.Context, request any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (_ any, err error) {
 		defer func() {

@@ -8,9 +8,9 @@ import (
 	"github.com/numalet/numalet/pkg/gpu"
 )
 
-// links returns the links between the GPUs. A link that the driver does not report is
-// unknown. For each pair of GPUs, links calls NVML once to read the PCIe connection.
-// For each NVLink of each GPU, it calls NVML a few times. A GPU has up to 18 NVLinks.
+// links returns the links between the GPUs. A link that the driver does not report is unknown. For
+// each pair of GPUs, the method calls NVML once to read the PCIe connection. For each NVLink of
+// each GPU, it calls NVML a few times. A GPU has up to 18 NVLinks.
 func (d *driver) links(handles []nvml.Device, gpus []gpu.GPU) gpu.Links {
 	direct, switched := make([]map[gpu.Address]int, len(gpus)), make([]int, len(gpus))
 	for i := range handles {

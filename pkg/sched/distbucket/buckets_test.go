@@ -200,7 +200,7 @@ func (it *Iterator) child() (Bucket, bool) {
 // fits reports whether the bucket b has to be opened. There are two conditions. First, none of the
 // numbers in b.X, with which all coordinates of the bucket begin, is smaller than the number in the
 // same place of the request's coordinate. Second, b has a node that the query allows. If the query
-// names candidates, fits visits them to find one in b.
+// names candidates, the method visits them to find one in b.
 func (it *Iterator) fits(b Bucket) bool {
 	if !meets(b.X, it.x) {
 		return false

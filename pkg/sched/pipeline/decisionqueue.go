@@ -61,8 +61,8 @@ func (q *decisionQueue) take() (decision sched.Decision, ok bool) {
 	return decision, true
 }
 
-// After close, the method `take` still returns the remaining decisions, and then false. The method
-// `put` must not be called any more.
+// close closes the queue. After that, the method `take` still returns the remaining decisions, and
+// then false. The method `put` must not be called any more.
 func (q *decisionQueue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -214,12 +214,12 @@ const listsPerStart = 64
 
 // start returns the cursor behind which the search of the index starts. Normally the search starts
 // behind the best node of the last list, because the nodes near it are still in the processor's
-// cache. But after every listsPerStart lists, start returns an empty cursor, from which package
-// distbucket starts the search at a random node. Otherwise one proposer could follow another one
-// through the index, and would only find nodes that the other one has just used. There are two
-// exceptions. With the policy NextFit, every search starts behind the last best node. With any
-// other policy and without options.Rand, every cursor is empty, and among the nodes that the policy
-// considers equally good, the search starts at the first one by name.
+// cache. But after every listsPerStart lists, the method returns an empty cursor, from which
+// package distbucket starts the search at a random node. Otherwise one proposer could follow
+// another one through the index, and would only find nodes that the other one has just used. There
+// are two exceptions. With the policy NextFit, every search starts behind the last best node. With
+// any other policy and without options.Rand, every cursor is empty, and among the nodes that the
+// policy considers equally good, the search starts at the first one by name.
 func (p *Proposer) start() distbucket.Cursor {
 	p.lists++
 	if p.profile.Policy != distbucket.NextFit && (p.options.Rand == nil || p.lists%listsPerStart == 0) {

@@ -166,9 +166,10 @@ func (r *reservation) expires(keep time.Duration) time.Time {
 }
 
 // update reserves the best node for `head`, the first pod of a resource type, if a search is due
-// (step 2 of Tend). The argument `behind` has the first unschedulable pods of other types, as far as
-// they come after `head` in the queue. update also calls AllowBypass for a pod that already has a
-// reservation, because the queue forgets an earlier AllowBypass when the pod's requests change.
+// (step 2 of Tend). The argument `behind` has the first unschedulable pods of other types, as far
+// as they come after `head` in the queue. The method also calls AllowBypass for a pod that already
+// has a reservation, because the queue forgets an earlier AllowBypass when the pod's requests
+// change.
 func (rs *Reservations) update(head queue.Head, behind []queue.Head, now time.Time) {
 	r, rivals := rs.byType[head.Type], rs.rivals(head.Type)
 	switch {
@@ -234,7 +235,7 @@ func (rs *Reservations) intact(r *reservation) bool {
 }
 
 // reserve replaces a pod's reservation by the plan p. If one node of the plan cannot be reserved,
-// reserve reserves none.
+// none is reserved.
 func (rs *Reservations) reserve(r *reservation, p plan, now time.Time) {
 	if r.plan == nil {
 		r.made = now

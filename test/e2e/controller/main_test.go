@@ -146,7 +146,7 @@ func (w *world) mutates() bool {
 }
 
 // create creates a pod in the namespace default. On Kubernetes before 1.36, no policy adds the
-// schedulerName, so create adds it.
+// schedulerName, so the method adds it.
 func (w *world) create(pod *corev1.Pod) {
 	w.Helper()
 	if pod.Spec.SchedulerName == "" && !w.mutates() {
