@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
@@ -117,8 +118,26 @@ func (n *Node) reserveAndDecide(ctx context.Context, c workload.Container) (a wo
 	}
 	a.Specs = append(a.Specs, specs...)
 	a.Decision = n.decide(c)
+	n.forgetFailed(c)
 	n.addContainer(c)
 	return a, nil
+}
+
+// forgetFailed removes earlier containers of the same name in the pod that have no cgroup. Their
+// creation has failed, or they have ended. CRI-O tells NRI plugins nothing if the creation of a
+// container fails, and the kubelet tries again without limit. Callers hold n.mu.
+func (n *Node) forgetFailed(c workload.Container) {
+	p := n.mu.pods[c.Sandbox.Pod.UID]
+	if p == nil {
+		return
+	}
+	maps.DeleteFunc(p.containers, func(id string, earlier workload.Container) bool {
+		if earlier.Name != c.Name || id == c.ID {
+			return false
+		}
+		_, _, err := n.env.Cgroups.Effective(earlier.Cgroup)
+		return errors.Is(err, fs.ErrNotExist)
+	})
 }
 
 // classifyNew decides what a container gets. The container runtime is about to create or to start

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/numalet/numalet/internal/testutil/scenario"
@@ -28,5 +29,22 @@ func TestStartWithoutCgroup(t *testing.T) {
 				t.Errorf("Start = %v, want refused %v", err, tc.refused)
 			}
 		})
+	}
+}
+
+// TestFailedCreations checks that the node does not keep containers whose creation has failed after
+// the hook, and of whose failure the container runtime tells the agent nothing, as CRI-O.
+func TestFailedCreations(t *testing.T) {
+	s := newScript(t, &scenario.Answer{})
+	s.play("agent start", "pod x main:500m", "sandbox x")
+	for i := range 5 {
+		c := containerOf(s.pods["x"], "main", s.current("x"))
+		c.ID, c.Cgroup = fmt.Sprint(i), fmt.Sprintf("/podx/%d", i)
+		if _, err := s.node.Create(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if known := s.node.mu.pods["x"].containers; len(known) != 1 {
+		t.Errorf("the node knows %d containers, want only the newest", len(known))
 	}
 }
