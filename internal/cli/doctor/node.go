@@ -188,9 +188,9 @@ func checkNRI(m machine) (Finding, error) {
 	}, nil
 }
 
-// requiredPlugins matches the setting required_plugins in containerd's configuration, and the
-// setting nri_validator_required_plugins in that of CRI-O, if it lists numalet.
-var requiredPlugins = regexp.MustCompile(`(?m)^\s*(nri_validator_)?required_plugins\s*=\s*\[[^\]]*["']numalet["']`)
+// requiredPlugins matches the setting required_plugins in containerd's configuration if it lists
+// numalet.
+var requiredPlugins = regexp.MustCompile(`(?m)^\s*required_plugins\s*=\s*\[[^\]]*["']numalet["']`)
 
 // checkRequired checks that containerd's configuration requires the agent. It searches the text of
 // the configuration files for the setting. containerd reads the files in the directory conf.d only
@@ -231,26 +231,50 @@ func checkRequired(m machine) (Finding, error) {
 	return f, nil
 }
 
-// checkRequiredByCRIO checks that CRI-O's configuration requires the agent. CRI-O reads all files in
-// the directory crio.conf.d.
+// These match the settings of CRI-O that make it require NRI plugins. The submatch is the value.
+var (
+	crioValidates = regexp.MustCompile(`(?m)^\s*nri_enable_default_validator\s*=\s*(\w+)`)
+	crioRequires  = regexp.MustCompile(`(?m)^\s*nri_validator_required_plugins\s*=\s*(\[[^\]]*\])`)
+)
+
+// checkRequiredByCRIO checks that CRI-O's configuration requires the agent. CRI-O reads crio.conf,
+// and then the files in the directory crio.conf.d in the order of their names. If several files have
+// a setting, the last of them takes effect. CRI-O requires no plugin unless the default validator is
+// enabled, which it is not by default.
 func checkRequiredByCRIO(m machine) (Finding, error) {
 	files, err := fs.Glob(m, "etc/crio/crio.conf.d/*")
 	if err != nil {
 		return Finding{}, err
 	}
-	for _, name := range append(files, "etc/crio/crio.conf") {
+	var all strings.Builder
+	for _, name := range append([]string{"etc/crio/crio.conf"}, files...) {
 		text, _, err := m.text(name)
 		if err != nil {
 			return Finding{}, err
 		}
-		if requiredPlugins.MatchString(text) {
-			return Finding{Status: OK, Found: "CRI-O requires the agent (/" + name + ")"}, nil
-		}
+		all.WriteString(text + "\n")
 	}
-	return Finding{
+	f := Finding{
 		Status: Warning, Found: "CRI-O does not require the agent", Why: "while the agent is away, containers start on all CPUs, exclusive ones included",
 		Remedy: "copy deploy/crio/numalet.conf to /etc/crio/crio.conf.d and restart CRI-O (docs/tasks/administer.md, CRI-O)",
-	}, nil
+	}
+	switch plugins := lastMatch(crioRequires, all.String()); {
+	case !strings.Contains(plugins, `"numalet"`) && !strings.Contains(plugins, "'numalet'"):
+	case lastMatch(crioValidates, all.String()) != "true":
+		f.Found = "CRI-O does not require the agent, because nri_enable_default_validator is not true"
+	default:
+		f = Finding{Status: OK, Found: "CRI-O requires the agent"}
+	}
+	return f, nil
+}
+
+// lastMatch returns the submatch of the last match of a regular expression in a text, or "".
+func lastMatch(re *regexp.Regexp, text string) string {
+	all := re.FindAllStringSubmatch(text, -1)
+	if len(all) == 0 {
+		return ""
+	}
+	return all[len(all)-1][1]
 }
 
 func checkAppArmor(m machine) (Finding, error) {

@@ -84,7 +84,18 @@ func TestNode(t *testing.T) {
 		"in the main file": {map[string]string{"etc/containerd/config.toml": "required_plugins = ['numalet']\n", "etc/containerd/conf.d/numalet.toml": "-"}, ""},
 		"CRI-O": {
 			map[string]string{"etc/containerd/config.toml": "-", "etc/containerd/conf.d/numalet.toml": "-",
-				"etc/crio/crio.conf.d/numalet.conf": "nri_validator_required_plugins = [\"numalet\"]\n"}, "",
+				"etc/crio/crio.conf.d/numalet.conf": "nri_enable_default_validator = true\nnri_validator_required_plugins = [\"numalet\"]\n"}, "",
+		},
+		"CRI-O without the validator": {
+			map[string]string{"etc/containerd/config.toml": "-", "etc/containerd/conf.d/numalet.toml": "-",
+				"etc/crio/crio.conf.d/numalet.conf": "nri_validator_required_plugins = [\"numalet\"]\n"},
+			"fail-closed warning: CRI-O does not require the agent, because nri_enable_default_validator is not true",
+		},
+		"CRI-O with a later file that requires nothing": {
+			map[string]string{"etc/containerd/config.toml": "-", "etc/containerd/conf.d/numalet.toml": "-",
+				"etc/crio/crio.conf.d/numalet.conf": "nri_enable_default_validator = true\nnri_validator_required_plugins = [\"numalet\"]\n",
+				"etc/crio/crio.conf.d/zz.conf":      "nri_validator_required_plugins = []\n"},
+			"fail-closed warning: CRI-O does not require the agent",
 		},
 		"CRI-O fails open": {
 			map[string]string{"etc/containerd/config.toml": "-", "etc/containerd/conf.d/numalet.toml": "-", "etc/crio/crio.conf": "[crio.nri]\n"},
