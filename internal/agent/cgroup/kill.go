@@ -1,22 +1,48 @@
 package cgroup
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
+	"time"
 )
 
-// Kill ends all processes of a container. It needs the file cgroup.kill, which exists since Linux
-// 5.14, and only with cgroup v2. There is no other way: the agent cannot signal the processes,
-// because it has a PID namespace of its own.
+// killTime is how long Kill waits for the end of the processes. A process that was sent SIGKILL ends
+// when the kernel next runs it, which takes longer if its CPUs are busy.
+const killTime = time.Second
+
+// Kill sends SIGKILL to all processes of a container, and waits until they have ended. It returns an
+// error if some have not ended after killTime. Kill needs the file cgroup.kill, which exists since
+// Linux 5.14, and only with cgroup v2. It sends no signals itself, because the agent has a PID
+// namespace of its own.
 func (c *Cgroups) Kill(target string) error {
 	at, err := locate(target)
 	if err == nil {
 		err = write(filepath.Join(c.tree.dir(at.path), "cgroup.kill"), "1")
 	}
+	if err == nil {
+		err = c.awaitEmpty(at.path, time.Now().Add(killTime))
+	}
 	if err != nil {
 		return fmt.Errorf("kill the processes in %s: %w", target, asNotExist(err))
 	}
 	return nil
+}
+
+// awaitEmpty waits until a cgroup and all cgroups below it have no processes, or no longer exist.
+func (c *Cgroups) awaitEmpty(path string, until time.Time) error {
+	for {
+		empty, err := c.tree.empty(path)
+		switch {
+		case errors.Is(asNotExist(err), ErrNotExist):
+			return nil
+		case err != nil || empty:
+			return err
+		case time.Now().After(until):
+			return fmt.Errorf("processes have not ended %s after SIGKILL", killTime)
+		}
+		time.Sleep(time.Millisecond)
+	}
 }
 
 // Killable returns nil if Kill works on this node, and otherwise an error that says what Kill needs.

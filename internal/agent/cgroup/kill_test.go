@@ -9,9 +9,13 @@ import (
 
 func TestKill(t *testing.T) {
 	root := fake(t, map[string]string{
-		"kubepods/cgroup.kill":                     "",
-		"kubepods/pod1/c1/cgroup.kill":             "",
-		"kubepods.slice/crio-c2.scope/cgroup.kill": "",
+		"kubepods/cgroup.kill":                       "",
+		"kubepods/pod1/c1/cgroup.kill":               "",
+		"kubepods/pod1/c1/cgroup.events":             "populated 0\n",
+		"kubepods.slice/crio-c2.scope/cgroup.kill":   "",
+		"kubepods.slice/crio-c2.scope/cgroup.events": "populated 0\n",
+		"kubepods/pod1/stays/cgroup.kill":            "",
+		"kubepods/pod1/stays/cgroup.events":          "populated 1\n",
 	})
 	c := open(t, Options{Root: root})
 	if err := c.Killable(); err != nil {
@@ -24,6 +28,9 @@ func TestKill(t *testing.T) {
 		if got := read(t, root, path, "cgroup.kill"); got != "1" {
 			t.Errorf("Kill(%s) wrote %q, want 1", target, got)
 		}
+	}
+	if err := c.Kill("/kubepods/pod1/stays"); err == nil {
+		t.Error("Kill returned no error, although a process has not ended")
 	}
 	if err := c.Kill("/kubepods/pod1/gone"); !errors.Is(err, ErrNotExist) {
 		t.Errorf("Kill of a missing cgroup: %v, want ErrNotExist", err)

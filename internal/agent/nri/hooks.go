@@ -89,7 +89,8 @@ func asUpdates(specs []workload.Spec) []*api.ContainerUpdate {
 
 // StartContainer is called when the container's cgroup exists, but its program does not run yet. The
 // only process in the cgroup is that of the OCI runtime, which waits for the start. If
-// StartContainer returns an error, the container does not start.
+// StartContainer returns an error, the container does not start. With CRI-O, this is so only because
+// of preventStart.
 func (p *plugin) StartContainer(ctx context.Context, pod *api.PodSandbox, container *api.Container) (err error) {
 	defer p.preventStart(pod, container, &err) // runs after `end`, which turns a panic into an error
 	ctx, end := p.hook(ctx, "StartContainer", containerOf(pod, container)...)
@@ -105,16 +106,16 @@ func (p *plugin) preventStart(pod *api.PodSandbox, container *api.Container, err
 		return
 	}
 	if failed := p.cgroups.Kill(asContainer(pod, container).Cgroup); failed != nil {
-		p.log.Error(failed, "a container starts although its start was refused", append(containerOf(pod, container), "refusal", (*err).Error())...)
-		*err = fmt.Errorf("%w; the container starts nevertheless: %w", *err, failed)
+		p.log.Error(failed, "a container may start although its start was refused", append(containerOf(pod, container), "refusal", (*err).Error())...)
+		*err = fmt.Errorf("%w; the container may start nevertheless: %w", *err, failed)
 	}
 }
 
 // UpdateContainer is called before the container runtime writes new resources of a container. The
 // last of the returned updates is for this container, and the runtime merges it into these
 // resources. There is no such update if the node has no CPUs for the container's spec. The other
-// returned updates are for other containers, which do not run yet, and the runtime applies them first. If UpdateContainer returns an error, the runtime does not
-// write the new resources.
+// returned updates are for other containers, which do not run yet, and the runtime applies them
+// first. If UpdateContainer returns an error, the runtime does not write the new resources.
 func (p *plugin) UpdateContainer(ctx context.Context, pod *api.PodSandbox, container *api.Container, want *api.LinuxResources) (_ []*api.ContainerUpdate, err error) {
 	ctx, end := p.hook(ctx, "UpdateContainer", containerOf(pod, container)...)
 	defer end(&err)
@@ -139,8 +140,8 @@ func (p *plugin) PostUpdateContainer(ctx context.Context, pod *api.PodSandbox, c
 	return p.node.Updated(ctx, asContainer(pod, container))
 }
 
-// RemoveContainer is called when the container runtime removes an exited container, and when the
-// creation of a container has failed. The plugin does not use the hook StopContainer, because
+// RemoveContainer is called when the container runtime removes an exited container. containerd also
+// calls it when the creation of a container has failed. The plugin does not use the hook StopContainer, because
 // some runtimes call StopContainer while the container's processes still run.
 func (p *plugin) RemoveContainer(ctx context.Context, pod *api.PodSandbox, container *api.Container) (err error) {
 	_, end := p.hook(ctx, "RemoveContainer", containerOf(pod, container)...)

@@ -93,7 +93,7 @@ func oldest(runtime string) (release, bool) {
 func supported(runtime, version string) error {
 	least, known := oldest(runtime)
 	var v release
-	if _, err := fmt.Sscanf(strings.TrimPrefix(version, "v"), "%d.%d.", &v.major, &v.minor); err != nil {
+	if _, err := fmt.Sscanf(strings.TrimPrefix(version, "v"), "%d.%d", &v.major, &v.minor); err != nil {
 		v = least
 	}
 	if known && (v.major > least.major || v.major == least.major && v.minor >= least.minor) {

@@ -82,11 +82,13 @@ func TestSupported(t *testing.T) {
 		"unknown":             {"containerd", "", true},
 		"1.7":                 {"containerd", "1.7.27", false},
 		"1.7 with a v":        {"containerd", "v1.7.0", false},
+		"1.7 without a patch": {"containerd", "1.7", false},
 		"the oldest CRI-O":    {"cri-o", "1.36.0", true},
 		"a newer CRI-O":       {"cri-o", "1.37.0", true},
 		"CRI-O 2":             {"cri-o", "2.0.0", true},
 		"CRI-O with a v":      {"cri-o", "v1.36.1", true},
 		"an old CRI-O":        {"cri-o", "1.35.4", false},
+		"an old minor only":   {"cri-o", "1.35", false},
 		"another runtime":     {"frakti", "v3.0.0", false},
 	} {
 		t.Run(name, func(t *testing.T) {
