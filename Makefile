@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help test check unit oracle generate verify lint tools bin image release helm rig rig-up rig-down rig-status rig-shell probe-image cluster demo e2e e2e-long e2e-many e2e-skew e2e-systemd e2e-wide e2e-kinds e2e-crio e2e-controller e2e-rules e2e-ecosystem ui-check alerts-check takeover faults perf perf-busy latency soak gpu-check fuzz matrix
+.PHONY: help test check unit oracle generate verify lint tools bin image release helm rig rig-up rig-down rig-status rig-shell probe-image cluster demo e2e e2e-long e2e-many e2e-skew e2e-systemd e2e-wide e2e-kinds e2e-crio e2e-controller e2e-rules e2e-started e2e-ecosystem ui-check alerts-check takeover faults perf perf-busy latency soak gpu-check fuzz matrix
 
 IMAGE ?= localhost/numalet:dev
 VERSION ?=# the version of the release, which the programs report; if empty, they report what the Go tool recorded
@@ -129,6 +129,11 @@ e2e-controller: bin rig ## end-to-end tests of the controller with a real API se
 e2e-ecosystem: bin rig ## build Kueue and JobSet, and test the controller with them on one API server
 	test/ecosystem
 	go test -tags e2e -count=1 -v ./test/e2e/controller -run TestBeside
+
+e2e-started: tools rig helm ## run the commands of docs/getting-started.md and docs/tasks/pools-and-namespaces.md on a new test cluster, with a release of the last commit; REWRITE=1 writes their outputs into these pages; 5 minutes
+	build/rig down
+	build/rig up --flavour $(FLAVOUR)
+	$(ON_RIG) test -tags e2e -count=1 -v -timeout 40m ./test/e2e/started -rig $(CURDIR)/build/rig -flavour $(FLAVOUR) $(if $(REWRITE),-rewrite)
 
 MATRIX ?=# flags of test/matrix, such as -kubernetes 1.34 -columns controller,chart
 matrix: image helm probe-image rig ## run the end-to-end tests with each version of Kubernetes and containerd, and write docs/reference/tested.md; takes hours; MATRIX has flags of test/matrix
