@@ -51,16 +51,16 @@ func (m *Mirror) readBound(pod *corev1.Pod) boundPod {
 func assignment(pod *corev1.Pod, gpus string) (a nodestate.Assignment, all bool) {
 	a = nodestate.Assignment{UID: string(pod.UID), Node: pod.Spec.NodeName, Gang: gangID(pod), Since: boundSince(pod)}
 	a.Ends = ends(pod, a.Since)
-	p, request, err := read(pod)
+	amounts, request, err := readRequests(pod)
 	_, placed := pod.Annotations[v1alpha1.AnnotationPlacement]
 	placed = placed && !v1alpha1.IsMirror(pod)
 	switch {
 	case err != nil:
-		a.Amounts = p.Requests
+		a.Amounts = amounts
 	case !placed:
-		a.Amounts, all = p.Requests, len(p.Exclusive) == 0
+		a.Amounts, all = amounts, len(request.Containers) == 0
 	default:
-		a.Holding, all = placedHolding(pod, p, request)
+		a.Holding, all = placedHolding(pod, amounts, request)
 	}
 	if placed {
 		a.Group = pod.Annotations[v1alpha1.AnnotationGPUGroup] // without a placement, the annotation is only a request
@@ -74,14 +74,15 @@ func assignment(pod *corev1.Pod, gpus string) (a nodestate.Assignment, all bool)
 // the Binding. Even if it was resized back to the old size, its CPUs may now be on other NUMA
 // nodes. `ok` is also false if the placement cannot be parsed. A pod with such a placement counts
 // as holding its requests.
-func placedHolding(pod *corev1.Pod, p *sched.Pod, request v1alpha1.CPURequest) (holding sched.Holding, ok bool) {
+func placedHolding(pod *corev1.Pod, amounts sched.Amounts, request v1alpha1.CPURequest) (holding sched.Holding, ok bool) {
+	p := &sched.Pod{Requests: amounts, CPUPolicy: request.Policy, Exclusive: request.Containers}
 	changed := pod.Generation > 1
 	if old, err := v1alpha1.ParsePlacement(pod.Annotations[v1alpha1.AnnotationPlacement]); changed && err == nil {
 		request = request.Sized(old)
 	}
 	decided, err := v1alpha1.ReadPlacement(pod, request)
 	if err != nil {
-		return sched.Holding{Amounts: p.Requests}, false
+		return sched.Holding{Amounts: amounts}, false
 	}
 	at := sched.Placement{Node: pod.Spec.NodeName, Containers: request.At(decided).Containers, GPUs: decidedGPUs(decided)}
 	return sched.Hold(p, at), !changed

@@ -14,21 +14,27 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// read converts a pod to a sched.Pod, and also returns the pod's request for exclusive CPUs. If the
-// resources or the CPU request of the pod are invalid, the function returns an error. The sched.Pod
-// then has only the fields that do not depend on the CPU request.
-func read(pod *corev1.Pod) (*sched.Pod, v1alpha1.CPURequest, error) {
-	amounts, excess := requests(pod)
+// read converts a pod to a sched.Pod. If the resources or the CPU request of the pod are invalid,
+// the function returns an error. The sched.Pod then has only the fields that do not depend on the
+// CPU request.
+func read(pod *corev1.Pod) (*sched.Pod, error) {
+	amounts, request, err := readRequests(pod)
 	p := &sched.Pod{
 		UID: string(pod.UID), Namespace: pod.Namespace, Name: pod.Name,
 		Requests: amounts, Profile: pod.Spec.SchedulerName,
 	}
-	request, err := v1alpha1.ReadCPURequest(pod)
-	if err = errors.Join(excess, err); err != nil {
-		return p, request, err
+	if err == nil {
+		p.CPUPolicy, p.Exclusive, p.Seed = request.Policy, request.Containers, seed(p.UID)
 	}
-	p.CPUPolicy, p.Exclusive, p.Seed = request.Policy, request.Containers, seed(p.UID)
-	return p, request, nil
+	return p, err
+}
+
+// readRequests returns the amounts of resources that a pod requests, and its request for exclusive
+// CPUs. The error says what is invalid. The amounts are usable even with an error.
+func readRequests(pod *corev1.Pod) (sched.Amounts, v1alpha1.CPURequest, error) {
+	amounts, excess := requests(pod)
+	request, err := v1alpha1.ReadCPURequest(pod)
+	return amounts, request, errors.Join(excess, err)
 }
 
 // pendingPod is a pending pod, with the part of its request that does not depend on other objects.
@@ -40,7 +46,7 @@ type pendingPod struct {
 
 // readPending reads the request of a pending pod.
 func (m *Mirror) readPending(pod *corev1.Pod) pendingPod {
-	p, _, invalid := read(pod)
+	p, invalid := read(pod)
 	var errs [4]error
 	p.GPUs, errs[0] = gpuRequest(pod, p.Requests, m.env.GPUs)
 	p.Candidates, errs[1] = candidates(pod)

@@ -51,7 +51,7 @@ func (m *Mirror) isPending(pod *corev1.Pod) bool {
 // nominate tells them that there is no nomination.
 func (m *Mirror) nominate(pod *corev1.Pod) {
 	pending := pod
-	if slices.Contains(m.env.Schedulers, pod.Spec.SchedulerName) || pod.Spec.NodeName != "" || pod.DeletionTimestamp != nil || v1alpha1.Ended(pod) {
+	if pod.Spec.NodeName != "" || slices.Contains(m.env.Schedulers, pod.Spec.SchedulerName) || pod.DeletionTimestamp != nil || v1alpha1.Ended(pod) {
 		pending = nil
 	}
 	m.env.Filters.Nominate(pod.UID, pending)
