@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/fake"
@@ -80,20 +81,20 @@ func TestReplaced(t *testing.T) {
 	}
 }
 
-// TestRequests checks that the requests of a pod are added up by kube-scheduler's rules.
-func TestRequests(t *testing.T) {
-	always := corev1.ContainerRestartPolicyAlways
-	resources := func(cpu string) corev1.ResourceRequirements {
-		return corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": quantity(cpu), "ephemeral-storage": quantity("1")}}
-	}
-	pod := &corev1.Pod{Spec: corev1.PodSpec{
-		InitContainers: []corev1.Container{{Resources: resources("1"), RestartPolicy: &always}, {Resources: resources("4")}},
-		Containers:     []corev1.Container{{Resources: resources("2")}, {Resources: resources("500m")}},
-		Overhead:       corev1.ResourceList{"cpu": quantity("250m")},
-	}}
-	got, err := requests(pod)
-	if err != nil || got.CPU != 5250 || got.Pods != 1 || got.Extended.Of("ephemeral-storage") != 3 {
-		t.Errorf("requests = %+v, %v; want 5250m CPU: sidecar 1, init 4, overhead 250m", got, err)
+// TestTrim checks that the filters read the same from a pod after Trim, and that what a process in a
+// container gets is dropped.
+func TestTrim(t *testing.T) {
+	pod := podOf("a", scenario.Words{"cpu=2", "init=1"})
+	container := &pod.Spec.Containers[0]
+	container.Image, container.Ports = "registry.example/main", []corev1.ContainerPort{{HostPort: 80}}
+	want := pod.DeepCopy()
+	pod.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubectl"}}
+	container.Command, container.Env, container.Lifecycle = []string{"run"}, []corev1.EnvVar{{Name: "A"}}, &corev1.Lifecycle{}
+	container.VolumeMounts, container.LivenessProbe = []corev1.VolumeMount{{Name: "data"}}, &corev1.Probe{}
+	pod.Spec.InitContainers[0].Args = []string{"prepare"}
+	got, err := Trim(pod)
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("Trim: %v (-want +got):\n%s", err, diff)
 	}
 }
 
