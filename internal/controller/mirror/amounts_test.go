@@ -62,7 +62,7 @@ func TestPlainRequests(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			pod := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Resources: corev1.ResourceRequirements{Requests: list("2", "1Gi")}}}}}
 			tc.change(pod)
-			want := amounts(resource.PodRequests(pod, resource.PodResourcesOptions{UseStatusResources: true}))
+			want := amounts(resource.PodRequests(pod, kubeScheduler))
 			want.Pods = 1
 			if got, err := requests(pod); err != nil || !(sched.Holding{Amounts: got}).Equal(sched.Holding{Amounts: want}) {
 				t.Errorf("requests = %+v, %v; want %+v", got, err, want)

@@ -17,7 +17,7 @@ import (
 const living = "status.phase!=Succeeded,status.phase!=Failed"
 
 // NewInformers returns informers of the objects that the mirror and the filters read. To save
-// memory, the informers drop managed fields (see Trim).
+// memory, the informers drop fields that nothing reads (see Trim).
 func NewInformers(client kubernetes.Interface) informers.SharedInformerFactory {
 	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(Trim))
 	factory.InformerFor(&corev1.Pod{}, func(client kubernetes.Interface, resync time.Duration) cache.SharedIndexInformer {
