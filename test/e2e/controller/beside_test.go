@@ -33,9 +33,9 @@ var besideDir = flag.String("beside", repository+"/build/ecosystem", "the direct
 // sets the phases of pods, such as Succeeded.
 func TestBeside(t *testing.T) {
 	w := newWorld(t, 1, hollowcluster.Shape{NUMA: 2, CPUs: 8, GPUs: 4, Model: "NVIDIA A100"})
-	w.jobController()
-	w.besideProgram("jobset", "9543", "jobset.x-k8s.io")
-	w.besideProgram("kueue", "9443", "kueue.x-k8s.io")
+	w.controllers("job-controller,garbage-collector-controller")
+	w.besideProgram("jobset", "9543", "jobset.x-k8s.io", "")
+	w.besideProgram("kueue", "9443", "kueue.x-k8s.io", "")
 	w.retry("the queue is created", func() error { return w.kubectlApply(kueueQueue) })
 	for name, part := range map[string]func(*world){"Job": (*world).kueueJobs, "Pod": (*world).kueuePods, "JobSet": (*world).jobSets} {
 		t.Run(name, func(t *testing.T) {
@@ -175,22 +175,30 @@ func (w *world) kueueIdle() bool {
 	return strings.Trim(out, "0 ") == "" // Kueue may leave out a number that is 0
 }
 
-// jobController starts the controllers of kube-controller-manager that Jobs need, with their own
-// service accounts.
-func (w *world) jobController() {
+// controllers starts controllers of kube-controller-manager, with their own service accounts. The
+// parameter `names` is a list with commas.
+func (w *world) controllers(names string) {
 	w.Helper()
-	process, err := w.Start("kube-controller-manager", filepath.Join(w.Bin, "kubeone"), "kube-controller-manager",
+	w.keep(nil, "kube-controller-manager", filepath.Join(w.Bin, "kubeone"), "kube-controller-manager",
 		"--kubeconfig="+w.File("kube-controller-manager.kubeconfig"), "--secure-port=0", "--leader-elect=false", "--use-service-account-credentials",
-		"--controllers=job-controller,garbage-collector-controller")
+		"--controllers="+names)
+}
+
+// keep starts a program, which runs until the end of the test. If the test fails, its log is shown.
+// The parameter `env` has additional environment variables.
+func (w *world) keep(env []string, name, program string, args ...string) *hollowcluster.Process {
+	w.Helper()
+	process, err := w.StartWith(env, name, program, args...)
 	w.must(err)
 	w.Cleanup(func() { _ = process.Stop(10 * time.Second); w.show(process.Log) })
+	return process
 }
 
 // besideProgram installs the custom resource definitions of another project, and starts its
 // controller with the rights of the administrator. The controller listens on a port of 127.0.0.1,
 // and the API server calls its webhooks there. The parameter `group` is the API group of the
-// project.
-func (w *world) besideProgram(name, port, group string) {
+// project, and `settings` has additional fields of its configuration.
+func (w *world) besideProgram(name, port, group, settings string) {
 	w.Helper()
 	definitions := filepath.Join(*besideDir, name, "config/components/crd/bases")
 	_, err := w.Kubectl(w.ctx, "apply", "--server-side", "-f", definitions)
@@ -207,7 +215,8 @@ metrics: {bindAddress: "0"}
 leaderElection: {leaderElect: false}
 webhook: {host: 127.0.0.1, port: %s, certDir: %s}
 internalCertManagement: {enable: false}
-`, group, map[string]string{"kueue": "v1beta2", "jobset": "v1alpha1"}[name], port, w.File(name))
+%s
+`, group, map[string]string{"kueue": "v1beta2", "jobset": "v1alpha1"}[name], port, w.File(name), settings)
 	if name == "kueue" {
 		config += "manageJobsWithoutQueueName: false\nintegrations: {frameworks: [batch/job, pod, jobset.x-k8s.io/jobset]}\n"
 	}
@@ -220,9 +229,7 @@ internalCertManagement: {enable: false}
 	const inOwnEtc = `mkdir -p "$0/upper/kueue/metrics" "$0/work" && cp -r "$0" "/tmp/certs.$$" && mv "/tmp/certs.$$" "$0/upper/kueue/metrics/certs" &&
 		mount -t overlay overlay -o "lowerdir=/etc,upperdir=$0/upper,workdir=$0/work" /etc && exec "$@"`
 	args = append([]string{"-m", "sh", "-c", inOwnEtc, w.File(name), filepath.Join(*besideDir, "bin", name)}, args...)
-	process, err := w.StartWith([]string{"KUBECONFIG=" + w.Kubeconfig}, name, "unshare", args...)
-	w.must(err)
-	w.Cleanup(func() { _ = process.Stop(10 * time.Second); w.show(process.Log) })
+	w.keep([]string{"KUBECONFIG=" + w.Kubeconfig}, name, "unshare", args...)
 	w.must(w.kubectlApply(w.webhooks(name, port, authority)))
 	w.retry("the webhooks of "+name+" answer", func() error {
 		_, err := w.api.CoreV1().Pods("default").Create(w.ctx, hollowcluster.Pod("default", "trial", "numalet-scheduler", "1", 0), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
