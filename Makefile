@@ -149,9 +149,11 @@ ui-check: bin rig ## test the page of numalet ui in headless Chromium with 1,000
 e2e-rules: bin rig ## try the attacks that docs/security.md lists, on a real API server with the admission policies and the controller; 1 minute
 	go test -tags e2e -count=1 -v -timeout 10m ./test/e2e/controller -run 'TestRules$$'
 
-alerts-check: ## test the alert rules of deploy/monitoring with Prometheus' promtool
+alerts-check: ## test the alert rules of deploy/monitoring, and parse the queries of its dashboards, with Prometheus' promtool
 	@test/tools prometheus
 	cd deploy/monitoring && promtool check rules rules.yaml && promtool test rules rules_test.yaml
+	mkdir -p build && { echo 'groups: [{name: dashboards, rules: ['; sed -n 's/^ *"expr": \(.*\),$$/{record: query, expr: \1},/p' deploy/monitoring/dashboards/*.json; echo ']}]'; } >build/dashboards.yaml
+	promtool check rules --lint=none build/dashboards.yaml
 
 takeover: bin rig ## bind 2,000 pods while the leading replica of the controller is killed ten times, and again while it is frozen ten times; 15 minutes
 	go test -tags e2e -count=1 -v -timeout 60m ./test/e2e/controller -run 'Killed|Frozen' -pods 2000 -takeovers 10
