@@ -47,6 +47,9 @@ type tree interface {
 	// effective returns the CPUs, and the NUMA nodes of memory, that the cgroup's processes can
 	// really use.
 	effective(path string) (cpus, mems cpuset.Set, err error)
+	// configured returns the CPUs that are set for the cgroup, or none if the cgroup has all CPUs of
+	// its parent.
+	configured(path string) (cpuset.Set, error)
 	// unlimited reports whether the cgroup has no CFS bandwidth limit. It returns false if it cannot
 	// read the limit.
 	unlimited(path string) bool
@@ -249,6 +252,21 @@ func (c *Cgroups) Effective(target string) (cpuset.Set, []topology.NodeID, error
 		nodes = append(nodes, topology.NodeID(m))
 	}
 	return cpus, nodes, nil
+}
+
+// Configured returns the CPUs that are set for the cgroup of a container. The kernel may let the
+// container use only some of them (see Effective). With cgroup v2, the result is empty if no CPUs are
+// set: the container then has all CPUs of its parent cgroup.
+func (c *Cgroups) Configured(target string) (cpuset.Set, error) {
+	at, err := locate(target)
+	if err != nil {
+		return cpuset.Set{}, err
+	}
+	cpus, err := c.tree.configured(at.path)
+	if err != nil {
+		return cpuset.Set{}, fmt.Errorf("read cpuset of %s: %w", target, asNotExist(err))
+	}
+	return cpus, nil
 }
 
 // LiftQuota removes the CFS quota of a pod or a container. With a quota, the kernel would throttle

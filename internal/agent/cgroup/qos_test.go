@@ -1,6 +1,7 @@
 package cgroup
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -68,5 +69,34 @@ func TestQoSCgroupsLegacy(t *testing.T) {
 	}
 	if got := c.QoSCgroup("/kubepods/burstable/pod1"); got != "" {
 		t.Errorf("QoSCgroup of a pod is %q, want none", got)
+	}
+}
+
+func TestConfigured(t *testing.T) {
+	v1, v2 := t.TempDir(), fake(t, map[string]string{"kubepods/unset/cpuset.cpus.effective": "0-1\n", "kubepods/c/cpuset.cpus.effective": "0-1\n"})
+	for _, dir := range []string{filepath.Join(v1, "cpuset/kubepods/c"), filepath.Join(v2, "kubepods/c")} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "cpuset.cpus"), []byte("0-3\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, tc := range map[string]struct {
+		root, cgroup, want string
+		err                error
+	}{
+		"v1":            {root: v1, cgroup: "/kubepods/c", want: "0-3"},
+		"v2":            {root: v2, cgroup: "/kubepods/c", want: "0-3"},
+		"v2, none set":  {root: v2, cgroup: "/kubepods/unset"},
+		"v1, no cgroup": {root: v1, cgroup: "/kubepods/gone", err: ErrNotExist},
+		"v2, no cgroup": {root: v2, cgroup: "/kubepods/gone", err: ErrNotExist},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := open(t, Options{Root: tc.root}).Configured(tc.cgroup)
+			if !errors.Is(err, tc.err) || got.String() != tc.want {
+				t.Errorf("CPUs %q, %v; want %q, %v", got, err, tc.want, tc.err)
+			}
+		})
 	}
 }

@@ -13,12 +13,13 @@ import (
 
 // transientScope starts a process in a systemd scope of its own, as runc does for a container under
 // the systemd cgroup driver. It returns the name of the scope in the form that Confine takes. The
-// property AllowedCPUs of the scope lists all CPUs, as for a scope that runc creates.
-func transientScope(t *testing.T, all cpuset.Set) string {
+// property AllowedCPUs of the scope lists the given CPUs, if any.
+func transientScope(t *testing.T, cpus cpuset.Set) string {
 	t.Helper()
-	name := fmt.Sprintf("numalet-test-%d", os.Getpid())
+	scopes++
+	name := fmt.Sprintf("numalet-test-%d-%d", os.Getpid(), scopes)
 	process := exec.CommandContext(t.Context(), "systemd-run", "--scope", "--quiet", "--collect", "--unit", name,
-		"--slice", "numalettest.slice", "--property", "AllowedCPUs="+all.String(), "sleep", "600")
+		"--slice", "numalettest.slice", "--property", "AllowedCPUs="+cpus.String(), "sleep", "600")
 	if err := process.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -30,6 +31,9 @@ func transientScope(t *testing.T, all cpuset.Set) string {
 		}
 	}
 }
+
+// scopes is the number of scopes that transientScope has started.
+var scopes int
 
 // host returns the cgroup tree and the CPUs of the host on which the test runs. It skips the test
 // if the host lacks systemd or cgroup v2 or has only one CPU, or if the test does not run as root.
@@ -89,11 +93,12 @@ func TestRealDaemonReload(t *testing.T) {
 	}
 }
 
-// TestRealSlice checks what the cpuset of a slice means for a scope in it, also after a daemon-reload
-// of systemd. The kernel intersects the CPUs of the scope with those of the slice.
+// TestRealSlice checks what the cpuset of a slice means for two scopes in it, also after a
+// daemon-reload of systemd. The kernel intersects the CPUs of the first scope with those of the slice.
+// The second scope has no CPUs of its own, so it has those of the slice.
 func TestRealSlice(t *testing.T) {
 	c, all := host(t)
-	target := transientScope(t, all)
+	target, bare := transientScope(t, all), transientScope(t, cpuset.Set{})
 	const slice = "numalettest.slice"
 	first, _ := all.First()
 	one, rest := cpuset.Of(first), all.Minus(cpuset.Of(first))
@@ -101,31 +106,38 @@ func TestRealSlice(t *testing.T) {
 		return func() error { return c.Confine(t.Context(), target, workload.Decision{CPUs: cpus}) }
 	}
 	for _, step := range []struct {
-		what string
-		do   func() error
-		want cpuset.Set
+		what       string
+		do         func() error
+		want, bare cpuset.Set
 	}{
-		{"the slice shrinks", shared(slice, rest), rest},
-		{"the scope shrinks", shared(target, one.Union(rest)), rest},
-		{"the slice grows", shared(slice, all), all},
-		{"the scope shrinks below the slice", shared(target, one), one},
-		{"the scope grows", shared(target, all), all},
-		{"the slice shrinks again", shared(slice, rest), rest},
-		{"the slice grows again", shared(slice, all), all},
+		{"the slice shrinks", shared(slice, rest), rest, rest},
+		{"the scope shrinks", shared(target, one.Union(rest)), rest, rest},
+		{"the slice grows", shared(slice, all), all, all},
+		{"the scope shrinks below the slice", shared(target, one), one, all},
+		{"the scope grows", shared(target, all), all, all},
+		{"the slice shrinks again", shared(slice, rest), rest, rest},
+		{"the slice grows again", shared(slice, all), all, all},
 	} {
+		look := func(when string) {
+			t.Helper()
+			for scope, want := range map[string]cpuset.Set{target: step.want, bare: step.bare} {
+				if got, _, err := c.Effective(scope); err != nil || !got.Equal(want) {
+					t.Errorf("%s: %s has %v, %v; want %v", when, scope, got, err, want)
+				}
+			}
+			if got, err := c.Configured(bare); err != nil || !got.Empty() {
+				t.Errorf("%s: CPUs %v, %v are set for %s, want none", when, got, err, bare)
+			}
+		}
 		if err := step.do(); err != nil {
 			t.Fatalf("%s: %v", step.what, err)
 		}
-		if got, _, err := c.Effective(target); err != nil || !got.Equal(step.want) {
-			t.Errorf("%s: the scope has %v, %v; want %v", step.what, got, err, step.want)
-		}
+		look(step.what)
 		if err := c.Persist(t.Context()); err != nil {
 			t.Fatalf("%s: %v", step.what, err)
 		}
 		daemonReload(t)
-		if got, _, err := c.Effective(target); err != nil || !got.Equal(step.want) {
-			t.Errorf("%s, and daemon-reload: the scope has %v, %v; want %v", step.what, got, err, step.want)
-		}
+		look(step.what + ", and daemon-reload")
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 
 	"github.com/go-logr/logr"
 
@@ -133,13 +134,13 @@ func (n *Node) isolateAfterRelease(ctx context.Context) {
 }
 
 // confineSharers writes the shared CPUs to the cpusets that limit the sandboxes and the shared
-// containers (see the method sharers), and sends them to systemd. After a failure, it continues with the others. The
-// parameter `why` is Shrink if CPUs become exclusive, and Grow if released CPUs become shared. With
-// Grow, confineSharers does not wait for systemd. Until systemd knows the new CPUs, it knows fewer
-// CPUs for these containers than they may use. At a daemon-reload, systemd writes the CPUs that it
-// knows to the cgroups. So even then, none of the containers would run on exclusive CPUs.
-// confineSharers returns new specs for the shared containers without a cgroup, which have not
-// started or have ended. Callers hold n.mu.
+// containers (see the method sharers), and sends them to systemd. After a failure, it continues with
+// the others. The parameter `why` is Shrink if CPUs become exclusive, and Grow if released CPUs
+// become shared. With Grow, confineSharers does not wait for systemd. Until systemd knows the new
+// CPUs, it knows fewer CPUs for these containers than they may use. At a daemon-reload, systemd
+// writes the CPUs that it knows to the cgroups. So even then, none of the containers would run on
+// exclusive CPUs. confineSharers returns new specs for the shared containers without a cgroup, which
+// have not started or have ended. Callers hold n.mu.
 func (n *Node) confineSharers(ctx context.Context, why Why) (absent []workload.Spec, err error) {
 	shared, start := n.shared(), n.env.Now()
 	written := 0
@@ -149,7 +150,7 @@ func (n *Node) confineSharers(ctx context.Context, why Why) (absent []workload.S
 		switch {
 		case err == nil:
 			written++
-		case !errors.Is(err, fs.ErrNotExist):
+		case s.ofClass || !errors.Is(err, fs.ErrNotExist):
 			errs = append(errs, fmt.Errorf("confine %s to CPUs %s: %w", s.name, shared, err))
 		case s.containerID != "":
 			absent = append(absent, workload.Spec{ContainerID: s.containerID, CPUs: n.unstarted(shared)})
@@ -180,21 +181,28 @@ func (n *Node) confineAgain(ctx context.Context) ([]workload.Spec, error) {
 	return specs, nil
 }
 
-// sharer is a cgroup on the shared CPUs: that of a sandbox, of a container, or of a QoS class. The
-// field containerID is "" unless it is that of a container.
-type sharer struct{ name, cgroup, containerID string }
+// sharer is a cgroup on the shared CPUs: that of a sandbox, of a container, or of a QoS class.
+type sharer struct {
+	name, cgroup string
+	containerID  string // "" unless it is the cgroup of a container
+	ofClass      bool   // it is the cgroup of a QoS class, which must exist, because it limits running containers
+}
 
 // sharers returns the cgroups whose cpusets limit all sandboxes and shared containers: the cgroups of
 // QoS classes, and the cgroups of the sandboxes and shared containers that are in none of these.
 func (n *Node) sharers() []sharer {
 	var all []sharer
-	for _, class := range n.mu.qosCgroups {
-		all = append(all, sharer{name: "the pods in " + class, cgroup: class})
-	}
+	classes := n.env.Cgroups.QoSCgroups()
 	for _, p := range n.mu.pods {
-		if p.qosCgroup == "" {
+		switch {
+		case p.qosCgroup == "":
 			all = append(all, n.sharersOf(p)...)
+		case !slices.Contains(classes, p.qosCgroup):
+			classes = append(classes, p.qosCgroup)
 		}
+	}
+	for _, class := range classes {
+		all = append(all, sharer{name: "the pods in " + class, cgroup: class, ofClass: true})
 	}
 	return all
 }
@@ -209,8 +217,12 @@ func (n *Node) sharersOf(p *pod) []sharer {
 	}
 	for _, c := range p.containers {
 		if !n.decide(c).Exclusive {
-			all = append(all, sharer{"container " + c.String(), c.Cgroup, c.ID})
+			all = append(all, sharerOf(c))
 		}
 	}
 	return all
+}
+
+func sharerOf(c workload.Container) sharer {
+	return sharer{name: "container " + c.String(), cgroup: c.Cgroup, containerID: c.ID}
 }

@@ -45,12 +45,12 @@ func (n *Node) create(ctx context.Context, c workload.Container) (workload.Answe
 }
 
 // unstarted returns the CPUs for the spec of a shared container that has not started, and that no
-// cgroup of a QoS class limits. These are the reserved CPUs, which never become exclusive. All other shared CPUs can become exclusive between
-// the container's creation and its start, and the agent may be down when the container starts.
-// Start adds the other shared CPUs before the container runs its first instruction. If no CPU is
-// reserved, unstarted returns all CPUs that are shared now. If some of these become exclusive
-// before the start, carve returns a new spec, but the container runtime may already have read the
-// old spec.
+// cgroup of a QoS class limits. These are the reserved CPUs, which never become exclusive. All other
+// shared CPUs can become exclusive between the container's creation and its start, and the agent may
+// be down when the container starts. Start adds the other shared CPUs before the container runs its
+// first instruction. If no CPU is reserved, unstarted returns all CPUs that are shared now. If some
+// of these become exclusive before the start, carve returns a new spec, but the container runtime
+// may already have read the old spec.
 func (n *Node) unstarted(shared cpuset.Set) cpuset.Set {
 	if safe := shared.Intersect(n.cfg.Reserved); !safe.Empty() {
 		return safe
@@ -68,7 +68,8 @@ func (n *Node) unstarted(shared cpuset.Set) cpuset.Set {
 // no error as long as the CPUs in the container's spec are shared. If Start cannot write the cgroup
 // of an exclusive container, it returns no error only under three conditions: the cgroup does not
 // exist yet, the spec has only the container's exclusive CPUs, and the cgroup need not become a
-// partition.
+// partition. If Start cannot write the cgroup of a QoS class, it returns no error as long as this
+// cgroup has only shared CPUs.
 func (n *Node) Start(ctx context.Context, c workload.Container) error {
 	return n.reportRefusal(ctx, c, n.start(ctx, c), n.afterFailedStart(c))
 }
@@ -82,6 +83,10 @@ func (n *Node) start(ctx context.Context, c workload.Container) error {
 	d := n.decide(c)
 	bySpec := !c.Resources.CPUs.Empty() && c.Resources.CPUs.SubsetOf(d.CPUs)
 	err := n.confine(ctx, c, d, bySpec)
+	if err != nil && !d.Exclusive && n.limited(c, d) {
+		logr.FromContextOrDiscard(ctx).Info("the container starts on the CPUs of the cgroup of its QoS class", "container", c.String(), "err", err.Error())
+		return nil
+	}
 	if err != nil && bySpec && (!d.Exclusive || errors.Is(err, fs.ErrNotExist) && d.Partition == workload.NoPartition) {
 		logr.FromContextOrDiscard(ctx).Info("the container starts on the CPUs of its spec", "container", c.String(), "cpus", c.Resources.CPUs.String(), "err", err.Error())
 		return nil
@@ -197,9 +202,10 @@ func (n *Node) assert(ctx context.Context, c workload.Container, d workload.Deci
 }
 
 // confine writes the CPUs of a container to its cgroup, or to the cgroup of a QoS class if that
-// limits the container. The error for a container without a cgroup is fs.ErrNotExist. If the container is exclusive, confine also sends the CPUs to systemd. If that
-// fails, confine returns an error. But if the parameter `bySpec` is true, it returns none: the CPUs
-// are then in the container's spec, so the container runtime has already sent them to systemd.
+// limits the container. The error for a container without a cgroup is fs.ErrNotExist. If the
+// container is exclusive, confine also sends the CPUs to systemd. If that fails, confine returns an
+// error. But if the parameter `bySpec` is true, it returns none: the CPUs are then in the
+// container's spec, so the container runtime has already sent them to systemd.
 //
 // confine does not wait for systemd for a shared container, which has no exclusive CPUs to protect.
 // The kernel already limits it to its CPUs, and the agent creates no exclusive container until
@@ -212,6 +218,9 @@ func (n *Node) confine(ctx context.Context, c workload.Container, d workload.Dec
 	}
 	if err := n.env.Cgroups.Confine(ctx, target, d); err != nil {
 		return err
+	}
+	if target != c.Cgroup && !c.Resources.CPUs.Empty() { // the spec has CPUs from an agent of an earlier release, and the container runtime writes them to the cgroup at the start and at each resize
+		n.widen(ctx, sharerOf(c))
 	}
 	defer func() { n.env.Observer.Wrote(Assert, 1, n.env.Now().Sub(start)) }()
 	if !d.Exclusive {

@@ -22,16 +22,19 @@ type Pods interface {
 	HasSynced() bool
 }
 
-// Cgroups writes to cgroups that the container runtime or the kubelet has created. Confine and
-// LiftQuota return fs.ErrNotExist for a missing cgroup, and so does Effective.
+// Cgroups writes to cgroups that the container runtime or the kubelet has created. For a missing
+// cgroup, Confine, Effective, Configured and LiftQuota return fs.ErrNotExist.
 type Cgroups interface {
-	// Confine sets the CPUs of a cgroup with a container or a pause process. It also sets the NUMA
-	// nodes of its memory if d has any, and makes the cgroup a partition if d has one. If
-	// d.Exclusive is false, Confine may set fewer CPUs than d has. The error wraps
+	// Confine sets the CPUs of the cgroup of a container, a pause process or a QoS class. It also
+	// sets the NUMA nodes of its memory if d has any, and makes the cgroup a partition if d has one.
+	// If d.Exclusive is false, Confine may set fewer CPUs than d has. The error wraps
 	// workload.ErrPartition if only the partition could not be made.
 	Confine(ctx context.Context, cgroup string, d workload.Decision) error
 	// Effective returns the CPUs, and the NUMA nodes of memory, that a cgroup can really use.
 	Effective(cgroup string) (cpuset.Set, []topology.NodeID, error)
+	// Configured returns the CPUs that are set for a cgroup itself, even if the cgroups above it
+	// lack some of them. The result is empty if none are set.
+	Configured(cgroup string) (cpuset.Set, error)
 	// QoSCgroups returns the cgroups of the QoS classes Burstable and BestEffort, if setting the
 	// CPUs of such a cgroup limits all cgroups below it. Otherwise it returns none.
 	QoSCgroups() []string

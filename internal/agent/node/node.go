@@ -41,9 +41,6 @@ type Node struct {
 		// withheld has the CPUs that pods did not get because systemd did not apply all changes
 		// before the hook's deadline, by UID of the pod.
 		withheld map[string]withheld
-		// qosCgroups has the cgroups of the QoS classes whose cpusets limit all pods in them. The
-		// kubelet makes them before the pods in them.
-		qosCgroups []string
 		// unconfined is true if the last write of the shared CPUs failed for the cgroup of any
 		// sandbox or shared container.
 		unconfined bool

@@ -37,33 +37,53 @@ func (s subject) checkQoS() error {
 	return refuse(v1alpha1.NotGuaranteed, "exclusive CPUs need a pod of class Guaranteed, but the cgroup of this pod is in %s; give every container of the pod cpu and memory limits equal to its requests", s.qosCgroup)
 }
 
-// widenSharers gives all CPUs to containers and sandboxes in cgroups of QoS classes that have fewer
-// CPUs than their class. They have cpusets of their own, which an agent of an earlier release has set.
-// The CPUs of the class still limit them. Without this, they would never get CPUs that become
-// shared. If it fails, they have too few CPUs, but none that are exclusive. Callers hold n.mu.
+// dropGrantsInQoSCgroups drops the grants of pods in the cgroups of QoS classes. They can only be
+// grants of static pods that an agent of an earlier release has made: see checkQoS.
+func (n *Node) dropGrantsInQoSCgroups() {
+	for _, h := range n.mu.book.sorted() {
+		if n.env.Cgroups.QoSCgroup(h.Cgroup) != "" {
+			n.mu.book.dropGrant(h.Grant.UID)
+		}
+	}
+}
+
+// limited reports whether the kernel already limits a container to the CPUs of the decision d by the
+// cgroup of its QoS class.
+func (n *Node) limited(c workload.Container, d workload.Decision) bool {
+	class := n.qosCgroup(c.Sandbox)
+	if class == "" {
+		return false
+	}
+	cpus, _, err := n.env.Cgroups.Effective(class)
+	return err == nil && cpus.SubsetOf(d.CPUs)
+}
+
+// widenSharers removes the cpusets that an agent of an earlier release has set for containers and
+// sandboxes in the cgroups of QoS classes (see the method widen). Until this is done, these cpusets
+// are all that keeps the containers off exclusive CPUs. So callers must have limited the cgroups of
+// all QoS classes, in the kernel and in systemd. Callers hold n.mu.
 func (n *Node) widenSharers(ctx context.Context) {
 	for _, p := range n.mu.pods {
 		if p.qosCgroup == "" {
 			continue
 		}
 		for _, s := range n.sharersOf(p) {
-			if err := n.widen(ctx, s.cgroup, p.qosCgroup); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				logr.FromContextOrDiscard(ctx).Error(err, "cannot give "+s.name+" all shared CPUs; retrying when the container runtime connects again")
-			}
+			n.widen(ctx, s)
 		}
 	}
 	n.env.Cgroups.PersistLater()
 }
 
-// widen sets all CPUs for a cgroup if it has fewer CPUs than the cgroup of its QoS class. It does not
-// empty the cpuset instead, because the kernel refuses that for a cgroup with processes.
-func (n *Node) widen(ctx context.Context, cgroup, class string) error {
-	limit, _, err := n.env.Cgroups.Effective(class)
-	if err != nil {
-		return err
+// widen sets all CPUs for a cgroup in the cgroup of a QoS class if the cgroup has a cpuset of its own.
+// Otherwise its processes would never get the CPUs that become shared later. widen does not empty the
+// cpuset instead, because Linux refuses that for a cgroup with processes (ENOSPC). It only logs a
+// failure: the processes then have too few CPUs, but none that are exclusive.
+func (n *Node) widen(ctx context.Context, s sharer) {
+	own, err := n.env.Cgroups.Configured(s.cgroup)
+	if all := n.machine.Online(); err == nil && !own.Empty() && !own.Equal(all) {
+		err = n.env.Cgroups.Confine(ctx, s.cgroup, workload.Decision{CPUs: all})
 	}
-	if has, _, err := n.env.Cgroups.Effective(cgroup); err != nil || has.Equal(limit) {
-		return err
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		logr.FromContextOrDiscard(ctx).Error(err, "cannot give "+s.name+" all shared CPUs; retrying when the container runtime connects again")
 	}
-	return n.env.Cgroups.Confine(ctx, cgroup, workload.Decision{CPUs: n.machine.Online()})
 }

@@ -2,10 +2,12 @@ package node
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/internal/testutil/scenario"
 	"github.com/numalet/numalet/pkg/cpuset"
 )
@@ -35,25 +37,150 @@ func TestManyBurstablePods(t *testing.T) {
 	}
 }
 
-// TestWidensSharers checks that a burstable pod's container and pause process get all shared CPUs,
-// although an agent of an earlier release has set fewer CPUs for them.
+// TestWidensSharers checks that a burstable pod's container and pause process get all shared CPUs, and
+// also CPUs that become shared later, although an agent of an earlier release has set the shared CPUs
+// for each of them.
 func TestWidensSharers(t *testing.T) {
 	s := newScript(t, &scenario.Answer{})
-	s.play("agent start", "pod x burstable main:500m", "run x", "agent kill")
-	before := map[string]*group{}
-	for path, g := range s.groups {
-		if path != burstable {
-			g.cpus = cpuset.Of(0)
-			before[path] = g
-		}
-	}
+	s.play("agent start", "pod x burstable main:500m", "run x", "pod a policy=single main:2", "run a", "agent kill")
+	before := s.earlierRelease()
 	s.play("agent start")
-	for path := range before {
-		if got := s.effective(path, s.groups[path].cpus); !got.Equal(s.machine.Online()) {
-			t.Errorf("%s has CPUs %s, want all shared CPUs", path, got)
+	for _, path := range before {
+		if got := s.groups[path].cpus; !got.Equal(s.machine.Online()) {
+			t.Errorf("CPUs %s are set for %s, want all", got, path)
 		}
 	}
-	if len(before) != 2 {
-		t.Errorf("cgroups of the pod: %v, want those of its container and its pause process", before)
+	s.play("phase a Succeeded", "stop a", "sweep")
+	s.on(s.machine.Online(), before)
+}
+
+// TestBrokenQoSCgroup starts a new release of the agent that cannot limit the cgroup of a QoS class. It
+// checks that burstable pods stay on the CPUs that an agent of an earlier release has set for each of
+// them.
+func TestBrokenQoSCgroup(t *testing.T) {
+	for name, restart := range map[string][]string{
+		"not writable":           {"break /burstable", "agent start"},
+		"not written to systemd": {"systemd down", "agent start"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScript(t, &scenario.Answer{})
+			s.play("agent start", "pod x burstable main:500m", "run x", "pod a policy=single main:2", "run a", "agent kill")
+			shared := s.machine.Online().Minus(cpuset.Of(1, 9))
+			before := s.earlierRelease()
+			s.play(restart...)
+			for _, path := range before {
+				if got := s.groups[path].cpus; !got.Equal(shared) {
+					t.Errorf("CPUs %s are set for %s, want %s", got, path, shared)
+				}
+			}
+			s.play("repair /burstable", "systemd up", "agent kill", "agent start")
+			s.on(shared, before)
+			s.play("phase a Succeeded", "stop a", "sweep")
+			s.on(s.machine.Online(), before)
+			if len(s.overlaps) > 0 {
+				t.Error(s.overlaps)
+			}
+		})
 	}
+}
+
+// TestMissingQoSCgroup checks that no CPUs become exclusive if the cgroup of a QoS class is missing
+// although it has pods. The agent then cannot limit them.
+func TestMissingQoSCgroup(t *testing.T) {
+	s := newScript(t, &scenario.Answer{})
+	s.play("agent start", "pod x burstable main:500m", "run x")
+	delete(s.groups, burstable)
+	s.play("pod a policy=single main:2", "sandbox a")
+	if err := s.createContainer([]string{"a/main"}); err == nil {
+		t.Error("the agent gave exclusive CPUs to a container")
+	}
+	if held := s.node.View().Held; len(held) > 0 {
+		t.Errorf("held: %v, want nothing", held)
+	}
+}
+
+// TestOldSpec starts and resizes a burstable container whose spec has CPUs from an agent of an earlier
+// release. Each time, the container runtime writes these CPUs to the container's cgroup. The test
+// checks that the container gets all shared CPUs.
+func TestOldSpec(t *testing.T) {
+	s := newScript(t, &scenario.Answer{})
+	s.play("agent start", "pod x burstable main:500m", "sandbox x", "create x/main")
+	c := s.containers[s.instance("x/main")]
+	c.decision.CPUs, c.Resources.CPUs = cpuset.Of(0), cpuset.Of(0)
+	s.play("start x/main")
+	s.on(s.machine.Online(), []string{c.Cgroup})
+	s.groups[c.Cgroup].cpus = cpuset.Of(0)
+	s.play("resize x/main 700m")
+	s.on(s.machine.Online(), []string{c.Cgroup})
+}
+
+// TestGrantOfBurstablePod checks that a burstable static pod loses the exclusive CPUs that an agent of
+// an earlier release gave to it.
+func TestGrantOfBurstablePod(t *testing.T) {
+	for name, lost := range map[string]bool{"with the checkpoint": false, "without the checkpoint": true} {
+		t.Run(name, func(t *testing.T) {
+			s := newScript(t, &scenario.Answer{})
+			s.play("agent start", "pod x static policy=single main:2", "late x", "run x", "agent kill")
+			s.moveTo(burstable, "x")
+			if lost {
+				s.play("damage")
+			}
+			s.events = nil
+			s.play("agent start")
+			if held := s.node.View().Held; len(held) > 0 {
+				t.Errorf("held: %v, want nothing", held)
+			}
+			s.on(s.machine.Online(), []string{s.containers[s.instance("x/main")].Cgroup})
+			if len(s.refused) == 0 || s.refused[len(s.refused)-1] != v1alpha1.NotGuaranteed {
+				t.Errorf("refused: %v, want %s", s.refused, v1alpha1.NotGuaranteed)
+			}
+		})
+	}
+}
+
+// earlierRelease makes the cgroups of burstable pods what an agent of an earlier release has made them:
+// the shared CPUs are set for each container and pause process, and none for their QoS class. It
+// returns the cgroups of the containers and pause processes.
+func (s *script) earlierRelease() (own []string) {
+	limit := s.groups[burstable].cpus
+	for path, g := range s.groups {
+		if strings.HasPrefix(path, burstable+"/") {
+			g.cpus = limit
+			own = append(own, path)
+		}
+	}
+	s.groups[burstable].cpus = cpuset.Set{}
+	return own
+}
+
+// The method `on` checks that each of the given cgroups can use exactly these CPUs.
+func (s *script) on(want cpuset.Set, cgroups []string) {
+	s.t.Helper()
+	for _, path := range cgroups {
+		if got := s.effective(path, s.groups[path].cpus); !got.Equal(want) {
+			s.t.Errorf("%s can use CPUs %s, want %s", path, got, want)
+		}
+	}
+}
+
+// moveTo moves the cgroups of a pod to the cgroup of a QoS class, also in what the container runtime and
+// the checkpoint say, as if an agent of an earlier release had given it exclusive CPUs there.
+func (s *script) moveTo(class, uid string) {
+	s.groups[class] = &group{}
+	move := func(cgroup *string) {
+		to := class + *cgroup
+		if g := s.groups[*cgroup]; g != nil {
+			s.groups[to] = g
+			delete(s.groups, *cgroup)
+		}
+		*cgroup = to
+	}
+	s.disk = []byte(strings.ReplaceAll(string(s.disk), `"/pod`+uid, `"`+class+"/pod"+uid))
+	sandbox := s.current(uid)
+	move(&sandbox.Cgroup)
+	sandbox.PodCgroup = class + sandbox.PodCgroup
+	s.sandboxes[sandbox.ID] = sandbox
+	c := s.containers[s.instance(uid+"/main")]
+	move(&c.Cgroup)
+	c.Sandbox = sandbox
 }

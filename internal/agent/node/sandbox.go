@@ -19,7 +19,6 @@ func (n *Node) RunSandbox(ctx context.Context, s workload.Sandbox) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.addSandbox(s)
-	n.mu.qosCgroups = n.env.Cgroups.QoSCgroups()
 	if s.Cgroup == "" {
 		return nil
 	}

@@ -355,8 +355,8 @@ func (s *script) informer(args []string) error {
 // breaks runs the script command `break disk|POD/CONTAINER|/burstable|irqbalance|interrupts|partitions|kernel`,
 // which stays in force until the command `repair` with the same argument. With `disk`, writes of the
 // checkpoint file fail. With POD/CONTAINER or /burstable, writes of the cgroup of the container or
-// of the QoS class fail. With
-// `partitions`, the kernel refuses to make partitions. For the other arguments, see isolator.
+// of the QoS class fail. With `partitions`, the kernel refuses to make partitions. For the other
+// arguments, see isolator.
 func (s *script) breaks(args []string) error {
 	s.broken[s.target(args[0])] = true
 	return nil
@@ -383,7 +383,6 @@ func (s *script) damage([]string) error {
 // and the disk keep their contents.
 func (s *script) reboot([]string) error {
 	clear(s.groups)
-	s.groups[burstable] = &group{}
 	clear(s.containers)
 	clear(s.sandboxes)
 	s.node = nil

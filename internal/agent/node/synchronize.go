@@ -68,20 +68,23 @@ func (n *Node) Synced() bool {
 // reconcile makes the ledger of exclusive CPUs and the cgroups agree with the known containers,
 // in these steps:
 //
-//  1. release pods that have ended, and static pods without a sandbox
+//  1. release pods that have ended, static pods without a sandbox, and pods that cannot have
+//     exclusive CPUs
 //  2. add grants for running containers that have none in the checkpoint file, and replace the
 //     unconfirmed grants of pods that the agent knows now. An unconfirmed grant was made from a
 //     container's spec while the agent did not know the pod
 //  3. replace CPUs that went offline
 //  4. finish resizes that the agent has missed
 //  5. write the checkpoint
-//  6. write the cpusets that limit the shared containers, then those of the exclusive containers
+//  6. write the cpusets that limit the shared containers. If all of them were written, remove the
+//     cpusets that are not needed beside them
+//  7. write the cpusets of the exclusive containers
 //
 // If a step fails, reconcile reports or logs the failure and continues, because the agent must
 // start in any case. Callers hold n.mu.
 func (n *Node) reconcile(ctx context.Context) {
 	log := logr.FromContextOrDiscard(ctx)
-	n.mu.qosCgroups = n.env.Cgroups.QoSCgroups()
+	n.dropGrantsInQoSCgroups()
 	for _, uid := range n.uids() {
 		if n.mu.pods[uid] == nil && n.staticOnly(uid) {
 			n.mu.book.drop(uid)
@@ -108,8 +111,9 @@ func (n *Node) reconcile(ctx context.Context) {
 	}
 	if _, err := n.confineSharers(ctx, Assert); err != nil {
 		log.Error(err, "some shared containers may run on exclusive CPUs; retrying; exclusive containers do not start until this is repaired")
+	} else {
+		n.widenSharers(ctx)
 	}
-	n.widenSharers(ctx)
 	n.assertExclusive(ctx)
 	if err := n.isolate(ctx); err != nil {
 		log.Error(err, "interrupts may reach isolated CPUs; retrying")
@@ -155,7 +159,7 @@ func (n *Node) adopt(c workload.Container) error {
 		n.dropUnconfirmed(c)
 	}
 	s.runs, s.granted = true, n.mu.book.covers(c.Sandbox.Pod.UID, c.Name)
-	if s.pod == nil && !s.granted && c.Resources.Pinned() && s.asks() && n.holdUnconfirmed(c) {
+	if s.pod == nil && !s.granted && s.qosCgroup == "" && c.Resources.Pinned() && s.asks() && n.holdUnconfirmed(c) {
 		return nil
 	}
 	switch got := classify(s); {

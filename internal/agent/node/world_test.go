@@ -27,7 +27,7 @@ type world struct {
 	cfg     Config
 	node    *Node // nil while the agent is down
 
-	groups   map[string]*group // the cgroups of the fake kernel with a cpuset, by path: of containers, pause processes and one QoS class
+	groups   map[string]*group // the cgroups of the fake kernel with a cpuset, by path: of containers, pause processes and one QoS class, which exists from its first pod on
 	removed  map[string]bool   // cgroups of pods that the kubelet has removed
 	overlaps []string          // messages about processes that ran on exclusive CPUs of another pod, or that could do so after a daemon-reload; the tests check that there are none
 
@@ -68,7 +68,7 @@ type runtimeContainer struct {
 }
 
 func newWorld() *world {
-	w := &world{
+	return &world{
 		machine:    machinetest.Machine(2, 4).SMT(2).NodesPerPackage(2).Memory(8 << 30).Build(),
 		cfg:        Config{RequestForm: v1alpha1.PolicyForm, Reserved: cpuset.Of(0), BootID: "boot1", PodWait: time.Millisecond},
 		groups:     map[string]*group{},
@@ -83,8 +83,6 @@ func newWorld() *world {
 		reserved:   map[string]string{},
 		systemd:    systemd{acknowledged: map[string]string{}, pending: map[string]string{}},
 	}
-	w.groups[burstable] = &group{}
-	return w
 }
 
 // gpusFreed records that the agent reported that a pod no longer holds GPUs.
@@ -170,6 +168,9 @@ func (w *world) Confine(_ context.Context, path string, d workload.Decision) err
 	if d.Partition != workload.NoPartition && g.partition != d.Partition && w.broken["partitions"] {
 		return fmt.Errorf("isolate %s: %w", path, workload.ErrPartition)
 	}
+	if got := w.effective(path, d.CPUs); d.Exclusive && !got.Equal(d.CPUs) || !got.SubsetOf(d.CPUs) {
+		return fmt.Errorf("the kernel puts %s of %s in force", got, d.CPUs)
+	}
 	g.cpus, g.partition = d.CPUs, d.Partition
 	if d.Mems != nil {
 		g.mems = d.Mems
@@ -188,9 +189,23 @@ func (w *world) Effective(path string) (cpuset.Set, []topology.NodeID, error) {
 	return w.effective(path, g.cpus), g.mems, nil
 }
 
-// QoSCgroups returns the one cgroup of a QoS class that the fake kernel has. QoSCgroup returns it
-// for a pod in this cgroup.
-func (w *world) QoSCgroups() []string { return []string{burstable} }
+// Configured returns the CPUs that are set for a cgroup of the fake kernel.
+func (w *world) Configured(path string) (cpuset.Set, error) {
+	g := w.groups[path]
+	if g == nil {
+		return cpuset.Set{}, fmt.Errorf("read %s: %w", path, fs.ErrNotExist)
+	}
+	return g.cpus, nil
+}
+
+// QoSCgroups returns the one cgroup of a QoS class that the fake kernel may have. QoSCgroup returns
+// it for a pod in this cgroup.
+func (w *world) QoSCgroups() []string {
+	if w.groups[burstable] == nil {
+		return nil
+	}
+	return []string{burstable}
+}
 
 func (w *world) QoSCgroup(podCgroup string) string {
 	if strings.HasPrefix(podCgroup, burstable+"/") {
@@ -203,8 +218,8 @@ func (w *world) QoSCgroup(podCgroup string) string {
 // the CPUs that are set for it.
 func (w *world) effective(path string, set cpuset.Set) cpuset.Set {
 	parent := w.machine.Online()
-	if strings.HasPrefix(path, burstable+"/") {
-		parent = w.effective(burstable, w.groups[burstable].cpus)
+	if class := w.groups[burstable]; class != nil && strings.HasPrefix(path, burstable+"/") {
+		parent = w.effective(burstable, class.cpus)
 	}
 	if both := set.Intersect(parent); !both.Empty() {
 		return both
@@ -333,19 +348,28 @@ func (w *world) reuses(c *runtimeContainer, path string) bool {
 	return strings.HasPrefix(path, c.Sandbox.PodCgroup+"/") && !strings.HasSuffix(path, "/pause")
 }
 
-// sandbox creates a new sandbox for a pod, as the container runtime does.
+// sandbox creates a new sandbox for a pod, as the container runtime does. If the agent refuses it, the
+// runtime ends the pause process. It does not tell the agent that.
 func (w *world) sandbox(id string, pod *corev1.Pod) error {
 	uid := string(pod.UID)
 	s := workload.Sandbox{
 		ID: id, Pod: workload.Pod{UID: uid, Namespace: pod.Namespace, Name: pod.Name}, Annotations: maps.Clone(pod.Annotations),
 		PodCgroup: podCgroup(pod), Cgroup: podCgroup(pod) + "/" + id + "/pause",
 	}
-	w.groups[s.Cgroup] = &group{cpus: w.machine.Online(), procs: true}
+	if w.QoSCgroup(s.PodCgroup) != "" && w.groups[burstable] == nil {
+		w.groups[burstable] = &group{}
+	}
+	w.groups[s.Cgroup] = &group{procs: true}
 	w.sandboxes[id] = s
 	if w.node == nil {
 		return nil
 	}
-	return w.node.RunSandbox(w.hook(), s)
+	err := w.node.RunSandbox(w.hook(), s)
+	if err != nil {
+		delete(w.groups, s.Cgroup)
+		delete(w.sandboxes, id)
+	}
+	return err
 }
 
 // create creates a container, as the container runtime does. It fails while the agent is down,
