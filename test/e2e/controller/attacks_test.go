@@ -174,7 +174,7 @@ var attacks = []struct {
 	}},
 	{"Jumping the queue", []attack{
 		{name: "a tenant asks for T4, T4|V100 and any GPU, to have three turns", test: "testdata/overlap.txt of pkg/sched/queue"},
-		{name: "a gang stands in the queue of CPUs by its launcher", test: "TestGangStandsWhereItsScarcestNeedStands of pkg/sched/queue"},
+		{name: "a gang that needs GPUs waits in the order for CPUs, because its first pod is a launcher", test: "TestGangStandsWhereItsScarcestNeedStands of pkg/sched/queue"},
 		{name: "a pod has the highest priority", test: "TestPriority of internal/controller/mirror, with --pod-priority=false"},
 		{name: "a user writes the scores of a Tenant", request: "PATCH /apis/numalet.dev/v1alpha1/tenants/mallory/status", object: `{"status":{"accounts":[]}}`, refused: cannot},
 		{name: "a user creates a PriorityClass", object: `{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: mine}, value: 1000000}`, refused: cannot},
