@@ -12,12 +12,13 @@ import (
 // kubeletConfig has the fields of the kubelet's configuration file that the checks of numalet
 // doctor read.
 type kubeletConfig struct {
-	CPUManagerPolicy      string            `json:"cpuManagerPolicy"`
-	MemoryManagerPolicy   string            `json:"memoryManagerPolicy"`
-	TopologyManagerPolicy string            `json:"topologyManagerPolicy"`
-	ReservedSystemCPUs    string            `json:"reservedSystemCPUs"`
-	SystemReserved        map[string]string `json:"systemReserved"`
-	KubeReserved          map[string]string `json:"kubeReserved"`
+	ContainerRuntimeEndpoint string            `json:"containerRuntimeEndpoint"`
+	CPUManagerPolicy         string            `json:"cpuManagerPolicy"`
+	MemoryManagerPolicy      string            `json:"memoryManagerPolicy"`
+	TopologyManagerPolicy    string            `json:"topologyManagerPolicy"`
+	ReservedSystemCPUs       string            `json:"reservedSystemCPUs"`
+	SystemReserved           map[string]string `json:"systemReserved"`
+	KubeReserved             map[string]string `json:"kubeReserved"`
 }
 
 // kubelet reads the kubelet's configuration file, and then the files of its drop-in directory. As in
@@ -62,6 +63,39 @@ func (m machine) kubeletFiles() string {
 		return "/" + m.KubeletConfig
 	}
 	return "/" + m.KubeletConfig + " or in /" + m.KubeletConfigDir
+}
+
+// onCRIO reports whether the kubelet uses CRI-O. It looks for the name of CRI-O in the path of the
+// socket that the kubelet's flag names or, without the flag, the kubelet's configuration file. If
+// neither names a socket, it looks for the sockets of the container runtimes. The kubelet's default is
+// containerd, so if both sockets exist, onCRIO returns false.
+func (m machine) onCRIO() (bool, error) {
+	endpoint, err := m.endpointFlag()
+	if err == nil && endpoint == "" {
+		var c kubeletConfig
+		c, _, err = m.kubelet()
+		endpoint = c.ContainerRuntimeEndpoint
+	}
+	if err != nil || endpoint != "" {
+		return strings.Contains(endpoint, "crio"), err
+	}
+	if containerd, err := m.exists("run/containerd/containerd.sock"); err != nil || containerd {
+		return false, err
+	}
+	return m.exists("run/crio/crio.sock")
+}
+
+// endpointFlag returns the value of the flag --container-runtime-endpoint of the running kubelet, or "".
+// A node can have this flag instead of the setting in the configuration file.
+func (m machine) endpointFlag() (string, error) {
+	dir, err := m.process("kubelet")
+	if err != nil || dir == "" {
+		return "", err
+	}
+	args, _, err := m.text(path.Join(dir, "cmdline"))
+	_, after, _ := strings.Cut(strings.ReplaceAll(args, "=", "\x00"), "--container-runtime-endpoint\x00")
+	value, _, _ := strings.Cut(after, "\x00")
+	return value, err
 }
 
 // noConfig returns the finding for a node on which the kubelet's configuration file does not exist.

@@ -42,6 +42,7 @@ func nodeChecks() []nodeCheck {
 		{"kubelet-managers", checkManagers},
 		{"reserved-cpus", checkReserved},
 		{"apparmor", checkAppArmor},
+		{"selinux", checkSELinux},
 		{"irqbalance", checkIRQBalance},
 		{"nvidia-driver", checkDriver},
 	}
@@ -74,13 +75,40 @@ func (m machine) text(name string) (string, bool, error) {
 	return strings.TrimSpace(string(content)), err == nil, err
 }
 
+// exists reports whether one of the files exists. It calls fs.Stat with m.FS and not with m, because
+// the type `machine` has no method Stat. For a file system without this method, fs.Stat opens the
+// file, and a socket cannot be opened.
+func (m machine) exists(names ...string) (bool, error) {
+	for _, name := range names {
+		if _, err := fs.Stat(m.FS, name); !errors.Is(err, fs.ErrNotExist) {
+			return err == nil, err
+		}
+	}
+	return false, nil
+}
+
+// process returns the directory in /proc of a process whose program has this name, or "".
+func (m machine) process(name string) (string, error) {
+	files, err := fs.Glob(m, "proc/[0-9]*/comm")
+	if err != nil {
+		return "", err
+	}
+	for _, file := range files {
+		if comm, _, err := m.text(file); err == nil && comm == name { // err is not nil if the process has ended since Glob found it
+			return path.Dir(file), nil
+		}
+	}
+	return "", nil
+}
+
 func checkCgroups(m machine) (Finding, error) {
 	controllers, v2, err := m.text("sys/fs/cgroup/cgroup.controllers")
 	switch {
 	case err != nil:
 		return Finding{}, err
 	case v2 && strings.Contains(" "+controllers+" ", " cpuset "):
-		return Finding{Status: OK, Found: "cgroup v2 with the controller cpuset"}, nil
+		driver, err := m.cgroupDriver()
+		return Finding{Status: OK, Found: "cgroup v2 with the controller cpuset; " + driver}, err
 	case v2:
 		return Finding{
 			Status: Error, Found: "cgroup v2 without the controller cpuset", Why: "containers cannot be pinned",
@@ -94,6 +122,19 @@ func checkCgroups(m machine) (Finding, error) {
 		}, err
 	}
 	return Finding{Status: Error, Found: "no cpuset cgroup is mounted", Why: "containers cannot be pinned", Remedy: "mount cgroup2 at /sys/fs/cgroup"}, nil
+}
+
+// cgroupDriver names the kubelet's cgroup driver, which shows in the name of the cgroup that the
+// kubelet has made for pods. The kubelet's configuration may not show it, because the kubelet can ask the
+// container runtime for its driver.
+func (m machine) cgroupDriver() (string, error) {
+	if systemd, err := m.exists("sys/fs/cgroup/kubepods.slice"); err != nil || systemd {
+		return "the cgroup driver is systemd", err
+	}
+	if cgroupfs, err := m.exists("sys/fs/cgroup/kubepods"); err != nil || cgroupfs {
+		return "the cgroup driver is cgroupfs", err
+	}
+	return "the kubelet has no cgroup for pods yet", nil
 }
 
 func checkNUMA(m machine) (Finding, error) {
@@ -168,32 +209,40 @@ func checkIsolated(m machine) (Finding, error) {
 	}, nil
 }
 
-// checkNRI checks that the socket of NRI exists. It calls fs.Stat with m.FS and not with m, because
-// the type `machine` has no method Stat. For a file system without this method, fs.Stat opens the
-// file, and a socket cannot be opened.
+// checkNRI checks that the socket of NRI exists, and that the agent can end containers if the
+// container runtime is CRI-O, which starts a container even if the agent refuses the start.
 func checkNRI(m machine) (Finding, error) {
-	_, err := fs.Stat(m.FS, "var/run/nri/nri.sock")
-	if errors.Is(err, fs.ErrNotExist) {
-		_, err = fs.Stat(m.FS, "run/nri/nri.sock")
-	}
-	switch {
-	case err == nil:
-		return Finding{Status: OK, Found: "the socket of NRI exists"}, nil
-	case !errors.Is(err, fs.ErrNotExist):
+	there, err := m.exists("var/run/nri/nri.sock", "run/nri/nri.sock")
+	if err != nil {
 		return Finding{}, err
 	}
-	return Finding{
-		Status: Error, Found: "no socket /var/run/nri/nri.sock", Why: "the agent cannot pin containers before they start",
-		Remedy: "run containerd 2.0 or later, or CRI-O 1.36 or later, without disabling NRI, or set --enforce=cgroup for the agent (docs/tasks/administer.md, A runtime without NRI)",
-	}, nil
+	if !there {
+		return Finding{
+			Status: Error, Found: "no socket /var/run/nri/nri.sock", Why: "the agent cannot pin containers before they start",
+			Remedy: "run containerd 2.0 or later, or CRI-O 1.36 or later, without disabling NRI, or set --enforce=cgroup for the agent (docs/tasks/administer.md, A runtime without NRI)",
+		}, nil
+	}
+	crio, err := m.onCRIO()
+	if err != nil {
+		return Finding{}, err
+	}
+	kill, err := fs.Glob(m, "sys/fs/cgroup/*/cgroup.kill") // the root cgroup never has this file
+	if err != nil || crio && len(kill) == 0 {
+		return Finding{
+			Status: Error, Found: "CRI-O, and no file cgroup.kill in a cgroup below /sys/fs/cgroup",
+			Why:    "CRI-O starts a container even if the agent refuses the start, and only with this file the agent can end the container; without it, the agent does not support the node",
+			Remedy: "use cgroup v2 and Linux 5.14 or later (docs/tasks/administer.md, CRI-O)",
+		}, err
+	}
+	return Finding{Status: OK, Found: "the socket of NRI exists"}, nil
 }
 
 // requiredPlugins matches the setting required_plugins in containerd's configuration if it lists
 // numalet.
 var requiredPlugins = regexp.MustCompile(`(?m)^\s*required_plugins\s*=\s*\[[^\]]*["']numalet["']`)
 
-// checkRequired checks that containerd's configuration requires the agent. It searches the text of
-// the configuration files for the setting. containerd reads the files in the directory conf.d only
+// checkRequired checks that the configuration of the container runtime requires the agent. It
+// searches the text of containerd's configuration files for the setting. containerd reads the files in the directory conf.d only
 // if its main file names conf.d. So checkRequired accepts the setting in such a file only in that
 // case. The output of `containerd config dump` would not help, because it lists conf.d in both cases.
 func checkRequired(m machine) (Finding, error) {
@@ -202,12 +251,16 @@ func checkRequired(m machine) (Finding, error) {
 		Status: Warning, Found: "containerd does not require the agent", Why: "while the agent is away, containers start on all CPUs, exclusive ones included",
 		Remedy: "with containerd 2.2 or later, set containerd.installer=install of the chart, or kubectl apply -k deploy/containerd; see its README",
 	}
-	text, exists, err := m.text(main)
+	crio, err := m.onCRIO()
 	if err != nil {
 		return Finding{}, err
 	}
-	if crio, err := fs.Stat(m.FS, "etc/crio"); err == nil && crio.IsDir() && !exists {
+	if crio {
 		return checkRequiredByCRIO(m)
+	}
+	text, _, err := m.text(main)
+	if err != nil {
+		return Finding{}, err
 	}
 	if requiredPlugins.MatchString(text) {
 		return Finding{Status: OK, Found: "containerd requires the agent (/" + main + ")"}, nil
@@ -285,20 +338,26 @@ func checkAppArmor(m machine) (Finding, error) {
 	return Finding{Status: Info, Found: "AppArmor is on", Why: "its default profile denies D-Bus to containers; deploy/daemonset sets Unconfined for the agent"}, nil
 }
 
+func checkSELinux(m machine) (Finding, error) {
+	enforce, _, err := m.text("sys/fs/selinux/enforce")
+	if err != nil || enforce != "1" {
+		return Finding{Status: OK, Found: "SELinux does not enforce"}, err
+	}
+	return Finding{
+		Status: Warning, Found: "SELinux enforces", Why: "it may deny the agent the cgroups of containers, and the sockets of the container runtime and systemd; Numalet was not tested with it",
+		Remedy: "if the agent is not ready, set seLinuxOptions in the DaemonSet (docs/tasks/troubleshoot.md, SELinux)",
+	}, nil
+}
+
 func checkIRQBalance(m machine) (Finding, error) {
-	names, err := fs.Glob(m, "proc/[0-9]*/comm")
-	if err != nil {
-		return Finding{}, err
+	dir, err := m.process("irqbalance")
+	if err != nil || dir == "" {
+		return Finding{Status: OK, Found: "irqbalance does not run"}, err
 	}
-	for _, name := range names {
-		if comm, _, err := m.text(name); err == nil && comm == "irqbalance" { // err is not nil if the process has ended since Glob found it
-			return Finding{
-				Status: Warning, Found: "irqbalance runs (process " + path.Base(path.Dir(name)) + ")", Why: "it moves interrupts to exclusive CPUs, and pods with the annotation numalet.dev/isolation are refused",
-				Remedy: "systemctl disable --now irqbalance, or ban the CPUs with IRQBALANCE_BANNED_CPULIST",
-			}, nil
-		}
-	}
-	return Finding{Status: OK, Found: "irqbalance does not run"}, nil
+	return Finding{
+		Status: Warning, Found: "irqbalance runs (process " + path.Base(dir) + ")", Why: "it moves interrupts to exclusive CPUs, and pods with the annotation numalet.dev/isolation are refused",
+		Remedy: "systemctl disable --now irqbalance, or ban the CPUs with IRQBALANCE_BANNED_CPULIST",
+	}, nil
 }
 
 func checkDriver(m machine) (Finding, error) {

@@ -22,16 +22,20 @@ func healthy() map[string]string {
 		"proc/irq/default_smp_affinity":                "ff\n",
 		"sys/devices/virtual/workqueue/cpumask":        "ff\n",
 		"sys/fs/cgroup/kubepods/cpuset.cpus.exclusive": "\n",
-		"proc/1/comm":                             "systemd\n",
-		"run/nri/nri.sock":                        "",
-		"etc/containerd/config.toml":              "imports = [\"/etc/containerd/conf.d/*.toml\"]\n",
-		"etc/containerd/conf.d/numalet.toml":      "  required_plugins = [\"numalet\"]\n",
-		"var/lib/kubelet/config.yaml":             "reservedSystemCPUs: 0,4\n",
-		"sys/module/apparmor/parameters/enabled":  "N\n",
-		"sys/bus/pci/devices/0000:00:1f.0/vendor": "0x8086\n",
-		"sys/bus/pci/devices/0000:00:1f.0/class":  "0x060100\n",
+		"sys/fs/cgroup/kubepods/cgroup.kill":           "",
+		"proc/1/comm":                                  "systemd\n",
+		"run/nri/nri.sock":                             "",
+		"etc/containerd/config.toml":                   "imports = [\"/etc/containerd/conf.d/*.toml\"]\n",
+		"etc/containerd/conf.d/numalet.toml":           "  required_plugins = [\"numalet\"]\n",
+		"var/lib/kubelet/config.yaml":                  "reservedSystemCPUs: 0,4\n",
+		"sys/module/apparmor/parameters/enabled":       "N\n",
+		"sys/bus/pci/devices/0000:00:1f.0/vendor":      "0x8086\n",
+		"sys/bus/pci/devices/0000:00:1f.0/class":       "0x060100\n",
 	}
 }
+
+// crioKubelet is the configuration of a kubelet that uses CRI-O.
+const crioKubelet = "reservedSystemCPUs: 0,4\ncontainerRuntimeEndpoint: unix:///var/run/crio/crio.sock\n"
 
 // tree returns a file system with these files. It leaves out a file with the content "-".
 func tree(files map[string]string) fstest.MapFS {
@@ -83,24 +87,29 @@ func TestNode(t *testing.T) {
 		},
 		"in the main file": {map[string]string{"etc/containerd/config.toml": "required_plugins = ['numalet']\n", "etc/containerd/conf.d/numalet.toml": "-"}, ""},
 		"CRI-O": {
-			map[string]string{"etc/containerd/config.toml": "-", "etc/containerd/conf.d/numalet.toml": "-",
+			map[string]string{"var/lib/kubelet/config.yaml": crioKubelet,
 				"etc/crio/crio.conf.d/numalet.conf": "nri_enable_default_validator = true\nnri_validator_required_plugins = [\"numalet\"]\n"}, "",
 		},
 		"CRI-O without the validator": {
-			map[string]string{"etc/containerd/config.toml": "-", "etc/containerd/conf.d/numalet.toml": "-",
-				"etc/crio/crio.conf.d/numalet.conf": "nri_validator_required_plugins = [\"numalet\"]\n"},
+			map[string]string{"var/lib/kubelet/config.yaml": crioKubelet, "etc/crio/crio.conf.d/numalet.conf": "nri_validator_required_plugins = [\"numalet\"]\n"},
 			"fail-closed warning: CRI-O does not require the agent, because nri_enable_default_validator is not true",
 		},
 		"CRI-O with a later file that requires nothing": {
-			map[string]string{"etc/containerd/config.toml": "-", "etc/containerd/conf.d/numalet.toml": "-",
+			map[string]string{"var/lib/kubelet/config.yaml": crioKubelet,
 				"etc/crio/crio.conf.d/numalet.conf": "nri_enable_default_validator = true\nnri_validator_required_plugins = [\"numalet\"]\n",
 				"etc/crio/crio.conf.d/zz.conf":      "nri_validator_required_plugins = []\n"},
 			"fail-closed warning: CRI-O does not require the agent",
 		},
 		"CRI-O fails open": {
-			map[string]string{"etc/containerd/config.toml": "-", "etc/containerd/conf.d/numalet.toml": "-", "etc/crio/crio.conf": "[crio.nri]\n"},
+			map[string]string{"var/lib/kubelet/config.yaml": crioKubelet, "etc/crio/crio.conf": "[crio.nri]\n"},
 			"fail-closed warning: CRI-O does not require the agent",
 		},
+		"CRI-O, whose refused containers cannot be ended": {
+			map[string]string{"var/lib/kubelet/config.yaml": crioKubelet, "sys/fs/cgroup/kubepods/cgroup.kill": "-",
+				"etc/crio/crio.conf.d/numalet.conf": "nri_enable_default_validator = true\nnri_validator_required_plugins = [\"numalet\"]\n"},
+			"container-runtime error: CRI-O, and no file cgroup.kill in a cgroup below /sys/fs/cgroup",
+		},
+		"containerd, whose refused containers need not be ended": {map[string]string{"sys/fs/cgroup/kubepods/cgroup.kill": "-"}, ""},
 		"static CPU manager": {
 			map[string]string{"var/lib/kubelet/config.yaml": "cpuManagerPolicy: static\ntopologyManagerPolicy: none\nreservedSystemCPUs: '0'\n"},
 			"kubelet-managers error: cpuManagerPolicy: static",
@@ -118,6 +127,8 @@ func TestNode(t *testing.T) {
 			"kubelet-managers warning: no file /var/lib/kubelet/config.yaml\nreserved-cpus warning: no file /var/lib/kubelet/config.yaml",
 		},
 		"AppArmor":   {map[string]string{"sys/module/apparmor/parameters/enabled": "Y\n"}, "apparmor info: AppArmor is on"},
+		"SELinux":    {map[string]string{"sys/fs/selinux/enforce": "1"}, "selinux warning: SELinux enforces"},
+		"permissive": {map[string]string{"sys/fs/selinux/enforce": "0"}, ""},
 		"irqbalance": {map[string]string{"proc/812/comm": "irqbalance\n"}, "irqbalance warning: irqbalance runs (process 812)"},
 		"GPU without a driver": {
 			map[string]string{"sys/bus/pci/devices/0000:3b:00.0/vendor": "0x10de\n", "sys/bus/pci/devices/0000:3b:00.0/class": "0x030200\n"},
@@ -140,6 +151,44 @@ func TestNode(t *testing.T) {
 				t.Errorf("findings that are not OK (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestOnCRIO checks how Node tells which container runtime the kubelet uses. On a node with CRI-O,
+// files of containerd can be left over, and the reverse.
+func TestOnCRIO(t *testing.T) {
+	for name, tc := range map[string]struct {
+		files map[string]string
+		want  bool
+	}{
+		"nothing":                           {nil, false},
+		"only files of CRI-O":               {map[string]string{"etc/crio/crio.conf": ""}, false},
+		"its socket":                        {map[string]string{"run/crio/crio.sock": "", "etc/containerd/config.toml": ""}, true},
+		"both sockets":                      {map[string]string{"run/crio/crio.sock": "", "run/containerd/containerd.sock": ""}, false},
+		"the kubelet's file":                {map[string]string{"var/lib/kubelet/config.yaml": crioKubelet, "run/containerd/containerd.sock": ""}, true},
+		"the kubelet's file for containerd": {map[string]string{"var/lib/kubelet/config.yaml": "containerRuntimeEndpoint: unix:///run/containerd/containerd.sock", "run/crio/crio.sock": ""}, false},
+		"the kubelet's flag": {map[string]string{"proc/7/comm": "kubelet\n", "run/containerd/containerd.sock": "", "var/lib/kubelet/config.yaml": "containerRuntimeEndpoint: ''",
+			"proc/7/cmdline": "/usr/bin/kubelet\x00--container-runtime-endpoint=unix:///var/run/crio/crio.sock\x00--v=2\x00"}, true},
+		"the kubelet's flag in two words": {map[string]string{"proc/7/comm": "kubelet\n", "run/crio/crio.sock": "", "var/lib/kubelet/config.yaml": crioKubelet,
+			"proc/7/cmdline": "kubelet\x00--container-runtime-endpoint\x00/run/containerd/containerd.sock\x00"}, false},
+		"another process' flag": {map[string]string{"proc/7/comm": "crictl\n", "proc/7/cmdline": "crictl\x00--container-runtime-endpoint=/run/crio/crio.sock\x00"}, false},
+	} {
+		got, err := machine{tree(tc.files), NodeOptions{KubeletConfig: "var/lib/kubelet/config.yaml"}}.onCRIO()
+		if err != nil || got != tc.want {
+			t.Errorf("%s: onCRIO = %v, %v, want %v", name, got, err, tc.want)
+		}
+	}
+}
+
+// TestCgroupDriver checks that the finding about cgroups names the kubelet's cgroup driver.
+func TestCgroupDriver(t *testing.T) {
+	for name, want := range map[string]string{
+		"kubepods.slice": "the cgroup driver is systemd", "kubepods": "the cgroup driver is cgroupfs", "system.slice": "the kubelet has no cgroup for pods yet",
+	} {
+		files := tree(map[string]string{"sys/fs/cgroup/cgroup.controllers": "cpuset\n", "sys/fs/cgroup/" + name + "/cgroup.procs": ""})
+		if f := Node(files, NodeOptions{})[0]; f.Found != "cgroup v2 with the controller cpuset; "+want {
+			t.Errorf("%s: found %q, want %q", name, f.Found, want)
+		}
 	}
 }
 
