@@ -45,9 +45,9 @@ func (c *Cgroups) awaitEmpty(path string, until time.Time) error {
 	}
 }
 
-// Killable returns nil if Kill works on this node, and otherwise an error that says what Kill needs.
-// The root cgroup has no file cgroup.kill, so Killable looks for it in the cgroups below the root.
-func (c *Cgroups) Killable() error {
+// CheckKill returns nil if Kill works on this node, and otherwise an error that says what Kill needs.
+// The root cgroup has no file cgroup.kill, so CheckKill looks for it in the cgroups below the root.
+func (c *Cgroups) CheckKill() error {
 	if found, _ := filepath.Glob(filepath.Join(c.tree.dir("/"), "*", "cgroup.kill")); len(found) == 0 {
 		return fmt.Errorf("no cgroup in %s has the file cgroup.kill; use cgroup v2 and Linux 5.14 or later", c.tree.dir("/"))
 	}

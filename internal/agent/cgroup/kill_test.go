@@ -18,7 +18,7 @@ func TestKill(t *testing.T) {
 		"kubepods/pod1/stays/cgroup.events":          "populated 1\n",
 	})
 	c := open(t, Options{Root: root})
-	if err := c.Killable(); err != nil {
+	if err := c.CheckKill(); err != nil {
 		t.Error(err)
 	}
 	for target, path := range map[string]string{"/kubepods/pod1/c1": "kubepods/pod1/c1", "kubepods.slice:crio:c2": "kubepods.slice/crio-c2.scope"} {
@@ -37,15 +37,15 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// TestNotKillable has a node with cgroup v1, and one with cgroup v2 whose kernel is too old.
-func TestNotKillable(t *testing.T) {
+// TestCheckKill has a node with cgroup v1, and one with cgroup v2 whose kernel is too old.
+func TestCheckKill(t *testing.T) {
 	v1 := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(v1, "cpuset/kubepods"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	for name, root := range map[string]string{"v1": v1, "v2": fake(t, map[string]string{"kubepods/cgroup.events": ""})} {
-		if err := open(t, Options{Root: root}).Killable(); err == nil {
-			t.Errorf("%s: Killable returned no error", name)
+		if err := open(t, Options{Root: root}).CheckKill(); err == nil {
+			t.Errorf("%s: CheckKill returned no error", name)
 		}
 	}
 }

@@ -66,15 +66,16 @@ const (
 )
 
 // afterFailedStart returns the end of the message for a container whose start was refused. The
-// text says what the kubelet does next. The container runtime has already created the container,
-// so the kubelet creates a new one only if the pod's restartPolicy allows it.
+// text says what the kubelet does next. containerd keeps a container whose start has failed, so the
+// kubelet creates a new one only if the pod's restartPolicy allows it. CRI-O removes the container, so
+// the kubelet may create a new one with any restartPolicy.
 func (n *Node) afterFailedStart(c workload.Container) string {
 	pod, known := n.env.Pods.Pod(c.Sandbox.Pod)
 	switch {
 	case !known:
-		return retried + ", unless the pod's restartPolicy is Never"
+		return retried + ", or perhaps not if the pod's restartPolicy is Never"
 	case pod.Spec.RestartPolicy == corev1.RestartPolicyNever:
-		return "the kubelet does not start it again, because the pod's restartPolicy is Never: create the pod again"
+		return "the pod's restartPolicy is Never: if the kubelet does not try again, create the pod again"
 	}
 	return retried
 }

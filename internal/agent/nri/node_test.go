@@ -21,7 +21,7 @@ type recorder struct {
 	hang     bool // calls return only when the hook's context ends
 	panics   bool
 
-	unkillable error // the result of Kill and Killable
+	cannotKill error // the result of Kill and CheckKill
 }
 
 func (r *recorder) note(format string, args ...any) {
@@ -75,10 +75,10 @@ func (r *recorder) Start(ctx context.Context, container workload.Container) erro
 
 func (r *recorder) Kill(cgroup string) error {
 	r.note("kill %s", cgroup)
-	return r.unkillable
+	return r.cannotKill
 }
 
-func (r *recorder) Killable() error { return r.unkillable }
+func (r *recorder) CheckKill() error { return r.cannotKill }
 
 func (r *recorder) Update(ctx context.Context, container workload.Container, want workload.Resources) (workload.Answer, error) {
 	r.note("update %s to %d shares, quota %d/%d", container, want.Shares, want.QuotaMicros, want.PeriodMicros)

@@ -255,7 +255,7 @@ func TestRefusedStart(t *testing.T) {
 		"CRI-O":             {"cri-o", "1.36.1", refuse, "no CPU is free", []string{start, kill}},
 		"CRI-O, a panic":    {"cri-o", "1.36.1", func(r *recorder) { r.panics = true }, "panicked", []string{start, kill}},
 		"CRI-O, started":    {"cri-o", "1.36.1", func(*recorder) {}, "", []string{start}},
-		"CRI-O, not killed": {"cri-o", "1.36.1", func(r *recorder) { refuse(r); r.unkillable = errors.New("gone") }, "no CPU is free; the container may start nevertheless: gone", []string{start, kill}},
+		"CRI-O, not killed": {"cri-o", "1.36.1", func(r *recorder) { refuse(r); r.cannotKill = errors.New("gone") }, "no CPU is free; the container may start nevertheless: gone", []string{start, kill}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			socket, n := socketIn(t), &recorder{}

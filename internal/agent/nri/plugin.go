@@ -28,10 +28,10 @@ type Node interface {
 }
 
 // Cgroups ends containers that the container runtime would start although the plugin has refused the
-// start (see refusalIgnored).
+// start (see ignoresRefusal).
 type Cgroups interface {
 	Kill(cgroup string) error
-	Killable() error // nil if Kill works on this node
+	CheckKill() error // nil if Kill works on this node
 }
 
 // plugin has one method for each hook. NRI's library for plugins, the stub, has one interface for
@@ -50,7 +50,7 @@ type plugin struct {
 	// once Configure has been called.
 	runtimeTimeout func() time.Duration
 	timeout        atomic.Int64 // how long a hook may take, in nanoseconds
-	mustKill       atomic.Bool  // the result of refusalIgnored for the connected container runtime
+	mustKill       atomic.Bool  // the result of ignoresRefusal for the connected container runtime
 	op             atomic.Uint64
 }
 
@@ -86,12 +86,13 @@ func (p *plugin) Configure(_ context.Context, _, runtime, version string) (api.E
 	if err := supported(runtime, version); err != nil {
 		return 0, err
 	}
-	if refusalIgnored(runtime) {
-		if err := p.cgroups.Killable(); err != nil {
-			return 0, fmt.Errorf("%s starts containers even if the agent refuses the start, and the agent cannot end them (%w): %w", runtime, err, ErrUnsupported)
+	mustKill := ignoresRefusal(runtime)
+	if mustKill {
+		if err := p.cgroups.CheckKill(); err != nil {
+			return 0, fmt.Errorf("%s starts containers even if the agent refuses the start, and the agent cannot end them: %w: %w", runtime, err, ErrUnsupported)
 		}
 	}
-	p.mustKill.Store(refusalIgnored(runtime))
+	p.mustKill.Store(mustKill)
 	timeout := p.runtimeTimeout()
 	p.timeout.Store(int64(timeout * 3 / 4))
 	p.log.Info("registered with the container runtime", "runtime", runtime, "version", version, "timeout", timeout)

@@ -64,9 +64,9 @@ const (
 	crio       = "cri-o"
 )
 
-// ErrUnsupported means that the plugin does not support the container runtime. The plugin then does
-// not connect again.
-var ErrUnsupported = errors.New("only containerd ≥ 2.0 and CRI-O ≥ 1.36 (with cgroup v2 and Linux ≥ 5.14) are supported; run one of them on this node, or exclude the node from the DaemonSet")
+// ErrUnsupported means that the plugin does not support the container runtime of this node. The
+// plugin then does not connect again. Errors that wrap ErrUnsupported say what the plugin needs.
+var ErrUnsupported = errors.New("change this node, or exclude it from the DaemonSet")
 
 // release is the major and the minor version of a container runtime.
 type release struct{ major, minor int }
@@ -99,10 +99,10 @@ func supported(runtime, version string) error {
 	if known && (v.major > least.major || v.major == least.major && v.minor >= least.minor) {
 		return nil
 	}
-	return fmt.Errorf("the container runtime is %s %s, but %w", runtime, version, ErrUnsupported)
+	return fmt.Errorf("the container runtime is %s %s, and the agent needs containerd ≥ 2.0 or CRI-O ≥ 1.36: %w", runtime, version, ErrUnsupported)
 }
 
-// refusalIgnored reports whether the container runtime with this name starts a container even if the
+// ignoresRefusal reports whether the container runtime with this name starts a container even if the
 // hook StartContainer returns an error. CRI-O 1.36.1 only logs such an error, and then starts the
 // container (StartContainer in its server/container_start.go).
-func refusalIgnored(runtime string) bool { return runtime == crio }
+func ignoresRefusal(runtime string) bool { return runtime == crio }

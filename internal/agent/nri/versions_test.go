@@ -23,9 +23,9 @@ func TestUnsupportedRuntime(t *testing.T) {
 	if ready := p.Ready(); ready == nil || ready.Error() != err.Error() {
 		t.Errorf("Ready = %v, want %v", ready, err)
 	}
-	for _, part := range []string{"cri-o 1.34.1", "containerd ≥ 2.0", "CRI-O ≥ 1.36"} {
-		if !strings.Contains(err.Error(), part) {
-			t.Errorf("error %q lacks %q", err, part)
+	for _, part := range []string{"cri-o 1.34.1", "containerd ≥ 2.0", "CRI-O ≥ 1.36", "exclude it from the DaemonSet"} {
+		if strings.Count(err.Error(), part) != 1 {
+			t.Errorf("error %q does not have %q once", err, part)
 		}
 	}
 	if calls := n.taken(); len(calls) > 0 {
@@ -33,14 +33,24 @@ func TestUnsupportedRuntime(t *testing.T) {
 	}
 }
 
-// TestNotKillable checks that the plugin does not support CRI-O on a node where it cannot end the
-// containers that CRI-O would start although their start was refused.
-func TestNotKillable(t *testing.T) {
+// TestCannotKill checks that the plugin does not support CRI-O on a node where it cannot end the
+// containers that CRI-O would start although their start was refused. The error says once what the
+// node needs.
+func TestCannotKill(t *testing.T) {
+	const needs = "use cgroup v2 and Linux 5.14 or later"
 	for runtime, version := range map[string]string{"cri-o": "1.36.1", "containerd": "v2.4.2"} {
-		p := &plugin{cgroups: &recorder{unkillable: errors.New("no cgroup.kill")}, log: testr.New(t), runtimeTimeout: func() time.Duration { return time.Second }}
+		p := &plugin{cgroups: &recorder{cannotKill: errors.New(needs)}, log: testr.New(t), runtimeTimeout: func() time.Duration { return time.Second }}
 		_, err := p.Configure(t.Context(), "", runtime, version)
 		if refused := runtime == "cri-o"; errors.Is(err, ErrUnsupported) != refused {
 			t.Errorf("Configure(%s %s) = %v, want ErrUnsupported: %v", runtime, version, err, refused)
+		}
+		if err == nil {
+			continue
+		}
+		for _, part := range []string{needs, "cgroup v2", "5.14", "exclude it from the DaemonSet"} {
+			if strings.Count(err.Error(), part) != 1 {
+				t.Errorf("error %q does not have %q once", err, part)
+			}
 		}
 	}
 }
