@@ -98,7 +98,7 @@ const (
 	// without the controller: by another scheduler, by spec.nodeName or by a ResourceClaim.
 	LabelEnforcement = Group + "/enforcement"
 	// LabelSystem marks the Namespace in which Numalet is installed. The pods of this Namespace
-	// may start before the agent, even if containerd requires the agent.
+	// may start before the agent, even if the container runtime requires the agent.
 	LabelSystem = Group + "/system"
 )
 
