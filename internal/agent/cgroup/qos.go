@@ -3,6 +3,8 @@ package cgroup
 import (
 	"path"
 	"slices"
+
+	"github.com/numalet/numalet/pkg/cpuset"
 )
 
 // QoSCgroups returns the cgroups of the QoS classes Burstable and BestEffort that exist. Confine
@@ -23,6 +25,23 @@ func (c *Cgroups) QoSCgroups() []string {
 		}
 	}
 	return classes
+}
+
+// Limits reports whether the kernel limits the pods in the cgroup of a QoS class to the given CPUs,
+// and whether this is also true after systemd has written the cgroup again. systemd does that at a
+// daemon-reload, and also when the kubelet changes another property of the class, such as its CPU
+// weight. Limits returns false if it cannot read the cgroup, and for the cgroup "".
+func (c *Cgroups) Limits(class string, to cpuset.Set) bool {
+	at, err := locate(class)
+	if err != nil {
+		return false
+	}
+	has, _, err := c.tree.effective(at.path)
+	if err != nil || !has.SubsetOf(to) {
+		return false
+	}
+	set, err := c.tree.configured(at.path)
+	return err == nil && !set.Empty() && (at.unit == "" || c.units.has(at.unit, allowed(set, cpuset.Set{})))
 }
 
 // QoSCgroup returns the one of QoSCgroups in which the cgroup of a pod is. It returns "" if the

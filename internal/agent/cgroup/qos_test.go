@@ -7,6 +7,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/numalet/numalet/pkg/cpuset"
+	"github.com/numalet/numalet/pkg/workload"
 )
 
 func TestQoSCgroups(t *testing.T) {
@@ -99,4 +102,38 @@ func TestConfigured(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestLimits checks that the cgroup of a QoS class limits its pods only after systemd has acknowledged
+// its CPUs, too.
+func TestLimits(t *testing.T) {
+	const class = "/kubepods.slice/kubepods-burstable.slice"
+	effective := class + "/cpuset.cpus.effective"
+	root := fake(t, map[string]string{effective: "0-3\n", class + "/cpuset.mems.effective": "0\n"})
+	c := open(t, Options{Root: root, Units: &recorder{}})
+	to := cpuset.MustParse("0-3")
+	check := func(when string, to cpuset.Set, want bool) {
+		t.Helper()
+		if got := c.Limits(class, to); got != want {
+			t.Errorf("%s: the cgroup limits its pods to %s: %v, want %v", when, to, got, want)
+		}
+	}
+	check("at the start", to, false)
+	if err := c.Confine(t.Context(), class, workload.Decision{CPUs: to}); err != nil {
+		t.Fatal(err)
+	}
+	check("before systemd knows the CPUs", to, false)
+	if err := c.Persist(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	check("when systemd knows the CPUs", to, true)
+	check("when systemd knows the CPUs", cpuset.MustParse("0-4"), true)
+	check("when systemd knows the CPUs", cpuset.MustParse("0-2"), false)
+	if c.Limits("", to) || c.Limits("/kubepods.slice/gone.slice", to) {
+		t.Error("a missing cgroup limits pods")
+	}
+	if err := os.WriteFile(filepath.Join(root, effective), []byte("0-7\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	check("when another process has changed the cgroup", to, false)
 }

@@ -103,6 +103,14 @@ func (u *units) require(unit string, p properties) {
 	u.mu.desired[unit] = &request{all, u.mu.order}
 }
 
+// has reports whether systemd has acknowledged the properties p for a unit, and has got no other
+// request for it since.
+func (u *units) has(unit string, p properties) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return includes(u.mu.acknowledged[unit], p)
+}
+
 func includes(acknowledged, p properties) bool {
 	for name, value := range p {
 		if before, ok := acknowledged[name]; !ok || before.String() != value.String() {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
 
 	"github.com/go-logr/logr"
 
@@ -150,7 +149,7 @@ func (n *Node) confineSharers(ctx context.Context, why Why) (absent []workload.S
 		switch {
 		case err == nil:
 			written++
-		case s.ofClass || !errors.Is(err, fs.ErrNotExist):
+		case !errors.Is(err, fs.ErrNotExist):
 			errs = append(errs, fmt.Errorf("confine %s to CPUs %s: %w", s.name, shared, err))
 		case s.containerID != "":
 			absent = append(absent, workload.Spec{ContainerID: s.containerID, CPUs: n.unstarted(shared)})
@@ -168,10 +167,11 @@ func (n *Node) confineSharers(ctx context.Context, why Why) (absent []workload.S
 
 // confineAgain writes the cpusets of all sandboxes and shared containers again if the last write failed
 // for some of them. Such a container may run on exclusive CPUs. This can happen if the container was
-// created while the agent was down. confineAgain does not wait for systemd. It returns new specs as
+// created while the agent was down. confineAgain also writes them if the cgroup of a QoS class may not
+// limit its containers (see widenSharers). It does not wait for systemd. It returns new specs as
 // confineSharers does. Callers hold n.mu.
 func (n *Node) confineAgain(ctx context.Context) ([]workload.Spec, error) {
-	if !n.mu.unconfined {
+	if !n.mu.unconfined && !n.mu.narrow {
 		return nil, nil
 	}
 	specs, err := n.confineSharers(ctx, Grow)
@@ -181,28 +181,22 @@ func (n *Node) confineAgain(ctx context.Context) ([]workload.Spec, error) {
 	return specs, nil
 }
 
-// sharer is a cgroup on the shared CPUs: that of a sandbox, of a container, or of a QoS class.
-type sharer struct {
-	name, cgroup string
-	containerID  string // "" unless it is the cgroup of a container
-	ofClass      bool   // it is the cgroup of a QoS class, which must exist, because it limits running containers
-}
+// sharer is a cgroup on the shared CPUs: that of a sandbox, of a container, or of a QoS class. The
+// field containerID is "" unless it is that of a container.
+type sharer struct{ name, cgroup, containerID string }
 
 // sharers returns the cgroups whose cpusets limit all sandboxes and shared containers: the cgroups of
-// QoS classes, and the cgroups of the sandboxes and shared containers that are in none of these.
+// QoS classes, and the cgroups of the sandboxes and shared containers that are in none of these. A
+// class whose cgroup does not exist has no processes.
 func (n *Node) sharers() []sharer {
 	var all []sharer
-	classes := n.env.Cgroups.QoSCgroups()
-	for _, p := range n.mu.pods {
-		switch {
-		case p.qosCgroup == "":
-			all = append(all, n.sharersOf(p)...)
-		case !slices.Contains(classes, p.qosCgroup):
-			classes = append(classes, p.qosCgroup)
-		}
+	for _, class := range n.env.Cgroups.QoSCgroups() {
+		all = append(all, sharer{name: "the pods in " + class, cgroup: class})
 	}
-	for _, class := range classes {
-		all = append(all, sharer{name: "the pods in " + class, cgroup: class, ofClass: true})
+	for _, p := range n.mu.pods {
+		if p.qosCgroup == "" {
+			all = append(all, n.sharersOf(p)...)
+		}
 	}
 	return all
 }
@@ -224,5 +218,5 @@ func (n *Node) sharersOf(p *pod) []sharer {
 }
 
 func sharerOf(c workload.Container) sharer {
-	return sharer{name: "container " + c.String(), cgroup: c.Cgroup, containerID: c.ID}
+	return sharer{"container " + c.String(), c.Cgroup, c.ID}
 }

@@ -25,7 +25,7 @@ func (n *Node) Create(ctx context.Context, c workload.Container) (workload.Answe
 	a, err := n.create(ctx, c)
 	switch {
 	case a.Exclusive:
-	case n.qosCgroup(c.Sandbox) != "":
+	case n.env.Cgroups.Limits(n.qosCgroup(c.Sandbox), a.CPUs):
 		a.CPUs = cpuset.Set{}
 	default:
 		a.CPUs = n.unstarted(a.CPUs)
@@ -45,7 +45,7 @@ func (n *Node) create(ctx context.Context, c workload.Container) (workload.Answe
 }
 
 // unstarted returns the CPUs for the spec of a shared container that has not started, and that no
-// cgroup of a QoS class limits. These are the reserved CPUs, which never become exclusive. All other
+// cgroup of a QoS class limits yet. These are the reserved CPUs, which never become exclusive. All other
 // shared CPUs can become exclusive between the container's creation and its start, and the agent may
 // be down when the container starts. Start adds the other shared CPUs before the container runs its
 // first instruction. If no CPU is reserved, unstarted returns all CPUs that are shared now. If some
@@ -83,7 +83,7 @@ func (n *Node) start(ctx context.Context, c workload.Container) error {
 	d := n.decide(c)
 	bySpec := !c.Resources.CPUs.Empty() && c.Resources.CPUs.SubsetOf(d.CPUs)
 	err := n.confine(ctx, c, d, bySpec)
-	if err != nil && !d.Exclusive && n.limited(c, d) {
+	if err != nil && !d.Exclusive && n.limits(n.qosCgroup(c.Sandbox)) {
 		logr.FromContextOrDiscard(ctx).Info("the container starts on the CPUs of the cgroup of its QoS class", "container", c.String(), "err", err.Error())
 		return nil
 	}
@@ -219,8 +219,8 @@ func (n *Node) confine(ctx context.Context, c workload.Container, d workload.Dec
 	if err := n.env.Cgroups.Confine(ctx, target, d); err != nil {
 		return err
 	}
-	if target != c.Cgroup && !c.Resources.CPUs.Empty() { // the spec has CPUs from an agent of an earlier release, and the container runtime writes them to the cgroup at the start and at each resize
-		n.widen(ctx, sharerOf(c))
+	if target != c.Cgroup && !c.Resources.CPUs.Empty() { // the container runtime writes the CPUs of the spec to the cgroup at the start and at each resize
+		n.widen(ctx, target, sharerOf(c))
 	}
 	defer func() { n.env.Observer.Wrote(Assert, 1, n.env.Now().Sub(start)) }()
 	if !d.Exclusive {

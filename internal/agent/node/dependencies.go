@@ -40,6 +40,9 @@ type Cgroups interface {
 	QoSCgroups() []string
 	// QoSCgroup returns the one of QoSCgroups that has the cgroup of a pod, or "".
 	QoSCgroup(podCgroup string) string
+	// Limits reports whether the cgroup of a QoS class has only the given CPUs, and whether it keeps
+	// them if systemd writes the settings of all cgroups again. It returns false for the cgroup "".
+	Limits(class string, to cpuset.Set) bool
 	// LiftQuota removes the CFS quota of a pod's cgroup.
 	LiftQuota(ctx context.Context, podCgroup string) error
 	// Persist sends systemd what Confine and LiftQuota have written. A daemon-reload of systemd

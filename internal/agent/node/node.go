@@ -44,6 +44,9 @@ type Node struct {
 		// unconfined is true if the last write of the shared CPUs failed for the cgroup of any
 		// sandbox or shared container.
 		unconfined bool
+		// narrow is true if containers or sandboxes in cgroups of QoS classes may have cpusets of
+		// their own (see widenSharers).
+		narrow bool
 	}
 }
 

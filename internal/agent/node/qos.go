@@ -47,43 +47,49 @@ func (n *Node) dropGrantsInQoSCgroups() {
 	}
 }
 
-// limited reports whether the kernel already limits a container to the CPUs of the decision d by the
-// cgroup of its QoS class.
-func (n *Node) limited(c workload.Container, d workload.Decision) bool {
-	class := n.qosCgroup(c.Sandbox)
-	if class == "" {
-		return false
-	}
-	cpus, _, err := n.env.Cgroups.Effective(class)
-	return err == nil && cpus.SubsetOf(d.CPUs)
-}
+// limits reports whether the cgroup of a QoS class limits all containers in it to shared CPUs, in the
+// kernel and in systemd. Callers hold n.mu.
+func (n *Node) limits(class string) bool { return n.env.Cgroups.Limits(class, n.shared()) }
 
-// widenSharers removes the cpusets that an agent of an earlier release has set for containers and
-// sandboxes in the cgroups of QoS classes (see the method widen). Until this is done, these cpusets
-// are all that keeps the containers off exclusive CPUs. So callers must have limited the cgroups of
-// all QoS classes, in the kernel and in systemd. Callers hold n.mu.
+// widenSharers sets all CPUs for the cgroups of containers and sandboxes that have cpusets of their
+// own although the cgroup of a QoS class limits them (see the method widen). Callers hold n.mu.
 func (n *Node) widenSharers(ctx context.Context) {
+	if !n.mu.narrow {
+		return
+	}
+	n.mu.narrow = false
 	for _, p := range n.mu.pods {
 		if p.qosCgroup == "" {
 			continue
 		}
 		for _, s := range n.sharersOf(p) {
-			n.widen(ctx, s)
+			n.widen(ctx, p.qosCgroup, s)
 		}
 	}
 	n.env.Cgroups.PersistLater()
 }
 
 // widen sets all CPUs for a cgroup in the cgroup of a QoS class if the cgroup has a cpuset of its own.
-// Otherwise its processes would never get the CPUs that become shared later. widen does not empty the
-// cpuset instead, because Linux refuses that for a cgroup with processes (ENOSPC). It only logs a
-// failure: the processes then have too few CPUs, but none that are exclusive.
-func (n *Node) widen(ctx context.Context, s sharer) {
+// Otherwise its processes would never get the CPUs that become shared later. An agent of an earlier
+// release has set the cpuset, or Create has, because the cgroup of the class did not limit its
+// containers yet. As long as this is so, the cgroup keeps its cpuset, which is then all that keeps its
+// processes off exclusive CPUs. If the cpuset stays, widen sets n.mu.narrow, and widenSharers tries
+// again later. widen does not empty the cpuset instead, because Linux 6.1 refuses that for a cgroup
+// with processes (ENOSPC). It writes the cpuset even if it already has all CPUs, because systemd may
+// not know that: an earlier agent may have ended before it sent the CPUs to systemd. Callers hold n.mu.
+func (n *Node) widen(ctx context.Context, class string, s sharer) {
 	own, err := n.env.Cgroups.Configured(s.cgroup)
-	if all := n.machine.Online(); err == nil && !own.Empty() && !own.Equal(all) {
-		err = n.env.Cgroups.Confine(ctx, s.cgroup, workload.Decision{CPUs: all})
+	switch {
+	case errors.Is(err, fs.ErrNotExist) || err == nil && own.Empty():
+		return
+	case err == nil && !n.limits(class):
+		n.mu.narrow = true
+		return
+	case err == nil:
+		err = n.env.Cgroups.Confine(ctx, s.cgroup, workload.Decision{CPUs: n.machine.Online()})
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		logr.FromContextOrDiscard(ctx).Error(err, "cannot give "+s.name+" all shared CPUs; retrying when the container runtime connects again")
+		n.mu.narrow = true
+		logr.FromContextOrDiscard(ctx).V(2).Info("cannot give "+s.name+" all shared CPUs; retrying", "err", err.Error())
 	}
 }

@@ -2,6 +2,7 @@ package node
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
@@ -73,10 +74,15 @@ func TestBrokenQoSCgroup(t *testing.T) {
 					t.Errorf("CPUs %s are set for %s, want %s", got, path, shared)
 				}
 			}
-			s.play("repair /burstable", "systemd up", "agent kill", "agent start")
+			s.play("pod y burstable main:500m", "run y")
+			s.rewrite(burstable)
 			s.on(shared, before)
+			s.play("repair /burstable", "systemd up", "retry")
+			s.PersistLater()
+			s.play("retry")
+			s.on(shared, s.below(burstable))
 			s.play("phase a Succeeded", "stop a", "sweep")
-			s.on(s.machine.Online(), before)
+			s.on(s.machine.Online(), s.below(burstable))
 			if len(s.overlaps) > 0 {
 				t.Error(s.overlaps)
 			}
@@ -84,19 +90,58 @@ func TestBrokenQoSCgroup(t *testing.T) {
 	}
 }
 
-// TestMissingQoSCgroup checks that no CPUs become exclusive if the cgroup of a QoS class is missing
-// although it has pods. The agent then cannot limit them.
+// TestMissingQoSCgroup restarts the node. The container runtime still lists a burstable pod, but the
+// kubelet uses another cgroup driver now, so the cgroup of the pod's QoS class is missing. The test
+// checks that a container gets exclusive CPUs all the same: the missing cgroup has no processes.
 func TestMissingQoSCgroup(t *testing.T) {
 	s := newScript(t, &scenario.Answer{})
 	s.play("agent start", "pod x burstable main:500m", "run x")
-	delete(s.groups, burstable)
-	s.play("pod a policy=single main:2", "sandbox a")
-	if err := s.createContainer([]string{"a/main"}); err == nil {
-		t.Error("the agent gave exclusive CPUs to a container")
+	listed := maps.Clone(s.sandboxes)
+	s.play("reboot")
+	s.sandboxes = listed
+	s.play("agent start", "pod a policy=single main:2", "run a")
+	if held := s.node.View().Held; len(held) != 1 {
+		t.Errorf("held: %v, want the CPUs of a/main", held)
 	}
-	if held := s.node.View().Held; len(held) > 0 {
-		t.Errorf("held: %v, want nothing", held)
+}
+
+// TestSystemdRewritesQoSCgroup starts burstable pods while systemd does not know the CPUs of their QoS
+// class. Then systemd writes the cgroup of the class again, as it does when the kubelet changes the
+// class' CPU weight. The test checks that the pods are off exclusive CPUs all the same, and that they
+// get all shared CPUs when systemd answers again.
+func TestSystemdRewritesQoSCgroup(t *testing.T) {
+	s := newScript(t, &scenario.Answer{})
+	s.play("agent start", "pod a policy=single main:2", "run a", "systemd down",
+		"pod x burstable main:500m", "run x", "resize x/main 700m")
+	s.rewrite(burstable)
+	s.play("pod y burstable main:500m", "run y")
+	s.rewrite(burstable)
+	if len(s.overlaps) > 0 {
+		t.Error(s.overlaps)
 	}
+	s.play("systemd up", "retry", "agent kill", "agent start")
+	s.on(s.machine.Online().Minus(cpuset.Of(1, 9)), s.below(burstable))
+	s.play("phase a Succeeded", "stop a", "sweep")
+	s.on(s.machine.Online(), s.below(burstable))
+}
+
+// TestAgentEndsBeforeItTellsSystemd kills an agent that has set all CPUs for a burstable pod, before it
+// has sent them to systemd. The next agent must send them. Otherwise the pod would have fewer CPUs
+// after a daemon-reload.
+func TestAgentEndsBeforeItTellsSystemd(t *testing.T) {
+	s := newScript(t, &scenario.Answer{})
+	s.play("agent start", "pod x burstable main:500m", "run x", "pod a policy=single main:2", "run a", "agent kill")
+	before := s.earlierRelease()
+	s.play("agent start", "agent kill")
+	for _, path := range before {
+		s.systemd.acknowledged[path] = "0,2-8,10-15"
+	}
+	s.play("agent start")
+	for _, path := range before {
+		s.rewrite(path)
+	}
+	s.play("phase a Succeeded", "stop a", "sweep")
+	s.on(s.machine.Online(), before)
 }
 
 // TestOldSpec starts and resizes a burstable container whose spec has CPUs from an agent of an earlier
@@ -109,7 +154,6 @@ func TestOldSpec(t *testing.T) {
 	c.decision.CPUs, c.Resources.CPUs = cpuset.Of(0), cpuset.Of(0)
 	s.play("start x/main")
 	s.on(s.machine.Online(), []string{c.Cgroup})
-	s.groups[c.Cgroup].cpus = cpuset.Of(0)
 	s.play("resize x/main 700m")
 	s.on(s.machine.Online(), []string{c.Cgroup})
 }
@@ -143,14 +187,29 @@ func TestGrantOfBurstablePod(t *testing.T) {
 // returns the cgroups of the containers and pause processes.
 func (s *script) earlierRelease() (own []string) {
 	limit := s.groups[burstable].cpus
-	for path, g := range s.groups {
-		if strings.HasPrefix(path, burstable+"/") {
-			g.cpus = limit
-			own = append(own, path)
-		}
+	for _, path := range s.below(burstable) {
+		s.groups[path].cpus = limit
+		s.systemd.acknowledged[path] = limit.String()
 	}
 	s.groups[burstable].cpus = cpuset.Set{}
-	return own
+	delete(s.systemd.acknowledged, burstable)
+	return s.below(burstable)
+}
+
+// below returns the cgroups of containers and pause processes in the cgroup of a QoS class.
+func (s *script) below(class string) (paths []string) {
+	for path := range s.groups {
+		if strings.HasPrefix(path, class+"/") {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
+// rewrite gives a cgroup the CPUs that systemd knows, as systemd does at a daemon-reload.
+func (s *script) rewrite(path string) {
+	s.groups[path].cpus = cpuset.MustParse(s.systemd.acknowledged[path])
+	s.look()
 }
 
 // The method `on` checks that each of the given cgroups can use exactly these CPUs.

@@ -68,7 +68,7 @@ func (n *Node) Run(ctx context.Context) error {
 }
 
 // retry repairs the partitions of containers, and writes the cpusets of shared containers again if
-// the last write failed.
+// the last write failed or was not possible.
 func (n *Node) retry(ctx context.Context) {
 	n.assertPartitions(ctx)
 	n.mu.Lock()
@@ -76,6 +76,7 @@ func (n *Node) retry(ctx context.Context) {
 	if _, err := n.confineAgain(ctx); err != nil {
 		logr.FromContextOrDiscard(ctx).V(2).Info("retrying", "after", retryInterval, "err", err.Error())
 	}
+	n.widenSharers(ctx)
 }
 
 // holdsStatic reports whether any static pod holds exclusive CPUs.

@@ -97,8 +97,12 @@ func (c *runtimeContainer) setSpec(want workload.Resources) {
 	}
 }
 
-// write writes the agent's answer into a container's spec and cgroup, as a container runtime does.
+// write writes the agent's answer into a container's spec and cgroup, as a container runtime does. If
+// the answer has no CPUs, the runtime writes the CPUs of the spec to the cgroup again.
 func (w *world) write(c *runtimeContainer, d workload.Decision) {
+	if d.CPUs.Empty() {
+		d.CPUs = c.Resources.CPUs
+	}
 	c.decision, c.Resources.CPUs = d, d.CPUs
 	if d.Exclusive {
 		c.Resources.QuotaMicros = -1

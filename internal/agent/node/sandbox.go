@@ -22,13 +22,17 @@ func (n *Node) RunSandbox(ctx context.Context, s workload.Sandbox) error {
 	if s.Cgroup == "" {
 		return nil
 	}
-	start := n.env.Now()
-	err := n.env.Cgroups.Confine(ctx, n.sharedBy(s, s.Cgroup), workload.Decision{CPUs: n.shared()})
+	start, class, shared := n.env.Now(), n.qosCgroup(s), workload.Decision{CPUs: n.shared()}
+	err := n.env.Cgroups.Confine(ctx, n.sharedBy(s, s.Cgroup), shared)
+	if err == nil && class != "" && !n.limits(class) { // systemd does not know the CPUs of the class yet
+		n.mu.narrow = true
+		err = n.env.Cgroups.Confine(ctx, s.Cgroup, shared)
+	}
 	if err == nil {
 		n.env.Cgroups.PersistLater()
 	}
 	n.env.Observer.Wrote(Assert, 1, n.env.Now().Sub(start))
-	if err == nil || errors.Is(err, fs.ErrNotExist) {
+	if err == nil || errors.Is(err, fs.ErrNotExist) || n.limits(class) {
 		return nil
 	}
 	logr.FromContextOrDiscard(ctx).Error(err, "cannot confine a sandbox, so its creation fails", "pod", s.Pod.String())

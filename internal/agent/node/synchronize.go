@@ -76,8 +76,8 @@ func (n *Node) Synced() bool {
 //  3. replace CPUs that went offline
 //  4. finish resizes that the agent has missed
 //  5. write the checkpoint
-//  6. write the cpusets that limit the shared containers. If all of them were written, remove the
-//     cpusets that are not needed beside them
+//  6. write the cpusets that limit the shared containers, and set all CPUs where other cpusets are
+//     not needed beside them
 //  7. write the cpusets of the exclusive containers
 //
 // If a step fails, reconcile reports or logs the failure and continues, because the agent must
@@ -111,9 +111,9 @@ func (n *Node) reconcile(ctx context.Context) {
 	}
 	if _, err := n.confineSharers(ctx, Assert); err != nil {
 		log.Error(err, "some shared containers may run on exclusive CPUs; retrying; exclusive containers do not start until this is repaired")
-	} else {
-		n.widenSharers(ctx)
 	}
+	n.mu.narrow = true
+	n.widenSharers(ctx)
 	n.assertExclusive(ctx)
 	if err := n.isolate(ctx); err != nil {
 		log.Error(err, "interrupts may reach isolated CPUs; retrying")

@@ -198,6 +198,13 @@ func (w *world) Configured(path string) (cpuset.Set, error) {
 	return g.cpus, nil
 }
 
+// Limits reports whether a cgroup of the fake kernel has only the given CPUs, and whether the fake
+// systemd has acknowledged them.
+func (w *world) Limits(path string, to cpuset.Set) bool {
+	g := w.groups[path]
+	return g != nil && !g.cpus.Empty() && w.effective(path, g.cpus).SubsetOf(to) && w.systemd.acknowledged[path] == g.cpus.String()
+}
+
 // QoSCgroups returns the one cgroup of a QoS class that the fake kernel may have. QoSCgroup returns
 // it for a pod in this cgroup.
 func (w *world) QoSCgroups() []string {
