@@ -20,23 +20,24 @@ import (
 
 // nodeMap has the flags of "numalet map".
 type nodeMap struct {
-	out command.Format
+	out command.View
 	svg bool
 }
 
 // newMap returns the command "numalet map", which shows which pods hold the CPUs and
 // GPUs of nodes.
 func newMap() *cobra.Command {
-	at, look := cluster{}, nodeMap{out: command.Text}
+	at, look := cluster{}, nodeMap{}
 	cmd := &cobra.Command{
 		Use:   "map [NODE]",
 		Short: "Show who holds the CPUs and GPUs of the nodes",
 		Long: `Show who holds the CPUs and GPUs of the nodes, from their NodeTopologies.
 
 Without a name it shows one line for each NUMA node. With the name of a node it draws
-the node: packages, NUMA nodes, last-level caches, cores and GPUs. The character after
-the number of a CPU is r for a reserved CPU, a dot for a shared CPU, and otherwise the
-letter of the container that holds the CPU. On a terminal, each holder has a colour.`,
+the node: packages, NUMA nodes, last-level caches, cores and GPUs. With -o wide and
+without a name, it draws all nodes. The character after the number of a CPU is r for a
+reserved CPU, a dot for a shared CPU, and otherwise the letter of the container that
+holds the CPU. On a terminal, each holder has a colour.`,
 		Example: `  kubectl numalet map
   kubectl numalet map node-a
   kubectl numalet map node-a --svg > node-a.svg`,
@@ -50,7 +51,7 @@ letter of the container that holds the CPU. On a terminal, each holder has a col
 		ValidArgsFunction: offer(1, at.nodeNames),
 	}
 	at.flag(cmd)
-	command.OutputFlag(cmd, &look.out)
+	command.ViewFlag(cmd, &look.out)
 	cmd.Flags().BoolVar(&look.svg, "svg", false, "Draw the node as SVG.")
 	return cmd
 }
@@ -92,10 +93,27 @@ func (look nodeMap) all(cmd *cobra.Command, at *cluster) error {
 		return errors.New("there are no NodeTopologies that you may see: numalet-agent creates one for each node that it runs on; kubectl numalet doctor says more")
 	}
 	summaries := summarize(topologies)
-	if look.out == command.JSON {
-		return command.WriteJSON(cmd.OutOrStdout(), summaries)
+	return look.out.Write(cmd.OutOrStdout(), summaries, func(w io.Writer) error {
+		if look.out == command.Wide {
+			return look.drawAll(w, topologies)
+		}
+		return nodemap.Overview(w, summaries)
+	})
+}
+
+// drawAll draws nodes, each below its name.
+func (look nodeMap) drawAll(w io.Writer, topologies []v1alpha1.NodeTopology) error {
+	between := ""
+	for i := range topologies {
+		if _, err := fmt.Fprintf(w, "%s%s\n\n", between, topologies[i].Name); err != nil {
+			return err
+		}
+		if err := look.draw(w, &topologies[i]); err != nil {
+			return err
+		}
+		between = "\n"
 	}
-	return nodemap.Overview(cmd.OutOrStdout(), summaries)
+	return nil
 }
 
 func summarize(topologies []v1alpha1.NodeTopology) []nodemap.Summary {
@@ -106,7 +124,7 @@ func summarize(topologies []v1alpha1.NodeTopology) []nodemap.Summary {
 	return summaries
 }
 
-// The method `one` draws the node with this name, or writes a summary of the node as JSON.
+// The method `one` draws the node with this name, or writes a summary of the node as JSON or YAML.
 func (look nodeMap) one(cmd *cobra.Command, at *cluster, name string) error {
 	topologies, err := at.nodeTopologies()
 	if err != nil {
@@ -116,10 +134,10 @@ func (look nodeMap) one(cmd *cobra.Command, at *cluster, name string) error {
 	if err != nil {
 		return err
 	}
-	if look.out == command.JSON {
-		return command.WriteJSON(cmd.OutOrStdout(), nodemap.Summarize(t))
+	if look.svg {
+		return look.draw(cmd.OutOrStdout(), t)
 	}
-	return look.draw(cmd.OutOrStdout(), t)
+	return look.out.Write(cmd.OutOrStdout(), nodemap.Summarize(t), func(w io.Writer) error { return look.draw(w, t) })
 }
 
 func getTopology(ctx context.Context, from dynamic.ResourceInterface, node string) (*v1alpha1.NodeTopology, error) {

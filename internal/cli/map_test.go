@@ -54,6 +54,9 @@ func TestMap(t *testing.T) {
 		"map-old.txt":  {"node-b"},
 		"map-all.txt":  nil,
 		"map-all.json": {"-o", "json"},
+		"map-all.yaml": {"-o", "yaml"},
+		"map-wide.txt": {"-o", "wide"},
+		"map.yaml":     {"node-a", "-o", "yaml"},
 	} {
 		t.Run(golden, func(t *testing.T) {
 			got := numalet(append([]string{"map", "--kubeconfig", config}, args...)...)

@@ -122,6 +122,7 @@ func TestCompletion(t *testing.T) {
 	for line, want := range map[string]string{
 		"topo -o ":                            "text json svg",
 		"queue -o ":                           "text wide json yaml",
+		"map -o ":                             "text wide json yaml",
 		"pick --policy ":                      "random spread single",
 		"pick -o ":                            "text json",
 		"groups -o ":                          "text wide json yaml",
