@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -107,9 +109,9 @@ func (c *controller) schedule(ctx context.Context) error {
 	if !cache.WaitForCacheSync(ctx.Done(), c.synced...) {
 		return nil
 	}
-	for informer, ok := range c.factory.WaitForCacheSync(ctx.Done()) {
+	for _, ok := range c.factory.WaitForCacheSync(ctx.Done()) {
 		if !ok {
-			return fmt.Errorf("list %v: %w", informer, ctx.Err())
+			return nil
 		}
 	}
 	if err := c.newest.CatchUp(ctx, c.clients.metadata); err != nil {
@@ -136,12 +138,25 @@ func (c *controller) checkHeartbeats(ctx context.Context) error {
 }
 
 // listed returns an error until the objects of all informers' initial lists were handled. The
-// readiness probe calls listed.
+// readiness probe calls listed. Until then, schedule places no pods. For some objects this never
+// ends, for example on Kubernetes before 1.34, which does not serve resource.k8s.io/v1.
 func (c *controller) listed() error {
 	for _, synced := range c.synced {
 		if !synced() {
 			return errors.New("the API server has not listed them all yet (is deploy/crds installed?)")
 		}
+	}
+	done := make(chan struct{})
+	close(done) // so WaitForCacheSync does not wait
+	var missing []string
+	for kind, ok := range c.factory.WaitForCacheSync(done) {
+		if !ok {
+			missing = append(missing, kind.Elem().Name())
+		}
+	}
+	if len(missing) > 0 {
+		slices.Sort(missing)
+		return fmt.Errorf("the API server has not listed any %s yet (is it older than Kubernetes 1.34?)", strings.Join(missing, ", "))
 	}
 	return nil
 }
