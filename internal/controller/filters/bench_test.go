@@ -155,6 +155,38 @@ func (a *arena) runPipeline(b *testing.B, c *nodestate.State, proposers int, gpu
 	a.end(c, pods...)
 }
 
+// BenchmarkBound measures how long it takes to note that a pod was bound as decided: the state
+// replaces the decision, and the filters replace the version of the pod.
+func BenchmarkBound(b *testing.B) {
+	const nodes = 1000
+	a := newArena(b, nodes, 4, 0.1)
+	c := a.newState(distbucket.LeastFit)
+	pods := a.small(b.N)
+	bound := make([]*v1.Pod, b.N)
+	for i, pod := range pods {
+		at, decided := sched.Placement{Node: a.records[i%nodes].Name}, pod.Foreign.(*Pod).info.Pod
+		decided.Generation = 1
+		bound[i] = decided.DeepCopy()
+		bound[i].Spec.NodeName = at.Node
+		if !c.Place(pod, c.Record(at.Node), at, c.NarrowSeq()) {
+			b.Fatalf("pod %s is not placed", pod)
+		}
+	}
+	var clock meter
+	b.ReportAllocs()
+	b.ResetTimer()
+	clock.start()
+	for i, pod := range pods {
+		known, err := NewBoundPod(bound[i], c.Assignment(pod.UID))
+		if err != nil {
+			b.Fatal(err)
+		}
+		c.Adopt(nodestate.Assignment{UID: pod.UID, Node: bound[i].Spec.NodeName, Holding: sched.Holding{Amounts: pod.Requests}, Foreign: known})
+	}
+	clock.stop()
+	clock.report(b, b.N)
+}
+
 // BenchmarkPrefer measures how long a proposer takes to list nodes for a pod with preferences.
 // There are three cases. In the case "nodes", the pod prefers nodes with a label. In the case
 // "few", the pod prefers zones that have few pods with the label app=rare. No placed pod has this

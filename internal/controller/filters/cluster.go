@@ -103,7 +103,7 @@ func (c *Cluster) assign(to *nodestate.Entry, now, was *nodestate.Assignment) {
 		c.remove(was)
 		return
 	}
-	to.SetForeign(withPod(withoutPod(infoOf(to), old), pod))
+	to.SetForeign(withVersion(infoOf(to), old, pod))
 	c.count(old, was.Node, -1)
 	if !sameForOthers(pod.Pod, old.Pod) {
 		c.record(to, now, true)

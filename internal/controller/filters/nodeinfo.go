@@ -88,6 +88,24 @@ func withoutPod(old *nodeInfo, pod *framework.PodInfo) *nodeInfo {
 	return next
 }
 
+// withVersion returns a copy of the nodeInfo `old` with another version (`now`) of one of its pods. A
+// pod that was just bound as decided needs only one copy, because its amounts were not computed again
+// (see NewBoundPod). Any other version is removed and added.
+func withVersion(old *nodeInfo, was, now *framework.PodInfo) *nodeInfo {
+	if was.CalculateResource().Resource != now.CalculateResource().Resource || rare(was.Pod) || rare(now.Pod) {
+		return withPod(withoutPod(old, was), now)
+	}
+	next := old.with(&old.NodeInfo)
+	next.PodsWithAffinity = slices.Clone(next.PodsWithAffinity)
+	next.PodsWithRequiredAntiAffinity = slices.Clone(next.PodsWithRequiredAntiAffinity)
+	for _, pods := range [][]fwk.PodInfo{next.Pods, next.PodsWithAffinity, next.PodsWithRequiredAntiAffinity} {
+		if i := slices.Index(pods, fwk.PodInfo(was)); i >= 0 {
+			pods[i] = now
+		}
+	}
+	return next
+}
+
 // rebuilt returns a nodeInfo with all pods of the nodeInfo `old` except the pod `without`. It adds
 // the other pods to an empty nodeInfo. The method framework.NodeInfo.RemovePod cannot be used,
 // because it would also release a host port that another pod still uses.
