@@ -41,12 +41,14 @@ func MayRequest(annotations map[string]string) bool {
 // set as labels. Without this check, a pod with a misspelt annotation would run on
 // shared CPUs.
 func checkNames(pod *corev1.Pod) error {
-	known := knownAnnotations()
-	unknown := func(name string) bool { return strings.HasPrefix(name, Group+"/") && !slices.Contains(known, name) }
+	// The list is made only for names under numalet.dev/, because most pods have none.
+	known := func(name string) bool { return slices.Contains(knownAnnotations(), name) }
+	unknown := func(name string) bool { return strings.HasPrefix(name, Group+"/") && !known(name) }
+	misplaced := func(name string) bool { return strings.HasPrefix(name, Group+"/") && known(name) }
 	if name := first(pod.Annotations, unknown); name != "" {
-		return refuse(UnknownAnnotation, "", "the annotation %s is unknown; did you mean %s?", name, nearest(name, known))
+		return refuse(UnknownAnnotation, "", "the annotation %s is unknown; did you mean %s?", name, nearest(name, knownAnnotations()))
 	}
-	if name := first(pod.Labels, func(name string) bool { return slices.Contains(known, name) }); name != "" {
+	if name := first(pod.Labels, misplaced); name != "" {
 		return refuse(UnknownAnnotation, "", "%s is a label of the pod; make it an annotation", name)
 	}
 	return nil
