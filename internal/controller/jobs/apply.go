@@ -48,11 +48,16 @@ func (t *task) createObject(ctx context.Context, object client.Object) error {
 	return nil
 }
 
-// checkOwner returns an error if an existing object does not belong to the job.
+// checkOwner reads an existing object. It returns an error if the object does not belong to the job.
 func (t *task) checkOwner(ctx context.Context, object client.Object) error {
 	if err := t.fresh.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
 		return fmt.Errorf("read %s %s: %w", kindOf(object), object.GetName(), err)
 	}
+	return t.checkOwned(object)
+}
+
+// checkOwned returns an error if an object that was read does not belong to the job.
+func (t *task) checkOwned(object client.Object) error {
 	if !metav1.IsControlledBy(object, t.job) {
 		return fmt.Errorf("%s %s exists and does not belong to this job: delete it, or rename the job", kindOf(object), object.GetName())
 	}

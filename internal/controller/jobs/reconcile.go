@@ -30,11 +30,12 @@ type reconciler struct {
 // task is the reconciliation of one job.
 type task struct {
 	*reconciler
-	job     *v1alpha1.Job
-	spec    *corev1.PodSpec // pod spec of its template; nil if the template is invalid
-	pods    map[int]*corev1.Pod
-	objects []v1alpha1.JobObject
-	plan    jobplan.Plan
+	job        *v1alpha1.Job
+	spec       *corev1.PodSpec // pod spec of its template; nil if the template is invalid
+	rendezvous rendezvousObjects
+	pods       map[int]*corev1.Pod
+	objects    []v1alpha1.JobObject
+	plan       jobplan.Plan
 }
 
 // Reconcile carries out the next steps of one job. It reads the job from the API server and not
@@ -44,8 +45,12 @@ type task struct {
 // one failure is counted for each index and attempt number, so a failure of the new pod would not
 // be counted.
 func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
-	// 1. Read the job.
-	t := &task{reconciler: r, job: &v1alpha1.Job{}}
+	// 1. Read the Service and the ConfigMap of the job, and only then the job (see the method `apply`).
+	found, err := r.readRendezvous(ctx, request.NamespacedName)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	t := &task{reconciler: r, job: &v1alpha1.Job{}, rendezvous: found}
 	if err := r.fresh.Get(ctx, request.NamespacedName, t.job); err != nil {
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}

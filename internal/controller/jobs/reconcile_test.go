@@ -128,3 +128,57 @@ func TestDamagedStatus(t *testing.T) {
 		t.Errorf("Reconcile = %v, want %s", err, want)
 	}
 }
+
+// TestLateCorrection checks a replica that was the leader and is paused while it reconciles a job:
+// it has read version 1 of the job, and continues after a new leader has read version 2 and has
+// written the host lists for it. The former leader must not replace these host lists.
+func TestLateCorrection(t *testing.T) {
+	job := train()
+	job.Spec.Suspend = true // only then may replicas change
+	w := newWorld(t, job)
+	w.reconcile()
+	names := &corev1.ConfigMap{}
+	w.find("train", names)
+	names.Data = nil // so that both leaders have something to correct
+	if err := w.client.Update(t.Context(), names); err != nil {
+		t.Fatal(err)
+	}
+	former := *w.reconciler
+	former.fresh = interceptor.NewClient(w.client.(client.WithWatch), interceptor.Funcs{
+		Get: func(ctx context.Context, server client.WithWatch, key client.ObjectKey, into client.Object, opts ...client.GetOption) error {
+			err := server.Get(ctx, key, into, opts...)
+			newer := w.job()
+			newer.Spec.Replicas = 3
+			if err := w.client.Update(ctx, newer); err != nil {
+				t.Fatal(err)
+			}
+			w.reconcile()
+			return err
+		},
+	})
+	_, err := former.Reconcile(t.Context(), reconcile.Request{NamespacedName: w.key})
+	if w.find("train", names); !strings.Contains(names.Data["hosts"], "train-2.") || err == nil {
+		t.Errorf("the former leader's Reconcile = %v, and the hosts are\n%s", err, names.Data["hosts"])
+	}
+}
+
+// TestForeignService checks a Service that has the name and the label of a job, but does not belong
+// to it. The job must not change it.
+func TestForeignService(t *testing.T) {
+	w := newWorld(t, train())
+	service := &corev1.Service{}
+	service.Namespace, service.Name, service.Labels = "default", "train", map[string]string{v1alpha1.LabelJob: "train"}
+	service.UID = "service-uid"
+	service.Spec.Selector = map[string]string{"app": "db"}
+	if err := w.client.Create(t.Context(), service); err != nil {
+		t.Fatal(err)
+	}
+	_, err := w.Reconcile(t.Context(), reconcile.Request{NamespacedName: w.key})
+	const want = "apply Service train: Service train exists and does not belong to this job: delete it, or rename the job"
+	if err == nil || err.Error() != want {
+		t.Errorf("Reconcile = %v, want %s", err, want)
+	}
+	if w.find("train", service); service.Spec.Selector["app"] != "db" || len(service.OwnerReferences) > 0 {
+		t.Errorf("the Service has the selector %v and the owners %v", service.Spec.Selector, service.OwnerReferences)
+	}
+}

@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/numalet/numalet/api/v1alpha1"
 )
@@ -27,11 +27,29 @@ const (
 	masterPort = "29500"
 )
 
-// applyRendezvous creates the headless Service and the ConfigMap of the job, or corrects them. The
-// Service gives the pods DNS names, even before the pods are ready. The ConfigMap has lists of
-// these names.
+// rendezvousObjects has the headless Service and the ConfigMap of a job. The Service gives the pods DNS names,
+// even before the pods are ready. The ConfigMap has lists of these names.
+type rendezvousObjects struct {
+	service *corev1.Service
+	names   *corev1.ConfigMap
+}
+
+// readRendezvous reads the Service and the ConfigMap of a job from the cache. An object that does not
+// exist has no resource version in the result.
+func (r *reconciler) readRendezvous(ctx context.Context, job client.ObjectKey) (rendezvousObjects, error) {
+	named := metav1.ObjectMeta{Namespace: job.Namespace, Name: job.Name}
+	found := rendezvousObjects{&corev1.Service{ObjectMeta: named}, &corev1.ConfigMap{ObjectMeta: named}}
+	for _, object := range []client.Object{found.service, found.names} {
+		if err := r.client.Get(ctx, job, object); client.IgnoreNotFound(err) != nil {
+			return found, fmt.Errorf("read %s %s: %w", kindOf(object), job, err)
+		}
+	}
+	return found, nil
+}
+
+// applyRendezvous creates the Service and the ConfigMap of the job, or corrects them.
 func (t *task) applyRendezvous(ctx context.Context) error {
-	service := &corev1.Service{}
+	service, names := t.rendezvous.service, t.rendezvous.names
 	err := t.apply(ctx, service, func() {
 		service.Spec.ClusterIP = corev1.ClusterIPNone
 		service.Spec.PublishNotReadyAddresses = true
@@ -40,24 +58,42 @@ func (t *task) applyRendezvous(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	names := &corev1.ConfigMap{}
 	return t.apply(ctx, names, func() { names.Data = hostLists(t.job) })
 }
 
 // apply creates an object with the job's name, or corrects the existing object. The function `set`
-// (a parameter) fills in the object, except its namespace, name, labels and owner.
+// (a parameter) fills in the object, except its namespace, name, labels and owner. The object was
+// read before the job.
+//
+// The API server refuses the correction if the object has changed since it was read. So a former
+// leader that was paused after it had read the job does not replace what the new leader has written
+// for a newer version of the job.
 func (t *task) apply(ctx context.Context, object client.Object, set func()) error {
-	object.SetNamespace(t.job.Namespace)
-	object.SetName(t.job.Name)
-	_, err := controllerutil.CreateOrPatch(ctx, t.client, object, func() error { set(); return t.own(object) })
-	if apierrors.IsAlreadyExists(err) {
-		err = t.checkOwner(ctx, object)
-	}
-	if err != nil {
+	if err := t.createOrPatch(ctx, object, set); err != nil {
 		return fmt.Errorf("apply %s %s: %w", kindOf(object), t.job.Name, err)
 	}
 	t.addObject(object)
 	return nil
+}
+
+func (t *task) createOrPatch(ctx context.Context, object client.Object, set func()) error {
+	before, exists := object.DeepCopyObject().(client.Object), object.GetResourceVersion() != ""
+	if exists {
+		if err := t.checkOwned(object); err != nil {
+			return err
+		}
+	}
+	set()
+	if err := t.own(object); err != nil {
+		return err
+	}
+	switch {
+	case !exists:
+		return t.createObject(ctx, object)
+	case equality.Semantic.DeepEqual(before, object):
+		return nil
+	}
+	return t.client.Patch(ctx, object, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 }
 
 // hostLists returns the contents of the ConfigMap's files, by file name.
