@@ -97,6 +97,9 @@ func connectScheduler(config *rest.Config, cfg config.Controller) (c clients, er
 	}{{&c.watch, cfg.RequestRate, 0}, {&c.bind, -1, cfg.BindTimeout}, {&c.report, cfg.RequestRate, 0}, {&c.lease, cfg.RequestRate, cfg.LeaseDuration / 3}} { // a third of the lease duration: if one renewal of the lease gets no answer, there is still time for another one
 		config := rest.CopyConfig(config)
 		config.QPS, config.Timeout = made.qps, made.timeout
+		if made.client == &c.report {
+			config.NextProtos = []string{"http/1.1"} // over HTTP/2, all requests share one connection, and when it hangs, all conditions wait up to 45 s for client-go to notice that
+		}
 		if *made.client, err = kubernetes.NewForConfig(config); err != nil {
 			return clients{}, fmt.Errorf("make client of %s: %w", config.Host, err)
 		}

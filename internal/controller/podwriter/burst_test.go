@@ -40,7 +40,7 @@ func TestConditionFence(t *testing.T) {
 	} {
 		run(t, func(t *testing.T, w *world) {
 			checks := 0
-			w.Reporter.client, w.timeout = slowClient{w.client}, time.Minute
+			w.Reporter.client, w.timeout = slowClient{w.client, tenMillis}, time.Minute
 			w.fence = func() error {
 				if checks++; checks > 1 {
 					return tc.later
@@ -101,7 +101,7 @@ func TestBurst(t *testing.T) {
 // Bindings: at most one of them is written per idleGap. A patch of a condition takes 10 ms.
 func TestBurstWhileBinding(t *testing.T) {
 	run(t, func(t *testing.T, w *world) {
-		w.Reporter.client = slowClient{w.client}
+		w.Reporter.client = slowClient{w.client, tenMillis}
 		w.kindOf = func(p *sched.Pod) string { return p.NodeRules }
 		w.explain = func(p *sched.Pod) string {
 			time.Sleep(100 * time.Millisecond)
@@ -166,21 +166,36 @@ func (w *world) bindAlways(t *testing.T) (stop func()) {
 	return func() { cancel(); binders.Wait() }
 }
 
-// slowClient is a client that takes 10 ms for each patch of a pod.
-type slowClient struct{ kubernetes.Interface }
-
-func (c slowClient) CoreV1() typedcorev1.CoreV1Interface { return slowCore{c.Interface.CoreV1()} }
-
-type slowCore struct{ typedcorev1.CoreV1Interface }
-
-func (c slowCore) Pods(namespace string) typedcorev1.PodInterface {
-	return slowPods{c.CoreV1Interface.Pods(namespace)}
+// slowClient is a client whose patches of pods take the time that the field `takes` returns for the
+// namespace of the pod.
+type slowClient struct {
+	kubernetes.Interface
+	takes func(namespace string) time.Duration
 }
 
-type slowPods struct{ typedcorev1.PodInterface }
+// tenMillis is a value of slowClient.takes.
+func tenMillis(string) time.Duration { return 10 * time.Millisecond }
+
+func (c slowClient) CoreV1() typedcorev1.CoreV1Interface {
+	return slowCore{c.Interface.CoreV1(), c.takes}
+}
+
+type slowCore struct {
+	typedcorev1.CoreV1Interface
+	takes func(namespace string) time.Duration
+}
+
+func (c slowCore) Pods(namespace string) typedcorev1.PodInterface {
+	return slowPods{c.CoreV1Interface.Pods(namespace), func() time.Duration { return c.takes(namespace) }}
+}
+
+type slowPods struct {
+	typedcorev1.PodInterface
+	takes func() time.Duration
+}
 
 func (p slowPods) Patch(ctx context.Context, name string, kind types.PatchType, data []byte, o metav1.PatchOptions, sub ...string) (*corev1.Pod, error) {
-	if pause(ctx, 10*time.Millisecond); ctx.Err() != nil {
+	if pause(ctx, p.takes()); ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
 	return p.PodInterface.Patch(ctx, name, kind, data, o, sub...)
@@ -266,8 +281,7 @@ func BenchmarkOutdated(b *testing.B) {
 			for i := range n {
 				r.Unschedulable(pod(fmt.Sprint(i)))
 				f, _ := r.failures.pop()
-				r.failures.beginWrite(f)
-				r.failures.endWrite(f)
+				r.failures.endWrite(r.failures.beginWrite(f))
 			}
 			b.ReportAllocs()
 			for b.Loop() {

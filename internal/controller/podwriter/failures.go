@@ -11,22 +11,25 @@ import (
 )
 
 // failureQueue has the scheduling failures that are not reported yet. It keeps only the newest
-// failure of each pod. The queue has three parts. The first part has the failures of pods whose
+// failure of each pod. The queue has four parts. The first part has the failures of pods whose
 // condition PodScheduled does not say yet that they are unschedulable (see failure.first). These
 // come first because cluster autoscalers need this condition. The second part has the failures of
 // other pods. Both parts are in the order in which the pods failed. The third part has failures
 // that were reported before with an explanation of why no node suits the pod, and whose explanation
-// is outdated now. The queue also has the last report of each pending pod. Any goroutine may call
-// its methods.
+// is outdated now. The fourth part has the failures that must not be reported yet, because earlier
+// writes are not finished (see the method `mustWait`). The queue also has the last report of each
+// pending pod. Any goroutine may call its methods.
 type failureQueue struct {
 	mu         sync.Mutex
 	first      line
 	waiting    line
 	outdated   line
+	held       line
 	reported   map[string]report  // last reports, by UID of the pending pod
 	explained  map[string]failure // by the pod's UID: the last reported failure of the pod, if its field `attempt` is set; a new explanation can be made from the attempt
 	explaining string             // UID of the pod whose failure is being explained
-	writing    map[string]bool    // whether a report about a pod is being written, by the pod's UID
+	writing    map[string]*write  // the reports that are being written, by the pod's UID
+	hanging    map[string]int     // the number of writes that hang, by the namespace of the pod
 	written    *sync.Cond         // signaled when a report was written
 	arrived    chan struct{}
 }
@@ -41,6 +44,12 @@ type failure struct {
 	attempt         *attempt
 	tries           int       // number of tries to write the condition; the event is written before the first try
 	first           time.Time // when the pod failed, if the pod does not have the condition yet that it is unschedulable; otherwise zero
+}
+
+// write is a report that is being written.
+type write struct {
+	uid, namespace string // of the pod
+	hangs          bool   // it takes longer than hangsAfter
 }
 
 // overdue reports whether the first condition of a pod has yielded to Bindings long enough.
@@ -84,8 +93,8 @@ type report struct {
 
 func newFailureQueue() *failureQueue {
 	q := &failureQueue{
-		first: newLine(), waiting: newLine(), outdated: newLine(), reported: map[string]report{}, explained: map[string]failure{}, writing: map[string]bool{},
-		arrived: make(chan struct{}, 1),
+		first: newLine(), waiting: newLine(), outdated: newLine(), held: newLine(), reported: map[string]report{}, explained: map[string]failure{},
+		writing: map[string]*write{}, hanging: map[string]int{}, arrived: make(chan struct{}, 1),
 	}
 	q.written = sync.NewCond(&q.mu)
 	return q
@@ -98,13 +107,16 @@ func (q *failureQueue) add(f failure) {
 	q.put(f)
 }
 
-// put puts a failure into the line `first` or `waiting`. If the line `first` already has a failure
-// of the pod, the new failure replaces it: the new one gets the same place in the line, and the
-// same time (failure.first). The caller holds q.mu.
+// put puts a failure into the line `first` or `waiting`. If the line `first` or `held` already has a
+// failure of the pod, the new failure replaces it, and gets the same time (failure.first). In the
+// line `first`, it also gets the same place. The caller holds q.mu.
 func (q *failureQueue) put(f failure) {
-	if earlier, ok := q.first.get(f.pod.UID); ok {
-		f.first = earlier.first
+	for _, l := range []*line{&q.first, &q.held} {
+		if earlier, ok := l.get(f.pod.UID); ok && !earlier.first.IsZero() {
+			f.first = earlier.first
+		}
 	}
+	q.held.remove(f.pod.UID)
 	if f.first.IsZero() {
 		q.waiting.add(f)
 	} else {
@@ -114,9 +126,11 @@ func (q *failureQueue) put(f failure) {
 	signal(q.arrived)
 }
 
-// has reports whether the line `first` or the line `waiting` has a failure of a pod. The line
+// has reports whether the line `first`, `waiting` or `held` has a failure of a pod. The line
 // `outdated` does not count. The caller holds q.mu.
-func (q *failureQueue) has(uid string) bool { return q.first.has(uid) || q.waiting.has(uid) }
+func (q *failureQueue) has(uid string) bool {
+	return q.first.has(uid) || q.waiting.has(uid) || q.held.has(uid)
+}
 
 // suppress removes the failure of a pod from the queue, so that it is not reported. If a report
 // about the pod is being written, the method waits until it is written.
@@ -124,7 +138,7 @@ func (q *failureQueue) suppress(uid string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.drop(uid)
-	for q.writing[uid] {
+	for q.writing[uid] != nil {
 		q.written.Wait()
 	}
 }
@@ -143,6 +157,7 @@ func (q *failureQueue) drop(uid string) {
 	q.first.remove(uid)
 	q.waiting.remove(uid)
 	q.outdated.remove(uid)
+	q.held.remove(uid)
 	delete(q.explained, uid)
 	if q.explaining == uid {
 		q.explaining = ""
@@ -163,42 +178,75 @@ func (q *failureQueue) next(ctx context.Context) (failure, bool) {
 	}
 }
 
+// pop removes the first failure that may be reported now from the queue, and returns it. It returns
+// false if there is none. It moves the failures before it that must wait to the line `held`.
 func (q *failureQueue) pop() (failure, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, l := range []*line{&q.first, &q.waiting, &q.outdated} {
-		if f, ok := l.pop(); ok {
-			q.explaining = f.pod.UID
-			return f, true
+		for f, ok := l.pop(); ok; f, ok = l.pop() {
+			if !q.mustWait(f) {
+				q.explaining = f.pod.UID
+				return f, true
+			}
+			q.held.add(f)
 		}
 	}
 	return failure{}, false
 }
 
-// beginWrite is called before a failure is reported, and returns whether it must be reported. It
-// first waits until an earlier report about the same pod is written. It returns false if the method
-// `suppress` or `forget` was called for the pod after the method `next` returned the failure. After
-// the report, the caller must call endWrite.
-func (q *failureQueue) beginWrite(f failure) bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	for q.writing[f.pod.UID] { // an earlier report of the pod, which must be written first
-		q.written.Wait()
-	}
-	if q.explaining != f.pod.UID {
-		return false
-	}
-	q.explaining, q.writing[f.pod.UID] = "", true
-	if delete(q.explained, f.pod.UID); f.attempt != nil {
-		q.explained[f.pod.UID] = f
-	}
-	return true
+// mustWait reports whether a failure must not be reported yet. In the first case, an earlier report
+// about the pod must be written first. In the second case, as many writes for the namespace of the
+// pod hang as may run at the same time for all pods. They may hang for the same reason, such as a
+// webhook that does not answer, and one more write would probably hang as well. The caller holds
+// q.mu.
+func (q *failureQueue) mustWait(f failure) bool {
+	return q.writing[f.pod.UID] != nil || q.hanging[f.pod.Namespace] >= conditionWriters
 }
 
-func (q *failureQueue) endWrite(f failure) {
+// beginWrite is called before a failure is reported. It returns nil if the failure must not be
+// reported, because the method `suppress` or `forget` was called for the pod after the method `next`
+// returned the failure. After the report, the caller must call endWrite with the result.
+func (q *failureQueue) beginWrite(f failure) *write {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	delete(q.writing, f.pod.UID)
+	if q.explaining != f.pod.UID {
+		return nil
+	}
+	w := &write{uid: f.pod.UID, namespace: f.pod.Namespace}
+	q.explaining, q.writing[w.uid] = "", w
+	if delete(q.explained, w.uid); f.attempt != nil {
+		q.explained[w.uid] = f
+	}
+	return w
+}
+
+// hang records that a write hangs, unless it has ended.
+func (q *failureQueue) hang(w *write) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.writing[w.uid] == w {
+		w.hangs = true
+		q.hanging[w.namespace]++
+	}
+}
+
+// endWrite records that a write has ended. It puts the failures that had to wait back into the
+// queue if one of them may have waited for this write.
+func (q *failureQueue) endWrite(w *write) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	delete(q.writing, w.uid)
+	if w.hangs {
+		if q.hanging[w.namespace]--; q.hanging[w.namespace] == 0 {
+			delete(q.hanging, w.namespace)
+		}
+	}
+	if w.hangs || q.held.has(w.uid) {
+		for f, ok := q.held.pop(); ok; f, ok = q.held.pop() {
+			q.put(f)
+		}
+	}
 	q.written.Broadcast()
 }
 

@@ -176,7 +176,8 @@ func (r *Reporter) Forget(uid string) { r.failures.forget(uid) }
 
 // Run writes reports until ctx is done. It writes events of bound pods in other goroutines. It
 // writes reports of failures in the order of the queue, a few at the same time, and fewer while
-// pods are being bound (see turns). After each explanation it pauses, so that explanations take at
+// pods are being bound (see turns). A write that takes longer than hangsAfter gives its turn to
+// another one, so that writes that hang do not stop all others. After each explanation it pauses, so that explanations take at
 // most 1/explainShare of a CPU.
 func (r *Reporter) Run(ctx context.Context) error {
 	var others sync.WaitGroup
@@ -199,11 +200,17 @@ func (r *Reporter) Run(ctx context.Context) error {
 		// turns.take may wait long, so it comes before beginWrite. From beginWrite to endWrite, the
 		// method `suppress` waits for the report. A Binding of the pod waits for it as well,
 		// because Writer.Bind calls `suppress` first.
-		if done := r.turns.take(f); r.failures.beginWrite(f) {
+		done := r.turns.take(f)
+		if w := r.failures.beginWrite(f); w != nil {
+			hangs := time.AfterFunc(hangsAfter, func() {
+				r.failures.hang(w)
+				done()
+			})
 			writes.Go(func() {
-				defer done()
 				r.write(ctx, f)
-				r.failures.endWrite(f)
+				hangs.Stop()
+				r.failures.endWrite(w)
+				done()
 			})
 		} else {
 			done()

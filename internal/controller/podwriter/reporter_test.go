@@ -164,7 +164,7 @@ func TestSuppress(t *testing.T) {
 		check(t, w)
 
 		w.failures.explaining = "uid-a"
-		w.failures.beginWrite(failure{pod: pod("a")})
+		write := w.failures.beginWrite(failure{pod: pod("a")})
 		suppressed := make(chan bool, 1)
 		go func() { w.suppress("uid-a"); suppressed <- true }()
 		w.suppress("uid-b")
@@ -172,7 +172,7 @@ func TestSuppress(t *testing.T) {
 		if len(suppressed) != 0 {
 			t.Error("suppressed while it was written")
 		}
-		w.failures.endWrite(failure{pod: pod("a")})
+		w.failures.endWrite(write)
 		<-suppressed
 	})
 }

@@ -2,6 +2,7 @@ package podwriter
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	eventsv1 "k8s.io/api/events/v1"
@@ -15,6 +16,10 @@ const (
 	// possible in a gap between Bindings (see gaps.wait). The API server handles conditions and
 	// Bindings with equal priority, so more conditions would delay Bindings.
 	conditionWriters = 8
+	// hangsAfter is how long a write keeps its turn. A write that takes longer counts as hanging. The
+	// timeout of a write limits how many hang at the same time: with 5 s, the default of
+	// --bind-timeout, these are at most 40.
+	hangsAfter = time.Second
 	// patience limits how long the first condition of an unschedulable pod yields to Bindings.
 	// Cluster autoscalers add nodes only for pods with this condition. So after this time, it is
 	// written as if no pod were being bound. Later conditions of the pod always yield, because only
@@ -37,7 +42,7 @@ func newTurns(binding func() bool, g *gaps) *turns {
 }
 
 // take waits until the condition of a failure may be written. The caller must call the returned
-// function after the write.
+// function after the write, or when the write hangs. Later calls of it have no effect.
 func (t *turns) take(f failure) (done func()) {
 	for len(t.taken) >= t.limit(f) {
 		select {
@@ -49,10 +54,10 @@ func (t *turns) take(f failure) (done func()) {
 		t.gaps.wait()
 	}
 	t.taken <- struct{}{}
-	return func() {
+	return sync.OnceFunc(func() {
 		<-t.taken
 		signal(t.over)
-	}
+	})
 }
 
 // limit returns how many conditions may be written at the same time. The next condition to write is
