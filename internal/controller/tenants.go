@@ -4,19 +4,40 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/internal/controller/jobs"
 	"github.com/numalet/numalet/internal/controller/tenants"
 )
 
+// relistTenantsAfter is how long openLedger waits after a failed list of Tenants before the next one.
+const relistTenantsAfter = time.Second
+
 // openLedger restores the tenants' accounts (usage and scores) from the statuses of the Tenant
 // objects. The state of the nodes must be complete before the call, because the ledger charges
 // tenants for the pods that run now.
+//
+// If the Tenants cannot be listed, openLedger logs the error and lists them again, as
+// mirror.Newest.CatchUp does with the bound pods. It returns an error if ctx is done, or if this
+// process has no permission to list Tenants.
 func (c *controller) openLedger(ctx context.Context) error {
 	var stored v1alpha1.TenantList
-	if err := c.clients.tenants.List(ctx, &stored); err != nil {
-		return fmt.Errorf("list tenants (is deploy/crds installed?): %w", err)
+	for {
+		err := c.clients.tenants.List(ctx, &stored)
+		if err == nil {
+			break
+		}
+		if ctx.Err() != nil || apierrors.IsForbidden(err) {
+			return fmt.Errorf("list tenants: %w", err)
+		}
+		c.log.Error(err, "the tenants could not be listed (is deploy/crds installed?); they are listed again", "after", relistTenantsAfter.String())
+		select {
+		case <-ctx.Done():
+		case <-time.After(relistTenantsAfter):
+		}
 	}
 	if err := c.ledger.Open(stored.Items); err != nil {
 		c.log.Error(err, "these scores are recomputed from the running pods")

@@ -1,6 +1,8 @@
 package controller
 
 import (
+	"context"
+	"errors"
 	"math"
 	"strings"
 	"testing"
@@ -8,8 +10,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/internal/controller/queueapi"
@@ -58,6 +63,29 @@ func TestTenantsTakeTurnsByScore(t *testing.T) {
 		if bound[name] == "" {
 			t.Errorf("%s is not bound, but %v are", name, bound)
 		}
+	}
+}
+
+// TestTenantsListedAgain checks that a new leader whose first list of Tenants fails lists them again,
+// and then knows their scores.
+func TestTenantsListedAgain(t *testing.T) {
+	w := newWorld(t)
+	w.used("ann", "8")
+	lists := 0
+	w.tenants = interceptor.NewClient(w.tenants.(client.WithWatch), interceptor.Funcs{
+		List: func(ctx context.Context, server client.WithWatch, into client.ObjectList, opts ...client.ListOption) error {
+			if lists++; lists == 1 {
+				return apierrors.NewInternalError(errors.New("etcdserver: request timed out"))
+			}
+			return server.List(ctx, into, opts...)
+		},
+	})
+	w.node("n1", 2)
+	w.start()
+	w.of("ann", "a1")
+	w.await("ann's pod is bound", func() bool { return w.isBound("a1") })
+	if rank := w.controller.ledger.Rank("ann", "cpu"); rank < 7.9 {
+		t.Errorf("ann's rank is %v, want about 8", rank)
 	}
 }
 
