@@ -96,12 +96,15 @@ func ShapeOf(pod *sched.Pod) string {
 	if pod.Gang != nil || seedMatters(pod) {
 		return "only " + pod.UID
 	}
-	gpus := pod.GPUs
-	text := fmt.Sprint(pod.Requests, pod.CPUPolicy, pod.Exclusive, gpus.Count, gpus.Milli, gpus.Types, gpus.Group, gpus.Part, gpus.PerContainer, pod.Candidates == nil, pod.Candidates, pod.Profile, pod.NodeRules)
-	if pod.GPUs.Offer != nil || pod.Wait != nil {
-		text += " of " + pod.Tenant
+	gpus, tenant := pod.GPUs, ""
+	if gpus.Offer != nil || pod.Wait != nil {
+		tenant = "of " + pod.Tenant
 	}
-	return text
+	// Texts are quoted, because two neighboring texts without quotes could have the same key as two
+	// other texts: "a", "bc" and "ab", "c". NodeRules needs no quotes, because it is the last one.
+	return fmt.Sprintf("%v %v %v %d %d %q %q %q %q %d %v %t %q %q %q ", pod.Requests, pod.CPUPolicy, pod.Exclusive,
+		gpus.Count, gpus.Milli, gpus.Types, gpus.Group, gpus.Part.Resource, gpus.Part.Kind, gpus.Part.Count, gpus.PerContainer,
+		pod.Candidates == nil, pod.Candidates, pod.Profile, tenant) + pod.NodeRules
 }
 
 // seedMatters reports whether the fit of a pod on a node may depend on its Seed. The Seed chooses

@@ -137,6 +137,22 @@ func TestShapeOfSeed(t *testing.T) {
 	}
 }
 
+// TestShapeOfTexts checks that two pods have different shapes if their texts differ, but are equal
+// once they are joined.
+func TestShapeOfTexts(t *testing.T) {
+	wait := func(*sched.Pod) sched.Reason { return sched.Reason{} }
+	for name, pair := range map[string][2]sched.Pod{
+		"profile and rules": {{Profile: "a", NodeRules: "bc"}, {Profile: "ab", NodeRules: "c"}},
+		"rules and tenant":  {{NodeRules: "a", Tenant: "b of c", Wait: wait}, {NodeRules: "a of b", Tenant: "c", Wait: wait}},
+		"candidates":        {{Candidates: []string{"a b"}}, {Candidates: []string{"a", "b"}}},
+		"types of GPUs":     {{GPUs: sched.GPURequest{Types: []string{"a b"}}}, {GPUs: sched.GPURequest{Types: []string{"a", "b"}}}},
+	} {
+		if key := ShapeOf(&pair[0]); key == ShapeOf(&pair[1]) {
+			t.Errorf("%s: both pods have the shape %q", name, key)
+		}
+	}
+}
+
 // TestSmallness checks the function `smallness`, whose result grows as a requested amount shrinks:
 // of two amounts, the smaller one never has the smaller result.
 func TestSmallness(t *testing.T) {
