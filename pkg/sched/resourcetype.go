@@ -5,10 +5,11 @@ import (
 	"strings"
 )
 
-// Results of Pod.ResourceType that do not name a model of GPU.
+// Types of resources that do not name a model of GPU. Pod.ResourceType returns the first two.
 const (
-	TypeCPU    = "cpu"
-	TypeAnyGPU = "gpu" // for a request, a GPU of any model; for a GPU in use, a GPU whose model is unknown
+	TypeCPU        = "cpu"
+	TypeAnyGPU     = "gpu"         // for a request, a GPU of any model; for a GPU in use, a GPU whose model is unknown
+	TypeUnknownGPU = "unknown-gpu" // in the queue, all GPUs and parts of GPUs that no node of the cluster has
 )
 
 // ResourceType returns the type of resource that a pod waits for. Pods of one type share one order

@@ -1,8 +1,11 @@
 package mirror
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/internal/testutil/scenario"
@@ -95,5 +98,29 @@ func TestTooManyNames(t *testing.T) {
 				t.Errorf("%.200s, want %s", got, tc.want)
 			}
 		})
+	}
+}
+
+// TestInventedGPUs checks that pods do not make a type of resource each in the queue by names of GPUs
+// and of parts of GPUs that no node has. The time that the queue takes grows with the square of the
+// number of types.
+func TestInventedGPUs(t *testing.T) {
+	s := newScene(t)
+	s.mirror.SetNode(nodeOf("n1", scenario.Words{"cpu=8", "gpus=1", "model=T4", "parts=gpu.shared:4"}))
+	for i := range 20 {
+		s.mirror.SetPod(podOf(fmt.Sprint("whole", i), scenario.Words{"cpu=1", "gpus=1", fmt.Sprintf("gpu-type=all|x%d", i)}))
+		s.mirror.SetPod(podOf(fmt.Sprint("part", i), scenario.Words{"cpu=1", "parts=gpu.shared:1", fmt.Sprintf("gpu-type=all|x%d", i)}))
+		s.mirror.SetPod(podOf(fmt.Sprint("slice", i), scenario.Words{"cpu=1", fmt.Sprintf("parts=mig-%dg:1", i)}))
+		s.mirror.SetPod(podOf(fmt.Sprint("real", i), scenario.Words{"cpu=1", "parts=gpu.shared:1", fmt.Sprintf("gpu-type=T4|x%d", i)}))
+	}
+	types := map[string]int{}
+	for line := range strings.SplitSeq(s.said.String(), "\n") {
+		if _, rest, pending := strings.Cut(line, " of default for "); pending {
+			name, _, _ := strings.Cut(rest, ",")
+			types[name]++
+		}
+	}
+	if diff := cmp.Diff(map[string]int{"unknown-gpu": 60, "T4-SHARED": 20}, types); diff != "" {
+		t.Errorf("pods by their types in the queue (-want +got):\n%s", diff)
 	}
 }

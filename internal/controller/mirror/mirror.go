@@ -66,9 +66,9 @@ type Mirror struct {
 		sync.Mutex
 		nodes    map[string]*node      // by name
 		requests map[string]pendingPod // pending pods, as they were last seen, by UID
-		// models has the number of nodes for each model of GPU: the nodes whose record has at least one
-		// GPU of this model.
-		models map[string]int
+		// types has the number of nodes for each type of GPU or part of a GPU: the nodes whose record
+		// has at least one (see the method `typesOf`).
+		types map[string]int
 	}
 }
 
@@ -90,7 +90,7 @@ func NewMirror(env Env) *Mirror {
 		env.NamespaceTenant = func(string) string { return "" }
 	}
 	m := &Mirror{env: env}
-	m.mu.nodes, m.mu.requests, m.mu.models = map[string]*node{}, map[string]pendingPod{}, map[string]int{}
+	m.mu.nodes, m.mu.requests, m.mu.types = map[string]*node{}, map[string]pendingPod{}, map[string]int{}
 	return m
 }
 

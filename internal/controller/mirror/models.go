@@ -11,6 +11,7 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/pkg/gpu"
 	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/fairshare"
 )
 
 // labelProduct is the label in which NVIDIA's GPU feature discovery writes the model of a node's
@@ -68,11 +69,27 @@ func gpuRequest(pod *corev1.Pod, requests sched.Amounts, gpus string) (sched.GPU
 // no node has. If no node has any of the named models, it returns all of them, so that the pod
 // waits for a node with such a GPU. For other requests, it returns all named models.
 func (m *Mirror) known(request sched.GPURequest) []string {
-	known := slices.DeleteFunc(slices.Clone(request.Types), func(name string) bool { return m.mu.models[name] <= 0 })
+	known := slices.DeleteFunc(slices.Clone(request.Types), func(name string) bool { return m.mu.types[name] <= 0 })
 	if request.Count == 0 || len(known) == 0 {
 		return request.Types
 	}
 	return known
+}
+
+// queueType returns the type of resource under which the queue orders a pod. It is the type of
+// resource that the pod requests, without the alternatives that no node has. If no node has any of
+// them, it is sched.TypeUnknownGPU. Otherwise the authors of pods could invent names of GPUs, and
+// make as many types. The queue compares each type with all others to find those that overlap.
+func (m *Mirror) queueType(p *sched.Pod) fairshare.Type {
+	requested := p.ResourceType()
+	if requested == sched.TypeCPU || requested == sched.TypeAnyGPU {
+		return fairshare.Type(requested)
+	}
+	known := slices.DeleteFunc(strings.Split(requested, "|"), func(name string) bool { return m.mu.types[name] <= 0 })
+	if len(known) == 0 {
+		return sched.TypeUnknownGPU
+	}
+	return fairshare.Type(strings.Join(known, "|"))
 }
 
 // maxModels is how many models of GPUs a pod may name. The limit keeps scheduling fast, because
@@ -113,25 +130,50 @@ func allowed(pod *corev1.Pod, asked gpu.Form, n int, resource string) ([]string,
 	return models, nil
 }
 
-// recount updates m.mu.models after the record of a node has changed from `before` to `now`. A nil
-// record means that the node does not exist. If the models of the node's GPUs have changed, recount
-// queues again the pending pods that name several models, because the method `known` leaves out the
-// models that no node has. For a pod that names only one model, `known` returns this model whether
-// or not a node has it.
+// recount updates m.mu.types after the record of a node has changed from `before` to `now`. A nil
+// record means that the node does not exist. If a type of GPU is new in the cluster or has gone,
+// recount queues the pending pods that name it again, because the results of the methods `known`
+// and `queueType` change.
 func (m *Mirror) recount(before, now *sched.Node) {
-	lost, got := modelsOf(before), modelsOf(now)
+	lost, got := m.typesOf(before), m.typesOf(now)
 	if slices.Equal(lost, got) {
 		return
 	}
-	for _, model := range lost {
-		m.mu.models[model]--
+	had := map[string]bool{}
+	for _, name := range slices.Concat(lost, got) {
+		had[name] = m.mu.types[name] > 0
 	}
-	for _, model := range got {
-		m.mu.models[model]++
+	for _, name := range lost {
+		m.mu.types[name]--
+	}
+	for _, name := range got {
+		m.mu.types[name]++
+	}
+	maps.DeleteFunc(had, func(name string, had bool) bool { return had == (m.mu.types[name] > 0) })
+	if len(had) == 0 {
+		return
 	}
 	for _, uid := range slices.Sorted(maps.Keys(m.mu.requests)) {
-		if pod := m.mu.requests[uid]; strings.Contains(pod.Annotations[v1alpha1.AnnotationGPUType], "|") {
-			m.enqueue(pod)
+		pod := m.mu.requests[uid]
+		for name := range strings.SplitSeq(pod.request.ResourceType(), "|") {
+			if _, changed := had[name]; changed {
+				m.enqueue(pod)
+				break
+			}
 		}
 	}
+}
+
+// typesOf returns the types of the GPUs and parts of GPUs in a node's record, in the form of
+// sched.Pod.ResourceType. They are sorted and without duplicates.
+func (m *Mirror) typesOf(node *sched.Node) []string {
+	types := modelsOf(node)
+	if node == nil {
+		return types
+	}
+	for resource, part := range node.Parts {
+		types = append(types, part.Type, partKind(resource, m.env.GPUs))
+	}
+	slices.Sort(types)
+	return slices.Compact(types)
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/pkg/sched"
-	"github.com/numalet/numalet/pkg/sched/fairshare"
 	"github.com/numalet/numalet/pkg/sched/queue"
 )
 
@@ -119,7 +118,7 @@ func (m *Mirror) enqueue(pod pendingPod) {
 		m.env.Refused(p, err)
 		return
 	}
-	e := queue.Entry{Pod: p, Created: pod.CreationTimestamp.Time, Type: fairshare.Type(p.ResourceType()), Tenant: p.Tenant}
+	e := queue.Entry{Pod: p, Created: pod.CreationTimestamp.Time, Type: m.queueType(p), Tenant: p.Tenant}
 	if m.env.Priority && pod.Spec.Priority != nil {
 		e.Priority = *pod.Spec.Priority
 	}

@@ -43,7 +43,7 @@ type PendingPodList struct {
 
 // Status tells where a pod is in the queue, and why it waits.
 type Status struct {
-	Type     string  `json:"type"` // type of resource that the pod waits for; the pod competes only with pods of this type and of types that overlap it (fairshare.Type.Overlaps): the type "GPU of any model" overlaps the type of each model
+	Type     string  `json:"type"` // type of resource that the pod waits for; the pod competes only with pods of this type and of types that overlap it (fairshare.Type.Overlaps): the type "GPU of any model" overlaps the type of each model; "unknown-gpu" if no node has any of the requested GPUs
 	Tenant   string  `json:"tenant"`
 	Score    float64 `json:"score"` // score of its tenant divided by the tenant's weight; pods with smaller scores come first
 	Priority int32   `json:"priority"`
