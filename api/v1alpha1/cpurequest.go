@@ -46,6 +46,11 @@ const (
 	IsolationLoadBalanced = "load-balanced" // the kernel may move the container's threads between its exclusive CPUs
 )
 
+// MaxExclusiveContainers is how many containers with exclusive CPUs a pod may have. The limit keeps
+// scheduling fast: the time to place a pod on a node grows at least with the square of this number,
+// and init containers do not need more CPUs the more there are.
+const MaxExclusiveContainers = 64
+
 // CPURequest is a pod's request for exclusive CPUs. The zero value means that the pod
 // requests none.
 //
@@ -93,6 +98,10 @@ func ReadCPURequest(pod *corev1.Pod) (CPURequest, error) {
 		request.Containers, err = readExplicitForm(pod, containers)
 	default:
 		err = checkNoPolicyOptions(pod)
+	}
+	if err == nil && len(request.Containers) > MaxExclusiveContainers {
+		err = refuse(TooManyContainers, "", "the pod asks for exclusive CPUs for %d containers, and at most %d are read; give the others fractional cpu limits, or split the pod",
+			len(request.Containers), MaxExclusiveContainers)
 	}
 	if err != nil {
 		request.Containers, request.Isolated = nil, false
@@ -145,6 +154,7 @@ const (
 	PlacementNewer       Reason = "PlacementNewer"       // a placement by a later release of the controller, which this release cannot apply
 	PodLevelResources    Reason = "PodLevelResources"    // exclusive CPUs together with pod-level resources (spec.resources)
 	PolicyMissing        Reason = "PolicyMissing"        // an annotation that requires a CPU policy, without a CPU policy
+	TooManyContainers    Reason = "TooManyContainers"    // more than 64 containers with exclusive CPUs
 	UnknownAnnotation    Reason = "UnknownAnnotation"    // an unknown annotation under numalet.dev/, or an annotation that was set as a label
 	UnknownContainer     Reason = "UnknownContainer"     // shared-containers names a container that the pod does not have
 	UnknownIsolation     Reason = "UnknownIsolation"     // an unknown value of numalet.dev/isolation

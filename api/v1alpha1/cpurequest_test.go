@@ -9,6 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/numalet/numalet/internal/testutil/scenario"
@@ -63,6 +65,26 @@ func show(request CPURequest, err error) string {
 		fmt.Fprintln(&b)
 	}
 	return b.String()
+}
+
+// TestTooManyContainers checks that a pod with too many init containers with exclusive CPUs is
+// refused. Kubernetes does not limit their number, and they need no more CPUs than one of them.
+func TestTooManyContainers(t *testing.T) {
+	for n, want := range map[int]Reason{MaxExclusiveContainers: "", MaxExclusiveContainers + 1: TooManyContainers} {
+		limits := corev1.ResourceList{"cpu": resource.MustParse("1"), "memory": resource.MustParse("1Gi")}
+		pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{AnnotationCPUPolicy: PolicySingle}}}
+		for i := range n {
+			pod.Spec.InitContainers = append(pod.Spec.InitContainers, corev1.Container{Name: fmt.Sprint("c", i), Resources: corev1.ResourceRequirements{Limits: limits}})
+		}
+		_, err := ReadCPURequest(&pod)
+		var got Reason
+		if refusal := (*Refusal)(nil); errors.As(err, &refusal) {
+			got = refusal.Reason
+		}
+		if got != want {
+			t.Errorf("%d containers are refused with the reason %q, want %q", n, got, want)
+		}
+	}
 }
 
 func TestExclusive(t *testing.T) {

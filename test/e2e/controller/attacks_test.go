@@ -187,6 +187,8 @@ var attacks = []struct {
 		{name: "a pod names 5,000 candidate nodes", test: "TestTooManyNames of internal/controller/mirror"},
 		{name: "a pod requests more CPUs than a number can count", test: "TestTooMuchCPU of internal/controller/mirror"},
 		{name: "a kubelet reports 2^63 GPUs", test: "TestTooManyGPUs of internal/controller/mirror"},
+		{name: "each pod invents a model of GPU, so that there are thousands of types of resource", test: "TestInventedGPUs of internal/controller/mirror"},
+		{name: "a pod has thousands of init containers with exclusive CPUs", test: "TestTooManyContainers of api/v1alpha1"},
 		{name: "a Job requests an amount whose exponent takes hours to parse", as: writer, object: attackJob("e2", `cpu: "1e-1641327864", `, ""),
 			refused: "cpu must be more than 0, with at most two digits in its exponent"},
 		{name: "a Job requests an amount with a million digits", as: writer, object: attackJob("e3", "memory: '"+strings.Repeat("9", 1_000_000)+"', ", ""), refused: "Too long: may not be more than 64"},
