@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
@@ -36,7 +37,8 @@ const component = "numalet-controller"
 // (kubernetes/kubernetes#135900), or could delay the renewal of the leader's lease until the lease
 // expires.
 type clients struct {
-	watch      kubernetes.Interface                         // for informers, for access reviews, and for the filters, which in PreBind also change the volume and resource claims of a pod
+	watch      kubernetes.Interface                         // for the other informers, for access reviews, and for the filters, which in PreBind also change the volume and resource claims of a pod
+	pods       typedcorev1.PodsGetter                       // for the informer of pods
 	bind       kubernetes.Interface                         // to read pods after a Binding; not rate-limited, because the binder has its own limit
 	report     kubernetes.Interface                         // for pod conditions, and for events about pods that cannot be scheduled
 	bindings   func(context.Context, *corev1.Binding) error // creates a Binding; not rate-limited
@@ -103,6 +105,9 @@ func connectScheduler(config *rest.Config, cfg config.Controller) (c clients, er
 		if *made.client, err = kubernetes.NewForConfig(config); err != nil {
 			return clients{}, fmt.Errorf("make client of %s: %w", config.Host, err)
 		}
+	}
+	if c.pods, err = mirror.NewPodClient(config); err != nil {
+		return clients{}, err
 	}
 	c.overstep = func(ctx context.Context) error {
 		stray := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "numalet-policy-check"}} // the admission policies forbid it, because it belongs to no Job of Numalet

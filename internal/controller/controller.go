@@ -87,7 +87,7 @@ func newController(ctx context.Context, cfg config.Controller, log logr.Logger, 
 // unconnected returns a controller whose parts are not created yet.
 func unconnected(cfg config.Controller, log logr.Logger, clients clients) *controller {
 	return &controller{
-		cfg: cfg, log: log, clients: clients, factory: mirror.NewInformers(clients.watch), leads: make(chan struct{}), measured: newMetrics(),
+		cfg: cfg, log: log, clients: clients, factory: mirror.NewInformers(clients.watch, clients.pods), leads: make(chan struct{}), measured: newMetrics(),
 	}
 }
 

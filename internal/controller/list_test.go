@@ -15,8 +15,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/numalet/numalet/internal/controller/mirror"
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
@@ -28,15 +30,22 @@ const listedNodes, listedPods = 5000, 100_000
 // controller has read the pods when the resources of all pods count as used on their nodes. The API
 // server is another process, so the CPU time is that of the client only.
 func BenchmarkList(b *testing.B) {
-	client := startPodServer(b)
+	config := startPodServer(b)
+	client, err := kubernetes.NewForConfig(config)
+	must(err)
+	pods, err := mirror.NewPodClient(config)
+	must(err)
 	for _, list := range []struct {
 		by  string
-		run func(*testing.B, kubernetes.Interface) spent
-	}{{"plain client", listPlainly}, {"controller", listIntoController}} {
+		run func(*testing.B) spent
+	}{
+		{"plain client", func(*testing.B) spent { return listPlainly(client) }},
+		{"controller", func(b *testing.B) spent { return listIntoController(b, client, pods) }},
+	} {
 		b.Run("by="+list.by, func(b *testing.B) {
 			var sum spent
 			for b.Loop() {
-				s := list.run(b, client)
+				s := list.run(b)
 				sum.wall, sum.cpu = sum.wall+s.wall, sum.cpu+s.cpu
 			}
 			b.ReportMetric(float64(listedPods*b.N)/sum.wall.Seconds(), "pods/s")
@@ -45,14 +54,15 @@ func BenchmarkList(b *testing.B) {
 	}
 }
 
-func listPlainly(b *testing.B, client kubernetes.Interface) spent {
+func listPlainly(client kubernetes.Interface) spent {
 	informer := informers.NewSharedInformerFactory(client, 0).Core().V1().Pods().Informer()
 	return runUntil(informer, informer.HasSynced)
 }
 
-func listIntoController(b *testing.B, client kubernetes.Interface) spent {
+func listIntoController(b *testing.B, client kubernetes.Interface, pods typedcorev1.PodsGetter) spent {
 	c, end := unwatched(b, client, nil)
 	defer end()
+	c.factory = mirror.NewInformers(client, pods)
 	ctx, stop := context.WithCancel(b.Context())
 	defer stop()
 	for _, part := range c.parts() {

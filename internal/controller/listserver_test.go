@@ -17,7 +17,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 )
@@ -40,9 +39,9 @@ type podServer struct {
 	Certificate []byte
 }
 
-// startPodServer starts the API server of BenchmarkList as a process of its own. It returns a client
-// of this server.
-func startPodServer(b *testing.B) kubernetes.Interface {
+// startPodServer starts the API server of BenchmarkList as a process of its own. It returns the
+// configuration of a client of this server.
+func startPodServer(b *testing.B) *rest.Config {
 	process := exec.Command(os.Args[0])
 	process.Env, process.Stderr = append(os.Environ(), asPodServer+"=1"), os.Stderr
 	stdin, err := process.StdinPipe()
@@ -68,11 +67,7 @@ func startPodServer(b *testing.B) kubernetes.Interface {
 	}
 	config := &rest.Config{Host: server.URL, QPS: -1, ContentConfig: rest.ContentConfig{ContentType: runtime.ContentTypeProtobuf, AcceptContentTypes: runtime.ContentTypeProtobuf}}
 	config.CAData = server.Certificate
-	client, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		b.Fatal(err)
-	}
-	return client
+	return config
 }
 
 // servePods runs an API server that sends the pods, already encoded, to each watch that asks for

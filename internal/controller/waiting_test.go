@@ -126,7 +126,7 @@ func unwatched(t testing.TB, client kubernetes.Interface, bind func(context.Cont
 	}
 	topologies, groups, quotas := fakesource.NewFakeControllerSource(), fakesource.NewFakeControllerSource(), fakesource.NewFakeControllerSource()
 	c = unconnected(cfg, logr.Discard(), clients{
-		watch: client, bind: client, report: client, lease: client, bindings: bind, events: func(context.Context, *eventsv1.Event) error { return nil },
+		watch: client, pods: client.CoreV1(), bind: client, report: client, lease: client, bindings: bind, events: func(context.Context, *eventsv1.Event) error { return nil },
 		metadata: nobody(t), overstep: func(context.Context) error { return errors.New("denied by a ValidatingAdmissionPolicy") }, tenants: storedTenants(t),
 		topologies: cache.NewSharedIndexInformer(topologies, &v1alpha1.NodeTopology{}, 0, cache.Indexers{}),
 		groups:     cache.NewSharedIndexInformer(groups, &v1alpha1.GPUGroup{}, 0, cache.Indexers{}),

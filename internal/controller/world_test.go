@@ -111,7 +111,7 @@ func (w *world) start(settings ...string) {
 	}
 	topologies := cache.NewSharedIndexInformer(w.topologies, &v1alpha1.NodeTopology{}, 0, cache.Indexers{})
 	one := clients{
-		watch: w.client, bind: w.client, report: w.client, lease: w.client, bindings: w.createBinding, events: w.createEvent,
+		watch: w.client, pods: w.client.CoreV1(), bind: w.client, report: w.client, lease: w.client, bindings: w.createBinding, events: w.createEvent,
 		metadata: nobody(w.T), authorize: w.authorize, overstep: func(context.Context) error { return errors.New("denied by a ValidatingAdmissionPolicy") }, topologies: topologies, tenants: w.tenants,
 		groups: cache.NewSharedIndexInformer(w.groups, &v1alpha1.GPUGroup{}, 0, cache.Indexers{}),
 		quotas: cache.NewSharedIndexInformer(w.quotas, &v1alpha1.Tenant{}, 0, cache.Indexers{}), resources: w.statuses(),

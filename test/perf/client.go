@@ -83,11 +83,15 @@ func watch(ctx context.Context, config *rest.Config) error {
 	if err != nil {
 		return err
 	}
+	read, err := mirror.NewPodClient(config)
+	if err != nil {
+		return err
+	}
 	topologies, err := mirror.NewCustom(config, v1alpha1.NodeTopologyResource(), &v1alpha1.NodeTopology{})
 	if err != nil {
 		return err
 	}
-	factory := mirror.NewInformers(api)
+	factory := mirror.NewInformers(api, read)
 	nodes, pods := factory.Core().V1().Nodes().Informer(), factory.Core().V1().Pods().Informer()
 	factory.StartWithContext(ctx)
 	go topologies.RunWithContext(ctx)

@@ -24,7 +24,7 @@ func TestPanicOfOnePod(t *testing.T) {
 	scene.mirror.env.Filters = panicking{scene.mirror.env.Filters}
 	scene.mirror.env.Panicked = func(object string, cause any) { reports <- fmt.Sprint(object, ": ", cause) }
 	client := fake.NewClientset(nodeOf("n1", scenario.Words{"cpu=8"}), podOf("bad", scenario.Words{"cpu=1", "node=n1"}), podOf("good", scenario.Words{"cpu=3", "node=n1"}))
-	factory := NewInformers(client)
+	factory := NewInformers(client, client.CoreV1())
 	topologies, err := custom(fakesource.NewFakeControllerSource(), &v1alpha1.NodeTopology{})
 	if err != nil {
 		t.Fatal(err)

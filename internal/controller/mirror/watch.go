@@ -75,25 +75,3 @@ func handle[T metav1.Object](set, remove func(T), same func(before, now T) bool)
 func sameVersion[T metav1.Object](a, b T) bool {
 	return a.GetUID() == b.GetUID() && a.GetResourceVersion() != "" && a.GetResourceVersion() == b.GetResourceVersion()
 }
-
-// Trim is a transform function for informers. To save memory, and the time to collect garbage, it
-// drops fields that neither the controller nor kube-scheduler's filters read: the managed fields of
-// each object, and most of what a pod says about the processes in its containers.
-func Trim(obj any) (any, error) {
-	if o, ok := obj.(metav1.Object); ok {
-		o.SetManagedFields(nil)
-	}
-	if pod, ok := obj.(*corev1.Pod); ok {
-		trimContainers(pod.Spec.InitContainers)
-		trimContainers(pod.Spec.Containers)
-	}
-	return obj, nil
-}
-
-func trimContainers(containers []corev1.Container) {
-	for i := range containers {
-		c := &containers[i]
-		c.Command, c.Args, c.Env, c.EnvFrom, c.VolumeMounts = nil, nil, nil, nil, nil
-		c.LivenessProbe, c.ReadinessProbe, c.StartupProbe, c.Lifecycle = nil, nil, nil, nil
-	}
-}

@@ -25,7 +25,7 @@ func TestWatch(t *testing.T) {
 	source := fakesource.NewFakeControllerSource()
 	source.Add(topologyOf("n1", scenario.Words{"numa=0:0-3,1:4-7"}))
 	scene := newScene(t)
-	factory := NewInformers(client)
+	factory := NewInformers(client, client.CoreV1())
 	nodeTopologies, err := custom(source, &v1alpha1.NodeTopology{})
 	if err != nil {
 		t.Fatal(err)
@@ -78,23 +78,6 @@ func TestReplaced(t *testing.T) {
 	h.OnDelete(cache.DeletedFinalStateUnknown{Key: "default/a", Obj: now})
 	if got, want := scene.show(), "n1: free 8000m of 8000m CPU, 110 of 110 pods\n"; got != want {
 		t.Errorf("deleted: %s, want %s", got, want)
-	}
-}
-
-// TestTrim checks that the filters read the same from a pod after Trim, and that what a process in a
-// container gets is dropped.
-func TestTrim(t *testing.T) {
-	pod := podOf("a", scenario.Words{"cpu=2", "init=1"})
-	container := &pod.Spec.Containers[0]
-	container.Image, container.Ports = "registry.example/main", []corev1.ContainerPort{{HostPort: 80}}
-	want := pod.DeepCopy()
-	pod.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubectl"}}
-	container.Command, container.Env, container.Lifecycle = []string{"run"}, []corev1.EnvVar{{Name: "A"}}, &corev1.Lifecycle{}
-	container.VolumeMounts, container.LivenessProbe = []corev1.VolumeMount{{Name: "data"}}, &corev1.Probe{}
-	pod.Spec.InitContainers[0].Args = []string{"prepare"}
-	got, err := Trim(pod)
-	if diff := cmp.Diff(want, got); diff != "" || err != nil {
-		t.Errorf("Trim: %v (-want +got):\n%s", err, diff)
 	}
 }
 

@@ -1,0 +1,90 @@
+package mirror
+
+import (
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// cut says which fields to drop from a message that is encoded in protobuf. It has an element for
+// each number of a field. Fields with larger numbers are kept.
+type cut []struct {
+	drop bool
+	in   cut // what to drop from a field that is a message, or from each message of a repeated field
+}
+
+// drop drops fields of a message. It finds the fields by their names in the Go struct.
+func (c *cut) drop(message any, fields ...string) {
+	for _, field := range fields {
+		(*c)[c.number(message, field)].drop = true
+	}
+}
+
+// enter drops what `in` says from fields of a message.
+func (c *cut) enter(message any, in cut, fields ...string) {
+	for _, field := range fields {
+		(*c)[c.number(message, field)].in = in
+	}
+}
+
+// number returns the number of a field, and makes the cut long enough for it.
+func (c *cut) number(message any, field string) int {
+	f, _ := reflect.TypeOf(message).FieldByName(field)
+	tag := strings.Split(f.Tag.Get("protobuf"), ",") // such as bytes,7,rep,name=env
+	if len(tag) < 2 {
+		panic(fmt.Sprintf("%T has no field %s in protobuf", message, field))
+	}
+	number, err := strconv.Atoi(tag[1])
+	if err != nil {
+		panic(fmt.Sprintf("number of the field %s of %T: %v", field, message, err))
+	}
+	for len(*c) <= number {
+		*c = append(*c, cut{{}}...)
+	}
+	return number
+}
+
+// apply appends what remains of an encoded message to a buffer. It returns false if the message is
+// not valid.
+func (c cut) apply(to, message []byte) ([]byte, bool) {
+	for len(message) > 0 {
+		number, kind, tag := protowire.ConsumeTag(message)
+		if tag < 0 {
+			return to, false
+		}
+		size := protowire.ConsumeFieldValue(number, kind, message[tag:])
+		if size < 0 {
+			return to, false
+		}
+		field := message[:tag+size]
+		message = message[len(field):]
+		switch valid := true; {
+		case kind != protowire.BytesType || int(number) >= len(c) || c[number].in == nil && !c[number].drop:
+			to = append(to, field...)
+		case c[number].drop:
+		default:
+			if to, valid = c[number].in.applyWithin(to, field, tag); !valid {
+				return to, false
+			}
+		}
+	}
+	return to, true
+}
+
+// applyWithin is like apply, but for a field with a message. The field begins with its tag, whose
+// length is given, and the length of the message. The new length of the message takes as many bytes
+// as the old one, because it is written only when it is known.
+func (c cut) applyWithin(to, field []byte, tag int) ([]byte, bool) {
+	message, _ := protowire.ConsumeBytes(field[tag:])
+	head := len(field) - len(message)
+	start := len(to) + head
+	to, valid := c.apply(append(to, field[:head]...), message)
+	for i, length := start-head+tag, len(to)-start; i < start; i, length = i+1, length>>7 {
+		to[i] = byte(length) | 0x80 // 7 bits, and the mark that another byte follows
+	}
+	to[start-1] &^= 0x80
+	return to, valid
+}
