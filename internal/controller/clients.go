@@ -25,6 +25,7 @@ import (
 	"github.com/numalet/numalet/internal/controller/jobs"
 	"github.com/numalet/numalet/internal/controller/mirror"
 	"github.com/numalet/numalet/internal/controller/operators"
+	"github.com/numalet/numalet/internal/controller/podreader"
 	"github.com/numalet/numalet/internal/controller/podwriter"
 	"github.com/numalet/numalet/internal/platform/config"
 	"github.com/numalet/numalet/internal/platform/kubeapi"
@@ -106,7 +107,7 @@ func connectScheduler(config *rest.Config, cfg config.Controller) (c clients, er
 			return clients{}, fmt.Errorf("make client of %s: %w", config.Host, err)
 		}
 	}
-	if c.pods, err = mirror.NewPodClient(config); err != nil {
+	if c.pods, err = podreader.New(config); err != nil {
 		return clients{}, err
 	}
 	c.overstep = func(ctx context.Context) error {

@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/numalet/numalet/internal/controller/mirror"
+	"github.com/numalet/numalet/internal/controller/podreader"
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
@@ -33,7 +34,7 @@ func BenchmarkList(b *testing.B) {
 	config := startPodServer(b)
 	client, err := kubernetes.NewForConfig(config)
 	must(err)
-	pods, err := mirror.NewPodClient(config)
+	pods, err := podreader.New(config)
 	must(err)
 	for _, list := range []struct {
 		by  string

@@ -21,6 +21,7 @@ import (
 
 	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/internal/controller/mirror"
+	"github.com/numalet/numalet/internal/controller/podreader"
 	"github.com/numalet/numalet/internal/controller/podwriter"
 )
 
@@ -83,7 +84,7 @@ func watch(ctx context.Context, config *rest.Config) error {
 	if err != nil {
 		return err
 	}
-	read, err := mirror.NewPodClient(config)
+	read, err := podreader.New(config)
 	if err != nil {
 		return err
 	}

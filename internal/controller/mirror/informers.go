@@ -20,8 +20,8 @@ import (
 const living = "status.phase!=Succeeded,status.phase!=Failed"
 
 // NewInformers returns informers of the objects that the mirror and the filters read. To save
-// memory, the informers drop fields that nothing reads (see Trim and NewPodClient). The parameter
-// `pods` is the client of pods.
+// memory, the informers drop the managed fields (see Trim). The parameter `pods` is the client that
+// reads pods (see package podreader).
 func NewInformers(client kubernetes.Interface, pods typedcorev1.PodsGetter) informers.SharedInformerFactory {
 	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(Trim))
 	factory.InformerFor(&corev1.Pod{}, func(client kubernetes.Interface, resync time.Duration) cache.SharedIndexInformer {

@@ -75,3 +75,12 @@ func handle[T metav1.Object](set, remove func(T), same func(before, now T) bool)
 func sameVersion[T metav1.Object](a, b T) bool {
 	return a.GetUID() == b.GetUID() && a.GetResourceVersion() != "" && a.GetResourceVersion() == b.GetResourceVersion()
 }
+
+// Trim is a transform function for informers. To save memory, it drops the managed fields of an
+// object, which nothing reads.
+func Trim(obj any) (any, error) {
+	if o, ok := obj.(metav1.Object); ok {
+		o.SetManagedFields(nil)
+	}
+	return obj, nil
+}

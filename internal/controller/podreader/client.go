@@ -1,4 +1,12 @@
-package mirror
+// Package podreader reads pods for informers. Most of a pod are fields that neither the controller
+// nor kube-scheduler's filters read. Package podreader drops these fields before it decodes a pod.
+// When the controller starts and reads the pods of a large cluster, this saves the larger part of
+// the time and of the memory that it takes to decode the pods.
+//
+// Because fields are missing, no pod that was read in this way may be written to the API server.
+//
+// cut.go drops fields from any message in protobuf.
+package podreader
 
 import (
 	"bytes"
@@ -6,7 +14,6 @@ import (
 	"sync"
 
 	"google.golang.org/protobuf/encoding/protowire"
-
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -16,33 +23,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Trim is a transform function for informers. To save memory, it drops the managed fields of an
-// object, which nothing reads.
-func Trim(obj any) (any, error) {
-	if o, ok := obj.(metav1.Object); ok {
-		o.SetManagedFields(nil)
-	}
-	return obj, nil
-}
-
-// trimmed returns the fields that neither the controller nor kube-scheduler's filters read from a
-// pod: the managed fields, and most of what the pod says about the processes in its containers. In
-// most pods, these are the larger part.
-func trimmed() cut {
-	var pod, meta, spec, container cut
-	meta.drop(metav1.ObjectMeta{}, "ManagedFields")
-	container.drop(corev1.Container{}, "Command", "Args", "Env", "EnvFrom", "VolumeMounts",
-		"LivenessProbe", "ReadinessProbe", "StartupProbe", "Lifecycle")
-	spec.enter(corev1.PodSpec{}, container, "InitContainers", "Containers")
-	pod.enter(corev1.Pod{}, meta, "ObjectMeta")
-	pod.enter(corev1.Pod{}, spec, "Spec")
-	return pod
-}
-
-// NewPodClient returns a client for the informer of pods (see NewInformers). Its pods lack the
-// fields that nothing reads (see the function `trimmed`), so they must not be written to the API
-// server.
-func NewPodClient(config *rest.Config) (typedcorev1.PodsGetter, error) {
+// New returns a client of the cluster that `config` describes.
+func New(config *rest.Config) (typedcorev1.PodsGetter, error) {
 	config = rest.CopyConfig(config)
 	config.APIPath, config.GroupVersion = "/api", &corev1.SchemeGroupVersion
 	config.NegotiatedSerializer = trimmingCodecs{scheme.Codecs.WithoutConversion()}
@@ -53,16 +35,28 @@ func NewPodClient(config *rest.Config) (typedcorev1.PodsGetter, error) {
 	return typedcorev1.New(client), nil
 }
 
-// trimmingCodecs makes decoders that drop fields of pods.
+// unread returns the fields of a pod that neither the controller nor kube-scheduler's filters read:
+// the managed fields, and most of what the pod says about the processes in its containers.
+func unread() cut {
+	var pod, meta, spec, container cut
+	meta.drop(metav1.ObjectMeta{}, "ManagedFields")
+	container.drop(corev1.Container{}, "Command", "Args", "Env", "EnvFrom", "VolumeMounts",
+		"LivenessProbe", "ReadinessProbe", "StartupProbe", "Lifecycle")
+	spec.enter(corev1.PodSpec{}, container, "InitContainers", "Containers")
+	pod.enter(corev1.Pod{}, meta, "ObjectMeta")
+	pod.enter(corev1.Pod{}, spec, "Spec")
+	return pod
+}
+
+// trimmingCodecs makes each decoder a trimmingDecoder.
 type trimmingCodecs struct{ runtime.NegotiatedSerializer }
 
 func (c trimmingCodecs) DecoderToVersion(d runtime.Decoder, gv runtime.GroupVersioner) runtime.Decoder {
 	return trimmingDecoder{c.NegotiatedSerializer.DecoderToVersion(d, gv)}
 }
 
-// trimmingDecoder drops fields of pods before it decodes the pods. This saves most of the time and
-// of the memory that the first list of the pods takes. It decodes other data as it is, such as an
-// error of the API server, or pods that are not encoded in protobuf.
+// trimmingDecoder drops the fields of pods that nothing reads, and then decodes the pods. It decodes
+// other data as it is, such as an error of the API server, or pods that are not encoded in protobuf.
 type trimmingDecoder struct{ runtime.Decoder }
 
 func (d trimmingDecoder) Decode(data []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
@@ -88,7 +82,7 @@ type trimmedKind struct {
 
 // trimmedKinds returns the kinds of objects with pods.
 var trimmedKinds = sync.OnceValue(func() []trimmedKind {
-	pod := trimmed()
+	pod := unread()
 	var list, wrappedPod, wrappedList cut
 	list.enter(corev1.PodList{}, pod, "Items")
 	wrappedPod.enter(runtime.Unknown{}, pod, "Raw")

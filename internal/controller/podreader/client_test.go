@@ -1,4 +1,4 @@
-package mirror
+package podreader
 
 import (
 	"bytes"
@@ -18,7 +18,7 @@ import (
 // field, from pods and lists of pods with random values in all fields.
 func TestTrimmedPods(t *testing.T) {
 	random := fuzzer.FuzzerFor(metafuzzer.Funcs, rand.NewSource(1), scheme.Codecs)
-	for range 200 {
+	for range 50 {
 		list := &corev1.PodList{Items: make([]corev1.Pod, 3)}
 		random.Fill(&list.ListMeta)
 		for i := range list.Items {
