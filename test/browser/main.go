@@ -93,14 +93,14 @@ func (v *visit) listen(tab context.Context) {
 }
 
 // look opens the page and waits for its data. With the keyboard, it opens and closes the map of the
-// first node, which is a picture of the node's CPUs and GPUs. It calls the method `check` for the
-// page and for the map.
+// first node, which is a picture of the node's CPUs and GPUs, and opens the section of the tenants. It
+// calls the method `check` for the page, the map and this section.
 func (v *visit) look(ctx context.Context, url, scheme string) error {
 	feature := emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}}
 	if _, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, feature); err != nil {
 		return err
 	}
-	return errors.Join(v.open(ctx, url, scheme), v.openMap(ctx, scheme), v.closeMap(ctx), v.measure(ctx))
+	return errors.Join(v.open(ctx, url, scheme), v.openMap(ctx, scheme), v.closeMap(ctx), v.openTenants(ctx, scheme), v.measure(ctx))
 }
 
 // longTasks is a script for the page. It stores the duration of the longest task of the page's main
@@ -144,6 +144,28 @@ func (v *visit) closeMap(ctx context.Context) error {
 		v.problem("after the map was closed, the focus is on %s instead of the node", at)
 	}
 	return err
+}
+
+// shown is a script for the page. It reports whether some CPUs of a node are drawn as exclusive, each
+// table has a row of data (otherwise it has a row with only one cell), and the chart has a line of the
+// first tenant.
+const shown = `[...document.querySelectorAll('#grid .exclusive')].some(e => e.offsetWidth > 0) &&
+['queue', 'tenants', 'groups'].every(table => document.querySelector('#' + table + '-rows td + td')) &&
+[...document.querySelectorAll('#chart canvas')].some(c => {
+	const {data} = c.getContext('2d').getImageData(0, 0, c.width, c.height)
+	for (let i = 0; i < data.length; i += 4) if (data[i] == 0x0a && data[i + 1] == 0x7e && data[i + 2] == 0xa4) return true
+})`
+
+// openTenants opens the section of the tenants, and waits until the whole page shows data.
+func (v *visit) openTenants(ctx context.Context, scheme string) error {
+	err := chromedp.Do(ctx, chromedp.Focus(`nav a[href="#tenants"]`), chromedp.KeyEvent(kb.Enter))
+	if err == nil {
+		_, err = chromedp.Run(ctx, chromedp.Poll[bool](shown))
+	}
+	if err != nil {
+		return fmt.Errorf("wait until the queue, the tenants' scores and the GPU groups are shown: %w", err)
+	}
+	return v.check(ctx, scheme+"-tenants")
 }
 
 // measure waits 12 seconds, in which the page reads its data twice more. Then it reads the duration

@@ -50,11 +50,11 @@ func (u user) run(program string, args ...string) string {
 	return string(out)
 }
 
-// newAnswering starts a control plane and a controller. The API server forwards requests for the
-// queue API (queue.numalet.dev) to the controller.
-func newAnswering(t *testing.T, n int, s hollowcluster.Shape) *world {
+// newAnswering starts a control plane, and a controller with additional flags. The API server
+// forwards requests for the queue API (queue.numalet.dev) to the controller.
+func newAnswering(t *testing.T, n int, s hollowcluster.Shape, settings ...string) *world {
 	w := newPlane(t, n, s)
-	w.startController("--pod-ip=192.0.2.7")
+	w.startController(append(settings, "--pod-ip=192.0.2.7")...)
 	w.serveQueue()
 	return w
 }

@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/test/e2e/e2eutil"
 	"github.com/numalet/numalet/test/hollowcluster"
 )
 
@@ -24,21 +25,32 @@ var (
 	pictures = flag.String("pictures", repository+"/build", "directory of the screenshots")
 )
 
-// TestUI checks the page of `numalet ui` in Chromium. The page shows 1,000 nodes, pods of two
-// tenants and a queue.
+// TestUI checks the page of `numalet ui` in Chromium. The page shows 1,000 nodes with pods of three
+// tenants, a queue, the tenants' scores and a GPU group. The test writes what the nodes' agents would
+// report about the pods.
 func TestUI(t *testing.T) {
 	if *browser == "" {
 		t.Fatal("give the program with -browser, as make ui-check does")
 	}
-	w := newAnswering(t, 1000, hollowcluster.Shape{NUMA: 2, CPUs: 16, GPUs: 4, Model: "Tesla T4"})
-	for _, tenant := range []string{"ann", "ben"} {
-		w.apply(fmt.Sprintf(`{"apiVersion": "numalet.dev/v1alpha1", "kind": "Tenant", "metadata": {"name": %q}, "spec": {"quotas": {"gpu": 400}}}`, tenant))
+	w := newAnswering(t, 1000, hollowcluster.Shape{NUMA: 2, CPUs: 16, GPUs: 4, Model: "NVIDIA A100"}, "--score-interval=1s", "--score-time-constant=1m")
+	for _, tenant := range []string{"ann", "ben", "carl"} {
+		w.apply(fmt.Sprintf(`{"apiVersion": "numalet.dev/v1alpha1", "kind": "Tenant", "metadata": {"name": %q}, "spec": {"quotas": {"NVIDIA-A100": 4000}}}`, tenant))
 	}
-	for i := range 300 {
-		w.create(uiPod(fmt.Sprintf("train-%03d", i), []string{"ann", "ben"}[i%2], 1+i%2))
-	}
-	w.create(uiPod("too-large", "ann", 8))
-	w.await("the pods are bound", func() bool { return w.pod("train-299").Spec.NodeName != "" })
+	w.apply(groupGuide(t)) // the group is for ann, whose pods get no other GPUs
+	w.await("the group is accepted", func() bool { return w.condition("training") == "True Accepted" })
+	w.must(w.MakePods(w.ctx, "default", 1200, func(i int) *corev1.Pod {
+		return uiPod(fmt.Sprintf("train-%04d", i), []string{"ben", "carl"}[i%2], 1+i%2)
+	}))
+	w.gpuPod("grouped", "ann", "training", 1)
+	w.create(uiPod("too-large", "ben", 8))
+	w.await("only one pod waits", func() bool {
+		waiting, err := w.api.CoreV1().Pods("default").List(w.ctx, metav1.ListOptions{FieldSelector: "spec.nodeName="})
+		w.must(err)
+		return len(waiting.Items) == 1
+	})
+	pods, err := w.api.CoreV1().Pods("default").List(w.ctx, metav1.ListOptions{})
+	w.must(err)
+	w.must(w.Hold(w.ctx, pods.Items))
 
 	ui := exec.CommandContext(w.ctx, *tool, "ui", "--kubeconfig", w.Kubeconfig)
 	out, err := ui.StdoutPipe()
@@ -61,6 +73,6 @@ func uiPod(name, tenant string, gpus int) *corev1.Pod {
 	}
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{v1alpha1.LabelTenant: tenant}, Annotations: map[string]string{v1alpha1.AnnotationCPUPolicy: "single"}},
-		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "none", Resources: corev1.ResourceRequirements{Limits: limits}}}},
+		Spec:       corev1.PodSpec{SchedulerName: e2eutil.Scheduler, Containers: []corev1.Container{{Name: "main", Image: "none", Resources: corev1.ResourceRequirements{Limits: limits}}}},
 	}
 }
