@@ -71,6 +71,19 @@ func MakeNode(ctx context.Context, client kubernetes.Interface, resources dynami
 	return publish(ctx, resources, s.topology(made))
 }
 
+// Serve publishes the NodeTopology of a node that exists, as the agent of the node does.
+func (p *Plane) Serve(ctx context.Context, node *corev1.Node, s Shape) error {
+	config, err := p.Config()
+	if err != nil {
+		return err
+	}
+	resources, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	return publish(ctx, resources, s.topology(node))
+}
+
 func publish(ctx context.Context, client dynamic.Interface, topology *v1alpha1.NodeTopology) error {
 	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(topology)
 	if err != nil {
