@@ -3,16 +3,18 @@ package v1alpha1
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 )
 
-// knownAnnotations returns the annotations under numalet.dev/ that a pod may have.
-func knownAnnotations() []string {
+// knownAnnotations returns the annotations under numalet.dev/ that a pod may have. Callers must not
+// change the result.
+var knownAnnotations = sync.OnceValue(func() []string {
 	return append([]string{
 		AnnotationCPUPolicy, AnnotationSharedContainers, AnnotationMemoryPolicy, AnnotationIsolation, AnnotationPlacement,
 	}, withoutCPUs()...)
-}
+})
 
 // withoutCPUs returns the annotations under numalet.dev/ that a pod may have and that say
 // nothing about CPUs.
@@ -41,14 +43,12 @@ func MayRequest(annotations map[string]string) bool {
 // set as labels. Without this check, a pod with a misspelt annotation would run on
 // shared CPUs.
 func checkNames(pod *corev1.Pod) error {
-	// The list is made only for names under numalet.dev/, because most pods have none.
-	known := func(name string) bool { return slices.Contains(knownAnnotations(), name) }
-	unknown := func(name string) bool { return strings.HasPrefix(name, Group+"/") && !known(name) }
-	misplaced := func(name string) bool { return strings.HasPrefix(name, Group+"/") && known(name) }
+	known := knownAnnotations()
+	unknown := func(name string) bool { return strings.HasPrefix(name, Group+"/") && !slices.Contains(known, name) }
 	if name := first(pod.Annotations, unknown); name != "" {
-		return refuse(UnknownAnnotation, "", "the annotation %s is unknown; did you mean %s?", name, nearest(name, knownAnnotations()))
+		return refuse(UnknownAnnotation, "", "the annotation %s is unknown; did you mean %s?", name, nearest(name, known))
 	}
-	if name := first(pod.Labels, misplaced); name != "" {
+	if name := first(pod.Labels, func(name string) bool { return slices.Contains(known, name) }); name != "" {
 		return refuse(UnknownAnnotation, "", "%s is a label of the pod; make it an annotation", name)
 	}
 	return nil

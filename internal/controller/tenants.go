@@ -7,6 +7,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/internal/controller/jobs"
@@ -25,19 +26,16 @@ const relistTenantsAfter = time.Second
 // process has no permission to list Tenants.
 func (c *controller) openLedger(ctx context.Context) error {
 	var stored v1alpha1.TenantList
-	for {
-		err := c.clients.tenants.List(ctx, &stored)
-		if err == nil {
-			break
-		}
-		if ctx.Err() != nil || apierrors.IsForbidden(err) {
-			return fmt.Errorf("list tenants: %w", err)
+	err := wait.PollUntilContextCancel(ctx, relistTenantsAfter, true, func(ctx context.Context) (listed bool, err error) {
+		err = c.clients.tenants.List(ctx, &stored)
+		if err == nil || ctx.Err() != nil || apierrors.IsForbidden(err) {
+			return true, err
 		}
 		c.log.Error(err, "the tenants could not be listed (is deploy/crds installed?); they are listed again", "after", relistTenantsAfter.String())
-		select {
-		case <-ctx.Done():
-		case <-time.After(relistTenantsAfter):
-		}
+		return false, nil
+	})
+	if err != nil {
+		return fmt.Errorf("list tenants: %w", err)
 	}
 	if err := c.ledger.Open(stored.Items); err != nil {
 		c.log.Error(err, "these scores are recomputed from the running pods")

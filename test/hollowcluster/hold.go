@@ -10,7 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/dynamic"
 
 	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/pkg/cpuset"
@@ -21,11 +20,7 @@ import (
 // the GPUs of the pods. Each node may get pods only once, in one call. Pods without a node are
 // ignored.
 func (p *Plane) Hold(ctx context.Context, pods []corev1.Pod) error {
-	config, err := p.Config()
-	if err != nil {
-		return err
-	}
-	client, err := dynamic.NewForConfig(config)
+	client, err := p.resources()
 	if err != nil {
 		return err
 	}

@@ -52,7 +52,7 @@ func (p *Plane) MakeNodesFrom(ctx context.Context, n int, s Shape, node func(i i
 	if err != nil {
 		return err
 	}
-	resources, err := dynamic.NewForConfig(config)
+	resources, err := p.resources()
 	if err != nil {
 		return err
 	}
@@ -73,15 +73,20 @@ func MakeNode(ctx context.Context, client kubernetes.Interface, resources dynami
 
 // Serve publishes the NodeTopology of a node that exists, as the agent of the node does.
 func (p *Plane) Serve(ctx context.Context, node *corev1.Node, s Shape) error {
-	config, err := p.Config()
-	if err != nil {
-		return err
-	}
-	resources, err := dynamic.NewForConfig(config)
+	resources, err := p.resources()
 	if err != nil {
 		return err
 	}
 	return publish(ctx, resources, s.topology(node))
+}
+
+// resources returns a client of the API server for the custom resources of Numalet.
+func (p *Plane) resources() (dynamic.Interface, error) {
+	config, err := p.Config()
+	if err != nil {
+		return nil, err
+	}
+	return dynamic.NewForConfig(config)
 }
 
 func publish(ctx context.Context, client dynamic.Interface, topology *v1alpha1.NodeTopology) error {

@@ -47,9 +47,6 @@ type tree interface {
 	// effective returns the CPUs, and the NUMA nodes of memory, that the cgroup's processes can
 	// really use.
 	effective(path string) (cpus, mems cpuset.Set, err error)
-	// configured returns the CPUs that are set for the cgroup, or none if the cgroup has all CPUs of
-	// its parent.
-	configured(path string) (cpuset.Set, error)
 	// unlimited reports whether the cgroup has no CFS bandwidth limit. It returns false if it cannot
 	// read the limit.
 	unlimited(path string) bool
@@ -262,7 +259,7 @@ func (c *Cgroups) Configured(target string) (cpuset.Set, error) {
 	if err != nil {
 		return cpuset.Set{}, err
 	}
-	cpus, err := c.tree.configured(at.path)
+	cpus, err := readList(c.tree.dir(at.path), "cpuset.cpus")
 	if err != nil {
 		return cpuset.Set{}, fmt.Errorf("read cpuset of %s: %w", target, asNotExist(err))
 	}

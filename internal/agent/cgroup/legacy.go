@@ -122,10 +122,6 @@ func noProcess(dir string) (bool, error) {
 	return true, nil
 }
 
-func (l legacy) configured(path string) (cpuset.Set, error) {
-	return readList(l.dir(path), "cpuset.cpus")
-}
-
 func (l legacy) dir(path string) string { return filepath.Join(l.root, "cpuset", path) }
 
 func subdirs(dir string) ([]string, error) {

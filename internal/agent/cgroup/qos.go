@@ -36,11 +36,11 @@ func (c *Cgroups) Limits(class string, to cpuset.Set) bool {
 	if err != nil {
 		return false
 	}
-	has, _, err := c.tree.effective(at.path)
+	has, _, err := c.Effective(class)
 	if err != nil || !has.SubsetOf(to) {
 		return false
 	}
-	set, err := c.tree.configured(at.path)
+	set, err := c.Configured(class)
 	return err == nil && !set.Empty() && (at.unit == "" || c.units.has(at.unit, allowed(set, cpuset.Set{})))
 }
 

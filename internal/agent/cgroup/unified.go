@@ -65,10 +65,6 @@ func (u unified) effective(path string) (cpus, mems cpuset.Set, err error) {
 	return cpus, mems, err
 }
 
-func (u unified) configured(path string) (cpuset.Set, error) {
-	return readList(u.dir(path), "cpuset.cpus")
-}
-
 func (u unified) unlimited(path string) bool {
 	text, err := os.ReadFile(filepath.Join(u.dir(path), "cpu.max"))
 	return err == nil && strings.HasPrefix(string(text), "max")

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -45,12 +46,12 @@ func (n *Node) create(ctx context.Context, c workload.Container) (workload.Answe
 }
 
 // unstarted returns the CPUs for the spec of a shared container that has not started, and that no
-// cgroup of a QoS class limits yet. These are the reserved CPUs, which never become exclusive. All other
-// shared CPUs can become exclusive between the container's creation and its start, and the agent may
-// be down when the container starts. Start adds the other shared CPUs before the container runs its
-// first instruction. If no CPU is reserved, unstarted returns all CPUs that are shared now. If some
-// of these become exclusive before the start, carve returns a new spec, but the container runtime
-// may already have read the old spec.
+// cgroup of a QoS class limits yet. These are the reserved CPUs, which never become exclusive. All
+// other shared CPUs can become exclusive between the container's creation and its start, and the
+// agent may be down when the container starts. Start adds the other shared CPUs before the container
+// runs its first instruction. If no CPU is reserved, unstarted returns all CPUs that are shared now.
+// If some of these become exclusive before the start, carve returns a new spec, but the container
+// runtime may already have read the old spec.
 func (n *Node) unstarted(shared cpuset.Set) cpuset.Set {
 	if safe := shared.Intersect(n.cfg.Reserved); !safe.Empty() {
 		return safe
@@ -214,7 +215,7 @@ func (n *Node) assert(ctx context.Context, c workload.Container, d workload.Deci
 func (n *Node) confine(ctx context.Context, c workload.Container, d workload.Decision, bySpec bool) error {
 	start, target := n.env.Now(), c.Cgroup
 	if !d.Exclusive {
-		target = n.sharedBy(c.Sandbox, c.Cgroup)
+		target = cmp.Or(n.qosCgroup(c.Sandbox), c.Cgroup)
 	}
 	if err := n.env.Cgroups.Confine(ctx, target, d); err != nil {
 		return err

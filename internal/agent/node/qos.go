@@ -1,7 +1,6 @@
 package node
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -22,10 +21,6 @@ import (
 // qosCgroup returns the cgroup of the QoS class that limits the containers of a pod to the shared
 // CPUs. It returns "" if the containers have cpusets of their own.
 func (n *Node) qosCgroup(s workload.Sandbox) string { return n.env.Cgroups.QoSCgroup(s.PodCgroup) }
-
-// sharedBy returns the cgroup whose cpuset limits a shared container, or a sandbox, to the shared
-// CPUs. This is the cgroup of its QoS class, or else its own cgroup, which is given as `own`.
-func (n *Node) sharedBy(s workload.Sandbox, own string) string { return cmp.Or(n.qosCgroup(s), own) }
 
 // checkQoS refuses exclusive CPUs to a container in the cgroup of a QoS class, because all CPUs of
 // this cgroup are shared. The kubelet puts only pods there that are not Guaranteed. So the check

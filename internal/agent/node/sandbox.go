@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,7 +24,7 @@ func (n *Node) RunSandbox(ctx context.Context, s workload.Sandbox) error {
 		return nil
 	}
 	start, class, shared := n.env.Now(), n.qosCgroup(s), workload.Decision{CPUs: n.shared()}
-	err := n.env.Cgroups.Confine(ctx, n.sharedBy(s, s.Cgroup), shared)
+	err := n.env.Cgroups.Confine(ctx, cmp.Or(class, s.Cgroup), shared)
 	if err == nil && class != "" && !n.limits(class) { // systemd does not know the CPUs of the class yet
 		n.mu.narrow = true
 		err = n.env.Cgroups.Confine(ctx, s.Cgroup, shared)

@@ -242,9 +242,9 @@ func checkNRI(m machine) (Finding, error) {
 var requiredPlugins = regexp.MustCompile(`(?m)^\s*required_plugins\s*=\s*\[[^\]]*["']numalet["']`)
 
 // checkRequired checks that the configuration of the container runtime requires the agent. It
-// searches the text of containerd's configuration files for the setting. containerd reads the files in the directory conf.d only
-// if its main file names conf.d. So checkRequired accepts the setting in such a file only in that
-// case. The output of `containerd config dump` would not help, because it lists conf.d in both cases.
+// searches the text of containerd's configuration files for the setting. containerd reads the files
+// in the directory conf.d only if its main file names conf.d. So checkRequired accepts the setting
+// in such a file only in that case. The output of `containerd config dump` would not help, because it lists conf.d in both cases.
 func checkRequired(m machine) (Finding, error) {
 	const main = "etc/containerd/config.toml"
 	f := Finding{

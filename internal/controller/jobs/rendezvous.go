@@ -27,8 +27,8 @@ const (
 	masterPort = "29500"
 )
 
-// rendezvousObjects has the headless Service and the ConfigMap of a job. The Service gives the pods DNS names,
-// even before the pods are ready. The ConfigMap has lists of these names.
+// rendezvousObjects has the headless Service and the ConfigMap of a job. The Service gives the pods
+// DNS names, even before the pods are ready. The ConfigMap has lists of these names.
 type rendezvousObjects struct {
 	service *corev1.Service
 	names   *corev1.ConfigMap

@@ -69,7 +69,7 @@ func gpuRequest(pod *corev1.Pod, requests sched.Amounts, gpus string) (sched.GPU
 // no node has. If no node has any of the named models, it returns all of them, so that the pod
 // waits for a node with such a GPU. For other requests, it returns all named models.
 func (m *Mirror) known(request sched.GPURequest) []string {
-	known := slices.DeleteFunc(slices.Clone(request.Types), func(name string) bool { return m.mu.types[name] <= 0 })
+	known := m.existing(request.Types)
 	if request.Count == 0 || len(known) == 0 {
 		return request.Types
 	}
@@ -85,11 +85,16 @@ func (m *Mirror) queueType(p *sched.Pod) fairshare.Type {
 	if requested == sched.TypeCPU || requested == sched.TypeAnyGPU {
 		return fairshare.Type(requested)
 	}
-	known := slices.DeleteFunc(strings.Split(requested, "|"), func(name string) bool { return m.mu.types[name] <= 0 })
+	known := m.existing(strings.Split(requested, "|"))
 	if len(known) == 0 {
 		return sched.TypeUnknownGPU
 	}
 	return fairshare.Type(strings.Join(known, "|"))
+}
+
+// existing returns those of the types of GPUs that at least one node has.
+func (m *Mirror) existing(types []string) []string {
+	return slices.DeleteFunc(slices.Clone(types), func(name string) bool { return m.mu.types[name] <= 0 })
 }
 
 // maxModels is how many models of GPUs a pod may name. The limit keeps scheduling fast, because
